@@ -1,0 +1,63 @@
+#include "cli/application.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+
+namespace omnio::cli {
+namespace {
+
+// The subcommand that was chosen, for the hint: the deepest one whose options were being read.
+const CLI::App& chosen(const CLI::App& app) {
+  const auto subcommands = app.get_subcommands();
+  return subcommands.empty() ? app : *subcommands.front();
+}
+
+void printUsageError(const CLI::App& app, const CLI::ParseError& error, int argc,
+                     const char* const* argv) {
+  const CLI::App& where = chosen(app);
+  if (&where != &app) {
+    fmt::print(stderr, "omnio: {}\nTry `omnio {} --help`.\n", error.what(), where.get_name());
+    return;
+  }
+  // The library only says that a subcommand is missing, whatever stands in its place.
+  const bool unknown = argc > 1 && argv[1][0] != '-';
+  fmt::print(stderr, "omnio: {}\nTry `omnio --help`.\n",
+             unknown ? fmt::format("there is no command `{}`", argv[1]) : error.what());
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv) {
+  int exit_code = kDone;
+  CLI::App app("Records the I/O of a program, and reads what was recorded.", "omnio");
+  app.set_version_flag("--version", "omnio " OMNIO_VERSION);
+  app.require_subcommand(1);
+  addTraceCommand(app, exit_code);
+  addLogCommand(app, exit_code);
+  addStatsCommand(app, exit_code);
+  addCollectCommand(app, exit_code);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      return app.exit(error) == 0 ? kDone : kFailed;  // --help and --version
+    }
+    printUsageError(app, error, argc, argv);
+    return kWrongUsage;
+  } catch (const std::exception& error) {
+    // Out of memory, mostly: nothing else is thrown on purpose.
+    printFailure(error.what());
+    return kFailed;
+  }
+  return exit_code;
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,94 @@
+#include "cli/child.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+namespace omnio::cli {
+namespace {
+
+constexpr std::array kPassedOn = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
+constexpr std::array kLeftToGroup = {SIGINT, SIGQUIT};
+
+volatile std::sig_atomic_t child_pid = 0;
+
+void passOn(int signal) {
+  if (child_pid > 0) kill(static_cast<pid_t>(child_pid), signal);
+}
+
+}  // namespace
+
+int ChildEnd::exitCode() const {
+  if (start_error == ENOENT || start_error == ENOTDIR) return 127;
+  if (start_error != 0) return 126;
+  return signal != 0 ? 128 + signal : status;
+}
+
+ChildEnd runChild(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+
+  ChildEnd end;
+  int errors[2];  // tells why exec failed; closed by an exec that did not
+  if (pipe2(errors, O_CLOEXEC) != 0) {
+    end.start_error = errno;
+    return end;
+  }
+  // Blocked until the child's number is known, so that none is lost in between.
+  sigset_t passed_on;
+  sigset_t before;
+  sigemptyset(&passed_on);
+  for (const int signal : kPassedOn) sigaddset(&passed_on, signal);
+  sigprocmask(SIG_BLOCK, &passed_on, &before);
+  const pid_t pid = fork();
+  if (pid < 0) {
+    end.start_error = errno;
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    close(errors[0]);
+    close(errors[1]);
+    return end;
+  }
+  if (pid == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    [[maybe_unused]] const ssize_t told = write(errors[1], &error, sizeof error);
+    _exit(127);
+  }
+  child_pid = pid;
+  struct sigaction action {};
+  sigemptyset(&action.sa_mask);
+  for (const int signal : kPassedOn) {
+    struct sigaction old {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler == SIG_IGN) continue;  // nohup: the child ignores it too
+    action.sa_handler = passOn;
+    sigaction(signal, &action, nullptr);
+  }
+  action.sa_handler = SIG_IGN;
+  for (const int signal : kLeftToGroup) sigaction(signal, &action, nullptr);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+
+  close(errors[1]);
+  while (read(errors[0], &end.start_error, sizeof end.start_error) < 0 && errno == EINTR) {
+  }
+  close(errors[0]);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  child_pid = 0;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+  } else {
+    end.status = WEXITSTATUS(status);
+  }
+  return end;
+}
+
+}  // namespace omnio::cli

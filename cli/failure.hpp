@@ -1,0 +1,10 @@
+// Says why a command failed: one line on stderr, `omnio: <sentence>`.
+#pragma once
+
+#include <string_view>
+
+namespace omnio::cli {
+
+void printFailure(std::string_view sentence);
+
+}  // namespace omnio::cli

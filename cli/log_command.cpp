@@ -1,0 +1,153 @@
+// omnio log: the recorded events, one a line.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/event_json.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/output.hpp"
+#include "cli/trace_selection.hpp"
+#include "core/event_text.hpp"
+#include "core/merged_reader.hpp"
+#include "core/printable.hpp"
+#include "core/wholeness.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct Options {
+  TraceSelection selection;
+  bool json = false;
+};
+
+// A thread's logs by lane.
+using ThreadLogs = std::map<std::uint32_t, std::vector<const Log*>>;
+
+ThreadLogs threadsOf(const Process& process, std::optional<unsigned> only) {
+  ThreadLogs threads;
+  for (const Log& log : process.logs) {
+    if (!only || log.thread == *only) threads[log.thread].push_back(&log);
+  }
+  return threads;
+}
+
+void appendHeader(std::string& out, const EventOrigin& origin, const std::string& host,
+                  const Log& log) {
+  fmt::format_to(std::back_inserter(out), "# rank={} thread={} host={} pid={} tid={}",
+                 origin.rank ? fmt::format("{}", *origin.rank) : "none", origin.thread,
+                 host.empty() ? "unknown" : printable(host, " "), origin.pid, origin.tid);
+  if (log.omp_thread_plus_1 != 0) {
+    fmt::format_to(std::back_inserter(out), " omp_thread={}", log.omp_thread_plus_1 - 1);
+  }
+  out += '\n';
+}
+
+class Printer {
+ public:
+  Printer(const Trace& trace, const Options& options) : trace_(trace), json_(options.json) {}
+
+  // Comments have no place among JSON lines: there they go to stderr.
+  void note(std::string_view sentence) {
+    if (json_) {
+      printFailure(sentence);
+    } else {
+      fmt::format_to(std::back_inserter(output_.text()), "# {}\n", sentence);
+    }
+  }
+
+  // False when there is no use in going on.
+  bool print(const Process& process, const std::vector<const Log*>& lanes) {
+    const Log& first = *lanes.front();
+    const EventOrigin origin{.rank = trace_.rankOf(process),
+                             .thread = first.thread,
+                             .pid = process.pid,
+                             .tid = first.tid};
+    if (!json_) {
+      appendHeader(output_.text(), origin, process.info.text(wire::info::kHost), first);
+    }
+    MergedReader reader;
+    for (const Log* lane : lanes) {
+      reader.add(std::make_unique<LogReader>(process, *lane, paths_));
+    }
+    while (const Event* event = reader.next()) {
+      if (reader.missingBefore() > 0) noteGap(reader.missingBefore());
+      if (json_) {
+        appendJson(output_.text(), *event, origin, paths_);
+      } else {
+        appendText(output_.text(), *event);
+      }
+      if (!output_.drain()) return false;
+    }
+    if (reader.missingBefore() > 0) noteGap(reader.missingBefore());
+    return true;
+  }
+
+  int finish() { return output_.finish(); }
+
+ private:
+  // JSON readers see the sum alone, which assess() told.
+  void noteGap(std::uint64_t events) {
+    if (json_) return;
+    note(fmt::format("{} event{} missing here", events, events == 1 ? " is" : "s are"));
+  }
+
+  const Trace& trace_;
+  const bool json_;
+  PathTable paths_;
+  Output output_;
+};
+
+int work(const Options& options) {
+  const std::optional<Trace> trace = options.selection.open();
+  if (!trace) return kFailed;
+  const Result<std::vector<const Process*>> processes =
+      trace->processesOf(options.selection.rank);
+  if (!processes) {
+    printFailure(processes.failure().sentence);
+    return kFailed;
+  }
+  Printer printer(*trace, options);
+  const Wholeness wholeness = assess(*trace);
+  if (!wholeness.whole) {
+    printer.note(fmt::format("{}: the trace is not whole; {}", printable(options.selection.trace),
+                             missingSentence(wholeness)));
+    for (const std::string& reason : wholeness.reasons) printer.note(reason);
+  }
+  bool any = false;
+  for (const Process* process : *processes) {
+    for (const auto& [thread, lanes] : threadsOf(*process, options.selection.thread)) {
+      any = true;
+      if (!printer.print(*process, lanes)) return printer.finish();
+    }
+  }
+  if (!any && options.selection.thread) {
+    printFailure(fmt::format("{}: no thread {} in what was chosen", options.selection.trace,
+                             *options.selection.thread));
+    return kFailed;
+  }
+  return printer.finish();
+}
+
+}  // namespace
+
+void addLogCommand(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "log", "The recorded events, one a line: START_NS END_NS CALL key=value,...");
+  options->selection.addTrace(*command);
+  options->selection.addRank(*command);
+  options->selection.addThread(*command);
+  command->add_flag("--json", options->json, "A JSON object a line");
+  command->callback([options, &exit_code] { exit_code = work(*options); });
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,3 @@
+#include "cli/application.hpp"
+
+int main(int argc, char** argv) { return omnio::cli::run(argc, argv); }

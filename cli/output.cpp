@@ -1,0 +1,50 @@
+#include "cli/output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+
+namespace omnio::cli {
+namespace {
+
+constexpr std::size_t kEnough = 256 * 1024;
+
+}  // namespace
+
+bool Output::drain() { return text_.size() < kEnough || flush(); }
+
+bool Output::flush() {
+  std::size_t done = 0;
+  while (error_ == 0 && done < text_.size()) {
+    const ssize_t n = ::write(STDOUT_FILENO, text_.data() + done, text_.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      error_ = errno;
+    } else {
+      done += static_cast<std::size_t>(n);
+    }
+  }
+  text_.clear();
+  return error_ == 0;
+}
+
+int Output::finish() {
+  if (flush()) return kDone;
+  if (error_ != EPIPE) {
+    printFailure(fmt::format("standard output: {}", std::strerror(error_)));
+  }
+  return kFailed;
+}
+
+int printAll(std::string_view text) {
+  Output output;
+  output.text() = text;
+  return output.finish();
+}
+
+}  // namespace omnio::cli

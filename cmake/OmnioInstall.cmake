@@ -1,0 +1,97 @@
+# What is installed and where. It follows from the kinds of the targets in the folders of code, so
+# that a folder says nothing about it: programs go to bin, preloaded libraries to lib/omnio, static
+# and header libraries to lib with their headers and into the package that find_package(omnio)
+# reads. Two sets of components: "runtime" is enough to trace, "devel" is for building on omnio.
+
+# The command line looks for the preloaded libraries in ../lib*/omnio beside its own folder. So a
+# multiarch folder (lib/x86_64-linux-gnu) is left to the static libraries.
+set(OMNIO_PRELOAD_INSTALL_DIR lib/omnio)
+if(NOT CMAKE_INSTALL_LIBDIR MATCHES "/")
+  set(OMNIO_PRELOAD_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/omnio)
+endif()
+set(omnio_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/omnio)
+
+# Folders whose libraries are the inside of a program, or of the tracer: no headers for others.
+set(omnio_private_folders trace cli)
+
+function(omnio_install_library target)
+  # omnio_core is linked as omnio::core, from the build tree and from the installed package alike.
+  string(REGEX REPLACE "^omnio_" "" export_name ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${export_name})
+  # CMAKE_CXX_STANDARD ends with this build, but the headers are C++20 for their user too.
+  target_compile_features(${target} INTERFACE cxx_std_20)
+  install(
+    TARGETS ${target}
+    EXPORT omnioTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT devel
+    INCLUDES
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnio)
+endfunction()
+
+function(omnio_install_folder folder)
+  get_property(targets DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+    elseif(type MATCHES "^(MODULE|SHARED)_LIBRARY$")
+      install(TARGETS ${target} LIBRARY DESTINATION ${OMNIO_PRELOAD_INSTALL_DIR}
+                                        COMPONENT runtime)
+    elseif(type MATCHES "^(STATIC|INTERFACE)_LIBRARY$" AND NOT folder IN_LIST omnio_private_folders)
+      omnio_install_library(${target})
+      if(type STREQUAL "STATIC_LIBRARY")
+        # For omnio.pc; the linker wants the user of a library before the library.
+        set_property(GLOBAL APPEND_STRING PROPERTY OMNIO_STATIC_LIBRARIES "-l${target};")
+      endif()
+    endif()
+  endforeach()
+  if(NOT folder IN_LIST omnio_private_folders)
+    # Folder by folder: that core/ holds core/wire/ is no matter, a file is installed once.
+    file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.hpp"
+                                        "${PROJECT_SOURCE_DIR}/${folder}/*.def")
+    install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnio/${folder}
+            COMPONENT devel)
+  endif()
+endfunction()
+
+function(omnio_install_package)
+  include(CMakePackageConfigHelpers)
+
+  # It says nothing outside this build, but the libraries name it.
+  omnio_install_library(omnio_host_options)
+  foreach(folder IN LISTS omnio_folders)
+    if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+      omnio_install_folder(${folder})
+    endif()
+  endforeach()
+
+  install(EXPORT omnioTargets NAMESPACE omnio:: DESTINATION ${omnio_cmake_dir} COMPONENT devel)
+  configure_package_config_file(
+    "${PROJECT_SOURCE_DIR}/cmake/omnioConfig.cmake.in" "${PROJECT_BINARY_DIR}/omnioConfig.cmake"
+    INSTALL_DESTINATION ${omnio_cmake_dir} PATH_VARS CMAKE_INSTALL_BINDIR)
+  # Below 1.0 a change of the minor number may change an interface.
+  write_basic_package_version_file("${PROJECT_BINARY_DIR}/omnioConfigVersion.cmake"
+                                   COMPATIBILITY SameMinorVersion)
+  install(
+    FILES "${PROJECT_BINARY_DIR}/omnioConfig.cmake"
+          "${PROJECT_BINARY_DIR}/omnioConfigVersion.cmake"
+          "${PROJECT_SOURCE_DIR}/cmake/OmnioLibraryDependencies.cmake"
+    DESTINATION ${omnio_cmake_dir}
+    COMPONENT devel)
+
+  get_property(libraries GLOBAL PROPERTY OMNIO_STATIC_LIBRARIES)
+  list(REMOVE_ITEM libraries "")
+  list(REVERSE libraries)
+  list(JOIN libraries " " OMNIO_PC_LIBRARIES)
+  string(REGEX REPLACE "[^/]+" ".." OMNIO_PC_TO_PREFIX "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/omnio.pc.in" "${PROJECT_BINARY_DIR}/omnio.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/omnio.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+          COMPONENT devel)
+
+  foreach(document LICENSE README.md CHANGELOG.md ARCHITECTURE.md)
+    install(FILES "${PROJECT_SOURCE_DIR}/${document}" DESTINATION ${CMAKE_INSTALL_DOCDIR}
+            COMPONENT runtime OPTIONAL)
+  endforeach()
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION ${CMAKE_INSTALL_DOCDIR}
+          COMPONENT runtime OPTIONAL)
+endfunction()

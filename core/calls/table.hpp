@@ -1,0 +1,110 @@
+// The one table of intercepted calls, as a constexpr array indexed by permanent number.
+// From a row come the exported wrapper, the look-up of the real symbol, encoding and decoding,
+// handle tracking, the text form and the statistics class. Nothing here knows a C type.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/calls/role.hpp"
+
+namespace omnio::calls {
+
+inline constexpr std::size_t kMaxArguments = 12;
+
+struct Row {
+  std::uint16_t number = 0;  // permanent, never reused; 0 marks a place in the array without a call
+  Api api = Api::kPosix;
+  Class call_class = Class::kMetadata;
+  Result result = Result::kNone;
+  Body body = Body::kRegular;
+  std::uint8_t argument_count = 0;
+  std::array<Role, kMaxArguments> arguments{};
+  std::string_view name;        // the exact symbol
+  std::string_view variant_of;  // the plain call that it is a form of (open64 -> open)
+};
+
+namespace detail {
+
+// Roles unpacked from a row; a struct of its own so that a row without arguments is legal.
+struct Roles {
+  std::uint8_t count = 0;
+  std::array<Role, kMaxArguments> list{};
+  template <typename... R>
+  constexpr explicit Roles(R... roles) : count(sizeof...(R)), list{roles...} {}
+};
+
+using enum Role;
+
+}  // namespace detail
+
+// One past the largest number a call can have; wire::kFirstControlRecord starts here.
+inline constexpr std::size_t kNumberLimit = 960;
+
+consteval std::array<Row, kNumberLimit> makeTable() {
+  std::array<Row, kNumberLimit> table{};
+  using namespace detail;
+  // A number used twice would silently replace a row: dividing by zero stops the compiler instead.
+  auto add = [&table](Row row, Roles roles) {
+    row.argument_count = roles.count;
+    row.arguments = roles.list;
+    const int free_place = table[row.number].number == 0 ? 1 : 0;
+    table[row.number / free_place] = row;
+  };
+#define OMNIO_CALL(BODY, NUMBER, NAME, VARIANT_OF, CLASS, RESULT, ...) \
+  add(Row{.number = NUMBER,                                            \
+          .api = kApi,                                                 \
+          .call_class = Class::CLASS,                                  \
+          .result = Result::RESULT,                                    \
+          .body = Body::BODY,                                          \
+          .name = #NAME,                                               \
+          .variant_of = #VARIANT_OF},                                  \
+      Roles(__VA_ARGS__));
+  {
+    constexpr Api kApi = Api::kPosix;
+#include "core/calls/posix.def"
+  }
+  {
+    constexpr Api kApi = Api::kStdio;
+#include "core/calls/stdio.def"
+  }
+  {
+    constexpr Api kApi = Api::kMpi;
+#include "core/calls/mpi.def"
+  }
+#undef OMNIO_CALL
+  return table;
+}
+
+inline constexpr std::array<Row, kNumberLimit> kTable = makeTable();
+
+// The row of a number that may come from a damaged file; nullptr when there is none.
+constexpr const Row* find(std::uint32_t number) {
+  if (number >= kNumberLimit || kTable[number].number == 0) return nullptr;
+  return &kTable[number];
+}
+
+// Index of the first argument with this role, or -1.
+constexpr int indexOf(const Row& row, Role role) {
+  for (int i = 0; i < row.argument_count; ++i) {
+    if (row.arguments[static_cast<std::size_t>(i)] == role) return i;
+  }
+  return -1;
+}
+
+constexpr bool has(const Row& row, Role role) { return indexOf(row, role) >= 0; }
+
+// Whether the call names a file by path and makes no descriptor (unlink, stat).
+constexpr bool isPathCall(const Row& row) {
+  return has(row, Role::kPath) && row.result != Result::kNewFd && row.result != Result::kNewStream;
+}
+
+// True for a recorded argument; false for those that only matter to the call itself.
+constexpr bool isRecorded(Role role) {
+  return role != Role::kBuf && role != Role::kBufLimit && role != Role::kIgnored &&
+         role != Role::kIovCount;
+}
+
+}  // namespace omnio::calls

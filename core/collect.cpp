@@ -1,0 +1,250 @@
+#include "core/collect.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "core/container_append.hpp"
+#include "core/process.hpp"
+#include "core/ring_file.hpp"
+#include "core/trace.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Held on one ring of a process while its rings are collected. Rings are node-local, so a lock on
+// one excludes whoever could collect it, even where the trace directory's file system has no locks.
+class RingLock {
+ public:
+  explicit RingLock(const fs::path& ring) : fd_(::open(ring.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat status{};
+    held_ = fd_ >= 0 && flock(fd_, LOCK_EX) == 0 && fstat(fd_, &status) == 0 &&
+            status.st_nlink > 0;  // else another collector was done with it first
+  }
+  ~RingLock() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  RingLock(const RingLock&) = delete;
+  RingLock& operator=(const RingLock&) = delete;
+  bool held() const { return held_; }
+
+ private:
+  int fd_;
+  bool held_ = false;
+};
+
+bool sameChunk(const StoredChunk& a, const StoredChunk& b) {
+  return a.header.log == b.header.log && a.header.sequence == b.header.sequence;
+}
+
+// Whether the container tells everything that these facts say.
+bool knows(const ProcessInfo& info, std::string_view facts) {
+  ProcessInfo in_ring;
+  in_ring.take(facts);
+  return std::all_of(in_ring.all().begin(), in_ring.all().end(),
+                     [&info](const auto& fact) { return info.text(fact.first) == fact.second; });
+}
+
+// Collects the rings of one dead process.
+class ProcessCollector {
+ public:
+  ProcessCollector(fs::path directory, std::optional<fs::path> container, CollectReport& report)
+      : directory_(std::move(directory)), container_(std::move(container)), report_(report) {}
+
+  void collect(const std::vector<fs::path>& rings) {
+    const RingLock lock(rings.front());
+    if (!lock.held()) return;
+    for (const fs::path& path : rings) {
+      auto ring = readRing(path);
+      if (ring && !ring->alive) rings_.push_back(std::move(*ring));
+    }
+    if (rings_.empty()) return;
+    ++report_.processes;
+    if (!bringIn()) return;
+    // The locked one last: as long as it is there, another collector waits.
+    for (auto ring = rings_.rbegin(); ring != rings_.rend(); ++ring) {
+      std::error_code error;
+      if (fs::remove(ring->path, error)) ++report_.rings;
+    }
+  }
+
+ private:
+  bool bringIn() {
+    std::uint64_t waiting = 0;
+    for (const RingContent& ring : rings_) {
+      for (const StoredChunk& chunk : ring.chunks) waiting += chunk.header.event_count;
+    }
+    const auto trouble = [&](std::string_view why) {
+      report_.troubles.push_back(fmt::format(
+          "{}; {} event{} of process {} stay{} in {}", why, waiting, waiting == 1 ? "" : "s",
+          rings_.front().pid, waiting == 1 ? "s" : "", rings_.front().path.parent_path().native()));
+      return false;
+    };
+    Result<ContainerAppender> file =
+        container_ ? ContainerAppender::open(*container_) : createContainer();
+    if (!file) return trouble(file.failure().sentence);
+    Result<Process> process = openContainer(*container_);
+    if (!process) return trouble(process.failure().sentence);
+    const auto failed = [&](int error) {
+      return trouble(fmt::format("{}: {}", container_->native(), std::strerror(error)));
+    };
+    for (const RingContent& ring : rings_) {
+      for (const std::string_view facts : ring.facts) {
+        if (knows(process->info, facts)) continue;
+        wire::ChunkHeader header{.kind = wire::ChunkKind::kInfo, .token = ring.token};
+        if (const int error = file->append(header, facts); error != 0) return failed(error);
+      }
+      for (const StoredChunk& chunk : ring.chunks) {
+        if (const int error = bringChunk(*file, *process, ring, chunk); error != 0) {
+          return failed(error);
+        }
+      }
+    }
+    if (const int error = file->writeAccount(accountOf(*process, file->end())); error != 0) {
+      return failed(error);
+    }
+    return true;
+  }
+
+  int bringChunk(ContainerAppender& file, Process& process, const RingContent& ring,
+                 const StoredChunk& chunk) {
+    // Killed between writing a chunk and beginning anew: it stands in both places.
+    const auto twin = std::find_if(process.chunks.begin(), process.chunks.end(),
+                                   [&](const StoredChunk& other) { return sameChunk(other, chunk); });
+    const bool has_twin = twin != process.chunks.end();
+    if (has_twin && twin->header.event_count >= chunk.header.event_count) return 0;
+    const std::string_view payload(ring.data.data() + chunk.payload_offset,
+                                   chunk.header.payload_bytes);
+    const int error = file.append(chunk.header, payload);
+    if (error != 0) return error;
+    report_.events += chunk.header.event_count - (has_twin ? twin->header.event_count : 0);
+    if (has_twin) {
+      *twin = chunk;
+    } else {
+      process.chunks.push_back(chunk);
+    }
+    return 0;
+  }
+
+  wire::Account accountOf(const Process& process, std::uint64_t end) const {
+    wire::Account account = process.account.value_or(wire::Account{});
+    for (const RingContent& ring : rings_) {
+      if (ring.note) account = *ring.note;  // newer than the container's
+    }
+    std::uint64_t written = 0;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+    for (const StoredChunk& chunk : process.chunks) {
+      if (seen.insert({chunk.header.log, chunk.header.sequence}).second) {
+        written += chunk.header.event_count;
+      }
+    }
+    if (account.state == wire::AccountState::kRunning) {
+      account.state = wire::AccountState::kCollected;
+      // Rings are of this node, so its clocks are those of the process.
+      account.end = wire::takeAnchor(process.clock_kind);
+    } else {
+      // It knew the total: what was lost then and has come now is lost no more.
+      const std::uint64_t total = account.events_written + account.events_lost;
+      account.events_lost = total > written ? total - written : 0;
+    }
+    account.events_written = written;
+    account.file_bytes = end;
+    return account;
+  }
+
+  // For a process that could create no container when it ran. What only the process knew (when it
+  // began) is taken from its first chunk.
+  Result<ContainerAppender> createContainer() {
+    wire::ContainerHeader header;
+    header.token = rings_.front().token;
+    header.pid = rings_.front().pid;
+    for (const RingContent& ring : rings_) {
+      for (const StoredChunk& chunk : ring.chunks) {
+        const wire::ChunkHeader& c = chunk.header;
+        if (header.begin.monotonic_ns == 0 || c.base_monotonic_ns < header.begin.monotonic_ns) {
+          header.begin.ticks = c.base_ticks;
+          header.begin.monotonic_ns = c.base_monotonic_ns;
+        }
+        if (c.base_ticks != c.base_monotonic_ns) header.clock = wire::detectClock();
+      }
+    }
+    const wire::Anchor now = wire::takeAnchor(header.clock);
+    header.begin.realtime_ns =
+        header.begin.monotonic_ns + (now.realtime_ns - now.monotonic_ns);
+    wire::stamp(header);
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    container_ = directory_ / fmt::format("{}.{}.collected-{:016x}{}", host, header.pid,
+                                          header.token, wire::kContainerSuffix);
+    return ContainerAppender::create(*container_, header);
+  }
+
+  fs::path directory_;
+  std::optional<fs::path> container_;
+  CollectReport& report_;
+  std::vector<RingContent> rings_;
+};
+
+}  // namespace
+
+CollectReport collectRings(const fs::path& trace) {
+  CollectReport report;
+  const Result<std::vector<fs::path>> containers = containersIn(trace);
+  if (!containers) {
+    report.troubles.push_back(containers.failure().sentence);
+    return report;
+  }
+  std::map<std::uint64_t, fs::path> by_token;
+  std::vector<std::string> places;
+  for (const fs::path& path : *containers) {
+    const Result<File> file = File::open(path);
+    if (!file) continue;
+    const Result<ContainerStart> start = readContainerStart(path, *file);
+    if (!start) continue;
+    by_token[start->header.token] = path;
+    ProcessInfo info;
+    readFirstFacts(*file, start->header.token, info);
+    const std::string& place = info.text(wire::info::kRingPlace);
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+  }
+
+  std::error_code error;
+  const fs::path real = fs::canonical(trace, error);
+  std::map<std::uint64_t, std::vector<fs::path>> dead;
+  std::set<std::uint64_t> running;
+  for (const fs::path& path : ringFiles(ringDirectories(places))) {
+    const auto ring = readRing(path);
+    if (!ring || !belongs(*ring, real, by_token.contains(ring->token))) continue;
+    if (ring->alive) {
+      running.insert(ring->token);
+    } else {
+      dead[ring->token].push_back(path);
+    }
+  }
+  report.running = running.size();
+  for (const auto& [token, rings] : dead) {
+    if (running.contains(token)) continue;
+    const auto container = by_token.find(token);
+    ProcessCollector collector(
+        real, container == by_token.end() ? std::nullopt : std::optional(container->second),
+        report);
+    collector.collect(rings);
+  }
+  return report;
+}
+
+}  // namespace omnio

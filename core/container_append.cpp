@@ -1,0 +1,116 @@
+#include "core/container_append.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace omnio {
+namespace {
+
+// Writing beyond the file-size limit raises a signal that ends the program unless it is ignored.
+// A library does not change what signals do: it is kept from this thread, and taken back if it came.
+class NoSizeLimitSignal {
+ public:
+  NoSizeLimitSignal() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~NoSizeLimitSignal() {
+    constexpr timespec kNow{};
+    while (sigtimedwait(&set_, nullptr, &kNow) == SIGXFSZ) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoSizeLimitSignal(const NoSizeLimitSignal&) = delete;
+  NoSizeLimitSignal& operator=(const NoSizeLimitSignal&) = delete;
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+};
+
+int writeAll(int fd, const char* data, std::size_t bytes, std::uint64_t offset) {
+  const NoSizeLimitSignal guard;
+  while (bytes > 0) {
+    const ssize_t n = pwrite(fd, data, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    if (n == 0) return ENOSPC;
+    data += n;
+    bytes -= static_cast<std::size_t>(n);
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return 0;
+}
+
+Failure failed(const std::filesystem::path& path, int error) {
+  return {Code::kSystem, fmt::format("{}: {}", path.native(), std::strerror(error))};
+}
+
+}  // namespace
+
+Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return failed(path, errno);
+  struct stat status{};
+  if (fstat(fd, &status) != 0) {
+    const int error = errno;
+    ::close(fd);
+    return failed(path, error);
+  }
+  return ContainerAppender(fd, static_cast<std::uint64_t>(status.st_size));
+}
+
+Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path& path,
+                                                    const wire::ContainerHeader& header) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return failed(path, errno);
+  std::string block(wire::kContainerHeaderBytes, '\0');
+  std::memcpy(block.data(), &header, sizeof header);
+  if (const int error = writeAll(fd, block.data(), block.size(), 0); error != 0) {
+    ::close(fd);
+    ::unlink(path.c_str());
+    return failed(path, error);
+  }
+  return ContainerAppender(fd, block.size());
+}
+
+ContainerAppender::ContainerAppender(ContainerAppender&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), end_(other.end_) {}
+
+ContainerAppender::~ContainerAppender() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+int ContainerAppender::append(wire::ChunkHeader header, std::string_view payload) {
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  header.payload_check = wire::checksum(payload.data(), payload.size());
+  wire::stamp(header);
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  bytes += payload;
+  const std::uint64_t at = wire::aligned(end_);
+  const int error = writeAll(fd_, bytes.data(), bytes.size(), at);
+  if (error != 0) {
+    if (ftruncate(fd_, static_cast<off_t>(end_)) != 0) return errno;
+    return error;
+  }
+  end_ = at + bytes.size();
+  return 0;
+}
+
+int ContainerAppender::writeAccount(wire::Account account) {
+  wire::stamp(account);
+  return writeAll(fd_, reinterpret_cast<const char*>(&account), sizeof account,
+                  wire::kAccountOffset);
+}
+
+}  // namespace omnio

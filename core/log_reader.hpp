@@ -1,0 +1,64 @@
+// Reads the events of one log, in order. Memory is one chunk, however long the log is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/file.hpp"
+#include "core/process.hpp"
+#include "core/wire/decode.hpp"
+
+namespace omnio {
+
+class LogReader {
+ public:
+  // `process` and `paths` outlive the reader; `paths` may be shared by readers of one thread.
+  LogReader(const Process& process, const Log& log, PathTable& paths);
+  LogReader(const LogReader&) = delete;  // events point into the reader
+  LogReader& operator=(const LogReader&) = delete;
+
+  // The next event, or nullptr at the end. It is valid until the next call.
+  const Event* next();
+
+  // Events that are missing right before the one that next() returned last (after the end: at the
+  // end of the log, as far as that can be known).
+  std::uint64_t missingBefore() const { return missing_before_; }
+
+  // Events of chunks that looked whole and could not be decoded to their end.
+  std::uint64_t undecodable() const { return undecodable_; }
+
+ private:
+  bool openChunk();
+  bool loadPayload(const StoredChunk& chunk);
+  void leaveChunk();
+  void define(const wire::TextDefinition& text);
+  bool define(const wire::HandleDefinition& handle);
+  bool fill();
+  FileId fileOf(Text& text);
+  std::int64_t toNs(std::uint64_t ticks);
+
+  const Process& process_;
+  const Log& log_;
+  PathTable& paths_;
+  std::optional<File> container_;
+  std::vector<char> payload_;
+  std::optional<wire::ChunkDecoder> decoder_;
+  std::size_t next_chunk_ = 0;
+  std::uint64_t in_chunk_ = 0;       // events decoded of the open chunk
+  std::uint64_t expected_event_ = 0;  // number of the next event when nothing is missing
+  std::uint64_t missing_before_ = 0;
+  std::uint64_t undecodable_ = 0;
+  std::array<Text, wire::kTextSlots> texts_{};
+  std::array<bool, wire::kTextSlots> has_text_{};
+  std::array<Handle, wire::kHandleSlots> handles_{};
+  std::array<bool, wire::kHandleSlots> has_handle_{};
+  NodeClock::Segment segment_;
+  wire::RawEvent raw_;
+  Event event_;
+};
+
+}  // namespace omnio

@@ -1,0 +1,49 @@
+// What can fail returns a Result: the value, or a code with one sentence that says where, what and
+// why. Libraries return it and never print; the command line prints the sentence.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace omnio {
+
+enum class Code {
+  kNotFound,      // a file or directory that is not there
+  kNotOurs,       // not a trace, or not a file of ours
+  kOtherVersion,  // ours, of a version that this program does not read
+  kDamaged,       // ours, but broken where nothing can be read
+  kInvalid,       // what was asked for does not exist in the data
+  kSystem,        // the system refused
+};
+
+struct Failure {
+  Code code = Code::kSystem;
+  std::string sentence;  // without a full stop and without the program's name
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}            // NOLINT: meant to convert
+  Result(Failure failure) : state_(std::move(failure)) {}  // NOLINT: meant to convert
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  explicit operator bool() const { return ok(); }
+
+  // Only when ok().
+  T& value() { return std::get<T>(state_); }
+  const T& value() const { return std::get<T>(state_); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  T& operator*() { return value(); }
+  const T& operator*() const { return value(); }
+
+  // Only when not ok().
+  const Failure& failure() const { return std::get<Failure>(state_); }
+
+ private:
+  std::variant<T, Failure> state_;
+};
+
+}  // namespace omnio

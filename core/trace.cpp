@@ -1,0 +1,212 @@
+#include "core/trace.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "core/process_life.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A node by what its processes have in common. (Nodes of the same boot whose processes count in
+// different ticks are told apart, since a process may have been denied the counter.)
+using NodeKey = std::pair<std::string, wire::ClockKind>;
+
+NodeKey nodeOf(const Process& process) {
+  const std::string& boot = process.info.text(wire::info::kBoot);
+  // When that was lost, it is taken for a node of its own.
+  return {boot.empty() ? fmt::format("{:016x}", process.token) : boot, process.clock_kind};
+}
+
+struct Node {
+  std::shared_ptr<NodeClock> clock = std::make_shared<NodeClock>();
+  // CLOCK_REALTIME less CLOCK_MONOTONIC, of the first process that knew both.
+  std::optional<std::int64_t> realtime_offset;
+};
+
+void addAnchors(const Process& process, Node& node) {
+  node.clock->add(process.begin.ticks, process.begin.monotonic_ns);
+  for (const StoredChunk& chunk : process.chunks) {
+    node.clock->add(chunk.header.base_ticks, chunk.header.base_monotonic_ns);
+  }
+  if (process.account) {
+    node.clock->add(process.account->end.ticks, process.account->end.monotonic_ns);
+  }
+  if (!node.realtime_offset && process.begin.monotonic_ns != 0) {
+    node.realtime_offset =
+        static_cast<std::int64_t>(process.begin.realtime_ns - process.begin.monotonic_ns);
+  }
+}
+
+// A process that could create no container says nowhere what it counted in: its chunks do.
+void guessClock(Process& process) {
+  for (const StoredChunk& chunk : process.chunks) {
+    if (chunk.header.base_ticks != chunk.header.base_monotonic_ns) {
+      process.clock_kind = wire::detectClock();
+      return;
+    }
+  }
+}
+
+auto orderOf(const Process& process) {
+  constexpr int kLast = std::numeric_limits<int>::max();
+  return std::make_tuple(process.info.rank().value_or(kLast), process.begin.realtime_ns,
+                         process.pid, process.token);
+}
+
+}  // namespace
+
+Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
+  std::error_code error;
+  const fs::file_status status = fs::status(directory, error);
+  if (!fs::exists(status)) {
+    return Failure{Code::kNotFound, fmt::format("{}: {}", directory.native(),
+                                                std::strerror(error ? error.value() : ENOENT))};
+  }
+  if (!fs::is_directory(status)) {
+    return Failure{Code::kNotOurs,
+                   fmt::format("{}: not a directory; a trace is a directory that `omnio trace -o` "
+                               "made",
+                               directory.native())};
+  }
+  std::vector<fs::path> containers;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == wire::kContainerSuffix) containers.push_back(entry->path());
+  }
+  if (error) {
+    return Failure{Code::kSystem,
+                   fmt::format("{}: {}", directory.native(), std::strerror(error.value()))};
+  }
+  std::sort(containers.begin(), containers.end());
+  return containers;
+}
+
+bool belongs(const RingContent& ring, const fs::path& real_directory, bool token_is_known) {
+  if (ring.trace_directory == real_directory.native()) return true;
+  // A copy beside the original: the ring is the original's.
+  std::error_code error;
+  return token_is_known && !fs::exists(ring.trace_directory, error);
+}
+
+Result<Trace> Trace::open(const fs::path& directory) {
+  Result<std::vector<fs::path>> containers = containersIn(directory);
+  if (!containers) return containers.failure();
+  Trace trace;
+  trace.directory_ = directory;
+  for (const fs::path& path : *containers) {
+    Result<Process> process = openContainer(path);
+    if (process) {
+      trace.processes_.push_back(std::make_unique<Process>(std::move(*process)));
+    } else {
+      trace.unreadable_.push_back(process.failure());
+    }
+  }
+  trace.takeRings();
+  if (trace.processes_.empty()) {
+    if (!trace.unreadable_.empty()) return trace.unreadable_.front();
+    return Failure{Code::kNotOurs,
+                   fmt::format("{}: holds no trace (there is no file *{} in it)",
+                               directory.native(), wire::kContainerSuffix)};
+  }
+  const std::string boot = thisBoot();
+  for (auto& process : trace.processes_) settle(*process, boot);
+  trace.makeClocks();
+  for (const auto& process : trace.processes_) {
+    trace.has_ranks_ = trace.has_ranks_ || process->info.rank().has_value();
+  }
+  std::sort(trace.processes_.begin(), trace.processes_.end(),
+            [](const auto& a, const auto& b) { return orderOf(*a) < orderOf(*b); });
+  return trace;
+}
+
+void Trace::takeRings() {
+  std::map<std::uint64_t, Process*> by_token;
+  std::vector<std::string> places;
+  for (const auto& process : processes_) {
+    by_token[process->token] = process.get();
+    const std::string& place = process->info.text(wire::info::kRingPlace);
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+  }
+  std::error_code error;
+  const fs::path real = fs::canonical(directory_, error);
+  for (const fs::path& path : ringFiles(ringDirectories(places))) {
+    std::optional<RingContent> ring = readRing(path);
+    if (!ring) continue;
+    const auto owner = by_token.find(ring->token);
+    if (!belongs(*ring, real, owner != by_token.end())) continue;
+    if (owner != by_token.end()) {
+      addRing(*owner->second, std::move(*ring));
+      continue;
+    }
+    auto process = std::make_unique<Process>();
+    process->token = ring->token;
+    process->pid = ring->pid;
+    by_token[process->token] = process.get();
+    addRing(*process, std::move(*ring));
+    processes_.push_back(std::move(process));
+  }
+  for (const auto& process : processes_) {
+    if (process->container.empty()) guessClock(*process);
+  }
+}
+
+void Trace::makeClocks() {
+  std::map<NodeKey, Node> nodes;
+  const Process* reference = nullptr;
+  for (const auto& process : processes_) {
+    addAnchors(*process, nodes[nodeOf(*process)]);
+    if (reference == nullptr || process->begin.realtime_ns < reference->begin.realtime_ns) {
+      if (process->begin.realtime_ns != 0) reference = process.get();
+    }
+  }
+  const std::int64_t reference_offset =
+      reference == nullptr ? 0 : nodes[nodeOf(*reference)].realtime_offset.value_or(0);
+  const std::string reference_boot =
+      reference == nullptr ? std::string() : nodeOf(*reference).first;
+  for (auto& [key, node] : nodes) {
+    const bool same_clock = key.first == reference_boot || !node.realtime_offset;
+    // Unsigned, since a damaged file may say anything.
+    node.clock->finish(same_clock ? 0
+                                  : static_cast<std::int64_t>(
+                                        static_cast<std::uint64_t>(*node.realtime_offset) -
+                                        static_cast<std::uint64_t>(reference_offset)));
+  }
+  for (const auto& process : processes_) process->clock = nodes[nodeOf(*process)].clock;
+}
+
+std::optional<int> Trace::rankOf(const Process& process) const {
+  const auto own = process.info.rank();
+  return own || has_ranks_ ? own : std::optional<int>(0);
+}
+
+Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) const {
+  std::vector<const Process*> chosen;
+  std::set<int> ranks;
+  for (const auto& process : processes_) {
+    const auto own = rankOf(*process);
+    if (own) ranks.insert(*own);
+    if (!rank || own == rank) chosen.push_back(process.get());
+  }
+  if (rank && chosen.empty()) {
+    return Failure{Code::kInvalid,
+                   fmt::format("{}: no rank {} in this trace; it has rank{} {}",
+                               directory_.native(), *rank, ranks.size() > 1 ? "s" : "",
+                               fmt::join(ranks, ", "))};
+  }
+  return chosen;
+}
+
+}  // namespace omnio

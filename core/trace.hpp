@@ -1,0 +1,53 @@
+// A trace directory, opened for reading. Nothing in it is ever modified.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/process.hpp"
+#include "core/result.hpp"
+
+namespace omnio {
+
+class Trace {
+ public:
+  // Reads the headers of all containers and of the rings that belong to them. Fails when there is no
+  // directory, no container, or none that can be read.
+  static Result<Trace> open(const std::filesystem::path& directory);
+
+  const std::filesystem::path& directory() const { return directory_; }
+
+  // By rank (those without one last), then by the time they began.
+  const std::vector<std::unique_ptr<Process>>& processes() const { return processes_; }
+
+  // Containers that could not be read, each with its sentence.
+  const std::vector<Failure>& unreadable() const { return unreadable_; }
+
+  // The rank a process counts as: its own; 0 when the whole trace is of no job; else none.
+  std::optional<int> rankOf(const Process& process) const;
+
+  // Processes of a rank, or all; fails with a sentence that names the ranks there are.
+  Result<std::vector<const Process*>> processesOf(std::optional<int> rank) const;
+
+ private:
+  void takeRings();
+  void makeClocks();
+
+  std::filesystem::path directory_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<Failure> unreadable_;
+  bool has_ranks_ = false;
+};
+
+// The containers in a directory, in order; the sentence of a failure names the directory.
+Result<std::vector<std::filesystem::path>> containersIn(const std::filesystem::path& directory);
+
+// Whether a ring belongs to the trace: it was recorded for this directory, or it is of one of its
+// processes and the directory has been moved since.
+bool belongs(const RingContent& ring, const std::filesystem::path& real_directory,
+             bool token_is_known);
+
+}  // namespace omnio

@@ -1,0 +1,190 @@
+#include "core/wholeness.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "core/printable.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio {
+namespace {
+
+std::string counted(std::uint64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+struct Job {
+  int ranks = 1;
+  std::set<int> reporting;
+};
+
+void checkRanks(const Trace& trace, Wholeness& result) {
+  std::map<std::string, Job> jobs;
+  for (const auto& process : trace.processes()) {
+    const auto rank = process->info.rank();
+    if (!rank) continue;
+    Job& job = jobs[process->info.text(wire::info::kJob)];
+    job.ranks = std::max(job.ranks, process->info.ranks());
+    job.reporting.insert(*rank);
+  }
+  if (jobs.empty()) {
+    result.ranks_expected = 1;
+    result.ranks_reporting = trace.processes().empty() ? 0 : 1;
+    return;
+  }
+  for (const auto& [name, job] : jobs) {
+    result.ranks_expected += job.ranks;
+    result.ranks_reporting += static_cast<int>(job.reporting.size());
+    // A long list would hide the rest of the report.
+    constexpr int kNamed = 5;
+    int silent = 0;
+    for (int rank = 0; rank < job.ranks; ++rank) {
+      if (job.reporting.contains(rank)) continue;
+      if (++silent <= kNamed) {
+        result.reasons.push_back(fmt::format("rank {} of {} did not report", rank, job.ranks));
+      }
+    }
+    if (silent > kNamed) {
+      result.reasons.push_back(fmt::format("{} ranks more did not report", silent - kNamed));
+    }
+  }
+}
+
+void checkLife(const Process& process, Wholeness& result) {
+  const auto because = [&](std::string_view what) {
+    result.reasons.push_back(fmt::format("{} {}", process.name(), what));
+  };
+  switch (process.life) {
+    case Life::kEnded:
+    case Life::kReplaced:
+      break;
+    case Life::kAborted:
+      because("aborted");
+      break;
+    case Life::kKilled:
+      because("was killed");
+      break;
+    case Life::kRunning:
+      because("is still running");
+      break;
+    case Life::kUnknown:
+      because("did not say that it ended: it was killed, or still runs on its node");
+      break;
+  }
+  if (process.container.empty()) because("could not create its file in the trace directory");
+  const std::string& refused = process.info.text(wire::info::kMpiRefused);
+  if (!refused.empty()) {
+    because(fmt::format("used an MPI library that this omnio cannot trace ({})",
+                        printable(refused)));
+  }
+}
+
+// What of the log's numbering is not there.
+std::uint64_t gapsOf(const Process& process, const Log& log) {
+  std::uint64_t expected = 0;
+  std::uint64_t gaps = 0;
+  for (std::size_t i = 0; i < log.chunk_count; ++i) {
+    const wire::ChunkHeader& header = process.chunks[log.first_chunk + i].header;
+    if (header.first_event > expected) gaps += header.first_event - expected;
+    expected = std::max(expected, header.first_event + header.event_count);
+  }
+  return gaps;
+}
+
+void countEvents(const Process& process, Wholeness& result) {
+  std::uint64_t events = 0;
+  std::uint64_t gaps = 0;
+  for (const StoredChunk& chunk : process.chunks) events += chunk.header.event_count;
+  for (const Log& log : process.logs) gaps += gapsOf(process, log);
+  result.events += events;
+
+  const wire::Account account = process.account.value_or(wire::Account{});
+  const std::uint64_t recorded = account.events_written + account.events_lost;
+  std::uint64_t missing = recorded > events ? recorded - events : 0;
+  const bool final_account =
+      process.account && account.state != wire::AccountState::kRunning &&
+      account.state != wire::AccountState::kCollected;
+  if (!final_account) {
+    // The account is as old as the last chunk written, and gaps are of events it may count as lost
+    // too: the largest figure is what is sure.
+    missing = std::max({missing, gaps, account.events_lost});
+    // Without an account nothing tells what came behind the last chunk. A killed process's tail is
+    // in its rings or was collected.
+    if (missing > 0 || !process.account || !process.damage.empty()) result.at_least = true;
+  }
+  result.events_missing += missing;
+
+  // Of what was lost when it was recorded, rings may have brought some back.
+  const std::uint64_t dropped = std::min(account.events_lost, missing);
+  if (dropped > 0) {
+    result.reasons.push_back(
+        fmt::format("{} of {} {} dropped{}", counted(dropped, "event"), process.name(),
+                    dropped == 1 ? "was" : "were",
+                    account.error == 0
+                        ? std::string()
+                        : fmt::format(": {}", std::strerror(static_cast<int>(account.error)))));
+  }
+  if (missing > dropped) {
+    result.reasons.push_back(fmt::format("{} of {} {} missing in its file",
+                                         counted(missing - dropped, "event"), process.name(),
+                                         missing - dropped == 1 ? "is" : "are"));
+  }
+}
+
+void checkFile(const Process& process, Wholeness& result) {
+  if (process.container.empty()) return;
+  const std::string file = printable(process.container.filename().native());
+  if (!process.account) result.reasons.push_back(fmt::format("{}: its account is damaged", file));
+  constexpr std::size_t kNamed = 3;
+  for (std::size_t i = 0; i < std::min(process.damage.size(), kNamed); ++i) {
+    result.reasons.push_back(fmt::format("{}: {} from byte {} on {} no whole chunk", file,
+                                         counted(process.damage[i].bytes, "byte"),
+                                         process.damage[i].offset,
+                                         process.damage[i].bytes == 1 ? "is" : "are"));
+  }
+  if (process.damage.size() > kNamed) {
+    result.reasons.push_back(
+        fmt::format("{}: damaged in {}", file, counted(process.damage.size() - kNamed, "more place")));
+  }
+}
+
+}  // namespace
+
+Wholeness assess(const Trace& trace) {
+  Wholeness result;
+  checkRanks(trace, result);
+  for (const auto& process : trace.processes()) {
+    ++result.processes;
+    checkLife(*process, result);
+    countEvents(*process, result);
+    checkFile(*process, result);
+  }
+  for (const Failure& failure : trace.unreadable()) {
+    result.reasons.push_back(printable(failure.sentence));
+    result.at_least = true;
+  }
+  result.whole = result.reasons.empty();
+  return result;
+}
+
+void addUndecodable(Wholeness& wholeness, std::uint64_t events) {
+  if (events == 0) return;
+  wholeness.whole = false;
+  wholeness.events -= std::min(wholeness.events, events);
+  wholeness.events_missing += events;
+  wholeness.reasons.push_back(
+      fmt::format("{} could not be decoded", counted(events, "event")));
+}
+
+std::string missingSentence(const Wholeness& wholeness) {
+  return fmt::format("{}{} missing", wholeness.at_least ? "at least " : "",
+                     counted(wholeness.events_missing, "event") +
+                         (wholeness.events_missing == 1 ? " is" : " are"));
+}
+
+}  // namespace omnio

@@ -1,0 +1,31 @@
+// Whether a trace tells all that happened, and if not, why not and how much is missing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/trace.hpp"
+
+namespace omnio {
+
+struct Wholeness {
+  bool whole = true;
+  std::vector<std::string> reasons;  // one sentence each
+  int ranks_expected = 0;   // of all jobs in the trace
+  int ranks_reporting = 0;
+  std::size_t processes = 0;
+  std::uint64_t events = 0;  // that can be read, in all layers
+  std::uint64_t events_missing = 0;
+  bool at_least = false;  // of a process that was killed, more may be missing than can be known
+};
+
+Wholeness assess(const Trace& trace);
+
+// Takes in what only shows while reading: events of a chunk that looked whole and was not.
+void addUndecodable(Wholeness& wholeness, std::uint64_t events);
+
+// "12 events are missing" with its unit in the right number, and "at least" where it belongs.
+std::string missingSentence(const Wholeness& wholeness);
+
+}  // namespace omnio

@@ -1,0 +1,134 @@
+#include "core/wire/decode.hpp"
+
+#include <algorithm>
+
+namespace omnio::wire {
+namespace {
+
+// Wraps around, as a damaged field may ask for it.
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+}  // namespace
+
+Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefinition& handle) {
+  if (at_ == end_) return Decoded::kEnd;
+  if (end_ - at_ < static_cast<std::ptrdiff_t>(kControlHeader)) return Decoded::kDamaged;
+  std::uint16_t head = 0;
+  std::memcpy(&head, at_, sizeof head);
+  const std::uint32_t number = head & kNumberMask;
+  const char* behind = nullptr;
+  switch (number) {
+    case kDefineText:
+      behind = decodeText(at_ + kControlHeader, end_, text);
+      if (behind == nullptr) return Decoded::kDamaged;
+      at_ = behind;
+      return Decoded::kText;
+    case kDefineHandle:
+      behind = decodeHandle(at_ + kControlHeader, end_, handle, state_);
+      if (behind == nullptr) return Decoded::kDamaged;
+      at_ = behind;
+      return Decoded::kHandle;
+    default:
+      return decodeEvent(number, event) ? Decoded::kEvent : Decoded::kDamaged;
+  }
+}
+
+bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
+  const calls::Row* row = calls::find(number);
+  if (row == nullptr) return false;
+  const Plan& plan = kPlans[number];
+  const auto left = static_cast<std::size_t>(end_ - at_);
+  if (left < plan.headerBytes()) return false;
+  std::uint64_t header = loadBytes(at_, plan.headerBytes());
+  const char* in = at_ + plan.headerBytes();
+
+  event.row = row;
+  event.failed = ((header >> kFailedShift) & 1) != 0;
+  event.depth = (header >> kDepthShift) & ((1U << kDepthBits) - 1);
+  header >>= kFirstCodeShift;
+  std::array<std::uint64_t, calls::kMaxArguments + 3> values{};
+  for (unsigned i = 0; i < plan.fields(); ++i) {
+    const unsigned length = codedLength(header & 7);
+    if (static_cast<std::size_t>(end_ - in) < length) return false;
+    values[i] = loadBytes(in, length);
+    in += length;
+    header >>= kLengthCodeBits;
+  }
+
+  event.start = state_.last_end + static_cast<std::uint64_t>(unzigzag(values[0]));
+  event.end = event.start + values[1];
+
+  HandlePrediction none;
+  std::uint8_t slot = state_.last_slot;
+  HandlePrediction* handle = &none;
+  for (unsigned i = 0; i < plan.count; ++i) {
+    if (plan.field[i] == Field::kHandle) {
+      slot = static_cast<std::uint8_t>(values[2 + i] ^ state_.last_slot);
+      handle = &state_.handles[slot];
+      if (handle->handle == 0) return false;  // an event on what was never defined
+    }
+  }
+  EventNumbers numbers;
+  std::uint64_t piece_count = 0;
+  for (unsigned i = 0; i < plan.count; ++i) {
+    const std::uint64_t value = values[2 + i];
+    std::int64_t& argument = event.arguments[plan.argument[i]];
+    switch (plan.field[i]) {
+      case Field::kHandle:
+        argument = slot;
+        break;
+      case Field::kSize:
+        argument = sum(unzigzag(value), static_cast<std::int64_t>(handle->size));
+        numbers.request = static_cast<std::uint64_t>(argument);
+        break;
+      case Field::kOffset:
+        argument = sum(unzigzag(value), static_cast<std::int64_t>(handle->next));
+        numbers.offset = argument;
+        break;
+      case Field::kSigned:
+        argument = unzigzag(value);
+        break;
+      case Field::kPieces:
+        piece_count = value;
+        argument = static_cast<std::int64_t>(value);
+        break;
+      case Field::kText:
+        if (value > kTextSlots) return false;
+        argument = static_cast<std::int64_t>(value);
+        break;
+      case Field::kUnsigned:
+        argument = static_cast<std::int64_t>(value);
+        break;
+    }
+  }
+  if (plan.item_count >= 0)
+    numbers.items = event.arguments[static_cast<std::size_t>(plan.item_count)];
+  if (plan.character >= 0) {
+    numbers.character = event.arguments[static_cast<std::size_t>(plan.character)];
+  }
+  const char* const pieces = in;
+  for (std::uint64_t i = 0; i < piece_count; ++i) {
+    std::uint64_t size = 0;
+    in = getVarint(in, end_, size);
+    if (in == nullptr) return false;
+    numbers.request += size;
+  }
+  event.pieces = {pieces, static_cast<std::size_t>(in - pieces)};
+  event.request = numbers.request;
+
+  const std::uint64_t last = values[plan.fields() - 1];
+  if (event.failed) {
+    event.result = static_cast<std::int64_t>(last);
+  } else {
+    event.result = sum(unzigzag(last), expectedResult(*row, plan, numbers, *handle));
+    learn(*row, plan, numbers, event.result, *handle);
+  }
+  if (plan.handle >= 0) state_.last_slot = slot;
+  state_.last_end = event.end;
+  at_ = in;
+  return true;
+}
+
+}  // namespace omnio::wire

@@ -1,0 +1,53 @@
+// Reads the records of one chunk's payload, one at a time. Every length is checked against the
+// payload before it is used; a record that does not hold ends the reading.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/wire/definition.hpp"
+#include "core/wire/prediction.hpp"
+#include "core/wire/record.hpp"
+
+namespace omnio::wire {
+
+// An event with its fields as numbers; slots refer to the definitions seen before it.
+struct RawEvent {
+  const calls::Row* row = nullptr;
+  bool failed = false;
+  unsigned depth = 0;
+  std::uint64_t start = 0;  // ticks
+  std::uint64_t end = 0;    // ticks
+  // By index in the row's arguments; texts are slot plus 1, handles slots, iovecs piece counts.
+  std::array<std::int64_t, calls::kMaxArguments> arguments{};
+  std::uint64_t request = 0;  // bytes asked for
+  std::int64_t result = 0;    // errno value when failed
+  std::string_view pieces;    // varints, as many as the iovec argument says
+};
+
+enum class Decoded : std::uint8_t { kEvent, kText, kHandle, kEnd, kDamaged };
+
+class ChunkDecoder {
+ public:
+  // `payload` stays with the caller and has to outlive the decoder and what it hands out.
+  ChunkDecoder(std::string_view payload, std::uint64_t base_ticks)
+      : at_(payload.data()), end_(payload.data() + payload.size()) {
+    state_.reset(base_ticks);
+  }
+
+  // Which of the three outputs was filled is told by the result.
+  Decoded next(RawEvent& event, TextDefinition& text, HandleDefinition& handle);
+
+  // The first byte not yet read.
+  const char* position() const { return at_; }
+
+ private:
+  bool decodeEvent(std::uint32_t number, RawEvent& event);
+
+  const char* at_;
+  const char* end_;
+  Prediction state_;
+};
+
+}  // namespace omnio::wire

@@ -1,0 +1,95 @@
+// Writes one event record. A template over the call's number, so that the row's plan is known at
+// compile time and the record is a straight line of stores.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "core/wire/prediction.hpp"
+#include "core/wire/record.hpp"
+
+namespace omnio::wire {
+
+struct EventTimes {
+  std::uint64_t start = 0;  // ticks
+  std::uint64_t end = 0;    // ticks, not before start
+};
+
+// Arguments by their index in the row. A text is its slot plus 1, a handle its slot; an iovec
+// stands as the number of its pieces, whose sizes the caller appends (putPieces).
+template <std::uint16_t kNumber>
+using Arguments = std::array<std::int64_t, calls::kTable[kNumber].argument_count + 1>;
+
+// `out` has kMaxFixedRecord bytes. `result` is the value returned (the slot plus 1 for a new
+// handle), or with `failed` the errno value. Returns the place behind the record.
+template <std::uint16_t kNumber>
+[[gnu::always_inline]] inline char* encodeEvent(char* out, Prediction& state, EventTimes times,
+                                                unsigned depth, bool failed,
+                                                const Arguments<kNumber>& arguments,
+                                                std::uint64_t request, std::int64_t result) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr Plan plan = kPlans[kNumber];
+  static_assert(row.number == kNumber);
+
+  HandlePrediction none;
+  const auto slot =
+      plan.handle >= 0
+          ? static_cast<std::uint8_t>(
+                arguments[static_cast<std::size_t>(plan.handle >= 0 ? plan.handle : 0)])
+          : std::uint8_t{0};
+  HandlePrediction& handle = plan.handle >= 0 ? state.handles[slot] : none;
+
+  EventNumbers numbers{.request = request};
+  if constexpr (plan.offset >= 0) numbers.offset = arguments[plan.offset];
+  if constexpr (plan.item_count >= 0) numbers.items = arguments[plan.item_count];
+  if constexpr (plan.character >= 0) numbers.character = arguments[plan.character];
+
+  char* const start = out;
+  out += plan.headerBytes();
+  std::uint64_t header = kNumber | (static_cast<std::uint64_t>(failed) << kFailedShift) |
+                         (static_cast<std::uint64_t>(depth) << kDepthShift);
+  unsigned shift = kFirstCodeShift;
+  const auto put = [&](std::uint64_t value) __attribute__((always_inline)) {
+    const unsigned code = lengthCode(value);
+    store64(out, value);
+    out += codedLength(code);
+    header |= static_cast<std::uint64_t>(code) << shift;
+    shift += kLengthCodeBits;
+  };
+
+  put(zigzag(static_cast<std::int64_t>(times.start - state.last_end)));
+  put(times.end - times.start);
+  // Unrolled, so that each field's place and kind are constants.
+#pragma GCC unroll 16
+  for (std::uint8_t i = 0; i < plan.count; ++i) {
+    const std::int64_t value = arguments[plan.argument[i]];
+    switch (plan.field[i]) {
+      case Field::kHandle:
+        put(static_cast<std::uint64_t>(slot ^ state.last_slot));
+        break;
+      case Field::kSize:
+        put(zigzag(value - static_cast<std::int64_t>(handle.size)));
+        break;
+      case Field::kOffset:
+        put(zigzag(value - static_cast<std::int64_t>(handle.next)));
+        break;
+      case Field::kSigned:
+        put(zigzag(value));
+        break;
+      default:
+        put(static_cast<std::uint64_t>(value));
+    }
+  }
+  if (failed) {
+    put(static_cast<std::uint64_t>(result));
+  } else {
+    put(zigzag(result - expectedResult(row, plan, numbers, handle)));
+    learn(row, plan, numbers, result, handle);
+  }
+  if constexpr (plan.handle >= 0) state.last_slot = slot;
+  state.last_end = times.end;
+  std::memcpy(start, &header, plan.headerBytes());
+  return out;
+}
+
+}  // namespace omnio::wire

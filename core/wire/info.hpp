@@ -1,0 +1,34 @@
+// Keys of the facts a process records about itself. A later chunk's value replaces an earlier
+// one's.
+#pragma once
+
+namespace omnio::wire::info {
+
+inline constexpr char kHost[] = "host";
+inline constexpr char kBoot[] = "boot";  // the kernel's boot id: same clock, same node
+inline constexpr char kPid[] = "pid";
+inline constexpr char kParent[] = "parent_pid";
+inline constexpr char kProcessStart[] = "process_start";  // as in /proc/<pid>/stat, clock ticks
+inline constexpr char kProgram[] = "program";             // /proc/self/exe
+inline constexpr char kCommand[] = "command";             // arguments with \x01 between them
+inline constexpr char kDirectory[] = "directory";         // working directory at start
+inline constexpr char kFlavour[] = "flavour";             // serial, openmp, mpi, hybrid
+inline constexpr char kFlavourReason[] = "flavour_reason";
+inline constexpr char kLibrary[] = "library";  // which of the four is preloaded
+inline constexpr char kRank[] = "rank";
+inline constexpr char kRanks[] = "ranks";  // size of the job; 1 when there is no launcher
+inline constexpr char kRankSource[] = "rank_source";  // MPI, or the variable that told it, or none
+inline constexpr char kJob[] = "job";                 // the launcher's name of the job
+inline constexpr char kExclude[] = "exclude";         // the caller's patterns, colon-separated
+inline constexpr char kInclude[] = "include";
+inline constexpr char kDefaultExclude[] = "default_exclude";
+inline constexpr char kMpiLibrary[] = "mpi_library";
+inline constexpr char kMpiRefused[] = "mpi_refused";  // MPI library of another ABI, not traced
+inline constexpr char kRingPlace[] =
+    "ring_directory";                        // "memory": a death loses what was not drained
+inline constexpr char kMounts[] = "mounts";  // /proc/self/mounts of the node
+inline constexpr char kParentToken[] =
+    "parent_token";                                 // hex: the traced process it was forked from
+inline constexpr char kAborted[] = "aborted_with";  // MPI_Abort's error code
+
+}  // namespace omnio::wire::info

@@ -1,0 +1,63 @@
+// A ring: the memory that one thread at a time records into. It is a mapping of a file on
+// node-local tmpfs, so that what it holds survives the process; whoever collects it afterwards
+// needs no more than this header.
+//
+// The data area holds whole chunks, the last of them open: its header is written when it begins,
+// and how far it has come stands in `progress`, which one store moves on with each event. A ring
+// that is full is written to the container in one piece and begins anew.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/wire/container.hpp"
+
+namespace omnio::wire {
+
+inline constexpr std::uint64_t kRingMagic = 0x31474E'494F4E4D4FULL;  // "OMNOING1"
+inline constexpr std::size_t kRingHeaderBytes = 16384;
+inline constexpr std::size_t kRingDataBytes = 128 * 1024;
+inline constexpr std::size_t kMaxTraceDirectory = 4096;
+
+// Names of ring files: <directory>/omnio-<token, 16 hex digits>-<ring number>.
+inline constexpr const char* kRingPrefix = "omnio-";
+// Where rings live: the first of these that is tmpfs and takes them; OMNIO_RING_DIR goes first.
+inline constexpr const char* kRingDirectories[] = {"/dev/shm", "/run/shm", "/tmp"};
+
+// Place of the open chunk (in units of kChunkAlignment), payload bytes and events, in one word.
+struct Progress {
+  std::uint32_t chunk = 0;  // offset of the open chunk's header in the data area, bytes
+  std::uint32_t bytes = 0;
+  std::uint32_t events = 0;
+
+  constexpr std::uint64_t pack() const {
+    return static_cast<std::uint64_t>(chunk / kChunkAlignment) << 48 |
+           static_cast<std::uint64_t>(bytes) << 24 | events;
+  }
+  static constexpr Progress unpack(std::uint64_t word) {
+    return {.chunk = static_cast<std::uint32_t>(word >> 48) *
+                     static_cast<std::uint32_t>(kChunkAlignment),
+            .bytes = static_cast<std::uint32_t>(word >> 24) & 0xFFFFFF,
+            .events = static_cast<std::uint32_t>(word) & 0xFFFFFF};
+  }
+};
+static_assert(kRingDataBytes < (1U << 24) && kRingDataBytes / kChunkAlignment < (1U << 16));
+
+struct RingHeader {
+  std::uint64_t magic = kRingMagic;
+  std::uint32_t version = kFormatVersion;
+  std::uint32_t pid = 0;
+  std::uint64_t token = 0;
+  std::uint32_t data_offset = 0;  // of the data area in the file
+  std::uint32_t data_bytes = 0;
+  std::uint64_t process_start = 0;  // start time of the process as in /proc/<pid>/stat
+  // A process whose container cannot be written leaves its account here, in one ring.
+  Account note;
+  bool has_note = false;
+  std::atomic<std::uint64_t> progress{0};
+  char trace_directory[kMaxTraceDirectory] = {};
+};
+static_assert(sizeof(RingHeader) <= kRingHeaderBytes);
+
+}  // namespace omnio::wire

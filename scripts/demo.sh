@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Set-up, a release build, and the main job: LAMMPS on 4 ranks, untraced and traced by turns, then
+# what the trace says. All it makes is below build/.
+#
+#   scripts/demo.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly source=$PWD
+readonly output=$PWD/build/demo
+readonly omnio=$PWD/build/release/cli/omnio
+readonly ranks=4 runs=3
+
+step() { printf '\n== %s\n' "$*"; }
+
+# What an earlier demo left is removed; a folder that no demo made is not ours to remove.
+fresh_output() {
+  if [ -e "$output" ]; then
+    if [ ! -e "$output/.made-by-demo" ]; then
+      echo "demo.sh: $output was not made by this script; move it away first" >&2
+      exit 1
+    fi
+    rm -rf "$output"
+  fi
+  mkdir -p "$output"
+  touch "$output/.made-by-demo"
+}
+
+mpirun_options=(-n "$ranks" --oversubscribe --bind-to none
+                # Containers often forbid the single-copy transport, with a page of warnings.
+                --mca btl_vader_single_copy_mechanism none)
+if [ "$(id -u)" -eq 0 ]; then mpirun_options+=(--allow-run-as-root); fi
+
+# run_melt <name> [command to put before mpirun...]: one run in a folder of its own. The wall time
+# in ms goes to <name>.ms, the checksum of all that LAMMPS wrote to <name>.sum, and the files go,
+# as a run writes 150 MB.
+run_melt() {
+  local name=$1
+  shift
+  mkdir "$output/$name"
+  local start end
+  start=$(date +%s%N)
+  (cd "$output/$name" &&
+    "$@" mpirun "${mpirun_options[@]}" lmp -in "$source/configs/demo/in.melt" -log none \
+      -screen none) || {
+    local status=$?
+    echo "demo.sh: LAMMPS ($name) ended with status $status" >&2
+    exit 1
+  }
+  end=$(date +%s%N)
+  echo $(((end - start) / 1000000)) >"$output/$name.ms"
+  (cd "$output/$name" && find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum) \
+    >"$output/$name.sum"
+  rm -rf "${output:?}/$name"
+  echo "$name: $(seconds "$(cat "$output/$name.ms")") s"
+}
+
+seconds() { printf '%d.%02d' $(($1 / 1000)) $(($1 % 1000 / 10)); }
+
+# The middle one of an odd number of runs.
+median() { sort -n "$output/$1"-*.ms | sed -n "$(((runs + 1) / 2))p"; }
+
+step "set-up"
+scripts/setup.sh
+
+step "build: release (the tracer and the command line)"
+cmake --preset release
+cmake --build --preset release --parallel "$(nproc)" --target trace/all cli/all
+
+step "job: LAMMPS, a Lennard-Jones melt of 32000 atoms on $ranks ranks, $runs times each way"
+fresh_output
+for run in $(seq "$runs"); do
+  run_melt "untraced-$run"
+  run_melt "traced-$run" "$omnio" trace -o "$output/trace-$run" --
+done
+if [ "$(sort -u "$output"/*.sum | wc -l)" -ne 1 ]; then
+  echo "demo.sh: the runs did not write the same files; compare $output/*.sum" >&2
+  exit 1
+fi
+readonly trace=$output/trace-$runs
+
+step "log: the first calls of rank 0 (omnio log --rank 0)"
+"$omnio" log "$trace" --rank 0 >"$output/rank0.log"
+head -n 20 "$output/rank0.log"
+
+step "statistics by call (omnio stats --by call)"
+"$omnio" stats "$trace" --by call
+
+step "statistics by file, the first lines (omnio stats --by file)"
+"$omnio" stats "$trace" --by file >"$output/by-file.txt"
+head -n 30 "$output/by-file.txt"
+
+step "run time, medians of $runs runs taken by turns"
+untraced=$(median untraced)
+traced=$(median traced)
+difference=$(((traced - untraced) * 1000 / untraced))
+sign=+
+if [ "$difference" -lt 0 ]; then sign=- difference=$((-difference)); fi
+printf 'untraced   %8s s\n' "$(seconds "$untraced")"
+printf 'traced     %8s s   (%s%d.%d %%)\n' "$(seconds "$traced")" \
+  "$sign" $((difference / 10)) $((difference % 10))
+echo "the output files of all $((2 * runs)) runs are the same"
+echo
+echo "next: build/release/cli/omnio stats ${trace#"$source"/} --by rank; README.md tells the rest"

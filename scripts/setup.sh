@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs what omnio is built and tested with, as far as it is missing. Debian 12 and its kin.
+#
+#   scripts/setup.sh [--without-mpi]
+#
+#   --without-mpi   neither MPI nor what needs it: everything but the MPI flavours can be built
+set -euo pipefail
+
+fail() { echo "setup.sh: $*" >&2; exit 1; }
+
+build=(g++ cmake ninja-build pkg-config git python3
+       rapidjson-dev libspdlog-dev libfmt-dev libcli11-dev libzstd-dev libxxhash-dev
+       libgtest-dev libbenchmark-dev)
+# Programs under test, and what the tests measure them by: the system calls as strace sees them,
+# hosts as network namespaces, small file systems that fill up.
+tests=(gfortran strace iproute2 e2fsprogs xfsprogs fio hdf5-tools clang-format)
+mpi=(libopenmpi-dev openmpi-bin lammps)
+
+wanted=("${build[@]}" "${tests[@]}" "${mpi[@]}")
+for argument in "$@"; do
+  case "$argument" in
+    --without-mpi) wanted=("${build[@]}" "${tests[@]}") ;;
+    -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+    *) echo "setup.sh: '$argument' is no option; --without-mpi is the only one" >&2; exit 2 ;;
+  esac
+done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  fail "this machine has no apt-get; install the counterparts of these Debian packages:" \
+       "${wanted[*]}"
+fi
+
+missing=()
+for package in "${wanted[@]}"; do
+  # A package that was removed is still known to dpkg-query, so its status is what counts.
+  status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  if [ "$status" != installed ]; then missing+=("$package"); fi
+done
+if [ "${#missing[@]}" -eq 0 ]; then
+  echo "setup.sh: nothing to install, all ${#wanted[@]} packages are here; next: scripts/test.sh"
+  exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null ||
+    fail "these packages are missing and need root or sudo to be installed: ${missing[*]}"
+  as_root=(sudo)
+fi
+
+# A mirror that does not answer at once is common, and worth two more attempts.
+apt() {
+  local attempt
+  for attempt in 1 2 3; do
+    if "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+      apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"; then
+      return 0
+    fi
+    if [ "$attempt" -lt 3 ]; then
+      echo "setup.sh: apt-get $1 failed, attempt $((attempt + 1)) of 3 follows" >&2
+      sleep $((attempt * 10))
+    fi
+  done
+  fail "apt-get $* failed three times; its own message above says why"
+}
+
+echo "setup.sh: installs ${missing[*]}"
+apt update
+apt install --no-install-recommends "${missing[@]}"
+echo "setup.sh: installed ${missing[*]}; next: scripts/test.sh, or scripts/demo.sh"

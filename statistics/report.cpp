@@ -1,0 +1,158 @@
+#include "statistics/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "core/log_reader.hpp"
+#include "core/printable.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio::stats {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames = {"file", "rank", "thread", "call"};
+
+// One pass over all events of the chosen processes. A group is found by a number: of the file, of
+// the call, or of the rank or thread that is being read.
+class Accumulator {
+ public:
+  explicit Accumulator(By by) : by_(by) {}
+
+  void read(const Trace& trace, const Process& process, std::size_t process_number) {
+    for (const Log& log : process.logs) {
+      if (by_ == By::kRank) {
+        current_ = groupOf(rankKey(trace, process));
+      } else if (by_ == By::kThread) {
+        // Lanes of a thread are one group.
+        current_ = groupOf({static_cast<std::int64_t>(process_number), log.thread});
+        groups_[current_].name = threadName(trace, process, log);
+      }
+      readLog(process, log);
+    }
+    // A rank without a single event is a finding too.
+    if (by_ == By::kRank) groupOf(rankKey(trace, process));
+  }
+
+  void finish(Report& report) {
+    for (const auto& [key, index] : index_) {
+      if (by_ == By::kRank) {
+        groups_[index].name = key.first == kNoRank ? "none" : fmt::format("{}", key.first);
+      }
+      report.groups.push_back(std::move(groups_[index]));
+    }
+    for (std::size_t number = 0; number < dense_.size(); ++number) {
+      Group& group = dense_[number];
+      if (group.time_ns.count == 0) continue;
+      group.name = by_ == By::kCall ? std::string(calls::kTable[number].name) : fileName(number);
+      report.groups.push_back(std::move(group));
+    }
+    if (by_ == By::kFile || by_ == By::kCall) {
+      std::stable_sort(report.groups.begin(), report.groups.end(),
+                       [](const Group& a, const Group& b) {
+                         return std::make_tuple(~a.time_ns.total, a.name) <
+                                std::make_tuple(~b.time_ns.total, b.name);
+                       });
+    }
+    report.total = std::move(total_);
+    report.total.name = "total";
+    report.events_below = events_below_;
+    addUndecodable(report.wholeness, undecodable_);
+  }
+
+ private:
+  using Key = std::pair<std::int64_t, std::int64_t>;
+  static constexpr std::int64_t kNoRank = 1LL << 40;  // behind all ranks
+
+  static Key rankKey(const Trace& trace, const Process& process) {
+    const auto rank = trace.rankOf(process);
+    return {rank ? *rank : kNoRank, 0};
+  }
+
+  static std::string threadName(const Trace& trace, const Process& process, const Log& log) {
+    const auto rank = trace.rankOf(process);
+    const std::string omp = log.omp_thread_plus_1 == 0
+                                ? std::string()
+                                : fmt::format(", OpenMP thread {}", log.omp_thread_plus_1 - 1);
+    const std::string where = printable(process.info.text(wire::info::kHost));
+    return fmt::format("rank {} thread {} (host {}, pid {}, tid {}{})",
+                       rank ? fmt::format("{}", *rank) : "none", log.thread,
+                       where.empty() ? "unknown" : where, process.pid, log.tid, omp);
+  }
+
+  std::string fileName(std::size_t number) const {
+    return number == 0 ? "(no file)" : printable(paths_.path(FileId(static_cast<std::uint32_t>(number - 1))));
+  }
+
+  std::size_t groupOf(Key key) {
+    const auto [place, is_new] = index_.try_emplace(key, groups_.size());
+    if (is_new) groups_.emplace_back();
+    return place->second;
+  }
+
+  Group& groupOf(const Event& event) {
+    if (by_ == By::kRank || by_ == By::kThread) return groups_[current_];
+    // The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
+    const std::size_t number =
+        by_ == By::kCall ? event.row->number : static_cast<std::uint32_t>(event.file) + 1U;
+    if (number >= dense_.size()) dense_.resize(number + 1);
+    return dense_[number];
+  }
+
+  void readLog(const Process& process, const Log& log) {
+    const auto reader = std::make_unique<LogReader>(process, log, paths_);
+    while (const Event* event = reader->next()) {
+      if (event->depth > 0) {
+        ++events_below_;
+        continue;
+      }
+      groupOf(*event).add(*event);
+      total_.add(*event);
+    }
+    undecodable_ += reader->undecodable();
+  }
+
+  By by_;
+  PathTable paths_;
+  std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
+  std::vector<Group> groups_;
+  std::vector<Group> dense_;  // of calls by number, or of files by number plus 1
+  std::size_t current_ = 0;
+  Group total_;
+  std::uint64_t events_below_ = 0;
+  std::uint64_t undecodable_ = 0;
+};
+
+}  // namespace
+
+std::string_view nameOf(By by) { return kNames[static_cast<std::size_t>(by)]; }
+
+std::optional<By> byName(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i] == name) return static_cast<By>(i);
+  }
+  return {};
+}
+
+Result<Report> makeReport(const Trace& trace, By by, std::optional<int> rank) {
+  const Result<std::vector<const Process*>> processes = trace.processesOf(rank);
+  if (!processes) return processes.failure();
+  Report report;
+  report.trace = trace.directory().native();
+  report.by = by;
+  report.rank = rank;
+  report.wholeness = assess(trace);
+  Accumulator accumulator(by);
+  for (std::size_t i = 0; i < processes->size(); ++i) {
+    accumulator.read(trace, *(*processes)[i], i);
+  }
+  accumulator.finish(report);
+  return report;
+}
+
+}  // namespace omnio::stats

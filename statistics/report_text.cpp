@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "core/call_names.hpp"
+#include "core/printable.hpp"
+#include "statistics/human.hpp"
+#include "statistics/report.hpp"
+
+namespace omnio::stats {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// Columns as wide as their widest cell; numbers to the right. The last column is text.
+void appendTable(std::string& out, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      fmt::format_to(std::back_inserter(out), "{:>{}}  ", row[i], widths[i]);
+    }
+    out += row.back();
+    out += '\n';
+  }
+}
+
+// Classes that occur at all, so that a table has no column of zeros.
+std::vector<calls::Class> usedClasses(const Group& total) {
+  std::vector<calls::Class> used;
+  for (int c = 0; c < calls::kClassCount; ++c) {
+    if (total.of(static_cast<calls::Class>(c)) > 0) used.push_back(static_cast<calls::Class>(c));
+  }
+  return used;
+}
+
+std::string countCell(std::uint64_t n) { return n == 0 ? "-" : fmt::format("{}", n); }
+
+void appendOperations(std::string& out, const Report& report) {
+  const std::vector<calls::Class> classes = usedClasses(report.total);
+  Row head;
+  for (const calls::Class c : classes) head.emplace_back(className(c));
+  head.insert(head.end(), {"failed", "time", "avg", "max", std::string(nameOf(report.by))});
+  std::vector<Row> rows = {head};
+  const auto add = [&](const Group& group) {
+    Row row;
+    for (const calls::Class c : classes) row.push_back(countCell(group.of(c)));
+    row.insert(row.end(),
+               {countCell(group.failed), humanNs(static_cast<double>(group.time_ns.total)),
+                humanNs(group.time_ns.average()),
+                humanNs(static_cast<double>(group.time_ns.most)), group.name});
+    rows.push_back(row);
+  };
+  for (const Group& group : report.groups) add(group);
+  if (report.groups.size() > 1) add(report.total);
+  out += "Operations, and the time spent in them\n";
+  appendTable(out, rows);
+}
+
+void appendTransfers(std::string& out, const Report& report, std::string_view title,
+                     const Transfer Group::*which) {
+  std::vector<Row> rows = {{"calls", "bytes", "min", "avg", "max", "time", "min", "avg", "max",
+                            "bandwidth", std::string(nameOf(report.by))}};
+  const auto add = [&](const Group& group) {
+    const Transfer& t = group.*which;
+    if (t.time_ns.count == 0) return;
+    const auto bytes = [](std::uint64_t n) { return humanBytes(static_cast<double>(n)); };
+    const auto time = [](std::uint64_t n) { return humanNs(static_cast<double>(n)); };
+    const bool sized = t.size_bytes.count > 0;
+    rows.push_back({fmt::format("{}", t.time_ns.count), sized ? bytes(t.size_bytes.total) : "-",
+                    sized ? bytes(t.size_bytes.least) : "-",
+                    sized ? humanBytes(t.size_bytes.average()) : "-",
+                    sized ? bytes(t.size_bytes.most) : "-", time(t.time_ns.total),
+                    time(t.time_ns.least), humanNs(t.time_ns.average()), time(t.time_ns.most),
+                    sized ? humanMibS(t.bandwidthMibS()) : "-", group.name});
+  };
+  for (const Group& group : report.groups) add(group);
+  if (rows.size() > 2) add(report.total);
+  if (rows.size() == 1) return;
+  out += fmt::format("\n{} (bandwidth: bytes by the time spent in the calls)\n", title);
+  appendTable(out, rows);
+}
+
+void appendWholeness(std::string& out, const Report& report) {
+  const Wholeness& w = report.wholeness;
+  fmt::format_to(std::back_inserter(out), "Trace {}: {} event{}, {} process{}, {} of {} rank{}\n",
+                 printable(report.trace), w.events, w.events == 1 ? "" : "s", w.processes,
+                 w.processes == 1 ? "" : "es", w.ranks_reporting, w.ranks_expected,
+                 w.ranks_expected == 1 ? "" : "s");
+  fmt::format_to(std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
+                 w.events_missing == 0 && !w.at_least ? "no events are missing"
+                                                      : missingSentence(w));
+  for (const std::string& reason : w.reasons) {
+    fmt::format_to(std::back_inserter(out), "  - {}\n", printable(reason));
+  }
+  if (report.rank) fmt::format_to(std::back_inserter(out), "Shown: rank {}\n", *report.rank);
+  if (report.events_below > 0) {
+    fmt::format_to(std::back_inserter(out),
+                   "Left out: {} call{} made by libraries below the application's own calls\n",
+                   report.events_below, report.events_below == 1 ? "" : "s");
+  }
+}
+
+}  // namespace
+
+std::string textOf(const Report& report) {
+  std::string out;
+  appendWholeness(out, report);
+  if (report.groups.empty()) return out;
+  out += '\n';
+  appendOperations(out, report);
+  appendTransfers(out, report, "Reads", &Group::read);
+  appendTransfers(out, report, "Writes", &Group::write);
+  return out;
+}
+
+}  // namespace omnio::stats

@@ -1,0 +1,178 @@
+// The parts of core that stand alone: paths, printable text, facts, clock, life of a process.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "core/call_layout.hpp"
+#include "core/call_names.hpp"
+#include "core/node_clock.hpp"
+#include "core/path_table.hpp"
+#include "core/printable.hpp"
+#include "core/process_info.hpp"
+#include "core/process_life.hpp"
+#include "core/wire/info.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio {
+namespace {
+
+TEST(NormalisedPath, DropsWhatSaysNothingAndKeepsDotDot) {
+  EXPECT_EQ(normalisedPath("/a//b/./c/"), "/a/b/c");
+  EXPECT_EQ(normalisedPath("/a/../b"), "/a/../b");
+  EXPECT_EQ(normalisedPath("/"), "/");
+  EXPECT_EQ(normalisedPath("//."), "/");
+  EXPECT_EQ(normalisedPath("./x"), "x");
+  EXPECT_EQ(normalisedPath(""), "");
+}
+
+TEST(PathTable, OneFileHasOneNumberHoweverItIsWritten) {
+  PathTable paths;
+  const FileId id = paths.idOf("/a/b");
+  EXPECT_EQ(paths.idOf("/a//b"), id);
+  EXPECT_EQ(paths.idOf("/a/./b"), id);
+  EXPECT_NE(paths.idOf("/a/b2"), id);
+  EXPECT_EQ(paths.path(id), "/a/b");
+  EXPECT_EQ(paths.size(), 2U);
+  EXPECT_EQ(paths.path(kNoFile), "");
+}
+
+TEST(Printable, EscapesWhatWouldBreakALineOrIsNoUtf8) {
+  EXPECT_EQ(printable("plain/gr\xC3\xBC\xC3\x9F"), "plain/gr\xC3\xBC\xC3\x9F");
+  EXPECT_EQ(printable("a,b=c", ",="), "a\\x2Cb\\x3Dc");
+  EXPECT_EQ(printable("a\\b\n\x7F"), "a\\x5Cb\\x0A\\x7F");
+  EXPECT_EQ(printable("\xFF\xC3"), "\\xFF\\xC3");
+  EXPECT_EQ(printable("\xC0\x80"), "\\xC0\\x80");          // overlong
+  EXPECT_EQ(printable("\xED\xA0\x80"), "\\xED\\xA0\\x80");  // a surrogate
+}
+
+TEST(ProcessInfo, LaterFactsReplaceEarlierOnesAndTornOnesAreLeftOut) {
+  ProcessInfo info;
+  info.take(test::factsPayload({{"host", "a"}, {"rank", "3"}, {"rank_source", "MPI"}}));
+  info.take(test::factsPayload({{"host", "b"}}));
+  info.take(std::string_view("key without a value\0torn", 24));
+  EXPECT_EQ(info.text("host"), "b");
+  EXPECT_EQ(info.rank(), 3);
+  EXPECT_EQ(info.text("key without a value"), "");
+}
+
+TEST(ProcessInfo, ARankNeedsASourceAndANumber) {
+  ProcessInfo info;
+  info.take(test::factsPayload({{"rank", "0"}, {"ranks", "8"}, {"rank_source", "none"}}));
+  EXPECT_FALSE(info.rank());
+  EXPECT_EQ(info.ranks(), 1);
+  info.take(test::factsPayload({{"rank", "4x"}, {"rank_source", "MPI"}}));
+  EXPECT_FALSE(info.rank());
+  info.take(test::factsPayload({{"rank", "4"}}));
+  EXPECT_EQ(info.rank(), 4);
+  EXPECT_EQ(info.ranks(), 8);
+}
+
+TEST(NodeClock, InterpolatesBetweenAnchorsAndGoesOnBeyondThem) {
+  NodeClock clock;
+  clock.add(2'000'000'000, 1'000'000'000);
+  clock.add(4'000'000'000, 2'000'000'000);  // 2 ticks a ns
+  clock.add(7'000'000'000, 3'000'000'000);  // then 3
+  clock.finish(0);
+  const auto ns = [&clock](std::uint64_t ticks) { return clock.segmentOf(ticks).ns(ticks); };
+  EXPECT_EQ(ns(2'000'000'000), 1'000'000'000);
+  EXPECT_EQ(ns(3'000'000'000), 1'500'000'000);
+  EXPECT_EQ(ns(5'500'000'000), 2'500'000'000);
+  EXPECT_EQ(ns(7'000'000'000 + 2'500'000), 3'001'000'000);  // at the average pace, 2.5
+  EXPECT_EQ(ns(2'000'000'000 - 2'500'000), 999'000'000);
+}
+
+TEST(NodeClock, NeverRunsBackwardsAcrossItsSegments) {
+  NodeClock clock;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    clock.add(1000 + i * 300'000'000, 1000 + i * 100'000'000 + (i * 7919) % 90);
+  }
+  clock.finish(12345);
+  std::int64_t last = clock.segmentOf(0).ns(0);
+  for (std::uint64_t ticks = 0; ticks < 16'000'000'000; ticks += 33'333'333) {
+    const NodeClock::Segment segment = clock.segmentOf(ticks);
+    ASSERT_TRUE(segment.holds(ticks));
+    ASSERT_GE(segment.ns(ticks), last);
+    last = segment.ns(ticks);
+  }
+}
+
+TEST(NodeClock, AnchorsCloseTogetherDoNotSetThePace) {
+  NodeClock clock;
+  clock.add(1000, 1'000'000'000);
+  clock.add(1001, 1'000'000'090);  // 90 ns of jitter in one tick
+  clock.add(1'000'001'000, 2'000'000'000);
+  clock.finish(0);
+  EXPECT_EQ(clock.segmentOf(500'001'000).ns(500'001'000), 1'500'000'000);
+}
+
+TEST(ProcessLife, KnowsItselfAndNotAnotherStart) {
+  std::ifstream in("/proc/self/stat");
+  const std::string line{std::istreambuf_iterator<char>(in), {}};
+  std::string rest = line.substr(line.rfind(')') + 2);
+  for (int field = 3; field < 22; ++field) rest = rest.substr(rest.find(' ') + 1);
+  const std::uint64_t start = std::stoull(rest);
+  const auto pid = static_cast<std::uint32_t>(getpid());
+  EXPECT_TRUE(isAlive(pid, start));
+  EXPECT_FALSE(isAlive(pid, start + 1));
+  EXPECT_FALSE(isAlive(test::kDeadPid, start));
+}
+
+TEST(CallLayout, KeysOfACallAreSortedAndDifferent) {
+  for (const calls::Row& row : calls::kTable) {
+    if (row.number == 0) continue;
+    std::set<std::string_view> keys;
+    std::string_view last;
+    for (const Item& item : layoutOf(row)) {
+      EXPECT_FALSE(item.key.empty()) << row.name;
+      EXPECT_TRUE(keys.insert(item.key).second) << row.name << ": " << item.key << " twice";
+      EXPECT_LE(last, item.key) << row.name;
+      last = item.key;
+    }
+  }
+}
+
+TEST(CallLayout, EveryRecordedArgumentIsShown) {
+  for (const calls::Row& row : calls::kTable) {
+    if (row.number == 0) continue;
+    std::size_t recorded = 0;
+    std::size_t shown = 0;
+    for (std::size_t i = 0; i < row.argument_count; ++i) {
+      if (calls::isRecorded(row.arguments[i])) ++recorded;
+    }
+    for (const Item& item : layoutOf(row)) {
+      switch (item.kind) {
+        case ItemKind::kHandlePath:
+        case ItemKind::kPieceCount:
+        case ItemKind::kDepth:
+        case ItemKind::kErrno:
+        case ItemKind::kResult:
+          break;
+        default:
+          ++shown;
+      }
+    }
+    EXPECT_EQ(recorded, shown) << row.name;
+  }
+}
+
+TEST(CallNames, FlagsAreSpelledOut) {
+  const auto spelled = [](std::uint64_t flags) {
+    std::string out;
+    appendOpenFlags(out, flags);
+    return out;
+  };
+  EXPECT_EQ(spelled(O_RDONLY), "O_RDONLY");
+  EXPECT_EQ(spelled(O_WRONLY | O_CREAT | O_TRUNC), "O_WRONLY|O_CREAT|O_TRUNC");
+  EXPECT_EQ(spelled(O_RDWR | O_SYNC), "O_RDWR|O_SYNC");
+  EXPECT_EQ(spelled(O_RDWR | O_DSYNC), "O_RDWR|O_DSYNC");
+  EXPECT_EQ(spelled(O_RDWR | O_TMPFILE), "O_RDWR|O_TMPFILE");
+  EXPECT_EQ(spelled(O_RDONLY | O_DIRECTORY), "O_RDONLY|O_DIRECTORY");
+  EXPECT_EQ(spelled(O_RDONLY | 0x40000000), "O_RDONLY|0x40000000");
+}
+
+}  // namespace
+}  // namespace omnio

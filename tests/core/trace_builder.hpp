@@ -1,0 +1,101 @@
+// Synthetic traces for tests: chunks, containers and rings put together with the tracer's own
+// encoder, so that what is read back was known before.
+//
+// Times are in ticks of the monotonic clock: a tick is a nanosecond, and what an event says is what
+// a reader shows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/wire/container.hpp"
+#include "core/wire/definition.hpp"
+#include "core/wire/prediction.hpp"
+
+namespace omnio::test {
+
+// The arguments stand by their index in the row: texts as slot plus 1, handles as slots.
+struct EventSpec {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::array<std::int64_t, calls::kMaxArguments> arguments{};
+  std::uint64_t request = 0;
+  std::int64_t result = 0;
+  bool failed = false;
+  unsigned depth = 0;
+  std::vector<std::uint64_t> pieces;
+};
+
+// Number of a call by its symbol; the test fails to build its trace when there is none.
+std::uint16_t numberOf(std::string_view symbol);
+
+class ChunkBuilder {
+ public:
+  // Chunks of one log number their events on: `first_event` is how many came before.
+  ChunkBuilder(std::uint64_t token, std::uint32_t log, std::uint32_t sequence,
+               std::uint64_t first_event, std::uint64_t base_ticks = 1000);
+
+  ChunkBuilder& text(std::uint8_t slot, std::string_view absolute, std::uint32_t raw_offset = 0);
+  ChunkBuilder& handle(const wire::HandleDefinition& handle);
+  ChunkBuilder& event(std::uint16_t number, const EventSpec& event);
+  // A write of `bytes` on handle 1, which with its path is defined on first use.
+  ChunkBuilder& write(std::uint64_t start, std::uint64_t end, std::int64_t bytes);
+
+  wire::ChunkHeader header;  // to be changed by tests that need it different
+  const std::string& payload() const { return payload_; }
+  // Header and payload, stamped, padded to where the next chunk may begin.
+  std::string bytes() const;
+
+ private:
+  std::string payload_;
+  wire::Prediction state_;
+  bool has_file_ = false;
+};
+
+// Facts as the payload of an info chunk, and as a chunk.
+std::string factsPayload(const std::map<std::string, std::string>& facts);
+std::string infoChunk(std::uint64_t token, const std::map<std::string, std::string>& facts);
+
+// What a process of a job with one rank says of itself.
+std::map<std::string, std::string> usualFacts(int rank = 0, int ranks = 1);
+
+class ContainerBuilder {
+ public:
+  explicit ContainerBuilder(std::uint64_t token, std::uint32_t pid = 4711);
+
+  wire::ContainerHeader header;
+  std::optional<wire::Account> account;
+  std::string body;  // what follows the header block
+
+  ContainerBuilder& facts(const std::map<std::string, std::string>& facts);
+  ContainerBuilder& chunk(const ChunkBuilder& chunk);
+  // The account of a process that ended, with this many events written and lost.
+  ContainerBuilder& ended(std::uint64_t written, std::uint64_t lost = 0, int error = 0);
+  ContainerBuilder& running(std::uint64_t written = 0, std::uint64_t lost = 0);
+
+  std::string bytes() const;
+  void save(const std::filesystem::path& path) const;
+};
+
+struct RingSpec {
+  std::uint64_t token = 0;
+  std::uint32_t pid = 0;
+  std::uint64_t process_start = 1;  // no process started that early
+  std::string trace_directory;
+  std::optional<wire::Account> note;
+  std::vector<const ChunkBuilder*> closed;
+  const ChunkBuilder* open = nullptr;
+};
+
+void saveRing(const std::filesystem::path& path, const RingSpec& ring);
+
+// A process that is gone: a pid that cannot exist.
+inline constexpr std::uint32_t kDeadPid = 0x7FFFFFFF;
+
+}  // namespace omnio::test

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Installs the build into a temporary prefix, moves it, and uses it as a stranger would.
+
+The prefix is moved after the installation, so that a path of the build or of the first place that
+was left in a file shows.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+class Failure(Exception):
+    """A step that went wrong; the text says which and how."""
+
+
+def run(*command, **options):
+    """Runs a command that has to succeed; its output."""
+    words = " ".join(map(str, command))
+    try:
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
+                              check=False, **options)
+    except OSError as error:
+        raise Failure(f"{words}\n{error}") from error
+    if done.returncode != 0:
+        raise Failure(f"{words}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def expect(what, found, wanted):
+    if found != wanted:
+        raise Failure(f"{what}: found {found!r}, expected {wanted!r}")
+    print(f"{what}: {found!r}")
+
+
+def check_cmake_package(given, prefix, scratch):
+    """find_package(omnio) in a project that knows nothing but the prefix."""
+    build = scratch / "consumer-build"
+    run(given.cmake, "-S", pathlib.Path(__file__).parent / "consumer", "-B", build,
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={given.compiler}",
+        "-DCMAKE_BUILD_TYPE=Release")
+    run(given.cmake, "--build", build)
+    expect("consumer by find_package", run(build / "consumer"), "consumer: pattern matches\n")
+
+
+def check_pkg_config(given, prefix, scratch):
+    """The same program, compiled by what pkg-config answers."""
+    tool = shutil.which("pkg-config")
+    if tool is None:
+        raise Failure("pkg-config is not installed (Debian: pkg-config)")
+    paths = os.environ | {"PKG_CONFIG_PATH": str(prefix / given.libdir / "pkgconfig")}
+    expect("pkg-config --modversion", run(tool, "--modversion", "omnio", env=paths).strip(),
+           given.version)
+    flags = run(tool, "--cflags", "--libs", "omnio", env=paths).split()
+    source = pathlib.Path(__file__).parent / "consumer" / "consumer.cpp"
+    program = scratch / "consumer-by-pkg-config"
+    run(given.compiler, source, "-o", program, *flags)
+    expect("consumer by pkg-config", run(program), "consumer: pattern matches\n")
+
+
+def check_programs(given, prefix, scratch):
+    """The installed command line: it traces with the preloaded libraries beside it."""
+    omnio = prefix / "bin" / "omnio"
+    expect("omnio --version", run(omnio, "--version").split()[-1], given.version)
+
+    (scratch / "read-me").write_text("eleven byte")
+    trace = scratch / "trace"
+    expect("what the traced cat prints",
+           run(omnio, "trace", "-o", trace, "--", "cat", "read-me", cwd=scratch), "eleven byte")
+    lines = run(omnio, "log", trace).splitlines()
+    reads = [line for line in lines if " read " in line and f"path={scratch}/read-me" in line]
+    expect("a read of 11 bytes is in the log", any("result=11" in line for line in reads), True)
+
+
+def check_no_path_of_the_build(given, prefix):
+    """No text file of the installation may name the build tree or the first prefix."""
+    texts = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc")]
+    named = [str(path.relative_to(prefix)) for path in texts
+             if given.build in path.read_text() or "first-place" in path.read_text()]
+    expect("package files that name the build tree", named, [])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for option in ("build", "version", "cmake", "compiler", "libdir"):
+        parser.add_argument(f"--{option}", required=True)
+    given = parser.parse_args()
+
+    with tempfile.TemporaryDirectory(prefix="omnio-packaging-") as folder:
+        scratch = pathlib.Path(folder).resolve()
+        first, prefix = scratch / "first-place", scratch / "prefix"
+        try:
+            run(given.cmake, "--install", given.build, "--prefix", first)
+            first.rename(prefix)
+            check_no_path_of_the_build(given, prefix)
+            check_cmake_package(given, prefix, scratch)
+            check_pkg_config(given, prefix, scratch)
+            check_programs(given, prefix, scratch)
+        except Failure as failure:
+            print(f"installed.py: {failure}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

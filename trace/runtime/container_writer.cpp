@@ -1,0 +1,259 @@
+#include "trace/runtime/container_writer.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "core/wire/info.hpp"
+#include "trace/runtime/file_size_limit.hpp"
+#include "trace/runtime/identity.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/text.hpp"
+
+namespace omnio::trace {
+namespace {
+
+enum class State : int { kNone, kOpening, kOpen };
+
+std::atomic<State> state{State::kNone};
+std::atomic<int> descriptor{-1};
+std::atomic<std::uint64_t> file_end{0};
+std::uint64_t device = 0;
+std::uint64_t inode = 0;
+char path[wire::kMaxTraceDirectory + 256] = {};
+
+constexpr std::size_t kMaxFacts = 256 * 1024;
+
+void noteError(long result) {
+  if (result < 0) process.error.store(static_cast<std::uint32_t>(-result));
+}
+
+// A number that applications rarely hand out or sweep, below their limit. Not the highest: the
+// kernel's table grows with the number.
+int moveHigh(int fd) {
+  constexpr long kWanted = 1000;
+  rlimit limit{};
+  long from = kWanted;
+  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0 &&
+      limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
+    from = static_cast<long>(limit.rlim_cur) - 8;
+  }
+  for (; from > fd; from -= 64) {
+    const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
+    if (high >= 0) {
+      rawSyscall(SYS_close, fd);
+      return static_cast<int>(high);
+    }
+  }
+  return fd;
+}
+
+bool isOurs(int fd) {
+  struct stat s;
+  return fd >= 0 && rawSyscall(SYS_fstat, fd, address(&s)) == 0 && s.st_ino == inode &&
+         static_cast<std::uint64_t>(s.st_dev) == device;
+}
+
+// The descriptor, opened again by name when the application has closed or replaced it.
+int checkedDescriptor() {
+  const int fd = descriptor.load(std::memory_order_acquire);
+  if (isOurs(fd)) return fd;
+  const long again = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
+  noteError(again);
+  if (again < 0) return -1;
+  if (!isOurs(static_cast<int>(again))) {  // another file has the name now
+    rawSyscall(SYS_close, again);
+    noteError(-ESTALE);
+    return -1;
+  }
+  const int high = moveHigh(static_cast<int>(again));
+  descriptor.store(high, std::memory_order_release);
+  return high;
+}
+
+bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uint64_t offset) {
+  if (!withinFileSizeLimit(offset + bytes)) {
+    noteError(-EFBIG);
+    return false;
+  }
+  iovec left[8];
+  if (count > 8) return false;
+  std::memcpy(left, pieces, sizeof(iovec) * static_cast<std::size_t>(count));
+  iovec* first = left;
+  while (bytes > 0) {
+    const long done =
+        rawSyscall(SYS_pwritev, fd, address(first), count, static_cast<long>(offset), 0);
+    if (done == -EINTR) continue;
+    if (done <= 0) {
+      noteError(done == 0 ? -EIO : done);
+      return false;
+    }
+    auto moved = static_cast<std::size_t>(done);
+    offset += moved;
+    bytes -= moved;
+    while (count > 0 && moved >= first->iov_len) {
+      moved -= first->iov_len;
+      ++first;
+      --count;
+    }
+    if (count > 0) {
+      first->iov_base = static_cast<char*>(first->iov_base) + moved;
+      first->iov_len -= moved;
+    }
+  }
+  return true;
+}
+
+long createFile() {
+  char host[65] = {};
+  struct {
+    char system[65], node[65], release[65], version[65], machine[65], domain[65];
+  } names;
+  if (rawSyscall(SYS_uname, address(&names)) == 0) std::memcpy(host, names.node, sizeof host);
+  constexpr unsigned kImages = 100000;  // images of one pid in one trace, by exec or pid reuse
+  for (unsigned image = 0; image < kImages; ++image) {
+    Text(path, sizeof path)
+        .put(process.settings.directory)
+        .putByte('/')
+        .put(host)
+        .putByte('.')
+        .putNumber(process.pid)
+        .putByte('.')
+        .putNumber(image)
+        .put(wire::kContainerSuffix);
+    const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path),
+                               O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd != -EEXIST) return fd;
+  }
+  return -EEXIST;
+}
+
+bool create() {
+  if (!withinFileSizeLimit(wire::kContainerHeaderBytes)) {
+    noteError(-EFBIG);
+    return false;
+  }
+  const long fd = createFile();
+  noteError(fd);
+  if (fd < 0) return false;
+  struct stat s;
+  if (rawSyscall(SYS_fstat, fd, address(&s)) == 0) {
+    device = static_cast<std::uint64_t>(s.st_dev);
+    inode = s.st_ino;
+  }
+  const int high = moveHigh(static_cast<int>(fd));
+  wire::ContainerHeader header;
+  header.token = process.token;
+  header.pid = process.pid;
+  header.clock = process.clock;
+  header.begin = process.begin;
+  wire::stamp(header);
+  const wire::Account account = currentAccount(wire::AccountState::kRunning);
+  static constexpr char kZeros[wire::kContainerHeaderBytes] = {};
+  const iovec pieces[] = {{&header, sizeof header},
+                          {const_cast<char*>(kZeros), wire::kAccountOffset - sizeof header},
+                          {const_cast<wire::Account*>(&account), sizeof account},
+                          {const_cast<char*>(kZeros),
+                           wire::kContainerHeaderBytes - wire::kAccountOffset - sizeof account}};
+  if (!writeAt(high, pieces, 4, wire::kContainerHeaderBytes, 0)) {
+    // No header, no container: better none than one that readers would have to refuse.
+    rawSyscall(SYS_unlinkat, AT_FDCWD, address(path), 0);
+    rawSyscall(SYS_close, high);
+    return false;
+  }
+  descriptor.store(high, std::memory_order_release);
+  file_end.store(wire::kContainerHeaderBytes, std::memory_order_release);
+  return true;
+}
+
+void writeFacts() {
+  const long memory = rawSyscall(SYS_mmap, 0, kMaxFacts, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory < 0 && memory > -4096) return;
+  char* facts = reinterpret_cast<char*>(memory);
+  appendInfo(facts, describeProcess(facts, kMaxFacts, launcherIdentity().first_on_node));
+  rawSyscall(SYS_munmap, memory, kMaxFacts);
+}
+
+}  // namespace
+
+bool openContainer() {
+  State expected = State::kNone;
+  if (!state.compare_exchange_strong(expected, State::kOpening)) return expected == State::kOpen;
+  if (!create()) {
+    state.store(State::kNone);
+    return false;
+  }
+  state.store(State::kOpen, std::memory_order_release);
+  writeFacts();
+  return true;
+}
+
+bool hasContainer() { return state.load(std::memory_order_acquire) == State::kOpen; }
+
+bool isOwnDescriptor(int fd) { return fd >= 0 && fd == descriptor.load(std::memory_order_relaxed); }
+
+void moveOwnDescriptor() {
+  const int fd = descriptor.load();
+  const long other = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1L);
+  descriptor.store(other >= 0 ? static_cast<int>(other) : -1);
+}
+
+void forgetContainer(bool close_descriptor) {
+  const int fd = descriptor.exchange(-1);
+  if (close_descriptor && fd >= 0 && isOurs(fd)) rawSyscall(SYS_close, fd);
+  state.store(State::kNone);
+  file_end.store(0);
+}
+
+bool appendChunks(const iovec* pieces, int count, std::size_t bytes) {
+  if (!openContainer()) return false;
+  const int fd = checkedDescriptor();
+  if (fd < 0) return false;
+  // Reserved, not appended: threads write at once, and what fails leaves a hole, no torn chunk.
+  const std::uint64_t offset = file_end.fetch_add(bytes, std::memory_order_relaxed);
+  return writeAt(fd, pieces, count, bytes, offset);
+}
+
+bool appendInfo(const char* facts, std::size_t bytes) {
+  wire::ChunkHeader header;
+  header.kind = wire::ChunkKind::kInfo;
+  header.token = process.token;
+  header.payload_bytes = static_cast<std::uint32_t>(bytes);
+  header.payload_check = wire::checksum(facts, bytes);
+  wire::stamp(header);
+  static constexpr char kPadding[wire::kChunkAlignment] = {};
+  const std::size_t padding = wire::aligned(bytes) - bytes;
+  const iovec pieces[] = {{&header, sizeof header},
+                          {const_cast<char*>(facts), bytes},
+                          {const_cast<char*>(kPadding), padding}};
+  return appendChunks(pieces, 3, sizeof header + bytes + padding);
+}
+
+wire::Account currentAccount(wire::AccountState account_state) {
+  wire::Account account;
+  account.state = account_state;
+  account.error = process.error.load();
+  account.events_written = process.events_written.load();
+  account.events_lost = process.events_lost.load();
+  account.file_bytes = file_end.load();
+  account.end = wire::takeAnchor(process.clock);
+  wire::stamp(account);
+  return account;
+}
+
+bool writeAccount(wire::AccountState account_state) {
+  if (!hasContainer()) return false;
+  const int fd = checkedDescriptor();
+  if (fd < 0) return false;
+  wire::Account account = currentAccount(account_state);
+  const iovec piece = {&account, sizeof account};
+  return writeAt(fd, &piece, 1, sizeof account, wire::kAccountOffset);
+}
+
+}  // namespace omnio::trace

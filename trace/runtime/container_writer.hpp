@@ -1,0 +1,33 @@
+// The process's container file: created with its first event, written in large pieces at reserved
+// offsets, on a descriptor that is high, guarded and found again when the application loses it.
+// Every failure is a return value, never a signal.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/wire/container.hpp"
+
+namespace omnio::trace {
+
+// Creates the container with its header and first facts. False when that cannot be done (now).
+bool openContainer();
+bool hasContainer();
+// Whether this is the tracer's own descriptor, which does not exist for the application.
+bool isOwnDescriptor(int fd);
+// The application wants this number for itself.
+void moveOwnDescriptor();
+// After fork the parent's container is not the child's.
+void forgetContainer(bool close_descriptor);
+
+// Appends the pieces (chunks, back to back). False when they are not all written.
+bool appendChunks(const iovec* pieces, int count, std::size_t bytes);
+// Rewrites the account in place. False when that fails.
+bool writeAccount(wire::AccountState state);
+wire::Account currentAccount(wire::AccountState state);
+// Appends a chunk of facts, "key\0value\0...".
+bool appendInfo(const char* facts, std::size_t bytes);
+
+}  // namespace omnio::trace

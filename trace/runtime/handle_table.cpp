@@ -1,0 +1,295 @@
+#include "trace/runtime/handle_table.hpp"
+
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstring>
+
+#include "trace/runtime/container_writer.hpp"
+#include "trace/runtime/path.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/text.hpp"
+
+namespace omnio::trace {
+
+namespace detail {
+std::atomic<Page*> pages[kPages];
+}
+
+namespace {
+
+void* newMemory(std::size_t bytes) {
+  const long got = rawSyscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return got < 0 && got > -4096 ? nullptr : reinterpret_cast<void*>(got);
+}
+
+// Blocks of one size, named by place (from 1 up; 0 is none), taken and given back without a lock.
+// The tag beside the head keeps a block that was taken and given back meanwhile from being
+// mistaken for one that never left.
+template <std::size_t kBlockBytes, std::size_t kBlocksInSlab, std::size_t kSlabs>
+class Pool {
+ public:
+  char* at(std::uint32_t place) {
+    return slabs_[place / kBlocksInSlab].load(std::memory_order_acquire) +
+           place % kBlocksInSlab * kBlockBytes;
+  }
+
+  std::uint32_t take() {
+    std::uint64_t head = head_.load(std::memory_order_acquire);
+    while (static_cast<std::uint32_t>(head) != 0) {
+      const auto place = static_cast<std::uint32_t>(head);
+      const std::uint32_t next = link(place).load(std::memory_order_relaxed);
+      if (head_.compare_exchange_weak(head, tagged(head, next), std::memory_order_acq_rel)) {
+        return place;
+      }
+    }
+    const std::uint32_t place = next_.fetch_add(1, std::memory_order_relaxed);
+    const std::size_t slab = place / kBlocksInSlab;
+    if (slab >= kSlabs) return 0;
+    if (slabs_[slab].load(std::memory_order_acquire) == nullptr) {
+      auto* memory = static_cast<char*>(newMemory(kBlockBytes * kBlocksInSlab));
+      if (memory == nullptr) return 0;
+      char* expected = nullptr;
+      if (!slabs_[slab].compare_exchange_strong(expected, memory)) {
+        rawSyscall(SYS_munmap, address(memory), kBlockBytes * kBlocksInSlab);
+      }
+    }
+    return place;
+  }
+
+  void give(std::uint32_t place) {
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
+    do {
+      link(place).store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
+    } while (!head_.compare_exchange_weak(head, tagged(head, place), std::memory_order_acq_rel));
+  }
+
+ private:
+  // The link lies behind the first word, so that a handle info's own word stays 0 while free.
+  std::atomic<std::uint32_t>& link(std::uint32_t place) {
+    return reinterpret_cast<std::atomic<std::uint32_t>*>(at(place))[1];
+  }
+  static std::uint64_t tagged(std::uint64_t head, std::uint32_t place) {
+    return ((head >> 32) + 1) << 32 | place;
+  }
+
+  std::atomic<std::uint64_t> head_{0};
+  std::atomic<std::uint32_t> next_{1};
+  std::atomic<char*> slabs_[kSlabs];
+};
+
+constinit Pool<sizeof(HandleInfo), 64, 16384> infos;
+constinit Pool<wire::kMaxText, 4, 4096> long_paths;
+std::atomic<std::uint32_t> next_handle{1};
+
+HandleInfo& info(std::uint32_t place) { return *reinterpret_cast<HandleInfo*>(infos.at(place)); }
+
+std::atomic<std::uint64_t>* placeOf(int fd) {
+  const auto number = static_cast<unsigned>(fd);
+  if (number >> detail::kPageBits >= detail::kPages) return nullptr;
+  std::atomic<detail::Page*>& slot = detail::pages[number >> detail::kPageBits];
+  detail::Page* page = slot.load(std::memory_order_acquire);
+  if (page == nullptr) {
+    auto* fresh = static_cast<detail::Page*>(newMemory(sizeof(detail::Page)));
+    if (fresh == nullptr) return nullptr;
+    if (slot.compare_exchange_strong(page, fresh)) {
+      page = fresh;
+    } else {
+      rawSyscall(SYS_munmap, address(fresh), sizeof(detail::Page));
+    }
+  }
+  return &page->entries[number & ((1U << detail::kPageBits) - 1)];
+}
+
+void setEntry(int fd, Entry entry) {
+  std::atomic<std::uint64_t>* place = placeOf(fd);
+  if (place == nullptr) return;
+  const Entry old(place->exchange(entry.word(), std::memory_order_acq_rel));
+  releaseHandle(old);
+}
+
+struct FileFacts {
+  wire::FileKind kind = wire::FileKind::kOther;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+};
+
+// Type and identity only, with no need to be fresh: asking a parallel file system for the size
+// would cost a round of its locks.
+bool factsOf(int fd, FileFacts& facts) {
+  struct statx x;
+  const long result = rawSyscall(SYS_statx, fd, address(""), AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+                                 STATX_TYPE | STATX_INO, address(&x));
+  if (result == 0) {
+    facts.device = static_cast<std::uint64_t>(x.stx_dev_major) << 32 | x.stx_dev_minor;
+    facts.inode = x.stx_ino;
+    facts.kind = S_ISREG(x.stx_mode)   ? wire::FileKind::kRegular
+                 : S_ISDIR(x.stx_mode) ? wire::FileKind::kDirectory
+                                       : wire::FileKind::kOther;
+    return true;
+  }
+  if (result != -ENOSYS) return false;
+  struct stat s;  // kernels before 4.11
+  if (rawSyscall(SYS_fstat, fd, address(&s)) != 0) return false;
+  facts.device = static_cast<std::uint64_t>(s.st_dev);
+  facts.inode = s.st_ino;
+  facts.kind = S_ISREG(s.st_mode)   ? wire::FileKind::kRegular
+               : S_ISDIR(s.st_mode) ? wire::FileKind::kDirectory
+                                    : wire::FileKind::kOther;
+  return true;
+}
+
+void copyPath(HandleInfo& to, const wire::PathParts& path) {
+  std::size_t bytes = path.size();
+  char* out = to.path;
+  to.long_path = 0;
+  if (bytes > kShortPath) {
+    to.long_path = long_paths.take();
+    if (to.long_path != 0) {
+      out = long_paths.at(to.long_path);
+      if (bytes > wire::kMaxText) bytes = wire::kMaxText;
+    } else {
+      bytes = kShortPath;
+    }
+  }
+  to.path_bytes = static_cast<std::uint16_t>(bytes);
+  std::size_t raw = path.directory.empty() ? 0 : path.directory.size() + 1;
+  if (raw > bytes) raw = bytes;
+  to.raw_offset = static_cast<std::uint16_t>(raw);
+  if (raw != 0) {
+    std::memcpy(out, path.directory.data(), raw - 1);
+    out[raw - 1] = '/';
+  }
+  std::memcpy(out + raw, path.name.data(), bytes - raw);
+}
+
+// A handle with all its facts, put in the descriptor's place. `complete` fills what is special.
+template <typename Complete>
+Entry makeHandle(int fd, const wire::PathParts& path, const FileFacts& facts, Complete complete) {
+  const std::uint32_t place = infos.take();
+  if (place == 0) return Entry();  // no memory: unknown, and tried again with the next call
+  HandleInfo& i = info(place);
+  const std::uint32_t handle = next_handle.fetch_add(1, std::memory_order_relaxed);
+  i.fd = fd;
+  i.description = handle;
+  i.birth_pid = process.pid;
+  i.open_flags = 0;
+  i.kind = facts.kind;
+  i.origin = wire::Origin::kOpened;
+  i.device = facts.device;
+  i.inode = facts.inode;
+  copyPath(i, path);
+  complete(i);
+  i.handle.store(handle, std::memory_order_release);
+  const Entry entry(handle, place);
+  setEntry(fd, entry);
+  return entry;
+}
+
+}  // namespace
+
+Entry adopt(int fd) {
+  if (fd < 0 || !isActive() || isVforkChild() || isOwnDescriptor(fd)) return Entry();
+  FileFacts facts;
+  if (!factsOf(fd, facts)) return Entry();  // not open
+  if (facts.kind == wire::FileKind::kOther) {
+    markNotTraced(fd);
+    return Entry::notTraced();
+  }
+  // The path is read into a block of the pool, since the calling thread's stack may be small.
+  const std::uint32_t block = long_paths.take();
+  if (block == 0) return Entry();
+  char* path = long_paths.at(block);
+  char link[32];
+  Text(link, sizeof link).put("/proc/self/fd/").putNumber(static_cast<unsigned>(fd));
+  const long bytes =
+      rawSyscall(SYS_readlinkat, AT_FDCWD, address(link), address(path), wire::kMaxText);
+  const wire::PathParts parts{
+      .directory = {},
+      .name = bytes > 0 ? std::string_view(path, static_cast<std::size_t>(bytes)) : "?"};
+  Entry entry = Entry::notTraced();
+  if (isRecorded(parts)) {
+    entry = makeHandle(fd, parts, facts, [fd](HandleInfo& i) {
+      i.origin = wire::Origin::kInherited;
+      const long flags = rawSyscall(SYS_fcntl, fd, F_GETFL);
+      i.open_flags = flags > 0 ? static_cast<std::uint32_t>(flags) : 0;
+    });
+  } else {
+    markNotTraced(fd);
+  }
+  long_paths.give(block);
+  return entry;
+}
+
+Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) {
+  FileFacts facts;
+  if (!factsOf(fd, facts) || facts.kind == wire::FileKind::kOther) {
+    markNotTraced(fd);
+    return Entry::notTraced();
+  }
+  return makeHandle(fd, path, facts, [open_flags](HandleInfo& i) { i.open_flags = open_flags; });
+}
+
+Entry duplicateHandle(int fd, Entry source) {
+  const HandleInfo& from = infoOf(source);
+  const std::string_view path = pathOf(from);
+  const std::size_t raw = from.raw_offset;
+  const wire::PathParts parts =
+      raw == 0 ? wire::PathParts{.directory = {}, .name = path}
+               : wire::PathParts{.directory = {path.data(), raw - 1},
+                                 .name = {path.data() + raw, path.size() - raw}};
+  const FileFacts facts{.kind = from.kind, .device = from.device, .inode = from.inode};
+  return makeHandle(fd, parts, facts, [&from](HandleInfo& i) {
+    i.origin = wire::Origin::kDuplicated;
+    i.description = from.description;
+    i.birth_pid = from.birth_pid;
+    i.open_flags = from.open_flags;
+  });
+}
+
+void markNotTraced(int fd) { setEntry(fd, Entry::notTraced()); }
+
+Entry takeOut(int fd) {
+  const auto number = static_cast<unsigned>(fd);
+  if (number >> detail::kPageBits >= detail::kPages) return Entry();
+  detail::Page* page = detail::pages[number >> detail::kPageBits].load(std::memory_order_acquire);
+  if (page == nullptr) return Entry();
+  std::atomic<std::uint64_t>& place = page->entries[number & ((1U << detail::kPageBits) - 1)];
+  if (place.load(std::memory_order_relaxed) == 0) return Entry();
+  return Entry(place.exchange(0, std::memory_order_acq_rel));
+}
+
+void releaseHandle(Entry entry) {
+  if (!entry.isTraced()) return;
+  HandleInfo& i = info(entry.place());
+  i.handle.store(0, std::memory_order_release);
+  if (i.long_path != 0) long_paths.give(i.long_path);
+  infos.give(entry.place());
+}
+
+void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry)) {
+  for (std::size_t p = first >> detail::kPageBits;
+       p < detail::kPages && p <= (last >> detail::kPageBits); ++p) {
+    if (detail::pages[p].load(std::memory_order_acquire) == nullptr) continue;
+    for (unsigned i = 0; i < (1U << detail::kPageBits); ++i) {
+      const unsigned fd = static_cast<unsigned>(p << detail::kPageBits) + i;
+      if (fd < first || fd > last) continue;
+      const Entry entry = takeOut(static_cast<int>(fd));
+      if (!entry.isTraced()) continue;
+      closed(entry);
+      releaseHandle(entry);
+    }
+  }
+}
+
+const HandleInfo& infoOf(Entry entry) { return info(entry.place()); }
+
+std::string_view pathOf(const HandleInfo& i) {
+  return {i.long_path != 0 ? long_paths.at(i.long_path) : i.path, i.path_bytes};
+}
+
+}  // namespace omnio::trace

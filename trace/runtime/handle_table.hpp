@@ -1,0 +1,98 @@
+// Which file a descriptor of this process stands for. A table by descriptor number, two levels
+// deep and without bound or lock; each traced descriptor has a handle, the number of an open
+// instance, which is never used again in the process.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/wire/definition.hpp"
+#include "core/wire/path_pattern.hpp"
+
+namespace omnio::trace {
+
+// What a descriptor stands for, in one word that is read and exchanged as a whole.
+class Entry {
+ public:
+  constexpr Entry() = default;
+  constexpr explicit Entry(std::uint64_t word) : word_(word) {}
+  constexpr Entry(std::uint32_t handle, std::uint32_t place)
+      : word_(static_cast<std::uint64_t>(handle) << 32 | place) {}
+  static constexpr Entry notTraced() { return Entry(1); }
+
+  constexpr bool isKnown() const { return word_ != 0; }
+  constexpr bool isTraced() const { return word_ >> 32 != 0; }
+  constexpr std::uint32_t handle() const { return static_cast<std::uint32_t>(word_ >> 32); }
+  constexpr std::uint32_t place() const { return static_cast<std::uint32_t>(word_); }
+  constexpr std::uint64_t word() const { return word_; }
+
+ private:
+  std::uint64_t word_ = 0;
+};
+
+inline constexpr std::size_t kShortPath = 200;
+
+// Facts of a handle, in memory that is used again after it ends, and never unmapped. `handle` is
+// 0 while they change: a reader that finds another number after reading has read nonsense.
+struct HandleInfo {
+  std::atomic<std::uint32_t> handle{0};
+  std::atomic<std::uint32_t> next_free{0};
+  std::int32_t fd = -1;
+  std::uint32_t description = 0;
+  std::uint32_t birth_pid = 0;
+  std::uint32_t open_flags = 0;
+  wire::FileKind kind = wire::FileKind::kRegular;
+  wire::Origin origin = wire::Origin::kOpened;
+  std::uint16_t path_bytes = 0;
+  std::uint16_t raw_offset = 0;
+  std::uint32_t long_path = 0;  // place in the pool of long paths, or 0
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  char path[kShortPath] = {};
+};
+static_assert(sizeof(HandleInfo) == 256);
+
+namespace detail {
+inline constexpr unsigned kPageBits = 10;
+inline constexpr std::size_t kPages = 16384;  // 16,777,216 descriptors
+struct Page {
+  std::atomic<std::uint64_t> entries[1U << kPageBits];
+};
+extern std::atomic<Page*> pages[kPages];
+}  // namespace detail
+
+// What is known of a descriptor; an unknown one may still be a file (see adopt).
+[[gnu::always_inline]] inline Entry lookUp(int fd) {
+  const auto number = static_cast<unsigned>(fd);
+  if (number >> detail::kPageBits >= detail::kPages) return Entry();
+  const detail::Page* page =
+      detail::pages[number >> detail::kPageBits].load(std::memory_order_acquire);
+  if (page == nullptr) return Entry();
+  return Entry(
+      page->entries[number & ((1U << detail::kPageBits) - 1)].load(std::memory_order_acquire));
+}
+
+// A descriptor that was open before recording began, or came over exec: finds out what it is.
+Entry adopt(int fd);
+[[gnu::always_inline]] inline Entry find(int fd) {
+  const Entry entry = lookUp(fd);
+  return entry.isKnown() ? entry : adopt(fd);
+}
+// Gives a new descriptor a handle. Not traced when it is neither file nor directory.
+Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags);
+Entry duplicateHandle(int fd, Entry source);
+void markNotTraced(int fd);
+
+// Takes the descriptor out of the table before it is closed, since another thread may get its
+// number back at once. The handle's facts stay until releaseHandle.
+Entry takeOut(int fd);
+void releaseHandle(Entry entry);
+// The same for all traced descriptors in [first, last], calling `closed` for each.
+void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry));
+
+const HandleInfo& infoOf(Entry entry);
+std::string_view pathOf(const HandleInfo& info);
+
+}  // namespace omnio::trace

@@ -1,0 +1,206 @@
+#include "trace/runtime/identity.hpp"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+
+#include <cstring>
+
+#include "core/wire/info.hpp"
+#include "core/wire/launcher.hpp"
+#include "core/wire/path_pattern.hpp"
+#include "trace/runtime/path.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/text.hpp"
+
+namespace omnio::trace {
+
+MpiIdentity mpi_identity;
+
+namespace {
+
+namespace info = wire::info;
+
+bool readNumber(const char* text, int& value) {
+  if (text == nullptr || *text < '0' || *text > '9') return false;
+  value = 0;
+  for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + (*text - '0');
+  return *text == '\0';
+}
+
+std::string_view fileName(const char* path) {
+  const std::string_view whole = path;
+  const std::size_t slash = whole.rfind('/');
+  return slash == std::string_view::npos
+             ? whole
+             : std::string_view(path + slash + 1, whole.size() - slash - 1);
+}
+
+// The pairs of an info chunk.
+class Facts {
+ public:
+  Facts(char* out, std::size_t bytes) : text_(out, bytes) {}
+
+  void put(std::string_view key, std::string_view value) {
+    // Whole pairs only: a half one would shift all that follow.
+    if (key.size() + value.size() + 2 > text_.room()) return;
+    text_.put(key).putByte('\0').put(value).putByte('\0');
+  }
+  void put(std::string_view key, std::uint64_t value) {
+    char digits[24];
+    Text number(digits, sizeof digits);
+    number.putNumber(value);
+    put(key, {digits, number.size()});
+  }
+  void putHex(std::string_view key, std::uint64_t value) {
+    char digits[24];
+    Text number(digits, sizeof digits);
+    number.putHex(value, 16);
+    put(key, {digits, number.size()});
+  }
+  // A small file as it is, or with each NUL in it replaced.
+  void putFile(std::string_view key, const char* path, char for_nul, std::size_t most) {
+    if (key.size() + 2 + 64 > text_.room()) return;
+    const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    text_.put(key).putByte('\0');
+    char* const begin = text_.end();
+    const std::size_t room = text_.room() - 1 < most ? text_.room() - 1 : most;
+    std::size_t used = 0;
+    while (used < room) {
+      const long got =
+          rawSyscall(SYS_read, fd, address(begin + used), static_cast<long>(room - used));
+      if (got <= 0) break;
+      used += static_cast<std::size_t>(got);
+    }
+    rawSyscall(SYS_close, fd);
+    while (used > 0 && (begin[used - 1] == '\n' || begin[used - 1] == '\0')) --used;
+    for (std::size_t i = 0; i < used; ++i) {
+      if (begin[i] == '\0') begin[i] = for_nul;
+    }
+    text_.skip(used).putByte('\0');
+  }
+  std::size_t size() const { return text_.size(); }
+
+ private:
+  Text text_;
+};
+
+struct LibrarySearch {
+  const char* prefix;
+  const char* found;
+};
+
+int onLibrary(dl_phdr_info* library, std::size_t /*bytes*/, void* data) {
+  auto* search = static_cast<LibrarySearch*>(data);
+  if (library->dlpi_name == nullptr) return 0;
+  const std::string_view name = fileName(library->dlpi_name);
+  if (!name.starts_with(search->prefix)) return 0;
+  search->found = library->dlpi_name;
+  return 1;
+}
+
+// What this image turned out to be, and the words that say why.
+void putFlavour(Facts& facts) {
+  const char* mpi =
+      mpi_identity.library != nullptr ? mpi_identity.library : loadedLibrary("libmpi.");
+  const char* openmp = openmpLibrary();
+  const char* wanted = getenv("OMNIO_FLAVOUR");
+  facts.put(info::kLibrary, kLibraryName);
+  if (mpi != nullptr) facts.put(info::kMpiLibrary, mpi);
+  if (wanted != nullptr && strcmp(wanted, "auto") != 0) {
+    facts.put(info::kFlavour, kLibraryName);
+    facts.put(info::kFlavourReason, "asked for");
+    return;
+  }
+  char reason[512];
+  Text words(reason, sizeof reason);
+  if (mpi == nullptr && openmp == nullptr) {
+    words.put("neither an MPI nor an OpenMP library is loaded");
+  } else {
+    if (mpi != nullptr) words.put(fileName(mpi));
+    if (mpi != nullptr && openmp != nullptr) words.put(" and ");
+    if (openmp != nullptr) words.put(fileName(openmp));
+    words.put(mpi != nullptr && openmp != nullptr ? " are loaded" : " is loaded");
+  }
+  facts.put(info::kFlavour, mpi != nullptr ? (openmp != nullptr ? "hybrid" : "mpi")
+                                           : (openmp != nullptr ? "openmp" : "serial"));
+  facts.put(info::kFlavourReason, {reason, words.size()});
+}
+
+void putRank(Facts& facts) {
+  const LauncherIdentity launcher = launcherIdentity();
+  const bool from_mpi = mpi_identity.known;
+  facts.put(info::kRank, static_cast<std::uint64_t>(from_mpi ? mpi_identity.rank : launcher.rank));
+  facts.put(info::kRanks,
+            static_cast<std::uint64_t>(from_mpi ? mpi_identity.ranks : launcher.ranks));
+  facts.put(info::kRankSource, from_mpi ? "MPI" : launcher.source);
+}
+
+}  // namespace
+
+const char* loadedLibrary(const char* prefix) {
+  LibrarySearch search{.prefix = prefix, .found = nullptr};
+  dl_iterate_phdr(onLibrary, &search);
+  return search.found;
+}
+
+LauncherIdentity launcherIdentity() {
+  LauncherIdentity identity;
+  for (const wire::LauncherVariables& launcher : wire::kLaunchers) {
+    int rank = 0;
+    int ranks = 0;
+    if (!readNumber(getenv(launcher.rank), rank) || !readNumber(getenv(launcher.ranks), ranks)) {
+      continue;
+    }
+    identity.rank = rank;
+    identity.ranks = ranks;
+    identity.source = launcher.rank;
+    const char* job = getenv(launcher.job);
+    if (job != nullptr) identity.job = job;
+    int local_rank = 0;
+    identity.first_on_node =
+        !readNumber(getenv(launcher.local_rank), local_rank) || local_rank == 0;
+    break;
+  }
+  return identity;
+}
+
+std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
+  Facts facts(out, bytes);
+  const LauncherIdentity launcher = launcherIdentity();
+  facts.putFile(info::kHost, "/proc/sys/kernel/hostname", ' ', 256);
+  facts.putFile(info::kBoot, "/proc/sys/kernel/random/boot_id", ' ', 64);
+  facts.put(info::kPid, process.pid);
+  facts.put(info::kParent, static_cast<std::uint64_t>(rawSyscall(SYS_getppid)));
+  facts.put(info::kProcessStart, processStart());
+  if (process.parent_token != 0) facts.putHex(info::kParentToken, process.parent_token);
+  char program[4096];
+  const long length = rawSyscall(SYS_readlinkat, AT_FDCWD, address("/proc/self/exe"),
+                                 address(program), sizeof program);
+  if (length > 0) facts.put(info::kProgram, {program, static_cast<std::size_t>(length)});
+  facts.putFile(info::kCommand, "/proc/self/cmdline", '\x01', 32 * 1024);
+  const std::string_view directory = workingDirectory();
+  facts.put(info::kDirectory, directory.empty() ? "/" : directory);
+  putFlavour(facts);
+  putRank(facts);
+  facts.put(info::kJob, launcher.job);
+  facts.put(info::kExclude, process.settings.exclude);
+  facts.put(info::kInclude, process.settings.include);
+  facts.put(info::kDefaultExclude, wire::kDefaultExclude);
+  facts.put(info::kRingPlace, ringPlace());
+  if (mpi_identity.refused != nullptr) facts.put(info::kMpiRefused, mpi_identity.refused);
+  if (with_mounts) facts.putFile(info::kMounts, "/proc/self/mounts", ' ', 64 * 1024);
+  return facts.size();
+}
+
+std::size_t describeMpi(char* out, std::size_t bytes) {
+  Facts facts(out, bytes);
+  putFlavour(facts);
+  putRank(facts);
+  if (mpi_identity.refused != nullptr) facts.put(info::kMpiRefused, mpi_identity.refused);
+  return facts.size();
+}
+
+}  // namespace omnio::trace

@@ -1,0 +1,47 @@
+// Who this process and its threads are. What the four libraries differ in is linked behind these
+// functions: identity_plain.cpp or identity_openmp.cpp, library_*.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace omnio::trace {
+
+// Which of the four libraries this is (library_serial.cpp and its like).
+extern const char kLibraryName[];
+
+// The OpenMP number of the calling thread, or -1 where there is none or it is not looked for.
+int openmpThread();
+// The name of the OpenMP library of this image, or nullptr.
+const char* openmpLibrary();
+
+// What MPI says of this process, once it was asked (by the wrapper of MPI_Init).
+struct MpiIdentity {
+  bool known = false;
+  int rank = -1;
+  int ranks = 0;
+  const char* library = nullptr;  // file name of the MPI library
+  const char* refused = nullptr;  // file name of one with another ABI
+};
+extern MpiIdentity mpi_identity;
+
+struct LauncherIdentity {
+  int rank = 0;
+  int ranks = 1;
+  const char* source = "none";  // the variable that told the rank
+  const char* job = "";
+  bool first_on_node = true;
+};
+// What the launcher's environment says of this process.
+LauncherIdentity launcherIdentity();
+
+// File name of a loaded library whose name begins with `prefix`, or nullptr. The view is good for
+// the life of the process.
+const char* loadedLibrary(const char* prefix);
+
+// All facts about this process as info-chunk pairs, at most `bytes`; returns how many were used.
+std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts);
+// Those that MPI has changed.
+std::size_t describeMpi(char* out, std::size_t bytes);
+
+}  // namespace omnio::trace

@@ -1,0 +1,112 @@
+#include "trace/runtime/launcher_image.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/text.hpp"
+
+namespace omnio::trace {
+namespace {
+
+constexpr const char* kListVariable = "OMPI_MCA_mca_base_env_list";
+constexpr const char* kOurVariables[] = {"LD_PRELOAD",    "OMNIO_DIR",     "OMNIO_FLAVOUR",
+                                         "OMNIO_EXCLUDE", "OMNIO_INCLUDE", "OMNIO_RING_DIR"};
+// Marks the second start, so that there is no third.
+constexpr const char* kMark = "OMNIO_LAUNCHER_PREPARED";
+
+bool isOpenMpiLauncher(std::string_view name) {
+  for (const std::string_view launcher :
+       {"orterun", "mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "oshrun"}) {
+    if (name == launcher) return true;
+  }
+  return false;
+}
+
+// "A;B;C" of those that are set, behind what the user has in the list.
+void nameInList() {
+  char list[8192];
+  Text text(list, sizeof list);
+  const char* before = getenv(kListVariable);
+  if (before != nullptr && *before != '\0') {
+    if (strstr(before, "OMNIO_DIR") != nullptr) return;
+    text.put(before);
+  }
+  for (const char* name : kOurVariables) {
+    if (getenv(name) == nullptr) continue;
+    if (text.size() > 0) text.putByte(';');
+    text.put(name);
+  }
+  // A list that was cut would send nonsense to the ranks: rather none of ours.
+  if (!text.isFull()) setenv(kListVariable, list, 1);
+}
+
+// Starts the same program with "-x NAME" for each of our variables in front of its arguments.
+void startWithOptions(char* arguments, std::size_t bytes) {
+  constexpr std::size_t kMost = 65536;
+  const long memory = rawSyscall(SYS_mmap, 0, kMost * sizeof(char*), PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory < 0 && memory > -4096) return;
+  auto** const list = reinterpret_cast<char**>(memory);
+  std::size_t count = 0;
+  list[count++] = arguments;
+  for (const char* name : kOurVariables) {
+    if (getenv(name) == nullptr) continue;
+    list[count++] = const_cast<char*>("-x");
+    list[count++] = const_cast<char*>(name);
+  }
+  for (char* at = arguments + strlen(arguments) + 1; at < arguments + bytes && count < kMost - 1;
+       at += strlen(at) + 1) {
+    list[count++] = at;
+  }
+  list[count] = nullptr;
+  setenv(kMark, "1", 1);
+  rawSyscall(SYS_execve, address("/proc/self/exe"), memory, address(environ));
+  unsetenv(kMark);
+}
+
+}  // namespace
+
+void prepareLauncher(const char* program) {
+  const char* slash = strrchr(program, '/');
+  if (getenv("OMNIO_DIR") == nullptr ||
+      !isOpenMpiLauncher(slash == nullptr ? program : slash + 1)) {
+    return;
+  }
+  if (getenv(kMark) != nullptr) {
+    unsetenv(kMark);  // the ranks, and launchers they start, are looked at anew
+    return;
+  }
+  constexpr std::size_t kMostBytes = 2 * 1024 * 1024;  // of arguments, by the kernel's default
+  const long memory = rawSyscall(SYS_mmap, 0, kMostBytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory < 0 && memory > -4096) return;
+  auto* const arguments = reinterpret_cast<char*>(memory);
+  const long fd =
+      rawSyscall(SYS_openat, AT_FDCWD, address("/proc/self/cmdline"), O_RDONLY | O_CLOEXEC);
+  std::size_t bytes = 0;
+  while (fd >= 0 && bytes < kMostBytes - 1) {
+    const long got = rawSyscall(SYS_read, fd, address(arguments + bytes),
+                                static_cast<long>(kMostBytes - 1 - bytes));
+    if (got <= 0) break;
+    bytes += static_cast<std::size_t>(got);
+  }
+  if (fd >= 0) rawSyscall(SYS_close, fd);
+  bool has_x = false;
+  for (char* at = arguments; at < arguments + bytes; at += strlen(at) + 1) {
+    has_x = has_x || strcmp(at, "-x") == 0 || strcmp(at, "--x") == 0;
+  }
+  if (has_x) {
+    startWithOptions(arguments, bytes);
+  } else {
+    nameInList();
+  }
+  rawSyscall(SYS_munmap, memory, kMostBytes);
+}
+
+}  // namespace omnio::trace

@@ -1,0 +1,5 @@
+#include "trace/runtime/identity.hpp"
+
+namespace omnio::trace {
+const char kLibraryName[] = "serial";
+}

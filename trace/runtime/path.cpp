@@ -1,0 +1,73 @@
+#include "trace/runtime/path.hpp"
+
+#include <fcntl.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "trace/runtime/handle_table.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/raw_syscall.hpp"
+
+namespace omnio::trace {
+namespace {
+
+// Directories take turns in a few places, so that a thread that still reads the one before last
+// reads whole words: only an application that changes directory that often in the middle of
+// another thread's relative open could confuse it.
+constexpr unsigned kPlaces = 16;
+constexpr std::size_t kMaxDirectory = 4096;
+
+struct Directory {
+  std::size_t bytes = 0;
+  char path[kMaxDirectory] = {};
+};
+
+Directory places[kPlaces];
+std::atomic<unsigned> turn{0};  // place of the current directory is turn % kPlaces
+std::atomic<bool> is_known{false};
+
+}  // namespace
+
+void workingDirectoryChanged() {
+  const unsigned next = turn.load(std::memory_order_relaxed) + 1;
+  Directory& place = places[next % kPlaces];
+  const long bytes = rawSyscall(SYS_getcwd, address(place.path), kMaxDirectory);
+  if (bytes > 1 && place.path[0] == '/') {
+    place.bytes = static_cast<std::size_t>(bytes) - 1;  // the kernel counts the NUL
+  } else {
+    std::memcpy(place.path, "?", 2);  // removed, or out of reach
+    place.bytes = 1;
+  }
+  if (place.bytes == 1 && place.path[0] == '/') place.bytes = 0;
+  turn.store(next, std::memory_order_release);
+  is_known.store(true, std::memory_order_release);
+}
+
+std::string_view workingDirectory() {
+  if (!is_known.load(std::memory_order_acquire)) workingDirectoryChanged();
+  const Directory& place = places[turn.load(std::memory_order_acquire) % kPlaces];
+  return {place.path, place.bytes};
+}
+
+wire::PathParts resolvePath(int dirfd, const char* name) {
+  const std::string_view words = name == nullptr ? "" : name;
+  if (!words.empty() && words[0] == '/') return {.directory = {}, .name = words};
+  if (dirfd != AT_FDCWD) {
+    const Entry entry = find(dirfd);
+    if (entry.isTraced()) return {.directory = pathOf(infoOf(entry)), .name = words};
+    return {.directory = "?", .name = words};
+  }
+  const std::string_view directory = workingDirectory();
+  // In the root directory the path is "/name": an empty first part would leave the slash out.
+  return {.directory = directory.empty() ? std::string_view("/.") : directory, .name = words};
+}
+
+bool isRecorded(const wire::PathParts& path) {
+  const Settings& settings = process.settings;
+  if (settings.include[0] != '\0' && wire::matchesAny(settings.include, path)) return true;
+  if (wire::matchesAny(wire::kDefaultExclude, path)) return false;
+  return settings.exclude[0] == '\0' || !wire::matchesAny(settings.exclude, path);
+}
+
+}  // namespace omnio::trace

@@ -1,0 +1,207 @@
+#include "trace/runtime/process.hpp"
+
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "trace/runtime/container_writer.hpp"
+#include "trace/runtime/identity.hpp"
+#include "trace/runtime/launcher_image.hpp"
+#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/ring.hpp"
+#include "trace/runtime/text.hpp"
+
+// In every C library's static part: handlers that come with this object go when it goes.
+extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
+                                 void* object);
+extern "C" void* __dso_handle;
+
+namespace omnio::trace {
+
+constinit Process process;
+thread_local constinit Thread thread;
+
+std::uint32_t ringCount();
+Ring* firstRingFile();
+
+namespace {
+
+constexpr std::size_t kMaxPatterns = 16 * 1024;
+char exclude_copy[kMaxPatterns] = {};
+char include_copy[kMaxPatterns] = {};
+
+// Copies, since the application may change its environment at any time.
+const char* copied(const char* name, char (&into)[kMaxPatterns]) {
+  const char* value = getenv(name);
+  Text(into, sizeof into).put(value == nullptr ? "" : value);
+  return into;
+}
+
+std::uint64_t randomToken() {
+  std::uint64_t token = 0;
+  if (rawSyscall(SYS_getrandom, address(&token), sizeof token, 0) !=
+          static_cast<long>(sizeof token) ||
+      token == 0) {
+    token = wire::systemNs(CLOCK_REALTIME) * 0x9E3779B97F4A7C15ULL ^ process.pid;
+  }
+  return token;
+}
+
+void beginImage() {
+  process.pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
+  process.token = randomToken();
+  process.begin = wire::takeAnchor(process.clock);
+  process.events_written.store(0);
+  process.events_lost.store(0);
+  process.error.store(0);
+  process.next_log.store(0);
+  process.next_thread.store(0);
+  process.draining_each.store(false);
+  ++process.epoch;
+  *process.epoch_page = process.epoch;
+}
+
+bool makeEpochPage() {
+  constexpr long kPage = 4096;
+  const long memory =
+      rawSyscall(SYS_mmap, 0, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory < 0 && memory > -4096) return false;
+  process.epoch_page = reinterpret_cast<std::uint64_t*>(memory);
+  rawSyscall(SYS_madvise, memory, kPage, MADV_WIPEONFORK);  // older kernels: the handler does it
+  return true;
+}
+
+Mode start() {
+  const char* directory = getenv("OMNIO_DIR");
+  if (directory == nullptr || directory[0] != '/' ||
+      strlen(directory) >= wire::kMaxTraceDirectory) {
+    return Mode::kPassive;
+  }
+  char program[4096];
+  const long bytes = rawSyscall(SYS_readlinkat, AT_FDCWD, address("/proc/self/exe"),
+                                address(program), sizeof program - 1);
+  program[bytes > 0 ? bytes : 0] = '\0';
+  if (isUntracedProgram(program)) {
+    prepareLauncher(program);
+    return Mode::kPassive;
+  }
+  if (!makeEpochPage()) return Mode::kPassive;
+  Text(process.settings.directory, sizeof process.settings.directory).put(directory);
+  process.settings.exclude = copied("OMNIO_EXCLUDE", exclude_copy);
+  process.settings.include = copied("OMNIO_INCLUDE", include_copy);
+  process.clock = wire::detectClock();
+  chooseRingPlace();
+  beginImage();
+  rawSyscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+  return Mode::kActive;
+}
+
+std::atomic<bool> starting{false};
+
+void onForkInChild();
+
+}  // namespace
+
+bool ensureStarted() {
+  if (process.mode.load(std::memory_order_acquire) != Mode::kUnknown) return isActive();
+  // Whoever comes second (a signal handler, another constructor's thread) goes untraced meanwhile.
+  if (starting.exchange(true)) return false;
+  const Mode mode = start();
+  process.mode.store(mode, std::memory_order_release);
+  if (mode == Mode::kActive) {
+    __register_atfork(nullptr, nullptr, onForkInChild, __dso_handle);
+  }
+  return mode == Mode::kActive;
+}
+
+// The child of a fork is a process of its own: its log, its rings, its account begin here. Its
+// descriptors, and what is known of them, are its parent's.
+void becomeForkedChild() {
+  process.parent_token = process.token;
+  forgetContainer(true);
+  forgetRings(true);
+  beginImage();
+}
+
+namespace {
+
+void onForkInChild() {
+  if (process.mode.load() != Mode::kActive) return;
+  const auto pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
+  if (pid == process.pid) return;
+  becomeForkedChild();
+}
+
+}  // namespace
+
+std::uint64_t processStart() {
+  static std::uint64_t known = 0;
+  static std::uint32_t known_pid = 0;
+  if (known_pid == process.pid) return known;
+  char text[512];
+  const long fd =
+      rawSyscall(SYS_openat, AT_FDCWD, address("/proc/self/stat"), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const long bytes = rawSyscall(SYS_read, fd, address(text), sizeof text);
+  rawSyscall(SYS_close, fd);
+  if (bytes <= 0) return 0;
+  long i = bytes;
+  while (i > 0 && text[i - 1] != ')') --i;  // the name may hold anything
+  std::uint64_t value = 0;
+  for (int field = 2; i < bytes; ++i) {
+    if (text[i] == ' ') {
+      if (++field > 22) break;
+      value = 0;
+    } else if (field == 22) {
+      value = value * 10 + static_cast<std::uint64_t>(text[i] - '0');
+    }
+  }
+  known = value;
+  known_pid = process.pid;
+  return value;
+}
+
+bool isVforkChild() {
+  if (!thread.vforked) return false;
+  const auto pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
+  if (pid != process.pid) return true;
+  thread.vforked = false;
+  return false;
+}
+
+void finish(wire::AccountState state) {
+  if (process.mode.load() != Mode::kActive || isVforkChild()) return;
+  if (*process.epoch_page != process.epoch) becomeForkedChild();
+  process.draining_each.store(true);
+  // Other threads see the flag after their next event at the latest: the barrier puts it between
+  // the event's store and the look at the flag on every processor, so no event falls between.
+  if (ringCount() > 1) rawSyscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  const bool is_rank = strcmp(launcherIdentity().source, "none") != 0 || mpi_identity.known;
+  if (ringCount() == 0 && !hasContainer()) {
+    // A rank reports itself even when it did nothing; other silent processes leave no file.
+    if (!is_rank || state == wire::AccountState::kReplaced || !openContainer()) return;
+  }
+  bool all = writeOutAll();
+  all = writeAccount(state) && all;
+  Ring* note = all ? nullptr : firstRingFile();
+  if (note != nullptr) {
+    note->header.note = currentAccount(state);
+    note->header.has_note = true;
+  }
+  unlinkRings(note != nullptr);
+}
+
+void resume() {
+  if (process.mode.load() != Mode::kActive || isVforkChild()) return;
+  // The rings have lost their names; new ones begin with the next event.
+  forgetRings(false);
+  ++process.epoch;
+  *process.epoch_page = process.epoch;
+  process.draining_each.store(false);
+  writeAccount(wire::AccountState::kRunning);
+}
+
+}  // namespace omnio::trace

@@ -1,0 +1,111 @@
+// The tracer's state in a process and in each of its threads, and the life of both: start, fork,
+// exec, end. Nothing here allocates, locks or uses the C++ library; system calls go through
+// raw_syscall.hpp, so that errno stays the application's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/wire/clock.hpp"
+#include "core/wire/container.hpp"
+#include "trace/runtime/ring.hpp"
+
+namespace omnio::trace {
+
+enum class Mode : std::uint8_t {
+  kUnknown,  // nothing has run yet: a constructor of another library came first
+  kPassive,  // no trace asked for, or a program that is not traced (a shell, a launcher)
+  kActive,
+};
+
+struct Settings {
+  char directory[wire::kMaxTraceDirectory] = {};  // absolute
+  const char* exclude = "";                       // colon-separated, copies
+  const char* include = "";
+};
+
+struct Process {
+  std::atomic<Mode> mode{Mode::kUnknown};
+  // From the end of the process on, events are drained one by one: nothing would do it later.
+  std::atomic<bool> draining_each{false};
+  wire::ClockKind clock = wire::ClockKind::kMonotonic;
+  std::uint32_t pid = 0;
+  std::uint64_t token = 0;
+  std::uint64_t parent_token = 0;  // of the traced process this one was forked from, or 0
+  wire::Anchor begin;
+
+  // Rings and threads that began under another epoch are not this process's: it changes with
+  // fork. The page is one that the kernel clears in a child (MADV_WIPEONFORK), so that a fork
+  // that runs no handler (clone, _Fork) is noticed too.
+  std::uint64_t* epoch_page = nullptr;
+  std::uint64_t epoch = 0;
+
+  std::atomic<std::uint32_t> next_log{0};
+  std::atomic<std::uint32_t> next_thread{0};
+  std::atomic<std::uint64_t> events_written{0};
+  std::atomic<std::uint64_t> events_lost{0};
+  std::atomic<std::uint32_t> error{0};  // errno of the last write to the container that failed
+
+  Settings settings;
+};
+
+extern Process process;
+
+// Events of a signal handler that interrupts the recording of another go into a lane of their own.
+inline constexpr unsigned kLanes = 2;
+
+struct Lane {
+  Ring* ring = nullptr;
+  std::uint32_t log = 0;
+  std::uint32_t sequence = 0;  // of the next chunk
+  std::uint64_t events = 0;    // recorded in all chunks so far, and dropped ones
+};
+
+struct Thread {
+  std::uint64_t epoch = ~std::uint64_t{0};
+  // How deep this thread is inside the tracer; above 0 only when a signal handler interrupts it.
+  std::uint32_t level = 0;
+  // Set by vfork until this thread is seen to be the parent again.
+  bool vforked = false;
+  // How many layers that do I/O on the application's behalf (MPI-IO) are on the stack.
+  std::uint8_t depth = 0;
+  std::uint32_t tid = 0;
+  std::uint32_t number = 0;
+  Lane lanes[kLanes];
+};
+
+extern thread_local constinit Thread thread;
+
+[[gnu::always_inline]] inline std::uint64_t ticks() {
+  return process.clock == wire::ClockKind::kTsc ? wire::counterTicks()
+                                                : wire::ticksOf(process.clock);
+}
+
+// Makes the process ready when it is not: reads the settings, starts the clock. Safe to call from
+// anywhere, at any time; done by the first traced call or the constructor, whichever is first.
+bool ensureStarted();
+
+inline bool isActive() {
+  const Mode mode = process.mode.load(std::memory_order_relaxed);
+  return mode == Mode::kActive || (mode == Mode::kUnknown && ensureStarted());
+}
+
+// Whether this is the child of a vfork, which borrows the parent's memory: it must not be changed.
+// Clears the mark when this is the parent again.
+bool isVforkChild();
+
+// Start time of this process in clock ticks since boot: field 22 of /proc/self/stat. With the pid
+// it names a process that no later one can be mistaken for.
+std::uint64_t processStart();
+
+// Writes all that was recorded, of all threads, and the account. Events that come later are
+// drained at once. Called at the end of the process and before exec.
+void finish(wire::AccountState state);
+// exec failed: record as before.
+void resume();
+
+// Whether the current image is one that is not traced: shells and launchers.
+bool isUntracedProgram(const char* path);
+
+}  // namespace omnio::trace

@@ -1,0 +1,90 @@
+// Rings in use: the shared memory of core/wire/ring.hpp with what its writer needs besides, and the
+// pool they come from. Rings of threads that have ended are used again.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/wire/path_pattern.hpp"
+#include "core/wire/prediction.hpp"
+#include "core/wire/ring.hpp"
+
+namespace omnio::trace {
+
+struct Thread;
+struct HandleInfo;
+
+// A text that the open chunk has defined; its bytes are in the chunk itself.
+struct KnownText {
+  std::uint64_t hash = 0;
+  std::uint32_t at = 0;  // offset in the data area; 0: none, since a chunk header comes first
+  std::uint32_t bytes = 0;
+  std::uint32_t raw_offset = 0;
+};
+
+// The writer's part has process-private pointers in it; only the process that made the ring ever
+// looks at it.
+struct Ring {
+  wire::RingHeader header;
+
+  std::atomic<std::uint32_t> owner{0};  // tid
+  bool has_file = false;
+  std::uint32_t number = 0;  // of the ring file
+  char* cursor = nullptr;    // where the next record goes
+  char* limit = nullptr;     // end of the data area, less the 8 bytes a store may touch
+  wire::ChunkHeader* chunk = nullptr;
+  std::uint32_t events = 0;         // in the open chunk
+  std::uint32_t closed_events = 0;  // in the chunks before it
+  // Events of this ring that the process's account knows; for whoever drains it at the end.
+  std::atomic<std::uint32_t> accounted{0};
+  wire::Prediction prediction;
+  KnownText texts[wire::kTextSlots];
+
+  char* data() { return reinterpret_cast<char*>(this) + wire::kRingHeaderBytes; }
+  std::size_t room() const { return static_cast<std::size_t>(limit - cursor); }
+};
+static_assert(sizeof(Ring) <= wire::kRingHeaderBytes);
+
+inline constexpr std::size_t kRingBytes = wire::kRingHeaderBytes + wire::kRingDataBytes;
+
+// The ring of the thread's lane with `need` bytes of room: takes one from the pool, drains it, or
+// finds out that this is a forked child. nullptr when there is no memory for one.
+Ring* makeRoom(Thread& self, unsigned lane, std::size_t need);
+
+// Moves the ring on by one event that ends at `behind`: the one store that makes it count.
+[[gnu::always_inline]] inline void publish(Ring& ring, char* behind) {
+  ring.cursor = behind;
+  ++ring.events;
+  const auto* payload = reinterpret_cast<const char*>(ring.chunk + 1);
+  const wire::Progress progress{
+      .chunk = static_cast<std::uint32_t>(reinterpret_cast<char*>(ring.chunk) - ring.data()),
+      .bytes = static_cast<std::uint32_t>(behind - payload),
+      .events = ring.events};
+  ring.header.progress.store(progress.pack(), std::memory_order_release);
+}
+
+// Writes all chunks of the ring to the container without touching the ring: its owner may still be
+// recording. False when they could not be written.
+bool writeOut(Ring& ring);
+// Writes the ring out, or drops and counts what it holds, and begins a new chunk of the lane.
+void drain(Ring& ring, Thread& self, unsigned lane);
+
+// Writes out the rings of all threads. False when some could not be written.
+bool writeOutAll();
+// Takes the names of all ring files away; the memory stays. With `keep_one` the first stays, with
+// the process's account in it, for a reader on this node.
+void unlinkRings(bool keep_one);
+// Forgets all rings. In a child after fork they are the parent's (`unmap`).
+void forgetRings(bool unmap);
+// "memory" when the last ring could not be on tmpfs, else its directory.
+const char* ringPlace();
+void chooseRingPlace();
+
+// The slot of a text in the ring's open chunk, defined there at `out` first when it is not yet
+// known; `out` has room for it.
+std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text);
+// Defines a handle and its path at `out`.
+void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t handle);
+
+}  // namespace omnio::trace

@@ -1,0 +1,45 @@
+#include "trace/wrap/intercept.hpp"
+
+namespace omnio::trace {
+
+bool mayRecordSlow(Thread& self) {
+  if (self.vforked && isVforkChild()) return false;
+  if (self.level < kLanes) return true;
+  // A handler that interrupts a handler in the middle of a record: no lane is left for it.
+  process.events_lost.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t need) {
+  const std::size_t room = need + 2 * wire::kMaxDefinition + wire::kMaxText;
+  if (ring.room() < room) drain(ring, self, lane);
+  char* out = ring.cursor;
+  defineHandle(ring, out, infoOf(entry), entry.handle());
+  // Not published: the definition counts with the event that needs it.
+  ring.cursor = out;
+}
+
+void drainAfterEvent(Thread& self, unsigned lane) {
+  Ring* ring = self.lanes[lane].ring;
+  if (ring == nullptr) return;
+  ++self.level;
+  drain(*ring, self, lane);
+  writeAccount(wire::AccountState::kEnded);
+  --self.level;
+}
+
+char* putPieces(char* out, const Subject& subject) {
+  for (int i = 0; i < subject.piece_count; ++i) {
+    out = wire::putVarint(out, subject.pieces[i].iov_len);
+  }
+  return out;
+}
+
+int descriptorOf(FILE* stream) {
+  const int errno_before = errno;
+  const int fd = fileno(stream);
+  if (fd < 0) errno = errno_before;  // a stream in memory
+  return fd;
+}
+
+}  // namespace omnio::trace

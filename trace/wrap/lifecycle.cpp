@@ -1,0 +1,196 @@
+// The beginning and the ends of a process: what is recorded must be written out before _exit, abort
+// or exec take the memory away. (A process that is killed leaves its rings to be collected.)
+#include <alloca.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "trace/runtime/process.hpp"
+#include "trace/wrap/real_symbol.hpp"
+#include "trace/wrap/signature.hpp"
+
+namespace omnio::trace {
+namespace {
+
+using wire::AccountState;
+
+// Found when the library is loaded: the child of a vfork may not look symbols up.
+struct Ends {
+  void (*exit_now)(int);
+  void (*exit_now_c)(int);
+  void (*quick_exit)(int);
+  void (*abort)();
+  int (*execve)(const char*, char* const*, char* const*);
+  int (*execv)(const char*, char* const*);
+  int (*execvp)(const char*, char* const*);
+  int (*execvpe)(const char*, char* const*, char* const*);
+  int (*fexecve)(int, char* const*, char* const*);
+  int (*execveat)(int, const char*, char* const*, char* const*, int);
+  void* vfork;
+} ends;
+
+template <typename Function>
+void lookUpEnd(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+void lookUpEnds() {
+  if (ends.vfork != nullptr) return;
+  lookUpEnd(ends.exit_now, "_exit");
+  lookUpEnd(ends.exit_now_c, "_Exit");
+  lookUpEnd(ends.quick_exit, "quick_exit");
+  lookUpEnd(ends.abort, "abort");
+  lookUpEnd(ends.execve, "execve");
+  lookUpEnd(ends.execv, "execv");
+  lookUpEnd(ends.execvp, "execvp");
+  lookUpEnd(ends.execvpe, "execvpe");
+  lookUpEnd(ends.fexecve, "fexecve");
+  lookUpEnd(ends.execveat, "execveat");
+  lookUpEnd(ends.vfork, "vfork");
+}
+
+__attribute__((constructor)) void atLoad() {
+  lookUpEnds();
+  resolveAll();
+  ensureStarted();
+}
+
+__attribute__((destructor)) void atEnd() { finish(AccountState::kEnded); }
+
+// exec returns only when it failed; then recording goes on.
+template <typename Exec>
+int execWith(Exec exec) {
+  lookUpEnds();
+  finish(AccountState::kReplaced);
+  const int result = exec();
+  const int error = errno;
+  resume();
+  errno = error;
+  return result;
+}
+
+// The arguments of execl and its like, as the array that execv wants; `list` stands behind the
+// first one. The array has to live in the caller's frame.
+int countArguments(va_list list) {
+  int count = 1;
+  while (va_arg(list, char*) != nullptr) ++count;
+  return count;
+}
+
+}  // namespace
+
+// Called from the vfork wrapper just before it jumps to the real one.
+extern "C" __attribute__((visibility("hidden"), used)) void* omnioBeforeVfork() {
+  lookUpEnds();
+  if (process.mode.load(std::memory_order_relaxed) == Mode::kActive) thread.vforked = true;
+  return ends.vfork;
+}
+
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_EXPORT void _exit(int status) {
+  lookUpEnds();
+  finish(AccountState::kEnded);
+  ends.exit_now(status);
+  __builtin_unreachable();
+}
+OMNIO_EXPORT void _Exit(int status) noexcept {
+  lookUpEnds();
+  finish(AccountState::kEnded);
+  ends.exit_now_c(status);
+  __builtin_unreachable();
+}
+OMNIO_EXPORT void quick_exit(int status) noexcept {
+  lookUpEnds();
+  finish(AccountState::kEnded);
+  ends.quick_exit(status);
+  __builtin_unreachable();
+}
+OMNIO_EXPORT void abort() noexcept {
+  lookUpEnds();
+  finish(AccountState::kAborted);
+  ends.abort();
+  __builtin_unreachable();
+}
+
+OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {
+  return execWith([=] { return ends.execve(path, arguments, variables); });
+}
+OMNIO_EXPORT int execv(const char* path, char* const* arguments) noexcept {
+  return execWith([=] { return ends.execv(path, arguments); });
+}
+OMNIO_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
+  return execWith([=] { return ends.execvp(file, arguments); });
+}
+OMNIO_EXPORT int execvpe(const char* file, char* const* arguments,
+                         char* const* variables) noexcept {
+  return execWith([=] { return ends.execvpe(file, arguments, variables); });
+}
+OMNIO_EXPORT int fexecve(int fd, char* const* arguments, char* const* variables) noexcept {
+  return execWith([=] { return ends.fexecve(fd, arguments, variables); });
+}
+OMNIO_EXPORT int execveat(int dirfd, const char* path, char* const* arguments,
+                          char* const* variables, int flags) noexcept {
+  return execWith([=] { return ends.execveat(dirfd, path, arguments, variables, flags); });
+}
+
+// Fills `arguments` (and `variables` where wanted) from the variable arguments behind FIRST.
+#define OMNIO_COLLECT(FIRST)                                                            \
+  va_list list;                                                                         \
+  va_start(list, FIRST);                                                                \
+  const int count = countArguments(list);                                               \
+  va_end(list);                                                                         \
+  auto** const arguments =                                                              \
+      static_cast<char**>(alloca(sizeof(char*) * static_cast<std::size_t>(count + 1))); \
+  arguments[0] = const_cast<char*>(FIRST);                                              \
+  va_start(list, FIRST);                                                                \
+  for (int i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*)
+
+OMNIO_EXPORT int execl(const char* path, const char* first, ...) noexcept {
+  OMNIO_COLLECT(first);
+  va_end(list);
+  return execWith([=] { return ends.execv(path, arguments); });
+}
+OMNIO_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
+  OMNIO_COLLECT(first);
+  va_end(list);
+  return execWith([=] { return ends.execvp(file, arguments); });
+}
+OMNIO_EXPORT int execle(const char* path, const char* first, ...) noexcept {
+  OMNIO_COLLECT(first);
+  char* const* const variables = va_arg(list, char* const*);
+  va_end(list);
+  return execWith([=] { return ends.execve(path, arguments, variables); });
+}
+
+// The child of a vfork runs on the parent's stack, so no frame of ours may be under it: this one
+// is gone, by a jump, before the real function is entered.
+#if defined(__x86_64__)
+asm(".text\n"
+    ".globl vfork\n"
+    ".type vfork,@function\n"
+    "vfork:\n"
+    "  endbr64\n"
+    "  pushq %rbp\n"
+    "  call omnioBeforeVfork\n"
+    "  popq %rbp\n"
+    "  jmp *%rax\n"
+    ".size vfork,.-vfork\n"
+    ".globl __vfork\n"
+    ".set __vfork,vfork\n");
+#elif defined(__aarch64__)
+asm(".text\n"
+    ".globl vfork\n"
+    ".type vfork,%function\n"
+    "vfork:\n"
+    "  stp x29, x30, [sp, #-16]!\n"
+    "  bl omnioBeforeVfork\n"
+    "  ldp x29, x30, [sp], #16\n"
+    "  br x0\n"
+    ".size vfork,.-vfork\n"
+    ".globl __vfork\n"
+    ".set __vfork,vfork\n");
+#endif

@@ -1,0 +1,135 @@
+// MPI rows, and what the tracer asks MPI about. Nothing of the MPI library is linked: its functions
+// are looked up in the library that the process has loaded, so that a program without MPI is
+// unharmed. A library of another ABI (MPICH's) is passed through and named in the trace.
+//
+// The real function of MPI_X and PMPI_X is the library's PMPI_X. Fortran arrives here too: the
+// bindings of Open MPI call PMPI_X through the symbol table.
+#define OMPI_SKIP_MPICXX 1
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include "core/wire/info.hpp"
+#include "trace/runtime/identity.hpp"
+#include "trace/runtime/text.hpp"
+#include "trace/wrap/intercept.hpp"
+#include "trace/wrap/signature.hpp"
+
+namespace omnio::trace {
+namespace {
+
+struct MpiLibrary {
+  const char* path = nullptr;
+  void* handle = nullptr;
+  void* world = nullptr;  // Open MPI's MPI_COMM_WORLD
+};
+
+const MpiLibrary& mpiLibrary() {
+  static MpiLibrary library;
+  if (library.handle != nullptr) return library;
+  for (const char* prefix : {"libmpi.so", "libmpich.so", "libmpi_"}) {
+    const char* path = loadedLibrary(prefix);
+    if (path == nullptr) continue;
+    void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    // In the global scope first: an executable may have a copy of the library's object, and that
+    // is then the one in use.
+    void* world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+    if (world == nullptr) world = dlsym(handle, "ompi_mpi_comm_world");
+    library = {.path = path, .handle = handle, .world = world};
+    mpi_identity.library = path;
+    if (library.world == nullptr) mpi_identity.refused = path;
+    break;
+  }
+  return library;
+}
+
+// The library's own function; the next object's when there is no library of a known name.
+template <typename Function>
+Function* mpiFunction(const char* pmpi_name) {
+  void* handle = mpiLibrary().handle;
+  return reinterpret_cast<Function*>(dlsym(handle != nullptr ? handle : RTLD_NEXT, pmpi_name));
+}
+
+void learnIdentity() {
+  const MpiLibrary& library = mpiLibrary();
+  if (library.world != nullptr) {
+    auto* const comm_rank = mpiFunction<decltype(MPI_Comm_rank)>("PMPI_Comm_rank");
+    auto* const comm_size = mpiFunction<decltype(MPI_Comm_size)>("PMPI_Comm_size");
+    auto* const world = static_cast<MPI_Comm>(library.world);
+    mpi_identity.known = comm_rank(world, &mpi_identity.rank) == MPI_SUCCESS &&
+                         comm_size(world, &mpi_identity.ranks) == MPI_SUCCESS;
+  }
+  if (!isActive() || !openContainer()) return;
+  static char facts[4096];
+  appendInfo(facts, describeMpi(facts, sizeof facts));
+}
+
+// What the library does inside is its own business: recorded one layer deeper.
+template <std::uint16_t kNumber, typename Real, typename... A>
+int mpiCall(Real real, A... a) {
+  Thread& self = thread;
+  return interceptWith<kNumber, int>(
+      [real, &self](A... arguments) {
+        ++self.depth;
+        const int result = real(arguments...);
+        --self.depth;
+        return result;
+      },
+      a...);
+}
+
+template <std::uint16_t kNumber>
+int init(int* argc, char*** argv) {
+  const int result = mpiCall<kNumber>(mpiFunction<int(int*, char***)>("PMPI_Init"), argc, argv);
+  if (result == MPI_SUCCESS) learnIdentity();
+  return result;
+}
+
+template <std::uint16_t kNumber>
+int initThread(int* argc, char*** argv, int required, int* provided) {
+  const int result =
+      mpiCall<kNumber>(mpiFunction<int(int*, char***, int, int*)>("PMPI_Init_thread"), argc, argv,
+                       required, provided);
+  if (result == MPI_SUCCESS) learnIdentity();
+  return result;
+}
+
+template <std::uint16_t kNumber>
+int finalize() {
+  return mpiCall<kNumber>(mpiFunction<int()>("PMPI_Finalize"));
+}
+
+// Its death takes the job with it: what was recorded is written out first.
+int abortJob(MPI_Comm communicator, int code) {
+  if (isActive() && hasContainer()) {
+    char fact[64];
+    Text text(fact, sizeof fact);
+    text.put(wire::info::kAborted).putByte('\0');
+    if (code < 0) text.putByte('-');
+    text.putNumber(static_cast<std::uint64_t>(code < 0 ? -static_cast<long>(code) : code));
+    text.putByte('\0');
+    appendInfo(fact, text.size());
+  }
+  finish(wire::AccountState::kAborted);
+  return mpiFunction<int(MPI_Comm, int)>("PMPI_Abort")(communicator, code);
+}
+
+}  // namespace
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_EXPORT int MPI_Init(int* argc, char*** argv) { return init<448>(argc, argv); }
+OMNIO_EXPORT int PMPI_Init(int* argc, char*** argv) { return init<449>(argc, argv); }
+OMNIO_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return initThread<450>(argc, argv, required, provided);
+}
+OMNIO_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return initThread<451>(argc, argv, required, provided);
+}
+OMNIO_EXPORT int MPI_Finalize() { return finalize<452>(); }
+OMNIO_EXPORT int PMPI_Finalize() { return finalize<453>(); }
+OMNIO_EXPORT int MPI_Abort(MPI_Comm communicator, int code) { return abortJob(communicator, code); }
+OMNIO_EXPORT int PMPI_Abort(MPI_Comm communicator, int code) {
+  return abortJob(communicator, code);
+}

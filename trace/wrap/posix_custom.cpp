@@ -1,0 +1,175 @@
+// POSIX rows marked custom: variadic calls, calls that end many descriptors, and those that change
+// the directory that relative paths start from.
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "trace/wrap/intercept.hpp"
+#include "trace/wrap/signature.hpp"
+
+namespace omnio::trace {
+namespace {
+
+bool takesMode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
+
+// A variadic function is called through a fixed type here: on the platforms the tracer knows,
+// integers and pointers are passed alike either way.
+template <std::uint16_t kNumber>
+int openWith(const char* path, int flags, va_list list) {
+  const mode_t mode = takesMode(flags) ? va_arg(list, mode_t) : 0;
+  return intercept<kNumber, int>(path, flags, mode);
+}
+
+template <std::uint16_t kNumber>
+int openatWith(int dirfd, const char* path, int flags, va_list list) {
+  const mode_t mode = takesMode(flags) ? va_arg(list, mode_t) : 0;
+  return intercept<kNumber, int>(dirfd, path, flags, mode);
+}
+
+bool takesNumber(int command) {
+  switch (command) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+    case F_SETFD:
+    case F_SETFL:
+    case F_SETOWN:
+    case F_SETSIG:
+    case F_SETLEASE:
+    case F_NOTIFY:
+    case F_SETPIPE_SZ:
+    case F_ADD_SEALS:
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <std::uint16_t kNumber>
+int fcntlWith(int fd, int command, void* argument) {
+  // A pointer is passed on but not recorded: it says nothing to anyone else.
+  const int result =
+      takesNumber(command)
+          ? intercept<kNumber, int>(fd, command, static_cast<int>(reinterpret_cast<long>(argument)))
+          : intercept<kNumber, int>(fd, command, argument);
+  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
+    const Entry source = lookUp(fd);
+    if (source.isTraced() && mayRecord(thread)) duplicateHandle(result, source);
+  }
+  return result;
+}
+
+// Records a close of its own for each traced descriptor that the call ended.
+template <std::uint16_t kNumber, typename Close>
+int closeMany(unsigned first, unsigned last, Close close_range_of) {
+  static thread_local constinit wire::EventTimes times;
+  if (!mayRecord(thread) || !isActive()) return close_range_of(first, last);
+  times.start = ticks();
+  int result = 0;
+  unsigned own = first;
+  while (own < last && !isOwnDescriptor(static_cast<int>(own)) && own - first < 65536) ++own;
+  if (isOwnDescriptor(static_cast<int>(own))) {
+    if (own > first) result = close_range_of(first, own - 1);
+    if (result == 0 && own < last) result = close_range_of(own + 1, last);
+  } else {
+    result = close_range_of(first, last);
+  }
+  const int error = errno;
+  times.end = ticks();
+  if (result == 0) {
+    takeOutRange(first, last, [](Entry entry) {
+      wire::Arguments<kNumber> numbers{};
+      Subject subject;
+      subject.handle = entry;
+      record<kNumber>(thread, times, false, numbers, 0, 0, subject);
+    });
+  }
+  errno = error;
+  return result;
+}
+
+}  // namespace
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_EXPORT int open(const char* path, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  const int fd = openWith<1>(path, flags, list);
+  va_end(list);
+  return fd;
+}
+
+OMNIO_EXPORT int open64(const char* path, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  const int fd = openWith<2>(path, flags, list);
+  va_end(list);
+  return fd;
+}
+
+OMNIO_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  const int fd = openatWith<5>(dirfd, path, flags, list);
+  va_end(list);
+  return fd;
+}
+
+OMNIO_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  const int fd = openatWith<6>(dirfd, path, flags, list);
+  va_end(list);
+  return fd;
+}
+
+OMNIO_EXPORT int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  return fcntlWith<93>(fd, command, argument);
+}
+
+OMNIO_EXPORT int fcntl64(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  return fcntlWith<94>(fd, command, argument);
+}
+
+OMNIO_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
+  auto* const real = realFunction<81, int(unsigned, unsigned, int)>();
+  if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || first > last) return real(first, last, flags);
+  return closeMany<81>(first, last,
+                       [real, flags](unsigned a, unsigned b) { return real(a, b, flags); });
+}
+
+OMNIO_EXPORT void closefrom(int first) noexcept {
+  auto* const real = realFunction<82, void(int)>();
+  auto* const range = realFunction<81, int(unsigned, unsigned, int)>();
+  if (range == nullptr) {
+    real(first);
+    return;
+  }
+  closeMany<82>(static_cast<unsigned>(first < 0 ? 0 : first), ~0U,
+                [real, range](unsigned a, unsigned b) {
+                  if (b != ~0U) return range(a, b, 0);
+                  real(static_cast<int>(a));
+                  return 0;
+                });
+}
+
+OMNIO_EXPORT int chdir(const char* path) noexcept {
+  const int result = intercept<113, int>(path);
+  if (result == 0 && isActive() && mayRecord(thread)) workingDirectoryChanged();
+  return result;
+}
+
+OMNIO_EXPORT int fchdir(int fd) noexcept {
+  const int result = intercept<114, int>(fd);
+  if (result == 0 && isActive() && mayRecord(thread)) workingDirectoryChanged();
+  return result;
+}

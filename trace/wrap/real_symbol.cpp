@@ -1,0 +1,28 @@
+#include "trace/wrap/real_symbol.hpp"
+
+#include <dlfcn.h>
+
+namespace omnio::trace {
+
+std::atomic<void*> real_symbols[calls::kNumberLimit];
+
+void* resolveReal(std::uint16_t number) {
+  const char* name = calls::kTable[number].name.data();
+  void* symbol = dlsym(RTLD_NEXT, name);
+#if defined(__x86_64__)
+  // Names that today's C library keeps for old programs alone (__xstat) have no default version.
+  if (symbol == nullptr) symbol = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
+#elif defined(__aarch64__)
+  if (symbol == nullptr) symbol = dlvsym(RTLD_NEXT, name, "GLIBC_2.17");
+#endif
+  real_symbols[number].store(symbol, std::memory_order_relaxed);
+  return symbol;
+}
+
+void resolveAll() {
+  for (const calls::Row& row : calls::kTable) {
+    if (row.number != 0 && row.api != calls::Api::kMpi) resolveReal(row.number);
+  }
+}
+
+}  // namespace omnio::trace
