@@ -27,10 +27,9 @@ int work(const TraceSelection& selection) {
   const int printed = printAll(fmt::format(
       "{} of {} collected{}\n", counted(report.events, "event", "events"),
       counted(report.processes, "ended process", "ended processes"),
-      report.running == 0
-          ? std::string()
-          : fmt::format("; {} still running",
-                        counted(report.running, "process is", "processes are"))));
+      report.running == 0 ? std::string()
+                          : fmt::format("; {} still running",
+                                        counted(report.running, "process is", "processes are"))));
   return report.troubles.empty() ? printed : kFailed;
 }
 

@@ -5,9 +5,9 @@
 //   3. describe it in docs/commands/<name>.md.
 //
 // The callback leaves the exit status in `exit_code` (exit_code.hpp) and reports failure with
-// printFailure(). Options that are wrong in themselves throw a CLI::ValidationError: application.cpp
-// prints it with a hint and exits with kWrongUsage. What `app` and `exit_code` refer to outlives
-// the callback.
+// printFailure(). Options that are wrong in themselves throw a CLI::ValidationError:
+// application.cpp prints it with a hint and exits with kWrongUsage. What `app` and `exit_code`
+// refer to outlives the callback.
 #pragma once
 
 namespace CLI {

@@ -109,8 +109,7 @@ class Printer {
 int work(const Options& options) {
   const std::optional<Trace> trace = options.selection.open();
   if (!trace) return kFailed;
-  const Result<std::vector<const Process*>> processes =
-      trace->processesOf(options.selection.rank);
+  const Result<std::vector<const Process*>> processes = trace->processesOf(options.selection.rank);
   if (!processes) {
     printFailure(processes.failure().sentence);
     return kFailed;

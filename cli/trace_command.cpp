@@ -17,6 +17,7 @@
 #include "cli/output.hpp"
 #include "cli/preload.hpp"
 #include "cli/trace_directory.hpp"
+#include "cli/untraceable.hpp"
 #include "core/collect.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
@@ -103,16 +104,23 @@ void conclude(const Request& request, const std::filesystem::path& directory,
 
   const Reading reading = readWhenSettled(directory, launcher);
   if (!reading.trace) {
-    printFailure(!containersIn(directory)
-                     ? "no process was traced: the command did no I/O on files, or is statically "
-                       "linked, or runs with other rights than its caller"
-                     : reading.trace.failure().sentence);
+    const auto containers = containersIn(directory);
+    if (!containers || !containers->empty()) {
+      printFailure(reading.trace.failure().sentence);
+      return;
+    }
+    // A command without I/O on files is no trouble; one that cannot be traced is.
+    const std::string reason = whyUntraceable(request.command.front());
+    if (!reason.empty()) printFailure(fmt::format("nothing was traced: {}", reason));
     return;
   }
   const auto written = writeManifest(*reading.trace, reading.wholeness);
   if (!written) printFailure(written.failure().sentence);
-  for (const std::string& reason : reading.wholeness.reasons) {
-    printFailure(fmt::format("the trace is not whole: {}", reason));
+  // That a command failed it has said itself; what it cannot know is that events are missing.
+  if (launch.exit_code == 0 || reading.wholeness.events_missing > 0) {
+    for (const std::string& reason : reading.wholeness.reasons) {
+      printFailure(fmt::format("the trace is not whole: {}", reason));
+    }
   }
   if (request.explain) explain(*reading.trace);
   if (isatty(STDERR_FILENO) != 0) {

@@ -27,8 +27,8 @@ Item itemOf(const calls::Row& row, std::uint8_t index) {
     case Role::kPathNew:
       return {"newpath", ItemKind::kText, index};
     case Role::kFlags:
-      return {"flags",
-              row.result == calls::Result::kNewFd ? ItemKind::kOpenFlags : ItemKind::kHex, index};
+      return {"flags", row.result == calls::Result::kNewFd ? ItemKind::kOpenFlags : ItemKind::kHex,
+              index};
     case Role::kMode:
       return {"mode", ItemKind::kOctal, index};
     case Role::kSize:
@@ -85,8 +85,7 @@ std::vector<Item> makeLayout(const calls::Row& row) {
   items.push_back({"depth", ItemKind::kDepth});
   items.push_back({"errno", ItemKind::kErrno});
   if (row.result != calls::Result::kNone) items.push_back({"result", ItemKind::kResult});
-  std::sort(items.begin(), items.end(),
-            [](const Item& a, const Item& b) { return a.key < b.key; });
+  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.key < b.key; });
   return items;
 }
 

@@ -12,21 +12,21 @@ namespace omnio {
 
 enum class ItemKind : std::uint8_t {
   kNumber,
-  kText,       // a path or another text, as the application gave it
+  kText,  // a path or another text, as the application gave it
   kOpenFlags,
-  kOctal,      // permission bits
-  kHex,        // flags of other calls
+  kOctal,  // permission bits
+  kHex,    // flags of other calls
   kWhence,
   kCommand,
   kDirFd,
-  kPieces,     // sizes of an iovec's pieces
+  kPieces,  // sizes of an iovec's pieces
   kPieceCount,
-  kFd,         // the descriptor the call works on
+  kFd,          // the descriptor the call works on
   kHandlePath,  // path of that descriptor
   kLineLength,  // what fgets got: known from the result
-  kDepth,      // only in calls below the application's
-  kErrno,      // only of failed calls
-  kResult,     // only of the others
+  kDepth,       // only in calls below the application's
+  kErrno,       // only of failed calls
+  kResult,      // only of the others
 };
 
 struct Item {

@@ -18,11 +18,11 @@ struct Name {
 
 // Flags that contain others come first: O_SYNC has the bits of O_DSYNC, O_TMPFILE of O_DIRECTORY.
 constexpr Name kOpenFlags[] = {
-    {O_CREAT, "O_CREAT"},         {O_EXCL, "O_EXCL"},           {O_NOCTTY, "O_NOCTTY"},
-    {O_TRUNC, "O_TRUNC"},         {O_APPEND, "O_APPEND"},       {O_NONBLOCK, "O_NONBLOCK"},
-    {O_SYNC, "O_SYNC"},           {O_DSYNC, "O_DSYNC"},         {O_ASYNC, "O_ASYNC"},
-    {O_DIRECT, "O_DIRECT"},       {O_TMPFILE, "O_TMPFILE"},     {O_DIRECTORY, "O_DIRECTORY"},
-    {O_NOFOLLOW, "O_NOFOLLOW"},   {O_NOATIME, "O_NOATIME"},     {O_CLOEXEC, "O_CLOEXEC"},
+    {O_CREAT, "O_CREAT"},       {O_EXCL, "O_EXCL"},       {O_NOCTTY, "O_NOCTTY"},
+    {O_TRUNC, "O_TRUNC"},       {O_APPEND, "O_APPEND"},   {O_NONBLOCK, "O_NONBLOCK"},
+    {O_SYNC, "O_SYNC"},         {O_DSYNC, "O_DSYNC"},     {O_ASYNC, "O_ASYNC"},
+    {O_DIRECT, "O_DIRECT"},     {O_TMPFILE, "O_TMPFILE"}, {O_DIRECTORY, "O_DIRECTORY"},
+    {O_NOFOLLOW, "O_NOFOLLOW"}, {O_NOATIME, "O_NOATIME"}, {O_CLOEXEC, "O_CLOEXEC"},
     {O_PATH, "O_PATH"},
 };
 
@@ -87,9 +87,7 @@ void appendOpenFlags(std::string& out, std::uint64_t flags) {
 
 void appendWhence(std::string& out, std::int64_t whence) { appendName(out, kWhence, whence); }
 
-void appendCommand(std::string& out, std::int64_t command) {
-  appendName(out, kCommands, command);
-}
+void appendCommand(std::string& out, std::int64_t command) { appendName(out, kCommands, command); }
 
 void appendDirFd(std::string& out, std::int64_t fd) {
   if (fd == AT_FDCWD) {
@@ -100,7 +98,8 @@ void appendDirFd(std::string& out, std::int64_t fd) {
 }
 
 void appendErrno(std::string& out, std::int64_t number) {
-  const char* name = number > 0 && number < 4096 ? strerrorname_np(static_cast<int>(number)) : nullptr;
+  const char* name =
+      number > 0 && number < 4096 ? strerrorname_np(static_cast<int>(number)) : nullptr;
   if (name != nullptr) {
     out += name;
   } else {

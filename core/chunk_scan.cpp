@@ -97,8 +97,8 @@ class Scanner {
     std::uint64_t last_byte = from;
     std::uint64_t at = from;
     while (true) {
-      at = file_.nextData(at) & ~std::uint64_t{wire::kChunkAlignment - 1};
-      at = std::max(at, from);
+      const std::uint64_t data = file_.nextData(at);
+      at = std::max(at, data & ~std::uint64_t{wire::kChunkAlignment - 1});
       const std::string_view bytes = window_.view(at, kWindowBytes);
       if (bytes.empty()) break;
       const std::size_t found = findMagic(bytes, at == from ? wire::kChunkAlignment : 0);
@@ -142,8 +142,7 @@ class Scanner {
   void keepCut() {
     if (!cut_ || cut_->header.kind != wire::ChunkKind::kEvents) return;
     const std::string_view payload = window_.view(cut_->payload_offset, kMaxPayloadBytes);
-    const Decodable kept =
-        decodable(payload, cut_->header.base_ticks, cut_->header.event_count);
+    const Decodable kept = decodable(payload, cut_->header.base_ticks, cut_->header.event_count);
     if (kept.events == 0) return;
     cut_->header.event_count = kept.events;
     cut_->header.payload_bytes = kept.bytes;

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 class RingLock {
  public:
   explicit RingLock(const fs::path& ring) : fd_(::open(ring.c_str(), O_RDONLY | O_CLOEXEC)) {
-    struct stat status{};
+    struct stat status {};
     held_ = fd_ >= 0 && flock(fd_, LOCK_EX) == 0 && fstat(fd_, &status) == 0 &&
             status.st_nlink > 0;  // else another collector was done with it first
   }
@@ -123,8 +123,9 @@ class ProcessCollector {
   int bringChunk(ContainerAppender& file, Process& process, const RingContent& ring,
                  const StoredChunk& chunk) {
     // Killed between writing a chunk and beginning anew: it stands in both places.
-    const auto twin = std::find_if(process.chunks.begin(), process.chunks.end(),
-                                   [&](const StoredChunk& other) { return sameChunk(other, chunk); });
+    const auto twin =
+        std::find_if(process.chunks.begin(), process.chunks.end(),
+                     [&](const StoredChunk& other) { return sameChunk(other, chunk); });
     const bool has_twin = twin != process.chunks.end();
     if (has_twin && twin->header.event_count >= chunk.header.event_count) return 0;
     const std::string_view payload(ring.data.data() + chunk.payload_offset,
@@ -183,8 +184,7 @@ class ProcessCollector {
       }
     }
     const wire::Anchor now = wire::takeAnchor(header.clock);
-    header.begin.realtime_ns =
-        header.begin.monotonic_ns + (now.realtime_ns - now.monotonic_ns);
+    header.begin.realtime_ns = header.begin.monotonic_ns + (now.realtime_ns - now.monotonic_ns);
     wire::stamp(header);
     char host[256] = {};
     gethostname(host, sizeof host - 1);

@@ -9,10 +9,10 @@
 namespace omnio {
 
 struct CollectReport {
-  std::uint64_t processes = 0;  // dead ones that had rings
-  std::uint64_t rings = 0;      // emptied and removed
-  std::uint64_t events = 0;     // brought into containers
-  std::uint64_t running = 0;    // processes whose rings were left alone
+  std::uint64_t processes = 0;        // dead ones that had rings
+  std::uint64_t rings = 0;            // emptied and removed
+  std::uint64_t events = 0;           // brought into containers
+  std::uint64_t running = 0;          // processes whose rings were left alone
   std::vector<std::string> troubles;  // one sentence each; the rings concerned are left as they are
 };
 

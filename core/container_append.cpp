@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <utility>
 
@@ -16,7 +16,8 @@ namespace omnio {
 namespace {
 
 // Writing beyond the file-size limit raises a signal that ends the program unless it is ignored.
-// A library does not change what signals do: it is kept from this thread, and taken back if it came.
+// A library does not change what signals do: it is kept from this thread, and taken back if it
+// came.
 class NoSizeLimitSignal {
  public:
   NoSizeLimitSignal() {
@@ -61,7 +62,7 @@ Failure failed(const std::filesystem::path& path, int error) {
 Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return failed(path, errno);
-  struct stat status{};
+  struct stat status {};
   if (fstat(fd, &status) != 0) {
     const int error = errno;
     ::close(fd);

@@ -11,7 +11,8 @@ std::uint64_t bytesMoved(const Event& event) {
   if (event.failed || !countsBytes(*event.row)) return 0;
   const wire::Plan& plan = wire::kPlans[event.row->number];
   const auto argument = [&event](int index) -> std::int64_t {
-    return index < 0 ? 0 : std::max<std::int64_t>(event.arguments[static_cast<std::size_t>(index)], 0);
+    return index < 0 ? 0
+                     : std::max<std::int64_t>(event.arguments[static_cast<std::size_t>(index)], 0);
   };
   const auto result = static_cast<std::uint64_t>(std::max<std::int64_t>(event.result, 0));
   switch (event.row->result) {

@@ -14,7 +14,7 @@ namespace omnio {
 // A path (or another text) that an event names.
 struct Text {
   std::string_view absolute;
-  std::string_view raw;  // as the application gave it
+  std::string_view raw;   // as the application gave it
   FileId file = kNoFile;  // only where the text was used as a path
 };
 
@@ -35,13 +35,13 @@ struct Event {
   // except for texts, handles and iovecs.
   std::array<std::int64_t, calls::kMaxArguments> arguments{};
   std::array<Text, calls::kMaxArguments> texts{};  // of text arguments
-  const Handle* handle = nullptr;      // the call works on it
-  const Handle* new_handle = nullptr;  // the call made it
-  FileId file = kNoFile;               // the file the call works on
-  std::uint64_t request = 0;           // bytes asked for
-  std::int64_t result = 0;             // errno (or the MPI error code) when failed
-  std::uint64_t bytes = 0;             // moved by a read or write
-  std::string_view pieces;             // varints: the sizes of an iovec's pieces
+  const Handle* handle = nullptr;                  // the call works on it
+  const Handle* new_handle = nullptr;              // the call made it
+  FileId file = kNoFile;                           // the file the call works on
+  std::uint64_t request = 0;                       // bytes asked for
+  std::int64_t result = 0;                         // errno (or the MPI error code) when failed
+  std::uint64_t bytes = 0;                         // moved by a read or write
+  std::string_view pieces;                         // varints: the sizes of an iovec's pieces
 
   // Nothing more to read: no error, although the call reports it like one.
   bool endOfFile() const {

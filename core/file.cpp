@@ -18,7 +18,7 @@ Result<File> File::open(const std::filesystem::path& path) {
                    fmt::format("{}: {}", path.native(), std::strerror(errno))};
   }
   File file(fd);
-  struct stat status{};
+  struct stat status {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     return Failure{Code::kNotOurs, fmt::format("{}: not a regular file", path.native())};
   }
@@ -37,7 +37,7 @@ File::~File() {
 }
 
 std::uint64_t File::size() const {
-  struct stat status{};
+  struct stat status {};
   return fstat(fd_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 

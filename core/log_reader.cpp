@@ -134,7 +134,8 @@ bool LogReader::fill() {
     event_.texts[index] = text;
   }
   if (plan.handle >= 0) {
-    const auto slot = static_cast<std::size_t>(raw_.arguments[static_cast<std::size_t>(plan.handle)]);
+    const auto slot =
+        static_cast<std::size_t>(raw_.arguments[static_cast<std::size_t>(plan.handle)]);
     if (!has_handle_[slot]) return false;
     event_.handle = &handles_[slot];
     if (event_.file == kNoFile) event_.file = event_.handle->path.file;

@@ -48,7 +48,7 @@ class LogReader {
   std::vector<char> payload_;
   std::optional<wire::ChunkDecoder> decoder_;
   std::size_t next_chunk_ = 0;
-  std::uint64_t in_chunk_ = 0;       // events decoded of the open chunk
+  std::uint64_t in_chunk_ = 0;        // events decoded of the open chunk
   std::uint64_t expected_event_ = 0;  // number of the next event when nothing is missing
   std::uint64_t missing_before_ = 0;
   std::uint64_t undecodable_ = 0;

@@ -59,16 +59,16 @@ void NodeClock::finish(std::int64_t shift_ns) {
 NodeClock::Segment NodeClock::segmentOf(std::uint64_t ticks) const {
   constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max();
   if (points_.empty()) return {.first = 0, .last = kEver, .origin_ns = shift_ns_};
-  const auto after = std::upper_bound(
-      points_.begin(), points_.end(), ticks,
-      [](std::uint64_t value, const Point& point) { return value < point.ticks; });
+  const auto after =
+      std::upper_bound(points_.begin(), points_.end(), ticks,
+                       [](std::uint64_t value, const Point& point) { return value < point.ticks; });
   const Point& origin = after == points_.begin() ? points_.front() : *(after - 1);
-  Segment segment{.first = origin.ticks,
-                  .last = kEver,
-                  .origin = origin.ticks,
-                  .origin_ns = static_cast<std::int64_t>(
-                      origin.ns + static_cast<std::uint64_t>(shift_ns_)),
-                  .ns_per_tick = average_};
+  Segment segment{
+      .first = origin.ticks,
+      .last = kEver,
+      .origin = origin.ticks,
+      .origin_ns = static_cast<std::int64_t>(origin.ns + static_cast<std::uint64_t>(shift_ns_)),
+      .ns_per_tick = average_};
   if (after == points_.begin()) {
     segment.first = 0;
     segment.last = origin.ticks;

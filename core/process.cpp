@@ -77,8 +77,7 @@ Result<ContainerStart> readContainerStart(const std::filesystem::path& path, con
                    fmt::format("{}: byte 8: format version {}, but this omnio reads version {}",
                                path.native(), start.header.version, wire::kFormatVersion)};
   }
-  if (!wire::isWhole(start.header) ||
-      start.header.header_bytes != wire::kContainerHeaderBytes) {
+  if (!wire::isWhole(start.header) || start.header.header_bytes != wire::kContainerHeaderBytes) {
     return Failure{Code::kDamaged,
                    fmt::format("{}: byte 0: the file's header is damaged", path.native())};
   }
@@ -115,16 +114,16 @@ void addRing(Process& process, RingContent ring) {
     chunk.source = source;
     process.chunks.push_back(chunk);
   }
-  // Left by a process that could not bring its account into its container: newer than what is there.
+  // Left by a process that could not bring its account into its container: newer than what is
+  // there.
   if (ring.note) process.account = ring.note;
   process.rings.push_back(std::move(ring));
 }
 
 void settle(Process& process, const std::string& this_boot) {
   auto& chunks = process.chunks;
-  std::sort(chunks.begin(), chunks.end(), [](const StoredChunk& a, const StoredChunk& b) {
-    return orderOf(a) < orderOf(b);
-  });
+  std::sort(chunks.begin(), chunks.end(),
+            [](const StoredChunk& a, const StoredChunk& b) { return orderOf(a) < orderOf(b); });
   chunks.erase(std::unique(chunks.begin(), chunks.end(), alike), chunks.end());
   chunks.shrink_to_fit();
   for (std::size_t i = 0; i < chunks.size(); ++i) {

@@ -25,7 +25,8 @@ enum class Life {
   kAborted,
   kKilled,
   kRunning,
-  kUnknown,  // did not say that it ended, and ran on a node whose processes cannot be seen from here
+  kUnknown,  // did not say that it ended, and ran on a node whose processes cannot be seen from
+             // here
 };
 
 // A log of a thread: its own events, or (lane 1) those of its signal handlers.

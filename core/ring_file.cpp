@@ -32,8 +32,7 @@ bool readData(const File& file, const wire::RingHeader& header, wire::Progress p
     return false;
   }
   const auto now = wire::Progress::unpack(word);
-  return now.chunk >= progress.chunk &&
-         (now.chunk > progress.chunk || now.bytes >= progress.bytes);
+  return now.chunk >= progress.chunk && (now.chunk > progress.chunk || now.bytes >= progress.bytes);
 }
 
 void takeChunk(RingContent& ring, const wire::ChunkHeader& header, std::size_t payload_at) {
@@ -128,9 +127,8 @@ std::optional<RingContent> readRing(const fs::path& path) {
     ring.pid = header->pid;
     ring.process_start = header->process_start;
     ring.alive = isAlive(header->pid, header->process_start);
-    ring.trace_directory.assign(
-        header->trace_directory,
-        strnlen(header->trace_directory, sizeof header->trace_directory));
+    ring.trace_directory.assign(header->trace_directory,
+                                strnlen(header->trace_directory, sizeof header->trace_directory));
     // A byte that is neither 0 nor 1 makes no valid bool: it is looked at as a byte.
     unsigned char has_note = 0;
     std::memcpy(&has_note, &header->has_note, sizeof has_note);

@@ -23,8 +23,8 @@ struct RingContent {
   std::string trace_directory;
   std::optional<wire::Account> note;
   std::vector<char> data;
-  std::vector<StoredChunk> chunks;       // of events
-  std::vector<std::string_view> facts;   // payloads of info chunks, in `data`
+  std::vector<StoredChunk> chunks;      // of events
+  std::vector<std::string_view> facts;  // payloads of info chunks, in `data`
 
   RingContent() = default;
   RingContent(RingContent&&) = default;
@@ -37,8 +37,7 @@ struct RingContent {
 std::vector<std::filesystem::path> ringDirectories(const std::vector<std::string>& besides = {});
 
 // Files in these directories whose names are those of rings, in order.
-std::vector<std::filesystem::path> ringFiles(
-    const std::vector<std::filesystem::path>& directories);
+std::vector<std::filesystem::path> ringFiles(const std::vector<std::filesystem::path>& directories);
 
 // Reads a ring; nothing when it is none, is gone, or cannot be read.
 std::optional<RingContent> readRing(const std::filesystem::path& path);

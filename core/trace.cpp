@@ -117,9 +117,8 @@ Result<Trace> Trace::open(const fs::path& directory) {
   trace.takeRings();
   if (trace.processes_.empty()) {
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
-    return Failure{Code::kNotOurs,
-                   fmt::format("{}: holds no trace (there is no file *{} in it)",
-                               directory.native(), wire::kContainerSuffix)};
+    return Failure{Code::kNotOurs, fmt::format("{}: holds no trace (there is no file *{} in it)",
+                                               directory.native(), wire::kContainerSuffix)};
   }
   const std::string boot = thisBoot();
   for (auto& process : trace.processes_) settle(*process, boot);
@@ -179,10 +178,10 @@ void Trace::makeClocks() {
   for (auto& [key, node] : nodes) {
     const bool same_clock = key.first == reference_boot || !node.realtime_offset;
     // Unsigned, since a damaged file may say anything.
-    node.clock->finish(same_clock ? 0
-                                  : static_cast<std::int64_t>(
-                                        static_cast<std::uint64_t>(*node.realtime_offset) -
-                                        static_cast<std::uint64_t>(reference_offset)));
+    node.clock->finish(
+        same_clock ? 0
+                   : static_cast<std::int64_t>(static_cast<std::uint64_t>(*node.realtime_offset) -
+                                               static_cast<std::uint64_t>(reference_offset)));
   }
   for (const auto& process : processes_) process->clock = nodes[nodeOf(*process)].clock;
 }
@@ -201,10 +200,10 @@ Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) 
     if (!rank || own == rank) chosen.push_back(process.get());
   }
   if (rank && chosen.empty()) {
-    return Failure{Code::kInvalid,
-                   fmt::format("{}: no rank {} in this trace; it has rank{} {}",
-                               directory_.native(), *rank, ranks.size() > 1 ? "s" : "",
-                               fmt::join(ranks, ", "))};
+    return Failure{
+        Code::kInvalid,
+        fmt::format("{}: no rank {} in this trace; it has rank{} {}", directory_.native(), *rank,
+                    ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "))};
   }
   return chosen;
 }

@@ -14,8 +14,8 @@ namespace omnio {
 
 class Trace {
  public:
-  // Reads the headers of all containers and of the rings that belong to them. Fails when there is no
-  // directory, no container, or none that can be read.
+  // Reads the headers of all containers and of the rings that belong to them. Fails when there is
+  // no directory, no container, or none that can be read.
   static Result<Trace> open(const std::filesystem::path& directory);
 
   const std::filesystem::path& directory() const { return directory_; }

@@ -79,8 +79,8 @@ void checkLife(const Process& process, Wholeness& result) {
   if (process.container.empty()) because("could not create its file in the trace directory");
   const std::string& refused = process.info.text(wire::info::kMpiRefused);
   if (!refused.empty()) {
-    because(fmt::format("used an MPI library that this omnio cannot trace ({})",
-                        printable(refused)));
+    because(
+        fmt::format("used an MPI library that this omnio cannot trace ({})", printable(refused)));
   }
 }
 
@@ -106,9 +106,8 @@ void countEvents(const Process& process, Wholeness& result) {
   const wire::Account account = process.account.value_or(wire::Account{});
   const std::uint64_t recorded = account.events_written + account.events_lost;
   std::uint64_t missing = recorded > events ? recorded - events : 0;
-  const bool final_account =
-      process.account && account.state != wire::AccountState::kRunning &&
-      account.state != wire::AccountState::kCollected;
+  const bool final_account = process.account && account.state != wire::AccountState::kRunning &&
+                             account.state != wire::AccountState::kCollected;
   if (!final_account) {
     // The account is as old as the last chunk written, and gaps are of events it may count as lost
     // too: the largest figure is what is sure.
@@ -122,12 +121,11 @@ void countEvents(const Process& process, Wholeness& result) {
   // Of what was lost when it was recorded, rings may have brought some back.
   const std::uint64_t dropped = std::min(account.events_lost, missing);
   if (dropped > 0) {
-    result.reasons.push_back(
-        fmt::format("{} of {} {} dropped{}", counted(dropped, "event"), process.name(),
-                    dropped == 1 ? "was" : "were",
-                    account.error == 0
-                        ? std::string()
-                        : fmt::format(": {}", std::strerror(static_cast<int>(account.error)))));
+    result.reasons.push_back(fmt::format(
+        "{} of {} {} dropped{}", counted(dropped, "event"), process.name(),
+        dropped == 1 ? "was" : "were",
+        account.error == 0 ? std::string()
+                           : fmt::format(": {}", std::strerror(static_cast<int>(account.error)))));
   }
   if (missing > dropped) {
     result.reasons.push_back(fmt::format("{} of {} {} missing in its file",
@@ -142,14 +140,13 @@ void checkFile(const Process& process, Wholeness& result) {
   if (!process.account) result.reasons.push_back(fmt::format("{}: its account is damaged", file));
   constexpr std::size_t kNamed = 3;
   for (std::size_t i = 0; i < std::min(process.damage.size(), kNamed); ++i) {
-    result.reasons.push_back(fmt::format("{}: {} from byte {} on {} no whole chunk", file,
-                                         counted(process.damage[i].bytes, "byte"),
-                                         process.damage[i].offset,
-                                         process.damage[i].bytes == 1 ? "is" : "are"));
+    result.reasons.push_back(fmt::format(
+        "{}: {} from byte {} on {} no whole chunk", file, counted(process.damage[i].bytes, "byte"),
+        process.damage[i].offset, process.damage[i].bytes == 1 ? "is" : "are"));
   }
   if (process.damage.size() > kNamed) {
-    result.reasons.push_back(
-        fmt::format("{}: damaged in {}", file, counted(process.damage.size() - kNamed, "more place")));
+    result.reasons.push_back(fmt::format("{}: damaged in {}", file,
+                                         counted(process.damage.size() - kNamed, "more place")));
   }
 }
 
@@ -177,8 +174,7 @@ void addUndecodable(Wholeness& wholeness, std::uint64_t events) {
   wholeness.whole = false;
   wholeness.events -= std::min(wholeness.events, events);
   wholeness.events_missing += events;
-  wholeness.reasons.push_back(
-      fmt::format("{} could not be decoded", counted(events, "event")));
+  wholeness.reasons.push_back(fmt::format("{} could not be decoded", counted(events, "event")));
 }
 
 std::string missingSentence(const Wholeness& wholeness) {

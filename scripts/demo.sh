@@ -79,9 +79,9 @@ if [ "$(sort -u "$output"/*.sum | wc -l)" -ne 1 ]; then
 fi
 readonly trace=$output/trace-$runs
 
-step "log: the first calls of rank 0 (omnio log --rank 0)"
+step "log: the first calls of rank 0 (omnio log --rank 0), without those of the libraries below it"
 "$omnio" log "$trace" --rank 0 >"$output/rank0.log"
-head -n 20 "$output/rank0.log"
+grep -v ' depth=' "$output/rank0.log" | sed -n 1,20p
 
 step "statistics by call (omnio stats --by call)"
 "$omnio" stats "$trace" --by call

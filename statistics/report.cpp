@@ -86,7 +86,8 @@ class Accumulator {
   }
 
   std::string fileName(std::size_t number) const {
-    return number == 0 ? "(no file)" : printable(paths_.path(FileId(static_cast<std::uint32_t>(number - 1))));
+    return number == 0 ? "(no file)"
+                       : printable(paths_.path(FileId(static_cast<std::uint32_t>(number - 1))));
   }
 
   std::size_t groupOf(Key key) {

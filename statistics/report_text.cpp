@@ -51,8 +51,8 @@ void appendOperations(std::string& out, const Report& report) {
     for (const calls::Class c : classes) row.push_back(countCell(group.of(c)));
     row.insert(row.end(),
                {countCell(group.failed), humanNs(static_cast<double>(group.time_ns.total)),
-                humanNs(group.time_ns.average()),
-                humanNs(static_cast<double>(group.time_ns.most)), group.name});
+                humanNs(group.time_ns.average()), humanNs(static_cast<double>(group.time_ns.most)),
+                group.name});
     rows.push_back(row);
   };
   for (const Group& group : report.groups) add(group);
@@ -91,9 +91,9 @@ void appendWholeness(std::string& out, const Report& report) {
                  printable(report.trace), w.events, w.events == 1 ? "" : "s", w.processes,
                  w.processes == 1 ? "" : "es", w.ranks_reporting, w.ranks_expected,
                  w.ranks_expected == 1 ? "" : "s");
-  fmt::format_to(std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
-                 w.events_missing == 0 && !w.at_least ? "no events are missing"
-                                                      : missingSentence(w));
+  fmt::format_to(
+      std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
+      w.events_missing == 0 && !w.at_least ? "no events are missing" : missingSentence(w));
   for (const std::string& reason : w.reasons) {
     fmt::format_to(std::back_inserter(out), "  - {}\n", printable(reason));
   }

@@ -46,7 +46,7 @@ struct Account {
   std::uint64_t events_written = 0;  // in chunks of this file
   std::uint64_t events_lost = 0;     // that had to be dropped
   std::uint64_t file_bytes = 0;      // where the last chunk ends
-  Anchor end;
+  Anchor end{};
   std::uint64_t check = 0;
 };
 

@@ -13,16 +13,18 @@ namespace omnio::wire {
 
 // An absolute path in two parts, as a directory and what was given relative to it: compared as
 // "directory/name" without being put together, since no buffer is large enough to stand on the
-// stack of a thread that may have 16 KiB. An absolute path is {"" , path}.
+// stack of a thread that may have 16 KiB. An absolute path has no directory part (null, which is
+// not the same as an empty one: that is the root).
 struct PathParts {
   std::string_view directory;
   std::string_view name;
 
-  constexpr std::size_t size() const {
-    return name.size() + (directory.empty() ? 0 : directory.size() + 1);
-  }
+  constexpr bool isJoined() const { return directory.data() != nullptr; }
+  // Where `name` begins in the whole path.
+  constexpr std::size_t nameOffset() const { return isJoined() ? directory.size() + 1 : 0; }
+  constexpr std::size_t size() const { return nameOffset() + name.size(); }
   constexpr char operator[](std::size_t i) const {
-    if (directory.empty()) return name[i];
+    if (!isJoined()) return name[i];
     if (i < directory.size()) return directory[i];
     return i == directory.size() ? '/' : name[i - directory.size() - 1];
   }
@@ -36,10 +38,10 @@ bool matchesAny(std::string_view patterns, const PathParts& path);
 // What is left out unless an include pattern asks for it, colon-separated: the system's own trees,
 // shared libraries, and the files MPI keeps for itself.
 inline constexpr std::string_view kDefaultExclude =
-    "/proc/*:/sys/*:/dev/*:*.so:*.so.[0-9]*:/etc/ld.so.*:"
+    "/proc:/proc/*:/sys:/sys/*:/dev:/dev/*:*.so:*.so.[0-9]*:/etc/ld.so.*:"
     "/tmp/ompi.*:/tmp/openmpi-sessions-*:/tmp/prte.*:*/pmix-*:*/pmix_dstor_*:"
     "*/openmpi-mca-params.conf:*/openmpi-default-hostfile:*/openmpi-totalview.tcl:"
     "*/pmix-mca-params.conf:*/.openmpi/*:*/share/openmpi/*:*/share/pmix*:*/lib*/openmpi*/*:"
-    "*/lib*/pmix*/*";
+    "*/lib*/pmix*/*:/etc/openmpi/*:/etc/pmix/*:*/.pmix/*:*/lib*/hwloc/*";
 
 }  // namespace omnio::wire

@@ -48,6 +48,8 @@ class Device:
                     file.flush()
 
     def shutDown(self):
+        """What was written before is on the device, what is in memory is lost."""
+        must("sync", "-f", self.mount_point)
         folder = os.open(self.mount_point, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.ioctl(folder, GOING_DOWN, struct.pack("=I", WITHOUT_LOG_FLUSH))

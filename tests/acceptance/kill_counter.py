@@ -19,7 +19,7 @@ import sys
 import time
 
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, preloadLibrary,
-                           program, quietDeath, run, stats)
+                           program, quietDeath, ringsOf, run, stats)
 
 COUNTER_STRIDE = 64  # bytes, as in c_counter.c
 LONGEST_WAIT_S = 0.15
@@ -80,7 +80,8 @@ def loggedWrites(trace_directory):
     name = re.compile(rb'"file":"([^"]*)"')
     counts = {}
     command = [omnio(), "log", trace_directory, "--json"]
-    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
         for line in process.stdout:
             if b'"class":"write"' in line:
                 file = name.search(line)
@@ -111,11 +112,6 @@ def checkOnce(checks, how, counters, trace_directory, sums):
         sums["one more"] += got - counter == 1
 
 
-def sharedMemory():
-    """What the tracer keeps there; other programs may come and go."""
-    return {name for name in os.listdir("/dev/shm") if name.startswith("omnio")}
-
-
 def main(moments):
     checks = Checks()
     seed = int(os.environ.get("OMNIO_TEST_SEED", time.time_ns() % 1000000))
@@ -127,7 +123,6 @@ def main(moments):
                   ("preload", max(1, moments // 5))]
         for how, times in rounds:
             for threads in (1, 8):
-                before = sharedMemory()
                 sums = {"threads": 0, "calls": 0, "one more": 0}
                 started = time.monotonic()
                 for _ in range(times):
@@ -141,7 +136,7 @@ def main(moments):
                     if how != "supervised":
                         checks.equal(run([omnio(), "collect", trace_directory]).status, 0,
                                      f"{how}: omnio collect")
-                left = sharedMemory() - before
+                left = ringsOf(work)
                 checks.that(not left, f"{how}: nothing stays in /dev/shm: {sorted(left)[:5]}")
                 print(f"{how}, {threads} threads: killed {times} times in "
                       f"{time.monotonic() - started:.1f} s; {sums['calls']} counted calls in "

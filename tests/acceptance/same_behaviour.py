@@ -35,6 +35,7 @@ print(sorted(int(fd) for fd in os.listdir("/proc/self/fd"))[:4])
 sys.exit(5)
 """
 
+# Of the descriptors, the low numbers are compared: the tracer keeps one from 1000 on for its log.
 SHELL = """\
 seq 1 20000 | sort -r | tee copy.txt | wc -l > count.txt; cat count.txt
 exec 7> by_number; echo one >&7; (echo two >&7); exec 7>&-
@@ -45,7 +46,7 @@ END
 sh -c 'trap "echo caught > trapped" TERM; kill -TERM $$; echo after' & wait
 env -i /bin/sh -c 'echo clean > clean; env | sort | grep -v -e PWD -e SHLVL -e ^_='
 for i in 1 2 3; do (sleep 0.01; echo $i > background.$i) & done; wait; cat background.*
-ls /proc/self/fd; exit 6
+ls /proc/self/fd | awk '$1 < 100'; exit 6
 """
 
 GIT = """\

@@ -67,9 +67,9 @@ class Network:
 
     def mpirun(self):
         hosts = ",".join(f"{address}:1" for address in HOSTS.values())
-        return mpirun(2, "--mca", "plm_rsh_agent", self.agent, "--mca", "oob_tcp_if_include", SUBNET,
-                      "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", SUBNET,
-                      "--host", hosts)
+        return mpirun(2, "--mca", "plm_rsh_agent", self.agent,
+                      "--mca", "oob_tcp_if_include", SUBNET, "--mca", "btl", "tcp,self",
+                      "--mca", "btl_tcp_if_include", SUBNET, "--host", hosts)
 
     def run(self, command, **env):
         """Runs on the first host."""
@@ -84,14 +84,15 @@ def checkTrace(checks, form, trace_directory, directory):
     state = document["trace"]
     checks.equal((state["whole"], state["reasons"]), (True, []), f"{form}: whole, reasons")
     checks.equal((state["ranks_expected"], state["ranks_reporting"]), (2, 2), f"{form}: ranks")
-    written = {(event["rank"], os.path.basename(event["file"])) for event in readLog(trace_directory)
-               if event["class"] == "write" and event.get("file", "").startswith(directory)
-               and "/each." in event["file"]}
+    written = {(event["rank"], os.path.basename(event["file"]))
+               for event in readLog(trace_directory) if event["class"] == "write" and
+               event.get("file", "").startswith(f"{directory}/each.")}
     checks.equal(written, {(0, "each.0"), (1, "each.1")}, f"{form}: which rank wrote which file")
     hosts = {name.split(".")[0] for name in os.listdir(trace_directory)
              if re.fullmatch(r".+\.\d+\.\d+\.omnio", name)}
     checks.equal(hosts, set(HOSTS), f"{form}: hosts with logs")
-    print(f"{form}: {state['processes']} processes, {state['events']} events, hosts {sorted(hosts)}")
+    print(f"{form}: {state['processes']} processes, {state['events']} events, hosts "
+          f"{sorted(hosts)}")
 
 
 def checkForms(checks, network, work):
@@ -100,7 +101,8 @@ def checkForms(checks, network, work):
     forms = {
         "omnio trace -- mpirun": lambda to: [omnio(), "trace", "-o", to, "--", *network.mpirun(),
                                              *app],
-        "mpirun omnio trace": lambda to: [*network.mpirun(), omnio(), "trace", "-o", to, "--", *app],
+        "mpirun omnio trace": lambda to: [*network.mpirun(), omnio(), "trace", "-o", to, "--",
+                                          *app],
         "omnio trace -- sh -c mpirun": lambda to: [
             omnio(), "trace", "-o", to, "--", "sh", "-c",
             shlex.join([*network.mpirun(), "sh", "-c", f"exec {shlex.join(app)}"]) + "; exit $?"],

@@ -126,12 +126,11 @@ TEST_F(CollectTest, ARunningProcessKeepsItsRings) {
   std::string stat = test::readAll("/proc/self/stat");
   stat = stat.substr(stat.rfind(')') + 2);
   for (int field = 3; field < 22; ++field) stat = stat.substr(stat.find(' ') + 1);
-  test::saveRing(rings_ / "omnio-0000000000001234-0",
-                 {.token = kToken,
-                  .pid = static_cast<std::uint32_t>(getpid()),
-                  .process_start = std::stoull(stat),
-                  .trace_directory = directory_.path(),
-                  .open = &third_});
+  test::saveRing(rings_ / "omnio-0000000000001234-0", {.token = kToken,
+                                                       .pid = static_cast<std::uint32_t>(getpid()),
+                                                       .process_start = std::stoull(stat),
+                                                       .trace_directory = directory_.path(),
+                                                       .open = &third_});
   const CollectReport report = collectRings(directory_.path());
   EXPECT_EQ(report.running, 1U);
   EXPECT_EQ(report.processes, 0U);

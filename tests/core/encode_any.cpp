@@ -29,8 +29,7 @@ constexpr Encoder encoderOf() {
 }
 
 template <std::size_t... kNumbers>
-constexpr std::array<Encoder, sizeof...(kNumbers)> makeEncoders(
-    std::index_sequence<kNumbers...>) {
+constexpr std::array<Encoder, sizeof...(kNumbers)> makeEncoders(std::index_sequence<kNumbers...>) {
   return {encoderOf<kNumbers>()...};
 }
 

@@ -20,8 +20,8 @@ using test::ChunkBuilder;
 using test::EventSpec;
 
 constexpr std::uint64_t kToken = 77;
-constexpr std::uint32_t kFile = 5;    // handle of fd 20, dummy.0.0.fmt
-constexpr std::uint32_t kOther = 6;   // handle of fd 21, the same path
+constexpr std::uint32_t kFile = 5;   // handle of fd 20, dummy.0.0.fmt
+constexpr std::uint32_t kOther = 6;  // handle of fd 21, the same path
 constexpr std::uint8_t kPath = 0;
 constexpr std::uint8_t kMode = 1;
 constexpr std::uint8_t kStrange = 2;
@@ -67,16 +67,15 @@ TEST(EventText, AWriteLooksAsInTheManual) {
 }
 
 TEST(EventText, AnOpenNamesFlagsAndModeWhereItMatters) {
-  EXPECT_EQ(lineOf("open64", {.arguments = {kPath + 1, O_WRONLY | O_CREAT, 0644},
-                              .result = kFile + 1}),
-            "200 230 open64 flags=O_WRONLY|O_CREAT,mode=0644,path=dummy.0.0.fmt,result=20\n");
-  EXPECT_EQ(lineOf("open", {.arguments = {kPath + 1, O_RDONLY, 0644},
-                            .result = ENOENT,
-                            .failed = true}),
-            "200 230 open errno=ENOENT,flags=O_RDONLY,path=dummy.0.0.fmt\n");
-  EXPECT_EQ(lineOf("openat", {.arguments = {AT_FDCWD, kStrange + 1, O_RDONLY, 0},
-                              .result = kFile + 1}),
-            "200 230 openat dirfd=AT_FDCWD,flags=O_RDONLY,path=a\\x3Db\\x2Cc\\x0A\\xFF,result=20\n");
+  EXPECT_EQ(
+      lineOf("open64", {.arguments = {kPath + 1, O_WRONLY | O_CREAT, 0644}, .result = kFile + 1}),
+      "200 230 open64 flags=O_WRONLY|O_CREAT,mode=0644,path=dummy.0.0.fmt,result=20\n");
+  EXPECT_EQ(
+      lineOf("open", {.arguments = {kPath + 1, O_RDONLY, 0644}, .result = ENOENT, .failed = true}),
+      "200 230 open errno=ENOENT,flags=O_RDONLY,path=dummy.0.0.fmt\n");
+  EXPECT_EQ(
+      lineOf("openat", {.arguments = {AT_FDCWD, kStrange + 1, O_RDONLY, 0}, .result = kFile + 1}),
+      "200 230 openat dirfd=AT_FDCWD,flags=O_RDONLY,path=a\\x3Db\\x2Cc\\x0A\\xFF,result=20\n");
 }
 
 TEST(EventText, StreamsShowTheDescriptorBelow) {
@@ -96,11 +95,10 @@ TEST(EventText, LinesShowTheirLengthAndTheEndOfTheFile) {
 }
 
 TEST(EventText, PiecesOffsetsSeeksAndDuplicates) {
-  EXPECT_EQ(lineOf("pwritev", {.arguments = {kFile, 3, 0, 4096},
-                               .request = 32,
-                               .result = 32,
-                               .pieces = {8, 16, 8}}),
-            "200 230 pwritev fd=20,iov=8:16:8,iovcnt=3,offset=4096,path=dummy.0.0.fmt,result=32\n");
+  EXPECT_EQ(
+      lineOf("pwritev",
+             {.arguments = {kFile, 3, 0, 4096}, .request = 32, .result = 32, .pieces = {8, 16, 8}}),
+      "200 230 pwritev fd=20,iov=8:16:8,iovcnt=3,offset=4096,path=dummy.0.0.fmt,result=32\n");
   EXPECT_EQ(lineOf("lseek", {.arguments = {kFile, -5, SEEK_END}, .result = 95}),
             "200 230 lseek fd=20,offset=-5,path=dummy.0.0.fmt,result=95,whence=SEEK_END\n");
   EXPECT_EQ(lineOf("dup2", {.arguments = {kFile, 21}, .result = kOther + 1}),
@@ -112,8 +110,9 @@ TEST(EventText, PiecesOffsetsSeeksAndDuplicates) {
 TEST(EventText, CallsOfLibrariesShowTheirDepthAndPathCallsBothNames) {
   EXPECT_EQ(lineOf("fsync", {.arguments = {kFile}, .depth = 1}),
             "200 230 fsync depth=1,fd=20,path=dummy.0.0.fmt,result=0\n");
-  EXPECT_EQ(lineOf("rename", {.arguments = {kPath + 1, kMode + 1}, .result = EXDEV, .failed = true}),
-            "200 230 rename errno=EXDEV,newpath=r+,path=dummy.0.0.fmt\n");
+  EXPECT_EQ(
+      lineOf("rename", {.arguments = {kPath + 1, kMode + 1}, .result = EXDEV, .failed = true}),
+      "200 230 rename errno=EXDEV,newpath=r+,path=dummy.0.0.fmt\n");
   EXPECT_EQ(lineOf("MPI_Finalize", {}), "200 230 MPI_Finalize result=0\n");
   EXPECT_EQ(lineOf("rewind", {.arguments = {kFile}}), "200 230 rewind fd=20,path=dummy.0.0.fmt\n");
 }

@@ -30,7 +30,7 @@ class Numbers {
   std::mt19937_64 engine_;
 };
 
-constexpr unsigned kBits = 61;  // sums of two still fit
+constexpr unsigned kBits = 61;                     // sums of two still fit
 constexpr std::uint32_t kHandles[] = {1, 7, 300};  // 300 lies in slot 44
 
 test::EventSpec randomEvent(const calls::Row& row, Numbers& numbers, std::uint64_t now) {
@@ -69,7 +69,8 @@ test::EventSpec randomEvent(const calls::Row& row, Numbers& numbers, std::uint64
         break;
     }
   }
-  event.result = event.failed ? static_cast<std::int64_t>(numbers.upTo(12)) : numbers.anySign(kBits);
+  event.result =
+      event.failed ? static_cast<std::int64_t>(numbers.upTo(12)) : numbers.anySign(kBits);
   return event;
 }
 
@@ -141,13 +142,15 @@ std::vector<std::uint16_t> allNumbers() {
   return numbers;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, EveryCall, testing::ValuesIn(allNumbers()), [](const auto& info) {
-  std::string name = std::to_string(info.param);
-  for (const char c : calls::kTable[info.param].name) {
+std::string testName(const testing::TestParamInfo<std::uint16_t>& parameter) {
+  std::string name = std::to_string(parameter.param);
+  for (const char c : calls::kTable[parameter.param].name) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
   }
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryCall, testing::ValuesIn(allNumbers()), testName);
 
 TEST(ChunkDecoder, AnEventOnAnUndefinedHandleIsDamage) {
   test::ChunkBuilder chunk(1, 0, 0, 0);
@@ -178,7 +181,9 @@ TEST(ChunkDecoder, EveryPrefixEndsInAnEventOrInDamageAndNeverReadsBeyond) {
       EXPECT_EQ(raw.start, start);
       start += 10;
     }
-    if (length == chunk.payload().size()) EXPECT_EQ(start, 2050U);
+    if (length == chunk.payload().size()) {
+      EXPECT_EQ(start, 2050U);
+    }
   }
 }
 

@@ -45,7 +45,7 @@ TEST(Printable, EscapesWhatWouldBreakALineOrIsNoUtf8) {
   EXPECT_EQ(printable("a,b=c", ",="), "a\\x2Cb\\x3Dc");
   EXPECT_EQ(printable("a\\b\n\x7F"), "a\\x5Cb\\x0A\\x7F");
   EXPECT_EQ(printable("\xFF\xC3"), "\\xFF\\xC3");
-  EXPECT_EQ(printable("\xC0\x80"), "\\xC0\\x80");          // overlong
+  EXPECT_EQ(printable("\xC0\x80"), "\\xC0\\x80");           // overlong
   EXPECT_EQ(printable("\xED\xA0\x80"), "\\xED\\xA0\\x80");  // a surrogate
 }
 

@@ -29,7 +29,7 @@ struct EventSpec {
   std::int64_t result = 0;
   bool failed = false;
   unsigned depth = 0;
-  std::vector<std::uint64_t> pieces;
+  std::vector<std::uint64_t> pieces{};
 };
 
 // Number of a call by its symbol; the test fails to build its trace when there is none.
@@ -87,9 +87,9 @@ struct RingSpec {
   std::uint64_t token = 0;
   std::uint32_t pid = 0;
   std::uint64_t process_start = 1;  // no process started that early
-  std::string trace_directory;
-  std::optional<wire::Account> note;
-  std::vector<const ChunkBuilder*> closed;
+  std::string trace_directory{};
+  std::optional<wire::Account> note{};
+  std::vector<const ChunkBuilder*> closed{};
   const ChunkBuilder* open = nullptr;
 };
 

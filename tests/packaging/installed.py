@@ -71,9 +71,10 @@ def check_programs(given, prefix, scratch):
     trace = scratch / "trace"
     expect("what the traced cat prints",
            run(omnio, "trace", "-o", trace, "--", "cat", "read-me", cwd=scratch), "eleven byte")
-    lines = run(omnio, "log", trace).splitlines()
-    reads = [line for line in lines if " read " in line and f"path={scratch}/read-me" in line]
-    expect("a read of 11 bytes is in the log", any("result=11" in line for line in reads), True)
+    # What cat calls to move the bytes (read, copy_file_range) depends on its version.
+    moved = [line for line in run(omnio, "log", trace).splitlines()
+             if "path=read-me" in line and "result=11" in line]
+    expect("calls in the log that moved the 11 bytes", len(moved), 1)
 
 
 def check_no_path_of_the_build(given, prefix):

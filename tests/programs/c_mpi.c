@@ -1,10 +1,12 @@
 // The three ways of ranks with files: one file each, one file for all by descriptors, and one file
-// for all by MPI-IO (independent and collective).
+// for all by MPI-IO (independent and collective). With a second argument rank 1 dies in that way
+// after the first two, when all ranks have finished them, while the others wait.
 //
-//   mpirun -n N c_mpi DIRECTORY
+//   mpirun -n N c_mpi DIRECTORY [kill|segv|abort|exit]
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
+#include <signal.h>
 
 #include "check.h"
 
@@ -64,14 +66,26 @@ static void fileByMpiIo(const char* directory, int collective) {
   CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
+static void die(const char* way) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) {
+    if (strcmp(way, "kill") == 0) raise(SIGKILL);
+    if (strcmp(way, "segv") == 0) raise(SIGSEGV);
+    if (strcmp(way, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 7);
+    _exit(8);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);  // for ever: the launcher ends the others
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 2) return fprintf(stderr, "usage: c_mpi DIRECTORY\n"), 2;
+  if (argc < 2 || argc > 3) return fprintf(stderr, "usage: c_mpi DIRECTORY [WAY]\n"), 2;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   memset(block, 'a' + rank, kBlock);
   fileEach(argv[1]);
   fileForAll(argv[1]);
+  if (argc == 3) die(argv[2]);
   fileByMpiIo(argv[1], 0);
   fileByMpiIo(argv[1], 1);
   MPI_Finalize();

@@ -157,7 +157,7 @@ void copyPath(HandleInfo& to, const wire::PathParts& path) {
     }
   }
   to.path_bytes = static_cast<std::uint16_t>(bytes);
-  std::size_t raw = path.directory.empty() ? 0 : path.directory.size() + 1;
+  std::size_t raw = path.nameOffset();
   if (raw > bytes) raw = bytes;
   to.raw_offset = static_cast<std::uint16_t>(raw);
   if (raw != 0) {

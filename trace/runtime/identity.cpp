@@ -101,15 +101,29 @@ int onLibrary(dl_phdr_info* library, std::size_t /*bytes*/, void* data) {
   return 1;
 }
 
+const char* flavourOf(const char* mpi, const char* openmp) {
+  if (mpi != nullptr) return openmp != nullptr ? "hybrid" : "mpi";
+  return openmp != nullptr ? "openmp" : "serial";
+}
+
+bool isFlavourLeftToUs() {
+  const char* wanted = getenv("OMNIO_FLAVOUR");
+  return wanted == nullptr || strcmp(wanted, "auto") == 0;
+}
+
+const char* mpiLibraryOfImage() {
+  return mpi_identity.library != nullptr ? mpi_identity.library : loadedLibrary("libmpi.");
+}
+
+const char* recorded_flavour = nullptr;
+
 // What this image turned out to be, and the words that say why.
 void putFlavour(Facts& facts) {
-  const char* mpi =
-      mpi_identity.library != nullptr ? mpi_identity.library : loadedLibrary("libmpi.");
+  const char* mpi = mpiLibraryOfImage();
   const char* openmp = openmpLibrary();
-  const char* wanted = getenv("OMNIO_FLAVOUR");
   facts.put(info::kLibrary, kLibraryName);
   if (mpi != nullptr) facts.put(info::kMpiLibrary, mpi);
-  if (wanted != nullptr && strcmp(wanted, "auto") != 0) {
+  if (!isFlavourLeftToUs()) {
     facts.put(info::kFlavour, kLibraryName);
     facts.put(info::kFlavourReason, "asked for");
     return;
@@ -124,8 +138,8 @@ void putFlavour(Facts& facts) {
     if (openmp != nullptr) words.put(fileName(openmp));
     words.put(mpi != nullptr && openmp != nullptr ? " are loaded" : " is loaded");
   }
-  facts.put(info::kFlavour, mpi != nullptr ? (openmp != nullptr ? "hybrid" : "mpi")
-                                           : (openmp != nullptr ? "openmp" : "serial"));
+  recorded_flavour = flavourOf(mpi, openmp);
+  facts.put(info::kFlavour, recorded_flavour);
   facts.put(info::kFlavourReason, {reason, words.size()});
 }
 
@@ -182,7 +196,7 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   if (length > 0) facts.put(info::kProgram, {program, static_cast<std::size_t>(length)});
   facts.putFile(info::kCommand, "/proc/self/cmdline", '\x01', 32 * 1024);
   const std::string_view directory = workingDirectory();
-  facts.put(info::kDirectory, directory.empty() ? "/" : directory);
+  facts.put(info::kDirectory, directory);
   putFlavour(facts);
   putRank(facts);
   facts.put(info::kJob, launcher.job);
@@ -195,7 +209,12 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   return facts.size();
 }
 
-std::size_t describeMpi(char* out, std::size_t bytes) {
+bool hasFlavourChanged() {
+  return recorded_flavour != nullptr && isFlavourLeftToUs() &&
+         recorded_flavour != flavourOf(mpiLibraryOfImage(), openmpLibrary());
+}
+
+std::size_t describeIdentity(char* out, std::size_t bytes) {
   Facts facts(out, bytes);
   putFlavour(facts);
   putRank(facts);

@@ -41,7 +41,9 @@ const char* loadedLibrary(const char* prefix);
 
 // All facts about this process as info-chunk pairs, at most `bytes`; returns how many were used.
 std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts);
-// Those that MPI has changed.
-std::size_t describeMpi(char* out, std::size_t bytes);
+// Those that change while it runs: MPI tells the rank, a library is loaded late.
+std::size_t describeIdentity(char* out, std::size_t bytes);
+// Whether the image has loaded MPI or OpenMP since it was last described.
+bool hasFlavourChanged();
 
 }  // namespace omnio::trace

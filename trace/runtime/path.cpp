@@ -27,6 +27,16 @@ Directory places[kPlaces];
 std::atomic<unsigned> turn{0};  // place of the current directory is turn % kPlaces
 std::atomic<bool> is_known{false};
 
+// Stands for a directory that is itself left out, or no directory: what is relative to it is left
+// out as well.
+constexpr std::string_view kLeftOut = "?";
+
+// The part in front of the slash: nothing, but not null, for the root.
+std::string_view directoryOf(std::string_view path) {
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  return path;
+}
+
 }  // namespace
 
 void workingDirectoryChanged() {
@@ -39,7 +49,6 @@ void workingDirectoryChanged() {
     std::memcpy(place.path, "?", 2);  // removed, or out of reach
     place.bytes = 1;
   }
-  if (place.bytes == 1 && place.path[0] == '/') place.bytes = 0;
   turn.store(next, std::memory_order_release);
   is_known.store(true, std::memory_order_release);
 }
@@ -55,15 +64,14 @@ wire::PathParts resolvePath(int dirfd, const char* name) {
   if (!words.empty() && words[0] == '/') return {.directory = {}, .name = words};
   if (dirfd != AT_FDCWD) {
     const Entry entry = find(dirfd);
-    if (entry.isTraced()) return {.directory = pathOf(infoOf(entry)), .name = words};
-    return {.directory = "?", .name = words};
+    return {.directory = entry.isTraced() ? directoryOf(pathOf(infoOf(entry))) : kLeftOut,
+            .name = words};
   }
-  const std::string_view directory = workingDirectory();
-  // In the root directory the path is "/name": an empty first part would leave the slash out.
-  return {.directory = directory.empty() ? std::string_view("/.") : directory, .name = words};
+  return {.directory = directoryOf(workingDirectory()), .name = words};
 }
 
 bool isRecorded(const wire::PathParts& path) {
+  if (path.directory.data() == kLeftOut.data()) return false;
   const Settings& settings = process.settings;
   if (settings.include[0] != '\0' && wire::matchesAny(settings.include, path)) return true;
   if (wire::matchesAny(wire::kDefaultExclude, path)) return false;

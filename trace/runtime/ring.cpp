@@ -131,14 +131,14 @@ void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
 
 std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text) {
   std::uint64_t hash = wire::checksum(text.name.data(), text.name.size());
-  if (!text.directory.empty()) {
+  if (text.isJoined()) {
     hash ^= wire::checksum(text.directory.data(), text.directory.size()) * 0x9E3779B97F4A7C15ULL;
   }
   const auto slot = static_cast<std::uint8_t>(hash % wire::kTextSlots);
   KnownText& known = ring.texts[slot];
   std::size_t bytes = text.size();
   if (bytes > wire::kMaxText) bytes = wire::kMaxText;
-  std::size_t raw = text.directory.empty() ? 0 : text.directory.size() + 1;
+  std::size_t raw = text.nameOffset();
   if (raw > bytes) raw = bytes;
   if (known.at != 0 && known.hash == hash && known.bytes == bytes && known.raw_offset == raw) {
     const char* there = ring.data() + known.at;

@@ -203,6 +203,10 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
   }
   if (!mayRecord(self)) [[unlikely]]
     return real(a...);
+  if constexpr (plan.handle < 0) {
+    // Before the clock is read: which clock that is, is known only once the tracer has started.
+    if (!isActive()) return real(a...);
+  }
 
   Subject subject;
   if constexpr (plan.handle >= 0) {
@@ -254,7 +258,7 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
       directory = std::get<calls::indexOf(row, Role::kDirFd)>(arguments);
     }
     const char* const name = std::get<at>(arguments);
-    if (readable && name != nullptr && isActive()) {
+    if (readable && name != nullptr) {
       subject.path = resolvePath(directory, name);
       is_recorded = isRecorded(subject.path);
       if constexpr (calls::has(row, Role::kPathNew)) {
@@ -267,10 +271,10 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
         is_recorded = is_recorded || isRecorded(subject.path_new);
       }
     } else {
-      is_recorded = readable && isActive();
+      is_recorded = readable;
     }
     if constexpr (row.result == Result::kNewFd || row.result == Result::kNewStream) {
-      if (!failed && isActive()) {
+      if (!failed) {
         const int fd = descriptorOf(result);
         if (is_recorded) {
           std::uint32_t flags = 0;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "trace/runtime/container_writer.hpp"
+#include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
@@ -56,7 +58,14 @@ __attribute__((constructor)) void atLoad() {
   ensureStarted();
 }
 
-__attribute__((destructor)) void atEnd() { finish(AccountState::kEnded); }
+__attribute__((destructor)) void atEnd() {
+  // An interpreter may have loaded MPI or OpenMP long after its first event.
+  if (process.mode.load() == Mode::kActive && hasContainer() && hasFlavourChanged()) {
+    char facts[2048];
+    appendInfo(facts, describeIdentity(facts, sizeof facts));
+  }
+  finish(AccountState::kEnded);
+}
 
 // exec returns only when it failed; then recording goes on.
 template <typename Exec>

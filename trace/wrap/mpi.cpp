@@ -61,7 +61,7 @@ void learnIdentity() {
   }
   if (!isActive() || !openContainer()) return;
   static char facts[4096];
-  appendInfo(facts, describeMpi(facts, sizeof facts));
+  appendInfo(facts, describeIdentity(facts, sizeof facts));
 }
 
 // What the library does inside is its own business: recorded one layer deeper.

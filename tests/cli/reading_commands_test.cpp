@@ -1,0 +1,208 @@
+// `omnio log`, `omnio stats` and `omnio collect` as a user meets them: what they print where, and
+// the exit status.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/application.hpp"
+#include "tests/core/temporary_directory.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio {
+namespace {
+
+// Sends a descriptor into a file while it lives.
+class Redirection {
+ public:
+  Redirection(int fd, const std::filesystem::path& path) : fd_(fd), saved_(dup(fd)) {
+    flushAll();
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(file, fd_);
+    close(file);
+  }
+  ~Redirection() {
+    flushAll();
+    dup2(saved_, fd_);
+    close(saved_);
+  }
+  Redirection(const Redirection&) = delete;
+  Redirection& operator=(const Redirection&) = delete;
+
+ private:
+  static void flushAll() { std::fflush(nullptr); }
+  int fd_;
+  int saved_;
+};
+
+struct Ran {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+Ran omnio(std::vector<const char*> arguments, const char* out = nullptr) {
+  const test::TemporaryDirectory directory;
+  arguments.insert(arguments.begin(), "omnio");
+  Ran ran;
+  {
+    const Redirection to_out(STDOUT_FILENO, out != nullptr ? out : (directory / "out").c_str());
+    const Redirection to_err(STDERR_FILENO, directory / "err");
+    ran.status = cli::run(static_cast<int>(arguments.size()), arguments.data());
+  }
+  if (out == nullptr) ran.out = test::readAll(directory / "out");
+  ran.err = test::readAll(directory / "err");
+  return ran;
+}
+
+class ReadingCommands : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const int rank : {0, 1}) {
+      const auto token = static_cast<std::uint64_t>(900 + rank);
+      test::ContainerBuilder container(token, static_cast<std::uint32_t>(300 + rank));
+      container.facts(test::usualFacts(rank, 2));
+      for (const std::uint32_t log : {0U, 1U}) {
+        test::ChunkBuilder chunk(token, log, 0, 0, 1000);
+        chunk.write(2000 + log, 2100 + log, 4096);
+        container.chunk(chunk);
+      }
+      container.ended(2).save(directory_ / fmt::format("node1.{}.0.omnio", 300 + rank));
+    }
+  }
+  const char* trace() const { return directory_.path().c_str(); }
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(ReadingCommands, LogPrintsASectionForEachThread) {
+  const Ran ran = omnio({"log", trace()});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(ran.out,
+            "# rank=0 thread=0 host=node1 pid=300 tid=5000\n"
+            "2000 2100 write count=4096,fd=3,path=out.bin,result=4096\n"
+            "# rank=0 thread=1 host=node1 pid=300 tid=5001\n"
+            "2001 2101 write count=4096,fd=3,path=out.bin,result=4096\n"
+            "# rank=1 thread=0 host=node1 pid=301 tid=5000\n"
+            "2000 2100 write count=4096,fd=3,path=out.bin,result=4096\n"
+            "# rank=1 thread=1 host=node1 pid=301 tid=5001\n"
+            "2001 2101 write count=4096,fd=3,path=out.bin,result=4096\n");
+}
+
+TEST_F(ReadingCommands, LogOfOneThreadOfOneRank) {
+  EXPECT_EQ(omnio({"log", trace(), "--rank", "1", "--thread", "1"}).out,
+            "# rank=1 thread=1 host=node1 pid=301 tid=5001\n"
+            "2001 2101 write count=4096,fd=3,path=out.bin,result=4096\n");
+}
+
+TEST_F(ReadingCommands, LogAsJson) {
+  const Ran ran = omnio({"log", trace(), "--rank", "0", "--thread", "0", "--json"});
+  EXPECT_EQ(
+      ran.out,
+      "{\"rank\":0,\"thread\":0,\"pid\":300,\"tid\":5000,\"start_ns\":2000,\"end_ns\":2100,"
+      "\"call\":\"write\",\"class\":\"write\",\"depth\":0,\"file\":\"/data/out.bin\",\"fd\":3,"
+      "\"args\":{\"count\":4096,\"path\":\"out.bin\"},\"result\":4096,\"bytes\":4096,"
+      "\"failed\":false}\n");
+}
+
+TEST_F(ReadingCommands, LogSaysWhatIsMissingAndWhere) {
+  test::ContainerBuilder container(900, 300);
+  test::ChunkBuilder late(900, 0, 3, 6, 1000);
+  late.write(2000, 2100, 1);
+  container.facts(test::usualFacts(0, 1)).chunk(late).ended(1, 6, ENOSPC);
+  const test::TemporaryDirectory directory;
+  container.save(directory / "node1.300.0.omnio");
+  const std::string path = directory.path().native();
+  const Ran ran = omnio({"log", path.c_str()});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "# " + path +
+                         ": the trace is not whole; 6 events are missing\n"
+                         "# 6 events of process 300 on host node1 were dropped: No space left on "
+                         "device\n"
+                         "# rank=0 thread=0 host=node1 pid=300 tid=5000\n"
+                         "# 6 events are missing here\n"
+                         "2000 2100 write count=1,fd=3,path=out.bin,result=1\n");
+  const Ran json = omnio({"log", path.c_str(), "--json"});
+  EXPECT_EQ(json.out.find('#'), std::string::npos);
+  EXPECT_NE(json.err.find("6 events are missing"), std::string::npos);
+}
+
+TEST_F(ReadingCommands, StatsInBothForms) {
+  const Ran text = omnio({"stats", trace(), "--by", "call"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_TRUE(text.out.starts_with(fmt::format(
+      "Trace {}: 4 events, 2 processes, 2 of 2 ranks\nWhole: yes; no events are missing\n",
+      trace())))
+      << text.out;
+  const Ran json = omnio({"stats", trace(), "--by", "rank", "--rank", "1", "--json"});
+  rapidjson::Document document;
+  ASSERT_FALSE(document.Parse(json.out.c_str()).HasParseError());
+  EXPECT_EQ(document["groups"].Size(), 1U);
+  EXPECT_STREQ(document["groups"][0]["name"].GetString(), "1");
+}
+
+TEST_F(ReadingCommands, CollectOfAWholeTraceHasNothingToDo) {
+  const Ran ran = omnio({"collect", trace()});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "0 events of 0 ended processes collected\n");
+}
+
+TEST_F(ReadingCommands, WhatFailsIsSaidInOneSentenceWithStatus1) {
+  for (const char* command : {"log", "stats", "collect"}) {
+    const Ran ran = omnio({command, "/does/not/exist"});
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err, "omnio: /does/not/exist: No such file or directory\n");
+  }
+  const Ran rank = omnio({"stats", trace(), "--rank", "7"});
+  EXPECT_EQ(rank.status, 1);
+  EXPECT_EQ(rank.err,
+            fmt::format("omnio: {}: no rank 7 in this trace; it has ranks 0, 1\n", trace()));
+  const Ran thread = omnio({"log", trace(), "--thread", "9"});
+  EXPECT_EQ(thread.status, 1);
+  EXPECT_EQ(thread.err, fmt::format("omnio: {}: no thread 9 in what was chosen\n", trace()));
+}
+
+TEST_F(ReadingCommands, AFullDeviceUnderStandardOutputIsNoticed) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
+  const Ran ran = omnio({"log", trace()}, "/dev/full");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.err, "omnio: standard output: No space left on device\n");
+}
+
+TEST(Usage, WrongUsageIsStatus2WithAHint) {
+  const auto error = [](std::vector<const char*> arguments) {
+    const Ran ran = omnio(std::move(arguments));
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  };
+  EXPECT_EQ(error({}), "omnio: A subcommand is required\nTry `omnio --help`.\n");
+  EXPECT_EQ(error({"bogus"}), "omnio: there is no command `bogus`\nTry `omnio --help`.\n");
+  EXPECT_EQ(error({"log"}), "omnio: TRACE is required\nTry `omnio log --help`.\n");
+  EXPECT_EQ(error({"stats", "T", "--by", "colour"}),
+            "omnio: --by: colour not in {file,rank,thread,call}\nTry `omnio stats --help`.\n");
+  EXPECT_NE(error({"log", "T", "--rank", "-1"}), "");
+  EXPECT_NE(error({"log", "T", "--colour"}), "");
+}
+
+TEST(Usage, HelpAndVersionAreDone) {
+  for (const auto& arguments : std::vector<std::vector<const char*>>{{"--help"},
+                                                                     {"log", "--help"},
+                                                                     {"stats", "--help"},
+                                                                     {"collect", "--help"},
+                                                                     {"--version"}}) {
+    const Ran ran = omnio(arguments);
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_NE(ran.out, "");
+    EXPECT_EQ(ran.err, "");
+  }
+}
+
+}  // namespace
+}  // namespace omnio

@@ -1,0 +1,214 @@
+#include "statistics/report.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+
+#include <string>
+
+#include "statistics/human.hpp"
+#include "tests/core/temporary_directory.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio::stats {
+namespace {
+
+using test::ChunkBuilder;
+using test::EventSpec;
+
+constexpr std::uint64_t kToken = 500;
+
+// Rank `rank`: opens (once in vain), writes 1 and 3 MiB in 1 and 3 ms, a failed write, reads to the
+// end of the file, closes; below the second write a library's own write.
+void saveRank(const test::TemporaryDirectory& directory, int rank, int ranks) {
+  constexpr std::uint64_t kMs = 1'000'000;
+  constexpr std::int64_t kMib = 1 << 20;
+  const std::uint64_t token = kToken + static_cast<std::uint64_t>(rank);
+  ChunkBuilder chunk(token, 0, 0, 0, 0);
+  const std::string path = fmt::format("/data/rank{}", rank);
+  chunk.text(0, path).text(1, "/data/none");
+  chunk.handle({.handle = 1, .fd = 3, .text_slot = 0});
+  std::uint64_t now = 0;
+  const auto event = [&](std::string_view symbol, EventSpec spec, std::uint64_t ms) {
+    spec.start = now;
+    spec.end = now + ms * kMs;
+    now = spec.end;
+    chunk.event(test::numberOf(symbol), spec);
+  };
+  const auto write = [&](std::int64_t bytes, EventSpec spec, std::uint64_t ms) {
+    spec.arguments = {1, 0, bytes};
+    spec.request = static_cast<std::uint64_t>(bytes);
+    event("write", spec, ms);
+  };
+  event("open", {.arguments = {2, 0, 0}, .result = 2, .failed = true}, 1);
+  event("open", {.arguments = {1, 1, 0}, .result = 2}, 2);
+  write(kMib, {.result = kMib}, 1);
+  write(3 * kMib, {.result = 3 * kMib}, 3);
+  write(100, {.result = 100, .depth = 1}, 1);
+  write(kMib, {.result = 28, .failed = true}, 4);
+  event("fgetc", {.arguments = {1}, .result = 65}, 0);
+  event("fgetc", {.arguments = {1}, .failed = true}, 0);  // the end of the file
+  event("close", {.arguments = {1}}, 1);
+  test::ContainerBuilder container(token, static_cast<std::uint32_t>(100 + rank));
+  container.facts(test::usualFacts(rank, ranks)).chunk(chunk).ended(chunk.header.event_count);
+  container.save(directory / fmt::format("node1.{}.0.omnio", 100 + rank));
+}
+
+class ReportTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    saveRank(directory_, 0, 2);
+    saveRank(directory_, 1, 2);
+  }
+  Report report(By by, std::optional<int> rank = {}) {
+    const Result<Trace> trace = Trace::open(directory_.path());
+    return *makeReport(*trace, by, rank);
+  }
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(ReportTest, AFileHasItsOperationsSizesTimesAndBandwidth) {
+  const Report r = report(By::kFile);
+  ASSERT_EQ(r.groups.size(), 3U);
+  const Group& file = r.groups[0];
+  EXPECT_EQ(file.name, "/data/rank0");
+  EXPECT_EQ(file.of(calls::Class::kOpen), 1U);
+  EXPECT_EQ(file.of(calls::Class::kWrite), 3U);
+  EXPECT_EQ(file.of(calls::Class::kRead), 2U);
+  EXPECT_EQ(file.of(calls::Class::kClose), 1U);
+  EXPECT_EQ(file.failed, 1U);
+  EXPECT_EQ(file.write.size_bytes.count, 2U);
+  EXPECT_EQ(file.write.size_bytes.total, 4U << 20);
+  EXPECT_EQ(file.write.size_bytes.least, 1U << 20);
+  EXPECT_EQ(file.write.size_bytes.most, 3U << 20);
+  EXPECT_DOUBLE_EQ(file.write.size_bytes.average(), 2 << 20);
+  EXPECT_EQ(file.write.time_ns.count, 3U);
+  EXPECT_EQ(file.write.time_ns.total, 8'000'000U);
+  EXPECT_DOUBLE_EQ(file.write.bandwidthMibS(), 500.0);  // 4 MiB in 8 ms
+  EXPECT_EQ(file.read.size_bytes.total, 1U);
+  EXPECT_EQ(file.read.size_bytes.least, 0U);  // the end of the file moved nothing
+  EXPECT_EQ(r.groups[2].name, "/data/none");
+  EXPECT_EQ(r.groups[2].of(calls::Class::kOpen), 2U);
+  EXPECT_EQ(r.groups[2].failed, 2U);
+  EXPECT_EQ(r.events_below, 2U);
+  EXPECT_EQ(r.wholeness.events, 18U);
+  EXPECT_TRUE(r.wholeness.whole);
+}
+
+TEST_F(ReportTest, TheOtherGroupsAddUpToTheSameTotal) {
+  const Report files = report(By::kFile);
+  for (const By by : {By::kRank, By::kThread, By::kCall}) {
+    const Report r = report(by);
+    Group sum;
+    for (const Group& group : r.groups) {
+      sum.time_ns.total += group.time_ns.total;
+      sum.write.size_bytes.total += group.write.size_bytes.total;
+    }
+    EXPECT_EQ(sum.time_ns.total, files.total.time_ns.total) << nameOf(by);
+    EXPECT_EQ(sum.write.size_bytes.total, files.total.write.size_bytes.total) << nameOf(by);
+    EXPECT_EQ(r.total.operations, files.total.operations) << nameOf(by);
+  }
+}
+
+TEST_F(ReportTest, GroupsAreNamed) {
+  const auto names = [this](By by) {
+    std::string all;
+    for (const Group& group : report(by).groups) all += group.name + ";";
+    return all;
+  };
+  EXPECT_EQ(names(By::kRank), "0;1;");
+  EXPECT_EQ(names(By::kThread),
+            "rank 0 thread 0 (host node1, pid 100, tid 5000);"
+            "rank 1 thread 0 (host node1, pid 101, tid 5000);");
+  EXPECT_EQ(names(By::kCall), "write;open;close;fgetc;");
+}
+
+TEST_F(ReportTest, OneRankAlone) {
+  const Report r = report(By::kCall, 1);
+  EXPECT_EQ(r.total.of(calls::Class::kWrite), 3U);
+  EXPECT_EQ(r.wholeness.events, 18U) << "whether the trace is whole is asked of all of it";
+}
+
+TEST_F(ReportTest, TheTextIsATable) {
+  Report r = report(By::kFile);
+  r.trace = "TRACE";
+  EXPECT_EQ(textOf(r),
+            "Trace TRACE: 18 events, 2 processes, 2 of 2 ranks\n"
+            "Whole: yes; no events are missing\n"
+            "Left out: 2 calls made by libraries below the application's own calls\n"
+            "\n"
+            "Operations, and the time spent in them\n"
+            "open  close  read  write  failed     time      avg      max  file\n"
+            "   1      1     2      3       1  11.0 ms  1.57 ms  4.00 ms  /data/rank0\n"
+            "   1      1     2      3       1  11.0 ms  1.57 ms  4.00 ms  /data/rank1\n"
+            "   2      -     -      -       2  2.00 ms  1.00 ms  1.00 ms  /data/none\n"
+            "   4      2     4      6       4  24.0 ms  1.50 ms  4.00 ms  total\n"
+            "\n"
+            "Reads (bandwidth: bytes by the time spent in the calls)\n"
+            "calls  bytes  min  avg  max  time   min   avg   max   bandwidth  file\n"
+            "    2    1 B  0 B  0 B  1 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s  /data/rank0\n"
+            "    2    1 B  0 B  0 B  1 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s  /data/rank1\n"
+            "    4    2 B  0 B  0 B  1 B  0 ns  0 ns  0 ns  0 ns  0.00 MiB/s  total\n"
+            "\n"
+            "Writes (bandwidth: bytes by the time spent in the calls)\n"
+            "calls     bytes       min       avg       max     time      min      avg      max  "
+            "bandwidth  file\n"
+            "    3  4.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  8.00 ms  1.00 ms  2.67 ms  4.00 ms  "
+            "500 MiB/s  /data/rank0\n"
+            "    3  4.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  8.00 ms  1.00 ms  2.67 ms  4.00 ms  "
+            "500 MiB/s  /data/rank1\n"
+            "    6  8.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  16.0 ms  1.00 ms  2.67 ms  4.00 ms  "
+            "500 MiB/s  total\n");
+}
+
+TEST_F(ReportTest, TheJsonDocumentHasWhatTheManualSays) {
+  rapidjson::Document document;
+  const std::string json = jsonOf(report(By::kFile));
+  ASSERT_FALSE(document.Parse(json.c_str()).HasParseError());
+  EXPECT_STREQ(document["format"].GetString(), "omnio-stats");
+  EXPECT_EQ(document["version"].GetInt(), 1);
+  EXPECT_TRUE(document["trace"]["whole"].GetBool());
+  EXPECT_EQ(document["trace"]["ranks_expected"].GetInt(), 2);
+  EXPECT_EQ(document["trace"]["ranks_reporting"].GetInt(), 2);
+  EXPECT_EQ(document["trace"]["events"].GetInt(), 18);
+  EXPECT_EQ(document["trace"]["events_missing"].GetInt(), 0);
+  EXPECT_EQ(document["trace"]["reasons"].Size(), 0U);
+  EXPECT_STREQ(document["by"].GetString(), "file");
+  const auto& group = document["groups"][0];
+  EXPECT_STREQ(group["name"].GetString(), "/data/rank0");
+  EXPECT_EQ(group["operations"]["write"].GetInt(), 3);
+  EXPECT_EQ(group["write"]["size_bytes"]["total"].GetInt(), 4 << 20);
+  EXPECT_EQ(group["write"]["time_ns"]["max"].GetInt(), 4'000'000);
+  EXPECT_DOUBLE_EQ(group["write"]["bandwidth_mib_s"].GetDouble(), 500.0);
+  EXPECT_EQ(group["time_ns"]["count"].GetInt(), 7);
+}
+
+TEST(StatsReport, WhatIsMissingIsSaidFirst) {
+  const test::TemporaryDirectory directory;
+  test::ContainerBuilder container(kToken, 100);
+  container.facts(test::usualFacts(0, 2)).ended(0, 12, 28);
+  container.save(directory / "node1.100.0.omnio");
+  const Result<Trace> trace = Trace::open(directory.path());
+  Report r = *makeReport(*trace, By::kFile, {});
+  r.trace = "TRACE";
+  EXPECT_EQ(textOf(r),
+            "Trace TRACE: 0 events, 1 process, 1 of 2 ranks\n"
+            "Whole: no; 12 events are missing\n"
+            "  - rank 1 of 2 did not report\n"
+            "  - 12 events of process 100 on host node1 were dropped: No space left on device\n");
+}
+
+TEST(Human, UnitsChangeWhereTheDigitsDo) {
+  EXPECT_EQ(humanBytes(0), "0 B");
+  EXPECT_EQ(humanBytes(1023), "1023 B");
+  EXPECT_EQ(humanBytes(1024), "1.00 KiB");
+  EXPECT_EQ(humanBytes(10.0 * 1024), "10.0 KiB");
+  EXPECT_EQ(humanBytes(1024.0 * 1024 - 1), "1.00 MiB");
+  EXPECT_EQ(humanNs(999), "999 ns");
+  EXPECT_EQ(humanNs(1000), "1.00 us");
+  EXPECT_EQ(humanNs(999'999), "1.00 ms");
+  EXPECT_EQ(humanNs(90e9), "90.0 s");
+}
+
+}  // namespace
+}  // namespace omnio::stats
