@@ -11,6 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::array kNames = {"auto", "serial", "openmp", "mpi", "hybrid"};  // as Flavour has them
+
 // Folders that may hold the libraries, best first.
 std::vector<fs::path> libraryFolders() {
   std::vector<fs::path> folders;
@@ -48,9 +50,13 @@ std::string joined(const std::vector<std::string>& patterns, const char* variabl
 
 }  // namespace
 
-const char* nameOf(Flavour flavour) {
-  constexpr std::array kNames = {"auto", "serial", "openmp", "mpi", "hybrid"};
-  return kNames[static_cast<std::size_t>(flavour)];
+const char* nameOf(Flavour flavour) { return kNames[static_cast<std::size_t>(flavour)]; }
+
+Flavour flavourOf(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (name == kNames[i]) return static_cast<Flavour>(i);
+  }
+  return Flavour::kAuto;
 }
 
 Result<fs::path> findLibrary(Flavour flavour) {

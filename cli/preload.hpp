@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -19,6 +20,7 @@ struct TraceSettings {
 };
 
 const char* nameOf(Flavour flavour);
+Flavour flavourOf(std::string_view name);  // kAuto for any other word
 
 // The library to preload for a flavour: for `auto` the one that can be all of them, and finds out
 // in each process what that is. Looked for in OMNIO_LIBRARY_DIR, then beside this program as it is

@@ -30,6 +30,7 @@ constexpr int kOwnTrouble = 125;  // as env(1) and timeout(1) have it
 struct Request {
   TraceSettings settings;
   std::string directory;
+  std::string flavour = "auto";
   std::vector<std::string> command;
   bool explain = false;
   bool list_filters = false;
@@ -183,15 +184,9 @@ void addTraceCommand(CLI::App& app, int& exit_code) {
       "trace", "Run COMMAND and record its I/O; exits with the status of COMMAND");
   command->add_option("-o,--output", request->directory,
                       "Trace directory (default: PROGRAM.JOB.trace here)");
-  command
-      ->add_option("--flavour", request->settings.flavour,
-                   "auto, serial, openmp, mpi or hybrid (default: auto)")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Flavour>{{"auto", Flavour::kAuto},
-                                                                 {"serial", Flavour::kSerial},
-                                                                 {"openmp", Flavour::kOpenmp},
-                                                                 {"mpi", Flavour::kMpi},
-                                                                 {"hybrid", Flavour::kHybrid}}));
+  command->add_option("--flavour", request->flavour, "Which tracer to preload (default: auto)")
+      ->check(CLI::IsMember({"auto", "serial", "openmp", "mpi", "hybrid"}))
+      ->type_name("NAME");
   command
       ->add_option("--exclude", request->settings.exclude,
                    "Leave out files whose path matches GLOB; may be given more than once")
@@ -214,6 +209,7 @@ void addTraceCommand(CLI::App& app, int& exit_code) {
     if (request->command.empty() && !request->list_filters) {
       throw CLI::RequiredError("a COMMAND to run");
     }
+    request->settings.flavour = flavourOf(request->flavour);
     exit_code = work(*request);
   });
 }

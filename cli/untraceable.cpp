@@ -52,7 +52,8 @@ std::string whyUntraceable(const std::string& command) {
   if (stat(path.c_str(), &facts) == 0 &&
       (((facts.st_mode & S_ISUID) != 0 && facts.st_uid != geteuid()) ||
        ((facts.st_mode & S_ISGID) != 0 && facts.st_gid != getegid()))) {
-    return fmt::format("{} runs with its owner's rights, and the loader preloads nothing then", path);
+    return fmt::format("{} runs with its owner's rights, and the loader preloads nothing then",
+                       path);
   }
   return {};
 }

@@ -146,7 +146,9 @@ bool LogReader::fill() {
     const auto slot = static_cast<std::size_t>(raw_.result - 1);
     if (slot >= wire::kHandleSlots || !has_handle_[slot]) return false;
     event_.new_handle = &handles_[slot];
-    if (event_.file == kNoFile) event_.file = event_.new_handle->path.file;
+    // Rather than by the path of the call: that may lead through "..", which the tracer has had
+    // resolved for the handle.
+    event_.file = event_.new_handle->path.file;
   }
   event_.bytes = bytesMoved(event_);
   return true;

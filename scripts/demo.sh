@@ -79,9 +79,12 @@ if [ "$(sort -u "$output"/*.sum | wc -l)" -ne 1 ]; then
 fi
 readonly trace=$output/trace-$runs
 
-step "log: the first calls of rank 0 (omnio log --rank 0), without those of the libraries below it"
+step "log: the first and last calls of rank 0 (omnio log --rank 0), without its libraries' own"
 "$omnio" log "$trace" --rank 0 >"$output/rank0.log"
-grep -v ' depth=' "$output/rank0.log" | sed -n 1,20p
+grep -v ' depth=' "$output/rank0.log" >"$output/rank0-own.log"
+head -n 8 "$output/rank0-own.log"
+echo "..."
+tail -n 12 "$output/rank0-own.log"
 
 step "statistics by call (omnio stats --by call)"
 "$omnio" stats "$trace" --by call

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, manifest, mpirun, omnio, program,
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, manifest, mpirun, omnio, program,
                            readLog, run, stats, trace)
 
 RANKS = 4
@@ -131,7 +131,9 @@ def checkStatuses(checks, work):
             (["sh", "-c", "kill -SEGV $$"], 139, 0), ([plain], 126, 1), ([work], 126, 1),
             (["/nonexistent/program"], 127, 1), (["no-such-command-here"], 127, 1)):
         counter += 1
-        result = trace(os.path.join(work, f"status-{counter}"), command)
+        # A directory in PATH that this user may not search would make a missing command a 126.
+        result = trace(os.path.join(work, f"status-{counter}"), command,
+                       env=environment(PATH="/usr/bin:/bin"))
         checks.equal(result.status, status, f"status of {' '.join(command)}")
         lines = [line for line in result.err.decode().splitlines() if line.strip()]
         if sentences:

@@ -104,8 +104,8 @@ def allCases(directory):
                without=("*/.git/index", "*/.git/logs/*", "*/.git/objects/*"))
     for name in MPI:
         yield Case(name, [program(name), directory], ranks=RANKS)
-    yield Case("lammps", [shutil.which("lmp"), "-in", "in.melt", "-log", "log.melt", "-screen",
-                          "none"], ranks=RANKS, prepare=writeMelt, without=("log.melt",))
+    yield Case("lammps", [shutil.which("lmp"), "-in", "in.melt", "-log", "none", "-screen",
+                          "none"], ranks=RANKS, prepare=writeMelt)
 
 
 def runCase(case, directory, wrapper):

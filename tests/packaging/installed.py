@@ -6,6 +6,7 @@ was left in a file shows.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -34,20 +35,21 @@ def run(*command, **options):
 def expect(what, found, wanted):
     if found != wanted:
         raise Failure(f"{what}: found {found!r}, expected {wanted!r}")
-    print(f"{what}: {found!r}")
+    text = repr(found)
+    print(f"{what}: {text if len(text) < 100 else 'as expected'}")
 
 
-def check_cmake_package(given, prefix, scratch):
+def check_cmake_package(given, prefix, scratch, trace, wanted):
     """find_package(omnio) in a project that knows nothing but the prefix."""
     build = scratch / "consumer-build"
     run(given.cmake, "-S", pathlib.Path(__file__).parent / "consumer", "-B", build,
         f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={given.compiler}",
         "-DCMAKE_BUILD_TYPE=Release")
     run(given.cmake, "--build", build)
-    expect("consumer by find_package", run(build / "consumer"), "consumer: pattern matches\n")
+    expect("statistics by find_package", json.loads(run(build / "consumer", trace)), wanted)
 
 
-def check_pkg_config(given, prefix, scratch):
+def check_pkg_config(given, prefix, scratch, trace, wanted):
     """The same program, compiled by what pkg-config answers."""
     tool = shutil.which("pkg-config")
     if tool is None:
@@ -59,11 +61,14 @@ def check_pkg_config(given, prefix, scratch):
     source = pathlib.Path(__file__).parent / "consumer" / "consumer.cpp"
     program = scratch / "consumer-by-pkg-config"
     run(given.compiler, source, "-o", program, *flags)
-    expect("consumer by pkg-config", run(program), "consumer: pattern matches\n")
+    expect("statistics by pkg-config", json.loads(run(program, trace)), wanted)
 
 
 def check_programs(given, prefix, scratch):
-    """The installed command line: it traces with the preloaded libraries beside it."""
+    """The installed command line: it traces with the preloaded libraries beside it.
+
+    Gives the trace it made and the statistics of it, which the libraries have to give as well.
+    """
     omnio = prefix / "bin" / "omnio"
     expect("omnio --version", run(omnio, "--version").split()[-1], given.version)
 
@@ -75,6 +80,9 @@ def check_programs(given, prefix, scratch):
     moved = [line for line in run(omnio, "log", trace).splitlines()
              if "path=read-me" in line and "result=11" in line]
     expect("calls in the log that moved the 11 bytes", len(moved), 1)
+    statistics = json.loads(run(omnio, "stats", trace, "--by", "call", "--json"))
+    expect("the statistics are of something", statistics["trace"]["events"] > 0, True)
+    return trace, statistics
 
 
 def check_no_path_of_the_build(given, prefix):
@@ -98,9 +106,9 @@ def main():
             run(given.cmake, "--install", given.build, "--prefix", first)
             first.rename(prefix)
             check_no_path_of_the_build(given, prefix)
-            check_cmake_package(given, prefix, scratch)
-            check_pkg_config(given, prefix, scratch)
-            check_programs(given, prefix, scratch)
+            trace, statistics = check_programs(given, prefix, scratch)
+            check_cmake_package(given, prefix, scratch, trace, statistics)
+            check_pkg_config(given, prefix, scratch, trace, statistics)
         except Failure as failure:
             print(f"installed.py: {failure}", file=sys.stderr)
             return 1

@@ -18,9 +18,11 @@
 namespace omnio::trace {
 namespace {
 
-enum class State : int { kNone, kOpening, kOpen };
-
-std::atomic<State> state{State::kNone};
+// Whether there is a container: no, yes, or the thread that is making it (its tid + kFirstOpener).
+constexpr std::uint32_t kNone = 0;
+constexpr std::uint32_t kOpen = 1;
+constexpr std::uint32_t kFirstOpener = 2;
+std::atomic<std::uint32_t> state{kNone};
 std::atomic<int> descriptor{-1};
 std::atomic<std::uint64_t> file_end{0};
 std::uint64_t device = 0;
@@ -183,18 +185,23 @@ void writeFacts() {
 }  // namespace
 
 bool openContainer() {
-  State expected = State::kNone;
-  if (!state.compare_exchange_strong(expected, State::kOpening)) return expected == State::kOpen;
-  if (!create()) {
-    state.store(State::kNone);
-    return false;
+  const std::uint32_t self = thread.tid + kFirstOpener;
+  std::uint32_t seen = kNone;
+  while (!state.compare_exchange_weak(seen, self, std::memory_order_acquire)) {
+    if (seen == kOpen) return true;
+    // A signal handler that has interrupted this very thread at it cannot wait for it; another
+    // thread can, since what it has to write would be lost.
+    if (seen == self) return false;
+    if (seen != kNone) rawSyscall(SYS_sched_yield);
+    seen = kNone;
   }
-  state.store(State::kOpen, std::memory_order_release);
-  writeFacts();
-  return true;
+  const bool created = create();
+  state.store(created ? kOpen : kNone, std::memory_order_release);
+  if (created) writeFacts();
+  return created;
 }
 
-bool hasContainer() { return state.load(std::memory_order_acquire) == State::kOpen; }
+bool hasContainer() { return state.load(std::memory_order_acquire) == kOpen; }
 
 bool isOwnDescriptor(int fd) { return fd >= 0 && fd == descriptor.load(std::memory_order_relaxed); }
 
@@ -207,7 +214,7 @@ void moveOwnDescriptor() {
 void forgetContainer(bool close_descriptor) {
   const int fd = descriptor.exchange(-1);
   if (close_descriptor && fd >= 0 && isOurs(fd)) rawSyscall(SYS_close, fd);
-  state.store(State::kNone);
+  state.store(kNone);
   file_end.store(0);
 }
 

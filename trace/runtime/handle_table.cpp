@@ -190,6 +190,28 @@ Entry makeHandle(int fd, const wire::PathParts& path, const FileFacts& facts, Co
   return entry;
 }
 
+// The path as the kernel knows it, read into a block of the pool of long paths, since the calling
+// thread's stack may be small.
+std::string_view pathByKernel(int fd, std::uint32_t block) {
+  char link[32];
+  Text(link, sizeof link).put("/proc/self/fd/").putNumber(static_cast<unsigned>(fd));
+  char* path = long_paths.at(block);
+  const long bytes =
+      rawSyscall(SYS_readlinkat, AT_FDCWD, address(link), address(path), wire::kMaxText);
+  return bytes > 0 ? std::string_view(path, static_cast<std::size_t>(bytes)) : "?";
+}
+
+// Whether ".." is a component: what that leads to depends on links, which the kernel has followed.
+bool leadsUp(std::string_view name) {
+  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
+    if (name[i] == '.' && name[i + 1] == '.' && (i == 0 || name[i - 1] == '/') &&
+        (i + 2 == name.size() || name[i + 2] == '/')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Entry adopt(int fd) {
@@ -200,17 +222,9 @@ Entry adopt(int fd) {
     markNotTraced(fd);
     return Entry::notTraced();
   }
-  // The path is read into a block of the pool, since the calling thread's stack may be small.
   const std::uint32_t block = long_paths.take();
   if (block == 0) return Entry();
-  char* path = long_paths.at(block);
-  char link[32];
-  Text(link, sizeof link).put("/proc/self/fd/").putNumber(static_cast<unsigned>(fd));
-  const long bytes =
-      rawSyscall(SYS_readlinkat, AT_FDCWD, address(link), address(path), wire::kMaxText);
-  const wire::PathParts parts{
-      .directory = {},
-      .name = bytes > 0 ? std::string_view(path, static_cast<std::size_t>(bytes)) : "?"};
+  const wire::PathParts parts{.directory = {}, .name = pathByKernel(fd, block)};
   Entry entry = Entry::notTraced();
   if (isRecorded(parts)) {
     entry = makeHandle(fd, parts, facts, [fd](HandleInfo& i) {
@@ -231,7 +245,17 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) 
     markNotTraced(fd);
     return Entry::notTraced();
   }
-  return makeHandle(fd, path, facts, [open_flags](HandleInfo& i) { i.open_flags = open_flags; });
+  const auto complete = [open_flags](HandleInfo& i) { i.open_flags = open_flags; };
+  if (leadsUp(path.name)) {
+    const std::uint32_t block = long_paths.take();
+    if (block != 0) {
+      const wire::PathParts resolved{.directory = {}, .name = pathByKernel(fd, block)};
+      const Entry entry = makeHandle(fd, resolved, facts, complete);
+      long_paths.give(block);
+      return entry;
+    }
+  }
+  return makeHandle(fd, path, facts, complete);
 }
 
 Entry duplicateHandle(int fd, Entry source) {

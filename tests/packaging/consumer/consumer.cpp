@@ -1,12 +1,26 @@
-// Uses one thing of each installed library: it has to compile, link and run against the
-// installation alone.
-#include <cstdio>
+// consumer TRACE: the statistics of a trace, as `omnio stats --by call --json` prints them, but by
+// the installed libraries and headers alone.
+#include <iostream>
+#include <optional>
 
-#include "core/calls/table.hpp"
-#include "core/wire/path_pattern.hpp"
+#include "core/trace.hpp"
+#include "statistics/report.hpp"
 
-int main() {
-  const bool matches = omnio::wire::matchesPattern("*.so", {"/usr/lib", "libm.so"});
-  std::printf("consumer: pattern %s\n", matches ? "matches" : "does not match");
-  return matches ? 0 : 1;
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::cerr << "usage: consumer TRACE\n";
+    return 2;
+  }
+  auto trace = omnio::Trace::open(argv[1]);
+  if (!trace.ok()) {
+    std::cerr << trace.failure().sentence << '\n';
+    return 1;
+  }
+  auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kCall, std::nullopt);
+  if (!report.ok()) {
+    std::cerr << report.failure().sentence << '\n';
+    return 1;
+  }
+  std::cout << omnio::stats::jsonOf(*report);
+  return 0;
 }
