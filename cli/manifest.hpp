@@ -1,6 +1,6 @@
 // manifest.json: the trace directory in words, for people and other programs. It says what the
 // containers say at the time of writing; readers of a trace go by the containers themselves.
-// docs/formats/trace.md describes it.
+// docs/formats/manifest.md describes it.
 #pragma once
 
 #include <filesystem>

@@ -1,23 +1,39 @@
 #include "cli/trace_selection.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <string>
 #include <utility>
 
 #include "cli/failure.hpp"
 
 namespace omnio::cli {
+namespace {
+
+// CLI11's own check would print the range of a double.
+std::string notANumber(const std::string& word) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool whole = error == std::errc() && end == word.data() + word.size();
+  return whole && number >= 0 ? std::string()
+                              : fmt::format("{} is no whole number from 0 up", word);
+}
+
+}  // namespace
 
 void TraceSelection::addTrace(CLI::App& command) {
   command.add_option("TRACE", trace, "The directory that `omnio trace -o` made")->required();
 }
 
 void TraceSelection::addRank(CLI::App& command) {
-  command.add_option("--rank", rank, "Only this rank")->check(CLI::NonNegativeNumber);
+  command.add_option("--rank", rank, "Only this rank")->check(notANumber);
 }
 
 void TraceSelection::addThread(CLI::App& command) {
   command.add_option("--thread", thread, "Only this thread of each process, counted from 0")
-      ->check(CLI::NonNegativeNumber);
+      ->check(notANumber);
 }
 
 std::optional<Trace> TraceSelection::open() const {

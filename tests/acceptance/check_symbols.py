@@ -9,7 +9,7 @@ from omnio_testing import Checks, program, run, skipTest
 WANTED = {
     "c_posix": "open open64 openat openat64 creat creat64 mkstemp read readv pread pread64 preadv "
                "preadv64 preadv2 write writev pwrite pwrite64 pwritev pwritev64 pwritev2 lseek "
-               "lseek64 fsync fdatasync dup dup2 dup3 fcntl ftruncate rename unlink close",
+               "lseek64 fsync fdatasync dup dup2 dup3 fcntl flock ftruncate rename unlink close",
     "c_posix_lfs": "open64 openat64 creat64 mkstemp64 pread64 preadv64 preadv64v2 pwrite64 "
                    "pwritev64 pwritev64v2 lseek64 fcntl64 ftruncate64",
     "c_posix_fortified": "__open_2 __openat_2 __read_chk __pread_chk __pread64_chk",

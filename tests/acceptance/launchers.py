@@ -8,8 +8,8 @@ import shlex
 import shutil
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, manifest, mpirun, omnio, program,
-                           readLog, run, stats, trace)
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, manifest, mpirun, omnio,
+                           program, readLog, run, stats, trace)
 
 RANKS = 4
 

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -32,6 +33,7 @@ static void plainCalls(const char* directory) {
   CHECK(lseek64(fd, 5, SEEK_CUR) == 70);
   CHECK(fsync(fd) == 0 && fdatasync(fd) == 0);
   CHECK(ftruncate(fd, 50) == 0);
+  CHECK(flock(fd, LOCK_EX) == 0 && flock(fd, LOCK_UN) == 0);
   CHECK(close(fd) == 0);
 }
 
