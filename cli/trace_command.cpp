@@ -93,7 +93,18 @@ void explain(const Trace& trace) {
 // What there is to say once the command has ended. Its exit status stands whatever comes up here.
 void conclude(const Request& request, const std::filesystem::path& directory,
               const Launcher& launcher, Launch launch) {
-  const CollectReport collected = collectRings(directory);
+  std::error_code error;
+  const std::vector<std::filesystem::path> left = deadRingsOf(directory);
+  if (!std::filesystem::exists(directory, error)) {
+    printFailure(fmt::format("{} is gone, and the trace with it{}", directory.native(),
+                             left.empty() ? ""
+                                          : "; what its processes left in memory is removed by "
+                                            "`omnio collect --discard`"));
+    return;
+  }
+  // Where nothing was left the containers need not be looked at: each of thousands of ranks may
+  // have an `omnio trace` of its own.
+  const CollectReport collected = left.empty() ? CollectReport{} : collectRings(directory);
   launch.events_collected = collected.events;
   launch.troubles = collected.troubles;
   for (const std::string& trouble : collected.troubles) printFailure(trouble);

@@ -201,6 +201,17 @@ class ProcessCollector {
 
 }  // namespace
 
+std::vector<fs::path> deadRingsOf(const fs::path& trace) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(trace, error);
+  std::vector<fs::path> dead;
+  for (const fs::path& path : ringFiles(ringDirectories())) {
+    const auto ring = readRing(path);
+    if (ring && !ring->alive && belongs(*ring, real, false)) dead.push_back(path);
+  }
+  return dead;
+}
+
 CollectReport collectRings(const fs::path& trace) {
   CollectReport report;
   const Result<std::vector<fs::path>> containers = containersIn(trace);

@@ -21,4 +21,8 @@ struct CollectReport {
 // there is nothing to do; may run twice, and twice at once.
 CollectReport collectRings(const std::filesystem::path& trace);
 
+// Rings in the usual places that were recorded for this directory, which need not exist any more,
+// and whose process is gone. Costs nothing that grows with the number of containers.
+std::vector<std::filesystem::path> deadRingsOf(const std::filesystem::path& trace);
+
 }  // namespace omnio
