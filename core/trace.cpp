@@ -60,6 +60,31 @@ void guessClock(Process& process) {
   }
 }
 
+// Reads rings that may belong to the trace in this directory, those that were not read before.
+class RingGatherer {
+ public:
+  explicit RingGatherer(const fs::path& directory) {
+    std::error_code error;
+    real_ = fs::canonical(directory, error);
+  }
+
+  void readFrom(const std::vector<fs::path>& directories) {
+    for (const fs::path& path : ringFiles(directories)) {
+      if (!seen_.insert(path).second) continue;
+      auto ring = readRing(path);
+      if (ring && belongs(*ring, real_, true)) rings.push_back(std::move(*ring));
+    }
+  }
+
+  const fs::path& realDirectory() const { return real_; }
+
+  std::vector<RingContent> rings;
+
+ private:
+  fs::path real_;
+  std::set<fs::path> seen_;
+};
+
 auto orderOf(const Process& process) {
   constexpr int kLast = std::numeric_limits<int>::max();
   return std::make_tuple(process.info.rank().value_or(kLast), process.begin.realtime_ns,
@@ -106,6 +131,9 @@ Result<Trace> Trace::open(const fs::path& directory) {
   if (!containers) return containers.failure();
   Trace trace;
   trace.directory_ = directory;
+  // Rings before containers: what a running process moves meanwhile is seen twice, not never.
+  RingGatherer gatherer(directory);
+  gatherer.readFrom(ringDirectories());
   for (const fs::path& path : *containers) {
     Result<Process> process = openContainer(path);
     if (process) {
@@ -114,7 +142,13 @@ Result<Trace> Trace::open(const fs::path& directory) {
       trace.unreadable_.push_back(process.failure());
     }
   }
-  trace.takeRings();
+  // The processes tell where else rings may be.
+  std::set<std::string> places;
+  for (const auto& process : trace.processes_) {
+    places.insert(process->info.text(wire::info::kRingPlace));
+  }
+  gatherer.readFrom(ringDirectories({places.begin(), places.end()}));
+  trace.takeRings(std::move(gatherer.rings), gatherer.realDirectory());
   if (trace.processes_.empty()) {
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
     return Failure{Code::kNotOurs, fmt::format("{}: holds no trace (there is no file *{} in it)",
@@ -131,30 +165,21 @@ Result<Trace> Trace::open(const fs::path& directory) {
   return trace;
 }
 
-void Trace::takeRings() {
+void Trace::takeRings(std::vector<RingContent> rings, const fs::path& real_directory) {
   std::map<std::uint64_t, Process*> by_token;
-  std::vector<std::string> places;
-  for (const auto& process : processes_) {
-    by_token[process->token] = process.get();
-    const std::string& place = process->info.text(wire::info::kRingPlace);
-    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
-  }
-  std::error_code error;
-  const fs::path real = fs::canonical(directory_, error);
-  for (const fs::path& path : ringFiles(ringDirectories(places))) {
-    std::optional<RingContent> ring = readRing(path);
-    if (!ring) continue;
-    const auto owner = by_token.find(ring->token);
-    if (!belongs(*ring, real, owner != by_token.end())) continue;
+  for (const auto& process : processes_) by_token[process->token] = process.get();
+  for (RingContent& ring : rings) {
+    const auto owner = by_token.find(ring.token);
+    if (!belongs(ring, real_directory, owner != by_token.end())) continue;
     if (owner != by_token.end()) {
-      addRing(*owner->second, std::move(*ring));
+      addRing(*owner->second, std::move(ring));
       continue;
     }
     auto process = std::make_unique<Process>();
-    process->token = ring->token;
-    process->pid = ring->pid;
+    process->token = ring.token;
+    process->pid = ring.pid;
     by_token[process->token] = process.get();
-    addRing(*process, std::move(*ring));
+    addRing(*process, std::move(ring));
     processes_.push_back(std::move(process));
   }
   for (const auto& process : processes_) {

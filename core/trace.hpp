@@ -33,7 +33,7 @@ class Trace {
   Result<std::vector<const Process*>> processesOf(std::optional<int> rank) const;
 
  private:
-  void takeRings();
+  void takeRings(std::vector<RingContent> rings, const std::filesystem::path& real_directory);
   void makeClocks();
 
   std::filesystem::path directory_;

@@ -178,9 +178,13 @@ void addUndecodable(Wholeness& wholeness, std::uint64_t events) {
 }
 
 std::string missingSentence(const Wholeness& wholeness) {
-  return fmt::format("{}{} missing", wholeness.at_least ? "at least " : "",
-                     counted(wholeness.events_missing, "event") +
-                         (wholeness.events_missing == 1 ? " is" : " are"));
+  const std::uint64_t missing = wholeness.events_missing;
+  if (missing == 0) {
+    return wholeness.at_least ? "how many events are missing is not known"
+                              : "no events are missing";
+  }
+  return fmt::format("{}{} {} missing", wholeness.at_least ? "at least " : "",
+                     counted(missing, "event"), missing == 1 ? "is" : "are");
 }
 
 }  // namespace omnio

@@ -25,7 +25,7 @@ Wholeness assess(const Trace& trace);
 // Takes in what only shows while reading: events of a chunk that looked whole and was not.
 void addUndecodable(Wholeness& wholeness, std::uint64_t events);
 
-// "12 events are missing" with its unit in the right number, and "at least" where it belongs.
+// "12 events are missing", "at least 1 event is missing", "no events are missing", and the like.
 std::string missingSentence(const Wholeness& wholeness);
 
 }  // namespace omnio

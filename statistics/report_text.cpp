@@ -91,9 +91,8 @@ void appendWholeness(std::string& out, const Report& report) {
                  printable(report.trace), w.events, w.events == 1 ? "" : "s", w.processes,
                  w.processes == 1 ? "" : "es", w.ranks_reporting, w.ranks_expected,
                  w.ranks_expected == 1 ? "" : "s");
-  fmt::format_to(
-      std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
-      w.events_missing == 0 && !w.at_least ? "no events are missing" : missingSentence(w));
+  fmt::format_to(std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
+                 missingSentence(w));
   for (const std::string& reason : w.reasons) {
     fmt::format_to(std::back_inserter(out), "  - {}\n", printable(reason));
   }
