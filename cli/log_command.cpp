@@ -119,7 +119,7 @@ int work(const Options& options) {
   if (!wholeness.whole) {
     printer.note(fmt::format("{}: the trace is not whole; {}", printable(options.selection.trace),
                              missingSentence(wholeness)));
-    for (const std::string& reason : wholeness.reasons) printer.note(reason);
+    for (const std::string& reason : reasonsInBrief(wholeness)) printer.note(reason);
   }
   bool any = false;
   for (const Process* process : *processes) {

@@ -130,7 +130,7 @@ void conclude(const Request& request, const std::filesystem::path& directory,
   if (!written) printFailure(written.failure().sentence);
   // That a command failed it has said itself; what it cannot know is that events are missing.
   if (launch.exit_code == 0 || reading.wholeness.events_missing > 0) {
-    for (const std::string& reason : reading.wholeness.reasons) {
+    for (const std::string& reason : reasonsInBrief(reading.wholeness)) {
       printFailure(fmt::format("the trace is not whole: {}", reason));
     }
   }

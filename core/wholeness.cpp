@@ -177,6 +177,17 @@ void addUndecodable(Wholeness& wholeness, std::uint64_t events) {
   wholeness.reasons.push_back(fmt::format("{} could not be decoded", counted(events, "event")));
 }
 
+std::vector<std::string> reasonsInBrief(const Wholeness& wholeness) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> brief = wholeness.reasons;
+  if (brief.size() > kMost + 1) {
+    brief.resize(kMost);
+    brief.push_back(fmt::format("and {} reasons more, which `omnio stats --json` has in full",
+                                wholeness.reasons.size() - kMost));
+  }
+  return brief;
+}
+
 std::string missingSentence(const Wholeness& wholeness) {
   const std::uint64_t missing = wholeness.events_missing;
   if (missing == 0) {

@@ -25,6 +25,10 @@ Wholeness assess(const Trace& trace);
 // Takes in what only shows while reading: events of a chunk that looked whole and was not.
 void addUndecodable(Wholeness& wholeness, std::uint64_t events);
 
+// The reasons for a person to read: of thousands of ranks that died alike the first few, and how
+// many there are besides.
+std::vector<std::string> reasonsInBrief(const Wholeness& wholeness);
+
 // "12 events are missing", "at least 1 event is missing", "no events are missing", and the like.
 std::string missingSentence(const Wholeness& wholeness);
 

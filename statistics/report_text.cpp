@@ -93,7 +93,7 @@ void appendWholeness(std::string& out, const Report& report) {
                  w.ranks_expected == 1 ? "" : "s");
   fmt::format_to(std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
                  missingSentence(w));
-  for (const std::string& reason : w.reasons) {
+  for (const std::string& reason : reasonsInBrief(w)) {
     fmt::format_to(std::back_inserter(out), "  - {}\n", printable(reason));
   }
   if (report.rank) fmt::format_to(std::back_inserter(out), "Shown: rank {}\n", *report.rank);

@@ -1,5 +1,6 @@
 // The parts of core that stand alone: paths, printable text, facts, clock, life of a process.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "core/printable.hpp"
 #include "core/process_info.hpp"
 #include "core/process_life.hpp"
+#include "core/wholeness.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/trace_builder.hpp"
 
@@ -172,6 +174,17 @@ TEST(CallNames, FlagsAreSpelledOut) {
   EXPECT_EQ(spelled(O_RDWR | O_TMPFILE), "O_RDWR|O_TMPFILE");
   EXPECT_EQ(spelled(O_RDONLY | O_DIRECTORY), "O_RDONLY|O_DIRECTORY");
   EXPECT_EQ(spelled(O_RDONLY | 0x40000000), "O_RDONLY|0x40000000");
+}
+
+TEST(Wholeness, NamesTheFirstOfManyReasonsAndCountsTheRest) {
+  Wholeness wholeness;
+  for (int i = 0; i < 9; ++i) wholeness.reasons.push_back(fmt::format("reason {}", i));
+  EXPECT_EQ(reasonsInBrief(wholeness), wholeness.reasons);
+  for (int i = 9; i < 4096; ++i) wholeness.reasons.push_back(fmt::format("reason {}", i));
+  const std::vector<std::string> brief = reasonsInBrief(wholeness);
+  ASSERT_EQ(brief.size(), 9U);
+  EXPECT_EQ(brief[7], "reason 7");
+  EXPECT_EQ(brief[8], "and 4088 reasons more, which `omnio stats --json` has in full");
 }
 
 }  // namespace

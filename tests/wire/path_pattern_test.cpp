@@ -1,0 +1,149 @@
+#include "core/wire/path_pattern.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace omnio::wire {
+namespace {
+
+bool matches(std::string_view pattern, std::string_view path) {
+  return matchesPattern(pattern, {.directory = {}, .name = path});
+}
+
+bool anyMatches(std::string_view patterns, std::string_view path) {
+  return matchesAny(patterns, {.directory = {}, .name = path});
+}
+
+TEST(PathPattern, WithoutWildcardIsTheWholePath) {
+  EXPECT_TRUE(matches("/data/out", "/data/out"));
+  EXPECT_FALSE(matches("/data/out", "/data/out.1"));
+  EXPECT_FALSE(matches("/data/out", "/more/data/out"));
+  EXPECT_FALSE(matches("/data/out", "/data/ou"));
+}
+
+TEST(PathPattern, WithoutSlashIsHeldAgainstTheLastComponent) {
+  EXPECT_TRUE(matches("out", "/data/out"));
+  EXPECT_TRUE(matches("*.log", "/data/run.log"));
+  EXPECT_FALSE(matches("data", "/data/out"));
+  EXPECT_FALSE(matches("*.log", "/data.log/out"));
+}
+
+TEST(PathPattern, StarTakesSlashesToo) {
+  EXPECT_TRUE(matches("/data/*", "/data/a/b/c"));
+  EXPECT_TRUE(matches("/data/*", "/data/"));
+  EXPECT_FALSE(matches("/data/*", "/data"));
+  EXPECT_TRUE(matches("*/b/*", "/data/b/c"));
+  EXPECT_TRUE(matches("*", "/anything/at/all"));
+}
+
+TEST(PathPattern, StarsSlideUntilTheRestFits) {
+  EXPECT_TRUE(matches("/a*b*c", "/a-b-b-c-c"));
+  EXPECT_FALSE(matches("/a*b*c", "/a-b-b-c-d"));
+  EXPECT_TRUE(matches("/**/x", "/1/2/x"));
+  EXPECT_TRUE(matches("/x**", "/x"));
+}
+
+TEST(PathPattern, ManyStarsAreNoTrouble) {
+  // Quadratic at worst: backtracking over each star anew would never come to an end.
+  std::string pattern = "/";
+  for (int i = 0; i < 40; ++i) pattern += "*a";
+  const std::string path = "/" + std::string(4000, 'a') + "b";
+  EXPECT_FALSE(matches(pattern, path));
+}
+
+TEST(PathPattern, QuestionMarkTakesOneCharacter) {
+  EXPECT_TRUE(matches("out.?", "/data/out.1"));
+  EXPECT_FALSE(matches("out.?", "/data/out."));
+  EXPECT_FALSE(matches("out.?", "/data/out.12"));
+}
+
+TEST(PathPattern, SetsAndRanges) {
+  EXPECT_TRUE(matches("out.[0-9]", "/data/out.7"));
+  EXPECT_FALSE(matches("out.[0-9]", "/data/out.x"));
+  EXPECT_TRUE(matches("out.[xy7]", "/data/out.7"));
+  EXPECT_TRUE(matches("out.[!0-9]", "/data/out.x"));
+  EXPECT_FALSE(matches("out.[!0-9]", "/data/out.7"));
+  EXPECT_FALSE(matches("out.[^0-9]", "/data/out.7"));
+}
+
+TEST(PathPattern, SetsTakeBracketsAndDashesLiterallyAtTheirEnds) {
+  EXPECT_TRUE(matches("[]a]", "/data/]"));
+  EXPECT_TRUE(matches("[!]a]", "/data/b"));
+  EXPECT_FALSE(matches("[!]a]", "/data/]"));
+  EXPECT_TRUE(matches("[a-]", "/data/-"));
+}
+
+TEST(PathPattern, SetWithoutEndIsABracket) {
+  EXPECT_TRUE(matches("a[b", "/data/a[b"));
+  EXPECT_FALSE(matches("a[b", "/data/ab"));
+  EXPECT_TRUE(matches("[", "/data/["));
+}
+
+TEST(PathPattern, BackslashTakesTheNextCharacterAsItIs) {
+  EXPECT_TRUE(matches("a\\*", "/data/a*"));
+  EXPECT_FALSE(matches("a\\*", "/data/ab"));
+  EXPECT_TRUE(matches("a\\[b\\]", "/data/a[b]"));
+  EXPECT_TRUE(matches("a\\", "/data/a\\"));
+}
+
+TEST(PathPattern, ListsAreSeparatedByColons) {
+  EXPECT_TRUE(anyMatches("*.log:/scratch/*", "/scratch/x"));
+  EXPECT_TRUE(anyMatches("*.log:/scratch/*", "/data/x.log"));
+  EXPECT_FALSE(anyMatches("*.log:/scratch/*", "/data/x"));
+  EXPECT_TRUE(anyMatches("::x:", "/data/x"));
+}
+
+TEST(PathPattern, EmptyListsMatchNothing) {
+  EXPECT_FALSE(anyMatches("", "/data/x"));
+  EXPECT_FALSE(anyMatches(":", "/data/x"));
+  EXPECT_FALSE(anyMatches("::", ""));
+}
+
+TEST(PathPattern, AColonInAPathIsEscaped) {
+  EXPECT_TRUE(anyMatches("y:a\\:b", "/data/a:b"));
+  EXPECT_FALSE(anyMatches("y:a\\:b", "/data/b"));
+  EXPECT_TRUE(anyMatches("a\\:b", "/data/a:b"));
+}
+
+TEST(PathPattern, TwoPartsReadAsOnePath) {
+  const PathParts parts{.directory = "/data/run", .name = "sub/out"};
+  ASSERT_EQ(parts.size(), std::string_view("/data/run/sub/out").size());
+  std::string whole;
+  for (std::size_t i = 0; i < parts.size(); ++i) whole += parts[i];
+  EXPECT_EQ(whole, "/data/run/sub/out");
+  EXPECT_TRUE(matchesPattern("/data/run/sub/out", parts));
+  EXPECT_TRUE(matchesPattern("out", parts));
+  EXPECT_TRUE(matchesPattern("*/run/sub/*", parts));
+  EXPECT_TRUE(matchesPattern("/data/ru?/su[b]/out", parts));
+  EXPECT_FALSE(matchesPattern("sub", parts));
+}
+
+TEST(PathPattern, TheRootIsAnEmptyDirectoryPart) {
+  const PathParts parts{.directory = std::string_view("/").substr(0, 0), .name = "proc/self/maps"};
+  EXPECT_TRUE(parts.isJoined());
+  EXPECT_EQ(parts.nameOffset(), 1U);
+  EXPECT_TRUE(matchesPattern("/proc/*", parts));
+  EXPECT_FALSE((PathParts{.directory = {}, .name = "/x"}).isJoined());
+}
+
+TEST(DefaultFilters, LeaveOutTheSystemsOwnAndMpisFiles) {
+  for (const char* path :
+       {"/proc/self/maps", "/sys/fs/cgroup/x", "/dev/shm/x", "/usr/lib/libm.so",
+        "/usr/lib/libm.so.6", "/etc/ld.so.cache", "/tmp/ompi.host.0/pid.1/x",
+        "/tmp/openmpi-sessions-0/x", "/run/pmix-1/x", "/usr/share/openmpi/help.txt",
+        "/home/me/.openmpi/mca-params.conf"}) {
+    EXPECT_TRUE(anyMatches(kDefaultExclude, path)) << path;
+  }
+}
+
+TEST(DefaultFilters, KeepTheApplicationsFiles) {
+  for (const char* path :
+       {"/data/out", "/home/me/dump.so.txt", "/scratch/process/x", "/data/proc/x", "/devices/x",
+        "/tmp/x", "/data/file.sol", "/data/a.so.b"}) {
+    EXPECT_FALSE(anyMatches(kDefaultExclude, path)) << path;
+  }
+}
+
+}  // namespace
+}  // namespace omnio::wire
