@@ -59,15 +59,12 @@ int runCalls(const fs::path& file, long calls) {
     if (pwrite(fd, block.data(), kBlock, at) != static_cast<ssize_t>(kBlock)) return 1;
   }
   bool whole = true;
-  measure(kCalls[0], calls, [&](long i) {
-    whole &= pwrite(fd, block.data(), 8, i * 8 % kFileBytes) == 8;
-  });
-  measure(kCalls[1], calls, [&](long i) {
-    whole &= pread(fd, block.data(), 8, i * 8 % kFileBytes) == 8;
-  });
-  measure(kCalls[2], calls, [&](long i) {
-    whole &= lseek(fd, i * 8 % kFileBytes, SEEK_SET) == i * 8 % kFileBytes;
-  });
+  measure(kCalls[0], calls,
+          [&](long i) { whole &= pwrite(fd, block.data(), 8, i * 8 % kFileBytes) == 8; });
+  measure(kCalls[1], calls,
+          [&](long i) { whole &= pread(fd, block.data(), 8, i * 8 % kFileBytes) == 8; });
+  measure(kCalls[2], calls,
+          [&](long i) { whole &= lseek(fd, i * 8 % kFileBytes, SEEK_SET) == i * 8 % kFileBytes; });
   lseek(fd, 0, SEEK_SET);
   constexpr long kInFile = kFileBytes / static_cast<long>(kBlock);
   measure(kCalls[3], calls, [&](long i) {
@@ -94,10 +91,9 @@ using Figures = std::map<std::string, double>;
 Figures runChild(const fs::path& self, const fs::path& file, long calls, const fs::path& library,
                  const fs::path& log) {
   std::string command = fmt::format("env {} '{}' --child '{}' --calls {}",
-                                    library.empty()
-                                        ? std::string("-u LD_PRELOAD")
-                                        : fmt::format("OMNIO_DIR='{}' LD_PRELOAD='{}'",
-                                                      log.native(), library.native()),
+                                    library.empty() ? std::string("-u LD_PRELOAD")
+                                                    : fmt::format("OMNIO_DIR='{}' LD_PRELOAD='{}'",
+                                                                  log.native(), library.native()),
                                     self.native(), file.native(), calls);
   FILE* output = popen(command.c_str(), "r");
   if (output == nullptr) return {};

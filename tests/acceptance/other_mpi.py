@@ -86,6 +86,9 @@ def main():
                            for process in manifest(to)["processes"]}
                 checks.that(all(library.startswith("libmpich") for library in refused),
                             f"{name}: refused in the manifest: {json.dumps(sorted(refused))}")
+                if flavour == "auto":
+                    chosen = {process["flavour"] for process in manifest(to)["processes"]}
+                    checks.equal(chosen, {"serial"}, f"{name}: chosen where MPI is passed through")
     checks.finish()
 
 

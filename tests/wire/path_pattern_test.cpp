@@ -128,11 +128,10 @@ TEST(PathPattern, TheRootIsAnEmptyDirectoryPart) {
 }
 
 TEST(DefaultFilters, LeaveOutTheSystemsOwnAndMpisFiles) {
-  for (const char* path :
-       {"/proc/self/maps", "/sys/fs/cgroup/x", "/dev/shm/x", "/usr/lib/libm.so",
-        "/usr/lib/libm.so.6", "/etc/ld.so.cache", "/tmp/ompi.host.0/pid.1/x",
-        "/tmp/openmpi-sessions-0/x", "/run/pmix-1/x", "/usr/share/openmpi/help.txt",
-        "/home/me/.openmpi/mca-params.conf"}) {
+  for (const char* path : {"/proc/self/maps", "/sys/fs/cgroup/x", "/dev/shm/x", "/usr/lib/libm.so",
+                           "/usr/lib/libm.so.6", "/etc/ld.so.cache", "/tmp/ompi.host.0/pid.1/x",
+                           "/tmp/openmpi-sessions-0/x", "/run/pmix-1/x",
+                           "/usr/share/openmpi/help.txt", "/home/me/.openmpi/mca-params.conf"}) {
     EXPECT_TRUE(anyMatches(kDefaultExclude, path)) << path;
   }
 }

@@ -11,6 +11,7 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/file_size_limit.hpp"
 #include "trace/runtime/identity.hpp"
+#include "trace/runtime/patience.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/text.hpp"
@@ -155,11 +156,13 @@ bool create() {
   header.clock = process.clock;
   header.begin = process.begin;
   wire::stamp(header);
-  const wire::Account account = currentAccount(wire::AccountState::kRunning);
+  wire::Account account = currentAccount();
+  account.state = wire::AccountState::kRunning;  // whatever comes of the rest
+  wire::stamp(account);
   static constexpr char kZeros[wire::kContainerHeaderBytes] = {};
   const iovec pieces[] = {{&header, sizeof header},
                           {const_cast<char*>(kZeros), wire::kAccountOffset - sizeof header},
-                          {const_cast<wire::Account*>(&account), sizeof account},
+                          {&account, sizeof account},
                           {const_cast<char*>(kZeros),
                            wire::kContainerHeaderBytes - wire::kAccountOffset - sizeof account}};
   if (!writeAt(high, pieces, 4, wire::kContainerHeaderBytes, 0)) {
@@ -185,14 +188,16 @@ void writeFacts() {
 }  // namespace
 
 bool openContainer() {
-  const std::uint32_t self = thread.tid + kFirstOpener;
+  if (hasContainer()) return true;
+  // Asked for anew: a thread that ends the process may have recorded nothing, in this image of it.
+  const auto self = static_cast<std::uint32_t>(rawSyscall(SYS_gettid)) + kFirstOpener;
+  Patience patience;
   std::uint32_t seen = kNone;
   while (!state.compare_exchange_weak(seen, self, std::memory_order_acquire)) {
     if (seen == kOpen) return true;
     // A signal handler that has interrupted this very thread at it cannot wait for it; another
     // thread can, since what it has to write would be lost.
-    if (seen == self) return false;
-    if (seen != kNone) rawSyscall(SYS_sched_yield);
+    if (seen == self || (seen != kNone && !patience.wait())) return false;
     seen = kNone;
   }
   const bool created = create();
@@ -203,13 +208,17 @@ bool openContainer() {
 
 bool hasContainer() { return state.load(std::memory_order_acquire) == kOpen; }
 
-bool isOwnDescriptor(int fd) { return fd >= 0 && fd == descriptor.load(std::memory_order_relaxed); }
+int ownDescriptor() { return descriptor.load(std::memory_order_relaxed); }
+
+bool isOwnDescriptor(int fd) { return fd >= 0 && fd == ownDescriptor(); }
 
 void moveOwnDescriptor() {
   const int fd = descriptor.load();
   const long other = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1L);
   descriptor.store(other >= 0 ? static_cast<int>(other) : -1);
 }
+
+void forgetOwnDescriptor() { descriptor.store(-1); }
 
 void forgetContainer(bool close_descriptor) {
   const int fd = descriptor.exchange(-1);
@@ -242,9 +251,9 @@ bool appendInfo(const char* facts, std::size_t bytes) {
   return appendChunks(pieces, 3, sizeof header + bytes + padding);
 }
 
-wire::Account currentAccount(wire::AccountState account_state) {
+wire::Account currentAccount() {
   wire::Account account;
-  account.state = account_state;
+  account.state = process.account_state.load();
   account.error = process.error.load();
   account.events_written = process.events_written.load();
   account.events_lost = process.events_lost.load();
@@ -254,13 +263,25 @@ wire::Account currentAccount(wire::AccountState account_state) {
   return account;
 }
 
-bool writeAccount(wire::AccountState account_state) {
+bool writeAccount() {
   if (!hasContainer()) return false;
   const int fd = checkedDescriptor();
   if (fd < 0) return false;
-  wire::Account account = currentAccount(account_state);
-  const iovec piece = {&account, sizeof account};
-  return writeAt(fd, &piece, 1, sizeof account, wire::kAccountOffset);
+  // Again when another thread has moved on meanwhile: of two that write at once either may be the
+  // last, and the last one has to be right.
+  constexpr int kTries = 8;
+  wire::Account now = currentAccount();
+  for (int i = 0; i < kTries; ++i) {
+    wire::Account account = now;
+    const iovec piece = {&account, sizeof account};
+    if (!writeAt(fd, &piece, 1, sizeof account, wire::kAccountOffset)) return false;
+    now = currentAccount();
+    if (now.state == account.state && now.events_written == account.events_written &&
+        now.events_lost == account.events_lost) {
+      break;
+    }
+  }
+  return true;
 }
 
 }  // namespace omnio::trace

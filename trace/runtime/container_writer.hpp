@@ -17,16 +17,20 @@ bool openContainer();
 bool hasContainer();
 // Whether this is the tracer's own descriptor, which does not exist for the application.
 bool isOwnDescriptor(int fd);
+// Its number, or -1.
+int ownDescriptor();
 // The application wants this number for itself.
 void moveOwnDescriptor();
+// The application has this number already: the container is opened again when it is needed.
+void forgetOwnDescriptor();
 // After fork the parent's container is not the child's.
 void forgetContainer(bool close_descriptor);
 
 // Appends the pieces (chunks, back to back). False when they are not all written.
 bool appendChunks(const iovec* pieces, int count, std::size_t bytes);
 // Rewrites the account in place. False when that fails.
-bool writeAccount(wire::AccountState state);
-wire::Account currentAccount(wire::AccountState state);
+bool writeAccount();
+wire::Account currentAccount();
 // Appends a chunk of facts, "key\0value\0...".
 bool appendInfo(const char* facts, std::size_t bytes);
 

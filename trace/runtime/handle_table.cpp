@@ -171,7 +171,10 @@ void copyPath(HandleInfo& to, const wire::PathParts& path) {
 template <typename Complete>
 Entry makeHandle(int fd, const wire::PathParts& path, const FileFacts& facts, Complete complete) {
   const std::uint32_t place = infos.take();
-  if (place == 0) return Entry();  // no memory: unknown, and tried again with the next call
+  if (place == 0) {  // no memory: unknown, and tried again with the next call
+    setEntry(fd, Entry());
+    return Entry();
+  }
   HandleInfo& i = info(place);
   const std::uint32_t handle = next_handle.fetch_add(1, std::memory_order_relaxed);
   i.fd = fd;
@@ -240,6 +243,9 @@ Entry adopt(int fd) {
 }
 
 Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) {
+  // The application has closed the tracer's descriptor by a way of its own, and got its number.
+  if (isOwnDescriptor(fd)) [[unlikely]]
+    forgetOwnDescriptor();
   FileFacts facts;
   if (!factsOf(fd, facts) || facts.kind == wire::FileKind::kOther) {
     markNotTraced(fd);
@@ -260,14 +266,8 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) 
 
 Entry duplicateHandle(int fd, Entry source) {
   const HandleInfo& from = infoOf(source);
-  const std::string_view path = pathOf(from);
-  const std::size_t raw = from.raw_offset;
-  const wire::PathParts parts =
-      raw == 0 ? wire::PathParts{.directory = {}, .name = path}
-               : wire::PathParts{.directory = {path.data(), raw - 1},
-                                 .name = {path.data() + raw, path.size() - raw}};
   const FileFacts facts{.kind = from.kind, .device = from.device, .inode = from.inode};
-  return makeHandle(fd, parts, facts, [&from](HandleInfo& i) {
+  return makeHandle(fd, partsOf(from), facts, [&from](HandleInfo& i) {
     i.origin = wire::Origin::kDuplicated;
     i.description = from.description;
     i.birth_pid = from.birth_pid;
@@ -313,7 +313,23 @@ void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry)) {
 const HandleInfo& infoOf(Entry entry) { return info(entry.place()); }
 
 std::string_view pathOf(const HandleInfo& i) {
-  return {i.long_path != 0 ? long_paths.at(i.long_path) : i.path, i.path_bytes};
+  const std::uint32_t block = i.long_path;
+  const std::size_t bytes = i.path_bytes;
+  if (block != 0) return {long_paths.at(block), bytes};
+  // Facts that another thread is changing may not fit each other; no more is read than is there.
+  return {i.path, bytes < kShortPath ? bytes : kShortPath};
+}
+
+wire::PathParts partsOf(const HandleInfo& i) {
+  const std::string_view path = pathOf(i);
+  const std::size_t raw = i.raw_offset;
+  if (raw == 0 || raw > path.size()) return {.directory = {}, .name = path};
+  return {.directory = {path.data(), raw - 1}, .name = {path.data() + raw, path.size() - raw}};
+}
+
+bool isStill(const HandleInfo& i, std::uint32_t handle) {
+  // An exchange and no load: what was read before it cannot move behind it.
+  return i.handle.fetch_add(0, std::memory_order_acq_rel) == handle;
 }
 
 }  // namespace omnio::trace

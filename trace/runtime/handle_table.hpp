@@ -37,7 +37,7 @@ inline constexpr std::size_t kShortPath = 200;
 // Facts of a handle, in memory that is used again after it ends, and never unmapped. `handle` is
 // 0 while they change: a reader that finds another number after reading has read nonsense.
 struct HandleInfo {
-  std::atomic<std::uint32_t> handle{0};
+  mutable std::atomic<std::uint32_t> handle{0};
   std::atomic<std::uint32_t> next_free{0};
   std::int32_t fd = -1;
   std::uint32_t description = 0;
@@ -94,5 +94,9 @@ void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry));
 
 const HandleInfo& infoOf(Entry entry);
 std::string_view pathOf(const HandleInfo& info);
+// The same, parted into what the application gave and the directory in front of it.
+wire::PathParts partsOf(const HandleInfo& info);
+// Whether these are still the facts of `handle`, and so were all that was read of them before.
+bool isStill(const HandleInfo& info, std::uint32_t handle);
 
 }  // namespace omnio::trace

@@ -12,6 +12,7 @@
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/ring_memory.hpp"
 #include "trace/runtime/text.hpp"
 
 namespace omnio::trace {
@@ -81,6 +82,15 @@ class Facts {
     }
     text_.skip(used).putByte('\0');
   }
+  // What a symbolic link leads to; read in place, since the calling thread's stack may be small.
+  void putLink(std::string_view key, const char* path, std::size_t most) {
+    if (key.size() + 2 + most > text_.room()) return;
+    char* const begin = text_.end() + key.size() + 1;
+    const long length = rawSyscall(SYS_readlinkat, AT_FDCWD, address(path), address(begin),
+                                   static_cast<long>(most));
+    if (length <= 0) return;
+    text_.put(key).skip(1 + static_cast<std::size_t>(length)).putByte('\0');
+  }
   std::size_t size() const { return text_.size(); }
 
  private:
@@ -106,31 +116,35 @@ const char* flavourOf(const char* mpi, const char* openmp) {
   return openmp != nullptr ? "openmp" : "serial";
 }
 
-bool isFlavourLeftToUs() {
-  const char* wanted = getenv("OMNIO_FLAVOUR");
-  return wanted == nullptr || strcmp(wanted, "auto") == 0;
-}
-
 const char* mpiLibraryOfImage() {
   return mpi_identity.library != nullptr ? mpi_identity.library : loadedLibrary("libmpi.");
 }
 
+// The same, unless its calls are passed through.
+const char* tracedMpiLibrary() {
+  return mpi_identity.refused != nullptr ? nullptr : mpiLibraryOfImage();
+}
+
 const char* recorded_flavour = nullptr;
+LauncherIdentity remembered;
 
 // What this image turned out to be, and the words that say why.
 void putFlavour(Facts& facts) {
-  const char* mpi = mpiLibraryOfImage();
+  const char* mpi = tracedMpiLibrary();
   const char* openmp = openmpLibrary();
   facts.put(info::kLibrary, kLibraryName);
-  if (mpi != nullptr) facts.put(info::kMpiLibrary, mpi);
-  if (!isFlavourLeftToUs()) {
+  if (mpiLibraryOfImage() != nullptr) facts.put(info::kMpiLibrary, mpiLibraryOfImage());
+  if (!process.settings.flavour_is_ours) {
     facts.put(info::kFlavour, kLibraryName);
     facts.put(info::kFlavourReason, "asked for");
     return;
   }
   char reason[512];
   Text words(reason, sizeof reason);
-  if (mpi == nullptr && openmp == nullptr) {
+  if (mpi_identity.refused != nullptr) {
+    words.put(fileName(mpi_identity.refused)).put(" is an MPI of another ABI");
+    if (openmp != nullptr) words.put(", ").put(fileName(openmp)).put(" is loaded");
+  } else if (mpi == nullptr && openmp == nullptr) {
     words.put("neither an MPI nor an OpenMP library is loaded");
   } else {
     if (mpi != nullptr) words.put(fileName(mpi));
@@ -144,7 +158,7 @@ void putFlavour(Facts& facts) {
 }
 
 void putRank(Facts& facts) {
-  const LauncherIdentity launcher = launcherIdentity();
+  const LauncherIdentity& launcher = launcherIdentity();
   const bool from_mpi = mpi_identity.known;
   facts.put(info::kRank, static_cast<std::uint64_t>(from_mpi ? mpi_identity.rank : launcher.rank));
   facts.put(info::kRanks,
@@ -156,11 +170,19 @@ void putRank(Facts& facts) {
 
 const char* loadedLibrary(const char* prefix) {
   LibrarySearch search{.prefix = prefix, .found = nullptr};
+  if (process.parent_token != 0) {
+    // A forked child: a thread that it does not have may hold the loader's lock for ever. But then
+    // there is nobody either who could change the loader's list.
+    for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
+      if (map->l_name != nullptr && fileName(map->l_name).starts_with(prefix)) return map->l_name;
+    }
+    return nullptr;
+  }
   dl_iterate_phdr(onLibrary, &search);
   return search.found;
 }
 
-LauncherIdentity launcherIdentity() {
+LauncherIdentity readLauncher() {
   LauncherIdentity identity;
   for (const wire::LauncherVariables& launcher : wire::kLaunchers) {
     int rank = 0;
@@ -181,19 +203,25 @@ LauncherIdentity launcherIdentity() {
   return identity;
 }
 
+void rememberLauncher() {
+  static char job[256];
+  remembered = readLauncher();
+  Text(job, sizeof job).put(remembered.job);
+  remembered.job = job;
+}
+
+const LauncherIdentity& launcherIdentity() { return remembered; }
+
 std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   Facts facts(out, bytes);
-  const LauncherIdentity launcher = launcherIdentity();
+  const LauncherIdentity& launcher = launcherIdentity();
   facts.putFile(info::kHost, "/proc/sys/kernel/hostname", ' ', 256);
   facts.putFile(info::kBoot, "/proc/sys/kernel/random/boot_id", ' ', 64);
   facts.put(info::kPid, process.pid);
   facts.put(info::kParent, static_cast<std::uint64_t>(rawSyscall(SYS_getppid)));
   facts.put(info::kProcessStart, processStart());
   if (process.parent_token != 0) facts.putHex(info::kParentToken, process.parent_token);
-  char program[4096];
-  const long length = rawSyscall(SYS_readlinkat, AT_FDCWD, address("/proc/self/exe"),
-                                 address(program), sizeof program);
-  if (length > 0) facts.put(info::kProgram, {program, static_cast<std::size_t>(length)});
+  facts.putLink(info::kProgram, "/proc/self/exe", 4096);
   facts.putFile(info::kCommand, "/proc/self/cmdline", '\x01', 32 * 1024);
   const std::string_view directory = workingDirectory();
   facts.put(info::kDirectory, directory);
@@ -210,8 +238,8 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
 }
 
 bool hasFlavourChanged() {
-  return recorded_flavour != nullptr && isFlavourLeftToUs() &&
-         recorded_flavour != flavourOf(mpiLibraryOfImage(), openmpLibrary());
+  return recorded_flavour != nullptr && process.settings.flavour_is_ours &&
+         recorded_flavour != flavourOf(tracedMpiLibrary(), openmpLibrary());
 }
 
 std::size_t describeIdentity(char* out, std::size_t bytes) {

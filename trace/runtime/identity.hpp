@@ -33,7 +33,11 @@ struct LauncherIdentity {
   bool first_on_node = true;
 };
 // What the launcher's environment says of this process.
-LauncherIdentity launcherIdentity();
+LauncherIdentity readLauncher();
+// The same as it was when the tracer started, since an application may change or clear its
+// environment; a forked child has its parent's.
+void rememberLauncher();
+const LauncherIdentity& launcherIdentity();
 
 // File name of a loaded library whose name begins with `prefix`, or nullptr. The view is good for
 // the life of the process.

@@ -12,6 +12,7 @@
 #include "trace/runtime/launcher_image.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/ring.hpp"
+#include "trace/runtime/ring_memory.hpp"
 #include "trace/runtime/text.hpp"
 
 // In every C library's static part: handlers that come with this object go when it goes.
@@ -23,9 +24,6 @@ namespace omnio::trace {
 
 constinit Process process;
 thread_local constinit Thread thread;
-
-std::uint32_t ringCount();
-Ring* firstRingFile();
 
 namespace {
 
@@ -59,9 +57,9 @@ void beginImage() {
   process.error.store(0);
   process.next_log.store(0);
   process.next_thread.store(0);
+  process.account_state.store(wire::AccountState::kRunning);
   process.draining_each.store(false);
-  ++process.epoch;
-  *process.epoch_page = process.epoch;
+  process.epoch_page->store(++process.image << 32);
 }
 
 bool makeEpochPage() {
@@ -69,7 +67,7 @@ bool makeEpochPage() {
   const long memory =
       rawSyscall(SYS_mmap, 0, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory < 0 && memory > -4096) return false;
-  process.epoch_page = reinterpret_cast<std::uint64_t*>(memory);
+  process.epoch_page = reinterpret_cast<std::atomic<std::uint64_t>*>(memory);
   rawSyscall(SYS_madvise, memory, kPage, MADV_WIPEONFORK);  // older kernels: the handler does it
   return true;
 }
@@ -92,6 +90,9 @@ Mode start() {
   Text(process.settings.directory, sizeof process.settings.directory).put(directory);
   process.settings.exclude = copied("OMNIO_EXCLUDE", exclude_copy);
   process.settings.include = copied("OMNIO_INCLUDE", include_copy);
+  const char* flavour = getenv("OMNIO_FLAVOUR");
+  process.settings.flavour_is_ours = flavour == nullptr || strcmp(flavour, "auto") == 0;
+  rememberLauncher();
   process.clock = wire::detectClock();
   chooseRingPlace();
   beginImage();
@@ -117,12 +118,10 @@ bool ensureStarted() {
   return mode == Mode::kActive;
 }
 
-// The child of a fork is a process of its own: its log, its rings, its account begin here. Its
-// descriptors, and what is known of them, are its parent's.
 void becomeForkedChild() {
   process.parent_token = process.token;
   forgetContainer(true);
-  forgetRings(true);
+  forgetRings();
   beginImage();
 }
 
@@ -138,9 +137,9 @@ void onForkInChild() {
 }  // namespace
 
 std::uint64_t processStart() {
-  static std::uint64_t known = 0;
-  static std::uint32_t known_pid = 0;
-  if (known_pid == process.pid) return known;
+  static std::atomic<std::uint64_t> known{0};
+  static std::atomic<std::uint32_t> known_pid{0};
+  if (known_pid.load(std::memory_order_acquire) == process.pid) return known.load();
   char text[512];
   const long fd =
       rawSyscall(SYS_openat, AT_FDCWD, address("/proc/self/stat"), O_RDONLY | O_CLOEXEC);
@@ -159,8 +158,8 @@ std::uint64_t processStart() {
       value = value * 10 + static_cast<std::uint64_t>(text[i] - '0');
     }
   }
-  known = value;
-  known_pid = process.pid;
+  known.store(value);
+  known_pid.store(process.pid, std::memory_order_release);
   return value;
 }
 
@@ -174,21 +173,24 @@ bool isVforkChild() {
 
 void finish(wire::AccountState state) {
   if (process.mode.load() != Mode::kActive || isVforkChild()) return;
-  if (*process.epoch_page != process.epoch) becomeForkedChild();
+  if (process.epoch_page->load() == 0) becomeForkedChild();
+  process.account_state.store(state);
   process.draining_each.store(true);
   // Other threads see the flag after their next event at the latest: the barrier puts it between
   // the event's store and the look at the flag on every processor, so no event falls between.
   if (ringCount() > 1) rawSyscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  const bool is_rank = strcmp(launcherIdentity().source, "none") != 0 || mpi_identity.known;
   if (ringCount() == 0 && !hasContainer()) {
-    // A rank reports itself even when it did nothing; other silent processes leave no file.
+    // A rank reports itself even when it did nothing; other silent processes leave no file, and a
+    // rank's children are not the rank.
+    const bool is_rank = (strcmp(launcherIdentity().source, "none") != 0 || mpi_identity.known) &&
+                         process.parent_token == 0;
     if (!is_rank || state == wire::AccountState::kReplaced || !openContainer()) return;
   }
   bool all = writeOutAll();
-  all = writeAccount(state) && all;
+  all = writeAccount() && all;
   Ring* note = all ? nullptr : firstRingFile();
   if (note != nullptr) {
-    note->header.note = currentAccount(state);
+    note->header.note = currentAccount();
     note->header.has_note = true;
   }
   unlinkRings(note != nullptr);
@@ -196,12 +198,12 @@ void finish(wire::AccountState state) {
 
 void resume() {
   if (process.mode.load() != Mode::kActive || isVforkChild()) return;
-  // The rings have lost their names; new ones begin with the next event.
-  forgetRings(false);
-  ++process.epoch;
-  *process.epoch_page = process.epoch;
+  if (Ring* note = firstRingFile(); note != nullptr) note->header.has_note = false;
+  process.account_state.store(wire::AccountState::kRunning);
   process.draining_each.store(false);
-  writeAccount(wire::AccountState::kRunning);
+  // The rings have lost their names: each thread gives its own a new one with its next event.
+  process.epoch_page->fetch_add(1);
+  writeAccount();
 }
 
 }  // namespace omnio::trace

@@ -23,6 +23,7 @@ struct Settings {
   char directory[wire::kMaxTraceDirectory] = {};  // absolute
   const char* exclude = "";                       // colon-separated, copies
   const char* include = "";
+  bool flavour_is_ours = true;  // to find out, since nobody asked for one
 };
 
 struct Process {
@@ -35,22 +36,26 @@ struct Process {
   std::uint64_t parent_token = 0;  // of the traced process this one was forked from, or 0
   wire::Anchor begin;
 
-  // Rings and threads that began under another epoch are not this process's: it changes with
-  // fork. The page is one that the kernel clears in a child (MADV_WIPEONFORK), so that a fork
-  // that runs no handler (clone, _Fork) is noticed too.
-  std::uint64_t* epoch_page = nullptr;
-  std::uint64_t epoch = 0;
+  // What a thread compares with the epoch it began in. The upper half is the number of the image
+  // (imageOf): rings and threads of another one are not this process's. The lower half counts
+  // failed execs, after which rings need names again. The page is one that the kernel clears in a
+  // child (MADV_WIPEONFORK), so that a fork that runs no handler (clone, _Fork) is noticed too.
+  std::atomic<std::uint64_t>* epoch_page = nullptr;
+  std::uint64_t image = 0;
 
   std::atomic<std::uint32_t> next_log{0};
   std::atomic<std::uint32_t> next_thread{0};
   std::atomic<std::uint64_t> events_written{0};
   std::atomic<std::uint64_t> events_lost{0};
   std::atomic<std::uint32_t> error{0};  // errno of the last write to the container that failed
+  std::atomic<wire::AccountState> account_state{wire::AccountState::kRunning};
 
   Settings settings;
 };
 
 extern Process process;
+
+constexpr std::uint64_t imageOf(std::uint64_t epoch) { return epoch >> 32; }
 
 // Events of a signal handler that interrupts the recording of another go into a lane of their own.
 inline constexpr unsigned kLanes = 2;
@@ -98,6 +103,10 @@ bool isVforkChild();
 // Start time of this process in clock ticks since boot: field 22 of /proc/self/stat. With the pid
 // it names a process that no later one can be mistaken for.
 std::uint64_t processStart();
+
+// The child of a fork is a process of its own: its log, its rings, its account begin here. Its
+// descriptors, and what is known of them, are its parent's.
+void becomeForkedChild();
 
 // Writes all that was recorded, of all threads, and the account. Events that come later are
 // drained at once. Called at the end of the process and before exec.

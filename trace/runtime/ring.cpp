@@ -6,9 +6,17 @@
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/ring_claim.hpp"
 
 namespace omnio::trace {
 namespace {
+
+struct SlotRange {
+  std::uint8_t first;
+  std::uint8_t count;
+};
+constexpr SlotRange kSlotsOf[] = {{0, 96}, {96, 24}, {120, 8}};  // by TextUse
+static_assert(kSlotsOf[2].first + kSlotsOf[2].count == wire::kTextSlots);
 
 // Begins a chunk of the thread's lane at `place`, in a ring whose other chunks (if any) end there.
 void beginChunk(Ring& ring, Thread& self, unsigned lane_number, char* place) {
@@ -36,9 +44,7 @@ void beginChunk(Ring& ring, Thread& self, unsigned lane_number, char* place) {
 }
 
 // The open chunk's header as it has to stand in a file.
-wire::ChunkHeader stampedHeader(const Ring& ring, wire::Progress progress,
-                                const wire::ChunkHeader& open) {
-  (void)ring;
+wire::ChunkHeader stampedHeader(wire::Progress progress, const wire::ChunkHeader& open) {
   wire::ChunkHeader header = open;
   header.event_count = progress.events;
   header.payload_bytes = progress.bytes;
@@ -47,29 +53,36 @@ wire::ChunkHeader stampedHeader(const Ring& ring, wire::Progress progress,
   return header;
 }
 
-// Ends the open chunk where it stands: the next one may be another thread's.
-void closeChunk(Ring& ring) {
-  const wire::Progress progress =
-      wire::Progress::unpack(ring.header.progress.load(std::memory_order_relaxed));
-  *ring.chunk = stampedHeader(ring, progress, *ring.chunk);
-  ring.closed_events += ring.events;
-  char* behind = reinterpret_cast<char*>(ring.chunk + 1) + progress.bytes;
-  std::size_t padding = wire::aligned(progress.bytes) - progress.bytes;
-  while (padding-- > 0) *behind++ = 0;
-  ring.cursor = behind;
+wire::Progress progressOf(const Ring& ring) {
+  return wire::Progress::unpack(ring.header.progress.load(std::memory_order_acquire));
+}
+
+// Writes out what the ring holds, or drops and counts it, and begins a chunk in the empty ring. In
+// this order, because a signal handler may end the process in the middle: at no moment are there
+// more events in the ring than are accounted for, unless they are new.
+void emptyInto(Ring& ring, Thread& self, unsigned lane) {
+  if (!writeOut(ring)) {
+    const std::uint32_t events = ring.closed_events.load() + progressOf(ring).events;
+    process.events_lost.fetch_add(events - ring.accounted.exchange(events),
+                                  std::memory_order_relaxed);
+    writeAccount();
+  }
+  ring.closed_events.store(0);
+  // A death between these stores finds an empty ring, or one whose chunk the container has too.
+  ring.header.progress.store(0);
+  beginChunk(ring, self, lane, ring.data());
+  ring.accounted.store(0);
 }
 
 }  // namespace
 
 bool writeOut(Ring& ring) {
-  const wire::Progress progress =
-      wire::Progress::unpack(ring.header.progress.load(std::memory_order_acquire));
-  const std::uint32_t events = ring.closed_events + progress.events;
-  const std::uint32_t accounted = ring.accounted.load(std::memory_order_relaxed);
-  if (events == accounted) return true;
+  const wire::Progress progress = progressOf(ring);
+  const std::uint32_t events = ring.closed_events.load() + progress.events;
+  const std::uint32_t accounted = ring.accounted.load();
+  if (events <= accounted) return true;
   char* const open = ring.data() + progress.chunk;
-  wire::ChunkHeader header =
-      stampedHeader(ring, progress, *reinterpret_cast<wire::ChunkHeader*>(open));
+  wire::ChunkHeader header = stampedHeader(progress, *reinterpret_cast<wire::ChunkHeader*>(open));
   static constexpr char kPadding[wire::kChunkAlignment] = {};
   const std::size_t padding = wire::aligned(progress.bytes) - progress.bytes;
   iovec pieces[4] = {{ring.data(), progress.chunk},
@@ -78,63 +91,48 @@ bool writeOut(Ring& ring) {
                      {const_cast<char*>(kPadding), padding}};
   const std::size_t total = progress.chunk + sizeof header + progress.bytes + padding;
   if (!appendChunks(pieces, 4, total)) return false;
-  ring.accounted.store(events, std::memory_order_relaxed);
+  ring.accounted.store(events);
   process.events_written.fetch_add(events - accounted, std::memory_order_relaxed);
   return true;
 }
 
 void drain(Ring& ring, Thread& self, unsigned lane) {
-  if (!writeOut(ring)) {
-    const std::uint32_t events = ring.closed_events + ring.events;
-    process.events_lost.fetch_add(events - ring.accounted.load(std::memory_order_relaxed),
-                                  std::memory_order_relaxed);
-    writeAccount(wire::AccountState::kRunning);
-  }
+  const RingClaim claim(ring, self.tid);
   self.lanes[lane].events += ring.events;
-  // A death between these stores finds an empty ring, or one whose chunk the container has too.
-  ring.header.progress.store(0, std::memory_order_release);
-  ring.closed_events = 0;
-  ring.accounted.store(0, std::memory_order_relaxed);
-  beginChunk(ring, self, lane, ring.data());
+  emptyInto(ring, self, lane);
 }
 
-// Called by the pool when a ring changes hands: what it holds stays, a new chunk follows it.
 void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
   constexpr std::size_t kWorthwhile = wire::kRingDataBytes / 4;
+  const RingClaim claim(ring, self.tid);
   if (ring.chunk == nullptr) {
     beginChunk(ring, self, lane, ring.data());
     return;
   }
-  if (ring.events > 0) {
-    closeChunk(ring);
-  } else {
-    ring.cursor = reinterpret_cast<char*>(ring.chunk);  // an empty chunk is taken over
-  }
-  if (ring.room() > kWorthwhile) {
-    beginChunk(ring, self, lane, ring.cursor);
+  // What counts is what the former owner has published: it may have ended in the middle of more.
+  const wire::Progress progress = progressOf(ring);
+  char* const payload = reinterpret_cast<char*>(ring.chunk + 1);
+  char* behind = reinterpret_cast<char*>(ring.chunk);  // an empty chunk is taken over
+  if (progress.events > 0) behind = payload + wire::aligned(progress.bytes);
+  if (behind + kWorthwhile > ring.limit) {
+    emptyInto(ring, self, lane);
     return;
   }
-  // The former owner is gone, so nobody else can be writing it out.
-  const std::uint32_t events = ring.closed_events;
-  iovec piece = {ring.data(), static_cast<std::size_t>(ring.cursor - ring.data())};
-  const std::uint32_t fresh = events - ring.accounted.load(std::memory_order_relaxed);
-  if (appendChunks(&piece, 1, piece.iov_len)) {
-    process.events_written.fetch_add(fresh, std::memory_order_relaxed);
-  } else {
-    process.events_lost.fetch_add(fresh, std::memory_order_relaxed);
+  if (progress.events > 0) {
+    *ring.chunk = stampedHeader(progress, *ring.chunk);
+    std::memset(payload + progress.bytes, 0, wire::aligned(progress.bytes) - progress.bytes);
   }
-  ring.header.progress.store(0, std::memory_order_release);
-  ring.closed_events = 0;
-  ring.accounted.store(0, std::memory_order_relaxed);
-  beginChunk(ring, self, lane, ring.data());
+  beginChunk(ring, self, lane, behind);
+  ring.closed_events.fetch_add(progress.events);
 }
 
-std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text) {
+std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text, TextUse use) {
   std::uint64_t hash = wire::checksum(text.name.data(), text.name.size());
   if (text.isJoined()) {
     hash ^= wire::checksum(text.directory.data(), text.directory.size()) * 0x9E3779B97F4A7C15ULL;
   }
-  const auto slot = static_cast<std::uint8_t>(hash % wire::kTextSlots);
+  const SlotRange slots = kSlotsOf[static_cast<std::size_t>(use)];
+  const auto slot = static_cast<std::uint8_t>(slots.first + hash % slots.count);
   KnownText& known = ring.texts[slot];
   std::size_t bytes = text.size();
   if (bytes > wire::kMaxText) bytes = wire::kMaxText;
@@ -163,26 +161,21 @@ std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text) {
 }
 
 void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t handle) {
-  const std::string_view path = pathOf(info);
-  const std::size_t raw = info.raw_offset;
-  wire::PathParts parts{.directory = {}, .name = path};
-  if (raw != 0) {
-    parts = {.directory = {path.data(), raw - 1}, .name = {path.data() + raw, path.size() - raw}};
-  }
-  // A handle that another thread closed meanwhile leaves its number, but no facts to trust.
-  const bool intact = info.handle.load(std::memory_order_acquire) == handle;
-  if (!intact) parts = {.directory = {}, .name = "?"};
-  wire::HandleDefinition definition{.handle = handle};
-  definition.text_slot = defineText(ring, out, parts);
-  if (intact) {
-    definition.description = info.description;
-    definition.birth_pid = info.birth_pid == process.pid ? 0 : info.birth_pid;
-    definition.fd = info.fd;
-    definition.kind = info.kind;
-    definition.origin = info.origin;
-    definition.open_flags = info.open_flags;
-    definition.device = info.device;
-    definition.inode = info.inode;
+  wire::HandleDefinition definition{.handle = handle,
+                                    .description = info.description,
+                                    .birth_pid = info.birth_pid == process.pid ? 0 : info.birth_pid,
+                                    .fd = info.fd,
+                                    .kind = info.kind,
+                                    .origin = info.origin,
+                                    .open_flags = info.open_flags,
+                                    .device = info.device,
+                                    .inode = info.inode};
+  definition.text_slot = defineText(ring, out, partsOf(info));
+  // A handle that another thread has closed meanwhile leaves its number, but no facts to trust: its
+  // place may already hold another's. Looked at when all facts have been copied.
+  if (!isStill(info, handle)) {
+    definition = {.handle = handle};
+    definition.text_slot = defineText(ring, out, {.directory = {}, .name = "?"});
   }
   out = wire::encodeHandle(out, definition, ring.prediction);
 }

@@ -28,14 +28,17 @@ struct KnownText {
 struct Ring {
   wire::RingHeader header;
 
-  std::atomic<std::uint32_t> owner{0};  // tid
-  bool has_file = false;
+  std::atomic<std::uint32_t> owner{0};   // tid
+  std::atomic<std::uint32_t> writer{0};  // tid of who has the claim on it (ring_claim.hpp)
+  std::atomic<bool> has_file{false};
   std::uint32_t number = 0;  // of the ring file
   char* cursor = nullptr;    // where the next record goes
   char* limit = nullptr;     // end of the data area, less the 8 bytes a store may touch
   wire::ChunkHeader* chunk = nullptr;
-  std::uint32_t events = 0;         // in the open chunk
-  std::uint32_t closed_events = 0;  // in the chunks before it
+  std::uint32_t events = 0;  // in the open chunk
+  // In the chunks before it. Like `accounted` it changes under the claim alone; atomic, because a
+  // signal handler may end the process in the middle of that.
+  std::atomic<std::uint32_t> closed_events{0};
   // Events of this ring that the process's account knows; for whoever drains it at the end.
   std::atomic<std::uint32_t> accounted{0};
   wire::Prediction prediction;
@@ -65,25 +68,33 @@ Ring* makeRoom(Thread& self, unsigned lane, std::size_t need);
 }
 
 // Writes all chunks of the ring to the container without touching the ring: its owner may still be
-// recording. False when they could not be written.
+// recording. The caller has the claim. False when they could not be written.
 bool writeOut(Ring& ring);
 // Writes the ring out, or drops and counts what it holds, and begins a new chunk of the lane.
 void drain(Ring& ring, Thread& self, unsigned lane);
+// Makes the ring, whose owner was another thread or nobody, that of the lane: what it holds stays,
+// a new chunk follows it.
+void beginOwnership(Ring& ring, Thread& self, unsigned lane);
 
+// Whether the process has, or had, rings; how many.
+std::uint32_t ringCount();
+// The first ring that is a file, or nullptr.
+Ring* firstRingFile();
 // Writes out the rings of all threads. False when some could not be written.
 bool writeOutAll();
 // Takes the names of all ring files away; the memory stays. With `keep_one` the first stays, with
 // the process's account in it, for a reader on this node.
 void unlinkRings(bool keep_one);
-// Forgets all rings. In a child after fork they are the parent's (`unmap`).
-void forgetRings(bool unmap);
-// "memory" when the last ring could not be on tmpfs, else its directory.
-const char* ringPlace();
-void chooseRingPlace();
+// Forgets all rings, in a child after fork: they are the parent's.
+void forgetRings();
 
+// What a text is to the event that names it. An event may name one of each, and they must not take
+// each other's slot: so each use has slots of its own.
+enum class TextUse : std::uint8_t { kPath, kPathNew, kMode };
 // The slot of a text in the ring's open chunk, defined there at `out` first when it is not yet
 // known; `out` has room for it.
-std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text);
+std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text,
+                        TextUse use = TextUse::kPath);
 // Defines a handle and its path at `out`.
 void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t handle);
 

@@ -1,5 +1,7 @@
 #include "trace/wrap/intercept.hpp"
 
+#include "trace/runtime/raw_syscall.hpp"
+
 namespace omnio::trace {
 
 bool mayRecordSlow(Thread& self) {
@@ -24,7 +26,7 @@ void drainAfterEvent(Thread& self, unsigned lane) {
   if (ring == nullptr) return;
   ++self.level;
   drain(*ring, self, lane);
-  writeAccount(wire::AccountState::kEnded);
+  writeAccount();
   --self.level;
 }
 
@@ -33,6 +35,25 @@ char* putPieces(char* out, const Subject& subject) {
     out = wire::putVarint(out, subject.pieces[i].iov_len);
   }
   return out;
+}
+
+bool isReadable(const char* text) {
+  constexpr std::uintptr_t kPage = 4096;
+  constexpr long kNoSuchAction = -1;
+  auto at = reinterpret_cast<std::uintptr_t>(text);
+  while (true) {
+    // A call that fails in one way when the kernel cannot read the 8 bytes, in another when it can.
+    // Only a null pointer it does not read.
+    const std::uintptr_t word = at & ~std::uintptr_t{7};
+    if (word == 0 ||
+        rawSyscall(SYS_rt_sigprocmask, kNoSuchAction, static_cast<long>(word), 0, 8) == -EFAULT) {
+      return false;
+    }
+    const std::uintptr_t next_page = (at & ~(kPage - 1)) + kPage;
+    for (; at < next_page; ++at) {
+      if (*reinterpret_cast<const char*>(at) == '\0') return true;
+    }
+  }
 }
 
 int descriptorOf(FILE* stream) {

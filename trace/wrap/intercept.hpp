@@ -46,6 +46,13 @@ bool mayRecordSlow(Thread& self);
 
 // Stores the handle's definition into the open chunk, draining the ring when it has no room.
 void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t need);
+// Whether the text can be read. For calls that failed: many have a reason to fail that comes before
+// they look at the path, and what is an error there must not become a crash here.
+bool isReadable(const char* text);
+// Whether an error comes of looking at the path, which is then readable for sure.
+constexpr bool hasReadPath(int error) {
+  return error == 0 || error == ENOENT || error == EEXIST || error == ENOTDIR || error == EISDIR;
+}
 // After an event at the end of the process: nothing would write it out later.
 void drainAfterEvent(Thread& self, unsigned lane);
 char* putPieces(char* out, const Subject& subject);
@@ -96,7 +103,8 @@ template <std::uint16_t kNumber>
     need += static_cast<std::size_t>(subject.piece_count) * wire::kMaxVarint;
   }
   Ring* ring = self.lanes[lane].ring;
-  if (ring == nullptr || self.epoch != *process.epoch_page || ring->room() < need) [[unlikely]] {
+  if (ring == nullptr || self.epoch != process.epoch_page->load(std::memory_order_relaxed) ||
+      ring->room() < need) [[unlikely]] {
     ring = makeRoom(self, lane, need);
   }
   if (ring != nullptr) [[likely]] {
@@ -108,29 +116,6 @@ template <std::uint16_t kNumber>
       numbers[plan.handle] = slot;
     }
     char* out = ring->cursor;
-#pragma GCC unroll 16
-    for (int i = 0; i < row.argument_count; ++i) {
-      switch (row.arguments[i]) {
-        case calls::Role::kPath:
-        case calls::Role::kPathTemplate:
-          numbers[i] =
-              subject.path.name.data() == nullptr ? 0 : defineText(*ring, out, subject.path) + 1;
-          break;
-        case calls::Role::kPathNew:
-          numbers[i] = subject.path_new.name.data() == nullptr
-                           ? 0
-                           : defineText(*ring, out, subject.path_new) + 1;
-          break;
-        case calls::Role::kOpenMode:
-          numbers[i] =
-              subject.open_mode == nullptr
-                  ? 0
-                  : defineText(*ring, out, {.directory = {}, .name = subject.open_mode}) + 1;
-          break;
-        default:
-          break;
-      }
-    }
     if constexpr (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) {
       if (!failed) {
         const std::uint8_t slot = wire::handleSlot(subject.born.handle());
@@ -146,6 +131,31 @@ template <std::uint16_t kNumber>
         } else {
           result = slot + 1;
         }
+      }
+    }
+    // After the handle, whose path may be another text in the same slot.
+#pragma GCC unroll 16
+    for (int i = 0; i < row.argument_count; ++i) {
+      switch (row.arguments[i]) {
+        case calls::Role::kPath:
+        case calls::Role::kPathTemplate:
+          numbers[i] =
+              subject.path.name.data() == nullptr ? 0 : defineText(*ring, out, subject.path) + 1;
+          break;
+        case calls::Role::kPathNew:
+          numbers[i] = subject.path_new.name.data() == nullptr
+                           ? 0
+                           : defineText(*ring, out, subject.path_new, TextUse::kPathNew) + 1;
+          break;
+        case calls::Role::kOpenMode:
+          numbers[i] = subject.open_mode == nullptr
+                           ? 0
+                           : defineText(*ring, out, {.directory = {}, .name = subject.open_mode},
+                                        TextUse::kMode) +
+                                 1;
+          break;
+        default:
+          break;
       }
     }
     out = wire::encodeEvent<kNumber>(out, ring->prediction, times, self.depth, failed, numbers,
@@ -198,7 +208,8 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
   }
   if constexpr (calls::has(row, Role::kFdNew)) {
     if (isOwnDescriptor(std::get<calls::indexOf(row, Role::kFdNew)>(arguments))) [[unlikely]] {
-      moveOwnDescriptor();
+      // The child of a vfork has descriptors of its own, but its parent's memory.
+      if (!isVforkChild()) moveOwnDescriptor();
     }
   }
   if (!mayRecord(self)) [[unlikely]]
@@ -257,8 +268,11 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
     if constexpr (calls::has(row, Role::kDirFd)) {
       directory = std::get<calls::indexOf(row, Role::kDirFd)>(arguments);
     }
+    const auto can_read = [readable, error](const char* text) {
+      return text != nullptr && (hasReadPath(error) || (readable && isReadable(text)));
+    };
     const char* const name = std::get<at>(arguments);
-    if (readable && name != nullptr) {
+    if (can_read(name)) {
       subject.path = resolvePath(directory, name);
       is_recorded = isRecorded(subject.path);
       if constexpr (calls::has(row, Role::kPathNew)) {
@@ -266,8 +280,8 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
         if constexpr (calls::has(row, Role::kDirFdNew)) {
           directory_new = std::get<calls::indexOf(row, Role::kDirFdNew)>(arguments);
         }
-        subject.path_new =
-            resolvePath(directory_new, std::get<calls::indexOf(row, Role::kPathNew)>(arguments));
+        const char* const name_new = std::get<calls::indexOf(row, Role::kPathNew)>(arguments);
+        if (can_read(name_new)) subject.path_new = resolvePath(directory_new, name_new);
         is_recorded = is_recorded || isRecorded(subject.path_new);
       }
     } else {

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "trace/runtime/container_writer.hpp"
+#include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
+#include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
@@ -29,6 +31,7 @@ struct Ends {
   int (*execvpe)(const char*, char* const*, char* const*);
   int (*fexecve)(int, char* const*, char* const*);
   int (*execveat)(int, const char*, char* const*, char* const*, int);
+  int (*daemon)(int, int);
   void* vfork;
 } ends;
 
@@ -49,6 +52,7 @@ void lookUpEnds() {
   lookUpEnd(ends.execvpe, "execvpe");
   lookUpEnd(ends.fexecve, "fexecve");
   lookUpEnd(ends.execveat, "execveat");
+  lookUpEnd(ends.daemon, "daemon");
   lookUpEnd(ends.vfork, "vfork");
 }
 
@@ -123,6 +127,22 @@ OMNIO_EXPORT void abort() noexcept {
   finish(AccountState::kAborted);
   ends.abort();
   __builtin_unreachable();
+}
+
+// The C library forks, and ends the parent, by functions of its own that never come by here; it
+// changes the directory and the standard descriptors in the same way.
+OMNIO_EXPORT int daemon(int keep_directory, int keep_streams) noexcept {
+  lookUpEnds();
+  finish(AccountState::kEnded);
+  const int result = ends.daemon(keep_directory, keep_streams);
+  const int error = errno;
+  resume();
+  if (process.mode.load() == Mode::kActive) {
+    workingDirectoryChanged();
+    for (int fd = 0; fd <= 2; ++fd) releaseHandle(takeOut(fd));
+  }
+  errno = error;
+  return result;
 }
 
 OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {

@@ -70,9 +70,11 @@ int mpiCall(Real real, A... a) {
   Thread& self = thread;
   return interceptWith<kNumber, int>(
       [real, &self](A... arguments) {
-        ++self.depth;
+        constexpr std::uint8_t kDeepest = (1U << wire::kDepthBits) - 1;  // that a record can tell
+        const std::uint8_t depth = self.depth;
+        if (depth < kDeepest) ++self.depth;
         const int result = real(arguments...);
-        --self.depth;
+        self.depth = depth;
         return result;
       },
       a...);

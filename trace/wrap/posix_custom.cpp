@@ -1,5 +1,6 @@
 // POSIX rows marked custom: variadic calls, calls that end many descriptors, and those that change
 // the directory that relative paths start from.
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -53,10 +54,15 @@ int fcntlWith(int fd, int command, void* argument) {
           : intercept<kNumber, int>(fd, command, argument);
   if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
     const Entry source = lookUp(fd);
-    if (source.isTraced() && mayRecord(thread)) duplicateHandle(result, source);
+    if (mayRecord(thread)) {
+      releaseHandle(takeOut(result));  // what a library has closed out of our sight
+      if (source.isTraced()) duplicateHandle(result, source);
+    }
   }
   return result;
 }
+
+int directoryDescriptor(DIR* directory) { return directory == nullptr ? -1 : dirfd(directory); }
 
 // Records a close of its own for each traced descriptor that the call ended.
 template <std::uint16_t kNumber, typename Close>
@@ -65,9 +71,9 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
   if (!mayRecord(thread) || !isActive()) return close_range_of(first, last);
   times.start = ticks();
   int result = 0;
-  unsigned own = first;
-  while (own < last && !isOwnDescriptor(static_cast<int>(own)) && own - first < 65536) ++own;
-  if (isOwnDescriptor(static_cast<int>(own))) {
+  const int number = ownDescriptor();
+  const auto own = static_cast<unsigned>(number);
+  if (number >= 0 && own >= first && own <= last) {
     if (own > first) result = close_range_of(first, own - 1);
     if (result == 0 && own < last) result = close_range_of(own + 1, last);
   } else {
@@ -160,6 +166,19 @@ OMNIO_EXPORT void closefrom(int first) noexcept {
                   real(static_cast<int>(a));
                   return 0;
                 });
+}
+
+// What opendir opens inside the C library is not seen, nor is it recorded here; but a directory
+// that is known, since it was opened by a call or is used by openat, must not outlive its
+// descriptor.
+OMNIO_EXPORT int closedir(DIR* directory) {
+  auto* const real = realFunction<83, int(DIR*)>();
+  const int fd = directoryDescriptor(directory);
+  if (!lookUp(fd).isTraced()) {
+    if (mayRecord(thread)) takeOut(fd);
+    return real(directory);
+  }
+  return interceptWith<83, int>([real, directory](int) { return real(directory); }, fd);
 }
 
 OMNIO_EXPORT int chdir(const char* path) noexcept {

@@ -1,6 +1,7 @@
 // The exported wrappers of all regular POSIX rows.
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/uio.h>

@@ -1,0 +1,19 @@
+// What a shared library offers and needs, read from the file itself: no tool has to be installed.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+namespace omnio::test {
+
+struct ElfFile {
+  std::set<std::string> defined;    // names of dynamic symbols that it exports
+  std::set<std::string> undefined;  // that it takes from elsewhere, and cannot do without
+  std::set<std::string> needed;     // libraries it names
+};
+
+// Throws when the file is no 64-bit ELF file with dynamic symbols.
+ElfFile readElf(const std::filesystem::path& path);
+
+}  // namespace omnio::test

@@ -1,0 +1,152 @@
+#include "trace/runtime/identity.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "core/trace.hpp"
+#include "core/wire/info.hpp"
+#include "core/wire/launcher.hpp"
+#include "tests/core/temporary_directory.hpp"
+#include "tests/trace/recording.hpp"
+
+namespace omnio::trace {
+namespace {
+
+// What the launcher says in a process that has these variables and no others.
+void withVariables(const test::Environment& variables,
+                   const std::function<void(const LauncherIdentity&)>& check) {
+  EXPECT_EQ(test::runInChild([&] {
+              clearenv();
+              for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+              check(readLauncher());
+            }),
+            0);
+}
+
+TEST(LauncherIdentity, WithoutLauncherIsRankNoughtOfOne) {
+  withVariables({}, [](const LauncherIdentity& identity) {
+    EXPECT_EQ(identity.rank, 0);
+    EXPECT_EQ(identity.ranks, 1);
+    EXPECT_STREQ(identity.source, "none");
+    EXPECT_STREQ(identity.job, "");
+    EXPECT_TRUE(identity.first_on_node);
+  });
+}
+
+TEST(LauncherIdentity, EachLauncherIsUnderstood) {
+  for (const wire::LauncherVariables& launcher : wire::kLaunchers) {
+    withVariables({{launcher.rank, "6"},
+                   {launcher.ranks, "8"},
+                   {launcher.job, "job.17"},
+                   {launcher.local_rank, "2"}},
+                  [&launcher](const LauncherIdentity& identity) {
+                    EXPECT_EQ(identity.rank, 6);
+                    EXPECT_EQ(identity.ranks, 8);
+                    EXPECT_STREQ(identity.job, "job.17");
+                    EXPECT_STREQ(identity.source, launcher.rank);
+                    EXPECT_FALSE(identity.first_on_node);
+                  });
+  }
+}
+
+TEST(LauncherIdentity, NeedsBothRankAndSize) {
+  // Slurm sets the rank in a batch script too, where there is no step.
+  withVariables({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "1"}},
+                [](const LauncherIdentity& one) { EXPECT_STREQ(one.source, "none"); });
+}
+
+TEST(LauncherIdentity, NonsenseIsNoRank) {
+  for (const char* nonsense : {"", "x", "-1", "3x", " 3"}) {
+    withVariables({{"PMI_RANK", nonsense}, {"PMI_SIZE", "4"}},
+                  [](const LauncherIdentity& one) { EXPECT_STREQ(one.source, "none"); });
+  }
+}
+
+TEST(LauncherIdentity, TheFirstKnownLauncherIsRight) {
+  withVariables({{"SLURM_PROCID", "0"},
+                 {"SLURM_STEP_NUM_TASKS", "1"},
+                 {"OMPI_COMM_WORLD_RANK", "3"},
+                 {"OMPI_COMM_WORLD_SIZE", "4"}},
+                [](const LauncherIdentity& identity) { EXPECT_EQ(identity.rank, 3); });
+}
+
+TEST(LauncherIdentity, OutlivesTheEnvironment) {
+  const test::TemporaryDirectory directory;
+  ASSERT_EQ(test::runTraced(directory / "trace",
+                            [&directory] {
+                              ASSERT_TRUE(ensureStarted());
+                              clearenv();
+                              test::recordSeek(test::openRecorded(directory / "file"), 1);
+                              finish(wire::AccountState::kEnded);
+                            },
+                            {{"OMPI_COMM_WORLD_RANK", "2"},
+                             {"OMPI_COMM_WORLD_SIZE", "3"},
+                             {"PMIX_NAMESPACE", "a.job"}}),
+            0);
+  const auto trace = Trace::open(directory / "trace");
+  ASSERT_TRUE(trace);
+  ASSERT_EQ(trace->processes().size(), 1U);
+  const ProcessInfo& info = trace->processes()[0]->info;
+  EXPECT_EQ(info.rank(), 2);
+  EXPECT_EQ(info.ranks(), 3);
+  EXPECT_EQ(info.text(wire::info::kJob), "a.job");
+}
+
+TEST(Facts, SayWhatTheProcessIs) {
+  const test::TemporaryDirectory directory;
+  ASSERT_EQ(test::runTraced(directory / "trace",
+                            [&directory] {
+                              ASSERT_TRUE(ensureStarted());
+                              test::recordSeek(test::openRecorded(directory / "file"), 1);
+                              finish(wire::AccountState::kEnded);
+                            },
+                            {{"OMNIO_EXCLUDE", "*.log"}, {"OMNIO_FLAVOUR", "auto"}}),
+            0);
+  const auto trace = Trace::open(directory / "trace");
+  ASSERT_TRUE(trace);
+  const ProcessInfo& info = trace->processes().at(0)->info;
+  EXPECT_EQ(info.text(wire::info::kProgram), std::filesystem::read_symlink("/proc/self/exe"));
+  EXPECT_EQ(info.text(wire::info::kDirectory), std::filesystem::current_path());
+  EXPECT_EQ(info.text(wire::info::kExclude), "*.log");
+  EXPECT_EQ(info.text(wire::info::kLibrary), "serial");
+  EXPECT_EQ(info.text(wire::info::kRankSource), "none");
+  EXPECT_NE(info.text(wire::info::kCommand), "");
+}
+
+TEST(Facts, ThatDoNotFitAreLeftOutWhole) {
+  EXPECT_EQ(test::runInChild([] {
+              for (std::size_t bytes = 1; bytes < 3000; bytes += 7) {
+                std::vector<char> facts(bytes + 16, 'x');
+                const std::size_t used = describeProcess(facts.data(), bytes, false);
+                ASSERT_LE(used, bytes);
+                for (std::size_t i = bytes; i < facts.size(); ++i) ASSERT_EQ(facts[i], 'x');
+                std::size_t ends = 0;
+                for (std::size_t i = 0; i < used; ++i) ends += facts[i] == '\0' ? 1U : 0U;
+                ASSERT_EQ(ends % 2, 0U) << bytes;
+              }
+            }),
+            0);
+}
+
+TEST(UntracedPrograms, AreLaunchersAndShells) {
+  for (const char* path :
+       {"/usr/bin/mpirun", "/usr/bin/orted", "/bin/sh", "bash", "/usr/bin/env"}) {
+    EXPECT_TRUE(isUntracedProgram(path)) << path;
+  }
+  for (const char* path : {"/usr/bin/lmp", "/home/me/sh/app", "/usr/bin/python3", "/opt/bashful"}) {
+    EXPECT_FALSE(isUntracedProgram(path)) << path;
+  }
+}
+
+TEST(Start, NeedsAnAbsoluteTraceDirectory) {
+  for (const char* directory : {"", "relative", "./x"}) {
+    EXPECT_EQ(test::runInChild([] { EXPECT_FALSE(ensureStarted()); }, {{"OMNIO_DIR", directory}}),
+              0);
+  }
+  EXPECT_EQ(test::runInChild([] { EXPECT_FALSE(ensureStarted()); },
+                             {{"OMNIO_DIR", "/" + std::string(5000, 'x')}}),
+            0);
+}
+
+}  // namespace
+}  // namespace omnio::trace

@@ -1,0 +1,107 @@
+// The preloaded libraries as files: what they put in the way of, and what they need.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/calls/table.hpp"
+#include "tests/trace/elf_file.hpp"
+
+namespace omnio::test {
+namespace {
+
+// What is wrapped to see the beginning and the end of a process, and is never recorded.
+const std::set<std::string> kLifeCycle = {
+    "_exit", "_Exit",  "quick_exit", "abort",   "execve",   "execv", "execvp",  "execvpe",
+    "execl", "execlp", "execle",     "fexecve", "execveat", "vfork", "__vfork", "daemon"};
+const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};
+
+struct Library {
+  std::filesystem::path path;
+  bool has_mpi = false;
+};
+
+std::vector<Library> libraries() {
+  std::vector<Library> all;
+  std::istringstream list(OMNIO_TEST_LIBRARIES);
+  for (std::string path; std::getline(list, path, ':');) {
+    all.push_back({path, path.find("_mpi.") != std::string::npos ||
+                             path.find("_hybrid.") != std::string::npos});
+  }
+  return all;
+}
+
+class Libraries : public testing::TestWithParam<Library> {
+ protected:
+  const ElfFile elf_ = readElf(GetParam().path);
+};
+
+std::set<std::string> without(const std::set<std::string>& all, const std::set<std::string>& some) {
+  std::set<std::string> rest;
+  std::set_difference(all.begin(), all.end(), some.begin(), some.end(),
+                      std::inserter(rest, rest.end()));
+  return rest;
+}
+
+std::set<std::string> wanted(const Library& library) {
+  std::set<std::string> names = kLifeCycle;
+  if (library.has_mpi) names.insert(kMpiLifeCycle.begin(), kMpiLifeCycle.end());
+  for (const calls::Row& row : calls::kTable) {
+    if (row.number != 0 && (library.has_mpi || row.api != calls::Api::kMpi)) {
+      names.emplace(row.name);
+    }
+  }
+  return names;
+}
+
+TEST_P(Libraries, ExportTheTableOfCallsAndNothingElse) {
+  EXPECT_EQ(without(wanted(GetParam()), elf_.defined), std::set<std::string>());
+  EXPECT_EQ(without(elf_.defined, wanted(GetParam())), std::set<std::string>());
+}
+
+TEST_P(Libraries, NeedTheCLibraryAlone) {
+  std::set<std::string> needed = elf_.needed;
+  for (const char* usual :
+       {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libdl.so.2"}) {
+    needed.erase(usual);
+  }
+  EXPECT_EQ(needed, std::set<std::string>());
+}
+
+TEST_P(Libraries, TakeNothingFromTheCxxLibraryNorFromMpi) {
+  for (const std::string& name : elf_.undefined) {
+    EXPECT_FALSE(name.starts_with("_Z")) << name;
+    EXPECT_FALSE(name.starts_with("__cxa_") && name != "__cxa_finalize") << name;
+    EXPECT_FALSE(name.starts_with("MPI_") || name.starts_with("PMPI_")) << name;
+    EXPECT_FALSE(name.starts_with("ompi_") || name.starts_with("omp_")) << name;
+  }
+}
+
+// A call of the tracer's own through a name that it exports would be recorded, or never end.
+TEST_P(Libraries, AreFoundUnderEachName) {
+  void* library = dlopen(GetParam().path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  for (const std::string& name : wanted(GetParam())) {
+    void* symbol = dlsym(library, name.c_str());
+    ASSERT_NE(symbol, nullptr) << name;
+    Dl_info info{};
+    ASSERT_NE(dladdr(symbol, &info), 0) << name;
+    // The library's own, and not one that it depends on.
+    EXPECT_EQ(std::filesystem::weakly_canonical(info.dli_fname),
+              std::filesystem::weakly_canonical(GetParam().path))
+        << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Libraries, testing::ValuesIn(libraries()), [](const auto& test) {
+  const std::string stem = test.param.path.stem().native();
+  return stem.substr(stem.rfind('_') + 1);
+});
+
+}  // namespace
+}  // namespace omnio::test

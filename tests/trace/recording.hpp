@@ -1,0 +1,38 @@
+// Records events as the wrappers do, with the real calls left out.
+#pragma once
+
+#include <filesystem>
+
+#include "tests/trace/recorded.hpp"
+#include "tests/trace/traced_child.hpp"
+#include "trace/wrap/intercept.hpp"
+
+namespace omnio::test {
+
+// The row of a symbol, at compile time: a name that is no row does not compile.
+consteval std::uint16_t rowOf(std::string_view symbol) {
+  for (const calls::Row& row : calls::kTable) {
+    if (row.number != 0 && row.name == symbol) return row.number;
+  }
+  throw "no such row";
+}
+
+// Really opens the file, and gives it a handle; the open itself is not recorded.
+inline int openRecorded(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+  trace::openHandle(fd, {.directory = {}, .name = path.native()}, O_CREAT | O_RDWR);
+  return fd;
+}
+
+inline void recordSeek(int fd, long offset) {
+  trace::Subject subject;
+  subject.handle = trace::lookUp(fd);
+  wire::EventTimes times;
+  times.start = trace::ticks();
+  times.end = trace::ticks();
+  constexpr std::uint16_t kRow = rowOf("lseek");
+  wire::Arguments<kRow> numbers{0, offset, SEEK_SET};
+  trace::record<kRow>(trace::thread, times, false, numbers, 0, offset, subject);
+}
+
+}  // namespace omnio::test
