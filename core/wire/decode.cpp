@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace omnio::wire {
-namespace {
-
-// Wraps around, as a damaged field may ask for it.
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-
-}  // namespace
 
 Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefinition& handle) {
   if (at_ == end_) return Decoded::kEnd;

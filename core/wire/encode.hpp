@@ -68,10 +68,10 @@ template <std::uint16_t kNumber>
         put(static_cast<std::uint64_t>(slot ^ state.last_slot));
         break;
       case Field::kSize:
-        put(zigzag(value - static_cast<std::int64_t>(handle.size)));
+        put(zigzag(difference(value, static_cast<std::int64_t>(handle.size))));
         break;
       case Field::kOffset:
-        put(zigzag(value - static_cast<std::int64_t>(handle.next)));
+        put(zigzag(difference(value, static_cast<std::int64_t>(handle.next))));
         break;
       case Field::kSigned:
         put(zigzag(value));
@@ -83,7 +83,7 @@ template <std::uint16_t kNumber>
   if (failed) {
     put(static_cast<std::uint64_t>(result));
   } else {
-    put(zigzag(result - expectedResult(row, plan, numbers, handle)));
+    put(zigzag(difference(result, expectedResult(row, plan, numbers, handle))));
     learn(row, plan, numbers, result, handle);
   }
   if constexpr (plan.handle >= 0) state.last_slot = slot;

@@ -32,6 +32,16 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
+// An application may ask for any number, and a damaged file hold any: both wrap around, and so undo
+// each other.
+constexpr std::int64_t difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+constexpr std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
 // Stores always write 8 bytes: the writer keeps that much room behind every field.
 inline void store64(char* out, std::uint64_t value) { std::memcpy(out, &value, sizeof value); }
 

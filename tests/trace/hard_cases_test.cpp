@@ -142,7 +142,9 @@ TEST_F(HardCases, ForksInHandlers) {
   const RecordedTrace trace = read();
   EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
   std::map<std::uint32_t, std::size_t> by_process;
-  for (const RecordedEvent& event : trace.events) ++by_process[event.pid];
+  for (const RecordedEvent& event : trace.events) {
+    if (event.call != "dprintf") ++by_process[event.pid];  // by which it tells
+  }
   std::size_t most = 0;
   for (const auto& [pid, events] : by_process) most = std::max(most, events);
   EXPECT_EQ(most, told_);
@@ -152,7 +154,7 @@ TEST_F(HardCases, SignalsAtAThreadsFirstEvent) {
   ASSERT_EQ(run("signals_at_first_event"), 0);
   const RecordedTrace trace = read();
   EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
-  EXPECT_EQ(trace.events.size(), told_);
+  EXPECT_EQ(trace.count("open") + trace.count("lseek") + trace.count("close"), told_);
 }
 
 TEST_F(HardCases, ForksWhileTheLoaderIsLocked) {

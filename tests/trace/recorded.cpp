@@ -78,4 +78,12 @@ RecordedTrace readTrace(const std::filesystem::path& path) {
   return result;
 }
 
+void removeRings(const std::filesystem::path& path) {
+  const auto trace = Trace::open(path);
+  if (!trace) return;
+  for (const auto& process : trace->processes()) {
+    for (const RingContent& ring : process->rings) std::filesystem::remove(ring.path);
+  }
+}
+
 }  // namespace omnio::test

@@ -45,4 +45,7 @@ struct RecordedTrace {
 // Throws when there is no trace.
 RecordedTrace readTrace(const std::filesystem::path& trace);
 
+// Removes the rings that wait to be collected into the trace, which nobody else will do.
+void removeRings(const std::filesystem::path& trace);
+
 }  // namespace omnio::test

@@ -374,12 +374,7 @@ TEST_F(RingTest, IsCollectedAfterAnExecThatFailedAndAKill) {
   const test::RecordedTrace trace = read();
   EXPECT_EQ(trace.events.size(), 200U);
   EXPECT_FALSE(trace.wholeness.whole);
-  // Nobody else will ever collect them.
-  const auto left = Trace::open(directory_ / "trace");
-  ASSERT_TRUE(left);
-  for (const auto& process : left->processes()) {
-    for (const RingContent& ring : process->rings) std::filesystem::remove(ring.path);
-  }
+  test::removeRings(directory_ / "trace");
 }
 
 TEST_F(RingTest, AChildIsAProcessOfItsOwn) {

@@ -10,6 +10,7 @@
 
 #include "core/wire/info.hpp"
 #include "trace/runtime/file_size_limit.hpp"
+#include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/patience.hpp"
 #include "trace/runtime/process.hpp"
@@ -19,11 +20,9 @@
 namespace omnio::trace {
 namespace {
 
-// Whether there is a container: no, yes, or the thread that is making it (its tid + kFirstOpener).
-constexpr std::uint32_t kNone = 0;
-constexpr std::uint32_t kOpen = 1;
-constexpr std::uint32_t kFirstOpener = 2;
-std::atomic<std::uint32_t> state{kNone};
+enum class State : int { kNone, kOpening, kOpen };
+
+std::atomic<State> state{State::kNone};
 std::atomic<int> descriptor{-1};
 std::atomic<std::uint64_t> file_end{0};
 std::uint64_t device = 0;
@@ -189,24 +188,21 @@ void writeFacts() {
 
 bool openContainer() {
   if (hasContainer()) return true;
-  // Asked for anew: a thread that ends the process may have recorded nothing, in this image of it.
-  const auto self = static_cast<std::uint32_t>(rawSyscall(SYS_gettid)) + kFirstOpener;
+  const HeldSignals held;
   Patience patience;
-  std::uint32_t seen = kNone;
-  while (!state.compare_exchange_weak(seen, self, std::memory_order_acquire)) {
-    if (seen == kOpen) return true;
-    // A signal handler that has interrupted this very thread at it cannot wait for it; another
-    // thread can, since what it has to write would be lost.
-    if (seen == self || (seen != kNone && !patience.wait())) return false;
-    seen = kNone;
+  State seen = State::kNone;
+  while (!state.compare_exchange_strong(seen, State::kOpening, std::memory_order_acquire)) {
+    // What this thread has to write would be lost if it did not wait for the other.
+    if (seen == State::kOpen || !patience.wait()) return seen == State::kOpen;
+    seen = State::kNone;
   }
   const bool created = create();
-  state.store(created ? kOpen : kNone, std::memory_order_release);
+  state.store(created ? State::kOpen : State::kNone, std::memory_order_release);
   if (created) writeFacts();
   return created;
 }
 
-bool hasContainer() { return state.load(std::memory_order_acquire) == kOpen; }
+bool hasContainer() { return state.load(std::memory_order_acquire) == State::kOpen; }
 
 int ownDescriptor() { return descriptor.load(std::memory_order_relaxed); }
 
@@ -223,7 +219,7 @@ void forgetOwnDescriptor() { descriptor.store(-1); }
 void forgetContainer(bool close_descriptor) {
   const int fd = descriptor.exchange(-1);
   if (close_descriptor && fd >= 0 && isOurs(fd)) rawSyscall(SYS_close, fd);
-  state.store(kNone);
+  state.store(State::kNone);
   file_end.store(0);
 }
 

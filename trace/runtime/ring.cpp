@@ -57,9 +57,7 @@ wire::Progress progressOf(const Ring& ring) {
   return wire::Progress::unpack(ring.header.progress.load(std::memory_order_acquire));
 }
 
-// Writes out what the ring holds, or drops and counts it, and begins a chunk in the empty ring. In
-// this order, because a signal handler may end the process in the middle: at no moment are there
-// more events in the ring than are accounted for, unless they are new.
+// Writes out what the ring holds, or drops and counts it, and begins a chunk in the empty ring.
 void emptyInto(Ring& ring, Thread& self, unsigned lane) {
   if (!writeOut(ring)) {
     const std::uint32_t events = ring.closed_events.load() + progressOf(ring).events;
@@ -68,10 +66,10 @@ void emptyInto(Ring& ring, Thread& self, unsigned lane) {
     writeAccount();
   }
   ring.closed_events.store(0);
+  ring.accounted.store(0);
   // A death between these stores finds an empty ring, or one whose chunk the container has too.
   ring.header.progress.store(0);
   beginChunk(ring, self, lane, ring.data());
-  ring.accounted.store(0);
 }
 
 }  // namespace
@@ -97,14 +95,14 @@ bool writeOut(Ring& ring) {
 }
 
 void drain(Ring& ring, Thread& self, unsigned lane) {
-  const RingClaim claim(ring, self.tid);
+  const RingClaim claim(ring);
   self.lanes[lane].events += ring.events;
   emptyInto(ring, self, lane);
 }
 
 void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
   constexpr std::size_t kWorthwhile = wire::kRingDataBytes / 4;
-  const RingClaim claim(ring, self.tid);
+  const RingClaim claim(ring);
   if (ring.chunk == nullptr) {
     beginChunk(ring, self, lane, ring.data());
     return;
@@ -141,7 +139,8 @@ std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text, Tex
   if (known.at != 0 && known.hash == hash && known.bytes == bytes && known.raw_offset == raw) {
     const char* there = ring.data() + known.at;
     const std::size_t directory_bytes = raw == 0 ? 0 : raw - 1;
-    if (std::memcmp(there, text.directory.data(), directory_bytes) == 0 &&
+    // An absolute path has no directory part, and null is nothing to compare with.
+    if ((directory_bytes == 0 || std::memcmp(there, text.directory.data(), directory_bytes) == 0) &&
         std::memcmp(there + raw, text.name.data(), bytes - raw) == 0) {
       return slot;
     }

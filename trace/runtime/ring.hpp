@@ -28,18 +28,17 @@ struct KnownText {
 struct Ring {
   wire::RingHeader header;
 
-  std::atomic<std::uint32_t> owner{0};   // tid
-  std::atomic<std::uint32_t> writer{0};  // tid of who has the claim on it (ring_claim.hpp)
+  std::atomic<std::uint32_t> owner{0};  // tid
+  std::atomic<bool> is_claimed{false};  // ring_claim.hpp
   std::atomic<bool> has_file{false};
   std::uint32_t number = 0;  // of the ring file
   char* cursor = nullptr;    // where the next record goes
   char* limit = nullptr;     // end of the data area, less the 8 bytes a store may touch
   wire::ChunkHeader* chunk = nullptr;
   std::uint32_t events = 0;  // in the open chunk
-  // In the chunks before it. Like `accounted` it changes under the claim alone; atomic, because a
-  // signal handler may end the process in the middle of that.
+  // In the chunks before it, and how many of all the process's account knows. Both change under the
+  // claim alone; atomic for the one who has lost patience with its holder.
   std::atomic<std::uint32_t> closed_events{0};
-  // Events of this ring that the process's account knows; for whoever drains it at the end.
   std::atomic<std::uint32_t> accounted{0};
   wire::Prediction prediction;
   KnownText texts[wire::kTextSlots];

@@ -1,9 +1,11 @@
 // The right to write a ring's chunks out, or to change which chunks it holds. Its owner takes it to
 // drain the ring, whoever ends the process takes it to write the rings of all threads: without it
 // the one would overwrite what the other is writing, and both would count the same events. Not
-// needed to record: an event only adds to the open chunk.
+// needed to record: an event only adds to the open chunk. Signals wait meanwhile
+// (held_signals.hpp), so that no handler finds a claim that its own thread has.
 #pragma once
 
+#include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/patience.hpp"
 #include "trace/runtime/ring.hpp"
 
@@ -11,26 +13,24 @@ namespace omnio::trace {
 
 class RingClaim {
  public:
-  // Goes ahead without the claim when the thread has it already (the end of the process in a signal
-  // handler that came in the middle of a drain), and when its holder does not go on.
-  RingClaim(Ring& ring, std::uint32_t tid) : ring_(ring) {
+  // Goes ahead without the claim when its holder does not go on.
+  explicit RingClaim(Ring& ring) : ring_(ring) {
     Patience patience;
-    std::uint32_t holder = 0;
-    while (!ring_.writer.compare_exchange_strong(holder, tid, std::memory_order_acquire)) {
-      if (holder == tid || !patience.wait()) return;
-      holder = 0;
+    while (ring_.is_claimed.exchange(true, std::memory_order_acquire)) {
+      if (!patience.wait()) return;
     }
-    held_ = true;
+    is_ours_ = true;
   }
   ~RingClaim() {
-    if (held_) ring_.writer.store(0, std::memory_order_release);
+    if (is_ours_) ring_.is_claimed.store(false, std::memory_order_release);
   }
   RingClaim(const RingClaim&) = delete;
   RingClaim& operator=(const RingClaim&) = delete;
 
  private:
+  const HeldSignals held_{};
   Ring& ring_;
-  bool held_ = false;
+  bool is_ours_ = false;
 };
 
 }  // namespace omnio::trace

@@ -1,5 +1,6 @@
 #include "trace/runtime/ring_memory.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
@@ -33,7 +34,22 @@ void ringPath(char (&out)[320], std::uint32_t number) {
       .putNumber(number);
 }
 
-Ring* mapFile(std::uint32_t number) {
+// Copied by the kernel, since other threads may look at what is in atomics meanwhile.
+bool copyInto(long fd, const Ring& ring) {
+  std::size_t done = 0;
+  while (done < kRingBytes) {
+    const long written =
+        rawSyscall(SYS_pwrite64, fd, address(reinterpret_cast<const char*>(&ring) + done),
+                   static_cast<long>(kRingBytes - done), static_cast<long>(done));
+    if (written == -EINTR) continue;
+    if (written <= 0) return false;
+    done += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+// A new file of that number, mapped; with what is in `content`, else with zeros.
+Ring* mapFile(std::uint32_t number, const Ring* content) {
   if (place[0] == '\0' || !withinFileSizeLimit(kRingBytes)) return nullptr;
   char path[320];
   ringPath(path, number);
@@ -42,7 +58,8 @@ Ring* mapFile(std::uint32_t number) {
   if (fd < 0) return nullptr;
   long memory = -1;
   // Reserved in full now: a tmpfs that fills up later cannot turn a store into SIGBUS.
-  if (rawSyscall(SYS_fallocate, fd, 0, 0, kRingBytes) == 0) {
+  if (rawSyscall(SYS_fallocate, fd, 0, 0, kRingBytes) == 0 &&
+      (content == nullptr || copyInto(fd, *content))) {
     memory = rawSyscall(SYS_mmap, 0, kRingBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                         fd, 0);
   }
@@ -61,7 +78,7 @@ Ring* mapRing() {
   // At the end of the process nobody would take a new file's name away again, and events are
   // drained one by one anyway.
   const bool is_ending = process.draining_each.load();
-  Ring* ring = is_ending ? nullptr : mapFile(number);
+  Ring* ring = is_ending ? nullptr : mapFile(number, nullptr);
   const bool has_file = ring != nullptr;
   if (!has_file) {
     if (!is_ending) in_memory.store(true);
@@ -87,6 +104,16 @@ Ring* mapRing() {
 
 void unmapRing(Ring& ring) { rawSyscall(SYS_munmap, address(&ring), kRingBytes); }
 
+void replaceRing(Ring& ring) {
+  if (isError(rawSyscall(SYS_mmap, address(&ring), kRingBytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0))) {
+    return;
+  }
+  ring.chunk = reinterpret_cast<wire::ChunkHeader*>(ring.data());
+  ring.cursor = reinterpret_cast<char*>(ring.chunk + 1);
+  ring.limit = ring.data() + wire::kRingDataBytes - 8;
+}
+
 void removeRingFile(Ring& ring) {
   if (!ring.has_file.load()) return;
   char path[320];
@@ -97,9 +124,8 @@ void removeRingFile(Ring& ring) {
 
 void giveRingFile(Ring& ring) {
   if (ring.has_file.load() || process.draining_each.load()) return;
-  Ring* fresh = mapFile(ring.number);
+  Ring* fresh = mapFile(ring.number, &ring);
   if (fresh == nullptr) return;
-  std::memcpy(static_cast<void*>(fresh), static_cast<const void*>(&ring), kRingBytes);
   fresh->has_file.store(true);
   // The new memory takes the old one's place at once: pointers into the ring stay good.
   if (isError(rawSyscall(SYS_mremap, address(fresh), kRingBytes, kRingBytes,

@@ -1,8 +1,7 @@
 // Which ring a thread records into. A ring whose thread has ended is used again: that is noticed by
 // asking the kernel for the thread when a ring is wanted, so that no thread has to say good-bye.
-#include <sys/mman.h>
-
 #include "trace/runtime/container_writer.hpp"
+#include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/ring.hpp"
@@ -55,20 +54,14 @@ Ring* makeRing(const Thread& self) {
 }
 
 // A ring of a thread that is gone, now ours; nullptr when none is found soon.
-Ring* takeUsedRing(const Thread& self, unsigned lane) {
+Ring* takeUsedRing(const Thread& self) {
   const std::uint32_t count = ringCount();
   for (std::uint32_t i = 0; i < kProbes && i < count; ++i) {
     const std::uint32_t n = probe_at.fetch_add(1, std::memory_order_relaxed) % count;
     Ring* ring = rings[n].load(std::memory_order_acquire);
     if (ring == nullptr || ring == self.lanes[0].ring || ring == self.lanes[1].ring) continue;
     std::uint32_t owner = ring->owner.load(std::memory_order_acquire);
-    if (owner == self.tid) {
-      // That of an earlier thread with our number; unless this is a signal handler, and what it has
-      // interrupted is about to use it.
-      if (lane > 0) continue;
-    } else if (!threadIsGone(owner)) {
-      continue;
-    }
+    if (owner != self.tid && !threadIsGone(owner)) continue;
     if (ring->owner.compare_exchange_strong(owner, self.tid, std::memory_order_acq_rel)) {
       return ring;
     }
@@ -84,7 +77,7 @@ void beginEpoch(Thread& self) {
     // Before the exec all rings were written out, and lost their names.
     for (const Lane& lane : self.lanes) {
       if (lane.ring == nullptr) continue;
-      const RingClaim claim(*lane.ring, self.tid);
+      const RingClaim claim(*lane.ring);
       giveRingFile(*lane.ring);
     }
   } else {
@@ -99,24 +92,21 @@ void beginEpoch(Thread& self) {
 
 Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
   if (!isActive()) return nullptr;
+  const HeldSignals held;
   if (self.epoch != process.epoch_page->load(std::memory_order_relaxed)) beginEpoch(self);
   Lane& lane = self.lanes[lane_number];
   if (lane.ring == nullptr) {
-    const std::uint64_t image = imageOf(self.epoch);
-    Ring* ring = takeUsedRing(self, lane_number);
+    Ring* ring = takeUsedRing(self);
     if (ring == nullptr) {
       // With the first ring, so that a process that is killed soon is known by name and rank.
       if (ringCount() == 0) openContainer();
       ring = makeRing(self);
     }
-    // A signal handler may have forked meanwhile, and this is the child: the ring, and the event,
-    // are the parent's.
-    if (imageOf(process.epoch_page->load(std::memory_order_relaxed)) != image) return nullptr;
     if (ring == nullptr) return nullptr;
     if (lane.sequence == 0) lane.log = process.next_log.fetch_add(1, std::memory_order_relaxed);
     beginOwnership(*ring, self, lane_number);
     {
-      const RingClaim claim(*ring, self.tid);
+      const RingClaim claim(*ring);
       giveRingFile(*ring);  // one that has lost it, or was made where there was no room for it
     }
     // From now on it can be collected.
@@ -128,11 +118,10 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
 }
 
 bool writeOutAll() {
-  const auto tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
   bool all = true;
-  forEachRing([&all, tid](Ring& ring) {
+  forEachRing([&all](Ring& ring) {
     if (!isInUse(ring)) return;
-    const RingClaim claim(ring, tid);
+    const RingClaim claim(ring);
     if (writeOut(ring)) return;
     all = false;
     const wire::Progress progress =
@@ -145,9 +134,8 @@ bool writeOutAll() {
 }
 
 void unlinkRings(bool keep_one) {
-  const auto tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
-  forEachRing([&keep_one, tid](Ring& ring) {
-    const RingClaim claim(ring, tid);
+  forEachRing([&keep_one](Ring& ring) {
+    const RingClaim claim(ring);
     if (keep_one && ring.has_file.load()) {
       keep_one = false;
     } else {
@@ -167,15 +155,13 @@ Ring* firstRingFile() {
 std::uint32_t ringCount() { return ring_count.load(std::memory_order_acquire); }
 
 void forgetRings() {
-  // A signal handler that forks in the middle of a record returns there in the child too. What is
-  // done then is done to memory that nobody looks at, where the parent's ring was.
+  // A signal handler that forks in the middle of a record returns there in the child too.
   const bool is_in_use = thread.level > 0;
   forEachRing([is_in_use](Ring& ring) {
-    if (!is_in_use) {
-      unmapRing(ring);
+    if (is_in_use) {
+      replaceRing(ring);
     } else {
-      rawSyscall(SYS_mmap, address(&ring), kRingBytes, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+      unmapRing(ring);
     }
   });
   for (std::uint32_t i = 0, count = ringCount(); i < count && i < kMaxRings; ++i) {
