@@ -179,6 +179,7 @@ int work(const Request& request) {
   if (end.start_error != 0) {
     printFailure(fmt::format("cannot run {}: {}", request.command.front(),
                              std::generic_category().message(end.start_error)));
+    releaseDirectory(*directory, launcher);
     return end.exitCode();
   }
   // The library is for the command alone.

@@ -93,4 +93,11 @@ Result<fs::path> claimDirectory(const fs::path& directory, const Launcher& launc
                              real.native())};
 }
 
+void releaseDirectory(const fs::path& directory, const Launcher& launcher) {
+  if (!launcher.job.empty()) return;
+  std::error_code error;
+  fs::remove(directory / kClaim, error);
+  fs::remove(directory, error);
+}
+
 }  // namespace omnio::cli

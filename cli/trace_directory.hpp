@@ -24,4 +24,8 @@ std::filesystem::path defaultDirectory(const std::string& program, const Launche
 Result<std::filesystem::path> claimDirectory(const std::filesystem::path& directory,
                                              const Launcher& launcher);
 
+// Gives the claim back, and the directory when it is empty: the command could not be started. Not
+// for a rank of a job, whose siblings may be at work there.
+void releaseDirectory(const std::filesystem::path& directory, const Launcher& launcher);
+
 }  // namespace omnio::cli

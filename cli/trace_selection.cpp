@@ -32,7 +32,9 @@ void TraceSelection::addRank(CLI::App& command) {
 }
 
 void TraceSelection::addThread(CLI::App& command) {
-  command.add_option("--thread", thread, "Only this thread of each process, counted from 0")
+  command
+      .add_option("--thread", thread,
+                  "Only this thread of each process, from 0 in order of first event")
       ->check(notANumber);
 }
 

@@ -114,7 +114,13 @@ void countEvents(const Process& process, Wholeness& result) {
     missing = std::max({missing, gaps, account.events_lost});
     // Without an account nothing tells what came behind the last chunk. A killed process's tail is
     // in its rings or was collected.
-    if (missing > 0 || !process.account || !process.damage.empty()) result.at_least = true;
+    // Killed where its rings are out of reach (another node, or memory alone): nobody knows.
+    const bool tail_unknown = process.account &&
+                              process.account->state == wire::AccountState::kRunning &&
+                              process.rings.empty() && process.life != Life::kRunning;
+    if (missing > 0 || !process.account || !process.damage.empty() || tail_unknown) {
+      result.at_least = true;
+    }
   }
   result.events_missing += missing;
 
