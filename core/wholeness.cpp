@@ -96,7 +96,14 @@ std::uint64_t gapsOf(const Process& process, const Log& log) {
   return gaps;
 }
 
-void countEvents(const Process& process, Wholeness& result) {
+// Whether the process told its end: its account then counts every event that it ever recorded.
+bool finalAccount(const Process& process) {
+  return process.account && process.account->state != wire::AccountState::kRunning &&
+         process.account->state != wire::AccountState::kCollected;
+}
+
+// Adds what can be read and what cannot; returns how many events of this process cannot.
+std::uint64_t countEvents(const Process& process, Wholeness& result) {
   std::uint64_t events = 0;
   std::uint64_t gaps = 0;
   for (const StoredChunk& chunk : process.chunks) events += chunk.header.event_count;
@@ -106,9 +113,7 @@ void countEvents(const Process& process, Wholeness& result) {
   const wire::Account account = process.account.value_or(wire::Account{});
   const std::uint64_t recorded = account.events_written + account.events_lost;
   std::uint64_t missing = recorded > events ? recorded - events : 0;
-  const bool final_account = process.account && account.state != wire::AccountState::kRunning &&
-                             account.state != wire::AccountState::kCollected;
-  if (!final_account) {
+  if (!finalAccount(process)) {
     // The account is as old as the last chunk written, and gaps are of events it may count as lost
     // too: the largest figure is what is sure.
     missing = std::max({missing, gaps, account.events_lost});
@@ -138,12 +143,16 @@ void countEvents(const Process& process, Wholeness& result) {
                                          counted(missing - dropped, "event"), process.name(),
                                          missing - dropped == 1 ? "is" : "are"));
   }
+  return missing;
 }
 
-void checkFile(const Process& process, Wholeness& result) {
+void checkFile(const Process& process, std::uint64_t missing, Wholeness& result) {
   if (process.container.empty()) return;
   const std::string file = printable(process.container.filename().native());
   if (!process.account) result.reasons.push_back(fmt::format("{}: its account is damaged", file));
+  // A thread that the end of its process cuts off in the middle of writing leaves a hole. Where the
+  // account is final and every event it counts is there, nothing was in it.
+  if (finalAccount(process) && missing == 0) return;
   constexpr std::size_t kNamed = 3;
   for (std::size_t i = 0; i < std::min(process.damage.size(), kNamed); ++i) {
     result.reasons.push_back(fmt::format(
@@ -164,8 +173,8 @@ Wholeness assess(const Trace& trace) {
   for (const auto& process : trace.processes()) {
     ++result.processes;
     checkLife(*process, result);
-    countEvents(*process, result);
-    checkFile(*process, result);
+    const std::uint64_t missing = countEvents(*process, result);
+    checkFile(*process, missing, result);
   }
   for (const Failure& failure : trace.unreadable()) {
     result.reasons.push_back(printable(failure.sentence));

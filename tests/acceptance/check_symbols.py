@@ -18,6 +18,7 @@ WANTED = {
                "fgetc getc ungetc fscanf|__isoc99_fscanf|__isoc23_fscanf getline|__getdelim "
                "getdelim fflush fseek fseeko ftell ftello rewind setvbuf fclose",
     "c_stdio_fortified": "__fread_chk __fgets_chk __fprintf_chk __vfprintf_chk",
+    "c_fork": "fork vfork execve execl posix_spawn popen pclose closedir",
     "c_mpi": "MPI_Init MPI_Finalize MPI_File_write_at_all",
 }
 

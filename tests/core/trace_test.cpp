@@ -193,15 +193,30 @@ TEST_F(TraceTest, HolesAndGarbageBetweenChunksAreSteppedOver) {
   // A header that holds, of a payload that does not: the next chunk stands inside what it claims.
   ChunkBuilder torn = writes(9, 90, 50);
   container.body += torn.bytes().substr(0, 88);
-  container.chunk(writes(2, 4, 2)).ended(6);
+  container.chunk(writes(2, 4, 2)).ended(7);
   save(container.bytes());
-  const Trace trace = open();
-  EXPECT_EQ(eventsOf(trace), upTo(6));
-  const Wholeness wholeness = assess(trace);
-  EXPECT_EQ(wholeness.events_missing, 0U);
-  EXPECT_EQ(wholeness.reasons,
-            std::vector<std::string>{
-                fmt::format("{}: 1088 bytes from byte {} on are no whole chunk", kName, at)});
+  const std::string place =
+      fmt::format("{}: 1088 bytes from byte {} on are no whole chunk", kName, at);
+  {
+    const Trace trace = open();
+    EXPECT_EQ(eventsOf(trace), upTo(6));
+    const Wholeness wholeness = assess(trace);
+    EXPECT_EQ(wholeness.events_missing, 1U);
+    ASSERT_EQ(wholeness.reasons.size(), 2U);
+    EXPECT_EQ(wholeness.reasons[1], place);
+  }
+  // The end of a process cuts off what its other threads are writing. Where it counted all events
+  // that are there, nothing was lost in that place.
+  container.ended(6);
+  save(container.bytes());
+  EXPECT_TRUE(assess(open()).whole);
+  // Of one that never told its end nobody can say what was there.
+  container.running();
+  save(container.bytes());
+  const Wholeness unknown = assess(open());
+  ASSERT_EQ(unknown.reasons.size(), 2U);
+  EXPECT_EQ(unknown.reasons[1], place);
+  EXPECT_TRUE(unknown.at_least);
 }
 
 TEST_F(TraceTest, ChunksOfAnotherProcessAreNoneOfOurs) {
@@ -286,6 +301,30 @@ TEST_F(TraceTest, TheTailOfAKilledProcessIsReadFromItsRings) {
   EXPECT_EQ(wholeness.reasons, std::vector<std::string>{fmt::format(
                                    "process {} on host node1 was killed", test::kDeadPid)});
   EXPECT_EQ(wholeness.events_missing, 0U);
+}
+
+// Rings of another node, or on one that was started anew since, are out of reach.
+TEST_F(TraceTest, WithoutItsRingsTheTailOfAKilledProcessIsNotKnown) {
+  ContainerBuilder container(kToken, test::kDeadPid);
+  container.facts(test::usualFacts()).chunk(writes(0, 0, 4)).running();
+  container.save(directory_ / kName);
+  Wholeness wholeness = assess(open());
+  EXPECT_FALSE(wholeness.whole);
+  EXPECT_EQ(wholeness.events, 4U);
+  EXPECT_EQ(wholeness.events_missing, 0U);
+  EXPECT_TRUE(wholeness.at_least);
+  EXPECT_EQ(missingSentence(wholeness), "how many events are missing is not known");
+
+  const ChunkBuilder last = writes(1, 4, 1);
+  test::saveRing(rings_ / "omnio-0000000000abcdef-0", {.token = kToken,
+                                                       .pid = test::kDeadPid,
+                                                       .trace_directory = directory_.path(),
+                                                       .open = &last});
+  wholeness = assess(open());
+  EXPECT_FALSE(wholeness.whole);
+  EXPECT_EQ(wholeness.events, 5U);
+  EXPECT_FALSE(wholeness.at_least);
+  EXPECT_EQ(missingSentence(wholeness), "no events are missing");
 }
 
 TEST_F(TraceTest, RingsOfOtherTracesStayOut) {

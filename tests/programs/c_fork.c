@@ -5,6 +5,7 @@
 //   c_fork DIRECTORY stdin NAME            copies its input to NAME
 //   c_fork DIRECTORY inherited FD BYTES    writes to a descriptor it was given
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -144,6 +145,15 @@ static void throughTheShell(void) {
   CHECK(pclose(pipe) == 0);
 }
 
+// A stream of names hides a descriptor, which its end closes.
+static void listDirectory(void) {
+  DIR* names = opendir(directory);
+  CHECK(names != NULL);
+  int found = 0;
+  while (readdir(names) != NULL) ++found;
+  CHECK(found > 2 && closedir(names) == 0);
+}
+
 // The image is replaced, the descriptor stays open: what the new image does with it is I/O on the
 // same file, whose open it never made.
 static void replaceSelf(void) {
@@ -173,5 +183,6 @@ int main(int argc, char** argv) {
   for (int way = 0; way < kWays; ++way) execBy((enum Way)way);
   spawnAndVfork();
   throughTheShell();
+  listDirectory();
   replaceSelf();
 }

@@ -11,25 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/temporary_directory.hpp"
-#include "tests/trace/traced_child.hpp"
+#include "tests/trace/started_fixture.hpp"
 #include "trace/runtime/path.hpp"
-#include "trace/runtime/process.hpp"
 
 namespace omnio::trace {
 namespace {
 
-class HandleTable : public testing::Test {
+class HandleTable : public test::StartedFixture {
  protected:
-  // Runs `body` in a process where the tracer has started.
-  void traced(const std::function<void()>& body) {
-    EXPECT_EQ(test::runTraced(directory_ / "trace",
-                              [&body] {
-                                ASSERT_TRUE(ensureStarted());
-                                body();
-                              }),
-              0);
-  }
   std::string file(const std::string& name) const { return (directory_ / name).native(); }
 
   // Opens a file as a wrapper would.
@@ -44,8 +33,6 @@ class HandleTable : public testing::Test {
     close(fd);
   }
   static std::string pathOfDescriptor(int fd) { return std::string(pathOf(infoOf(find(fd)))); }
-
-  test::TemporaryDirectory directory_;
 };
 
 TEST_F(HandleTable, KnowsWhatWasOpened) {

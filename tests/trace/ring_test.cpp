@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/trace.hpp"
-#include "tests/core/temporary_directory.hpp"
 #include "tests/trace/recording.hpp"
+#include "tests/trace/started_fixture.hpp"
 #include "trace/runtime/path.hpp"
 
 namespace omnio::trace {
@@ -16,20 +16,7 @@ namespace {
 using test::RecordedEvent;
 using test::rowOf;
 
-class RingTest : public testing::Test {
- protected:
-  void traced(const std::function<void()>& body) {
-    ASSERT_EQ(test::runTraced(directory_ / "trace",
-                              [&body] {
-                                ASSERT_TRUE(ensureStarted());
-                                body();
-                              }),
-              0);
-  }
-  test::RecordedTrace read() const { return test::readTrace(directory_ / "trace"); }
-
-  test::TemporaryDirectory directory_;
-};
+class RingTest : public test::StartedFixture {};
 
 TEST_F(RingTest, DrainsAtItsEnd) {
   constexpr int kEvents = 200000;

@@ -8,23 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "tests/core/temporary_directory.hpp"
 #include "tests/trace/recording.hpp"
+#include "tests/trace/started_fixture.hpp"
 
 namespace omnio::trace {
 namespace {
 
-class Threads : public testing::Test {
+class Threads : public test::StartedFixture {
  protected:
-  void traced(const std::function<void()>& body) {
-    ASSERT_EQ(test::runTraced(directory_ / "trace",
-                              [&body] {
-                                ASSERT_TRUE(ensureStarted());
-                                body();
-                              }),
-              0);
-  }
-
   // Without a rest the threads of a small machine would fill its disk.
   static void restNowAndThen(long events) {
     if (events % 500 == 499) std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -32,7 +23,7 @@ class Threads : public testing::Test {
 
   // Each log has to hold 0, 1, 2, ... as the offsets of its seeks; returns how many each has.
   std::vector<std::size_t> checkSeries() const {
-    const test::RecordedTrace trace = test::readTrace(directory_ / "trace");
+    const test::RecordedTrace trace = read();
     EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
     std::map<std::uint32_t, std::size_t> logs;
     for (const test::RecordedEvent& event : trace.events) {
@@ -43,8 +34,6 @@ class Threads : public testing::Test {
     for (const auto& [log, size] : logs) sizes.push_back(size);
     return sizes;
   }
-
-  test::TemporaryDirectory directory_;
 };
 
 // Rings change hands; the events of all of their owners have to stay.
