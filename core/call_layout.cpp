@@ -60,6 +60,34 @@ Item itemOf(const calls::Row& row, std::uint8_t index) {
       return {"cmd", ItemKind::kCommand, index};
     case Role::kNumber:
       return {"value", ItemKind::kNumber, index};
+    case Role::kLinkText:
+      return {"target", ItemKind::kText, index};
+    case Role::kFile:
+      return {"fh", ItemKind::kFileHandle, index};
+    case Role::kAmode:
+      return {"amode", ItemKind::kAmode, index};
+    case Role::kRanks:
+      return {"ranks", ItemKind::kNumber, index};
+    case Role::kTick:
+      return {"tick", ItemKind::kNumber, index};
+    case Role::kGot:
+      return {"got", ItemKind::kNumber, index};
+    case Role::kDisp:
+      return {"disp", ItemKind::kNumber, index};
+    case Role::kEtypeSize:
+      return {"etype_size", ItemKind::kNumber, index};
+    case Role::kTypeSize:
+      return {"type_size", ItemKind::kNumber, index};
+    case Role::kTypeExtent:
+      return {"type_extent", ItemKind::kNumber, index};
+    case Role::kTrueLb:
+      return {"true_lb", ItemKind::kNumber, index};
+    case Role::kTrueExtent:
+      return {"true_extent", ItemKind::kNumber, index};
+    case Role::kBlockSize:
+      return {"block_size", ItemKind::kNumber, index};
+    case Role::kBlockStride:
+      return {"block_stride", ItemKind::kNumber, index};
     case Role::kBuf:
     case Role::kBufLimit:
     case Role::kIgnored:
@@ -76,7 +104,7 @@ std::vector<Item> makeLayout(const calls::Row& row) {
     const Item item = itemOf(row, i);
     if (item.key.empty()) continue;
     names_path = names_path || item.key == "path";
-    has_handle = has_handle || item.kind == ItemKind::kFd;
+    has_handle = has_handle || item.kind == ItemKind::kFd || item.kind == ItemKind::kFileHandle;
     items.push_back(item);
   }
   const bool makes_handle =

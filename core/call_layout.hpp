@@ -16,12 +16,14 @@ enum class ItemKind : std::uint8_t {
   kOpenFlags,
   kOctal,  // permission bits
   kHex,    // flags of other calls
+  kAmode,
   kWhence,
   kCommand,
   kDirFd,
   kPieces,  // sizes of an iovec's pieces
   kPieceCount,
   kFd,          // the descriptor the call works on
+  kFileHandle,  // the MPI file the call works on: the number of its open instance
   kHandlePath,  // path of that descriptor
   kLineLength,  // what fgets got: known from the result
   kDepth,       // only in calls below the application's

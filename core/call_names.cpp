@@ -8,6 +8,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "core/calls/mpi_values.hpp"
+
 namespace omnio {
 namespace {
 
@@ -24,6 +26,18 @@ constexpr Name kOpenFlags[] = {
     {O_DIRECT, "O_DIRECT"},     {O_TMPFILE, "O_TMPFILE"}, {O_DIRECTORY, "O_DIRECTORY"},
     {O_NOFOLLOW, "O_NOFOLLOW"}, {O_NOATIME, "O_NOATIME"}, {O_CLOEXEC, "O_CLOEXEC"},
     {O_PATH, "O_PATH"},
+};
+
+constexpr Name kAmodes[] = {
+    {calls::kModeCreate, "MPI_MODE_CREATE"},
+    {calls::kModeReadOnly, "MPI_MODE_RDONLY"},
+    {calls::kModeWriteOnly, "MPI_MODE_WRONLY"},
+    {calls::kModeReadWrite, "MPI_MODE_RDWR"},
+    {calls::kModeDeleteOnClose, "MPI_MODE_DELETE_ON_CLOSE"},
+    {calls::kModeUniqueOpen, "MPI_MODE_UNIQUE_OPEN"},
+    {calls::kModeExclusive, "MPI_MODE_EXCL"},
+    {calls::kModeAppend, "MPI_MODE_APPEND"},
+    {calls::kModeSequential, "MPI_MODE_SEQUENTIAL"},
 };
 
 constexpr Name kWhence[] = {{SEEK_SET, "SEEK_SET"},
@@ -60,6 +74,26 @@ void appendName(std::string& out, const Name (&names)[kCount], std::int64_t valu
   appendNumber(out, value);
 }
 
+// Appends the names of the bits that `flags` has, and what is left of it as a number.
+template <std::size_t kCount>
+void appendBits(std::string& out, const Name (&names)[kCount], std::uint64_t flags,
+                bool has_begun) {
+  const auto separate = [&out, &has_begun] {
+    if (has_begun) out += '|';
+    has_begun = true;
+  };
+  for (const Name& flag : names) {
+    const auto bits = static_cast<std::uint64_t>(flag.value);
+    if ((flags & bits) != bits) continue;
+    separate();
+    out += flag.text;
+    flags &= ~bits;
+  }
+  if (flags == 0 && has_begun) return;
+  separate();
+  fmt::format_to(std::back_inserter(out), "{:#x}", flags);
+}
+
 }  // namespace
 
 std::string_view className(calls::Class call_class) {
@@ -74,16 +108,10 @@ std::string_view className(calls::Class call_class) {
 void appendOpenFlags(std::string& out, std::uint64_t flags) {
   constexpr std::string_view kAccess[] = {"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"};
   out += kAccess[flags & O_ACCMODE];
-  std::uint64_t left = flags & ~std::uint64_t{O_ACCMODE};
-  for (const Name& flag : kOpenFlags) {
-    const auto bits = static_cast<std::uint64_t>(flag.value);
-    if ((left & bits) != bits) continue;
-    out += '|';
-    out += flag.text;
-    left &= ~bits;
-  }
-  if (left != 0) fmt::format_to(std::back_inserter(out), "|{:#x}", left);
+  appendBits(out, kOpenFlags, flags & ~std::uint64_t{O_ACCMODE}, true);
 }
+
+void appendAmode(std::string& out, std::uint64_t amode) { appendBits(out, kAmodes, amode, false); }
 
 void appendWhence(std::string& out, std::int64_t whence) { appendName(out, kWhence, whence); }
 

@@ -23,6 +23,11 @@ std::uint64_t bytesMoved(const Event& event) {
           argument(calls::indexOf(*event.row, calls::Role::kTextOut)));
     case Result::kChar:
       return 1;
+    case Result::kMpi: {
+      // A write that succeeded has written all; a read says what it got.
+      const int got = calls::indexOf(*event.row, calls::Role::kGot);
+      return got < 0 ? event.request : static_cast<std::uint64_t>(argument(got));
+    }
     default:
       return result;
   }

@@ -55,7 +55,7 @@ struct Event {
   }
 };
 
-// Whether a call of this kind moves bytes, and its result tells how many.
+// Whether a call of this kind moves bytes, and its event tells how many.
 constexpr bool countsBytes(const calls::Row& row) {
   using calls::Result;
   if (row.call_class != calls::Class::kRead && row.call_class != calls::Class::kWrite) return false;
@@ -66,6 +66,7 @@ constexpr bool countsBytes(const calls::Row& row) {
     case Result::kText:
     case Result::kChar:
     case Result::kLine:
+    case Result::kMpi:
       return true;
     default:
       return false;

@@ -77,6 +77,9 @@ bool appendValue(std::string& out, const Event& event, const Item& item) {
     case ItemKind::kHex:
       fmt::format_to(std::back_inserter(out), "{:#x}", *number);
       break;
+    case ItemKind::kAmode:
+      appendAmode(out, static_cast<std::uint64_t>(*number));
+      break;
     case ItemKind::kWhence:
       appendWhence(out, *number);
       break;
@@ -123,6 +126,9 @@ std::optional<std::int64_t> numberOf(const Event& event, const Item& item) {
     case ItemKind::kFd:
       if (event.handle == nullptr) return {};
       return event.handle->definition.fd;
+    case ItemKind::kFileHandle:
+      if (event.handle == nullptr) return {};
+      return event.handle->definition.handle;
     case ItemKind::kDepth:
       if (event.depth == 0) return {};
       return event.depth;

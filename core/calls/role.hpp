@@ -24,7 +24,8 @@ enum class Role : std::uint8_t {
   kSize,          // count: bytes asked for
   kItemSize,      // size: bytes an item (fread)
   kItemCount,     // nmemb: items asked for
-  kOffset,        // offset: bytes from the start of the file (seek: as whence says)
+  kOffset,        // offset: bytes from the start of the file (seek: as whence says); of MPI calls
+                  // etypes from the begin of the view
   kLength,        // length: a file's new size in bytes, or of a range
   kWhence,        // whence
   kIov,           // iov: sizes of the pieces in bytes, a:b:c
@@ -36,6 +37,20 @@ enum class Role : std::uint8_t {
   kChar,          // char
   kCommand,       // cmd: of fcntl
   kNumber,        // value: any other number worth keeping
+  kLinkText,      // target: the text of a symbolic link, not resolved
+  kFile,          // fh: the MPI file the call works on, or the one that an open has made
+  kAmode,         // amode: of MPI_File_open, in the bits of mpi_values.hpp
+  kRanks,         // ranks: processes that share an MPI file; 0 when the open failed
+  kTick,          // tick: number of the MPI event in its process (docs/formats/trace.md)
+  kGot,           // got: bytes that an MPI read really got
+  kDisp,          // disp: where a view begins, in bytes
+  kEtypeSize,     // etype_size: bytes
+  kTypeSize,      // type_size: bytes of data in one filetype
+  kTypeExtent,    // type_extent: bytes from one filetype to the next
+  kTrueLb,        // true_lb: bytes from a filetype's begin to its first data
+  kTrueExtent,    // true_extent: bytes from a filetype's first data to behind its last
+  kBlockSize,     // block_size: bytes of each of its blocks; 0 when they are not regular
+  kBlockStride,   // block_stride: bytes from one block's begin to the next one's; 0 of one block
   kIgnored,       // a pointer or number that is not recorded
 };
 

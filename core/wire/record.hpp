@@ -47,11 +47,13 @@ constexpr Field fieldOf(calls::Role role) {
   switch (role) {
     case Role::kFd:
     case Role::kStream:
+    case Role::kFile:
       return Field::kHandle;
     case Role::kPath:
     case Role::kPathNew:
     case Role::kPathTemplate:
     case Role::kOpenMode:
+    case Role::kLinkText:
       return Field::kText;
     case Role::kSize:
     case Role::kTextOut:
@@ -62,6 +64,9 @@ constexpr Field fieldOf(calls::Role role) {
     case Role::kMode:
     case Role::kItemSize:
     case Role::kItemCount:
+    case Role::kAmode:
+    case Role::kRanks:
+    case Role::kTick:
       return Field::kUnsigned;
     case Role::kIov:
       return Field::kPieces;

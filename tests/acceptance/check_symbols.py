@@ -20,6 +20,12 @@ WANTED = {
     "c_stdio_fortified": "__fread_chk __fgets_chk __fprintf_chk __vfprintf_chk",
     "c_fork": "fork vfork execve execl posix_spawn popen pclose closedir",
     "c_mpi": "MPI_Init MPI_Finalize MPI_File_write_at_all",
+    "c_mpi_io": "MPI_File_open MPI_File_set_view MPI_File_seek MPI_File_close MPI_File_read "
+                "MPI_File_write MPI_File_read_at MPI_File_write_at MPI_File_read_all "
+                "MPI_File_write_all MPI_File_read_at_all MPI_File_write_at_all",
+    "c_mpi_io_cases": "MPI_File_delete MPI_File_set_size MPI_File_sync MPI_File_write_shared "
+                      "MPI_File_preallocate MPI_File_seek_shared MPI_File_read_ordered "
+                      "MPI_File_write_ordered MPI_File_iwrite_at",
 }
 
 

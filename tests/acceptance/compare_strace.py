@@ -12,7 +12,7 @@ import shutil
 import sys
 
 from io_comparison import compareCounts, compareOwnCounts, ownCounts, streamCalls
-from io_counts import Selection, countEvents, plainCall, withoutRandomNames
+from io_counts import Selection, countEvents, isOwn, plainCall, withoutRandomNames
 from omnio_testing import (Checks, WorkDirectory, defaultFilters, emptied, environment, mpirun,
                            program, readLog, run, skipTest, stats, trace, omnio)
 from strace_counts import OPTIONS, countStraceFile
@@ -101,14 +101,17 @@ def runTraced(case, directory, trace_directory):
     return trace(trace_directory, case.command, cwd=directory, env=env)
 
 
-def compareStatistics(checks, case, selection, traced, trace_directory):
-    """The statistics are a second reader of the same trace: bytes by file have to be the log's."""
+def compareStatistics(checks, case, selection, own, trace_directory):
+    """The statistics are a second reader of the same trace: bytes by file have to be the log's.
+
+    They count the application's own calls: MPI-IO, and not what that does below.
+    """
     document = stats(trace_directory, "--by", "file")
     checks.equal((document["trace"]["events_missing"], document["trace"]["whole"]),
                  (0, case.status < 128), f"{case.name}: events missing, trace whole "
                  f"(reasons: {document['trace']['reasons']})")
     wanted = {}
-    for (_, path), counts in traced.items():
+    for (_, path), counts in own.items():
         if path in selection:
             sums = wanted.setdefault(path, [0, 0])
             sums[0] += counts.read_bytes
@@ -140,13 +143,15 @@ def compareCase(checks, case, work, directory, filters):
             print(result)
             return
     selection = Selection(directory, filters)
-    traced = countEvents(readLog(os.path.join(work, f"{name}.trace")))
+    events = list(readLog(os.path.join(work, f"{name}.trace")))
+    traced = countEvents(events)
     compareCounts(checks, case.name, selection, withoutRandomNames(traced),
                   withoutRandomNames(straced))
     if case.counts_itself:
         compareOwnCounts(checks, case.name, selection, streamCalls(traced),
                          ownCounts(results[1].out))
-    compareStatistics(checks, case, selection, traced, os.path.join(work, f"{name}.trace"))
+    compareStatistics(checks, case, selection, countEvents(events, isOwn),
+                      os.path.join(work, f"{name}.trace"))
 
 
 def compareSignals(checks, work, directory, filters):

@@ -58,12 +58,22 @@ def plainCall(symbol):
     return "getdelim" if name == "getline" else name
 
 
-def countEvents(events):
-    """{(rank, path): Counts} of the events of a trace, as `omnio log --json` gives them."""
+def isOwn(event):
+    """Whether the application made the call, and not a library below one of its calls."""
+    return event["depth"] == 0
+
+
+def isBelowMpi(event):
+    """Whether strace may see the call, whichever layer made it: MPI-IO arrives there as POSIX."""
+    return not event["call"].startswith(("MPI_", "PMPI_"))
+
+
+def countEvents(events, which=isBelowMpi):
+    """{(rank, path): Counts} of these events of a trace, as `omnio log --json` gives them."""
     result = {}
     for event in events:
         path = event.get("file")
-        if not path:
+        if not path or not which(event):
             continue
         counts = result.setdefault((event.get("rank") or 0, path), Counts())
         call = plainCall(event["call"])

@@ -18,7 +18,16 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  // Many arguments, of types of another size: some come on the stack.
+  int mine[2] = {rank, -rank}, other[2] = {-1, -1};
+  MPI_Sendrecv(mine, 2, MPI_INT, (rank + 1) % ranks, 5, other, 2, MPI_INT,
+               (rank + ranks - 1) % ranks, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   char name[4096];
+  snprintf(name, sizeof name, "%s/shared", argv[1]);
+  MPI_File shared;
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &shared);
+  MPI_File_write_at_all(shared, 8 * rank, other, 2, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_close(&shared);
   snprintf(name, sizeof name, "%s/rank.%d", argv[1], rank);
   FILE* file = fopen(name, "w");
   fprintf(file, "rank %d of %d, sum %d\n", rank, ranks, sum);
@@ -31,7 +40,7 @@ int main(int argc, char** argv) {
 def written(directory):
     texts = {}
     for name in sorted(os.listdir(directory)):
-        with open(os.path.join(directory, name), encoding="ascii") as file:
+        with open(os.path.join(directory, name), encoding="latin-1") as file:
             texts[name] = file.read()
     return texts
 
@@ -57,7 +66,7 @@ def main():
             return written(directory)
 
         untraced = run("untraced", [launcher, "-n", "2"])
-        checks.equal(len(untraced), 2, "files of two ranks")
+        checks.equal(len(untraced), 3, "files of two ranks, and the one they share")
         for flavour in ("auto", "mpi", "serial"):
             for name, command in (
                     ("before", [omnio, "trace", "--flavour", flavour, "-o", None, "--", launcher,

@@ -10,6 +10,7 @@
 #include "core/log_reader.hpp"
 #include "core/merged_reader.hpp"
 #include "core/trace.hpp"
+#include "core/wire/record.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
 
@@ -117,13 +118,41 @@ TEST(EventText, CallsOfLibrariesShowTheirDepthAndPathCallsBothNames) {
   EXPECT_EQ(lineOf("rewind", {.arguments = {kFile}}), "200 230 rewind fd=20,path=dummy.0.0.fmt\n");
 }
 
+TEST(EventText, MpiFilesAreShownByHandleAndPath) {
+  EXPECT_EQ(lineOf("MPI_File_open", {.arguments = {kFile, 9, 4, 1}}),
+            "200 230 MPI_File_open amode=MPI_MODE_CREATE|MPI_MODE_RDWR,fh=5,"
+            "path=dummy.0.0.fmt,ranks=4,result=0,tick=1\n");
+  EXPECT_EQ(
+      lineOf("PMPI_File_open", {.arguments = {kFile, 0x402, 0, 3}, .result = 38, .failed = true}),
+      "200 230 PMPI_File_open amode=MPI_MODE_RDONLY|0x400,fh=5,path=dummy.0.0.fmt,ranks=0,"
+      "result=38,tick=3\n");
+  EXPECT_EQ(lineOf("MPI_File_read_at_all",
+                   {.arguments = {kFile, 265302, 10612080, 10612000, 148}, .request = 10612080}),
+            "200 230 MPI_File_read_at_all count=10612080,fh=5,got=10612000,offset=265302,"
+            "path=dummy.0.0.fmt,result=0,tick=148\n");
+  EXPECT_EQ(lineOf("MPI_File_seek", {.arguments = {kFile, -3, SEEK_END, 7}}),
+            "200 230 MPI_File_seek fh=5,offset=-3,path=dummy.0.0.fmt,result=0,tick=7,"
+            "whence=SEEK_END\n");
+  EXPECT_EQ(
+      lineOf("MPI_File_set_view", {.arguments = {kFile, 4096, 8, 64, 256, 16, 128, 8, 16, 2}}),
+      "200 230 MPI_File_set_view "
+      "block_size=8,block_stride=16,disp=4096,etype_size=8,fh=5,path=dummy.0.0.fmt,result=0,"
+      "tick=2,true_extent=128,true_lb=16,type_extent=256,type_size=64\n");
+  EXPECT_EQ(lineOf("MPI_File_delete", {.arguments = {kPath + 1, 12}}),
+            "200 230 MPI_File_delete path=dummy.0.0.fmt,result=0,tick=12\n");
+}
+
+TEST(EventText, ALinkShowsItsText) {
+  EXPECT_EQ(lineOf("symlink", {.arguments = {kMode + 1, kPath + 1}}),
+            "200 230 symlink path=dummy.0.0.fmt,result=0,target=r+\n");
+}
+
 TEST(EventText, EveryCallMakesALine) {
   for (const calls::Row& row : calls::kTable) {
     if (row.number == 0) continue;
     EventSpec event;
     for (std::size_t i = 0; i < row.argument_count; ++i) {
-      const bool handle =
-          row.arguments[i] == calls::Role::kFd || row.arguments[i] == calls::Role::kStream;
+      const bool handle = wire::fieldOf(row.arguments[i]) == wire::Field::kHandle;
       event.arguments[i] = handle ? kFile : 0;
     }
     const std::string line = lineOf(row.name, event);

@@ -198,6 +198,42 @@ TEST(StatsReport, WhatIsMissingIsSaidFirst) {
             "  - 12 events of process 100 on host node1 were dropped: No space left on device\n");
 }
 
+TEST(StatsReport, MpiIoCountsTheBytesThatWereWrittenAndGot) {
+  const test::TemporaryDirectory directory;
+  ChunkBuilder chunk(kToken, 0, 0, 0, 0);
+  chunk.text(0, "/data/shared");
+  chunk.handle({.handle = 1, .text_slot = 0});
+  std::uint64_t now = 0;
+  const auto event = [&](std::string_view symbol, EventSpec spec) {
+    spec.start = now;
+    spec.end = now += 1000;
+    chunk.event(test::numberOf(symbol), spec);
+  };
+  event("MPI_File_open", {.arguments = {1, 9, 4, 1}});
+  event("MPI_File_write_at_all", {.arguments = {1, 5, 400, 2}, .request = 400});
+  event("pwrite", {.arguments = {1, 0, 1600, 0}, .request = 1600, .result = 1600, .depth = 1});
+  event("PMPI_File_write",
+        {.arguments = {1, 400, 3}, .request = 400, .result = 36, .failed = true});
+  event("MPI_File_read", {.arguments = {1, 400, 250, 4}, .request = 400});
+  event("MPI_File_close", {.arguments = {1, 5}});
+  test::ContainerBuilder container(kToken, 100);
+  container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
+  container.save(directory / "node1.100.0.omnio");
+  const Result<Trace> trace = Trace::open(directory.path());
+  const Report r = *makeReport(*trace, By::kFile, {});
+  ASSERT_EQ(r.groups.size(), 1U);
+  const Group& file = r.groups[0];
+  EXPECT_EQ(file.name, "/data/shared");
+  EXPECT_EQ(file.of(calls::Class::kOpen), 1U);
+  EXPECT_EQ(file.of(calls::Class::kClose), 1U);
+  EXPECT_EQ(file.of(calls::Class::kWrite), 2U);
+  EXPECT_EQ(file.failed, 1U);
+  EXPECT_EQ(file.write.size_bytes.count, 1U);
+  EXPECT_EQ(file.write.size_bytes.total, 400U);
+  EXPECT_EQ(file.read.size_bytes.total, 250U);
+  EXPECT_EQ(r.events_below, 1U);
+}
+
 TEST(Human, UnitsChangeWhereTheDigitsDo) {
   EXPECT_EQ(humanBytes(0), "0 B");
   EXPECT_EQ(humanBytes(1023), "1023 B");

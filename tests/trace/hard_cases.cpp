@@ -111,6 +111,17 @@ int vforkOverAllDescriptors(const std::string& directory) {
   return openDescriptors() == before ? 0 : 1;
 }
 
+// The text of a link is no path of the application's: it is kept as it is.
+int links(const std::string& directory) {
+  const int at = open(directory.c_str(), O_RDONLY | O_DIRECTORY);
+  const bool made = at >= 0 && symlink("../some/where", (directory + "/one").c_str()) == 0 &&
+                    symlinkat("/else/../where", at, "two") == 0;
+  const char* bad = reinterpret_cast<const char*>(1);
+  const bool refused = symlink(bad, (directory + "/three").c_str()) != 0 &&
+                       symlink("", (directory + "/four").c_str()) != 0;
+  return made && refused ? 0 : 1;
+}
+
 // A rank's children that record nothing are no ranks.
 int silentChildren(const std::string& directory) {
   if (openFile(directory + "/file") < 0) return 1;
@@ -133,6 +144,7 @@ constexpr Case kCases[] = {
     {"directory_numbers", directoryNumbersUsedAgain},
     {"daemon", becomeDaemon},
     {"vfork", vforkOverAllDescriptors},
+    {"links", links},
     {"silent_children", silentChildren},
     {"clearenv", clearEnvironment},
     {"exit_while_threads_record", exitWhileThreadsRecord},

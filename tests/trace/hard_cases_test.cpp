@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/trace.hpp"
 #include "tests/core/temporary_directory.hpp"
@@ -58,6 +59,21 @@ class HardCases : public testing::Test {
   TemporaryDirectory directory_;
   std::size_t told_ = 0;
 };
+
+TEST_F(HardCases, ALinkIsRecordedWithItsText) {
+  ASSERT_EQ(run("links"), 0);
+  std::vector<std::string> got;
+  for (const RecordedEvent& event : read().events) {
+    if (event.call.starts_with("symlink")) {
+      const int path = event.call == "symlink" ? 1 : 2;
+      got.push_back((event.texts.contains(0) ? event.texts.at(0) : "-") + " at " +
+                    event.texts.at(path));
+    }
+  }
+  const std::string at = " at " + work().native();
+  EXPECT_EQ(got, (std::vector<std::string>{"../some/where" + at + "/one",
+                                           "/else/../where" + at + "/two", at + "/four"}));
+}
 
 TEST_F(HardCases, TwoTextsInOneEvent) {
   ASSERT_EQ(run("two_texts"), 0);

@@ -21,6 +21,13 @@ const std::set<std::string> kLifeCycle = {
     "execl", "execlp", "execle",     "fexecve", "execveat", "vfork", "__vfork", "daemon"};
 const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};
 
+// Counted, and not recorded.
+constexpr const char* kMpiEvents[] = {
+#define OMNIO_MPI_EVENT(NAME, COUNT) #NAME,
+#include "trace/wrap/mpi_event.def"
+#undef OMNIO_MPI_EVENT
+};
+
 struct Library {
   std::filesystem::path path;
   bool has_mpi = false;
@@ -53,7 +60,12 @@ std::set<std::string> without(const std::set<std::string>& all, const std::set<s
 
 std::set<std::string> wanted(const Library& library) {
   std::set<std::string> names = kLifeCycle;
-  if (library.has_mpi) names.insert(kMpiLifeCycle.begin(), kMpiLifeCycle.end());
+  if (library.has_mpi) {
+    names.insert(kMpiLifeCycle.begin(), kMpiLifeCycle.end());
+    for (const char* name : kMpiEvents) {
+      names.insert({std::string("MPI_") + name, std::string("PMPI_") + name});
+    }
+  }
   for (const calls::Row& row : calls::kTable) {
     if (row.number != 0 && (library.has_mpi || row.api != calls::Api::kMpi)) {
       names.emplace(row.name);

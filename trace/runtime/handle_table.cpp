@@ -107,7 +107,7 @@ std::atomic<std::uint64_t>* placeOf(int fd) {
 
 void setEntry(int fd, Entry entry) {
   std::atomic<std::uint64_t>* place = placeOf(fd);
-  if (place == nullptr) return;
+  if (place == nullptr) return;  // no descriptor, or one beyond the table
   const Entry old(place->exchange(entry.word(), std::memory_order_acq_rel));
   releaseHandle(old);
 }
@@ -262,6 +262,27 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) 
     }
   }
   return makeHandle(fd, path, facts, complete);
+}
+
+Entry openFile(const char* name, const wire::PathParts& path, std::uint32_t open_flags,
+               bool exists) {
+  constexpr int kNoDescriptor = -1;
+  FileFacts facts{.kind = wire::FileKind::kRegular};
+  const auto complete = [open_flags](HandleInfo& i) { i.open_flags = open_flags; };
+  if (!exists) return makeHandle(kNoDescriptor, path, facts, complete);
+  const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(name), O_PATH | O_CLOEXEC);
+  if (fd < 0) return makeHandle(kNoDescriptor, path, facts, complete);
+  factsOf(static_cast<int>(fd), facts);
+  const std::uint32_t block = leadsUp(path.name) ? long_paths.take() : 0;
+  const Entry entry = makeHandle(
+      kNoDescriptor,
+      block == 0
+          ? path
+          : wire::PathParts{.directory = {}, .name = pathByKernel(static_cast<int>(fd), block)},
+      facts, complete);
+  if (block != 0) long_paths.give(block);
+  rawSyscall(SYS_close, fd);
+  return entry;
 }
 
 Entry duplicateHandle(int fd, Entry source) {

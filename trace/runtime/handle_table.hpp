@@ -82,6 +82,10 @@ Entry adopt(int fd);
 }
 // Gives a new descriptor a handle. Not traced when it is neither file nor directory.
 Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags);
+// A handle of a file that is not worked on by descriptor: an MPI file, whose open has succeeded
+// when it `exists`. `path` is what `name` stands for, which is relative to the working directory.
+Entry openFile(const char* name, const wire::PathParts& path, std::uint32_t open_flags,
+               bool exists);
 Entry duplicateHandle(int fd, Entry source);
 void markNotTraced(int fd);
 

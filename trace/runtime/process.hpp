@@ -75,6 +75,8 @@ struct Thread {
   bool vforked = false;
   // How many layers that do I/O on the application's behalf (MPI-IO) are on the stack.
   std::uint8_t depth = 0;
+  // Inside an MPI call that is counted and not recorded: what the library calls is not counted.
+  bool in_mpi = false;
   std::uint32_t tid = 0;
   std::uint32_t number = 0;
   Lane lanes[kLanes];

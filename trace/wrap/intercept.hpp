@@ -30,7 +30,7 @@ struct Subject {
   Entry handle;              // the call works on it
   Entry born;                // the handle that the call made
   wire::PathParts path;      // kPath, kPathTemplate
-  wire::PathParts path_new;  // kPathNew
+  wire::PathParts path_new;  // kPathNew, kLinkText
   const char* open_mode = nullptr;
   const iovec* pieces = nullptr;
   int piece_count = 0;
@@ -143,6 +143,7 @@ template <std::uint16_t kNumber>
               subject.path.name.data() == nullptr ? 0 : defineText(*ring, out, subject.path) + 1;
           break;
         case calls::Role::kPathNew:
+        case calls::Role::kLinkText:
           numbers[i] = subject.path_new.name.data() == nullptr
                            ? 0
                            : defineText(*ring, out, subject.path_new, TextUse::kPathNew) + 1;
@@ -275,6 +276,10 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
     if (can_read(name)) {
       subject.path = resolvePath(directory, name);
       is_recorded = isRecorded(subject.path);
+      if constexpr (calls::has(row, Role::kLinkText)) {
+        const char* const words = std::get<calls::indexOf(row, Role::kLinkText)>(arguments);
+        if (can_read(words)) subject.path_new = {.directory = {}, .name = words};
+      }
       if constexpr (calls::has(row, Role::kPathNew)) {
         int directory_new = AT_FDCWD;
         if constexpr (calls::has(row, Role::kDirFdNew)) {

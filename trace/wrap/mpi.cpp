@@ -1,54 +1,13 @@
-// MPI rows, and what the tracer asks MPI about. Nothing of the MPI library is linked: its functions
-// are looked up in the library that the process has loaded, so that a program without MPI is
-// unharmed. A library of another ABI (MPICH's) is passed through and named in the trace.
-//
-// The real function of MPI_X and PMPI_X is the library's PMPI_X. Fortran arrives here too: the
-// bindings of Open MPI call PMPI_X through the symbol table.
-#define OMPI_SKIP_MPICXX 1
-#include <dlfcn.h>
-#include <mpi.h>
-
+// The beginning and end of MPI in a process, and what the tracer asks MPI about.
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/text.hpp"
 #include "trace/wrap/intercept.hpp"
+#include "trace/wrap/mpi_library.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
 namespace {
-
-struct MpiLibrary {
-  const char* path = nullptr;
-  void* handle = nullptr;
-  void* world = nullptr;  // Open MPI's MPI_COMM_WORLD
-};
-
-const MpiLibrary& mpiLibrary() {
-  static MpiLibrary library;
-  if (library.handle != nullptr) return library;
-  for (const char* prefix : {"libmpi.so", "libmpich.so", "libmpi_"}) {
-    const char* path = loadedLibrary(prefix);
-    if (path == nullptr) continue;
-    void* handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    // In the global scope first: an executable may have a copy of the library's object, and that
-    // is then the one in use.
-    void* world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-    if (world == nullptr) world = dlsym(handle, "ompi_mpi_comm_world");
-    library = {.path = path, .handle = handle, .world = world};
-    mpi_identity.library = path;
-    if (library.world == nullptr) mpi_identity.refused = path;
-    break;
-  }
-  return library;
-}
-
-// The library's own function; the next object's when there is no library of a known name.
-template <typename Function>
-Function* mpiFunction(const char* pmpi_name) {
-  void* handle = mpiLibrary().handle;
-  return reinterpret_cast<Function*>(dlsym(handle != nullptr ? handle : RTLD_NEXT, pmpi_name));
-}
 
 void learnIdentity() {
   const MpiLibrary& library = mpiLibrary();
@@ -70,12 +29,8 @@ int mpiCall(Real real, A... a) {
   Thread& self = thread;
   return interceptWith<kNumber, int>(
       [real, &self](A... arguments) {
-        constexpr std::uint8_t kDeepest = (1U << wire::kDepthBits) - 1;  // that a record can tell
-        const std::uint8_t depth = self.depth;
-        if (depth < kDeepest) ++self.depth;
-        const int result = real(arguments...);
-        self.depth = depth;
-        return result;
+        const DeeperLayer layer(self);
+        return real(arguments...);
       },
       a...);
 }

@@ -12,7 +12,7 @@
 #include "trace/wrap/unlisted.hpp"
 
 #define OMNIO_ROW_kCustom(...)
-#define OMNIO_ROW_kRegular(NUMBER, NAME, COUNT) OMNIO_JOIN(OMNIO_WRAP_, COUNT)(NUMBER, NAME)
+#define OMNIO_ROW_kRegular(NUMBER, NAME, COUNT) OMNIO_WRAP(NUMBER, NAME, COUNT)
 #define OMNIO_CALL(BODY, NUMBER, NAME, VARIANT_OF, CLASS, RESULT, ...) \
   OMNIO_ROW_##BODY(NUMBER, NAME, OMNIO_COUNT(__VA_ARGS__))
 #include "core/calls/posix.def"

@@ -39,29 +39,39 @@ using Argument = std::tuple_element_t<kIndex, typename Signature<Function>::Argu
         __VA_ARGS__);                                                                              \
   }
 #define OMNIO_HEAD(NAME) OMNIO_EXPORT ::omnio::trace::Signature<decltype(::NAME)>::Return NAME
-#define OMNIO_WRAP_0(NUMBER, NAME) OMNIO_HEAD(NAME)() OMNIO_BODY(NUMBER, NAME)
-#define OMNIO_WRAP_1(NUMBER, NAME) \
-  OMNIO_HEAD(NAME)(OMNIO_ARGUMENT(NAME, 0)) OMNIO_BODY(NUMBER, NAME, a0)
-#define OMNIO_WRAP_2(NUMBER, NAME) \
-  OMNIO_HEAD(NAME)                 \
-  (OMNIO_ARGUMENT(NAME, 0), OMNIO_ARGUMENT(NAME, 1)) OMNIO_BODY(NUMBER, NAME, a0, a1)
-#define OMNIO_WRAP_3(NUMBER, NAME)                                            \
-  OMNIO_HEAD(NAME)                                                            \
-  (OMNIO_ARGUMENT(NAME, 0), OMNIO_ARGUMENT(NAME, 1), OMNIO_ARGUMENT(NAME, 2)) \
-      OMNIO_BODY(NUMBER, NAME, a0, a1, a2)
-#define OMNIO_WRAP_4(NUMBER, NAME)                                            \
-  OMNIO_HEAD(NAME)                                                            \
-  (OMNIO_ARGUMENT(NAME, 0), OMNIO_ARGUMENT(NAME, 1), OMNIO_ARGUMENT(NAME, 2), \
-   OMNIO_ARGUMENT(NAME, 3)) OMNIO_BODY(NUMBER, NAME, a0, a1, a2, a3)
-#define OMNIO_WRAP_5(NUMBER, NAME)                                            \
-  OMNIO_HEAD(NAME)                                                            \
-  (OMNIO_ARGUMENT(NAME, 0), OMNIO_ARGUMENT(NAME, 1), OMNIO_ARGUMENT(NAME, 2), \
-   OMNIO_ARGUMENT(NAME, 3), OMNIO_ARGUMENT(NAME, 4)) OMNIO_BODY(NUMBER, NAME, a0, a1, a2, a3, a4)
-#define OMNIO_WRAP_6(NUMBER, NAME)                                            \
-  OMNIO_HEAD(NAME)                                                            \
-  (OMNIO_ARGUMENT(NAME, 0), OMNIO_ARGUMENT(NAME, 1), OMNIO_ARGUMENT(NAME, 2), \
-   OMNIO_ARGUMENT(NAME, 3), OMNIO_ARGUMENT(NAME, 4), OMNIO_ARGUMENT(NAME, 5)) \
-      OMNIO_BODY(NUMBER, NAME, a0, a1, a2, a3, a4, a5)
+
+// Parameters of a definition, and their names, by how many there are.
+#define OMNIO_PARAMETERS_0(NAME)
+#define OMNIO_PARAMETERS_1(NAME) OMNIO_ARGUMENT(NAME, 0)
+#define OMNIO_NAMES_0
+#define OMNIO_NAMES_1 a0
+#define OMNIO_PARAMETERS_2(NAME) OMNIO_PARAMETERS_1(NAME), OMNIO_ARGUMENT(NAME, 1)
+#define OMNIO_NAMES_2 OMNIO_NAMES_1, a1
+#define OMNIO_PARAMETERS_3(NAME) OMNIO_PARAMETERS_2(NAME), OMNIO_ARGUMENT(NAME, 2)
+#define OMNIO_NAMES_3 OMNIO_NAMES_2, a2
+#define OMNIO_PARAMETERS_4(NAME) OMNIO_PARAMETERS_3(NAME), OMNIO_ARGUMENT(NAME, 3)
+#define OMNIO_NAMES_4 OMNIO_NAMES_3, a3
+#define OMNIO_PARAMETERS_5(NAME) OMNIO_PARAMETERS_4(NAME), OMNIO_ARGUMENT(NAME, 4)
+#define OMNIO_NAMES_5 OMNIO_NAMES_4, a4
+#define OMNIO_PARAMETERS_6(NAME) OMNIO_PARAMETERS_5(NAME), OMNIO_ARGUMENT(NAME, 5)
+#define OMNIO_NAMES_6 OMNIO_NAMES_5, a5
+#define OMNIO_PARAMETERS_7(NAME) OMNIO_PARAMETERS_6(NAME), OMNIO_ARGUMENT(NAME, 6)
+#define OMNIO_NAMES_7 OMNIO_NAMES_6, a6
+#define OMNIO_PARAMETERS_8(NAME) OMNIO_PARAMETERS_7(NAME), OMNIO_ARGUMENT(NAME, 7)
+#define OMNIO_NAMES_8 OMNIO_NAMES_7, a7
+#define OMNIO_PARAMETERS_9(NAME) OMNIO_PARAMETERS_8(NAME), OMNIO_ARGUMENT(NAME, 8)
+#define OMNIO_NAMES_9 OMNIO_NAMES_8, a8
+#define OMNIO_PARAMETERS_10(NAME) OMNIO_PARAMETERS_9(NAME), OMNIO_ARGUMENT(NAME, 9)
+#define OMNIO_NAMES_10 OMNIO_NAMES_9, a9
+#define OMNIO_PARAMETERS_11(NAME) OMNIO_PARAMETERS_10(NAME), OMNIO_ARGUMENT(NAME, 10)
+#define OMNIO_NAMES_11 OMNIO_NAMES_10, a10
+#define OMNIO_PARAMETERS_12(NAME) OMNIO_PARAMETERS_11(NAME), OMNIO_ARGUMENT(NAME, 11)
+#define OMNIO_NAMES_12 OMNIO_NAMES_11, a11
+
+#define OMNIO_WRAP(NUMBER, NAME, COUNT)        \
+  OMNIO_HEAD(NAME)                             \
+  (OMNIO_JOIN(OMNIO_PARAMETERS_, COUNT)(NAME)) \
+      OMNIO_BODY(NUMBER, NAME, OMNIO_JOIN(OMNIO_NAMES_, COUNT))
 
 #define OMNIO_COUNT(...) OMNIO_COUNT_(__VA_ARGS__ __VA_OPT__(, ) 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define OMNIO_COUNT_(A, B, C, D, E, F, G, H, N, ...) N

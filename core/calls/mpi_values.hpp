@@ -1,0 +1,20 @@
+// Numbers of MPI that traces hold, so that readers need no mpi.h. The tracer asserts that the MPI
+// it is built with has the same.
+#pragma once
+
+#include <cstdint>
+
+namespace omnio::calls {
+
+// Bits of MPI_File_open's amode (MPI-3.1, section 13.2.1); Open MPI and MPICH agree on them.
+inline constexpr std::int64_t kModeCreate = 1;
+inline constexpr std::int64_t kModeReadOnly = 2;
+inline constexpr std::int64_t kModeWriteOnly = 4;
+inline constexpr std::int64_t kModeReadWrite = 8;
+inline constexpr std::int64_t kModeDeleteOnClose = 16;
+inline constexpr std::int64_t kModeUniqueOpen = 32;
+inline constexpr std::int64_t kModeExclusive = 64;
+inline constexpr std::int64_t kModeAppend = 128;
+inline constexpr std::int64_t kModeSequential = 256;
+
+}  // namespace omnio::calls

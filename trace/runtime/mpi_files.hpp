@@ -1,0 +1,17 @@
+// Which handle an MPI_File of this process stands for. Without bound or lock: a node of slots is
+// added when one is full, and none is ever taken away. MPI calls do not come from signal handlers,
+// so a slot is never seen by the thread that is filling it.
+#pragma once
+
+#include "trace/runtime/handle_table.hpp"
+
+namespace omnio::trace {
+
+// After an open. What the same MPI_File stood for before, closed out of our sight, is released.
+void rememberMpiFile(const void* file, Entry entry);
+// An entry that is not traced when the file is not known: opened before recording, or left out.
+Entry findMpiFile(const void* file);
+// Takes it out before it is closed, since another open may get the same MPI_File at once.
+Entry takeMpiFile(const void* file);
+
+}  // namespace omnio::trace

@@ -1,0 +1,77 @@
+// The MPI library of the process, and what the wrappers of its calls share. Nothing of it is
+// linked: functions and objects are looked up in the library that is loaded, so that a program
+// without MPI is unharmed. A library of another ABI (MPICH's) is passed through and named in the
+// trace.
+//
+// The real function of MPI_X and PMPI_X is the library's PMPI_X. Fortran arrives at PMPI_X: the
+// bindings of Open MPI call it through the symbol table.
+#pragma once
+
+#define OMPI_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "trace/runtime/process.hpp"
+#include "trace/wrap/real_symbol.hpp"
+
+namespace omnio::trace {
+
+struct MpiLibrary {
+  const char* path = nullptr;
+  void* handle = nullptr;
+  void* world = nullptr;  // Open MPI's MPI_COMM_WORLD; without it the library is passed through
+};
+
+const MpiLibrary& mpiLibrary();
+
+// The library's own function by its PMPI name. Where no library of a known name is loaded, the next
+// object's, which may be a stand-in for programs of one process that knows MPI names alone.
+void* mpiSymbol(const char* pmpi_name);
+// An object of the library that MPI's constants stand for, such as ompi_mpi_byte.
+void* mpiObject(const char* name);
+
+template <typename Function>
+Function* mpiFunction(const char* pmpi_name) {
+  return reinterpret_cast<Function*>(mpiSymbol(pmpi_name));
+}
+
+// The real function, found once and kept in `place`.
+template <typename Function>
+[[gnu::always_inline]] inline Function* realMpi(std::atomic<void*>& place, const char* pmpi_name) {
+  void* symbol = place.load(std::memory_order_relaxed);
+  if (symbol == nullptr) [[unlikely]] {
+    symbol = mpiSymbol(pmpi_name);
+    place.store(symbol, std::memory_order_relaxed);
+  }
+  return reinterpret_cast<Function*>(symbol);
+}
+
+// MPI events of this process so far: the ticks of the phase model.
+extern std::atomic<std::uint64_t> mpi_events;
+
+// Counts an MPI event when the application makes it, and not a library inside another MPI call;
+// returns its tick, or that of the call it belongs to.
+[[gnu::always_inline]] inline std::uint64_t countMpiEvent(const Thread& self) {
+  if (self.depth > 0 || self.in_mpi) return mpi_events.load(std::memory_order_relaxed);
+  return mpi_events.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// While it lives, what this thread does is the library's business: one layer deeper.
+class DeeperLayer {
+ public:
+  explicit DeeperLayer(Thread& self) : self_(self), depth_(self.depth) {
+    constexpr std::uint8_t kDeepest = (1U << wire::kDepthBits) - 1;  // that a record can tell
+    if (depth_ < kDeepest) ++self_.depth;
+  }
+  DeeperLayer(const DeeperLayer&) = delete;
+  DeeperLayer& operator=(const DeeperLayer&) = delete;
+  ~DeeperLayer() { self_.depth = depth_; }
+
+ private:
+  Thread& self_;
+  std::uint8_t depth_;
+};
+
+}  // namespace omnio::trace
