@@ -16,6 +16,7 @@
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
 #include "core/event_text.hpp"
+#include "core/log_reader.hpp"
 #include "core/merged_reader.hpp"
 #include "core/printable.hpp"
 #include "core/wholeness.hpp"

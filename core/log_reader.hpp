@@ -8,28 +8,21 @@
 #include <vector>
 
 #include "core/event.hpp"
+#include "core/event_source.hpp"
 #include "core/file.hpp"
 #include "core/process.hpp"
 #include "core/wire/decode.hpp"
 
 namespace omnio {
 
-class LogReader {
+class LogReader final : public EventSource {
  public:
   // `process` and `paths` outlive the reader; `paths` may be shared by readers of one thread.
   LogReader(const Process& process, const Log& log, PathTable& paths);
-  LogReader(const LogReader&) = delete;  // events point into the reader
-  LogReader& operator=(const LogReader&) = delete;
 
-  // The next event, or nullptr at the end. It is valid until the next call.
-  const Event* next();
-
-  // Events that are missing right before the one that next() returned last (after the end: at the
-  // end of the log, as far as that can be known).
-  std::uint64_t missingBefore() const { return missing_before_; }
-
-  // Events of chunks that looked whole and could not be decoded to their end.
-  std::uint64_t undecodable() const { return undecodable_; }
+  const Event* next() override;
+  std::uint64_t missingBefore() const override { return missing_before_; }
+  std::uint64_t undecodable() const override { return undecodable_; }
 
  private:
   bool openChunk();

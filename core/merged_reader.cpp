@@ -5,7 +5,7 @@
 
 namespace omnio {
 
-void MergedReader::add(std::unique_ptr<LogReader> reader) {
+void MergedReader::add(std::unique_ptr<EventSource> reader) {
   readers_.push_back(std::move(reader));
   events_.push_back(nullptr);
 }

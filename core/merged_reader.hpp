@@ -5,27 +5,25 @@
 #include <memory>
 #include <vector>
 
-#include "core/log_reader.hpp"
+#include "core/event_source.hpp"
 
 namespace omnio {
 
-class MergedReader {
+class MergedReader final : public EventSource {
  public:
   // Readers come in the order that decides between events of the same time.
-  void add(std::unique_ptr<LogReader> reader);
+  void add(std::unique_ptr<EventSource> reader);
 
-  // The next event, or nullptr at the end of all logs. It is valid until the next call.
-  const Event* next();
+  const Event* next() override;
 
   // As in LogReader, for the log of the event that next() returned last; after the end, the events
   // missing at the ends of all logs.
-  std::uint64_t missingBefore() const { return missing_before_; }
+  std::uint64_t missingBefore() const override { return missing_before_; }
 
   // Which reader, in the order of add(), the last event came from.
   std::size_t source() const { return current_; }
 
-  // Of all logs.
-  std::uint64_t undecodable() const;
+  std::uint64_t undecodable() const override;
 
  private:
   struct Head {
@@ -38,7 +36,7 @@ class MergedReader {
   };
   void pull(std::size_t reader);
 
-  std::vector<std::unique_ptr<LogReader>> readers_;
+  std::vector<std::unique_ptr<EventSource>> readers_;
   std::vector<const Event*> events_;
   std::vector<Head> heap_;
   std::size_t current_ = 0;

@@ -1,0 +1,53 @@
+#include "core/model/document_file.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <utility>
+
+#include "core/printable.hpp"
+
+namespace omnio::model {
+
+DocumentFile::DocumentFile(std::filesystem::path path) : path_(std::move(path)), draft_(path_) {
+  draft_ += fmt::format(".{}.tmp", getpid());
+  file_ = std::fopen(draft_.c_str(), "wbe");
+  if (file_ == nullptr) error_ = errno;
+}
+
+DocumentFile::~DocumentFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  std::error_code ignored;
+  std::filesystem::remove(draft_, ignored);
+}
+
+void DocumentFile::write(std::string_view text) {
+  if (error_ != 0) return;
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno;
+}
+
+std::optional<Failure> DocumentFile::finish() {
+  if (error_ == 0 && std::fflush(file_) != 0) error_ = errno;
+  if (file_ != nullptr && std::fclose(std::exchange(file_, nullptr)) != 0 && error_ == 0) {
+    error_ = errno;
+  }
+  std::error_code error(error_, std::generic_category());
+  if (error_ == 0) std::filesystem::rename(draft_, path_, error);
+  if (!error) return std::nullopt;
+  std::error_code ignored;
+  std::filesystem::remove(draft_, ignored);
+  return Failure{Code::kSystem,
+                 fmt::format("cannot write {}: {}", printable(path_.native()), error.message())};
+}
+
+std::optional<Failure> writeDocument(const std::filesystem::path& path, std::string_view text) {
+  DocumentFile file(path);
+  file.write(text);
+  return file.finish();
+}
+
+}  // namespace omnio::model

@@ -1,0 +1,122 @@
+// The schedule: what a replay does, as a document that a person can read and edit
+// (docs/formats/schedule.md). rank -> thread -> events; each event names the exact call, its file,
+// size and offset, and its times relative to the beginning of the run.
+//
+// A schedule is never held as a whole: schedule_reader.hpp and schedule_writer.hpp pass it on piece
+// by piece.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/calls/table.hpp"
+
+namespace omnio::model {
+
+inline constexpr int kScheduleVersion = 1;
+
+enum class Timing : std::uint8_t {
+  kAsap,   // no think time, dependencies kept
+  kDelta,  // "dt": the time between operations is kept
+  kStart,  // each operation at its recorded start
+};
+
+struct ScheduleGlobal {
+  Timing timing = Timing::kDelta;
+  // Files that the application made are there, in full size, before the replay begins: its writes
+  // go to blocks that are allocated already.
+  bool write_overwrite = false;
+  double size_scale = 1;  // that sizes and offsets were multiplied by, when the schedule was made
+  double time_scale = 1;  // that times were multiplied by
+  int ranks = 0;
+  std::string source{};  // the trace directory
+  bool source_whole = true;
+  std::uint64_t source_events_missing = 0;
+  std::vector<std::string> command{};   // the application's
+  std::vector<std::string> left_out{};  // in words: what the trace has and the schedule has not
+};
+
+// By place in the schedule's list of files.
+enum class FileNumber : std::uint32_t {};
+inline constexpr FileNumber kNoFileNumber{0xFFFFFFFF};
+
+enum class FileRole : std::uint8_t {
+  kInput,    // read before it is written, if it is written at all
+  kOutput,   // made by the application
+  kUpdated,  // was there before, and is written
+  kDirectory,
+  kAbsent,  // only asked for, and not found
+};
+
+struct ScheduleFile {
+  std::string location;  // below the target: "a/b", no "..", no leading "/"
+  std::string source;    // the recorded absolute path
+  FileRole role = FileRole::kOutput;
+  bool exists = false;     // before the run
+  std::uint64_t size = 0;  // bytes, before the run
+  // Furthest byte that was read before the application wrote it; at most `size`.
+  std::uint64_t read_before_written = 0;
+  bool lines = false;  // read by lines: the content has to have its newlines where lines ended
+};
+
+// A descriptor or stream: one open instance, numbered within its rank in the order of appearance.
+// Not the system's number, which is used again after a close.
+enum class Descriptor : std::int64_t {};
+inline constexpr Descriptor kNoDescriptor{-1};
+
+enum class Step : std::uint8_t {
+  kCall,
+  // "preopened": a descriptor that was open before the recording began; opened before the replay's
+  // clock starts. Has `file`, `flags`, `offset` (its position) and the new descriptor.
+  kPreopened,
+  // "inherited": a forked child's copy of `fd`, taken by the process that the fork copied. Has `fd`
+  // and the new descriptor; shares the file offset, as dup does. Not timed.
+  kInherited,
+  // "delay": no operation, but time: from the end of what it is `after` to its own end.
+  kDelay,
+};
+
+inline constexpr std::int64_t kUnknownOffset = -1;
+
+struct ScheduleEvent {
+  Step step = Step::kCall;
+  const calls::Row* row = nullptr;  // of a call
+  std::int64_t start_ns = 0;        // since the beginning of the run
+  std::int64_t end_ns = 0;
+  bool failed = false;
+  // What the call returned (a number or a count as recorded), or errno when it failed; 0 when it
+  // failed for the end of the file. Not used when the call makes a descriptor: see new_fd.
+  std::int64_t result = 0;
+  // Plain numbers by index in the row's arguments: flags, mode, sizes, whence, command, values.
+  // Roles that have a member of their own below hold nothing here, except kOffset.
+  std::array<std::int64_t, calls::kMaxArguments> arguments{};
+  Descriptor fd = kNoDescriptor;      // kFd, kStream: what the call works on
+  Descriptor source = kNoDescriptor;  // kFdSource: what copy_file_range and sendfile read from
+  // kFdNew: the descriptor that the wished number stood for, kNoDescriptor when it was free.
+  Descriptor replaced = kNoDescriptor;
+  Descriptor new_fd = kNoDescriptor;    // what the call made (kNewFd, kNewStream, fcntl F_DUPFD)
+  FileNumber file = kNoFileNumber;      // kPath, kPathTemplate; preopened
+  FileNumber new_file = kNoFileNumber;  // kPathNew; of a symbolic link (kLinkText): what it names
+  std::string open_mode;                // kOpenMode: fopen's "r+", ...
+  std::uint64_t request = 0;            // bytes asked for, of a read or write
+  // Where in the file it reads or writes: the call's own offset argument, or the position that the
+  // descriptor had, as far as it is known (not after O_APPEND, fscanf, or when threads compete).
+  std::int64_t offset = kUnknownOffset;
+  std::vector<std::uint64_t> pieces;  // bytes, of an iovec
+  // Names this event for others to wait for; 0: nobody does. Unique in the schedule.
+  std::uint64_t id = 0;
+  std::vector<std::uint64_t> after;  // ids that have to be done before this one starts
+};
+
+// A recorded thread: of the rank's own process, or of one that it began.
+struct ScheduleThread {
+  int rank = 0;
+  int thread = 0;  // 0, 1, ... within the rank
+  std::uint32_t pid = 0;
+  std::uint32_t tid = 0;
+  std::string host;
+};
+
+}  // namespace omnio::model

@@ -1,0 +1,158 @@
+#include "core/model/schedule_keys.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/event.hpp"
+
+namespace omnio::model {
+namespace {
+
+using calls::Class;
+using calls::Role;
+
+bool movesData(const calls::Row& row) {
+  return row.call_class == Class::kRead || row.call_class == Class::kWrite;
+}
+
+std::vector<ScheduleKey> makeKeys(const calls::Row& row) {
+  std::vector<ScheduleKey> keys;
+  for (std::uint8_t i = 0; i < row.argument_count; ++i) {
+    const auto add = [&keys, i](std::string_view key, KeyKind kind) {
+      keys.push_back({key, kind, i});
+    };
+    switch (row.arguments[i]) {
+      case Role::kFd:
+      case Role::kStream:
+        add("fd", KeyKind::kFd);
+        break;
+      case Role::kFdSource:
+        add("source", KeyKind::kSource);
+        break;
+      case Role::kFdNew:
+        add("newfd", KeyKind::kReplaced);
+        break;
+      case Role::kPath:
+      case Role::kPathTemplate:
+        add("location", KeyKind::kLocation);
+        break;
+      case Role::kPathNew:
+        add("newlocation", KeyKind::kNewLocation);
+        break;
+      case Role::kLinkText:
+        add("target", KeyKind::kNewLocation);
+        break;
+      case Role::kFlags:
+        add("flags", row.result == calls::Result::kNewFd ? KeyKind::kOpenFlags : KeyKind::kSigned);
+        break;
+      case Role::kMode:
+        add("mode", KeyKind::kOctal);
+        break;
+      case Role::kSize:
+        add(calls::has(row, Role::kLineIn) ? "size" : "count", KeyKind::kNumber);
+        break;
+      case Role::kTextOut:
+        add("count", KeyKind::kNumber);
+        break;
+      case Role::kItemSize:
+        add("size", KeyKind::kNumber);
+        break;
+      case Role::kItemCount:
+        add("nmemb", KeyKind::kNumber);
+        break;
+      case Role::kOffset:
+        add("offset", movesData(row) ? KeyKind::kPosition : KeyKind::kSigned);
+        break;
+      case Role::kLength:
+        add("length", KeyKind::kSigned);  // ftruncate of a negative length is a recorded failure
+        break;
+      case Role::kWhence:
+        add("whence", KeyKind::kWhence);
+        break;
+      case Role::kIov:
+        add("iov", KeyKind::kPieces);
+        break;
+      case Role::kOpenMode:
+        add("type", KeyKind::kOpenMode);
+        break;
+      case Role::kChar:
+        add("char", KeyKind::kSigned);
+        break;
+      case Role::kCommand:
+        add("cmd", KeyKind::kCommand);
+        break;
+      case Role::kNumber:
+        add("value", KeyKind::kSigned);
+        break;
+      default:
+        break;
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
+const std::vector<ScheduleKey>& keysOf(const calls::Row& row) {
+  static const auto kKeys = [] {
+    std::array<std::vector<ScheduleKey>, calls::kNumberLimit> keys;
+    for (const calls::Row& r : calls::kTable) {
+      if (r.number != 0) keys[r.number] = makeKeys(r);
+    }
+    return keys;
+  }();
+  return kKeys[row.number];
+}
+
+bool makesDescriptor(const ScheduleEvent& event) {
+  if (event.step == Step::kPreopened || event.step == Step::kInherited) return true;
+  if (event.step != Step::kCall || event.failed) return false;
+  const calls::Row& row = *event.row;
+  if (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) return true;
+  const int command = calls::indexOf(row, Role::kCommand);
+  if (command < 0) return false;
+  const std::int64_t value = event.arguments[static_cast<std::size_t>(command)];
+  return value == F_DUPFD || value == F_DUPFD_CLOEXEC;
+}
+
+bool isSchedulable(const calls::Row& row) { return row.api != calls::Api::kMpi; }
+
+bool usesPosition(const calls::Row& row) {
+  return movesData(row) && !calls::has(row, Role::kOffset);
+}
+
+std::uint64_t requestOf(const ScheduleEvent& event) {
+  if (event.step != Step::kCall || !movesData(*event.row)) return 0;
+  const calls::Row& row = *event.row;
+  const auto argument = [&](Role role) -> std::uint64_t {
+    const int index = calls::indexOf(row, role);
+    return index < 0 ? 0
+                     : static_cast<std::uint64_t>(event.arguments[static_cast<std::size_t>(index)]);
+  };
+  if (calls::has(row, Role::kItemCount)) {
+    return argument(Role::kItemCount) * argument(Role::kItemSize);
+  }
+  if (calls::has(row, Role::kSize)) return argument(Role::kSize);
+  if (calls::has(row, Role::kTextOut)) return argument(Role::kTextOut);
+  if (calls::has(row, Role::kIov)) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t piece : event.pieces) sum += piece;
+    return sum;
+  }
+  return bytesMoved(event);
+}
+
+std::uint64_t bytesMoved(const ScheduleEvent& event) {
+  if (event.step != Step::kCall) return 0;
+  Event seen;
+  seen.row = event.row;
+  seen.failed = event.failed;
+  seen.arguments = event.arguments;
+  seen.result = event.result;
+  seen.request = event.request;
+  return omnio::bytesMoved(seen);
+}
+
+}  // namespace omnio::model

@@ -1,0 +1,56 @@
+// Which keys an event of a call has in a schedule, derived from the call's row; shared by reader
+// and writer.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/calls/table.hpp"
+#include "core/model/schedule.hpp"
+
+namespace omnio::model {
+
+enum class KeyKind : std::uint8_t {
+  kFd,
+  kSource,
+  kReplaced,
+  kLocation,
+  kNewLocation,
+  kOpenFlags,
+  kOctal,
+  kWhence,
+  kCommand,
+  kNumber,    // of arguments, not negative
+  kSigned,    // of arguments
+  kPosition,  // an offset argument that is where the call reads or writes
+  kPieces,
+  kOpenMode,
+};
+
+struct ScheduleKey {
+  std::string_view key;
+  KeyKind kind = KeyKind::kNumber;
+  std::uint8_t argument = 0;  // index in the row's arguments
+};
+
+// In the order in which they are written.
+const std::vector<ScheduleKey>& keysOf(const calls::Row& row);
+
+// Whether the call makes a descriptor when it succeeds: by its row, or by fcntl's command.
+bool makesDescriptor(const ScheduleEvent& event);
+
+// Whether the row is one that a schedule may have: MPI's are not reissued.
+bool isSchedulable(const calls::Row& row);
+
+// Whether it reads or writes at a place that its arguments do not tell: at the descriptor's
+// position.
+bool usesPosition(const calls::Row& row);
+
+// Bytes asked for, from the other members.
+std::uint64_t requestOf(const ScheduleEvent& event);
+
+// Bytes that the call moved, as far as its result tells.
+std::uint64_t bytesMoved(const ScheduleEvent& event);
+
+}  // namespace omnio::model

@@ -1,0 +1,41 @@
+// Reads a schedule as a stream: memory does not grow with the number of events.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/model/schedule.hpp"
+#include "core/result.hpp"
+
+namespace omnio::model {
+
+// Takes the parts of a schedule in the document's order: global, all files, then each thread with
+// its events. Each answers with why it cannot go on, or with nothing; the reader adds file, line
+// and column. What is passed lives until the call returns.
+class ScheduleSink {
+ public:
+  ScheduleSink() = default;
+  ScheduleSink(const ScheduleSink&) = delete;
+  ScheduleSink& operator=(const ScheduleSink&) = delete;
+  virtual ~ScheduleSink() = default;
+
+  using Complaint = std::optional<std::string>;
+  virtual Complaint global(const ScheduleGlobal& global) = 0;
+  virtual Complaint file(FileNumber number, const ScheduleFile& file) = 0;
+  // Ranks come in order from 0, threads of a rank in order from 0; a rank may have none.
+  virtual Complaint beginThread(const ScheduleThread& thread) = 0;
+  virtual Complaint event(const ScheduleEvent& event) = 0;
+  virtual Complaint endThread() = 0;
+};
+
+// Passes the schedule on to `sink`. Fails with one sentence that names file, line, column and
+// reason: what is no JSON, no schedule, of another version, cut off; unknown keys and calls; values
+// of another type, negative sizes, flags and names that do not exist; locations that are not in the
+// list of files or that lead out of the target ("..", "/", empty); nesting and strings beyond what
+// a schedule has; descriptors that no event of the rank makes; ids used twice or `after` an id
+// that no event has. `repeat` bodies are passed on expanded. What was passed on before a failure
+// has no meaning.
+std::optional<Failure> readSchedule(const std::filesystem::path& path, ScheduleSink& sink);
+
+}  // namespace omnio::model

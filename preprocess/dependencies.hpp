@@ -1,0 +1,60 @@
+// Which events of a schedule have to wait for which: few edges, since what a thread has waited for
+// once covers all that came before it in the other thread.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace omnio::preprocess {
+
+// An event of the trace: the n-th of a thread, by place in SourceThreads.
+struct EventRef {
+  std::uint32_t thread = 0;
+  std::uint64_t sequence = 0;
+};
+
+// An event that happened, and when it was over.
+struct PastEvent {
+  EventRef ref;
+  std::int64_t end_ns = 0;
+};
+
+class Dependencies {
+ public:
+  // `later` began at `start_ns` and conflicts with `earlier`. Makes an edge when the trace has them
+  // in that order, in two threads, and no other edge implies it. Two that ran at the same time were
+  // in no order, and get none.
+  void require(EventRef later, std::int64_t start_ns, const PastEvent& earlier);
+  // An edge to an id that is not of an event of the trace.
+  void requireId(EventRef later, std::uint64_t id);
+  std::uint64_t newId() { return ++last_id_; }
+
+  // 0 when nobody waits for the event.
+  std::uint64_t idOf(EventRef event) const;
+  // Empty when the event waits for nobody.
+  const std::vector<std::uint64_t>& before(EventRef event) const;
+
+  std::uint64_t edges() const { return edges_; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const EventRef& ref) const {
+      return std::hash<std::uint64_t>()(ref.sequence * 0x9E3779B97F4A7C15U ^ ref.thread);
+    }
+  };
+  struct Equal {
+    bool operator()(const EventRef& a, const EventRef& b) const {
+      return a.thread == b.thread && a.sequence == b.sequence;
+    }
+  };
+
+  std::uint64_t last_id_ = 0;
+  std::uint64_t edges_ = 0;
+  std::unordered_map<EventRef, std::uint64_t, Hash, Equal> ids_;
+  std::unordered_map<EventRef, std::vector<std::uint64_t>, Hash, Equal> before_;
+  // Later thread and earlier thread: one past the last event that was waited for.
+  std::unordered_map<std::uint64_t, std::uint64_t> waited_;
+};
+
+}  // namespace omnio::preprocess

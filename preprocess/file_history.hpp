@@ -1,0 +1,104 @@
+// What the trace tells about each file: whether it was there before the run, how much of it was
+// read before it was written, and which names stood for which content when (rename, link, unlink
+// while open). Fed with events by the time they began.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/model/schedule.hpp"
+#include "preprocess/dependencies.hpp"
+#include "preprocess/interval_set.hpp"
+#include "preprocess/location.hpp"
+#include "preprocess/open_table.hpp"
+
+namespace omnio::preprocess {
+
+using ContentId = std::size_t;
+inline constexpr ContentId kNoContent = SIZE_MAX;
+
+// The bytes of a file, whatever its names.
+struct Content {
+  model::FileNumber origin = model::kNoFileNumber;  // the name it had before the run, if any
+  bool maybe_new = false;  // it came by an O_CREAT that does not tell whether it was there
+  bool emptied = false;    // by the application: what it was before matters no more
+  bool is_directory = false;
+  std::uint64_t needed = 0;  // furthest byte that has to be there before the run
+  std::uint64_t read_before_written = 0;
+  IntervalSet written;
+  std::uint64_t extended_to = 0;  // by ftruncate
+  bool lines = false;
+  bool direct = false;                             // opened with O_DIRECT, by anyone
+  std::map<std::uint32_t, PastEvent> last_access;  // by thread
+};
+
+struct FileName {
+  std::string location;
+  std::string source;
+  std::optional<bool> existed;  // before the run, where anything told
+  bool was_made = false;        // in the run
+  bool was_written = false;
+  bool is_directory = false;
+  ContentId content = kNoContent;                    // that it stands for now
+  model::FileNumber link_to = model::kNoFileNumber;  // of a symbolic link made in the run
+  bool is_gone = false;                              // it stands for nothing now, and that is known
+  std::optional<PastEvent> changed;                  // who made, renamed or removed it last
+  std::map<std::uint32_t, PastEvent> used;           // since then, by thread
+};
+
+class FileHistory {
+ public:
+  FileHistory(const LocationMap& locations, Dependencies& dependencies)
+      : locations_(locations), dependencies_(dependencies) {}
+
+  // The file an absolute path stands for, which is added when it is new.
+  model::FileNumber numberOf(std::string_view absolute);
+
+  // A call that names files: its effect on names, and what it has to wait for. Returns the content
+  // of what it opened.
+  ContentId named(const Event& event, PastEvent when, model::FileNumber file,
+                  model::FileNumber new_file);
+  // A descriptor that was open before the recording.
+  ContentId inherited(model::FileNumber file);
+  // A file without a name (tmpfile).
+  ContentId anonymous();
+
+  // Data that is read or written; its offset may be unknown.
+  void read(ContentId content, const Event& event, PastEvent when, const DataAccess& access);
+  void write(ContentId content, PastEvent when, const DataAccess& access);
+  // ftruncate, and what is like it.
+  void resized(ContentId content, PastEvent when, std::int64_t start_ns, std::uint64_t size);
+  // lseek to the end: the file is as long as that.
+  void measured(ContentId content, std::uint64_t size);
+  void touched(ContentId content, PastEvent when);
+
+  Content& content(ContentId id) { return contents_[id]; }
+  const Content& content(ContentId id) const { return contents_[id]; }
+
+  // All files in the order in which they came up, once the trace is at its end.
+  std::vector<model::ScheduleFile> files();
+
+ private:
+  FileName& name(model::FileNumber number) { return names_[static_cast<std::size_t>(number)]; }
+  ContentId find(model::FileNumber number);
+  ContentId makeContent(model::FileNumber origin);
+  void use(model::FileNumber number, const PastEvent& when, std::int64_t start_ns);
+  void change(model::FileNumber number, const PastEvent& when, std::int64_t start_ns);
+  void waitForUsers(ContentId content, const PastEvent& when, std::int64_t start_ns);
+  ContentId opened(const Event& event, const PastEvent& when, model::FileNumber file);
+  void failed(const Event& event, model::FileNumber file);
+
+  const LocationMap& locations_;
+  Dependencies& dependencies_;
+  std::unordered_map<std::string, model::FileNumber> numbers_;  // by location
+  std::vector<FileName> names_;
+  std::vector<Content> contents_;
+};
+
+}  // namespace omnio::preprocess

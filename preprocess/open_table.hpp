@@ -1,0 +1,85 @@
+// The open instances of a trace, and what a descriptor of the schedule stands for at a time.
+//
+// The trace names an open instance by (process, handle). Schedules number them within a rank, over
+// all of its processes. A stream made of a descriptor (fdopen) is an instance of its own from then
+// on, so that a replay knows which of the two a call was made with.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/model/schedule.hpp"
+
+namespace omnio::preprocess {
+
+// By place in OpenTable.
+enum class InstanceId : std::uint32_t {};
+inline constexpr InstanceId kNoInstance{0xFFFFFFFF};
+
+// What dup and fork share: the file offset.
+struct Description {
+  bool append = false;
+  std::optional<std::uint64_t> position = 0;
+  std::uint32_t first_thread = 0;  // by place in SourceThreads
+  bool of_many_threads = false;    // the order in which they moved the position is not kept
+};
+
+struct Instance {
+  int rank = 0;
+  model::Descriptor descriptor = model::kNoDescriptor;
+  std::uint32_t description = 0;                  // by place in OpenTable
+  std::size_t content = 0;                        // by place in FileHistory
+  model::FileNumber file = model::kNoFileNumber;  // by which name it was opened
+};
+
+class OpenTable {
+ public:
+  InstanceId make(int rank, std::uint32_t description);
+  std::uint32_t makeDescription(bool append, std::optional<std::uint64_t> position,
+                                std::uint32_t thread);
+
+  Instance& operator[](InstanceId id) { return instances_[static_cast<std::size_t>(id)]; }
+  const Instance& operator[](InstanceId id) const {
+    return instances_[static_cast<std::size_t>(id)];
+  }
+  Description& description(std::uint32_t place) { return descriptions_[place]; }
+  const Description& description(std::uint32_t place) const { return descriptions_[place]; }
+  std::size_t descriptions() const { return descriptions_.size(); }
+
+  // From `start_ns` on the handle of the process means this instance.
+  void bind(std::size_t process, std::uint32_t handle, std::int64_t start_ns, InstanceId instance);
+  InstanceId instanceOf(std::size_t process, std::uint32_t handle, std::int64_t time_ns) const;
+
+  // The system's number, as long as the instance is open.
+  void setNumber(std::size_t process, int fd, InstanceId instance);
+  void clearNumber(std::size_t process, int fd);
+  InstanceId atNumber(std::size_t process, int fd) const;
+
+ private:
+  std::vector<Instance> instances_;
+  std::vector<Description> descriptions_;
+  std::unordered_map<int, std::int64_t> next_;  // of a rank
+  std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::pair<std::int64_t, InstanceId>>>
+      bound_;
+  std::map<std::pair<std::size_t, int>, InstanceId> numbers_;
+};
+
+// Where a read or write takes place, and what it does to the position.
+struct DataAccess {
+  std::optional<std::uint64_t> offset;
+  std::uint64_t bytes = 0;
+  bool bytes_known = true;  // not of the fscanf family
+};
+
+// Whether the event reads or writes data.
+bool movesData(const Event& event);
+
+// Moves the position as the event did. For reads and writes returns where that was.
+DataAccess follow(const Event& event, Description& description);
+
+}  // namespace omnio::preprocess

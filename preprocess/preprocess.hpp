@@ -1,0 +1,39 @@
+// A trace directory becomes a schedule.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/model/schedule.hpp"
+#include "core/result.hpp"
+#include "core/trace.hpp"
+#include "core/wholeness.hpp"
+#include "preprocess/location.hpp"
+
+namespace omnio::preprocess {
+
+struct Settings {
+  model::Timing timing = model::Timing::kDelta;
+  double size_scale = 1;
+  double time_scale = 1;
+  bool write_overwrite = false;
+  std::vector<MapRule> map{};
+};
+
+struct Summary {
+  int ranks = 0;
+  std::size_t threads = 0;
+  std::size_t files = 0;
+  std::uint64_t events = 0;
+  std::uint64_t edges = 0;
+  std::vector<std::string> left_out;  // in words
+};
+
+// Reads the trace twice and writes the schedule. Fails, with nothing left behind, when the trace
+// holds no I/O that could be replayed, or the schedule cannot be written.
+Result<Summary> preprocess(const Trace& trace, const Wholeness& wholeness, const Settings& settings,
+                           const std::filesystem::path& schedule);
+
+}  // namespace omnio::preprocess

@@ -1,0 +1,87 @@
+#include "preprocess/size_scale.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/schedule_keys.hpp"
+
+namespace omnio::preprocess {
+
+using calls::Class;
+using calls::Role;
+
+std::uint64_t SizeScale::position(std::uint64_t bytes, bool aligned) const {
+  const auto scaled = [this](std::uint64_t n) {
+    return static_cast<std::uint64_t>(
+        std::floor(static_cast<long double>(n) * static_cast<long double>(factor_)));
+  };
+  if (!aligned) return scaled(bytes);
+  constexpr std::uint64_t kBlock = 4096;
+  const std::uint64_t block = bytes / kBlock;
+  const std::uint64_t begin = scaled(block) * kBlock;
+  const std::uint64_t end = scaled(block + 1) * kBlock;
+  return begin + (end - begin) * (bytes % kBlock) / kBlock;
+}
+
+std::uint64_t SizeScale::length(std::optional<std::uint64_t> from, std::uint64_t bytes,
+                                bool aligned) const {
+  const std::uint64_t begin = from.value_or(0);
+  return position(begin + bytes, aligned) - position(begin, aligned);
+}
+
+void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
+  if (isIdentity() || event.step != model::Step::kCall) return;
+  const calls::Row& row = *event.row;
+  const auto argument = [&event, &row](Role role) -> std::int64_t* {
+    const int index = calls::indexOf(row, role);
+    return index < 0 ? nullptr : &event.arguments[static_cast<std::size_t>(index)];
+  };
+  const auto signedPosition = [&](std::int64_t n) {
+    const auto size = static_cast<std::uint64_t>(std::abs(n));
+    const auto scaled = static_cast<std::int64_t>(position(size, aligned));
+    return n < 0 ? -scaled : scaled;
+  };
+  std::optional<std::uint64_t> from;
+  if (event.offset != model::kUnknownOffset) from = static_cast<std::uint64_t>(event.offset);
+  const bool moves = row.call_class == Class::kRead || row.call_class == Class::kWrite;
+  const std::uint64_t moved = model::bytesMoved(event);
+  if (moves && row.result != calls::Result::kChar) {
+    const std::uint64_t request = length(from, event.request, aligned);
+    const std::uint64_t result = length(from, moved, aligned);
+    std::int64_t* items = argument(Role::kItemCount);
+    if (items != nullptr) {
+      // Items of another size would not add up; bytes always do.
+      *argument(Role::kItemSize) = 1;
+      *items = static_cast<std::int64_t>(request);
+    } else if (calls::has(row, Role::kLineIn)) {
+      // The room of the buffer has to hold the line and its end.
+      std::int64_t& room = *argument(Role::kSize);
+      room = std::max(signedPosition(room), static_cast<std::int64_t>(result) + 2);
+    } else if (std::int64_t* size = argument(Role::kSize)) {
+      *size = static_cast<std::int64_t>(request);
+    } else if (std::int64_t* text = argument(Role::kTextOut)) {
+      *text = static_cast<std::int64_t>(request);
+    }
+    std::uint64_t at = from.value_or(0);
+    for (std::uint64_t& piece : event.pieces) {
+      const std::uint64_t scaled = length(at, piece, aligned);
+      at += piece;
+      piece = scaled;
+    }
+    if (!event.failed && model::requestOf(event) != 0 && row.result != calls::Result::kText &&
+        row.result != calls::Result::kNumber) {
+      event.result = static_cast<std::int64_t>(result);
+    }
+    event.request = request;
+  } else if (row.call_class == Class::kSeek && !event.failed &&
+             row.result == calls::Result::kPosition) {
+    event.result = signedPosition(event.result);
+  }
+  if (std::int64_t* offset = argument(Role::kOffset)) *offset = signedPosition(*offset);
+  if (std::int64_t* size = argument(Role::kLength)) *size = signedPosition(*size);
+  if (from) event.offset = static_cast<std::int64_t>(position(*from, aligned));
+}
+
+}  // namespace omnio::preprocess

@@ -1,0 +1,48 @@
+#include "preprocess/source_threads.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/merged_reader.hpp"
+#include "core/posix_reader.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio::preprocess {
+
+std::unique_ptr<EventSource> SourceThread::open(PathTable& paths) const {
+  auto merged = std::make_unique<MergedReader>();
+  for (const Log* lane : lanes) merged->add(std::make_unique<PosixReader>(*process, *lane, paths));
+  return merged;
+}
+
+SourceThreads sourceThreads(const Trace& trace) {
+  SourceThreads result;
+  std::map<int, int> threads_of_rank;
+  for (std::size_t i = 0; i < trace.processes().size(); ++i) {
+    const Process& process = *trace.processes()[i];
+    const std::optional<int> rank = trace.rankOf(process);
+    if (!rank) {
+      ++result.processes_without_rank;
+      continue;
+    }
+    result.ranks = std::max({result.ranks, *rank + 1, process.info.ranks()});
+    std::map<std::uint32_t, std::vector<const Log*>> threads;
+    for (const Log& log : process.logs) threads[log.thread].push_back(&log);
+    for (auto& [number, lanes] : threads) {
+      result.threads.push_back({.header = {.rank = *rank,
+                                           .thread = threads_of_rank[*rank]++,
+                                           .pid = process.pid,
+                                           .tid = lanes.front()->tid,
+                                           .host = process.info.text(wire::info::kHost)},
+                                .process = &process,
+                                .process_index = i,
+                                .lanes = std::move(lanes)});
+    }
+  }
+  std::stable_sort(
+      result.threads.begin(), result.threads.end(),
+      [](const SourceThread& a, const SourceThread& b) { return a.header.rank < b.header.rank; });
+  return result;
+}
+
+}  // namespace omnio::preprocess

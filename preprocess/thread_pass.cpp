@@ -1,0 +1,169 @@
+#include "preprocess/thread_pass.hpp"
+
+#include <fcntl.h>
+
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+#include "core/event_text.hpp"
+#include "core/model/schedule_keys.hpp"
+
+namespace omnio::preprocess {
+
+using calls::Role;
+using model::ScheduleEvent;
+
+namespace {
+
+class ThreadPass {
+ public:
+  ThreadPass(const SourceThread& thread, std::uint32_t place, Analysis& analysis,
+             const PassSettings& settings)
+      : thread_(thread),
+        place_(place),
+        analysis_(analysis),
+        notes_(analysis.threads()[place]),
+        settings_(settings) {}
+
+  std::uint64_t write(EventSource& events, model::ScheduleWriter& writer) {
+    std::uint64_t written = 0;
+    writeExtras(-1, writer);
+    for (std::uint64_t sequence = 0; const Event* event = events.next(); ++sequence) {
+      EventNote note{.sequence = sequence};
+      if (next_note_ < notes_.notes.size() && notes_.notes[next_note_].sequence == sequence) {
+        note = notes_.notes[next_note_++];
+      }
+      if (!note.dropped) {
+        writer.event(converted(*event, note));
+        ++written;
+      }
+      writeExtras(static_cast<std::int64_t>(sequence), writer);
+    }
+    return written;
+  }
+
+ private:
+  std::int64_t timeOf(std::int64_t ns) const {
+    return std::llround(
+        static_cast<double>(std::max<std::int64_t>(ns - analysis_.firstStart(), 0)) *
+        settings_.time_scale);
+  }
+
+  void writeExtras(std::int64_t behind, model::ScheduleWriter& writer) {
+    for (; next_extra_ < notes_.extras.size() && notes_.extras[next_extra_].behind == behind;
+         ++next_extra_) {
+      ScheduleEvent event = notes_.extras[next_extra_].event;
+      if (event.start_ns != 0) event.start_ns = event.end_ns = timeOf(event.start_ns);
+      event.offset = std::max<std::int64_t>(event.offset, 0);
+      writer.event(event);
+    }
+  }
+
+  model::Descriptor descriptorOf(InstanceId instance) const {
+    return instance == kNoInstance ? model::kNoDescriptor : analysis_.opens()[instance].descriptor;
+  }
+
+  model::FileNumber fileAt(const Event& event, Role role) {
+    const int index = calls::indexOf(*event.row, role);
+    if (index < 0) return model::kNoFileNumber;
+    const Text& text = event.texts[static_cast<std::size_t>(index)];
+    return text.absolute.empty() ? model::kNoFileNumber : analysis_.files().numberOf(text.absolute);
+  }
+
+  void takeNumbers(const Event& event, ScheduleEvent& out) const {
+    for (const model::ScheduleKey& key : model::keysOf(*event.row)) {
+      switch (key.kind) {
+        case model::KeyKind::kOpenFlags:
+        case model::KeyKind::kOctal:
+        case model::KeyKind::kWhence:
+        case model::KeyKind::kCommand:
+        case model::KeyKind::kNumber:
+        case model::KeyKind::kSigned:
+        case model::KeyKind::kPosition:
+          out.arguments[key.argument] = event.arguments[key.argument];
+          break;
+        default:
+          break;
+      }
+    }
+    // The mode of an open that makes no file is whatever stood in a register.
+    const int mode = calls::indexOf(*event.row, Role::kMode);
+    const int flags = calls::indexOf(*event.row, Role::kFlags);
+    if (mode >= 0 && flags >= 0 && event.row->result == calls::Result::kNewFd) {
+      const std::int64_t wanted = event.arguments[static_cast<std::size_t>(flags)];
+      if ((wanted & O_CREAT) == 0 && (wanted & O_TMPFILE) != O_TMPFILE) {
+        out.arguments[static_cast<std::size_t>(mode)] = 0;
+      }
+    }
+  }
+
+  ScheduleEvent converted(const Event& event, const EventNote& note) {
+    ScheduleEvent out;
+    out.row = event.row;
+    out.start_ns = timeOf(event.start_ns);
+    out.end_ns = std::max(timeOf(event.end_ns), out.start_ns);
+    out.failed = event.failed;
+    out.result = event.result;
+    takeNumbers(event, out);
+    out.file = fileAt(event, Role::kPath);
+    if (out.file == model::kNoFileNumber) out.file = fileAt(event, Role::kPathTemplate);
+    const std::string other = otherPathOf(event);
+    if (!other.empty()) out.new_file = analysis_.files().numberOf(other);
+    const int mode = calls::indexOf(*event.row, Role::kOpenMode);
+    if (mode >= 0) out.open_mode = event.texts[static_cast<std::size_t>(mode)].raw;
+    if (calls::has(*event.row, Role::kIov)) out.pieces = pieceSizes(event);
+    bool aligned = false;
+    if (event.handle != nullptr &&
+        (calls::has(*event.row, Role::kFd) || calls::has(*event.row, Role::kStream))) {
+      const InstanceId instance = analysis_.opens().instanceOf(
+          thread_.process_index, event.handle->definition.handle, event.start_ns);
+      out.fd = descriptorOf(instance);
+      const Instance& used = analysis_.opens()[instance];
+      aligned = std::as_const(analysis_).files().content(used.content).direct;
+      const DataAccess access = follow(event, positionOf(used.description));
+      if (access.offset && !analysis_.opens().description(used.description).of_many_threads) {
+        out.offset = static_cast<std::int64_t>(*access.offset);
+      } else if (calls::has(*event.row, Role::kOffset) && access.offset) {
+        out.offset = static_cast<std::int64_t>(*access.offset);
+      }
+    }
+    out.new_fd = descriptorOf(note.made);
+    out.replaced = descriptorOf(note.replaced);
+    out.source = descriptorOf(note.source);
+    out.request = model::requestOf(out);
+    settings_.size_scale.apply(out, aligned);
+    const EventRef ref{place_, note.sequence};
+    out.id = analysis_.dependencies().idOf(ref);
+    out.after = analysis_.dependencies().before(ref);
+    return out;
+  }
+
+  // As the first pass found it at its beginning; moved by this thread's events alone.
+  Description& positionOf(std::uint32_t description) {
+    const auto [at, is_new] = positions_.try_emplace(description);
+    if (is_new) at->second.append = analysis_.opens().description(description).append;
+    return at->second;
+  }
+
+  const SourceThread& thread_;
+  const std::uint32_t place_;
+  Analysis& analysis_;
+  const ThreadNotes& notes_;
+  const PassSettings& settings_;
+  std::size_t next_note_ = 0;
+  std::size_t next_extra_ = 0;
+  std::unordered_map<std::uint32_t, Description> positions_;
+};
+
+}  // namespace
+
+std::uint64_t writeThread(const SourceThreads& sources, std::uint32_t place, Analysis& analysis,
+                          const PassSettings& settings, PathTable& paths,
+                          model::ScheduleWriter& writer) {
+  const SourceThread& thread = sources.threads[place];
+  const auto events = thread.open(paths);
+  return ThreadPass(thread, place, analysis, settings).write(*events, writer);
+}
+
+}  // namespace omnio::preprocess

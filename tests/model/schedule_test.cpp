@@ -1,0 +1,422 @@
+// Schedules as they are written, edited, broken and read.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/model/schedule_keys.hpp"
+#include "core/model/schedule_reader.hpp"
+#include "core/model/schedule_writer.hpp"
+#include "tests/core/temporary_directory.hpp"
+
+namespace omnio::model {
+namespace {
+
+const calls::Row* row(std::string_view name) {
+  for (const calls::Row& r : calls::kTable) {
+    if (r.number != 0 && r.name == name) return &r;
+  }
+  throw std::runtime_error("no such call");
+}
+
+// Keeps all that it is given.
+class Keeper final : public ScheduleSink {
+ public:
+  Complaint global(const ScheduleGlobal& g) override {
+    global_ = g;
+    return std::nullopt;
+  }
+  Complaint file(FileNumber number, const ScheduleFile& file) override {
+    EXPECT_EQ(static_cast<std::size_t>(number), files_.size());
+    files_.push_back(file);
+    return std::nullopt;
+  }
+  Complaint beginThread(const ScheduleThread& thread) override {
+    threads_.push_back(thread);
+    return std::nullopt;
+  }
+  Complaint event(const ScheduleEvent& event) override {
+    events_.push_back(event);
+    return refusal_;
+  }
+  Complaint endThread() override {
+    ++ended_;
+    return std::nullopt;
+  }
+
+  ScheduleGlobal global_;
+  std::vector<ScheduleFile> files_;
+  std::vector<ScheduleThread> threads_;
+  std::vector<ScheduleEvent> events_;
+  std::size_t ended_ = 0;
+  Complaint refusal_;
+};
+
+class Schedule : public testing::Test {
+ protected:
+  std::string path() const { return directory_ / "s.json"; }
+  void save(const std::string& text) { std::ofstream(path()) << text; }
+  std::string text() const {
+    std::ostringstream text;
+    text << std::ifstream(path()).rdbuf();
+    return text.str();
+  }
+  // The sentence without the path, "" when the schedule is accepted.
+  std::string refusal(const std::string& text) {
+    save(text);
+    Keeper keeper;
+    const auto failure = readSchedule(path(), keeper);
+    if (!failure) return "";
+    EXPECT_TRUE(failure->sentence.starts_with(path() + ": ")) << failure->sentence;
+    return failure->sentence.substr(path().size() + 2);
+  }
+  // A schedule of one rank and one thread with these events, one a line from line 7 on.
+  static std::string withEvents(const std::string& events) {
+    return "{\"format\":\"omnio-schedule\",\"version\":1,\n"
+           "\"global\":{\"time_replay\":\"dt\",\"ranks\":1},\n"
+           "\"files\":[\n"
+           "{\"location\":\"a\",\"role\":\"output\",\"exists\":false}],\n"
+           "\"ranks\":[{\"rank\":0,\"threads\":[{\"thread\":0,\n"
+           "\"events\":[\n" +
+           events + "]}]}]}";
+  }
+  static std::string open(const std::string& more = "") {
+    return "{\"start\":1,\"end\":2,\"command\":\"open\",\"location\":\"a\","
+           "\"flags\":\"O_WRONLY|O_CREAT\",\"mode\":\"0644\",\"result\":0" +
+           more + "}";
+  }
+
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(Schedule, WhatIsWrittenIsRead) {
+  ScheduleEvent opened;
+  opened.row = row("openat64");
+  opened.start_ns = 10;
+  opened.end_ns = 25;
+  opened.file = FileNumber{1};
+  opened.arguments[2] = O_RDWR | O_CREAT | O_SYNC | O_LARGEFILE;
+  opened.arguments[3] = 0640;
+  opened.new_fd = Descriptor{0};
+  opened.id = 7;
+  ScheduleEvent written;
+  written.row = row("pwritev64");
+  written.start_ns = 30;
+  written.end_ns = 40;
+  written.fd = Descriptor{0};
+  written.pieces = {10, 0, 90};
+  written.arguments[3] = 4096;
+  written.offset = 4096;
+  written.result = 100;
+  written.request = 100;
+  ScheduleEvent line;
+  line.row = row("fgets");
+  line.start_ns = line.end_ns = 50;
+  line.fd = Descriptor{0};
+  line.arguments[1] = 256;
+  line.offset = 12;
+  line.failed = true;
+  line.request = 256;
+  line.after = {7, 9};
+  ScheduleEvent renamed;
+  renamed.row = row("rename");
+  renamed.start_ns = 60;
+  renamed.end_ns = 61;
+  renamed.file = FileNumber{0};
+  renamed.new_file = FileNumber{1};
+  renamed.failed = true;
+  renamed.result = EXDEV;
+  renamed.id = 9;
+  ScheduleEvent inherited;
+  inherited.step = Step::kInherited;
+  inherited.fd = Descriptor{0};
+  inherited.new_fd = Descriptor{1};
+  ScheduleEvent preopened;
+  preopened.step = Step::kPreopened;
+  preopened.file = FileNumber{1};
+  preopened.arguments[0] = O_WRONLY | O_APPEND;
+  preopened.offset = 0;
+  preopened.new_fd = Descriptor{2};
+  {
+    ScheduleWriter writer(path());
+    writer.global({.timing = Timing::kAsap,
+                   .write_overwrite = true,
+                   .size_scale = 0.5,
+                   .time_scale = 2,
+                   .ranks = 4,
+                   .source = "t\"\n",
+                   .source_whole = false,
+                   .source_events_missing = 3,
+                   .command = {"app", "-x"},
+                   .left_out = {}});
+    writer.file({.location = "in/x",
+                 .source = "/data/in/x",
+                 .role = FileRole::kInput,
+                 .exists = true,
+                 .size = 100,
+                 .read_before_written = 90,
+                 .lines = true});
+    writer.file({.location = "y", .source = "/data/y", .role = FileRole::kOutput});
+    writer.beginThread({.rank = 1, .thread = 0, .pid = 5, .tid = 6, .host = "node"});
+    writer.event(opened);
+    writer.event(written);
+    writer.endThread();
+    writer.beginThread({.rank = 1, .thread = 1, .pid = 5, .tid = 7, .host = "node"});
+    writer.event(preopened);
+    writer.event(inherited);
+    writer.event(line);
+    writer.event(renamed);
+    writer.endThread();
+    ASSERT_FALSE(writer.finish());
+  }
+  Keeper got;
+  const auto failure = readSchedule(path(), got);
+  ASSERT_FALSE(failure) << failure->sentence << "\n" << text();
+  EXPECT_EQ(got.global_.timing, Timing::kAsap);
+  EXPECT_TRUE(got.global_.write_overwrite);
+  EXPECT_EQ(got.global_.size_scale, 0.5);
+  EXPECT_EQ(got.global_.ranks, 4);
+  EXPECT_EQ(got.global_.source_events_missing, 3U);
+  EXPECT_EQ(got.global_.command, (std::vector<std::string>{"app", "-x"}));
+  ASSERT_EQ(got.files_.size(), 2U);
+  EXPECT_EQ(got.files_[0].location, "in/x");
+  EXPECT_EQ(got.files_[0].role, FileRole::kInput);
+  EXPECT_EQ(got.files_[0].read_before_written, 90U);
+  EXPECT_TRUE(got.files_[0].lines);
+  EXPECT_FALSE(got.files_[1].exists);
+  ASSERT_EQ(got.threads_.size(), 2U);
+  EXPECT_EQ(got.threads_[1].rank, 1);
+  EXPECT_EQ(got.threads_[1].thread, 1);
+  EXPECT_EQ(got.threads_[1].tid, 7U);
+  EXPECT_EQ(got.ended_, 2U);
+  ASSERT_EQ(got.events_.size(), 6U);
+  EXPECT_EQ(got.events_[0].row, row("openat64"));
+  EXPECT_EQ(got.events_[0].arguments[2], O_RDWR | O_CREAT | O_SYNC | O_LARGEFILE);
+  EXPECT_EQ(got.events_[0].arguments[3], 0640);
+  EXPECT_EQ(got.events_[0].new_fd, Descriptor{0});
+  EXPECT_EQ(got.events_[0].id, 7U);
+  EXPECT_EQ(got.events_[1].pieces, written.pieces);
+  EXPECT_EQ(got.events_[1].offset, 4096);
+  EXPECT_EQ(got.events_[1].request, 100U);
+  EXPECT_EQ(got.events_[2].step, Step::kPreopened);
+  EXPECT_EQ(got.events_[2].arguments[0], O_WRONLY | O_APPEND);
+  EXPECT_EQ(got.events_[3].step, Step::kInherited);
+  EXPECT_EQ(got.events_[3].new_fd, Descriptor{1});
+  EXPECT_TRUE(got.events_[4].failed);
+  EXPECT_EQ(got.events_[4].result, 0);
+  EXPECT_EQ(got.events_[4].offset, 12);
+  EXPECT_EQ(got.events_[4].after, (std::vector<std::uint64_t>{7, 9}));
+  EXPECT_EQ(got.events_[5].result, EXDEV);
+  EXPECT_EQ(got.events_[5].new_file, FileNumber{1});
+}
+
+TEST_F(Schedule, EmptyOnesAreWhole) {
+  ScheduleWriter writer(path());
+  writer.global({.ranks = 2});
+  ASSERT_FALSE(writer.finish());
+  Keeper got;
+  EXPECT_FALSE(readSchedule(path(), got)) << text();
+  EXPECT_TRUE(got.threads_.empty());
+}
+
+TEST_F(Schedule, WithoutFinishNothingIsLeft) {
+  {
+    ScheduleWriter writer(path());
+    writer.global({.ranks = 1});
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+  ScheduleWriter nowhere(directory_ / "no" / "s.json");
+  const auto failure = nowhere.finish();
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->sentence, "cannot write " + (directory_ / "no" / "s.json").native() +
+                                   ": No such file or directory");
+}
+
+TEST_F(Schedule, RepeatsAreExpandedWithTheirSteps) {
+  save(withEvents(open() +
+                  ",\n{\"repeat\":3,\"body\":[{\"start\":10,\"end\":11,\"command\":\"pwrite\","
+                  "\"fd\":0,\"count\":8,\"offset\":100,\"result\":8,"
+                  "\"step\":{\"offset\":8,\"start\":5,\"end\":5}}]}"));
+  Keeper got;
+  const auto failure = readSchedule(path(), got);
+  ASSERT_FALSE(failure) << failure->sentence;
+  ASSERT_EQ(got.events_.size(), 4U);
+  EXPECT_EQ(got.events_[3].offset, 116);
+  EXPECT_EQ(got.events_[3].start_ns, 20);
+}
+
+TEST_F(Schedule, TheSinksComplaintBecomesASentence) {
+  save(withEvents(open()));
+  Keeper keeper;
+  keeper.refusal_ = "no such thing";
+  EXPECT_EQ(readSchedule(path(), keeper)->sentence, path() + ": line 7, column 102: no such thing");
+}
+
+TEST_F(Schedule, WhatIsNoScheduleIsSaid) {
+  Keeper keeper;
+  EXPECT_EQ(readSchedule(directory_ / "none", keeper)->sentence,
+            (directory_ / "none").native() + ": No such file or directory");
+  EXPECT_EQ(readSchedule(directory_.path(), keeper)->sentence,
+            directory_.path().native() + ": Is a directory");
+  EXPECT_EQ(refusal(""), "empty");
+  EXPECT_EQ(refusal("{}"),
+            "line 1, column 1: not a schedule: it has no \"format\" and \"version\"");
+  EXPECT_EQ(refusal("[1]"), "line 1, column 1: the document has to be an object");
+  EXPECT_EQ(refusal("{\"format\":\"omnio-phases\"}"),
+            "line 1, column 24: not a schedule: \"format\" is not \"omnio-schedule\"");
+  EXPECT_EQ(refusal("{\"format\":\"omnio-schedule\",\n\"version\":2}"),
+            "line 2, column 11: schedule version 2, but this omnio reads version 1");
+  EXPECT_EQ(refusal("garbage"), "line 1, column 1: no JSON: Invalid value");
+}
+
+TEST_F(Schedule, CutAnywhereItIsRefusedWithItsPlace) {
+  const std::string whole = withEvents(open());
+  ASSERT_EQ(refusal(whole), "");
+  for (std::size_t length = 1; length < whole.size(); ++length) {
+    const std::string sentence = refusal(whole.substr(0, length));
+    ASSERT_TRUE(sentence.starts_with("line ")) << length << ": " << sentence;
+  }
+}
+
+TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
+  const auto bad = [this](const std::string& event) { return refusal(withEvents(event)); };
+  const std::string write = "{\"start\":3,\"end\":4,\"command\":\"write\",\"result\":1,";
+  EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0,\"count\":-1}"),
+            "line 8, column 65: \"count\" is -1; it has to be 0 or more");
+  EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":5,\"count\":1}"),
+            "line 8, column 64: fd 5 comes from nowhere: no event of rank 0 makes it");
+  EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0,\"count\":1.5}"),
+            "line 8, column 66: \"count\" has to be a whole number, not a number");
+  EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0}"), "line 8, column 54: \"count\" is missing");
+  EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0,\"count\":1,\"speed\":1}"),
+            "line 8, column 74: \"speed\" has no place here");
+  EXPECT_EQ(bad(open() + ",\n" + open()), "line 8, column 102: fd 0 of rank 0 is made twice");
+  EXPECT_EQ(bad(open(",\"after\":[4]")),
+            "line 7, column 114: \"after\" names id 4, which no event has");
+  EXPECT_EQ(bad(open(",\"id\":0")), "line 7, column 109: \"id\" is 0; it has to be 1 or more");
+  EXPECT_EQ(
+      bad("{\"start\":1,\"end\":2,\"command\":\"unlink\",\"location\":\"/etc\",\"result\":0}"),
+      "line 7, column 55: location \"/etc\" is not in the list of files");
+  EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"reboot\"}"),
+            "line 7, column 37: there is no call \"reboot\"");
+  EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"MPI_Init\",\"result\":0}"),
+            "line 7, column 50: there is no call \"MPI_Init\"");
+  EXPECT_EQ(bad("{\"start\":2,\"end\":1,\"command\":\"delay\"}"),
+            "line 7, column 36: it ends before it starts");
+  EXPECT_EQ(bad("7"), "line 7, column 1: has to be an object");
+  const std::string deep(5000, '[');
+  EXPECT_EQ(bad(deep), "line 7, column 26: nested too deeply");
+  EXPECT_EQ(bad("{\"command\":\"" + std::string(1000000, 'x') + "\"}"),
+            "line 7, column 1000013: a text of 1000000 bytes");
+}
+
+TEST_F(Schedule, LocationsStayBelowTheTarget) {
+  const auto bad = [this](const std::string& location) {
+    const std::string text =
+        "{\"format\":\"omnio-schedule\",\"version\":1,\n"
+        "\"global\":{\"time_replay\":\"dt\",\"ranks\":0},\n"
+        "\"files\":[{\"location\":\"" +
+        location + "\",\"role\":\"output\",\"exists\":false}],\"ranks\":[]}";
+    const std::string sentence = refusal(text);
+    const std::size_t at = sentence.find("location ");
+    return at == std::string::npos ? sentence : sentence.substr(at);
+  };
+  EXPECT_EQ(bad("a/b..c/..d/e"), "");
+  EXPECT_EQ(bad("/etc/passwd"),
+            "location \"/etc/passwd\" leads out of the target: it begins with /");
+  EXPECT_EQ(bad("../x"), "location \"../x\" leads out of the target: it has .. in it");
+  EXPECT_EQ(bad("a/../../x"), "location \"a/../../x\" leads out of the target: it has .. in it");
+  EXPECT_EQ(bad("a/.."), "location \"a/..\" leads out of the target: it has .. in it");
+  EXPECT_EQ(bad(""), "location \"\" is empty");
+  EXPECT_EQ(bad("a\\u0000b"), "location \"a\\x00b\" has a NUL in it");
+}
+
+TEST_F(Schedule, TheOrderOfItsPartsIsKept) {
+  const std::string head = "{\"format\":\"omnio-schedule\",\"version\":1,";
+  EXPECT_EQ(refusal(head + "\"files\":[]}"),
+            "line 1, column 47: \"global\" has to come before \"files\"");
+  EXPECT_EQ(refusal(head + "\"global\":{\"time_replay\":\"dt\",\"ranks\":2},\"ranks\":[]}"),
+            "line 1, column 87: \"files\" has to come before \"ranks\"");
+  EXPECT_EQ(refusal(head + "\"global\":{\"time_replay\":\"dt\",\"ranks\":2},\"files\":[],"
+                           "\"ranks\":[{\"rank\":1}]}"),
+            "line 1, column 108: \"rank\" has to be 0: ranks stand in order");
+  EXPECT_EQ(refusal(head + "\"global\":{\"time_replay\":\"dt\",\"ranks\":2},\"files\":[],"
+                           "\"ranks\":[{\"rank\":0}]}"),
+            "line 1, column 110: it has 1 ranks, but \"global\" names 2");
+  EXPECT_EQ(refusal(head + "\"global\":{\"time_replay\":\"later\",\"ranks\":2}}"),
+            "line 1, column 70: no time_replay \"later\"");
+}
+
+// Every call that a schedule may have is written and read back with all of its keys.
+TEST_F(Schedule, EveryCallGoesRoundWhole) {
+  std::vector<const calls::Row*> rows;
+  for (const calls::Row& r : calls::kTable) {
+    if (r.number != 0 && isSchedulable(r)) rows.push_back(&r);
+  }
+  ASSERT_GT(rows.size(), 100U);
+  std::vector<ScheduleEvent> events;
+  {
+    ScheduleWriter writer(path());
+    writer.global({.ranks = 1});
+    writer.file({.location = "a", .source = "/a", .role = FileRole::kOutput});
+    writer.beginThread({});
+    ScheduleEvent start;
+    start.step = Step::kPreopened;
+    start.file = FileNumber{0};
+    start.offset = 0;
+    start.new_fd = Descriptor{0};
+    writer.event(start);
+    std::int64_t next = 1;
+    for (const calls::Row* r : rows) {
+      ScheduleEvent event;
+      event.row = r;
+      event.start_ns = 1;
+      event.end_ns = 2;
+      for (const ScheduleKey& key : keysOf(*r)) {
+        if (key.kind == KeyKind::kFd) event.fd = Descriptor{0};
+        if (key.kind == KeyKind::kLocation) event.file = FileNumber{0};
+        if (key.kind == KeyKind::kNewLocation) event.new_file = FileNumber{0};
+        if (key.kind == KeyKind::kOpenMode) event.open_mode = "r+";
+        if (key.kind == KeyKind::kNumber) event.arguments[key.argument] = 3;
+        if (key.kind == KeyKind::kSigned) event.arguments[key.argument] = 4;
+        if (key.kind == KeyKind::kOctal) event.arguments[key.argument] = 0600;
+        if (key.kind == KeyKind::kOpenFlags) event.arguments[key.argument] = O_RDWR;
+        if (key.kind == KeyKind::kWhence) event.arguments[key.argument] = SEEK_END;
+        if (key.kind == KeyKind::kCommand) event.arguments[key.argument] = F_SETFL;
+        if (key.kind == KeyKind::kPosition) event.offset = event.arguments[key.argument] = 5;
+        if (key.kind == KeyKind::kPieces) event.pieces = {1, 2};
+      }
+      if (makesDescriptor(event)) event.new_fd = Descriptor{next++};
+      event.request = requestOf(event);
+      events.push_back(event);
+      writer.event(event);
+    }
+    writer.endThread();
+    ASSERT_FALSE(writer.finish());
+  }
+  Keeper got;
+  const auto failure = readSchedule(path(), got);
+  ASSERT_FALSE(failure) << failure->sentence;
+  ASSERT_EQ(got.events_.size(), events.size() + 1);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const ScheduleEvent& a = events[i];
+    const ScheduleEvent& b = got.events_[i + 1];
+    EXPECT_EQ(a.row, b.row);
+    EXPECT_EQ(a.arguments, b.arguments) << a.row->name;
+    EXPECT_EQ(a.fd, b.fd) << a.row->name;
+    EXPECT_EQ(a.new_fd, b.new_fd) << a.row->name;
+    EXPECT_EQ(a.file, b.file) << a.row->name;
+    EXPECT_EQ(a.new_file, b.new_file) << a.row->name;
+    EXPECT_EQ(a.offset, b.offset) << a.row->name;
+    EXPECT_EQ(a.pieces, b.pieces) << a.row->name;
+    EXPECT_EQ(a.open_mode, b.open_mode) << a.row->name;
+    EXPECT_EQ(a.request, b.request) << a.row->name;
+  }
+}
+
+}  // namespace
+}  // namespace omnio::model

@@ -1,0 +1,128 @@
+// Ranges of bytes, and who waits for whom because of them.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "preprocess/data_conflicts.hpp"
+#include "preprocess/interval_set.hpp"
+#include "preprocess/size_scale.hpp"
+
+namespace omnio::preprocess {
+namespace {
+
+TEST(IntervalSet, AgreesWithABitForEachByte) {
+  std::mt19937 random(7);
+  IntervalSet set;
+  std::vector<bool> covered(300, false);
+  for (int i = 0; i < 2000; ++i) {
+    const std::uint64_t begin = random() % 300;
+    const std::uint64_t end = std::min<std::uint64_t>(begin + random() % 12, 300);
+    if (i % 3 == 0) {
+      set.add({begin, end});
+      for (std::uint64_t at = begin; at < end; ++at) covered[at] = true;
+    }
+    if (i % 97 == 96) {
+      set.cut(begin);
+      for (std::uint64_t at = begin; at < 300; ++at) covered[at] = false;
+    }
+    std::uint64_t wanted = 0;
+    for (std::uint64_t at = begin; at < end; ++at) {
+      if (!covered[at]) wanted = at + 1;
+    }
+    ASSERT_EQ(set.lastUncovered({begin, end}), wanted) << i;
+  }
+}
+
+TEST(IntervalSet, KeepsWithinItsBound) {
+  IntervalSet set(8);
+  for (std::uint64_t i = 0; i < 1000; ++i) set.add({i * 10, i * 10 + 1});
+  EXPECT_EQ(set.end(), 9991U);
+  EXPECT_EQ(set.lastUncovered({20000, 20001}), 20001U);
+  // Gaps may have been taken for covered; what was covered still is.
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(set.lastUncovered({i * 10, i * 10 + 1}), 0U);
+  }
+}
+
+PastEvent past(std::uint32_t thread, std::uint64_t sequence, std::int64_t end_ns) {
+  return {{thread, sequence}, end_ns};
+}
+
+TEST(Dependencies, OneEdgeStandsForAllThatCameBefore) {
+  Dependencies dependencies;
+  dependencies.require({1, 5}, 100, past(0, 7, 90));
+  EXPECT_EQ(dependencies.edges(), 1U);
+  dependencies.require({1, 6}, 110, past(0, 3, 50));  // implied by the first
+  EXPECT_EQ(dependencies.edges(), 1U);
+  dependencies.require({1, 7}, 120, past(0, 8, 119));
+  EXPECT_EQ(dependencies.edges(), 2U);
+  EXPECT_NE(dependencies.idOf({0, 7}), 0U);
+  EXPECT_EQ(dependencies.idOf({0, 3}), 0U);
+  EXPECT_EQ(dependencies.before({1, 5}), std::vector<std::uint64_t>{dependencies.idOf({0, 7})});
+  EXPECT_TRUE(dependencies.before({1, 6}).empty());
+}
+
+TEST(Dependencies, WhatRanAtTheSameTimeGetsNone) {
+  Dependencies dependencies;
+  dependencies.require({1, 5}, 100, past(0, 7, 101));
+  dependencies.require({0, 8}, 100, past(0, 7, 90));  // the thread's own order does it
+  EXPECT_EQ(dependencies.edges(), 0U);
+}
+
+TEST(DataConflicts, AReadWaitsForTheLastWriteOfItsBytes) {
+  Dependencies dependencies;
+  DataConflicts conflicts(dependencies);
+  conflicts.wrote(0, {0, 100}, past(0, 1, 10));
+  conflicts.wrote(0, {500, 600}, past(0, 2, 20));
+  conflicts.wrote(1, {0, 100}, past(0, 3, 30));
+  conflicts.reads(0, {100, 500}, {1, 0}, 40);  // between them
+  EXPECT_EQ(dependencies.edges(), 0U);
+  conflicts.reads(0, {90, 110}, {1, 1}, 50);
+  EXPECT_NE(dependencies.idOf({0, 1}), 0U);
+  conflicts.reads(0, {550, 551}, {1, 2}, 60);
+  EXPECT_NE(dependencies.idOf({0, 2}), 0U);
+  EXPECT_EQ(dependencies.idOf({0, 3}), 0U);
+}
+
+TEST(DataConflicts, WhileTheLastWriteIsUnderWayTheOneBeforeCounts) {
+  Dependencies dependencies;
+  DataConflicts conflicts(dependencies);
+  conflicts.wrote(0, {0, 100}, past(0, 1, 10));
+  conflicts.wrote(0, {100, 200}, past(0, 2, 1000));
+  conflicts.reads(0, {0, 10}, {1, 0}, 500);
+  EXPECT_EQ(dependencies.before({1, 0}), std::vector<std::uint64_t>{dependencies.idOf({0, 1})});
+}
+
+TEST(DataConflicts, ManyPlacesNeverLetAReadRunAhead) {
+  Dependencies dependencies;
+  DataConflicts conflicts(dependencies);
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    conflicts.wrote(0, {i * 100, i * 100 + 10}, past(0, i, static_cast<std::int64_t>(i) * 10 + 5));
+  }
+  conflicts.reads(0, {25000, 25001}, {1, 0}, 100000);
+  ASSERT_EQ(dependencies.before({1, 0}).size(), 1U);
+  std::uint64_t waited = 0;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    if (dependencies.idOf({0, i}) != 0) waited = i;
+  }
+  EXPECT_GE(waited, 250U);
+}
+
+TEST(SizeScale, KeepsOrderTouchAndAlignment) {
+  for (const double factor : {0.3, 0.5, 1.0, 1.7, 2.0, 1000.0}) {
+    const SizeScale scale(factor);
+    std::uint64_t last = 0;
+    for (std::uint64_t at = 0; at < 40000; at += 7) {
+      ASSERT_GE(scale.position(at, true), last) << factor << " at " << at;
+      last = scale.position(at, true);
+    }
+    for (std::uint64_t at = 0; at < 40000; at += 4096) {
+      ASSERT_EQ(scale.position(at, true) % 4096, 0U);
+    }
+    EXPECT_NEAR(static_cast<double>(scale.position(1U << 30)), factor * (1U << 30), 1.0);
+  }
+}
+
+}  // namespace
+}  // namespace omnio::preprocess

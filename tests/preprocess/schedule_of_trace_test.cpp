@@ -1,0 +1,343 @@
+// Traces whose events are known, and the schedules made of them.
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/model/schedule_reader.hpp"
+#include "core/wire/info.hpp"
+#include "preprocess/preprocess.hpp"
+#include "tests/core/temporary_directory.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio::preprocess {
+namespace {
+
+using model::ScheduleEvent;
+using test::ChunkBuilder;
+using test::ContainerBuilder;
+
+// One thread of a process, told call by call. Slots of texts and handles are used in order.
+class Thread {
+ public:
+  explicit Thread(std::uint64_t token, std::uint32_t log = 0) : chunk_(token, log, 0, 0, 1000) {}
+
+  Thread& open(std::uint64_t start, std::uint64_t end, const std::string& path, int flags,
+               std::uint32_t handle) {
+    chunk_.text(next_text_, path);
+    chunk_.handle({.handle = handle,
+                   .description = handle,
+                   .fd = static_cast<std::int32_t>(handle) + 2,
+                   .open_flags = static_cast<std::uint32_t>(flags),
+                   .text_slot = next_text_});
+    test::EventSpec event{.start = start, .end = end};
+    event.arguments = {next_text_ + 1, flags, 0644};
+    event.result = wire::handleSlot(handle) + 1;
+    return add("open", event);
+  }
+  Thread& failedOpen(std::uint64_t start, std::uint64_t end, const std::string& path, int error) {
+    chunk_.text(next_text_, path);
+    test::EventSpec event{.start = start, .end = end, .result = error, .failed = true};
+    event.arguments = {next_text_ + 1, O_RDONLY, 0};
+    return add("open", event);
+  }
+  Thread& given(const std::string& path, std::uint32_t handle, wire::Origin origin,
+                std::uint32_t birth_pid = 0, std::uint32_t flags = O_RDWR) {
+    chunk_.text(next_text_, path);
+    chunk_.handle({.handle = handle,
+                   .description = handle,
+                   .birth_pid = birth_pid,
+                   .fd = static_cast<std::int32_t>(handle) + 2,
+                   .origin = origin,
+                   .open_flags = flags,
+                   .inode = 77,
+                   .text_slot = next_text_});
+    ++next_text_;
+    return *this;
+  }
+  Thread& data(const char* call, std::uint64_t start, std::uint64_t end, std::uint32_t handle,
+               std::int64_t bytes, std::int64_t offset = -1, unsigned depth = 0) {
+    test::EventSpec event{.start = start, .end = end, .result = bytes, .depth = depth};
+    event.request = static_cast<std::uint64_t>(bytes);
+    event.arguments = {wire::handleSlot(handle), 0, bytes, offset};
+    if (offset < 0) event.arguments[3] = 0;
+    return add(call, event);
+  }
+  Thread& close(std::uint64_t start, std::uint64_t end, std::uint32_t handle) {
+    test::EventSpec event{.start = start, .end = end};
+    event.arguments = {wire::handleSlot(handle)};
+    return add("close", event);
+  }
+  Thread& rename(std::uint64_t start, std::uint64_t end, const std::string& from,
+                 const std::string& to) {
+    chunk_.text(next_text_, from);
+    chunk_.text(static_cast<std::uint8_t>(next_text_ + 1), to);
+    test::EventSpec event{.start = start, .end = end};
+    event.arguments = {next_text_ + 1, next_text_ + 2};
+    add("rename", event);
+    ++next_text_;
+    return *this;
+  }
+  Thread& plain(const char* call, std::uint64_t start, std::uint64_t end) {
+    return add(call, {.start = start, .end = end});
+  }
+  Thread& sync(std::uint64_t start, std::uint64_t end, std::uint32_t handle) {
+    test::EventSpec event{.start = start, .end = end};
+    event.arguments = {wire::handleSlot(handle)};
+    return add("MPI_File_sync", event);
+  }
+
+  const ChunkBuilder& chunk() const { return chunk_; }
+  std::uint64_t events() const { return events_; }
+
+ private:
+  Thread& add(std::string_view call, const test::EventSpec& event) {
+    chunk_.event(test::numberOf(call), event);
+    ++events_;
+    ++next_text_;
+    return *this;
+  }
+  ChunkBuilder chunk_;
+  std::uint8_t next_text_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+// The whole of a schedule.
+struct Kept {
+  model::ScheduleGlobal global;
+  std::map<std::string, model::ScheduleFile> files;
+  std::vector<model::ScheduleThread> headers;
+  std::vector<std::vector<ScheduleEvent>> threads;
+};
+
+class Collector final : public model::ScheduleSink {
+ public:
+  Complaint global(const model::ScheduleGlobal& global) override {
+    kept.global = global;
+    return std::nullopt;
+  }
+  Complaint file(model::FileNumber, const model::ScheduleFile& file) override {
+    kept.files[file.location] = file;
+    return std::nullopt;
+  }
+  Complaint beginThread(const model::ScheduleThread& thread) override {
+    kept.threads.emplace_back();
+    kept.headers.push_back(thread);
+    return std::nullopt;
+  }
+  Complaint event(const ScheduleEvent& event) override {
+    kept.threads.back().push_back(event);
+    return std::nullopt;
+  }
+  Complaint endThread() override { return std::nullopt; }
+
+  Kept kept;
+};
+
+class ScheduleOfTrace : public testing::Test {
+ protected:
+  void save(int rank, int ranks, const std::vector<const Thread*>& threads, std::uint32_t pid = 0) {
+    const std::uint64_t token = 100 + static_cast<std::uint64_t>(rank) + pid;
+    if (pid == 0) pid = 4711 + static_cast<std::uint32_t>(rank);
+    ContainerBuilder container(token, pid);
+    auto facts = test::usualFacts(rank, ranks);
+    facts[wire::info::kDirectory] = "/run";
+    container.facts(facts);
+    std::uint64_t events = 0;
+    for (const Thread* thread : threads) {
+      container.chunk(thread->chunk());
+      events += thread->events();
+    }
+    container.ended(events);
+    container.save(directory_ / "trace" / fmt::format("node1.{}.0.omnio", pid));
+  }
+  void SetUp() override {
+    std::filesystem::create_directory(directory_ / "trace");
+    setenv("OMNIO_RING_DIR", directory_.path().c_str(), 1);
+  }
+  void TearDown() override { unsetenv("OMNIO_RING_DIR"); }
+
+  Kept schedule(const Settings& settings = {}) {
+    Collector collector;
+    const Result<Trace> trace = Trace::open(directory_ / "trace");
+    if (!trace) throw std::runtime_error(trace.failure().sentence);
+    const auto summary = preprocess(*trace, assess(*trace), settings, directory_ / "schedule.json");
+    if (!summary) throw std::runtime_error(summary.failure().sentence);
+    const auto failure = model::readSchedule(directory_ / "schedule.json", collector);
+    if (failure) throw std::runtime_error(failure->sentence);
+    return collector.kept;
+  }
+  static std::uint64_t token(int rank) { return 100 + static_cast<std::uint64_t>(rank); }
+
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(ScheduleOfTrace, WhatWasReadBeforeItWasWrittenHasToBeThere) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/in", O_RDONLY, 1)
+      .data("read", 10200, 10300, 1, 100)
+      .data("read", 10300, 10400, 1, 50)
+      .data("pread", 10400, 10500, 1, 10, 400)
+      .open(10600, 10700, "/run/out", O_RDWR | O_CREAT | O_TRUNC, 2)
+      .data("pwrite", 10800, 10900, 2, 100, 0)
+      .data("pread", 10900, 11000, 2, 50, 0)
+      .open(11100, 11200, "/run/both", O_RDWR, 3)
+      .data("pwrite", 11300, 11400, 3, 100, 0)
+      .data("pread", 11500, 11600, 3, 200, 50)
+      .failedOpen(11700, 11800, "/etc/none", ENOENT);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  const auto& in = kept.files.at("in");
+  EXPECT_EQ(in.role, model::FileRole::kInput);
+  EXPECT_EQ(in.size, 410U);
+  EXPECT_EQ(kept.files.at("out").role, model::FileRole::kOutput);
+  EXPECT_FALSE(kept.files.at("out").exists);
+  EXPECT_EQ(kept.files.at("both").role, model::FileRole::kUpdated);
+  EXPECT_EQ(kept.files.at("both").size, 250U);
+  EXPECT_EQ(kept.files.at("@root/etc/none").role, model::FileRole::kAbsent);
+  const auto& events = kept.threads.at(0);
+  ASSERT_EQ(events.size(), 11U);
+  EXPECT_EQ(events[0].start_ns, 0);  // the run begins with its first event
+  EXPECT_EQ(events[1].start_ns, 200);
+  EXPECT_EQ(events[2].offset, 100);  // where the descriptor had come to
+  EXPECT_EQ(events[10].result, ENOENT);
+  EXPECT_EQ(kept.headers[0].pid, 4711U);
+}
+
+TEST_F(ScheduleOfTrace, HolesOfAFileThatTheRunMadeAreNoInput) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/sparse", O_RDWR | O_CREAT, 1)
+      .data("pwrite", 10200, 10300, 1, 10, 1000)
+      .data("pread", 10400, 10500, 1, 500, 0)
+      .open(10600, 10700, "/run/kept", O_RDWR | O_CREAT, 2)
+      .data("pread", 10800, 10900, 2, 30, 0);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  EXPECT_FALSE(kept.files.at("sparse").exists);
+  // Nothing of the run can have put there what was read.
+  EXPECT_TRUE(kept.files.at("kept").exists);
+  EXPECT_EQ(kept.files.at("kept").size, 30U);
+}
+
+TEST_F(ScheduleOfTrace, OtherRanksWaitForTheMakerAndTheWriter) {
+  Thread writer(token(0));
+  writer.open(10000, 10100, "/run/shared", O_RDWR | O_CREAT, 1)
+      .data("pwrite", 10200, 10300, 1, 100, 0)
+      .data("pwrite", 10300, 10400, 1, 100, 100)
+      .close(10500, 10600, 1);
+  Thread reader(token(1));
+  reader.open(10150, 10160, "/run/shared", O_RDONLY, 1)
+      .data("pread", 10700, 10800, 1, 50, 120)
+      .data("pread", 10800, 10900, 1, 50, 0)
+      .close(10900, 11000, 1);
+  save(0, 2, {&writer});
+  save(1, 2, {&reader});
+  const Kept kept = schedule();
+  ASSERT_EQ(kept.threads.size(), 2U);
+  const auto& made = kept.threads[0];
+  const auto& used = kept.threads[1];
+  ASSERT_NE(made[0].id, 0U);
+  EXPECT_EQ(used[0].after, std::vector<std::uint64_t>{made[0].id});
+  ASSERT_NE(made[2].id, 0U);
+  EXPECT_EQ(used[1].after, std::vector<std::uint64_t>{made[2].id});
+  EXPECT_TRUE(used[2].after.empty());  // implied by the read before it
+  EXPECT_EQ(made[1].id, 0U);
+}
+
+TEST_F(ScheduleOfTrace, AFileIsItsContentNotItsName) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/draft", O_WRONLY | O_CREAT | O_TRUNC, 1)
+      .data("write", 10200, 10300, 1, 100)
+      .close(10300, 10400, 1)
+      .rename(10500, 10600, "/run/draft", "/run/final")
+      .open(10700, 10800, "/run/final", O_RDONLY, 2)
+      .data("read", 10900, 11000, 2, 100)
+      .open(11100, 11200, "/run/draft", O_WRONLY | O_CREAT | O_EXCL, 3);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  EXPECT_FALSE(kept.files.at("draft").exists);
+  EXPECT_FALSE(kept.files.at("final").exists);
+  EXPECT_EQ(kept.files.at("final").role, model::FileRole::kOutput);
+}
+
+TEST_F(ScheduleOfTrace, DescriptorsFromBeforeAndOverForkHaveTheirSteps) {
+  Thread parent(token(0));
+  parent.given("/run/log", 1, wire::Origin::kInherited, 0, O_WRONLY | O_APPEND)
+      .data("write", 10000, 10100, 1, 10)
+      .open(10200, 10300, "/run/pipe", O_RDWR | O_CREAT | O_TRUNC, 2)
+      .close(10400, 10500, 2);
+  Thread child(token(0) + 9000);
+  child.given("/run/pipe", 2, wire::Origin::kOpened, 4711).data("write", 10600, 10700, 2, 5);
+  save(0, 1, {&parent});
+  save(0, 1, {&child}, 9000);
+  const Kept kept = schedule();
+  ASSERT_EQ(kept.threads.size(), 2U);
+  const auto& own = kept.threads[0];
+  ASSERT_EQ(own.size(), 5U);
+  EXPECT_EQ(own[0].step, model::Step::kPreopened);
+  EXPECT_EQ(own[0].arguments[0], O_WRONLY | O_APPEND);
+  EXPECT_EQ(own[1].fd, own[0].new_fd);
+  EXPECT_EQ(own[1].offset, model::kUnknownOffset);  // wherever the end is
+  EXPECT_EQ(own[3].step, model::Step::kInherited);  // right after the open, before the close
+  EXPECT_EQ(own[3].fd, own[2].new_fd);
+  const auto& theirs = kept.threads[1];
+  ASSERT_EQ(theirs.size(), 1U);
+  EXPECT_EQ(theirs[0].fd, own[3].new_fd);
+  EXPECT_EQ(theirs[0].after, std::vector<std::uint64_t>{own[3].id});
+}
+
+TEST_F(ScheduleOfTrace, OfMpiTheFilesAreTakenAndNotItsOwnBusiness) {
+  Thread thread(token(0));
+  thread.given("/run/etc", 1, wire::Origin::kInherited)
+      .data("read", 10000, 10100, 1, 7, -1, 1)
+      .plain("MPI_Init", 9000, 20000)
+      .data("pwrite", 31000, 31100, 1, 64, 0, 1)
+      .data("pwrite", 31100, 31200, 1, 64, 64, 1)
+      .sync(30000, 40000, 1)
+      .data("pwrite", 50000, 50100, 1, 64, 128);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  std::vector<std::int64_t> offsets;
+  for (const ScheduleEvent& event : kept.threads.at(0)) {
+    if (event.step == model::Step::kCall) offsets.push_back(event.offset);
+  }
+  EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 64, 128}));
+}
+
+TEST_F(ScheduleOfTrace, ScalesAreApplied) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/in", O_RDONLY, 1)
+      .data("read", 10200, 10300, 1, 100)
+      .data("read", 10400, 10500, 1, 51);
+  save(0, 1, {&thread});
+  const Kept kept = schedule({.timing = model::Timing::kStart, .size_scale = 2.5, .time_scale = 3});
+  EXPECT_EQ(kept.global.timing, model::Timing::kStart);
+  EXPECT_EQ(kept.files.at("in").size, 377U);
+  const auto& events = kept.threads.at(0);
+  EXPECT_EQ(events[1].request, 250U);
+  EXPECT_EQ(events[2].offset, 250);
+  EXPECT_EQ(events[2].request, 127U);
+  EXPECT_EQ(events[2].result, 127);
+  EXPECT_EQ(events[2].start_ns, 1200);
+}
+
+TEST_F(ScheduleOfTrace, ATraceWithoutIoIsRefused) {
+  Thread thread(token(0));
+  thread.plain("MPI_Init", 9000, 20000);
+  save(0, 1, {&thread});
+  EXPECT_THROW(
+      try { schedule(); } catch (const std::runtime_error& error) {
+        EXPECT_EQ(error.what(), (directory_ / "trace").native() +
+                                    ": holds no I/O on files that could be replayed");
+        throw;
+      },
+      std::runtime_error);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "schedule.json"));
+}
+
+}  // namespace
+}  // namespace omnio::preprocess
