@@ -1,0 +1,129 @@
+// The phase model of an application: its I/O as phases that hold on any storage system
+// (docs/formats/phase_model.md).
+//
+// S. Mendez, D. Rexachs, E. Luque: Modeling Parallel Scientific Applications through their
+// Input/Output Phases (IEEE Cluster Workshops 2012). Terms are the paper's: a local access pattern
+// (LAP) is one operation of one process on one file, `rep` times with request size `rs` and
+// displacement `disp`; a phase is the similar LAPs of processes at similar ticks;
+// weight = sum of rep * rs over them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace omnio::model {
+
+inline constexpr int kPhaseModelVersion = 1;
+
+enum class Operation : std::uint8_t { kWrite, kRead };
+enum class AccessMode : std::uint8_t { kSequential, kStrided, kRandom };
+enum class PointerKind : std::uint8_t { kExplicit, kIndividual, kShared };
+enum class Interface : std::uint8_t { kMpiIo, kPosix, kStdio };
+
+// f(initOffset): the offset in bytes at which process idP begins. Affine: base + per_rank * idP.
+// Otherwise a table. An offset that the trace does not tell (shared file pointers) is not known.
+struct OffsetFunction {
+  bool known = true;
+  bool affine = true;
+  std::int64_t base = 0;
+  std::int64_t per_rank = 0;
+  std::vector<std::pair<int, std::int64_t>> table;  // idP, offset; when not affine
+
+  std::int64_t at(int rank) const;  // 0 for a rank that is not in the table
+};
+
+// One operation of each process of a phase.
+struct PhaseOperation {
+  Operation operation = Operation::kWrite;
+  std::uint64_t request_bytes = 0;      // rs; of a varying one the mean, rounded, and at least 1
+  std::uint64_t repetitions = 0;        // rep; of a varying one the mean of the processes
+  std::int64_t displacement_bytes = 0;  // disp, from one request's begin to the next one's
+  OffsetFunction init_offset;           // in the file, behind the view
+
+  // Requests differ in size, or processes in the number of requests: rs and rep are means, and what
+  // is exact stands in the four that follow. They have no meaning where it is false.
+  bool varying = false;
+  std::uint64_t smallest_bytes = 0;
+  std::uint64_t largest_bytes = 0;
+  std::uint64_t requests = 0;      // of all processes
+  std::uint64_t weight_bytes = 0;  // of all processes
+};
+
+// Sequences that are no constant stride are given request by request, as offset and bytes.
+struct RandomAccess {
+  int rank = 0;
+  int operation = 0;                                             // index in Phase::operations
+  std::vector<std::pair<std::int64_t, std::uint64_t>> requests;  // in the order they were made
+  std::uint64_t left_out = 0;  // requests behind those that are given
+};
+
+struct Phase {
+  int id = 1;    // idPH, 1, 2, ... by the time they began
+  int file = 0;  // idF: index in PhaseModel::files
+  // More than one: they alternate (W R W R ...), as in MADbench2's third phase.
+  std::vector<PhaseOperation> operations;
+  std::vector<int> ranks;  // the processes of the phase, ascending
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t first_tick = 0;
+  std::uint64_t last_tick = 0;
+  AccessMode mode = AccessMode::kSequential;
+  Interface interface = Interface::kMpiIo;
+  PointerKind pointer = PointerKind::kExplicit;
+  bool collective = false;
+  bool blocking = true;
+  bool has_view = false;
+  std::uint64_t etype_bytes = 1;
+  // As measured in the application, for comparison: from the first request's start to the last
+  // one's end, counted from the first event of the trace, and the time inside the calls of the
+  // process that spent most.
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t io_time_ns = 0;
+  std::vector<RandomAccess> random;  // only of mode kRandom, and only up to a stated number
+};
+
+// Texts of a model are for people: bytes of paths that are no UTF-8, and control characters, stand
+// as \xHH (core/printable.hpp).
+struct ModelFile {
+  // Of one file each: with {rank} where the rank stands ({rank:04} when it has leading zeros), or
+  // the lowest rank's.
+  std::string path;
+  bool shared = true;            // one file of all processes; else one each
+  std::uint64_t size_bytes = 0;  // furthest byte touched
+};
+
+struct PhaseModel {
+  std::string source;  // the trace directory
+  bool source_whole = true;
+  std::vector<std::string> command;
+  int processes = 1;  // np
+  std::vector<ModelFile> files;
+  std::vector<Phase> phases;
+  std::vector<std::string> left_out;  // in words: what the trace has and the model has not
+};
+
+// Bytes and requests of one operation over all processes of its phase.
+std::uint64_t weightOf(const Phase& phase, const PhaseOperation& operation);
+std::uint64_t requestsOf(const Phase& phase, const PhaseOperation& operation);
+
+// The words of the document: "write", "strided", "individual", "mpi-io".
+std::string_view nameOf(Operation operation);
+std::string_view nameOf(AccessMode mode);
+std::string_view nameOf(PointerKind pointer);
+std::string_view nameOf(Interface interface);
+
+// Fails with one sentence that names the file, the place ("phases[3].weight_bytes") and the reason:
+// what is no JSON, no phase model, of another version; keys that are unknown or not there, values
+// of another type, sizes that do not add up, ranks and files that do not exist.
+Result<PhaseModel> readPhaseModel(const std::filesystem::path& path);
+std::optional<Failure> writePhaseModel(const std::filesystem::path& path, const PhaseModel& model);
+std::string jsonOf(const PhaseModel& model);  // the document, with the newline
+
+}  // namespace omnio::model

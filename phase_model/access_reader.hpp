@@ -1,0 +1,41 @@
+// Reads what a rank did from its logs, as accesses: which bytes of which file, in the order of
+// time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/trace.hpp"
+#include "phase_model/access.hpp"
+
+namespace omnio::phases {
+
+// What the trace does not tell well enough for a model, counted over all ranks.
+struct Doubts {
+  std::uint64_t unknown_bytes = 0;   // reads whose bytes are not told (fscanf)
+  std::uint64_t unknown_offset = 0;  // accesses by shared pointers, or at an end not recorded
+  std::uint64_t nested_views = 0;    // accesses through views of irregular blocks
+  std::uint64_t several_blocks = 0;  // accesses over more than one block of a view
+  std::uint64_t no_storage = 0;      // accesses of devices, directories and the like
+  std::set<FileId> began_elsewhere;  // see PositionDoubts
+  std::set<FileId> appended;
+};
+
+// One sentence each.
+std::vector<std::string> sentencesOf(const Doubts& doubts, const PathTable& paths);
+
+struct ReadRank {
+  bool any_event = false;
+  std::int64_t first_event_ns = 0;
+  std::uint64_t undecodable = 0;
+};
+
+// Passes on each access of the processes, which are those of one rank, as of `rank`. Only the
+// application's own calls count: what MPI-IO does through POSIX is part of the MPI call.
+ReadRank readAccesses(const std::vector<const Process*>& processes, int rank, PathTable& paths,
+                      Doubts& doubts, const std::function<void(const Access&)>& take);
+
+}  // namespace omnio::phases

@@ -1,0 +1,260 @@
+#include "phase_model/grouping.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "phase_model/offset_function.hpp"
+
+namespace omnio::phases {
+namespace {
+
+// What has to be equal of one operation of similar patterns. Of those that are no constant stride
+// only that they are none.
+struct LikeOperation {
+  model::Operation operation;
+  Shape shape;
+  bool offset_known;
+  std::uint64_t size = 0;
+  std::uint64_t requests = 0;
+  std::int64_t displacement = 0;
+
+  explicit LikeOperation(const Pattern& pattern)
+      : operation(pattern.operation), shape(pattern.shape), offset_known(pattern.offset_known) {
+    if (shape != Shape::kConstant) return;
+    size = pattern.size;
+    requests = pattern.requests;
+    displacement = pattern.displacement;
+  }
+  auto operator<=>(const LikeOperation&) const = default;
+};
+
+struct Likeness {
+  int file;
+  std::uint32_t thread;
+  Manner manner;
+  std::vector<LikeOperation> operations;
+
+  auto operator<=>(const Likeness&) const = default;
+};
+
+using Group = std::vector<const Lap*>;  // one of each rank, by rank
+
+Likeness likenessOf(const Lap& lap, int file) {
+  Likeness likeness{.file = file,
+                    .thread = lap.thread,
+                    .manner = lap.operations.front().manner,
+                    .operations = {}};
+  for (const Pattern& pattern : lap.operations) likeness.operations.emplace_back(pattern);
+  return likeness;
+}
+
+// Which of the patterns of its rank on the file a pattern is, of those made in the same manner: for
+// collective calls, the same call of all processes.
+using Kind = std::tuple<int, std::uint32_t, Manner, model::Operation>;  // file, thread, ...
+using Positions = std::unordered_map<const Lap*, std::uint64_t>;
+
+Kind kindOf(const Lap& lap, int file) {
+  const Pattern& pattern = lap.operations.front();
+  return {file, lap.thread, pattern.manner, pattern.operation};
+}
+
+Positions positionsOf(const std::vector<Lap>& laps, const std::vector<int>& file_of) {
+  Positions positions;
+  std::map<std::pair<int, Kind>, std::uint64_t> counts;
+  for (std::size_t i = 0; i < laps.size(); ++i) {
+    if (laps[i].operations.size() != 1) continue;
+    positions[&laps[i]] = counts[{laps[i].rank, kindOf(laps[i], file_of[i])}]++;
+  }
+  return positions;
+}
+
+std::vector<Group> similarOnes(const std::vector<Lap>& laps, const std::vector<int>& file_of) {
+  std::map<std::pair<Likeness, std::uint64_t>, Group> groups;
+  std::map<std::pair<int, Likeness>, std::uint64_t> turns;
+  for (std::size_t i = 0; i < laps.size(); ++i) {
+    const Likeness likeness = likenessOf(laps[i], file_of[i]);
+    groups[{likeness, turns[{laps[i].rank, likeness}]++}].push_back(&laps[i]);
+  }
+  std::vector<Group> result;
+  for (auto& [what, group] : groups) result.push_back(std::move(group));
+  return result;
+}
+
+// Whether a group may be one with others of another size.
+bool mayBeUneven(const Group& group, const Positions& positions) {
+  const Lap& first = *group.front();
+  if (first.operations.size() != 1) return false;
+  const Pattern& pattern = first.operations.front();
+  return pattern.offset_known && pattern.isContiguous() &&
+         std::all_of(group.begin(), group.end(),
+                     [&](const Lap* lap) { return positions.at(lap) == positions.at(&first); });
+}
+
+// Sizes of a group's requests: means, of those that vary.
+std::pair<double, double> sizesOf(const Group& group) {
+  std::pair<double, double> range{0, 0};
+  for (const Lap* lap : group) {
+    const Pattern& pattern = lap->operations.front();
+    const double mean = static_cast<double>(pattern.bytes) / static_cast<double>(pattern.requests);
+    range.first = range.first == 0 ? mean : std::min(range.first, mean);
+    range.second = std::max(range.second, mean);
+  }
+  return range;
+}
+
+bool sizesAreNear(const Group& a, const Group& b) {
+  const auto [least_a, most_a] = sizesOf(a);
+  const auto [least_b, most_b] = sizesOf(b);
+  return std::max(most_a, most_b) <= 2 * std::min(least_a, least_b);
+}
+
+bool ranksDiffer(const Group& a, const Group& b) {
+  std::set<int> ranks;
+  for (const Lap* lap : a) ranks.insert(lap->rank);
+  return std::none_of(b.begin(), b.end(),
+                      [&ranks](const Lap* lap) { return ranks.contains(lap->rank); });
+}
+
+bool hasAsManyRequests(const Group& a, const Group& b) {
+  const Pattern& one = a.front()->operations.front();
+  const Pattern& other = b.front()->operations.front();
+  if (one.shape == Shape::kVarying || other.shape == Shape::kVarying) return true;
+  return one.requests == other.requests;
+}
+
+std::vector<Group> joinUneven(std::vector<Group> groups, const std::vector<Lap>& laps,
+                              const std::vector<int>& file_of) {
+  const Positions positions = positionsOf(laps, file_of);
+  std::map<std::pair<Kind, std::uint64_t>, std::vector<std::size_t>> candidates;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (!mayBeUneven(groups[i], positions)) continue;
+    const Lap& lap = *groups[i].front();
+    const auto index = static_cast<std::size_t>(&lap - laps.data());
+    candidates[{kindOf(lap, file_of[index]), positions.at(&lap)}].push_back(i);
+  }
+  for (const auto& [key, members] : candidates) {
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      Group& into = groups[members.front()];
+      Group& group = groups[members[i]];
+      if (!hasAsManyRequests(into, group) || !sizesAreNear(into, group) ||
+          !ranksDiffer(into, group)) {
+        continue;
+      }
+      into.insert(into.end(), group.begin(), group.end());
+      group.clear();
+    }
+  }
+  std::erase_if(groups, [](const Group& group) { return group.empty(); });
+  for (Group& group : groups) {
+    std::sort(group.begin(), group.end(),
+              [](const Lap* a, const Lap* b) { return a->rank < b->rank; });
+  }
+  return groups;
+}
+
+std::uint64_t roundedMean(std::uint64_t sum, std::uint64_t count) {
+  return std::max<std::uint64_t>((sum + count / 2) / count, 1);
+}
+
+model::PhaseOperation operationOf(const Group& group, std::size_t index) {
+  const Pattern& first = group.front()->operations[index];
+  model::PhaseOperation operation;
+  operation.operation = first.operation;
+  std::vector<std::pair<int, std::int64_t>> offsets;
+  operation.smallest_bytes = first.smallest;
+  bool same_count = true;
+  for (const Lap* lap : group) {
+    const Pattern& pattern = lap->operations[index];
+    operation.requests += pattern.requests;
+    operation.weight_bytes += pattern.bytes;
+    operation.smallest_bytes = std::min(operation.smallest_bytes, pattern.smallest);
+    operation.largest_bytes = std::max(operation.largest_bytes, pattern.largest);
+    same_count = same_count && pattern.requests == first.requests;
+    offsets.emplace_back(lap->rank, pattern.offset);
+  }
+  operation.varying = !same_count || operation.smallest_bytes != operation.largest_bytes;
+  operation.request_bytes = roundedMean(operation.weight_bytes, operation.requests);
+  operation.repetitions = roundedMean(operation.requests, group.size());
+  if (first.shape == Shape::kConstant && !operation.varying) {
+    operation.displacement_bytes = first.displacement;
+  } else if (first.isContiguous()) {
+    operation.displacement_bytes = static_cast<std::int64_t>(operation.request_bytes);
+  }
+  if (first.offset_known) {
+    operation.init_offset = fitOffsets(std::move(offsets));
+  } else {
+    operation.init_offset.known = false;
+  }
+  return operation;
+}
+
+void addRandom(model::Phase& phase, const Lap& lap) {
+  for (std::size_t i = 0; i < lap.operations.size(); ++i) {
+    const Pattern& pattern = lap.operations[i];
+    if (pattern.shape != Shape::kRandom || !pattern.offset_known) continue;
+    phase.random.push_back({.rank = lap.rank,
+                            .operation = static_cast<int>(i),
+                            .requests = pattern.listed,
+                            .left_out = pattern.requests - pattern.listed.size()});
+  }
+}
+
+model::Phase phaseOf(const Group& group, int file, std::int64_t origin_ns) {
+  const Lap& first = *group.front();
+  const Manner& manner = first.operations.front().manner;
+  model::Phase phase;
+  phase.file = file;
+  phase.interface = manner.interface;
+  phase.pointer = manner.pointer;
+  phase.collective = manner.collective;
+  phase.blocking = manner.blocking;
+  phase.has_view = manner.has_view;
+  phase.etype_bytes = manner.etype_bytes;
+  phase.first_tick = first.operations.front().first_tick;
+  phase.begin_ns = first.operations.front().begin_ns;
+  phase.end_ns = phase.begin_ns;
+  for (std::size_t i = 0; i < first.operations.size(); ++i) {
+    phase.operations.push_back(operationOf(group, i));
+    phase.weight_bytes += phase.operations.back().weight_bytes;
+    phase.mode = std::max(phase.mode, first.operations[i].mode());  // the least regular
+  }
+  for (const Lap* lap : group) {
+    phase.ranks.push_back(lap->rank);
+    std::int64_t io_ns = 0;
+    for (const Pattern& pattern : lap->operations) {
+      phase.first_tick = std::min(phase.first_tick, pattern.first_tick);
+      phase.last_tick = std::max(phase.last_tick, pattern.last_tick);
+      phase.begin_ns = std::min(phase.begin_ns, pattern.begin_ns);
+      phase.end_ns = std::max(phase.end_ns, pattern.end_ns);
+      io_ns += pattern.io_ns;
+    }
+    phase.io_time_ns = std::max(phase.io_time_ns, io_ns);
+    addRandom(phase, *lap);
+  }
+  phase.begin_ns -= origin_ns;
+  phase.end_ns -= origin_ns;
+  return phase;
+}
+
+}  // namespace
+
+std::vector<model::Phase> groupIntoPhases(std::vector<Lap> laps, const std::vector<int>& file_of,
+                                          std::int64_t origin_ns) {
+  std::vector<model::Phase> phases;
+  for (const Group& group : joinUneven(similarOnes(laps, file_of), laps, file_of)) {
+    const auto index = static_cast<std::size_t>(group.front() - laps.data());
+    phases.push_back(phaseOf(group, file_of[index], origin_ns));
+  }
+  std::stable_sort(phases.begin(), phases.end(), [](const model::Phase& a, const model::Phase& b) {
+    return std::tie(a.begin_ns, a.file, a.ranks) < std::tie(b.begin_ns, b.file, b.ranks);
+  });
+  for (std::size_t i = 0; i < phases.size(); ++i) phases[i].id = static_cast<int>(i) + 1;
+  return phases;
+}
+
+}  // namespace omnio::phases

@@ -1,0 +1,158 @@
+#include "phase_model/model_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/printable.hpp"
+#include "core/wholeness.hpp"
+#include "core/wire/info.hpp"
+#include "phase_model/access_reader.hpp"
+#include "phase_model/file_family.hpp"
+#include "phase_model/grouping.hpp"
+
+namespace omnio::phases {
+namespace {
+
+constexpr char kArgumentEnd = '\x01';
+
+std::vector<std::string> commandOf(const Process& process) {
+  std::vector<std::string> words;
+  const std::string& text = process.info.text(wire::info::kCommand);
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = std::min(text.find(kArgumentEnd, from), text.size());
+    words.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return words;
+}
+
+// What processes that are of no rank (the launcher, a shell around the ranks) read and wrote.
+void addProcessesWithoutRank(const std::vector<const Process*>& processes, PathTable& paths,
+                             std::vector<std::string>& left_out) {
+  std::uint64_t accesses = 0;
+  std::uint64_t bytes = 0;
+  Doubts doubts;
+  readAccesses(processes, -1, paths, doubts, [&](const Access& access) {
+    ++accesses;
+    bytes += access.bytes;
+  });
+  if (accesses == 0) return;
+  left_out.push_back(
+      fmt::format("{} accesses of {} bytes by processes that are of no rank", accesses, bytes));
+}
+
+void addWholeness(const Trace& trace, std::uint64_t undecodable, model::PhaseModel& model) {
+  Wholeness wholeness = assess(trace);
+  addUndecodable(wholeness, undecodable);
+  model.source_whole = wholeness.whole;
+  if (wholeness.whole) return;
+  model.left_out.push_back(fmt::format("the trace is not whole; {}", missingSentence(wholeness)));
+  for (const std::string& reason : reasonsInBrief(wholeness)) {
+    model.left_out.push_back(printable(reason));
+  }
+}
+
+}  // namespace
+
+void ModelBuilder::beginRank(int rank) { rank_.emplace(rank, options_.longest_gap); }
+
+void ModelBuilder::add(const Access& access) { rank_->add(access); }
+
+void ModelBuilder::endRank() {
+  for (Lap& lap : rank_->finish()) laps_.push_back(std::move(lap));
+  overflowed_.insert(overflowed_.end(), rank_->overflowed().begin(), rank_->overflowed().end());
+  rank_.reset();
+}
+
+void ModelBuilder::finish(const PathTable& paths, std::int64_t origin_ns,
+                          model::PhaseModel& model) {
+  // Files in the order in which the application came to them.
+  std::stable_sort(laps_.begin(), laps_.end(), [](const Lap& a, const Lap& b) {
+    return a.operations.front().begin_ns < b.operations.front().begin_ns;
+  });
+  std::map<FileId, std::size_t> index;
+  std::vector<TouchedFile> touched;
+  std::vector<std::set<int>> ranks;
+  std::vector<std::size_t> touched_by_lap;
+  for (const Lap& lap : laps_) {
+    const auto [place, is_new] = index.try_emplace(lap.file, touched.size());
+    if (is_new) {
+      touched.push_back({.path = printable(paths.path(lap.file)), .ranks = {}});
+      ranks.emplace_back();
+    }
+    ranks[place->second].insert(lap.rank);
+    for (const Pattern& pattern : lap.operations) {
+      std::uint64_t& size = touched[place->second].size_bytes;
+      size =
+          std::max(size, static_cast<std::uint64_t>(std::max<std::int64_t>(pattern.furthest, 0)));
+    }
+    touched_by_lap.push_back(place->second);
+  }
+  for (std::size_t i = 0; i < touched.size(); ++i) {
+    touched[i].ranks.assign(ranks[i].begin(), ranks[i].end());
+  }
+  Families families = findFamilies(touched);
+  model.files = std::move(families.files);
+
+  std::vector<int> file_of;
+  for (const std::size_t file : touched_by_lap) {
+    file_of.push_back(static_cast<int>(families.family[file]));
+  }
+  model.phases = groupIntoPhases(std::move(laps_), file_of, origin_ns);
+  const std::set<FileId> overflowed(overflowed_.begin(), overflowed_.end());
+  for (const FileId file : overflowed) {
+    model.left_out.push_back(fmt::format(
+        "the order of the accesses of {}: a process has more than {} patterns on it, which are "
+        "given as random accesses",
+        printable(paths.path(file)), kMaxLaps));
+  }
+}
+
+Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& options) {
+  model::PhaseModel model;
+  model.source = trace.directory().native();
+  std::map<int, std::vector<const Process*>> ranks;
+  std::vector<const Process*> without_rank;
+  for (const auto& process : trace.processes()) {
+    model.processes = std::max(model.processes, process->info.ranks());
+    if (const auto rank = trace.rankOf(*process)) {
+      ranks[*rank].push_back(process.get());
+    } else {
+      without_rank.push_back(process.get());
+    }
+  }
+  if (!ranks.empty()) {
+    model.processes = std::max(model.processes, ranks.rbegin()->first + 1);
+    model.command = commandOf(*ranks.begin()->second.front());
+  }
+
+  PathTable paths;
+  Doubts doubts;
+  ModelBuilder builder(options);
+  std::uint64_t undecodable = 0;
+  std::optional<std::int64_t> origin_ns;
+  for (const auto& [rank, processes] : ranks) {
+    builder.beginRank(rank);
+    const ReadRank read = readAccesses(processes, rank, paths, doubts,
+                                       [&builder](const Access& access) { builder.add(access); });
+    builder.endRank();
+    undecodable += read.undecodable;
+    if (read.any_event) {
+      origin_ns = std::min(origin_ns.value_or(read.first_event_ns), read.first_event_ns);
+    }
+  }
+  addWholeness(trace, undecodable, model);
+  builder.finish(paths, origin_ns.value_or(0), model);
+  for (std::string& sentence : sentencesOf(doubts, paths)) {
+    model.left_out.push_back(std::move(sentence));
+  }
+  addProcessesWithoutRank(without_rank, paths, model.left_out);
+  return model;
+}
+
+}  // namespace omnio::phases

@@ -1,0 +1,45 @@
+// From a trace to the phase model of its application.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/model/phase_model.hpp"
+#include "core/result.hpp"
+#include "core/trace.hpp"
+#include "phase_model/rank_patterns.hpp"
+
+namespace omnio::phases {
+
+struct Options {
+  // Events that are no file operations between two requests of one pattern, at most.
+  std::uint64_t longest_gap = kUsualGap;
+};
+
+// One pass over the events, rank by rank: memory grows with the patterns there are, not with the
+// events. A trace that is not whole gives the model of what it has, and the model says so.
+Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& options);
+
+// The part behind the reading of traces: accesses come rank by rank, those of a rank in the order
+// of time.
+class ModelBuilder {
+ public:
+  explicit ModelBuilder(const Options& options) : options_(options) {}
+
+  void beginRank(int rank);
+  void add(const Access& access);
+  void endRank();
+
+  // Fills in files and phases, and what of `left_out` concerns them. Paths are those of the
+  // accesses' files; times count from `origin_ns`.
+  void finish(const PathTable& paths, std::int64_t origin_ns, model::PhaseModel& model);
+
+ private:
+  Options options_;
+  std::vector<Lap> laps_;
+  std::vector<FileId> overflowed_;
+  std::optional<RankPatterns> rank_;
+};
+
+}  // namespace omnio::phases

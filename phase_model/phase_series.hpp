@@ -1,0 +1,24 @@
+// Phases that come again and again: alike in all but their place in the file, or the numbers in the
+// file's name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/model/phase_model.hpp"
+
+namespace omnio::phases {
+
+using Series = std::vector<const model::Phase*>;
+
+// By the first phase of each; a phase without its like is a series of one.
+std::vector<Series> seriesOf(const model::PhaseModel& model);
+
+// "7", "1-40", or "2, 5, 9, ... (21 phases)".
+std::string idsOf(const Series& series);
+
+// f(initOffset) of an operation over the series: in terms of ph, where the base moves on by the
+// same distance with each phase; "differs" where it is no such thing.
+std::string offsetText(const Series& series, std::size_t operation, int processes);
+
+}  // namespace omnio::phases

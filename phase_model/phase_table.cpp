@@ -1,0 +1,186 @@
+#include "phase_model/phase_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "core/printable.hpp"
+#include "phase_model/offset_function.hpp"
+#include "phase_model/phase_series.hpp"
+
+namespace omnio::phases {
+namespace {
+
+using model::Phase;
+using model::PhaseModel;
+using model::PhaseOperation;
+using Row = std::vector<std::string>;
+
+// Columns as wide as their widest cell, without blanks at the ends of lines.
+void appendTable(std::string& out, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      fmt::format_to(std::back_inserter(out), "{:<{}}  ", row[i], widths[i]);
+    }
+    out += row.back();
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += '\n';
+  }
+}
+
+std::string plural(std::size_t count, std::string_view one, std::string_view more) {
+  return fmt::format("{} {}", count, count == 1 ? one : more);
+}
+
+std::string repetitionText(const Series& series, std::size_t index) {
+  const PhaseOperation& first = series.front()->operations[index];
+  if (!first.varying) return fmt::format("{}", first.repetitions);
+  std::uint64_t requests = 0;
+  std::uint64_t processes = 0;
+  for (const Phase* phase : series) {
+    requests += phase->operations[index].requests;
+    processes += phase->ranks.size();
+  }
+  const std::uint64_t mean = (requests + processes / 2) / processes;
+  return mean * processes == requests ? fmt::format("{}", mean) : fmt::format("~{}", mean);
+}
+
+std::string requestText(const Series& series, std::size_t index) {
+  const PhaseOperation& first = series.front()->operations[index];
+  if (!first.varying) return exactSize(first.request_bytes);
+  std::uint64_t smallest = first.smallest_bytes;
+  std::uint64_t largest = first.largest_bytes;
+  for (const Phase* phase : series) {
+    smallest = std::min(smallest, phase->operations[index].smallest_bytes);
+    largest = std::max(largest, phase->operations[index].largest_bytes);
+  }
+  return smallest == largest ? exactSize(smallest) : fmt::format("{} to {} B", smallest, largest);
+}
+
+std::string secondsText(std::int64_t ns) {
+  constexpr double kNsPerSecond = 1e9;
+  return fmt::format("{:.4f} s", static_cast<double>(ns) / kNsPerSecond);
+}
+
+void appendSeries(std::vector<Row>& rows, const PhaseModel& model, const Series& series) {
+  const Phase& first = *series.front();
+  std::int64_t io_ns = 0;
+  for (const Phase* phase : series) io_ns += phase->io_time_ns;
+  for (std::size_t i = 0; i < first.operations.size(); ++i) {
+    std::uint64_t weight = 0;
+    for (const Phase* phase : series) weight += weightOf(*phase, phase->operations[i]);
+    const bool head = i == 0;
+    rows.push_back({head ? idsOf(series) : "", head ? fmt::format("{}", first.file) : "",
+                    fmt::format("{} {}", first.ranks.size(), nameOf(first.operations[i].operation)),
+                    repetitionText(series, i), requestText(series, i), exactSize(weight),
+                    head ? secondsText(io_ns) : "", offsetText(series, i, model.processes)});
+  }
+}
+
+std::string mannerText(const Phase& phase) {
+  std::string pointer;
+  switch (phase.pointer) {
+    case model::PointerKind::kExplicit:
+      pointer = "explicit offset";
+      break;
+    case model::PointerKind::kIndividual:
+      pointer = "individual pointers";
+      break;
+    case model::PointerKind::kShared:
+      pointer = "shared pointer";
+      break;
+  }
+  std::string text = fmt::format("{}, {}, {}, {}, {}", nameOf(phase.interface), pointer,
+                                 phase.collective ? "collective" : "non-collective",
+                                 phase.blocking ? "blocking" : "non-blocking", nameOf(phase.mode));
+  if (phase.has_view) text += fmt::format(", set_view with etype {}", phase.etype_bytes);
+  return text;
+}
+
+void appendManners(std::string& out, const std::vector<Series>& all) {
+  std::vector<std::pair<std::string, std::string>> lines;  // in the order of the phases
+  for (const Series& series : all) {
+    const std::string text = mannerText(*series.front());
+    const auto same = std::find_if(lines.begin(), lines.end(),
+                                   [&text](const auto& line) { return line.first == text; });
+    if (same == lines.end()) {
+      lines.emplace_back(text, idsOf(series));
+    } else {
+      same->second += "; " + idsOf(series);
+    }
+  }
+  out += "\nHow\n";
+  std::vector<Row> rows = {{"access", "phases"}};
+  for (const auto& [text, ids] : lines) rows.push_back({text, ids});
+  appendTable(out, rows);
+}
+
+void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Series>& all) {
+  // A series is over files alike: the first of them stands for all.
+  std::vector<Row> rows = {{"idF", "access", "size", "path"}};
+  std::vector<int> shown;
+  for (const Series& series : all) {
+    if (std::find(shown.begin(), shown.end(), series.front()->file) == shown.end()) {
+      shown.push_back(series.front()->file);
+    }
+  }
+  std::sort(shown.begin(), shown.end());
+  for (const int index : shown) {
+    const model::ModelFile& file = model.files[static_cast<std::size_t>(index)];
+    rows.push_back({fmt::format("{}", index), file.shared ? "shared" : "unique",
+                    exactSize(file.size_bytes), file.path});
+  }
+  out += "\nFiles\n";
+  appendTable(out, rows);
+  if (shown.size() < model.files.size()) {
+    out += fmt::format("and {} whose names differ from these in numbers\n",
+                       model.files.size() - shown.size());
+  }
+}
+
+}  // namespace
+
+// Paths and sentences of a model are printable as they are.
+std::string textOf(const PhaseModel& model) {
+  std::uint64_t weight = 0;
+  std::int64_t io_ns = 0;
+  for (const Phase& phase : model.phases) {
+    weight += phase.weight_bytes;
+    io_ns += phase.io_time_ns;
+  }
+  std::string out = fmt::format("Phase model of {}\n", printable(model.source));
+  if (!model.command.empty()) {
+    out += fmt::format("Application: {}\n",
+                       printable(fmt::format("{}", fmt::join(model.command, " "))));
+  }
+  out += fmt::format("{}, {}, {}; weight {} bytes; trace whole: {}\n",
+                     plural(static_cast<std::size_t>(model.processes), "process", "processes"),
+                     plural(model.files.size(), "file", "files"),
+                     plural(model.phases.size(), "phase", "phases"), weight,
+                     model.source_whole ? "yes" : "no");
+  if (!model.phases.empty()) {
+    const std::vector<Series> all = seriesOf(model);
+    appendFiles(out, model, all);
+    out += "\nPhases (I/O time: of the process that spent most in the calls)\n";
+    std::vector<Row> rows = {{"phase", "idF", "operations", "rep", "request size", "weight",
+                              "I/O time", "f(initOffset)"}};
+    for (const Series& series : all) appendSeries(rows, model, series);
+    rows.push_back({"all", "", "", "", "", exactSize(weight), secondsText(io_ns), ""});
+    appendTable(out, rows);
+    appendManners(out, all);
+  }
+  if (!model.left_out.empty()) {
+    out += "\nNot in the model, or not exactly\n";
+    for (const std::string& sentence : model.left_out) out += "  - " + sentence + '\n';
+  }
+  return out;
+}
+
+}  // namespace omnio::phases

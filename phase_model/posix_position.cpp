@@ -1,0 +1,179 @@
+#include "phase_model/posix_position.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "core/wire/info.hpp"
+
+namespace omnio::phases {
+namespace {
+
+using calls::Role;
+
+std::int64_t argumentOf(const Event& event, Role role) {
+  const int index = calls::indexOf(*event.row, role);
+  return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
+}
+
+void moveTo(Place& place, std::int64_t offset) {
+  place.known = true;
+  place.offset = offset;
+}
+
+std::uint64_t parentOf(const Process& process) {
+  const std::string& text = process.info.text(wire::info::kParentToken);
+  std::uint64_t token = 0;
+  std::from_chars(text.data(), text.data() + text.size(), token, 16);
+  return token;
+}
+
+}  // namespace
+
+PosixPositions::PosixPositions(const std::vector<const Process*>& processes,
+                               std::uint64_t& sessions)
+    : sessions_(sessions) {
+  for (const Process* process : processes) by_token_[process->token] = process;
+}
+
+PosixPositions::Key PosixPositions::keyOf(const Process& process,
+                                          const wire::HandleDefinition& handle) const {
+  std::uint64_t token = process.token;
+  const Process* owner = &process;
+  // Inherited over one fork or more: the opener is the ancestor of that number.
+  while (handle.birth_pid != 0 && owner->pid != handle.birth_pid) {
+    const auto parent = by_token_.find(parentOf(*owner));
+    if (parent == by_token_.end() || parent->second == owner)
+      return {process.token, handle.description};
+    owner = parent->second;
+    token = owner->token;
+  }
+  return {token, handle.description};
+}
+
+PosixPositions::Description& PosixPositions::descriptionOf(const Process& process,
+                                                           const Handle& handle) {
+  const wire::HandleDefinition& definition = handle.definition;
+  const auto [place, is_new] = descriptions_.try_emplace(keyOf(process, definition));
+  Description& description = place->second;
+  if (is_new) {
+    description.appends = (definition.open_flags & O_APPEND) != 0;
+    description.place.session = ++sessions_;
+    // Told apart by its pattern all the same: counted from where it stood.
+    if (definition.origin == wire::Origin::kInherited && !description.appends) {
+      doubts_.began_elsewhere.insert(handle.path.file);
+    }
+  }
+  if (definition.handle != definition.description || definition.birth_pid != 0) {
+    description.is_shared = true;
+  }
+  return description;
+}
+
+void PosixPositions::opened(const Process& process, const Event& event) {
+  const Handle& handle = *event.new_handle;
+  Description& description = descriptionOf(process, handle);
+  const FileId file = handle.path.file;
+  const int mode = calls::indexOf(*event.row, Role::kOpenMode);
+  bool truncates =
+      (handle.definition.open_flags & O_TRUNC) != 0 || event.row->variant_of == "creat";
+  if (mode >= 0) {
+    const std::string_view letters = event.texts[static_cast<std::size_t>(mode)].raw;
+    description.appends = description.appends || letters.starts_with('a');
+    truncates = letters.starts_with('w');
+  }
+  if (event.row->call_class != calls::Class::kOpen) return;  // fdopen, dup: the file as it is
+  doubts_.began_elsewhere.erase(file);                       // tmpfile's, found by its descriptor
+  if (truncates || (handle.definition.open_flags & O_EXCL) != 0) {
+    endOf(file) = 0;
+    ends_known_.insert(file);
+  }
+}
+
+void PosixPositions::sought(Description& description, const Event& event) {
+  if (event.failed) return;
+  Place& place = description.place;
+  if (event.row->result == calls::Result::kPosition) {  // lseek, ftell
+    moveTo(place, event.result);
+    return;
+  }
+  if (event.row->variant_of == "rewind") {
+    moveTo(place, 0);
+    return;
+  }
+  if (event.row->variant_of == "fgetpos") return;
+  if (!calls::has(*event.row, Role::kWhence)) {  // fsetpos: to what was never told
+    place.known = false;
+    return;
+  }
+  const std::int64_t offset = argumentOf(event, Role::kOffset);
+  switch (argumentOf(event, Role::kWhence)) {
+    case SEEK_SET:
+      moveTo(place, offset);
+      break;
+    case SEEK_CUR:
+      place.offset += offset;
+      break;
+    default:
+      moveTo(place, endOf(event.file) + offset);
+      place.known = ends_known_.contains(event.file);
+  }
+}
+
+void PosixPositions::follow(const Process& process, const Event& event) {
+  if (event.new_handle != nullptr) opened(process, event);
+  if (event.handle == nullptr) return;
+  const calls::Class call_class = event.row->call_class;
+  if (call_class == calls::Class::kSeek) {
+    sought(descriptionOf(process, *event.handle), event);
+  } else if (call_class == calls::Class::kClose && !event.failed) {
+    const auto place = descriptions_.find(keyOf(process, event.handle->definition));
+    if (place != descriptions_.end() && !place->second.is_shared) descriptions_.erase(place);
+  } else if (event.new_handle != nullptr) {
+    descriptionOf(process, *event.handle).is_shared = true;
+  } else if (event.row->variant_of == "ungetc" && !event.failed) {
+    --descriptionOf(process, *event.handle).place.offset;
+  } else if (event.row->variant_of == "ftruncate" && !event.failed) {
+    endOf(event.file) = argumentOf(event, Role::kLength);
+    ends_known_.insert(event.file);
+  }
+}
+
+Place PosixPositions::placeOf(const Process& process, const Event& event) {
+  const auto bytes = static_cast<std::int64_t>(event.bytes);
+  if (event.handle == nullptr) return {.known = false};
+  std::int64_t& end = endOf(event.file);
+  Description& description = descriptionOf(process, *event.handle);
+  Place& position = description.place;
+  const int explicit_offset = calls::indexOf(*event.row, Role::kOffset);
+  if (explicit_offset >= 0) {
+    Place place = position;
+    moveTo(place, event.arguments[static_cast<std::size_t>(explicit_offset)]);
+    if (place.offset >= 0) {  // of preadv2 and pwritev2, -1 is the position
+      end = std::max(end, place.offset + bytes);
+      return place;
+    }
+  }
+  Place place = position;
+  if (event.row->variant_of == "copy_file_range") {  // may have had an offset of its own
+    place.known = false;
+    return place;
+  }
+  if (!countsBytes(*event.row)) {  // fscanf: how far it got is not told
+    position.known = false;
+    return position;
+  }
+  if (description.appends && event.row->call_class == calls::Class::kWrite) {
+    moveTo(position, end);
+    if (!ends_known_.contains(event.file)) doubts_.appended.insert(event.file);
+  }
+  place = position;
+  position.offset += bytes;
+  if (position.known) end = std::max(end, position.offset);
+  return place;
+}
+
+}  // namespace omnio::phases

@@ -1,0 +1,67 @@
+// Where in a file a POSIX or stream call reads or writes: told by the call, or known from the calls
+// before it on the same open file description. Of the processes of one rank.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/process.hpp"
+
+namespace omnio::phases {
+
+struct Place {
+  bool known = true;
+  std::int64_t offset = 0;
+  std::uint64_t session = 0;  // see Access::session
+};
+
+// What is told of files with less than certainty, by file.
+struct PositionDoubts {
+  std::set<FileId> began_elsewhere;  // open before the recording began, at a place not recorded
+  std::set<FileId> appended;         // behind an end that was not recorded
+};
+
+class PosixPositions {
+ public:
+  // The processes of the rank, and the number of open instances it came to so far, which MPI files
+  // count in too; they outlive this object.
+  PosixPositions(const std::vector<const Process*>& processes, std::uint64_t& sessions);
+
+  // Of every event of the application in the order of time: seeks, opens, closes. Not of those that
+  // move bytes: these go to placeOf().
+  void follow(const Process& process, const Event& event);
+
+  // Where a read or write began; the position moves on by the bytes it moved.
+  Place placeOf(const Process& process, const Event& event);
+
+  const PositionDoubts& doubts() const { return doubts_; }
+
+ private:
+  // An open file description: the process that opened it, and its first handle there.
+  using Key = std::pair<std::uint64_t, std::uint32_t>;
+  struct Description {
+    Place place;
+    bool appends = false;
+    bool is_shared = false;  // by dup or fork: a close is not its end
+  };
+
+  Key keyOf(const Process& process, const wire::HandleDefinition& handle) const;
+  Description& descriptionOf(const Process& process, const Handle& handle);
+  void opened(const Process& process, const Event& event);
+  void sought(Description& description, const Event& event);
+  std::int64_t& endOf(FileId file) { return ends_[file]; }
+
+  std::uint64_t& sessions_;
+  std::map<std::uint64_t, const Process*> by_token_;
+  std::map<Key, Description> descriptions_;
+  std::unordered_map<FileId, std::int64_t> ends_;  // the furthest byte known
+  std::set<FileId> ends_known_;                    // files that began empty
+  PositionDoubts doubts_;
+};
+
+}  // namespace omnio::phases

@@ -1,0 +1,252 @@
+#include "core/model/phase_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/core/temporary_directory.hpp"
+
+namespace omnio::model {
+namespace {
+
+// A model with everything in it that the document can say.
+PhaseModel example() {
+  PhaseModel model;
+  model.source = "run.trace";
+  model.source_whole = false;
+  model.command = {"app", "-n", "a\"b"};
+  model.processes = 4;
+  model.files = {{.path = "/s/shared", .shared = true, .size_bytes = 4096},
+                 {.path = "/s/out.{rank}", .shared = false, .size_bytes = 100}};
+  Phase strided;
+  strided.ranks = {0, 1, 2, 3};
+  strided.operations.resize(2);
+  strided.operations[0].request_bytes = 256;
+  strided.operations[0].repetitions = 4;
+  strided.operations[0].displacement_bytes = 1024;
+  strided.operations[0].init_offset = {.base = 64, .per_rank = 256, .table = {}};
+  strided.operations[1] = strided.operations[0];
+  strided.operations[1].operation = Operation::kRead;
+  strided.operations[1].init_offset.base = 320;
+  strided.weight_bytes = 2 * 4 * 4 * 256;
+  strided.first_tick = 3;
+  strided.last_tick = 11;
+  strided.mode = AccessMode::kStrided;
+  strided.pointer = PointerKind::kIndividual;
+  strided.collective = true;
+  strided.blocking = false;
+  strided.has_view = true;
+  strided.etype_bytes = 8;
+  strided.begin_ns = 10;
+  strided.end_ns = 500;
+  strided.io_time_ns = 200;
+
+  Phase random;
+  random.id = 2;
+  random.file = 1;
+  random.ranks = {1, 3};
+  random.mode = AccessMode::kRandom;
+  random.interface = Interface::kStdio;
+  random.pointer = PointerKind::kShared;
+  PhaseOperation operation;
+  operation.request_bytes = 13;
+  operation.repetitions = 2;
+  operation.varying = true;
+  operation.smallest_bytes = 10;
+  operation.largest_bytes = 20;
+  operation.requests = 4;
+  operation.weight_bytes = 50;
+  operation.init_offset = {.affine = false, .table = {{1, 70}, {3, 5}}};
+  random.operations = {operation};
+  random.weight_bytes = 50;
+  random.random = {{.rank = 1, .operation = 0, .requests = {{70, 10}, {5, 10}}, .left_out = 1}};
+
+  Phase unknown = random;
+  unknown.id = 7;
+  unknown.operations[0].init_offset = {.known = false, .table = {}};
+  unknown.random.clear();
+  model.phases = {strided, random, unknown};
+  model.left_out = {"one thing", "another"};
+  return model;
+}
+
+class PhaseModelTest : public testing::Test {
+ protected:
+  // The document, with one text in it replaced by another.
+  std::string changed(const std::string& from, const std::string& to) {
+    std::string text = jsonOf(example());
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " is not in\n" << text;
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+    return text;
+  }
+
+  Result<PhaseModel> read(const std::string& text) {
+    std::ofstream(path_, std::ios::binary) << text;
+    return readPhaseModel(path_);
+  }
+
+  // Why the document with that change is refused.
+  std::string complaint(const std::string& from, const std::string& to) {
+    return complaintAbout(changed(from, to));
+  }
+  std::string complaintAbout(const std::string& text) {
+    const Result<PhaseModel> model = read(text);
+    if (model) return "(read)";
+    const std::string& sentence = model.failure().sentence;
+    EXPECT_EQ(sentence.substr(0, path_.native().size()), path_.native());
+    return sentence.substr(std::min(path_.native().size(), sentence.size()));
+  }
+
+  test::TemporaryDirectory directory_;
+  std::filesystem::path path_ = directory_ / "model.json";
+};
+
+TEST_F(PhaseModelTest, WhatIsWrittenIsRead) {
+  ASSERT_FALSE(writePhaseModel(path_, example()));
+  const Result<PhaseModel> model = readPhaseModel(path_);
+  ASSERT_TRUE(model) << model.failure().sentence;
+  // The document has all of the model, so that equal documents are equal models.
+  EXPECT_EQ(jsonOf(*model), jsonOf(example()));
+  EXPECT_FALSE(model->source_whole);
+  EXPECT_EQ(model->command[2], "a\"b");
+  EXPECT_EQ(model->phases[0].operations[1].init_offset.at(3), 320 + 3 * 256);
+  EXPECT_EQ(model->phases[1].operations[0].init_offset.at(3), 5);
+  EXPECT_EQ(model->phases[1].random[0].requests[1].first, 5);
+  EXPECT_FALSE(model->phases[2].operations[0].init_offset.known);
+}
+
+TEST_F(PhaseModelTest, AModelOfNothingIsAModel) {
+  ASSERT_FALSE(writePhaseModel(path_, {}));
+  EXPECT_TRUE(readPhaseModel(path_));
+}
+
+TEST_F(PhaseModelTest, WhatCannotBeWrittenIsSaid) {
+  const auto failure = writePhaseModel(directory_ / "none" / "model.json", example());
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->sentence, "cannot write " + (directory_ / "none" / "model.json").native() +
+                                   ": No such file or directory");
+}
+
+TEST_F(PhaseModelTest, WhatIsNoModelIsRefused) {
+  EXPECT_EQ(readPhaseModel(directory_ / "none").failure().code, Code::kNotFound);
+  EXPECT_EQ(complaintAbout(""), ": empty");
+  EXPECT_EQ(complaintAbout("[]"), ": format: is not \"omnio-phases\", so this is no phase model");
+  EXPECT_EQ(complaintAbout("{\"format\":\"omnio-stats\",\"version\":1}"),
+            ": format: is not \"omnio-phases\", so this is no phase model");
+  EXPECT_EQ(complaint("\"version\": 1", "\"version\": 2"),
+            ": version: is 2, but only version 1 is read here");
+  EXPECT_EQ(complaint("\"version\": 1", "\"version\": \"1\""),
+            ": version: has to be a whole number");
+}
+
+TEST_F(PhaseModelTest, EveryCutIsRefused) {
+  const std::string text = jsonOf(example());
+  for (std::size_t length = 0; length + 2 < text.size(); length += 5) {
+    EXPECT_FALSE(read(text.substr(0, length))) << length;
+  }
+  EXPECT_EQ(complaintAbout(text.substr(0, 10)),
+            ": line 2, column 9: no JSON: Missing a closing quotation mark in string");
+}
+
+TEST_F(PhaseModelTest, NonsenseIsRefusedWithItsPlace) {
+  EXPECT_EQ(complaint("\"request_bytes\": 256", "\"request_bytes\": -256"),
+            ": phases[0].operations[0].request_bytes: is -256, but has to be 1 to "
+            "1152921504606846976");
+  EXPECT_EQ(complaint("\"request_bytes\": 256", "\"request_bytes\": 1.5"),
+            ": phases[0].operations[0].request_bytes: has to be a whole number of 1 to "
+            "1152921504606846976");
+  EXPECT_EQ(complaint("\"repetitions\": 4", "\"repetitions\": \"4\""),
+            ": phases[0].operations[0].repetitions: has to be a number");
+  EXPECT_EQ(complaint("\"repetitions\": 4", "\"repetitions\": 1152921504606846976"),
+            ": phases[0].operations[0].repetitions: is 1152921504606846976, which with 256 bytes "
+            "each is more than any file has");
+  EXPECT_EQ(complaint("\"weight_bytes\": 8192", "\"weight_bytes\": 8193"),
+            ": phases[0].weight_bytes: is 8193, but the operations add up to 8192");
+  EXPECT_EQ(complaint("\"file\": 0", "\"file\": 2"),
+            ": phases[0].file: is 2, but has to be 0 to 1");
+  EXPECT_EQ(complaint("\"ranks\": [0, 1, 2, 3]", "\"ranks\": [0, 1, 2, 4]"),
+            ": phases[0].ranks[3]: is 4, but has to be 0 to 3");
+  EXPECT_EQ(complaint("\"ranks\": [0, 1, 2, 3]", "\"ranks\": [0, 2, 1, 3]"),
+            ": phases[0].ranks[2]: has to be greater than the rank before");
+  EXPECT_EQ(complaint("\"ranks\": [0, 1, 2, 3]", "\"ranks\": []"), ": phases[0].ranks: is empty");
+  EXPECT_EQ(complaint("\"base\": 64", "\"base\": -64"),
+            ": phases[0].operations[0].init_offset: gives rank 0 an offset below 0");
+  EXPECT_EQ(complaint("\"mode\": \"strided\"", "\"mode\": \"spiral\""),
+            ": phases[0].mode: is \"spiral\", but has to be one of sequential, strided, random");
+  EXPECT_EQ(complaint("\"collective\": true", "\"collective\": 1"),
+            ": phases[0].collective: has to be true or false");
+  EXPECT_EQ(complaint("\"id\": 2", "\"id\": 1"),
+            ": phases[1].id: has to be greater than that of the phase before");
+  EXPECT_EQ(complaint("\"processes\": 4", "\"processes\": 0"),
+            ": processes: is 0, but has to be 1 to 16777216");
+  EXPECT_EQ(complaint("\"end_ns\": 500", "\"end_ns\": 5"),
+            ": phases[0].measured.end_ns: is 5, but has to be 10 to 1152921504606846976");
+}
+
+TEST_F(PhaseModelTest, NonsenseInVaryingAndRandomRequestsIsRefused) {
+  EXPECT_EQ(complaint("\"largest_bytes\": 20", "\"largest_bytes\": 12"),
+            ": phases[1].operations[0].varying.weight_bytes: is 50, which 4 requests of 10 to 12 "
+            "bytes cannot be");
+  EXPECT_EQ(complaint("[3, 5]", "[2, 5]"),
+            ": phases[1].operations[0].init_offset.table: has to have the phase's ranks, each once "
+            "and in order");
+  EXPECT_EQ(complaint("[3, 5]", "[3, 5, 6]"),
+            ": phases[1].operations[0].init_offset.table[1]: has to be a list of two numbers");
+  EXPECT_EQ(complaint("\"rank\": 1", "\"rank\": 2"),
+            ": phases[1].random[0].rank: is 2, which is not in the phase");
+  EXPECT_EQ(complaint("[5, 10]", "[-5, 10]"),
+            ": phases[1].random[0].requests[1][0]: is -5, but has to be 0 to 1152921504606846976");
+}
+
+// Whatever stands in a document: it is refused, or it is a model that says the same when written.
+TEST_F(PhaseModelTest, ChangedDocumentsAreRefusedOrSound) {
+  const std::string good = jsonOf(example());
+  const std::vector<std::string> words = {"-1",   "0",  "1e99",  "18446744073709551615",
+                                          "null", "{}", "[]",    "\"\\u0000\"",
+                                          "true", ",",  "[[[[]", "9223372036854775807"};
+  std::mt19937 chance(7);
+  int sound = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::string text = good;
+    for (unsigned changes = chance() % 3 + 1; changes > 0; --changes) {
+      const std::size_t at = chance() % text.size();
+      // Mostly a value is changed, which leaves the document JSON.
+      const std::size_t digit = text.find_first_of("0123456789", at);
+      if (chance() % 4 == 0 || digit == std::string::npos) {
+        text[at] = static_cast<char>(chance() % 256);
+      } else {
+        const std::size_t end = text.find_first_not_of("0123456789", digit);
+        text.replace(digit, end - digit, words[chance() % words.size()]);
+      }
+    }
+    const Result<PhaseModel> model = read(text);
+    if (!model) {
+      EXPECT_TRUE(model.failure().sentence.starts_with(path_.native()));
+      continue;
+    }
+    ++sound;
+    const std::string written = jsonOf(*model);
+    const Result<PhaseModel> again = read(written);
+    ASSERT_TRUE(again) << again.failure().sentence << text;
+    EXPECT_EQ(jsonOf(*again), written);
+  }
+  EXPECT_GT(sound, 0);
+}
+
+TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
+  EXPECT_EQ(complaint("\"id\": 1", "\"id\": 1, \"extra\": 0"),
+            ": phases[0]: has an unknown key \"extra\"");
+  EXPECT_EQ(complaint("\"id\": 1", "\"id\": 1, \"id\": 1"),
+            ": phases[0]: has the key \"id\" twice");
+  EXPECT_EQ(complaint("\"blocking\": false,", ""), ": phases[0]: has no \"blocking\"");
+  EXPECT_EQ(complaint("\"left_out\": [\"one thing\", \"another\"]", "\"left_out\": \"one\""),
+            ": left_out: has to be a list");
+}
+
+}  // namespace
+}  // namespace omnio::model

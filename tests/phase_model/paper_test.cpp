@@ -1,0 +1,178 @@
+// The phase model against the tables of Mendez et al.: MADbench2 (Table VIII) and BT-IO (Table XI),
+// from accesses as the programs make them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "phase_model/offset_function.hpp"
+#include "phase_model/phase_series.hpp"
+#include "phase_model/phase_table.hpp"
+#include "tests/phase_model/accesses.hpp"
+
+namespace omnio::phases {
+namespace {
+
+using test::kGib;
+using test::kMib;
+
+constexpr int kProcesses = 16;
+
+struct Expected {
+  std::string operations;
+  std::string f;
+  std::uint64_t repetitions;
+  std::int64_t weight;
+};
+
+void expectOperation(const model::Phase& phase, std::size_t index, const Expected& expected) {
+  const model::PhaseOperation& operation = phase.operations.at(index);
+  EXPECT_EQ(fmt::format("{} {}", phase.ranks.size(), nameOf(operation.operation)),
+            expected.operations);
+  EXPECT_EQ(textOf(operation.init_offset, operation.request_bytes), expected.f);
+  EXPECT_EQ(operation.repetitions, expected.repetitions);
+  EXPECT_EQ(static_cast<std::int64_t>(weightOf(phase, operation)), expected.weight);
+}
+
+class Madbench2 : public testing::Test {
+ protected:
+  static constexpr std::int64_t kBins = 8;
+  static constexpr std::int64_t kRequest = 32 * kMib;
+
+  // W x 8, R x 2, (W R) x 6, W x 2, R x 8 over the bins of a process.
+  static void run(ModelBuilder& builder) {
+    for (int rank = 0; rank < kProcesses; ++rank) {
+      test::Process process(builder, rank, test::kMpiIndividual);
+      const auto bin = [rank](std::int64_t number) { return (rank * kBins + number) * kRequest; };
+      for (int i = 0; i < 8; ++i) process.write(bin(i), kRequest);
+      for (int i = 0; i < 2; ++i) process.read(bin(i), kRequest);
+      for (int i = 0; i < 6; ++i) process.write(bin(i), kRequest).read(bin(i + 2), kRequest);
+      for (int i = 6; i < 8; ++i) process.write(bin(i), kRequest);
+      for (int i = 0; i < 8; ++i) process.read(bin(i), kRequest);
+    }
+  }
+
+  static model::PhaseModel make() {
+    PathTable paths;
+    paths.idOf("/scratch/data");
+    ModelBuilder builder({});
+    run(builder);
+    model::PhaseModel model;
+    model.processes = kProcesses;
+    builder.finish(paths, 0, model);
+    return model;
+  }
+};
+
+TEST_F(Madbench2, HasThePapersFivePhases) {
+  const model::PhaseModel model = make();
+  ASSERT_EQ(model.phases.size(), 5U);
+  expectOperation(model.phases[0], 0, {"16 write", "idP * 8 * 32 MiB", 8, 4 * kGib});
+  expectOperation(model.phases[1], 0, {"16 read", "idP * 8 * 32 MiB", 2, 1 * kGib});
+  ASSERT_EQ(model.phases[2].operations.size(), 2U);
+  expectOperation(model.phases[2], 0, {"16 write", "idP * 8 * 32 MiB", 6, 3 * kGib});
+  expectOperation(model.phases[2], 1, {"16 read", "idP * 8 * 32 MiB + 2 * 32 MiB", 6, 3 * kGib});
+  expectOperation(model.phases[3], 0, {"16 write", "idP * 8 * 32 MiB + 6 * 32 MiB", 2, 1 * kGib});
+  expectOperation(model.phases[4], 0, {"16 read", "idP * 8 * 32 MiB", 8, 4 * kGib});
+  EXPECT_EQ(model.phases[2].weight_bytes, static_cast<std::uint64_t>(6 * kGib));
+  for (const model::Phase& phase : model.phases) {
+    EXPECT_EQ(phase.mode, model::AccessMode::kSequential);
+    EXPECT_FALSE(phase.collective);
+    EXPECT_EQ(phase.operations.front().displacement_bytes, kRequest);
+  }
+}
+
+TEST_F(Madbench2, IsOfOneSharedFile) {
+  const model::PhaseModel model = make();
+  ASSERT_EQ(model.files.size(), 1U);
+  EXPECT_TRUE(model.files[0].shared);
+  EXPECT_EQ(model.files[0].size_bytes, static_cast<std::uint64_t>(4 * kGib));
+}
+
+TEST_F(Madbench2, IsPrintedAsInThePaper) {
+  const std::string text = textOf(make());
+  EXPECT_NE(text.find("3      0    16 write    6    32 MiB        3 GiB   0.0000 s  "
+                      "idP * 8 * 32 MiB\n"
+                      "            16 read     6    32 MiB        3 GiB             "
+                      "idP * 8 * 32 MiB + 2 * 32 MiB\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("mpi-io, individual pointers, non-collective, blocking, sequential  "
+                      "1; 2; 3; 4; 5\n"),
+            std::string::npos)
+      << text;
+}
+
+// Class C on 16 processes: 40 writes 122 ticks apart, 40 reads 3 ticks apart, rs 10612080 bytes.
+class BtIo : public testing::Test {
+ protected:
+  static constexpr std::int64_t kRequest = 10612080;
+  static constexpr int kRepetitions = 40;
+  static constexpr std::uint64_t kEtype = 40;
+
+  static model::PhaseModel make(std::uint64_t longest_gap = kUsualGap) {
+    PathTable paths;
+    paths.idOf("/scratch/btio.full.out");
+    ModelBuilder builder({.longest_gap = longest_gap});
+    for (int rank = 0; rank < kProcesses; ++rank) {
+      test::Process process(builder, rank,
+                            {.interface = model::Interface::kMpiIo,
+                             .collective = true,
+                             .has_view = true,
+                             .etype_bytes = kEtype});
+      const auto at = [rank](int i) { return kRequest * (rank + std::int64_t{kProcesses} * i); };
+      process.others(147);
+      // Inner processes of the grid have more neighbours, and so more events.
+      const std::uint64_t between = 121 + static_cast<std::uint64_t>(rank % 3);
+      for (int i = 0; i < kRepetitions; ++i) process.write(at(i), kRequest).others(between);
+      for (int i = 0; i < kRepetitions; ++i) process.read(at(i), kRequest).others(2);
+    }
+    model::PhaseModel model;
+    model.processes = kProcesses;
+    builder.finish(paths, 0, model);
+    return model;
+  }
+};
+
+TEST_F(BtIo, HasFortyPhasesOfOneWriteAndOneOfFortyReads) {
+  const model::PhaseModel model = make();
+  ASSERT_EQ(model.phases.size(), 41U);
+  for (int i = 0; i < kRepetitions; ++i) {
+    const model::Phase& phase = model.phases[static_cast<std::size_t>(i)];
+    ASSERT_EQ(phase.operations.size(), 1U);
+    const model::PhaseOperation& operation = phase.operations.front();
+    EXPECT_EQ(operation.operation, model::Operation::kWrite);
+    EXPECT_EQ(operation.repetitions, 1U);
+    EXPECT_EQ(operation.request_bytes, static_cast<std::uint64_t>(kRequest));
+    EXPECT_EQ(phase.ranks.size(), 16U);
+    EXPECT_EQ(phase.weight_bytes, static_cast<std::uint64_t>(kRequest * kProcesses));
+    // rs * idP + rs * (ph - 1) + rs * (np - 1) * (ph - 1)
+    for (const int rank : phase.ranks) {
+      EXPECT_EQ(operation.init_offset.at(rank),
+                kRequest * rank + kRequest * i + kRequest * (kProcesses - 1) * i);
+    }
+  }
+  const model::Phase& reads = model.phases.back();
+  ASSERT_EQ(reads.operations.size(), 1U);
+  expectOperation(reads, 0, {"16 read", "idP * 10612080 B", 40, kRequest * kProcesses * 40});
+  EXPECT_EQ(reads.operations.front().displacement_bytes, kRequest * kProcesses);
+  EXPECT_EQ(reads.mode, model::AccessMode::kStrided);
+  EXPECT_TRUE(reads.collective);
+  EXPECT_TRUE(reads.has_view);
+  EXPECT_EQ(reads.etype_bytes, kEtype);
+}
+
+TEST_F(BtIo, FortyPhasesAreOneLineOfTheTable) {
+  const model::PhaseModel model = make();
+  const std::vector<Series> all = seriesOf(model);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(idsOf(all[0]), "1-40");
+  EXPECT_EQ(offsetText(all[0], 0, kProcesses), "idP * 10612080 B + (ph - 1) * np * 10612080 B");
+  EXPECT_EQ(idsOf(all[1]), "41");
+}
+
+TEST_F(BtIo, TheGapIsTheCallersToChoose) {
+  EXPECT_EQ(make(1).phases.size(), 80U);
+  EXPECT_EQ(make(1000).phases.size(), 2U);
+}
+
+}  // namespace
+}  // namespace omnio::phases
