@@ -1,0 +1,89 @@
+// The I/O time that a storage system would cost the application, from the bandwidth that each phase
+// reached there: Time_io = sum over phases of weight / bandwidth.
+//
+// Mendez, Rexachs, Luque (2012), equations 1, 2, 5, 6 and 7. Where the paper takes the average
+// bandwidth of a phase's operations, their times are added here: a phase does both.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/phase_model.hpp"
+#include "core/result.hpp"
+#include "ior_bridge/summary_reader.hpp"
+
+namespace omnio::ior {
+
+// The median of several measurements, the least and the most of them.
+struct Spread {
+  double median = 0;
+  double least = 0;
+  double most = 0;
+};
+Spread spreadOf(std::vector<double> values);  // of one value at least
+
+struct OperationEstimate {
+  model::Operation operation = model::Operation::kWrite;
+  std::uint64_t weight_bytes = 0;
+  Spread bandwidth_mib_s;
+  Spread time_s;
+};
+
+struct PhaseEstimate {
+  int phase = 1;
+  std::uint64_t weight_bytes = 0;
+  std::size_t iterations = 0;  // the least number over its operations
+  std::vector<OperationEstimate> operations;
+  Spread time_s;                     // least is that of the greatest bandwidths
+  double measured_s = 0;             // in the application; 0: not known
+  std::vector<std::string> sources;  // files that the bandwidths are from
+  std::vector<std::string> notes;    // what was measured differs from the phase, a sentence each
+
+  // The application's own, MiB/s; none where it was not measured (BW_MD of the paper).
+  std::optional<double> measuredBandwidth() const;
+  // 100 * (Time_io - measured) / measured.
+  std::optional<double> timeErrorPercent() const;
+  // Equation 6: 100 * |BW_CH - BW_MD| / BW_MD.
+  std::optional<double> bandwidthErrorPercent() const;
+};
+
+struct Estimate {
+  std::string source;  // the model's
+  std::vector<PhaseEstimate> phases;
+  std::vector<int> missing;  // phases without a result
+  std::uint64_t weight_bytes = 0;
+  Spread time_s;          // the sum over the phases that have a result; least is the sum of leasts
+  double measured_s = 0;  // of the same phases
+};
+
+// A result as it was given: a summary, all of it or one of its tests, and the phase that it is of
+// where that was said.
+struct GivenResult {
+  std::filesystem::path path;
+  std::optional<int> phase;
+  std::optional<int> test;  // TestID
+};
+
+// From "FILE", "ID=FILE" and "ID=FILE#TEST".
+GivenResult givenResult(const std::string& word);
+
+// The id in "phase-ID.json" and "phase-ID-anything.json", the names that omnio ior gives.
+std::optional<int> phaseOfName(const std::filesystem::path& path);
+
+// Reads the results and brings them and the model together. Fails with a sentence for a result that
+// cannot be read, is of no phase, or of one that the model has not. Phases without a result are
+// named in Estimate::missing.
+Result<Estimate> estimate(const model::PhaseModel& model, const std::vector<GivenResult>& results);
+
+// `peak_mib_s` adds the paper's SystemUsage = 100 * BW_MD / BW_PK. The table has a row for each of
+// the `rows` phases that take longest, in their order, and one for the rest.
+std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s,
+                   std::size_t rows = std::numeric_limits<std::size_t>::max());
+std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s);
+
+}  // namespace omnio::ior

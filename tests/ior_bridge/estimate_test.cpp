@@ -1,0 +1,168 @@
+#include "ior_bridge/estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "ior_bridge/phase_results.hpp"
+#include "tests/core/temporary_directory.hpp"
+#include "tests/ior_bridge/sample_model.hpp"
+
+namespace omnio::ior {
+namespace {
+
+using model::Operation;
+using model::PhaseModel;
+using test::kMiB;
+using test::modelOf;
+using test::operation;
+
+constexpr const char* kScript = FIXTURES "/script_three_tests.json";
+
+// The three tests of the script, as the phases that they are of: written by 4 processes, read by 4,
+// read by 2; 40 requests of 138240 bytes each.
+PhaseModel scriptModel() {
+  PhaseModel model = modelOf({});
+  model.phases.clear();
+  for (int id = 1; id <= 3; ++id) {
+    model::Phase phase;
+    phase.id = id;
+    phase.ranks = id == 3 ? std::vector<int>{0, 1} : std::vector<int>{0, 1, 2, 3};
+    phase.operations = {
+        operation(id == 1 ? Operation::kWrite : Operation::kRead, 40, 4 * 138240, 138240)};
+    phase.operations[0].request_bytes = 138240;
+    phase.weight_bytes = model::weightOf(phase, phase.operations[0]);
+    phase.io_time_ns = 20'000'000;
+    model.phases.push_back(phase);
+  }
+  return model;
+}
+
+std::vector<GivenResult> scriptResults() {
+  std::vector<GivenResult> results;
+  for (int id = 1; id <= 3; ++id) {
+    results.push_back(
+        givenResult(std::to_string(id) + "=" + kScript + "#" + std::to_string(id - 1)));
+  }
+  return results;
+}
+
+TEST(Estimate, TheScriptByHand) {
+  const Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
+  ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
+  ASSERT_EQ(estimate->phases.size(), 3U);
+  // 4 * 40 * 138240 bytes are 21.09375 MiB: at 1273.3129 MiB/s, 0.016566 s; and so on.
+  EXPECT_EQ(estimate->phases[0].weight_bytes, 22118400U);
+  EXPECT_NEAR(estimate->phases[0].time_s.median, 21.09375 / 1273.3129, 1e-12);
+  EXPECT_NEAR(estimate->phases[0].time_s.median, 0.0165660, 1e-7);
+  EXPECT_NEAR(estimate->phases[2].time_s.median, 10.546875 / 13134.4418, 1e-12);
+  EXPECT_NEAR(estimate->phases[2].time_s.median, 0.0008030, 1e-7);
+  EXPECT_NEAR(estimate->time_s.median,
+              estimate->phases[0].time_s.median + estimate->phases[1].time_s.median +
+                  estimate->phases[2].time_s.median,
+              1e-15);
+  EXPECT_EQ(estimate->weight_bytes, 22118400U + 22118400U + 11059200U);
+  EXPECT_NEAR(estimate->measured_s, 0.06, 1e-12);
+  for (const PhaseEstimate& phase : estimate->phases) EXPECT_EQ(phase.notes.size(), 0U);
+  // (0.0165660 - 0.02) / 0.02, and of bandwidths 1273.3129 to 21.09375 / 0.02.
+  EXPECT_NEAR(*estimate->phases[0].timeErrorPercent(), -17.170, 1e-3);
+  EXPECT_NEAR(*estimate->phases[0].bandwidthErrorPercent(), 20.729, 1e-3);
+  EXPECT_NEAR(*estimate->phases[0].measuredBandwidth(), 1054.6875, 1e-9);
+}
+
+TEST(Estimate, IterationsGiveAMedianAndARange) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 4, kMiB, 4 * kMiB)});
+  const Result<Estimate> estimate = ior::estimate(
+      model, {givenResult(std::string("1=") + FIXTURES "/mpiio_collective_3_iterations.json")});
+  ASSERT_TRUE(estimate.ok());
+  const PhaseEstimate& phase = estimate->phases.at(0);
+  EXPECT_EQ(phase.iterations, 3U);
+  EXPECT_NEAR(phase.time_s.least, 16 / 1003.8273, 1e-12);
+  EXPECT_NEAR(phase.time_s.median, 16 / 729.8250, 1e-12);
+  EXPECT_NEAR(phase.time_s.most, 16 / 632.2615, 1e-12);
+  EXPECT_EQ(phase.notes,
+            (std::vector<std::string>{FIXTURES "/mpiio_collective_3_iterations.json: run with "
+                                               "transfers of 262144 bytes, the phase's are of "
+                                               "1048576"}));
+}
+
+// Equation 2 with the paper's average bandwidth would give 32 / ((100 + 300) / 2) = 0.16 s.
+TEST(Estimate, TimesOfAMixedPhaseAdd) {
+  const PhaseModel model = modelOf({operation(Operation::kWrite, 4, kMiB, 8 * kMiB),
+                                    operation(Operation::kRead, 4, kMiB, 8 * kMiB)});
+  PhaseTest test{.phase = 1, .tasks = 4, .iterations = 1, .request_bytes = kMiB};
+  test.measurements = {{.operation = Operation::kWrite, .bytes = 16 * kMiB, .total_s = 0.16},
+                       {.operation = Operation::kRead, .bytes = 48 * kMiB, .total_s = 0.16}};
+  const test::TemporaryDirectory directory;
+  test::writeAll(directory / "results.json", jsonOf({.tests = {test}}));
+  const Result<Estimate> estimate = ior::estimate(model, {givenResult(directory / "results.json")});
+  ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
+  EXPECT_NEAR(estimate->time_s.median, 16 / 100.0 + 16 / 300.0, 1e-9);
+  EXPECT_EQ(estimate->phases[0].operations.size(), 2U);
+}
+
+TEST(Estimate, EvenNumbersOfIterations) {
+  EXPECT_EQ(spreadOf({4, 1, 3, 2}).median, 2.5);
+  EXPECT_EQ(spreadOf({4, 1, 3, 2}).least, 1);
+  EXPECT_EQ(spreadOf({5}).median, 5);
+}
+
+TEST(Estimate, WhichPhaseAResultIsOf) {
+  EXPECT_EQ(phaseOfName("runs/phase-12.json"), 12);
+  EXPECT_EQ(phaseOfName("phase-3-read.json"), 3);
+  EXPECT_EQ(phaseOfName("phase-3-write-2.json"), 3);
+  EXPECT_EQ(phaseOfName("phase-.json"), std::nullopt);
+  EXPECT_EQ(phaseOfName("phase-3.txt"), std::nullopt);
+  EXPECT_EQ(phaseOfName("aphase-3.json"), std::nullopt);
+  const GivenResult given = givenResult("2=a=b#1.json#4");
+  EXPECT_EQ(given.phase, 2);
+  EXPECT_EQ(given.test, 4);
+  EXPECT_EQ(given.path, "a=b#1.json");
+  EXPECT_EQ(givenResult("a=b.json#1").path, "a=b.json#1");
+}
+
+TEST(Estimate, ResultsThatDoNotFit) {
+  const PhaseModel model = scriptModel();
+  const auto sentence = [&](const std::string& word) {
+    const Result<Estimate> estimate = ior::estimate(model, {givenResult(word)});
+    return estimate.ok() ? "" : estimate.failure().sentence;
+  };
+  const std::string script = kScript;
+  EXPECT_EQ(sentence(script),
+            script + ": of which phase it is cannot be told: give it as ID=" + script);
+  EXPECT_EQ(sentence("4=" + script), script + ": it is of phase 4, which the model has not");
+  EXPECT_EQ(sentence("1=" + script + "#3"), script + ": it has no test 3");
+}
+
+TEST(Estimate, PhasesWithoutAResultAreNamed) {
+  std::vector<GivenResult> results = scriptResults();
+  results.pop_back();
+  results.push_back(givenResult(std::string("3=") + kScript + "#0"));  // a write, and it reads
+  const Result<Estimate> estimate = ior::estimate(scriptModel(), results);
+  ASSERT_TRUE(estimate.ok());
+  EXPECT_EQ(estimate->missing, std::vector<int>{3});
+  EXPECT_EQ(estimate->phases.size(), 2U);
+  EXPECT_NE(textOf(*estimate, {}).find("phase 3: no result, so the total is without it\n"),
+            std::string::npos);
+}
+
+TEST(Estimate, TheTableHasTheLongestPhasesAndOneRowForTheRest) {
+  const Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
+  ASSERT_TRUE(estimate.ok());
+  const std::string all = textOf(*estimate, {});
+  EXPECT_EQ(all.find("more"), std::string::npos);
+  const std::string one = textOf(*estimate, {}, 1);
+  EXPECT_NE(one.find("\n more  2 phases"), std::string::npos) << one;
+  // The last line, the total, is the same.
+  EXPECT_EQ(one.substr(one.find("\ntotal")), all.substr(all.find("\ntotal")));
+}
+
+TEST(Estimate, UsageOfThePeakWhereOneIsGiven) {
+  const Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
+  ASSERT_TRUE(estimate.ok());
+  EXPECT_EQ(textOf(*estimate, {}).find("usage"), std::string::npos);
+  // Of 2109.375 MiB/s the first phase used 1054.6875.
+  EXPECT_NE(textOf(*estimate, 2109.375).find("   50.0%"), std::string::npos)
+      << textOf(*estimate, 2109.375);
+}
+
+}  // namespace
+}  // namespace omnio::ior

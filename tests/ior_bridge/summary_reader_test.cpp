@@ -1,0 +1,219 @@
+// The samples in fixtures/ are what IOR wrote: 4.1.0+dev, and the releases that their names say.
+#include "ior_bridge/summary_reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ior_bridge/phase_results.hpp"
+#include "tests/core/temporary_directory.hpp"
+
+namespace omnio::ior {
+namespace {
+
+using Numbers = std::vector<double>;
+
+std::string fixture(const std::string& name) { return std::string(FIXTURES "/") + name; }
+
+Summary summaryOf(const std::string& path) {
+  Result<Summary> summary = readSummary(path);
+  EXPECT_TRUE(summary.ok()) << (summary.ok() ? "" : summary.failure().sentence);
+  return summary.ok() ? std::move(*summary) : Summary{.path = {}, .version = {}, .tests = {{}}};
+}
+
+// What a sample, changed by replacing a text, is refused with; without its path.
+std::string refusal(const std::string& sample, const std::string& from = "",
+                    const std::string& to = "") {
+  std::string text = test::readAll(fixture(sample));
+  if (!from.empty()) {
+    const std::size_t place = text.find(from);
+    EXPECT_NE(place, std::string::npos) << from;
+    text.replace(place, from.size(), to);
+  }
+  const test::TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "summary.json";
+  test::writeAll(path, text);
+  const Result<Summary> summary = readSummary(path);
+  EXPECT_FALSE(summary.ok());
+  if (summary.ok()) return "";
+  const std::string& sentence = summary.failure().sentence;
+  EXPECT_TRUE(sentence.starts_with(path.native() + ": ")) << sentence;
+  return sentence.substr(path.native().size() + 2);
+}
+
+TEST(SummaryReader, InterleavedIterations) {
+  const Summary summary = summaryOf(fixture("mpiio_collective_3_iterations.json"));
+  ASSERT_EQ(summary.tests.size(), 1U);
+  EXPECT_EQ(summary.version, "4.1.0+dev");
+  EXPECT_EQ(summary.mended, 0U);
+  const SummaryTest& test = summary.tests[0];
+  EXPECT_EQ(test.bandwidth_mib_s.write, (Numbers{632.2615, 729.8250, 1003.8273}));
+  EXPECT_EQ(test.bandwidth_mib_s.read, (Numbers{1481.4973, 1398.6258, 4842.6082}));
+  EXPECT_EQ(test.api, "MPIIO");
+  EXPECT_EQ(test.tasks, 4U);
+  EXPECT_EQ(test.transfer_bytes, 262144U);
+  EXPECT_EQ(test.block_bytes, 2097152U);
+  EXPECT_EQ(test.segments, 2U);
+  EXPECT_EQ(test.fsync, true);
+}
+
+TEST(SummaryReader, AFileForEachProcess) {
+  const Summary summary = summaryOf(fixture("posix_file_per_process_random.json"));
+  ASSERT_EQ(summary.tests.size(), 1U);
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.write, (Numbers{3805.0045, 4320.6840}));
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.read.size(), 2U);
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.read[0], 11019.5179);
+}
+
+TEST(SummaryReader, SeveralTests) {
+  const Summary summary = summaryOf(fixture("script_three_tests.json"));
+  ASSERT_EQ(summary.tests.size(), 3U);
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.write, (Numbers{1273.3129}));
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.read, Numbers{});
+  EXPECT_EQ(summary.tests[1].bandwidth_mib_s.read.size(), 1U);
+  EXPECT_EQ(summary.tests[2].bandwidth_mib_s.read, (Numbers{13134.4418}));
+  EXPECT_EQ(summary.tests[2].id, 2);
+  EXPECT_EQ(summary.tests[2].tasks, 2U);
+}
+
+TEST(SummaryReader, AnAbortedRunIsRefusedByName) {
+  EXPECT_EQ(refusal("aborted_missing_file.json"),
+            "line 78, column 16: test 0 has nothing in its \"Results\": the run was aborted");
+}
+
+TEST(SummaryReader, RanksOf3_2WriteOverTheBeginning) {
+  const Summary summary = summaryOf(fixture("release_3_2_1_overwritten.json"));
+  ASSERT_EQ(summary.tests.size(), 1U);
+  EXPECT_GT(summary.mended, 0U);
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.write, (Numbers{359.6399, 2013.1033}));
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.read, (Numbers{21567.9931, 27966.5520}));
+}
+
+TEST(SummaryReader, Verbose4_0ClosesAnArrayTwice) {
+  const Summary summary = summaryOf(fixture("release_4_0_0_verbose.json"));
+  ASSERT_EQ(summary.tests.size(), 1U);
+  EXPECT_EQ(summary.mended, 1U);
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.write, (Numbers{359.0553, 5729.9235}));
+}
+
+TEST(SummaryReader, WhatIsMissingIsNamed) {
+  const std::string sample = "mpiio_collective_3_iterations.json";
+  EXPECT_EQ(refusal(sample, "\"Results\"", "\"Outcomes\""),
+            "line 7, column 5: test 0 has no \"Results\": the run was aborted");
+  EXPECT_EQ(refusal(sample, "\"tests\"", "\"texts\""),
+            "line 1, column 1: no summary of IOR: it has no \"tests\"");
+  EXPECT_EQ(refusal(sample, "\"bwMiB\"", "\"bandwidth\""),
+            "line 80, column 13: a result of write without \"bwMiB\"");
+  EXPECT_EQ(refusal(sample, "\"access\": \"read\"", "\"kind\": \"read\""),
+            "line 93, column 13: a result without \"access\"");
+  EXPECT_EQ(refusal(sample, "\"access\": \"read\"", "\"access\": \"remove\""),
+            "line 79, column 16: test 0 has 2 of 3 results of its reads: the run was aborted");
+}
+
+TEST(SummaryReader, ABandwidthThatIsNone) {
+  for (const char* value : {"0.0000", "-1", "inf", "nan", "\"inf\"", "null"}) {
+    EXPECT_EQ(refusal("mpiio_collective_3_iterations.json", "1481.4973", value),
+              "line 95, column 18: \"bwMiB\" of iteration 1 of read is no bandwidth");
+  }
+}
+
+TEST(SummaryReader, EveryCutIsRefused) {
+  const std::string text = test::readAll(fixture("script_three_tests.json"));
+  const test::TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "cut.json";
+  const std::size_t end = text.find_last_not_of(" \n");
+  for (std::size_t size = 0; size < end; size += 7) {
+    test::writeAll(path, text.substr(0, size));
+    const Result<Summary> summary = readSummary(path);
+    ASSERT_FALSE(summary.ok()) << size;
+    EXPECT_TRUE(summary.failure().sentence.starts_with(path.native() + ": "));
+    EXPECT_EQ(summary.failure().sentence.find('\n'), std::string::npos);
+  }
+}
+
+// Whatever the bytes, there is a summary with a bandwidth or one sentence.
+TEST(SummaryReader, DamagedBytesNeverDoHarm) {
+  std::mt19937 random(1);
+  const test::TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "damaged.json";
+  constexpr std::string_view kBytes = "{}[]\",:\\0-.eu\n\0x";
+  int refused = 0;
+  for (const char* sample : {"script_three_tests.json", "release_3_2_1_overwritten.json"}) {
+    const std::string text = test::readAll(fixture(sample));
+    for (int run = 0; run < 1000; ++run) {
+      std::string damaged = text;
+      for (unsigned i = random() % 8; i < 8; ++i) {
+        damaged[random() % damaged.size()] = kBytes[random() % kBytes.size()];
+      }
+      test::writeAll(path, damaged);
+      const Result<Summary> summary = readSummary(path);
+      if (summary.ok()) {
+        for (const SummaryTest& one : summary->tests) {
+          EXPECT_FALSE(one.bandwidth_mib_s.write.empty() && one.bandwidth_mib_s.read.empty());
+        }
+      } else {
+        ++refused;
+        EXPECT_EQ(summary.failure().sentence.find('\n'), std::string::npos);
+      }
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(SummaryReader, WhatIsNoSummary) {
+  const test::TemporaryDirectory directory;
+  const auto sentence = [&](const std::string& text) {
+    test::writeAll(directory / "file", text);
+    const Result<Summary> summary = readSummary(directory / "file");
+    EXPECT_FALSE(summary.ok()) << text;
+    return summary.ok() ? ""
+                        : summary.failure().sentence.substr((directory / "file").native().size());
+  };
+  EXPECT_EQ(sentence(""), ": empty");
+  EXPECT_EQ(sentence("hello"), ": line 1, column 1: no JSON: no JSON object is in it");
+  EXPECT_EQ(sentence("{\"format\": \"omnio-phases\"}"),
+            ": line 1, column 12: neither a summary of IOR nor omnio-phase-results");
+  EXPECT_EQ(sentence("{\"format\": \"omnio-phase-results\",\n \"version\": 2}"),
+            ": line 2, column 13: another version of omnio-phase-results than 1");
+  EXPECT_EQ(sentence("{\"tests\": []}"),
+            ": line 1, column 11: no test is in it: the run was aborted");
+  EXPECT_FALSE(readSummary(directory / "missing").ok());
+}
+
+TEST(SummaryReader, OurOwnResults) {
+  PhaseTest test{.phase = 7, .api = "MPIIO", .tasks = 4, .iterations = 2};
+  test.request_bytes = 1 << 20;
+  test.block_bytes = 8 << 20;
+  for (const double seconds : {0.5, 0.25}) {
+    test.measurements.push_back({.bytes = 32 << 20, .requests = 32, .total_s = seconds});
+  }
+  const std::string text = jsonOf({.version = "1", .tests = {test}});
+  const test::TemporaryDirectory directory;
+  test::writeAll(directory / "results.json", text);
+  const Summary summary = summaryOf(directory / "results.json");
+  EXPECT_TRUE(summary.ours);
+  ASSERT_EQ(summary.tests.size(), 1U);
+  EXPECT_EQ(summary.tests[0].phase, 7);
+  EXPECT_EQ(summary.tests[0].bandwidth_mib_s.write, (Numbers{64, 128}));
+  EXPECT_EQ(summary.tests[0].tasks, 4U);
+  EXPECT_EQ(summary.tests[0].transfer_bytes, 1U << 20);
+
+  // Ours are JSON or damaged; what is forgiven to IOR is not to us.
+  std::string damaged = text;
+  damaged.erase(damaged.rfind(']'), 1);
+  test::writeAll(directory / "damaged.json", damaged);
+  EXPECT_FALSE(readSummary(directory / "damaged.json").ok());
+  std::string no_phase = text;
+  no_phase.replace(no_phase.find("\"phase\""), 7, "\"phrase\"");
+  test::writeAll(directory / "no_phase.json", no_phase);
+  const Result<Summary> refused = readSummary(directory / "no_phase.json");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.failure().sentence.find("a test without its \"phase\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace omnio::ior
