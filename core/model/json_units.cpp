@@ -96,6 +96,7 @@ class Handler {
       return true;
     }
     const std::size_t before = stepDown();
+    if (units_.isWalked(path_)) return refuseKind();
     const bool accepted = accept(units_.unit(path_, node));
     path_.resize(before);
     return accepted;
@@ -116,8 +117,7 @@ class Handler {
       const std::size_t before = stepDown();
       if (units_.isWalked(path_)) {
         if ((kind == JsonNode::Kind::kArray) != wantsArray()) {
-          return refuse(fmt::format("{} has to be {}", path_.empty() ? "the document" : path_,
-                                    wantsArray() ? "a list" : "an object"));
+          return refuseKind();
         }
         walks_.push_back({before, kind == JsonNode::Kind::kArray});
         return accept(units_.enter(path_));
@@ -127,6 +127,11 @@ class Handler {
     open_.push_back({.kind = kind});
     keys_.emplace_back();
     return true;
+  }
+
+  bool refuseKind() {
+    return refuse(fmt::format("{} has to be {}", path_.empty() ? "the document" : path_,
+                              wantsArray() ? "a list" : "an object"));
   }
 
   // What is walked through is an array when its name is in the plural.

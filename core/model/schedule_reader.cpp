@@ -56,8 +56,10 @@ class Reader final : public JsonUnits {
     if (path == "/global") return takeGlobal(node);
     if (path == "/files/[]") return takeFile(node);
     if (path == "/ranks/[]/rank") return takeRank(node);
-    if (path.starts_with(kThread) && !path.starts_with(kEvents)) return takeOfThread(path, node);
-    if (path.starts_with(kEvents)) return takeEvent(node);
+    if (path.starts_with(kEvents) && path != kEvents) return takeEvent(node);
+    if (path.starts_with(kThread) && path != kThread && path != kEvents) {
+      return takeOfThread(path, node);
+    }
     return Complaint{fmt::format("unknown: {}", printable(path)), node.place};
   }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -280,6 +281,38 @@ TEST_F(Schedule, CutAnywhereItIsRefusedWithItsPlace) {
     const std::string sentence = refusal(whole.substr(0, length));
     ASSERT_TRUE(sentence.starts_with("line ")) << length << ": " << sentence;
   }
+}
+
+// Under the sanitizers this is what finds a reader that trusts its input.
+TEST_F(Schedule, ChangedAnywhereItIsRefusedOrRead) {
+  const std::string whole = withEvents(
+      open() +
+      ",\n{\"repeat\":3,\"body\":[{\"start\":10,\"end\":11,\"command\":\"pwritev\",\"fd\":0,"
+      "\"iov\":[8,9],\"offset\":100,\"result\":17,\"step\":{\"offset\":8}}]},\n"
+      "{\"start\":20,\"end\":30,\"command\":\"close\",\"fd\":0,\"errno\":\"EIO\",\"id\":7}");
+  ASSERT_EQ(refusal(whole), "");
+  std::mt19937 random(11);
+  const std::string bytes = "{}[]\",:0123456789-.eE\\ntrufals\x80\xFF";
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string changed = whole;
+    for (unsigned change = 0; change < 1 + random() % 3; ++change) {
+      const std::size_t at = random() % changed.size();
+      const char byte = bytes[random() % bytes.size()];
+      switch (random() % 3) {
+        case 0:
+          changed[at] = byte;
+          break;
+        case 1:
+          changed.insert(at, 1, byte);
+          break;
+        default:
+          changed.erase(at, 1 + random() % 5);
+      }
+    }
+    if (!refusal(changed).empty()) ++refused;
+  }
+  EXPECT_GT(refused, 1000);
 }
 
 TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
