@@ -43,6 +43,12 @@ int run(int argc, const char* const* argv) {
   addLogCommand(app, exit_code);
   addStatsCommand(app, exit_code);
   addCollectCommand(app, exit_code);
+  addPhasesCommand(app, exit_code);
+  addPreprocessCommand(app, exit_code);
+  addReplayCommand(app, exit_code);
+  addVerifyCommand(app, exit_code);
+  addIorCommand(app, exit_code);
+  addEstimateCommand(app, exit_code);
 
   try {
     app.parse(argc, argv);

@@ -20,5 +20,11 @@ void addTraceCommand(CLI::App& app, int& exit_code);
 void addLogCommand(CLI::App& app, int& exit_code);
 void addStatsCommand(CLI::App& app, int& exit_code);
 void addCollectCommand(CLI::App& app, int& exit_code);
+void addPhasesCommand(CLI::App& app, int& exit_code);
+void addPreprocessCommand(CLI::App& app, int& exit_code);
+void addReplayCommand(CLI::App& app, int& exit_code);
+void addVerifyCommand(CLI::App& app, int& exit_code);
+void addIorCommand(CLI::App& app, int& exit_code);
+void addEstimateCommand(CLI::App& app, int& exit_code);
 
 }  // namespace omnio::cli

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Set-up, a release build, and the main job: LAMMPS on 4 ranks, untraced and traced by turns, then
-# what the trace says. All it makes is below build/.
+# Set-up, a release build, and the main job: LAMMPS on 4 ranks, untraced and traced by turns; what
+# the trace says; its schedule in three timings, replayed in another directory and verified; its
+# phases, each run by itself, and the I/O time that follows from them. All it makes is below build/.
 #
 #   scripts/demo.sh
 set -euo pipefail
@@ -63,9 +64,9 @@ median() { sort -n "$output/$1"-*.ms | sed -n "$(((runs + 1) / 2))p"; }
 step "set-up"
 scripts/setup.sh
 
-step "build: release (the tracer and the command line)"
+step "build: release (the tracer, the command line, the replayer and the phase runner)"
 cmake --preset release
-cmake --build --preset release --parallel "$(nproc)" --target trace/all cli/all
+cmake --build --preset release --parallel "$(nproc)" --target trace/all cli/all replay/all ior_bridge/all
 
 step "job: LAMMPS, a Lennard-Jones melt of 32000 atoms on $ranks ranks, $runs times each way"
 fresh_output
@@ -103,5 +104,48 @@ printf 'untraced   %8s s\n' "$(seconds "$untraced")"
 printf 'traced     %8s s   (%s%d.%d %%)\n' "$(seconds "$traced")" \
   "$sign" $((difference / 10)) $((difference % 10))
 echo "the output files of all $((2 * runs)) runs are the same"
+
+step "schedule: the trace as a schedule, in the three timings (omnio preprocess)"
+for timing in asap dt start; do
+  "$omnio" preprocess "$trace" -o "$output/schedule-$timing.json" --timing "$timing" |
+    sed "s|$source/||"
+done
+
+# replay_and_verify <timing>: in a directory of its own; the trace stays, the files go.
+replay_and_verify() {
+  local timing=$1
+  local target=$output/target-$timing replayed=$output/replay-$timing
+  "$omnio" replay "$output/schedule-$timing.json" --target "$target" -o "$replayed" |
+    sed "s|$source/||"
+  echo
+  echo "\$ omnio verify schedule-$timing.json replay-$timing"
+  "$omnio" verify "$output/schedule-$timing.json" "$replayed"
+  rm -rf "${target:?}"
+}
+
+step "replay: as fast as possible (omnio replay, omnio verify)"
+replay_and_verify asap
+
+step "replay: with the recorded time between operations"
+replay_and_verify dt
+
+step "phases: the I/O of the application, as phases (omnio phases)"
+"$omnio" phases "$trace" -o "$output/model.json" | sed "s|$source/||g"
+
+step "phase runner: each phase by itself (omnio-phase-run), and IOR's command lines for them"
+mkdir "$output/phase-target"
+mpirun "${mpirun_options[@]}" "$source/build/release/ior_bridge/omnio-phase-run" \
+  "$output/model.json" --target "$output/phase-target" -o "$output/phase-results.json" \
+  >"$output/phase-run.txt"
+tail -n 3 "$output/phase-run.txt"
+"$omnio" ior "$output/model.json" --emit "$output/ior" >"$output/ior.txt"
+echo "IOR scripts, one a phase, and what IOR cannot express: ${output#"$source"/}/ior"
+
+step "estimate: Time_io = sum of weight / bandwidth (omnio estimate)"
+"$omnio" estimate "$output/model.json" "$output/phase-results.json"
+
+step "side by side"
+"$source/scripts/demo_table.py" "$omnio" "$output/model.json" "$output/phase-results.json" \
+  "application=$trace" "replay, asap=$output/replay-asap" "replay, dt=$output/replay-dt"
 echo
-echo "next: build/release/cli/omnio stats ${trace#"$source"/} --by rank; README.md tells the rest"
+echo "next: build/release/cli/omnio stats ${trace#"$source"/} --by rank; docs/tutorial.md tells the rest"

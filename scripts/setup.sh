@@ -13,7 +13,7 @@ build=(g++ cmake ninja-build pkg-config git python3
        libgtest-dev libbenchmark-dev)
 # Programs under test, and what the tests measure them by: the system calls as strace sees them,
 # hosts as network namespaces, small file systems that fill up.
-tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format)
+tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonschema)
 # MPICH is the other MPI, which the tracer has to recognise; Open MPI stays the default.
 mpi=(libopenmpi-dev openmpi-bin lammps mpich libmpich-dev)
 

@@ -1,0 +1,35 @@
+// What operations wait for: one flag for each event that another thread waits for, raised with the
+// time at which it ended. They lie in memory that all processes of a node share; between nodes they
+// travel as messages (session.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace omnio::replay {
+
+class Flags {
+ public:
+  // One word a flag, all 0 to begin with. Has to outlive the object.
+  explicit Flags(std::span<std::atomic<std::int64_t>> words) : words_(words) {}
+  Flags(const Flags&) = delete;
+  Flags& operator=(const Flags&) = delete;
+
+  // `end_ns` since the beginning of the replay, not negative.
+  void raise(std::uint32_t flag, std::int64_t end_ns);
+  // Waits until it is raised; returns when the event ended. Polls for `spin_ns` before it sleeps.
+  std::int64_t wait(std::uint32_t flag, std::int64_t spin_ns);
+  bool isRaised(std::uint32_t flag) const;
+
+ private:
+  static constexpr std::int64_t kDown = 0;
+  static constexpr std::int64_t kAwaited = 1;
+  static constexpr std::int64_t kRaised = 2;  // and above: the time + 2
+
+  std::span<std::atomic<std::int64_t>> words_;
+};
+
+}  // namespace omnio::replay

@@ -1,0 +1,223 @@
+#include "replay/launch.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "core/model/document_file.hpp"
+#include "core/printable.hpp"
+#include "core/wire/launcher.hpp"
+#include "replay/compile.hpp"
+#include "replay/tree.hpp"
+
+namespace omnio::replay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrograms = "replay-programs";
+constexpr const char* kReady = "ready";
+constexpr const char* kStage = "OMNIO_REPLAY_TRACED";
+
+// Word to the other ranks that the first one has given up; there for as long as they may need.
+fs::path refusalOf(const fs::path& output) { return output.native() + ".refused"; }
+
+void pauseMs(long ms) {
+  const timespec pause{.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+  nanosleep(&pause, nullptr);
+}
+
+void tellRefusal(const fs::path& output, LaunchedAs place) {
+  if (place.ranks <= 1) return;
+  const fs::path word = refusalOf(output);
+  std::ofstream(word) << "refused\n";
+  pauseMs(1000);
+  std::error_code ignored;
+  fs::remove(word, ignored);
+}
+
+Result<fs::path> prepareOutput(const Request& request) {
+  if (auto failure = checkOutput(request)) return *failure;
+  if (auto failure = checkTarget(request.target, request.fresh)) return *failure;
+  const fs::path programs = programsIn(request.output);
+  if (!request.compiled) {
+    const Result<Plan> plan = compileSchedule(request.schedule, programs, request.timing);
+    if (!plan) return plan.failure();
+  }
+  Result<fs::path> tree = makeTree(request.target, request.fresh);
+  if (tree) {
+    if (auto failure = model::writeDocument(programs / kReady, tree->native())) return *failure;
+    return tree;
+  }
+  std::error_code ignored;
+  fs::remove_all(programs, ignored);
+  fs::remove(request.output, ignored);  // if it is empty
+  return tree;
+}
+
+std::string escaped(const std::string& path) {
+  std::string out;
+  for (const char c : path) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+Result<fs::path> findOmnio(const fs::path& wanted) {
+  std::error_code error;
+  if (!wanted.empty()) {
+    if (access(wanted.c_str(), X_OK) == 0) return wanted;
+    return Failure{Code::kNotFound, printable(wanted.native()) + ": cannot be run"};
+  }
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place : {folder / "omnio", folder.parent_path() / "cli" / "omnio"}) {
+    if (access(place.c_str(), X_OK) == 0) return place;
+  }
+  return Failure{
+      Code::kNotFound,
+      fmt::format("omnio, which traces the replay, is not beside {}; name it with --omnio, "
+                  "or do without a trace with --no-trace",
+                  printable(folder.native()))};
+}
+
+volatile std::sig_atomic_t child = 0;
+
+void passOn(int signal) {
+  if (child > 0) kill(static_cast<pid_t>(child), signal);
+}
+
+// The exit status, 128 + n for a signal; -errno when it cannot be started.
+int runAndPassSignals(std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  struct sigaction action {};
+  action.sa_handler = passOn;
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
+    sigaction(signal, &action, nullptr);
+  }
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return -errno;
+  if (pid == 0) {
+    // A launcher that kills this process outright does not know of the child.
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(1);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  child = pid;
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  child = 0;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+fs::path defaultOutput(const fs::path& schedule) {
+  return fs::path(schedule.stem().native() + ".replay");
+}
+
+fs::path programsIn(const fs::path& output) { return output / kPrograms; }
+
+std::optional<Failure> checkOutput(const Request& request) {
+  std::error_code error;
+  const fs::file_status status = fs::status(request.output, error);
+  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  if (error || status.type() != fs::file_type::directory) {
+    return Failure{Code::kInvalid, printable(request.output.native()) + ": not a directory"};
+  }
+  for (const auto& entry : fs::directory_iterator(request.output, error)) {
+    if (request.compiled && entry.path().filename() == kPrograms) continue;
+    return Failure{Code::kInvalid,
+                   fmt::format("{} is not empty; name another directory with -o, or remove it",
+                               printable(request.output.native()))};
+  }
+  return std::nullopt;
+}
+
+LaunchedAs launchedAs() {
+  for (const wire::LauncherVariables& names : wire::kLaunchers) {
+    const char* rank = getenv(names.rank);
+    const char* ranks = getenv(names.ranks);
+    if (rank != nullptr && ranks != nullptr) return {atoi(rank), atoi(ranks)};
+  }
+  return {};
+}
+
+std::optional<Result<fs::path>> makeReady(const Request& request, LaunchedAs place) {
+  if (place.rank == 0) {
+    Result<fs::path> tree = prepareOutput(request);
+    if (!tree) tellRefusal(request.output, place);
+    return tree;
+  }
+  const pid_t parent = getppid();
+  for (;;) {
+    Result<fs::path> tree = readyTree(request);
+    if (tree) return tree;
+    std::error_code error;
+    // A launcher that has gone will not start the first rank any more.
+    if (fs::exists(refusalOf(request.output), error) || getppid() != parent) return std::nullopt;
+    pauseMs(20);
+  }
+}
+
+Result<fs::path> readyTree(const Request& request) {
+  const fs::path path = programsIn(request.output) / kReady;
+  std::ifstream in(path);
+  const std::string tree{std::istreambuf_iterator<char>(in), {}};
+  if (!tree.empty()) return fs::path(tree);
+  return Failure{Code::kNotFound, printable(path.native()) + ": not there"};
+}
+
+bool isTraced() { return getenv(kStage) != nullptr; }
+
+Result<int> runTraced(const Request& request, const fs::path& tree, char** argv) {
+  const Result<fs::path> omnio = findOmnio(request.omnio);
+  if (!omnio) return omnio.failure();
+  std::error_code error;
+  const std::string self = fs::read_symlink("/proc/self/exe", error).native();
+  // The serial library: what the replayer does through MPI is its own business, and its rank is
+  // known from the launcher.
+  std::vector<std::string> words = {omnio->native(),
+                                    "trace",
+                                    "-o",
+                                    request.output.native(),
+                                    "--flavour",
+                                    "serial",
+                                    "--exclude",
+                                    "/*",
+                                    "--include",
+                                    escaped(tree.native()),
+                                    "--include",
+                                    escaped(tree.native()) + "/*",
+                                    "--",
+                                    self};
+  for (char** word = argv + 1; *word != nullptr; ++word) words.emplace_back(*word);
+  setenv(kStage, "1", 1);
+  const int status = runAndPassSignals(words);
+  if (status < 0) {
+    return Failure{Code::kSystem, fmt::format("cannot run {}: {}", printable(omnio->native()),
+                                              std::generic_category().message(-status))};
+  }
+  constexpr int kSignal = 128;  // as omnio trace tells it
+  if (status <= kSignal) return status;
+  return Failure{Code::kSystem, fmt::format("ended by signal {} ({})", status - kSignal,
+                                            strsignal(status - kSignal))};
+}
+
+}  // namespace omnio::replay

@@ -1,0 +1,57 @@
+// Before the replay proper, and before MPI starts: the schedule is compiled, the target looked at
+// and made ready, and the program starts itself again under `omnio trace`. The first rank does the
+// work; the others wait until it is done, since nothing may appear under the name of the output
+// before the schedule has been accepted.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/schedule.hpp"
+#include "core/result.hpp"
+#include "replay/prepare.hpp"
+
+namespace omnio::replay {
+
+struct Request {
+  std::filesystem::path schedule;
+  std::filesystem::path target;
+  std::filesystem::path output;  // the trace directory
+  std::filesystem::path omnio;   // the command line program; empty: looked for
+  std::optional<model::Timing> timing;
+  Cache cache = Cache::kCold;
+  bool fresh = false;
+  bool trace = true;
+  // The programs are in the output directory already: `omnio replay` has compiled them.
+  bool compiled = false;
+};
+
+// "melt.json" -> "melt.replay", in the working directory.
+std::filesystem::path defaultOutput(const std::filesystem::path& schedule);
+std::filesystem::path programsIn(const std::filesystem::path& output);
+
+// Fails when the output directory holds anything but, if `compiled`, the programs.
+std::optional<Failure> checkOutput(const Request& request);
+
+// This process among those that the launcher started; {0, 1} without one.
+struct LaunchedAs {
+  int rank = 0;
+  int ranks = 1;
+};
+LaunchedAs launchedAs();
+
+// The work of the first rank, or waiting for it. Returns the tree. nullopt: the first rank was
+// refused and has said why.
+std::optional<Result<std::filesystem::path>> makeReady(const Request& request, LaunchedAs place);
+// Where makeReady() has left word of the tree.
+Result<std::filesystem::path> readyTree(const Request& request);
+
+// Whether this process runs under the tracer that startTraced() put around it.
+bool isTraced();
+// Runs `omnio trace ... -- argv` as a child. Returns its exit status; fails when it cannot be
+// started, or is ended by a signal: a launcher only tells that some process has ended.
+Result<int> runTraced(const Request& request, const std::filesystem::path& tree, char** argv);
+
+}  // namespace omnio::replay

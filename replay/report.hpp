@@ -1,0 +1,54 @@
+// What a replay has to say at its end: docs/formats/replay_report.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/schedule.hpp"
+#include "core/result.hpp"
+#include "replay/engine.hpp"
+#include "replay/prepare.hpp"
+
+namespace omnio::replay {
+
+inline constexpr const char* kReportFormat = "omnio-replay-report";
+inline constexpr int kReportVersion = 1;
+inline constexpr const char* kReportName = "replay.json";  // in the trace directory
+
+struct Report {
+  std::string schedule;
+  std::string target;
+  std::string tree;   // in it: what locations are below
+  std::string trace;  // empty when the replay was not traced
+  model::Timing timing = model::Timing::kDelta;
+  bool write_overwrite = false;
+  Cache cache = Cache::kCold;
+  std::string fence;
+  int processes = 1;
+  int nodes = 1;
+  bool spins = true;
+  Prepared prepared;
+  std::int64_t preparation_ns = 0;
+  std::int64_t makespan_ns = 0;  // to the end of the last operation
+  std::int64_t sync_ns = 0;      // writing back what was left, after the makespan
+  std::vector<RankCounts> ranks;
+  std::vector<ThreadPlace> threads;
+  std::vector<Difference> differences;  // the first ones
+
+  RankCounts total() const;
+};
+
+const char* nameOf(model::Timing timing);
+const char* nameOf(Cache cache);
+
+// What one process contributes, as bytes for a message between processes of one replay.
+std::string encodeShare(const Engine& engine);
+// False when the bytes are not such a share.
+bool addShare(const std::string& bytes, Report& report);
+
+std::string jsonOf(const Report& report);
+std::string textOf(const Report& report);
+
+}  // namespace omnio::replay

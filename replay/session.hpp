@@ -1,0 +1,66 @@
+// What the processes of a replay do together: the parts of MPI that the replayer needs. Only the
+// thread that made the session uses it (MPI_THREAD_FUNNELED).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace omnio::replay {
+
+class Session {
+ public:
+  Session(int* argc, char*** argv);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int nodeProcesses() const { return node_size_; }
+  bool isNodeLeader() const { return node_rank_ == 0; }
+  // Prints a sentence and ends all processes.
+  [[noreturn]] void abort(const std::string& sentence);
+
+  void barrier();
+  // Fit for a loop that has something else to do: begins a barrier, and asks whether all are there.
+  void beginBarrier();
+  bool barrierDone();
+  std::int64_t largest(std::int64_t value);
+  std::uint64_t sum(std::uint64_t value);
+  // Of the node's leader, to all of its node.
+  std::int64_t fromNodeLeader(std::int64_t value);
+  // One text of each process, by rank; only process 0 gets them.
+  std::vector<std::string> gather(const std::string& text);
+
+  // `words` words, 0 to begin with, that all processes of the node share.
+  std::span<std::atomic<std::int64_t>> sharedWords(std::size_t words);
+  // The node of each process, numbered from 0; the leader of each node.
+  const std::vector<int>& nodeOf() const { return node_of_; }
+  const std::vector<int>& leaderOf() const { return leader_of_; }
+  int node() const { return node_of_[static_cast<std::size_t>(rank_)]; }
+
+  // Messages between nodes: a flag and when it was raised.
+  struct Raised {
+    std::int64_t flag = 0;
+    std::int64_t end_ns = 0;
+  };
+  void send(int process, Raised raised);
+  std::optional<Raised> receive();
+
+ private:
+  struct State;
+  State* state_ = nullptr;
+  int rank_ = 0;
+  int size_ = 1;
+  int node_rank_ = 0;
+  int node_size_ = 1;
+  std::vector<int> node_of_;
+  std::vector<int> leader_of_;
+};
+
+}  // namespace omnio::replay

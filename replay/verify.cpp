@@ -1,0 +1,329 @@
+#include "replay/verify.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "core/call_names.hpp"
+#include "core/event_text.hpp"
+#include "core/merged_reader.hpp"
+#include "core/model/schedule_keys.hpp"
+#include "core/model/schedule_reader.hpp"
+#include "core/posix_reader.hpp"
+#include "core/printable.hpp"
+
+namespace omnio::replay {
+namespace {
+
+using calls::Role;
+using model::Descriptor;
+using model::FileNumber;
+using model::ScheduleEvent;
+using model::Step;
+
+using Complaint = model::ScheduleSink::Complaint;
+
+// The file behind each descriptor of the schedule: which threads stand further down may be the ones
+// that make what is used above.
+class FilesOfDescriptors final : public model::ScheduleSink {
+ public:
+  Complaint global(const model::ScheduleGlobal&) override { return std::nullopt; }
+  Complaint file(FileNumber, const model::ScheduleFile& file) override {
+    locations_.push_back(file.location);
+    return std::nullopt;
+  }
+  Complaint beginThread(const model::ScheduleThread& thread) override {
+    rank_ = thread.rank;
+    return std::nullopt;
+  }
+  Complaint event(const ScheduleEvent& event) override {
+    if (!model::makesDescriptor(event)) return std::nullopt;
+    Origin& origin = made_[{rank_, event.new_fd}];
+    origin.file = event.file;
+    origin.copied = event.fd;
+    // Such names are made up anew at each call.
+    if (event.row != nullptr &&
+        (calls::has(*event.row, Role::kPathTemplate) || event.row->variant_of == "tmpfile")) {
+      origin.any_name = true;
+    }
+    return std::nullopt;
+  }
+  Complaint endThread() override { return std::nullopt; }
+
+  // Nothing when it may have any name.
+  std::optional<std::string_view> locationOf(int rank, Descriptor descriptor) const {
+    // A chain of copies has no circles: each was made of one that was there before.
+    for (int copies = 0; copies < 1000; ++copies) {
+      const auto found = made_.find({rank, descriptor});
+      if (found == made_.end() || found->second.any_name) return std::nullopt;
+      if (found->second.file != model::kNoFileNumber) return location(found->second.file);
+      descriptor = found->second.copied;
+    }
+    return std::nullopt;
+  }
+  std::string_view location(FileNumber file) const {
+    return locations_[static_cast<std::size_t>(file)];
+  }
+
+ private:
+  struct Origin {
+    FileNumber file = model::kNoFileNumber;
+    Descriptor copied = model::kNoDescriptor;
+    bool any_name = false;
+  };
+  std::vector<std::string> locations_;
+  std::map<std::pair<int, Descriptor>, Origin> made_;
+  int rank_ = 0;
+};
+
+// The thread of the replay's trace that replayed a thread of the schedule.
+std::unique_ptr<EventSource> sourceOf(const Trace& trace, const ReplayIdentity::Thread& thread,
+                                      PathTable& paths) {
+  auto merged = std::make_unique<MergedReader>();
+  for (const auto& process : trace.processes()) {
+    if (process->pid != thread.pid) continue;
+    for (const Log& log : process->logs) {
+      if (log.tid == thread.tid) merged->add(std::make_unique<PosixReader>(*process, log, paths));
+    }
+  }
+  return merged;
+}
+
+std::int64_t argument(const ScheduleEvent& event, int index) {
+  return event.arguments[static_cast<std::size_t>(index)];
+}
+
+std::string flagsText(const calls::Row& row, std::int64_t flags) {
+  if (row.result != calls::Result::kNewFd) return fmt::format("{:#x}", flags);
+  std::string text;
+  appendOpenFlags(text, static_cast<std::uint64_t>(flags));
+  return text;
+}
+
+std::string resultText(bool failed, std::int64_t result) {
+  if (!failed) return "success";
+  if (result == 0) return "the end of the file";
+  std::string text;
+  appendErrno(text, result);
+  return text;
+}
+
+// Whether the replayer may have left the call out, or made another one in its place.
+bool isReplaced(const ScheduleEvent& event) {
+  const std::string_view plain = event.row->variant_of;
+  if (plain == "tmpfile" || plain == "closefrom" || plain == "freopen" || plain == "chdir" ||
+      plain == "fchdir") {
+    return true;
+  }
+  const int command = calls::indexOf(*event.row, Role::kCommand);
+  if (command < 0) return false;
+  switch (argument(event, command)) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+    case F_GETFD:
+    case F_SETFD:
+    case F_GETFL:
+    case F_SETFL:
+      return false;
+    default:
+      return true;
+  }
+}
+
+class Comparison final : public model::ScheduleSink {
+ public:
+  Comparison(const Trace& trace, const ReplayIdentity& identity, const FilesOfDescriptors& files,
+             Verification& result)
+      : trace_(trace), identity_(identity), files_(files), result_(result) {}
+
+  Complaint global(const model::ScheduleGlobal&) override { return std::nullopt; }
+  Complaint file(FileNumber, const model::ScheduleFile&) override { return std::nullopt; }
+
+  Complaint beginThread(const model::ScheduleThread& thread) override {
+    thread_ = thread;
+    number_ = 0;
+    lost_ = false;
+    const auto found = identity_.threads.find({thread.rank, thread.thread});
+    if (found == identity_.threads.end()) {
+      return fmt::format("the replay tells of no rank {} thread {}: it was of another schedule",
+                         thread.rank, thread.thread);
+    }
+    done_ = sourceOf(trace_, found->second, paths_);
+    pull();
+    return std::nullopt;
+  }
+
+  Complaint event(const ScheduleEvent& event) override {
+    ++number_;
+    if (event.step != Step::kCall || lost_) return std::nullopt;
+    if (isReplaced(event)) {
+      // What stands for it, if anything, is of the same kind.
+      ++result_.substituted;
+      const std::string_view plain = event.row->variant_of;
+      const bool stands =
+          next_ != nullptr && (next_->row == event.row ||
+                               (plain == "closefrom" && next_->row->variant_of == "close_range"));
+      if (stands) pull();
+      return std::nullopt;
+    }
+    if (next_ == nullptr) {
+      differ(event, "not done: the replay's thread ends before it");
+      lost_ = true;
+      return std::nullopt;
+    }
+    if (next_->row != event.row) {
+      differ(event, fmt::format("the replay did {} instead; this thread is compared no further",
+                                next_->row->name));
+      lost_ = true;
+      return std::nullopt;
+    }
+    compare(event, *next_);
+    ++result_.compared;
+    pull();
+    return std::nullopt;
+  }
+
+  Complaint endThread() override {
+    if (!lost_ && next_ != nullptr) {
+      tell(fmt::format("rank {} thread {}: the replay did {} after the schedule's end",
+                       thread_.rank, thread_.thread, next_->row->name));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void pull() { next_ = done_->next(); }
+
+  void tell(std::string sentence) {
+    if (++result_.differences <= kDifferencesTold) result_.first.push_back(std::move(sentence));
+  }
+  void differ(const ScheduleEvent& event, std::string_view what) {
+    tell(fmt::format("rank {} thread {} event {}, {}: {}", thread_.rank, thread_.thread, number_,
+                     event.row->name, what));
+  }
+  template <typename Value>
+  void equal(const ScheduleEvent& event, std::string_view what, const Value& wanted,
+             const Value& got) {
+    if (wanted == got) return;
+    differ(event, fmt::format("{} {} in the schedule, {} in the replay", what, wanted, got));
+  }
+
+  // The location of a path in the tree, the whole path of one outside.
+  std::string below(std::string_view absolute) const {
+    if (absolute == identity_.tree) return ".";
+    if (absolute.starts_with(identity_.tree) && absolute.size() > identity_.tree.size() &&
+        absolute[identity_.tree.size()] == '/') {
+      return std::string(absolute.substr(identity_.tree.size() + 1));
+    }
+    return std::string(absolute);
+  }
+
+  void compareNames(const ScheduleEvent& wanted, const Event& got) {
+    const calls::Row& row = *wanted.row;
+    for (int i = 0; i < row.argument_count; ++i) {
+      const Text& text = got.texts[static_cast<std::size_t>(i)];
+      if (row.arguments[static_cast<std::size_t>(i)] == Role::kPath &&
+          wanted.file != model::kNoFileNumber) {
+        equal(wanted, "file", std::string(files_.location(wanted.file)), below(text.absolute));
+      }
+      if (row.arguments[static_cast<std::size_t>(i)] == Role::kPathNew &&
+          wanted.new_file != model::kNoFileNumber) {
+        equal(wanted, "new name", std::string(files_.location(wanted.new_file)),
+              below(text.absolute));
+      }
+    }
+    if (wanted.fd == model::kNoDescriptor) return;
+    const auto location = files_.locationOf(thread_.rank, wanted.fd);
+    if (!location) return;
+    if (got.handle == nullptr) {
+      differ(wanted, "on a descriptor that the replay did not have");
+    } else {
+      equal(wanted, "file", std::string(*location), below(got.handle->path.absolute));
+    }
+  }
+
+  void compare(const ScheduleEvent& wanted, const Event& got) {
+    const calls::Row& row = *wanted.row;
+    compareNames(wanted, got);
+    for (const model::ScheduleKey& key : model::keysOf(row)) {
+      const std::int64_t want = argument(wanted, key.argument);
+      const std::int64_t have = got.arguments[key.argument];
+      switch (key.kind) {
+        case model::KeyKind::kOpenFlags:
+          if (identity_.write_overwrite && ((want ^ have) & ~std::int64_t{O_EXCL | O_TRUNC}) == 0) {
+            break;
+          }
+          if (want != have) {
+            differ(wanted, fmt::format("flags {} in the schedule, {} in the replay",
+                                       flagsText(row, want), flagsText(row, have)));
+          }
+          break;
+        case model::KeyKind::kOctal:
+          if (want != 0 && want != (have & 07777)) {
+            differ(wanted, fmt::format("mode {:#o} in the schedule, {:#o} in the replay", want,
+                                       have & 07777));
+          }
+          break;
+        case model::KeyKind::kWhence:
+        case model::KeyKind::kCommand:
+        case model::KeyKind::kPosition:
+          equal(wanted, key.key, want, have);
+          break;
+        case model::KeyKind::kNumber:
+          equal(wanted, key.key, want, have);
+          break;
+        case model::KeyKind::kSigned:
+          // What a character or a wished number is, the replay chooses itself.
+          if (row.arguments[key.argument] == Role::kOffset ||
+              row.arguments[key.argument] == Role::kLength) {
+            equal(wanted, key.key, want, have);
+          }
+          break;
+        case model::KeyKind::kPieces: {
+          if (!got.failed && !wanted.failed && pieceSizes(got) != wanted.pieces) {
+            differ(wanted, "the pieces have other sizes");
+          }
+          break;
+        }
+        default:
+          break;
+      }
+    }
+    const bool as_wanted =
+        wanted.failed == got.failed && (!wanted.failed || wanted.result == got.result);
+    if (!as_wanted) {
+      equal(wanted, "result", resultText(wanted.failed, wanted.result),
+            resultText(got.failed, got.result));
+    } else if (!wanted.failed && countsBytes(row)) {
+      equal(wanted, "bytes", model::bytesMoved(wanted), got.bytes);
+    }
+  }
+
+  const Trace& trace_;
+  const ReplayIdentity& identity_;
+  const FilesOfDescriptors& files_;
+  Verification& result_;
+  PathTable paths_;
+  std::unique_ptr<EventSource> done_;
+  const Event* next_ = nullptr;
+  model::ScheduleThread thread_;
+  std::uint64_t number_ = 0;  // of the event in the schedule's thread, from 1
+  bool lost_ = false;
+};
+
+}  // namespace
+
+Result<Verification> verify(const std::filesystem::path& schedule, const Trace& trace,
+                            const ReplayIdentity& identity) {
+  FilesOfDescriptors files;
+  if (auto failure = model::readSchedule(schedule, files)) return *failure;
+  Verification result;
+  Comparison comparison(trace, identity, files, result);
+  if (auto failure = model::readSchedule(schedule, comparison)) return *failure;
+  return result;
+}
+
+}  // namespace omnio::replay

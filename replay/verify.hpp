@@ -1,0 +1,44 @@
+// Compares what a replay did with its schedule, operation by operation: call, file, size, offset,
+// flags, result class, thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.hpp"
+#include "core/trace.hpp"
+
+namespace omnio::replay {
+
+// What the replay told of itself (replay.json in its trace directory).
+struct ReplayIdentity {
+  struct Thread {
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+  };
+  std::string tree;  // what locations are below, an absolute path
+  bool write_overwrite = false;
+  std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule
+};
+Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory);
+
+struct Verification {
+  std::uint64_t compared = 0;     // operations
+  std::uint64_t substituted = 0;  // that a replay does otherwise on purpose; not compared
+  std::uint64_t differences = 0;
+  std::vector<std::string> first;  // differences, one sentence each
+};
+
+inline constexpr std::size_t kDifferencesTold = 20;
+
+// Fails when the schedule cannot be read, or the trace is not one of a replay of such a schedule.
+// Memory does not grow with the number of operations.
+Result<Verification> verify(const std::filesystem::path& schedule, const Trace& trace,
+                            const ReplayIdentity& identity);
+
+}  // namespace omnio::replay

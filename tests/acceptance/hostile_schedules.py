@@ -1,0 +1,210 @@
+"""Schedules edited into something hostile or nonsensical: each is refused with one sentence before
+anything is done, or harmless. Files beside the target keep their content, time and inode.
+"""
+
+import os
+import shutil
+
+from omnio_testing import Checks, WorkDirectory, mpirun, skipTest
+from replay_testing import closed, file, opened, replay, report, schedule, write
+
+CANARY = "outside/canary"
+
+
+def canaries(work):
+    """Name, inode, size, time and content of all that no replay may touch."""
+    facts = {}
+    for parent, folders, files in os.walk(os.path.join(work, "outside")):
+        for name in folders + files:
+            path = os.path.join(parent, name)
+            status = os.lstat(path)
+            content = None
+            if os.path.isfile(path):
+                with open(path, "rb") as canary:
+                    content = canary.read()
+            facts[path] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_nlink,
+                           status.st_mode, content)
+    return facts
+
+
+def one(event, *files):
+    return schedule(files, [[event]])
+
+
+def refusedSchedules(canary):
+    """(name, document, what the sentence has to hold)"""
+    a = file("a")
+    yield "absolute location", schedule([file(canary)]), "leads out of the target"
+    yield "location with ..", schedule([file("a/../../outside/canary")]), "leads out of the target"
+    yield "location ..", schedule([file("..")]), "leads out of the target"
+    yield "empty location", schedule([file("")]), "is empty"
+    yield ("absolute unlink", one({"command": "unlink", "location": canary, "result": 0}, a),
+           "is not in the list of files")
+    yield ("rename by ..", one({"command": "rename", "location": "a",
+                                "newlocation": "../outside/canary", "result": 0}, a),
+           "is not in the list of files")
+    yield ("hard link of what is outside", one({"command": "link", "location": canary,
+                                                "newlocation": "a", "result": 0}, a),
+           "is not in the list of files")
+    yield ("O_TRUNC of what is outside", one(opened(canary, 0, "O_WRONLY|O_TRUNC"), a),
+           "is not in the list of files")
+    yield ("chdir out", one({"command": "chdir", "location": "/", "result": 0}, a),
+           "is not in the list of files")
+    for target in ("/", "../..", os.path.dirname(canary)):
+        yield (f"symbolic link to {target}",
+               schedule([a, file("link"), file("link/canary")],
+                        [[{"command": "symlink", "target": target, "location": "link", "result": 0},
+                          opened("link/canary", 0, "O_WRONLY|O_TRUNC"), closed(0)]]),
+               "is not in the list of files")
+    yield "descriptor from nowhere", one(closed(7), a), "comes from nowhere"
+    yield ("descriptor made twice",
+           schedule([a], [[opened("a", 0), opened("a", 0)]]), "is made twice")
+    yield ("descriptor far out", schedule([a], [[opened("a", 900000000), closed(900000000)]]),
+           "numbered from 0")
+    yield ("negative count", schedule([a], [[opened("a", 0), {
+        "command": "write", "fd": 0, "count": -1, "result": 0}]]), "it has to be 0 or more")
+    yield "negative size", schedule([file("a", "input", True, -5)]), "it has to be 0 or more"
+    yield ("a request beyond all memory", schedule([a], [[opened("a", 0), {
+        "command": "read", "fd": 0, "count": 1 << 60, "result": 0}]]), "bytes in one call")
+    yield ("a number that is none", schedule([a], [[opened("a", 0), {
+        "command": "read", "fd": 0, "count": "many", "result": 0}]]), "has to be")
+    yield "no such call", one({"command": "format_disk", "result": 0}, a), "there is no call"
+    yield ("waits for itself", one(opened("a", 0, id=1, after=[1]), a),
+           "wait for each other in a circle: id 1")
+    yield ("a circle of two threads",
+           schedule([a], [[opened("a", 0, id=1, after=[2])], [opened("a", 1, id=2, after=[1])]]),
+           "wait for each other in a circle: id ")
+    yield ("a circle through the order of a thread", schedule([a], [
+        [opened("a", 0, after=[4]), closed(0, id=3)],
+        [opened("a", 1, after=[3]), closed(1, id=4)]]), "wait for each other in a circle")
+    yield "waits for nobody", one(opened("a", 0, after=[99]), a), "id 99, which no event has"
+    yield ("ends before it starts", one({**opened("a", 0), "start": 10, "end": 5}, a),
+           "before it starts")
+    yield ("a file below a file",
+           schedule([file("a", "input", True, 5), file("a/b", "input", True, 5)]),
+           "which is a file")
+    yield "an unknown key", one({**opened("a", 0), "shell": "rm -rf /"}, a), "has no place here"
+    yield "deep nesting", '{"format":"omnio-schedule","version":1,"global":' + "[" * 200000, "deep"
+    yield "a megabyte of location", schedule([file("x" * (1 << 20))]), ""
+    yield "another version", {**schedule([a]), "version": 99}, "version 99"
+    yield "not ours", '{"a":1}', "not a schedule"
+    yield "empty", "", "empty"
+
+
+def harmlessSchedules():
+    """(name, document)"""
+    # Through links within the tree, which is all that links can be.
+    yield "through a link to a link", schedule(
+        [file("d", "directory", True), file("link"), file("other"), file("other/a")],
+        [[{"command": "symlink", "target": "d", "location": "link", "result": 0},
+          {"command": "symlink", "target": "link", "location": "other", "result": 0},
+          opened("other/a", 0, "O_WRONLY|O_CREAT|O_TRUNC"), closed(0)]])
+    yield "removes the directory of a link", schedule(
+        [file("d", "directory", True), file("link"), file("link/a")],
+        [[{"command": "symlink", "target": "d", "location": "link", "result": 0},
+          {"command": "rmdir", "location": "d", "result": 0},
+          {"command": "unlink", "location": "link/a", "result": 0}]])
+    yield "closes everything", schedule([file("a")], [[
+        opened("a", 0), {"command": "closefrom", "fd": 0}]])
+    yield "dup2 over all numbers", schedule([file("a")], [[
+        opened("a", 0), *({"command": "dup2", "fd": 0, "newfd": -1, "result": number}
+                          for number in range(1, 40))]])
+    yield "signals, owners, leases", schedule([file("a")], [[
+        opened("a", 0), *({"command": "fcntl", "fd": 0, "cmd": command, "value": 9, "result": 0}
+                          for command in ("F_SETOWN", "F_SETLEASE"))]])
+    yield "sizes beyond the file system", schedule([file("a")], [[
+        opened("a", 0),
+        {"command": "ftruncate", "fd": 0, "length": (1 << 63) - 1, "result": 0},
+        {"command": "posix_fallocate", "fd": 0, "offset": 1 << 61, "length": 1 << 61, "result": 0},
+        {"command": "pwrite", "fd": 0, "count": 5, "offset": (1 << 63) - 3, "result": 5}]])
+    yield "a stream's buffer beyond all memory", schedule([file("a")], [[
+        {"command": "fopen", "location": "a", "type": "w", "result": 0},
+        {"command": "setvbuf", "fd": 0, "value": 0, "count": 1 << 45, "result": 0},
+        {"command": "fputs", "fd": 0, "count": 100, "result": 1},
+        {"command": "fclose", "fd": 0, "result": 0}]])
+    yield "chdir within, then relative", schedule(
+        [file("d", "directory", True), file("a")],
+        [[{"command": "chdir", "location": "d", "result": 0}, opened("a", 0), closed(0)]])
+
+
+def sentenceOf(result):
+    return result.err.decode(errors="replace").strip()
+
+
+def checkRefused(checks, work, name, document, wanted):
+    what = f"{name}, refused"
+    path = write(os.path.join(work, "hostile.json"), document)
+    target, output = os.path.join(work, "target"), os.path.join(work, "out")
+    result = replay(path, target, output)
+    sentence = sentenceOf(result)
+    print(f"{what}: {sentence[:200]}")
+    checks.equal(result.status, 1, f"{what}: exit status")
+    checks.that(sentence.startswith("omnio: ") and "\n" not in sentence,
+                f"{what}: one sentence: {sentence[:400]!r}")
+    checks.that(len(sentence) < 1000, f"{what}: a sentence of {len(sentence)} bytes")
+    checks.that(wanted in sentence, f"{what}: {wanted!r} in {sentence[:300]!r}")
+    checks.that(not os.path.exists(target) and not os.path.exists(output),
+                f"{what}: nothing is made")
+
+
+def checkTargets(checks, work):
+    """Targets that are not ours to use."""
+    good = write(os.path.join(work, "good.json"),
+                 schedule([file("a")], [[opened("a", 0), closed(0)]]))
+    output = os.path.join(work, "out")
+    linked = os.path.join(work, "linked")
+    os.makedirs(linked)
+    os.symlink(os.path.join(work, "outside"), os.path.join(linked, "tree"))
+    for name, target, wanted in (
+            ("a directory with files", os.path.join(work, "outside"), "which no replay made"),
+            ("a file", os.path.join(work, CANARY), "not a directory"),
+            ("the root", "/", "which no replay made"),
+            ("a tree that is a link", linked, "")):
+        for options in ((), ("--fresh",)):
+            result = replay(good, target, output, *options)
+            sentence = sentenceOf(result)
+            checks.equal(result.status, 1, f"target is {name} {options}: exit status")
+            checks.that(wanted in sentence and "\n" not in sentence,
+                        f"target is {name} {options}: one sentence: {sentence!r}")
+            checks.that(not os.path.exists(output), f"target is {name}: nothing is made")
+
+
+def main():
+    if mpirun(1) is None:
+        skipTest("there is no MPI")
+    checks = Checks()
+    with WorkDirectory() as work:
+        os.makedirs(os.path.join(work, "outside/folder"))
+        canary = os.path.join(work, CANARY)
+        for name in ("canary", "folder/other"):
+            write(os.path.join(work, "outside", name), f"{name} must not change\n")
+        before = canaries(work)
+        for name, document, wanted in refusedSchedules(canary):
+            with checks.case(name):
+                checkRefused(checks, work, name, document, wanted)
+        whole = write(os.path.join(work, "whole.json"),
+                      schedule([file("a")], [[opened("a", 0), closed(0)]]))
+        with open(whole, encoding="utf-8") as text:
+            whole_text = text.read()
+        for cut in range(1, len(whole_text), max(1, len(whole_text) // 12)):
+            with checks.case(f"cut at {cut}"):
+                checkRefused(checks, work, f"cut off at {cut}", whole_text[:cut], "")
+        for name, document in harmlessSchedules():
+            with checks.case(name):
+                path = write(os.path.join(work, "hostile.json"), document)
+                target, output = os.path.join(work, "target"), os.path.join(work, "out")
+                result = replay(path, target, output, timeout=60)
+                print(f"{name}: status {result.status}; {sentenceOf(result)[:150]}")
+                checks.that(result.status in (0, 3), f"{name}: harmless: {result}")
+                if result.status in (0, 3):
+                    checks.that(report(output)["fence"], f"{name}: the fence is told")
+                for made in (target, output):
+                    shutil.rmtree(made, ignore_errors=True)
+                checks.equal(canaries(work), before, f"{name}: what is outside")
+        checkTargets(checks, work)
+        checks.equal(canaries(work), before, "what is outside, at the end")
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

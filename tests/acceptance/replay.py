@@ -1,0 +1,324 @@
+"""Replays of programs whose I/O is known, from the trace to the tree that they leave: the same files
+and sizes as the application left, no result that differs, and what strace sees of the replayer is
+what it sees of the application. Then what only schedules written by hand can show: order between
+ranks, timing, fewer processes than ranks, and how a replay ends when one of its ranks does.
+
+OMNIO_TEST_REPEATS: how often each program is replayed (default 3).
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from io_counts import KINDS, Counts
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
+                           readLog, run, skipTest)
+from replay_testing import MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule, write
+from strace_counts import OPTIONS, countStraceFile
+
+REPEATS = int(os.environ.get("OMNIO_TEST_REPEATS", "3"))
+# Program: ranks, and whether its data passes streams (then the system's calls are the library's).
+PROGRAMS = {"c_posix": (1, False), "c_posix_lfs_fortified": (1, False), "c_stdio": (1, True),
+            "c_stdio_fortified": (1, True), "cxx_threads": (1, False), "cxx_openmp": (1, False),
+            "fortran_io": (1, False), "c_mpi": (4, False)}
+
+
+def replayer():
+    beside = os.path.dirname(omnio())
+    for path in (os.path.join(beside, "omnio-replay"),
+                 os.path.join(os.path.dirname(beside), "replay", "omnio-replay")):
+        if os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def sizes(directory):
+    """{relative name: size of a file, target of a link, or that it is a directory}"""
+    result = {}
+    for parent, folders, files in os.walk(directory):
+        for name in folders + files:
+            path = os.path.join(parent, name)
+            relative = os.path.relpath(path, directory)
+            if os.path.islink(path):
+                result[relative] = "link"
+            else:
+                result[relative] = "directory" if os.path.isdir(path) else os.path.getsize(path)
+    return result
+
+
+def traced(checks, work, name, ranks):
+    """Runs the program under the tracer in an empty directory and makes schedules of the trace."""
+    home = emptied(os.path.join(work, f"{name}.run"))
+    trace = os.path.join(work, f"{name}.trace")
+    command = [program(name), home]
+    if ranks > 1:
+        command = [*mpirun(ranks), *command]
+    result = run([omnio(), "trace", "-o", trace, "--", *command], cwd=home)
+    checks.equal(result.status, 0, f"{name}: traced run")
+    schedules = {}
+    for timing in ("asap", "dt"):
+        path = os.path.join(work, f"{name}.{timing}.json")
+        made = run([omnio(), "preprocess", trace, "-o", path, "--timing", timing])
+        checks.equal(made.status, 0, f"{name}: preprocess: {made.err[-300:]!r}")
+        schedules[timing] = path
+    return home, schedules
+
+
+def checkProgram(checks, work, name, ranks):
+    home, schedules = traced(checks, work, name, ranks)
+    wanted = sizes(home)
+    checks.that(wanted, f"{name}: leaves files")
+    target, output = os.path.join(work, f"{name}.target"), os.path.join(work, f"{name}.replay")
+    for timing, times in (("asap", REPEATS), ("dt", 1)):
+        for turn in range(times):
+            shutil.rmtree(output, ignore_errors=True)
+            what = f"{name}, {timing}, replay {turn}"
+            result = replay(schedules[timing], target, output, "--fresh")
+            if not checks.equal(result.status, 0, f"{what}: exit status"):
+                print(result)
+                break
+            facts = report(output)
+            checks.equal(facts["total"]["differences"], 0, f"{what}: differences")
+            checks.equal(facts["total"]["not_issued"], 0, f"{what}: not issued")
+            got = sizes(os.path.join(target, "tree"))
+            got = {key: value for key, value in got.items() if not key.startswith("@root")}
+            checks.equal(got, wanted, f"{what}: files and sizes")
+            verified = run([omnio(), "verify", schedules[timing], output])
+            checks.equal(verified.status, 0, f"{what}: verify: {verified.out[-500:]!r}")
+    print(f"{name}: {facts['total']['operations']} operations, {len(wanted)} files; "
+          f"as recorded but for: {facts['substitutes']}")
+    return home, schedules["asap"]
+
+
+def byName(counts, below):
+    prefix = below + "/"
+    result = {}
+    for path, count in counts.items():
+        if not path.startswith(prefix):
+            continue
+        # mkstemp thinks of a name of its own each time.
+        name = re.sub(r"^temporary\..*", "temporary", path[len(prefix):])
+        sums = result.setdefault(name, Counts())
+        for kind, calls in count.calls.items():
+            sums.calls[kind] += calls
+        sums.read_bytes += count.read_bytes
+        sums.write_bytes += count.write_bytes
+    return result
+
+
+def figures(counts, buffered):
+    """What has to agree. How a stream's data is cut into system calls is the C library's affair, which
+    goes by the pieces that a format has and by the file system; their sum is the program's."""
+    kinds = ("open", "failed opens") if buffered else KINDS
+    result = {kind: counts.calls[kind] for kind in kinds}
+    result["bytes written"] = counts.write_bytes
+    if not buffered:
+        result["bytes read"] = counts.read_bytes
+    return result
+
+
+def checkStrace(checks, work, name, home, path, buffered):
+    """The system's calls, by file, of the program and of the replayer."""
+    seen = {}
+    target = os.path.join(work, f"{name}.straced")
+    emptied(home)
+    for who, command, below in (
+            ("program", [program(name), home], home),
+            ("replayer", [replayer(), path, "--target", target, "--no-trace",
+                          "-o", os.path.join(work, f"{name}.strace-report")],
+             os.path.join(target, "tree"))):
+        log = os.path.join(work, f"{name}.{who}.strace")
+        result = run(["strace", *OPTIONS, "-o", log, *command], cwd=home,
+                     env=environment(**MPI_ENVIRONMENT))
+        checks.equal(result.status, 0, f"{name}: {who} under strace: {result.err[-300:]!r}")
+        seen[who] = byName(countStraceFile(log), below)
+    names = {key for key in set(seen["program"]) | set(seen["replayer"])
+             if key != "." and not key.startswith(("@root", "#")) and "/#" not in key}
+    checks.that(names, f"{name}: strace saw files")
+    for key in sorted(names):
+        ours, theirs = (figures(seen[who].get(key, Counts()), buffered)
+                        for who in ("replayer", "program"))
+        checks.equal(ours, theirs, f"{name}: strace of the replayer, {key}")
+    calls = sum(sum(count.calls.values()) for count in seen["program"].values())
+    print(f"{name}: strace agrees on {len(names)} files, {calls} calls"
+          f"{' (streams: opens and bytes written)' if buffered else ''}")
+
+
+
+def checkOrder(checks, work):
+    """A baton that goes round over the ranks, in every way of carrying it."""
+    ranks = 4
+    files = [file(f"baton.{rank}") for rank in range(ranks)]
+    path = write(os.path.join(work, "baton.json"), schedule(files, ranks=[[[
+        opened(f"baton.{rank}", 0, id=rank + 1, **({"after": [rank]} if rank else {})),
+        closed(0)]] for rank in range(ranks)]))
+    for what, processes, variables in (("a process a rank", ranks, {}),
+                                       ("two processes", 2, {}), ("one process", 1, {}),
+                                       ("by messages", ranks,
+                                        {"OMNIO_REPLAY_NODE_PER_PROCESS": "1"}),
+                                       ("by messages, two processes", 2,
+                                        {"OMNIO_REPLAY_NODE_PER_PROCESS": "1"})):
+        target, output = os.path.join(work, "baton"), os.path.join(work, "baton.out")
+        shutil.rmtree(output, ignore_errors=True)
+        result = run([omnio(), "replay", path, "--target", target, "--fresh", "-o", output,
+                      "-n", str(processes)], env=environment(**MPI_ENVIRONMENT, **variables),
+                     timeout=60)
+        if not checks.equal(result.status, 0, f"baton, {what}: exit status"):
+            print(result)
+            continue
+        times = {}
+        for event in readLog(output):
+            if event.get("file") and event["call"] == "open":
+                times[os.path.basename(event["file"])] = (event["start_ns"], event["end_ns"])
+        checks.equal(len(times), ranks, f"baton, {what}: opens")
+        for rank in range(1, ranks):
+            checks.that(times[f"baton.{rank}"][0] >= times[f"baton.{rank - 1}"][1],
+                        f"baton, {what}: rank {rank} waits for rank {rank - 1}: {times}")
+        places = {(thread["rank"], thread["thread"]) for thread in report(output)["threads"]}
+        checks.equal(places, {(rank, 0) for rank in range(ranks)}, f"baton, {what}: threads")
+
+
+def checkTiming(checks, work):
+    """Never early, in dt and start; asap leaves the pauses out."""
+    pause = 80_000_000
+    events = [{**opened("a", 0), "start": pause, "end": pause + 1000},
+              {**closed(0), "start": 2 * pause, "end": 2 * pause + 1000}]
+    for timing in ("asap", "dt", "start"):
+        path = write(os.path.join(work, "timing.json"), schedule([file("a")], [events],
+                                                                 timing=timing))
+        target, output = os.path.join(work, "timing"), os.path.join(work, f"timing.{timing}")
+        result = replay(path, target, output, "--fresh")
+        checks.equal(result.status, 0, f"{timing}: exit status")
+        makespan = report(output)["makespan_ns"]
+        if timing == "asap":
+            checks.that(makespan < 2 * pause, f"asap leaves pauses out: {makespan} ns")
+        else:
+            checks.that(makespan >= 2 * pause, f"{timing} keeps the pauses: {makespan} ns")
+        given = replay(path, target, f"{output}.given", "--fresh", "--timing", "dt", "--no-trace")
+        checks.equal(given.status, 0, f"{timing}, replayed in dt: exit status")
+        checks.that(report(f"{output}.given")["makespan_ns"] >= 2 * pause - 1000,
+                    f"--timing goes before the schedule's {timing}")
+
+
+def checkDifferences(checks, work):
+    """A result that differs is told, counted, and the exit status says so."""
+    path = write(os.path.join(work, "different.json"), schedule(
+        [file("in", "input", True, 100)],
+        [[opened("in", 0, "O_RDONLY"),
+          {"command": "read", "fd": 0, "count": 500, "result": 500}, closed(0)]]))
+    output = os.path.join(work, "different.out")
+    result = replay(path, os.path.join(work, "different"), output)
+    checks.equal(result.status, 3, "differences: exit status")
+    checks.equal(result.err, b"", "differences: nothing on stderr")
+    checks.that(b"read in: 500 was recorded, got 100" in result.out,
+                f"differences: {result.out[-300:]!r}")
+    first = report(output)["first_differences"]
+    checks.equal([(one["call"], one["expected"], one["got"]) for one in first],
+                 [("read", "500", "100")], "differences in the report")
+
+
+def processesOf(schedule_path):
+    """{rank: pid} of the replayer's processes at work on that schedule."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+                if comm.read().strip() != "omnio-replay":
+                    continue
+            with open(f"/proc/{pid}/cmdline", "rb") as words:
+                if schedule_path.encode() not in words.read().split(b"\0"):
+                    continue
+            with open(f"/proc/{pid}/environ", "rb") as variables:
+                ranks = [word[21:] for word in variables.read().split(b"\0")
+                         if word.startswith(b"OMPI_COMM_WORLD_RANK=")]
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii"):
+                pass
+        except OSError:
+            continue
+        if ranks and len(os.listdir(f"/proc/{pid}/task")) > 1:
+            found[int(ranks[0])] = int(pid)
+    return found
+
+
+def checkDeath(checks, work):
+    """A rank that is killed, and one that cannot go on, end the replay within 10 s."""
+    late = 60_000_000_000
+    path = write(os.path.join(work, "death.json"), schedule(
+        [file("a")], ranks=[[[{**opened("a", 0), "start": late, "end": late + 1}, {
+            **closed(0), "start": late + 2, "end": late + 3}]] for _ in range(3)], timing="start"))
+    with subprocess.Popen(
+            [omnio(), "replay", path, "--target", os.path.join(work, "death"), "-o",
+             os.path.join(work, "death.out")], env=environment(**MPI_ENVIRONMENT),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 30
+        while len(processesOf(path)) < 3 and time.monotonic() < until:
+            time.sleep(0.1)
+        victims = processesOf(path)
+        if checks.that(2 in victims, f"the ranks are at work: {victims}"):
+            time.sleep(0.5)
+            os.kill(victims[2], signal.SIGKILL)
+        killed = time.monotonic()
+        try:
+            _, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, err = process.communicate()
+        took = time.monotonic() - killed
+    checks.that(took < 10, f"a killed rank ends the replay within 10 s: {took:.1f} s")
+    checks.equal(process.returncode, 1, "a killed rank: exit status")
+    checks.that(b"rank 2" in err, f"a killed rank is named: {err[-400:]!r}")
+    print(f"killed rank: ended after {took:.2f} s")
+
+    path = write(os.path.join(work, "space.json"),
+                 schedule([file("in", "input", True, 1 << 60)], [[opened("in", 0), closed(0)]]))
+    result = replay(path, os.path.join(work, "space"), os.path.join(work, "space.out"))
+    checks.equal(result.status, 1, "no space: exit status")
+    checks.that(b"omnio-replay: rank 0: " in result.err and b"bytes, and" in result.err,
+                f"no space: rank and reason: {result.err[-400:]!r}")
+    checks.that(result.seconds < 10, f"no space: ended after {result.seconds:.1f} s")
+
+
+def checkDirect(checks, work):
+    """mpirun omnio-replay, without `omnio replay` around it."""
+    path = write(os.path.join(work, "direct.json"), schedule(
+        [file("a"), file("b")], ranks=[[[opened(name, 0), closed(0)]] for name in "ab"]))
+    output = os.path.join(work, "direct.out")
+    command = [*mpirun(2), replayer(), path, "--target", os.path.join(work, "direct"), "-o", output]
+    result = run(command, env=environment(**MPI_ENVIRONMENT))
+    checks.equal(result.status, 0, "mpirun omnio-replay: exit status")
+    checks.equal(len(list(readLog(output))), 4, "mpirun omnio-replay: events in its trace")
+    broken = write(os.path.join(work, "broken.json"), '{"format":')
+    nowhere = os.path.join(work, "direct.none")
+    command = [*mpirun(2), replayer(), broken, "--target", nowhere, "-o", nowhere + ".out"]
+    result = run(command, env=environment(**MPI_ENVIRONMENT), timeout=30)
+    checks.equal(result.status, 1, "mpirun omnio-replay, a broken schedule: exit status")
+    checks.that(b"omnio-replay: " + broken.encode() + b": line 1" in result.err,
+                f"a broken schedule is named: {result.err[-300:]!r}")
+    checks.that(not os.path.exists(nowhere) and not os.path.exists(nowhere + ".out"),
+                "a broken schedule leaves nothing")
+
+
+def main():
+    if mpirun(1) is None or replayer() is None:
+        skipTest("there is no MPI")
+    checks = Checks()
+    with WorkDirectory() as work:
+        for name, (ranks, buffered) in PROGRAMS.items():
+            if program(name) is None:
+                checks.skip(name, "it could not be built here")
+                continue
+            with checks.case(name):
+                home, path = checkProgram(checks, work, name, ranks)
+                if ranks == 1 and shutil.which("strace"):
+                    checkStrace(checks, work, name, home, path, buffered)
+        for check in (checkOrder, checkTiming, checkDifferences, checkDirect, checkDeath):
+            with checks.case(check.__name__):
+                check(checks, work)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

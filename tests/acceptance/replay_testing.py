@@ -1,0 +1,56 @@
+"""What the tests of the replayer share: schedules written by hand, and replays of them."""
+
+import json
+import os
+
+from omnio_testing import environment, omnio, run
+
+MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def schedule(files=(), threads=((),), ranks=None, timing="asap"):
+    """A schedule document. `threads` are those of rank 0: lists of events; `ranks` instead, where
+    there are several: lists of threads."""
+    ranks = [threads] if ranks is None else ranks
+    return {
+        "format": "omnio-schedule", "version": 1,
+        "global": {"time_replay": timing, "ranks": len(ranks)},
+        "files": [{"source": f"/app/{file['location']}", **file} for file in files],
+        "ranks": [{"rank": rank, "threads": [
+            {"thread": number, "pid": 1000 + rank, "tid": 2000 + number, "host": "node",
+             "events": [{"start": at * 1000, "end": at * 1000 + 500, **event}
+                        for at, event in enumerate(events)]}
+            for number, events in enumerate(of_rank)]} for rank, of_rank in enumerate(ranks)],
+    }
+
+
+def file(location, role="output", exists=False, size=0, **more):
+    result = {"location": location, "role": role, "exists": exists, **more}
+    if role not in ("directory", "absent"):
+        result = {**result, "size": size, "read_before_written": size}
+    return result
+
+
+def opened(location, fd, flags="O_RDWR|O_CREAT", **more):
+    return {"command": "open", "location": location, "flags": flags, "mode": "0644",
+            "result": fd, **more}
+
+
+def closed(fd, **more):
+    return {"command": "close", "fd": fd, "result": 0, **more}
+
+
+def write(path, document):
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(document if isinstance(document, str) else json.dumps(document))
+    return path
+
+
+def replay(path, target, output, *options, **more):
+    return run([omnio(), "replay", path, "--target", target, "-o", output, *options],
+               env=environment(**MPI_ENVIRONMENT), **more)
+
+
+def report(output):
+    with open(os.path.join(output, "replay.json"), encoding="utf-8") as document:
+        return json.load(document)

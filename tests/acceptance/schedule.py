@@ -1,0 +1,222 @@
+"""Schedules of real programs: as the schema says, with every call that the log has; memory that does
+not grow with events; and one sentence where there is nothing to schedule or verify.
+"""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import time
+
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
+                           readLog, run, trace)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCHEMA = os.path.join(HERE, "..", "..", "docs", "formats", "schedule.schema.json")
+PROGRAMS = ("c_posix", "c_posix_lfs_fortified", "c_stdio", "c_fork", "cxx_threads", "cxx_openmp",
+            "fortran_io")
+MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# Steps of a schedule that no call of the log is.
+STEPS = ("preopened", "inherited", "delay")
+MEMORY_MARGIN_KIB = 20 * 1024
+
+
+def pythonWithSchemas():
+    """A Python that has jsonschema: this one, or the system's."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if os.path.exists(python) and run([python, "-c", "import jsonschema"]).status == 0:
+            return python
+    return None
+
+
+def fitsSchema(python, path):
+    script = ("import json, sys, jsonschema\n"
+              "schema, document = (json.load(open(name)) for name in sys.argv[1:3])\n"
+              "jsonschema.Draft202012Validator.check_schema(schema)\n"
+              "jsonschema.validate(document, schema, jsonschema.Draft202012Validator)\n")
+    result = run([python, "-c", script, SCHEMA, path])
+    return result.status == 0, result.err.decode(errors="replace")[-600:]
+
+
+def events(document):
+    for rank in document["ranks"]:
+        for thread in rank["threads"]:
+            yield from thread["events"]
+
+
+def checkProgram(checks, work, name, python):
+    path = program(name)
+    if path is None:
+        checks.skip(name, "not built here")
+        return
+    directory = emptied(os.path.join(work, name))
+    recorded = os.path.join(work, f"{name}.trace")
+    checks.equal(trace(recorded, [path, directory]).status, 0, f"{name}: status")
+    documents = {}
+    for timing in ("asap", "dt", "start"):
+        out = os.path.join(work, f"{name}.{timing}.json")
+        result = run([omnio(), "preprocess", recorded, "-o", out, "--timing", timing,
+                      "--map", f"{directory}=."])
+        checks.equal(result.status, 0, f"{name}: preprocess, {result.err!r}")
+        with open(out, encoding="utf-8") as text:
+            documents[timing] = json.load(text)
+        checks.equal(documents[timing]["global"]["time_replay"], timing, f"{name}: timing")
+        if python:
+            fits, why = fitsSchema(python, out)
+            checks.that(fits, f"{name}: the schedule fits its schema: {why}")
+    logged = collections.Counter(event["call"] for event in readLog(recorded)
+                                 if event["depth"] == 0 and not event["call"].startswith("MPI_"))
+    scheduled = collections.Counter(event["command"] for event in events(documents["dt"])
+                                    if event["command"] not in STEPS)
+    print(f"{name}: {sum(logged.values())} calls logged, {sum(scheduled.values())} scheduled")
+    checks.that(sum(logged.values()) > 0, f"{name}: has calls")
+    checks.equal(scheduled, logged, f"{name}: every call of the log is in the schedule")
+    for file in documents["dt"]["files"]:
+        if file["role"] == "output":
+            checks.equal(file["exists"], False, f"{name}: {file['location']} is made by the run")
+
+
+def parents():
+    """{pid: parent's pid} of all processes."""
+    result = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as stat:
+                    result[int(name)] = int(stat.read().rpartition(")")[2].split()[1])
+            except OSError:
+                pass  # it is gone
+    return result
+
+
+def peakOf(pid):
+    """Its name and VmHWM in KiB; None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as status:
+            values = dict(line.split(":", 1) for line in status if ":" in line)
+        return values["Name"].strip(), int(values["VmHWM"].split()[0])
+    except (OSError, KeyError):
+        return None
+
+
+def peaksOf(command):
+    """Exit status, and {program: the peak of resident memory in KiB of its largest process}. Looked
+    at while they run: what rusage tells has this Python's own size in it."""
+    peaks = {}
+    with subprocess.Popen(command, env=environment(**MPI_ENVIRONMENT), stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            family = {process.pid}
+            tree = parents()
+            while True:
+                more = {pid for pid, parent in tree.items() if parent in family} - family
+                if not more:
+                    break
+                family |= more
+            for pid in family:
+                seen = peakOf(pid)
+                if seen and not seen[0].startswith("python"):
+                    peaks[seen[0]] = max(peaks.get(seen[0], 0), seen[1])
+            time.sleep(0.002)
+    return process.returncode, peaks
+
+
+def checkMemory(checks, work):
+    """1,000,000 events against 100,000, of 4 ranks with 2 threads each."""
+    launcher = mpirun(4)
+    path = program("c_bulk")
+    if launcher is None or path is None:
+        checks.skip("memory", "no MPI launcher here")
+        return
+    peaks = collections.defaultdict(dict)
+    for total in (100000, 1000000):
+        directory = emptied(os.path.join(work, f"bulk.{total}"))
+        recorded = os.path.join(work, f"bulk.{total}.trace")
+        out = os.path.join(work, f"bulk.{total}.json")
+        again = os.path.join(work, f"bulk.{total}.replay")
+        result = trace(recorded, launcher + [path, directory, str(total // 8), "2"],
+                       env=environment(**MPI_ENVIRONMENT))
+        checks.equal(result.status, 0, f"{total} events: status, {result.err!r}")
+        steps = {"preprocess": [omnio(), "preprocess", recorded, "-o", out, "--timing", "asap",
+                                "--map", f"{directory}=."],
+                 "replay": [omnio(), "replay", out, "--target", os.path.join(work, f"t.{total}"),
+                            "-o", again],
+                 "verify": [omnio(), "verify", out, again]}
+        for step, command in steps.items():
+            status, seen = peaksOf(command)
+            checks.equal(status, 0, f"{step} of {total} events: status")
+            for name, peak in seen.items():
+                peaks[f"{step}: {name}"][total] = peak
+        if total == 1000000:
+            result = run([omnio(), "verify", out, again, "--json"])
+            document = json.loads(result.out or b"{}")
+            checks.equal(document.get("compared"), total, "every operation is compared")
+            checks.equal(document.get("differences"), 0, "and none differs")
+    print(f"{'peak memory, KiB':<32}{'100,000 events':>16}{'1,000,000 events':>18}")
+    for name, peak in peaks.items():
+        if len(peak) < 2:
+            continue  # a program that lived too briefly to be seen each time
+        print(f"{name:<32}{peak[100000]:>16}{peak[1000000]:>18}")
+        checks.that(peak[1000000] - peak[100000] <= MEMORY_MARGIN_KIB,
+                    f"{name}: ten times the events take {peak[1000000] - peak[100000]} KiB more")
+    for name in ("preprocess: omnio", "replay: omnio-replay", "verify: omnio"):
+        checks.equal(len(peaks[name]), 2, f"{name} was seen at work")
+
+
+def checkRefused(checks, what, words, status=1, mentions=""):
+    result = run([omnio(), *words])
+    lines = result.err.decode(errors="replace").splitlines()
+    print(f"{what}: {' '.join(lines)}")
+    checks.equal(result.status, status, f"{what}: exit status")
+    checks.that(status == 2 or len(lines) == 1, f"{what}: one sentence, not {lines}")
+    checks.that(mentions in " ".join(lines), f"{what}: names {mentions!r}: {lines}")
+
+
+def checkBadInput(checks, work):
+    recorded = os.path.join(work, "c_posix.trace")
+    good = os.path.join(work, "c_posix.dt.json")
+    out = os.path.join(work, "never.json")
+    empty = emptied(os.path.join(work, "empty"))
+    checkRefused(checks, "no trace", ["preprocess", os.path.join(work, "none"), "-o", out], 1,
+                 "none")
+    checkRefused(checks, "an empty directory", ["preprocess", empty, "-o", out], 1, empty)
+    checkRefused(checks, "nowhere to write",
+                 ["preprocess", recorded, "-o", os.path.join(work, "no", "s.json")], 1, "s.json")
+    checkRefused(checks, "a rule out of the target",
+                 ["preprocess", recorded, "-o", out, "--map", "/x=../y"], 2, "leads out")
+    checkRefused(checks, "a scale of nothing",
+                 ["preprocess", recorded, "-o", out, "--size-scale", "0"], 2, "size-scale")
+    checks.that(not os.path.exists(out), "nothing is written under the final name")
+    checkRefused(checks, "verify of a trace that is no replay", ["verify", good, recorded], 1,
+                 "replay.json")
+    with open(good, encoding="utf-8") as text:
+        whole = text.read()
+    cut = os.path.join(work, "cut.json")
+    with open(cut, "w", encoding="utf-8") as text:
+        text.write(whole[:len(whole) // 2])
+    target = os.path.join(work, "never-made")
+    checkRefused(checks, "a schedule cut off",
+                 ["replay", cut, "--target", target, "-o", os.path.join(work, "no-trace")], 1,
+                 "line ")
+    checks.that(not os.path.exists(target), "a refused schedule makes no target")
+
+
+def main():
+    checks = Checks()
+    python = pythonWithSchemas()
+    if python is None:
+        checks.skip("schema", "no Python with jsonschema here (Debian: python3-jsonschema)")
+    with WorkDirectory() as work:
+        for name in PROGRAMS:
+            with checks.case(name):
+                checkProgram(checks, work, name, python)
+        with checks.case("bad input"):
+            checkBadInput(checks, work)
+        with checks.case("memory"):
+            checkMemory(checks, work)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+#include "replay/compile.hpp"
+
+#include <gtest/gtest.h>
+
+#include "replay/program.hpp"
+#include "tests/core/temporary_directory.hpp"
+
+namespace omnio::replay {
+namespace {
+
+using model::Descriptor;
+using model::FileNumber;
+using model::ScheduleEvent;
+
+const calls::Row* rowOf(std::string_view name) {
+  for (const calls::Row& row : calls::kTable) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+ScheduleEvent call(std::string_view name, std::int64_t start_ns) {
+  ScheduleEvent event;
+  event.row = rowOf(name);
+  event.start_ns = start_ns;
+  event.end_ns = start_ns + 10;
+  return event;
+}
+
+ScheduleEvent opened(std::int64_t start_ns, std::int64_t fd, std::uint32_t file = 0) {
+  ScheduleEvent event = call("open", start_ns);
+  event.file = FileNumber{file};
+  event.new_fd = Descriptor{fd};
+  return event;
+}
+
+ScheduleEvent written(std::int64_t start_ns, std::int64_t fd, std::int64_t bytes) {
+  ScheduleEvent event = call("write", start_ns);
+  event.fd = Descriptor{fd};
+  event.request = static_cast<std::uint64_t>(bytes);
+  event.result = bytes;
+  event.arguments[2] = bytes;
+  return event;
+}
+
+// A schedule of one file: threads are lists of events, one rank each.
+class Compile : public ::testing::Test {
+ protected:
+  model::ScheduleSink::Complaint feed(const std::vector<std::vector<ScheduleEvent>>& threads) {
+    model::ScheduleGlobal global;
+    global.ranks = static_cast<int>(threads.size());
+    if (auto complaint = compiler.global(global)) return complaint;
+    model::ScheduleFile file;
+    file.location = "file";
+    if (auto complaint = compiler.file(FileNumber{0}, file)) return complaint;
+    for (std::size_t rank = 0; rank < threads.size(); ++rank) {
+      model::ScheduleThread thread;
+      thread.rank = static_cast<int>(rank);
+      if (auto complaint = compiler.beginThread(thread)) return complaint;
+      for (const ScheduleEvent& event : threads[rank]) {
+        if (auto complaint = compiler.event(event)) return complaint;
+      }
+      if (auto complaint = compiler.endThread()) return complaint;
+    }
+    return compiler.finish();
+  }
+
+  test::TemporaryDirectory directory;
+  Compiler compiler{directory.path()};
+};
+
+TEST_F(Compile, OperationsKeepTheirOrderAndGetTheirFile) {
+  ASSERT_FALSE(feed({{opened(0, 0), written(20, 0, 100), written(40, 0, 5000)}}));
+  ProgramReader reader;
+  ASSERT_FALSE(reader.open(programName(directory.path(), 0)));
+  const Instruction* instruction = reader.next();
+  ASSERT_NE(instruction, nullptr);
+  EXPECT_EQ(instruction->op.row, rowOf("open")->number);
+  EXPECT_EQ(instruction->op.new_fd, 0U);
+  instruction = reader.next();
+  ASSERT_NE(instruction, nullptr);
+  EXPECT_EQ(instruction->op.fd, 0U);
+  EXPECT_EQ(instruction->op.file, 0U);  // that of its descriptor
+  EXPECT_EQ(instruction->arguments[2], 100);
+  EXPECT_NE(reader.next(), nullptr);
+  EXPECT_EQ(reader.next(), nullptr);
+  EXPECT_EQ(compiler.plan().threads[0].operations, 3U);
+  EXPECT_EQ(compiler.plan().threads[0].write_request, 5000U);
+  EXPECT_EQ(compiler.plan().ranks[0].slots, 1U);
+}
+
+TEST_F(Compile, AnEdgeBetweenRanksBecomesAFlag) {
+  ScheduleEvent first = opened(0, 0);
+  first.id = 42;
+  ScheduleEvent second = opened(100, 0);
+  second.after = {42};
+  ASSERT_FALSE(feed({{first}, {second}}));
+  const Plan& plan = compiler.plan();
+  ASSERT_EQ(plan.flag_waiters.size(), 1U);
+  EXPECT_EQ(plan.flag_waiters[0], std::vector<std::uint32_t>{1});
+  EXPECT_EQ(plan.threads[0].raises, std::vector<std::uint32_t>{0});
+  ASSERT_EQ(plan.threads[1].waits.size(), 1U);
+  EXPECT_EQ(plan.threads[1].waits[0].flags, std::vector<std::uint32_t>{0});
+  EXPECT_EQ(plan.threads[1].waits[0].recorded_end_ns, 10);
+}
+
+TEST_F(Compile, WhatAThreadsOwnOrderSeesToNeedsNoFlag) {
+  ScheduleEvent first = opened(0, 0);
+  first.id = 1;
+  ScheduleEvent second = written(20, 0, 5);
+  second.after = {1};
+  ASSERT_FALSE(feed({{first, second}}));
+  EXPECT_TRUE(compiler.plan().flag_waiters.empty());
+}
+
+TEST_F(Compile, ACircleIsRefusedByName) {
+  ScheduleEvent a = opened(0, 0);
+  a.after = {2};
+  ScheduleEvent b = written(20, 0, 5);
+  b.id = 1;
+  ScheduleEvent c = opened(0, 0);
+  c.after = {1};
+  ScheduleEvent d = written(20, 0, 5);
+  d.id = 2;
+  const auto complaint = feed({{a, b}, {c, d}});
+  ASSERT_TRUE(complaint);
+  EXPECT_NE(complaint->find("events wait for each other in a circle"), std::string::npos)
+      << *complaint;
+}
+
+TEST_F(Compile, WhatLiesInADirectoryThatAnEventMakesIsMadeLaterToo) {
+  model::ScheduleGlobal global;
+  global.ranks = 1;
+  ASSERT_FALSE(compiler.global(global));
+  std::uint32_t number = 0;
+  for (const char* location : {"made", "made/below/file", "madeup"}) {
+    model::ScheduleFile file;
+    file.location = location;
+    ASSERT_FALSE(compiler.file(FileNumber{number++}, file));
+  }
+  ASSERT_FALSE(compiler.beginThread({}));
+  ScheduleEvent event = call("mkdir", 0);
+  event.file = FileNumber{0};
+  ASSERT_FALSE(compiler.event(event));
+  ASSERT_FALSE(compiler.endThread());
+  ASSERT_FALSE(compiler.finish());
+  EXPECT_TRUE(compiler.plan().files[0].made_by_events);
+  EXPECT_TRUE(compiler.plan().files[1].made_by_events);
+  EXPECT_FALSE(compiler.plan().files[2].made_by_events);
+}
+
+TEST_F(Compile, ARequestBeyondAllAddressesIsRefused) {
+  ScheduleEvent event = written(20, 0, 5);
+  event.request = std::uint64_t{1} << 50;
+  EXPECT_EQ(feed({{opened(0, 0), event}}),
+            "write asks for 1125899906842624 bytes, more than a process has room for");
+}
+
+TEST_F(Compile, DescriptorsFarOutAreRefused) {
+  EXPECT_EQ(feed({{opened(0, 900000000)}}),
+            "fd 900000000 of rank 0: it makes 1 descriptors, which are numbered from 0");
+}
+
+TEST_F(Compile, ThePlanIsReadAsItWasWritten) {
+  ScheduleEvent first = opened(0, 0);
+  first.id = 42;
+  ScheduleEvent second = opened(100, 0);
+  second.after = {42};
+  ASSERT_FALSE(feed({{first}, {second}}));
+  ASSERT_FALSE(writePlan(directory / "plan", compiler.plan()));
+  const Result<Plan> plan = readPlan(directory / "plan");
+  ASSERT_TRUE(plan) << plan.failure().sentence;
+  EXPECT_EQ(plan->files[0].location, "file");
+  EXPECT_EQ(plan->threads[1].waits[0].recorded_end_ns, 10);
+  EXPECT_EQ(plan->flag_waiters, compiler.plan().flag_waiters);
+
+  const std::string bytes = test::readAll(directory / "plan");
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+    test::writeAll(directory / "cut", bytes.substr(0, cut));
+    EXPECT_FALSE(readPlan(directory / "cut")) << cut;
+  }
+}
+
+TEST(CompileSchedule, LeavesNothingWhenItIsRefused) {
+  const test::TemporaryDirectory directory;
+  test::writeAll(directory / "schedule", "{\"format\":\"omnio-schedule\",");
+  const auto plan =
+      compileSchedule(directory / "schedule", directory / "out/programs", std::nullopt);
+  EXPECT_FALSE(plan);
+  EXPECT_FALSE(std::filesystem::exists(directory / "out"));
+}
+
+}  // namespace
+}  // namespace omnio::replay

@@ -1,0 +1,48 @@
+#include "replay/flags.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace omnio::replay {
+namespace {
+
+TEST(Flags, ARaisedFlagTellsWhenItsEventEnded) {
+  std::vector<std::atomic<std::int64_t>> words(2);
+  Flags flags(words);
+  EXPECT_FALSE(flags.isRaised(0));
+  flags.raise(0, 0);
+  flags.raise(1, 123456789012345);
+  EXPECT_EQ(flags.wait(0, 0), 0);
+  EXPECT_EQ(flags.wait(1, 0), 123456789012345);
+}
+
+TEST(Flags, AllWhoWaitAreWoken) {
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::atomic<std::int64_t>> words(1);
+    Flags flags(words);
+    std::atomic<int> right{0};
+    std::vector<std::thread> waiting;
+    for (int i = 0; i < 3; ++i) {
+      waiting.emplace_back([&, i] { right += flags.wait(0, i * 10000) == round; });
+    }
+    flags.raise(0, round);
+    for (std::thread& thread : waiting) thread.join();
+    ASSERT_EQ(right, 3);
+  }
+}
+
+// Its lower half then looks like that of a flag that is waited for.
+TEST(Flags, ATimeWhoseLowerHalfLooksLikeWaitingIsSeenAllTheSame) {
+  std::vector<std::atomic<std::int64_t>> words(1);
+  Flags flags(words);
+  const std::int64_t end = (std::int64_t{1} << 32) - 1;
+  std::thread raiser([&] { flags.raise(0, end); });
+  EXPECT_EQ(flags.wait(0, 0), end);
+  raiser.join();
+}
+
+}  // namespace
+}  // namespace omnio::replay

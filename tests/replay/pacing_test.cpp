@@ -1,0 +1,43 @@
+#include "replay/pacing.hpp"
+
+#include <gtest/gtest.h>
+
+namespace omnio::replay {
+namespace {
+
+using model::Timing;
+
+TEST(Pacing, AsapIsDueWhenWhatItFollowsHasEnded) {
+  EXPECT_EQ(dueOf(Timing::kAsap, {.recorded_end_ns = 100, .actual_end_ns = 70}, 500).at_ns, 70);
+}
+
+TEST(Pacing, StartIsDueAtItsRecordedTimeHoweverLateTheOthersAre) {
+  EXPECT_EQ(dueOf(Timing::kStart, {.recorded_end_ns = 100, .actual_end_ns = 900}, 500).at_ns, 500);
+}
+
+TEST(Pacing, DeltaKeepsTheGapBehindTheActualEnd) {
+  const Due due = dueOf(Timing::kDelta, {.recorded_end_ns = 100, .actual_end_ns = 900}, 500);
+  EXPECT_EQ(due.at_ns, 900 + 400);
+  EXPECT_FALSE(due.gap_was_negative);
+}
+
+TEST(Pacing, DeltaOfAThreadsFirstOperationCountsFromTheBeginning) {
+  EXPECT_EQ(dueOf(Timing::kDelta, {}, 500).at_ns, 500);
+}
+
+TEST(Pacing, ANegativeGapStartsAtOnceAndIsTold) {
+  const Due due = dueOf(Timing::kDelta, {.recorded_end_ns = 600, .actual_end_ns = 900}, 500);
+  EXPECT_EQ(due.at_ns, 900);
+  EXPECT_TRUE(due.gap_was_negative);
+}
+
+TEST(Pacing, ADelayTakesItsTimeInEveryMode) {
+  const Predecessors before{.recorded_end_ns = 100, .actual_end_ns = 900};
+  EXPECT_EQ(delayEnd(Timing::kAsap, before, 300), 1100);
+  EXPECT_EQ(delayEnd(Timing::kDelta, before, 300), 1100);
+  EXPECT_EQ(delayEnd(Timing::kStart, before, 300), 900);
+  EXPECT_EQ(delayEnd(Timing::kStart, before, 2000), 2000);
+}
+
+}  // namespace
+}  // namespace omnio::replay

@@ -1,0 +1,112 @@
+#include "replay/prepare.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/core/temporary_directory.hpp"
+
+namespace omnio::replay {
+namespace {
+
+namespace fs = std::filesystem;
+
+PlannedFile planned(std::string location, model::FileRole role, bool exists, std::uint64_t size) {
+  PlannedFile file;
+  file.location = std::move(location);
+  file.role = role;
+  file.exists = exists;
+  file.size = size;
+  return file;
+}
+
+class Prepare : public ::testing::Test {
+ protected:
+  void SetUp() override { path = *makeTree(directory / "t", false); }
+
+  Prepared prepare(int processes, Cache cache = Cache::kAsIs) {
+    const auto tree = Tree::open(path);
+    EXPECT_TRUE(tree);
+    const auto failure = prepareDirectories(plan, *tree);
+    EXPECT_FALSE(failure) << failure->sentence;
+    Prepared all;
+    for (int process = 0; process < processes; ++process) {
+      const auto prepared =
+          prepareFiles(plan, *tree, {.process = process, .processes = processes}, cache);
+      EXPECT_TRUE(prepared) << prepared.failure().sentence;
+      all.files += prepared->files;
+      all.bytes += prepared->bytes;
+    }
+    return all;
+  }
+
+  test::TemporaryDirectory directory;
+  fs::path path;
+  Plan plan;
+};
+
+TEST_F(Prepare, InputsAreThereInFullWithRealBlocks) {
+  plan.files = {planned("d/in", model::FileRole::kInput, true, 3000000),
+                planned("out", model::FileRole::kOutput, false, 0),
+                planned("asked", model::FileRole::kAbsent, false, 0),
+                planned("empty", model::FileRole::kInput, true, 0),
+                planned("folder", model::FileRole::kDirectory, true, 0)};
+  const Prepared prepared = prepare(1, Cache::kCold);
+  EXPECT_EQ(prepared.files, 2U);
+  EXPECT_EQ(prepared.bytes, 3000000U);
+  struct stat facts {};
+  ASSERT_EQ(stat((path / "d/in").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_size, 3000000);
+  EXPECT_GE(facts.st_blocks * 512, 3000000);
+  EXPECT_EQ(fs::file_size(path / "empty"), 0U);
+  EXPECT_TRUE(fs::is_directory(path / "folder"));
+  EXPECT_FALSE(fs::exists(path / "out"));
+  EXPECT_FALSE(fs::exists(path / "asked"));
+}
+
+TEST_F(Prepare, ProcessesShareTheWorkAndMakeTheSameContent) {
+  const std::uint64_t size = (std::uint64_t{130} << 20) + 17;  // three pieces
+  plan.files = {planned("large", model::FileRole::kInput, true, size),
+                planned("small", model::FileRole::kInput, true, 10)};
+  EXPECT_EQ(prepare(1).bytes, size + 10);
+  const std::string alone = test::readAll(path / "large");
+  fs::remove(path / "large");
+  const Prepared shared = prepare(3);
+  EXPECT_EQ(shared.bytes, size + 10);
+  EXPECT_EQ(shared.files, 2U);
+  EXPECT_TRUE(test::readAll(path / "large") == alone);
+}
+
+TEST_F(Prepare, DirectoriesThatEventsMakeAreNotThereBefore) {
+  PlannedFile made = planned("made", model::FileRole::kDirectory, false, 0);
+  made.made_by_events = true;
+  plan.files = {made, planned("made/below/file", model::FileRole::kOutput, false, 0),
+                planned("other/file", model::FileRole::kOutput, false, 0)};
+  prepare(1);
+  EXPECT_FALSE(fs::exists(path / "made"));
+  EXPECT_TRUE(fs::is_directory(path / "other"));
+}
+
+TEST_F(Prepare, WriteOverwriteHasOutputsInFullSize) {
+  PlannedFile out = planned("out", model::FileRole::kOutput, false, 0);
+  out.written_end = 5000;
+  plan.files = {out};
+  prepare(1);
+  EXPECT_FALSE(fs::exists(path / "out"));
+  plan.global.write_overwrite = true;
+  prepare(1);
+  EXPECT_EQ(fs::file_size(path / "out"), 5000U);
+}
+
+TEST_F(Prepare, WhatDoesNotFitIsSaidBeforeAnythingIsMade) {
+  plan.files = {planned("in", model::FileRole::kInput, true, INT64_MAX),
+                planned("more", model::FileRole::kInput, true, INT64_MAX)};
+  const auto tree = Tree::open(path);
+  const auto failure = checkSpace(plan, *tree);
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->sentence.find("the files to prepare have 18446744073709551614 bytes"),
+            std::string::npos)
+      << failure->sentence;
+}
+
+}  // namespace
+}  // namespace omnio::replay

@@ -1,0 +1,87 @@
+#include "replay/program.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/temporary_directory.hpp"
+
+namespace omnio::replay {
+namespace {
+
+Op opNumber(std::uint32_t i) {
+  Op op;
+  op.step = OpStep::kCall;
+  op.row = 41;
+  op.start_ns = i;
+  op.fd = i;
+  return op;
+}
+
+TEST(Program, WhatIsWrittenIsReadOverManyBlocks) {
+  const test::TemporaryDirectory directory;
+  constexpr std::uint32_t kOperations = 20000;
+  {
+    ProgramWriter writer(directory / "program");
+    for (std::uint32_t i = 0; i < kOperations; ++i) {
+      std::array<std::int64_t, calls::kMaxArguments> arguments{};
+      arguments[i % 5] = -static_cast<std::int64_t>(i);
+      arguments[11] = 7;
+      writer.add(opNumber(i), arguments, std::vector<std::uint64_t>(i % 9, i), i % 2 ? "r+" : "");
+    }
+    EXPECT_FALSE(writer.finish());
+  }
+  ProgramReader reader;
+  ASSERT_FALSE(reader.open(directory / "program"));
+  for (std::uint32_t i = 0; i < kOperations; ++i) {
+    const Instruction* instruction = reader.next();
+    ASSERT_NE(instruction, nullptr) << i;
+    EXPECT_EQ(instruction->op.fd, i);
+    EXPECT_EQ(instruction->arguments[i % 5], -static_cast<std::int64_t>(i));
+    EXPECT_EQ(instruction->arguments[11], 7);
+    EXPECT_EQ(instruction->arguments[6], 0);
+    ASSERT_EQ(instruction->op.piece_count, i % 9);
+    for (std::uint32_t piece = 0; piece < i % 9; ++piece) EXPECT_EQ(instruction->pieces[piece], i);
+    EXPECT_EQ(instruction->open_mode, i % 2 ? "r+" : "");
+    if (i % 1000 == 0) reader.fetchAhead();
+  }
+  EXPECT_EQ(reader.next(), nullptr);
+  EXPECT_FALSE(reader.failure());
+}
+
+TEST(Program, AnEmptyOneHasNoOperations) {
+  const test::TemporaryDirectory directory;
+  EXPECT_FALSE(ProgramWriter(directory / "program").finish());
+  ProgramReader reader;
+  ASSERT_FALSE(reader.open(directory / "program"));
+  EXPECT_EQ(reader.next(), nullptr);
+}
+
+TEST(Program, AnotherFileIsRefused) {
+  const test::TemporaryDirectory directory;
+  test::writeAll(directory / "other", "{\"format\":\"omnio-schedule\"}");
+  ProgramReader reader;
+  const auto failure = reader.open(directory / "other");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->sentence, (directory / "other").native() + ": no program of this replayer");
+}
+
+TEST(Program, ADamagedRecordEndsIt) {
+  const test::TemporaryDirectory directory;
+  {
+    ProgramWriter writer(directory / "program");
+    writer.add(opNumber(1), {}, {}, "");
+    writer.add(opNumber(2), {}, {}, "");
+    EXPECT_FALSE(writer.finish());
+  }
+  std::string bytes = test::readAll(directory / "program");
+  bytes[8 + sizeof(Op) + offsetof(Op, bytes)] = 3;
+  test::writeAll(directory / "program", bytes);
+  ProgramReader reader;
+  ASSERT_FALSE(reader.open(directory / "program"));
+  EXPECT_NE(reader.next(), nullptr);
+  EXPECT_EQ(reader.next(), nullptr);
+  ASSERT_TRUE(reader.failure());
+  EXPECT_EQ(reader.failure()->sentence, (directory / "program").native() + ": damaged at byte 96");
+}
+
+}  // namespace
+}  // namespace omnio::replay
