@@ -36,7 +36,11 @@ void printUsageError(const CLI::App& app, const CLI::ParseError& error, int argc
 
 int run(int argc, const char* const* argv) {
   int exit_code = kDone;
-  CLI::App app("Records the I/O of a program, and reads what was recorded.", "omnio");
+  CLI::App app(
+      "Records the I/O of an application, replays it on another storage system, and estimates what "
+      "it "
+      "would take there.",
+      "omnio");
   app.set_version_flag("--version", "omnio " OMNIO_VERSION);
   app.require_subcommand(1);
   addTraceCommand(app, exit_code);

@@ -52,6 +52,8 @@ bool LogReader::openChunk() {
   }
   expected_event_ = chunk.header.first_event + chunk.header.event_count;
   if (!loadPayload(chunk)) payload_.clear();
+  // A trace may have more threads than a process may have files open.
+  if (next_chunk_ == log_.chunk_count) container_.reset();
   decoder_.emplace(std::string_view(payload_.data(), payload_.size()), chunk.header.base_ticks);
   return true;
 }

@@ -1,6 +1,7 @@
 #include "preprocess/analysis.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,7 @@ void Analysis::run(PathTable& paths) {
     take(*event, {thread, sequences[thread]++});
     ++events_;
   }
+  flushAtExit();
   for (ThreadNotes& thread : threads_) {
     std::stable_sort(thread.extras.begin(), thread.extras.end(),
                      [](const ExtraStep& a, const ExtraStep& b) { return a.behind < b.behind; });
@@ -78,6 +80,7 @@ bool Analysis::isUsable(const Event& event) const {
 
 void Analysis::take(const Event& event, EventRef ref) {
   const PastEvent when{ref, event.end_ns};
+  last_[ref.thread] = when;
   const SourceThread& thread = sources_.threads[ref.thread];
   EventNote note{.sequence = ref.sequence};
   if (!isUsable(event)) {
@@ -90,6 +93,7 @@ void Analysis::take(const Event& event, EventRef ref) {
   if (event.handle != nullptr && hasHandle(*event.row)) {
     instance = resolve(*event.handle, ref, event.start_ns);
     useInstance(event, when, instance);
+    takeLock(event, when, instance);
     const Instance& used = opens_[instance];
     Description& description = opens_.description(used.description);
     const bool moves = event.row->call_class == Class::kSeek ||
@@ -115,10 +119,12 @@ void Analysis::take(const Event& event, EventRef ref) {
   if (calls::has(*event.row, Role::kFdSource)) {
     note.source =
         opens_.atNumber(thread.process_index, static_cast<int>(argument(event, Role::kFdSource)));
+    if (note.source != kNoInstance) takeSource(event, when, note.source);
   }
   takeMaker(event, when, instance, content, note);
   if (event.row->call_class == Class::kClose && event.handle != nullptr) {
     opens_.clearNumber(thread.process_index, event.handle->definition.fd);
+    lives_[static_cast<std::size_t>(instance)].is_open = false;
   }
   if (note.made != kNoInstance || note.replaced != kNoInstance || note.source != kNoInstance ||
       note.dropped) {
@@ -166,6 +172,8 @@ void Analysis::takeMaker(const Event& event, const PastEvent& when, InstanceId f
   note.made = makeInstance(thread.header.rank, description, content, when);
   const Text* path = textAt(event, Role::kPath);
   if (path == nullptr) path = textAt(event, Role::kPathTemplate);
+  opens_[note.made].access =
+      shares ? opens_[from].access : std::optional(openFlags(event) & (O_ACCMODE | O_APPEND));
   opens_[note.made].file = shares            ? opens_[from].file
                            : path == nullptr ? model::kNoFileNumber
                                              : fileOf(*path);
@@ -182,114 +190,10 @@ void Analysis::takeMaker(const Event& event, const PastEvent& when, InstanceId f
   if (number < 0) return;
   // Who wishes for a number closes what has it.
   const InstanceId before = opens_.atNumber(process, number);
-  if (calls::has(*event.row, Role::kFdNew) && before != kNoInstance) note.replaced = before;
+  // freopen closes its stream first, and the new one gets the number that has become free.
+  const bool replaces = calls::has(*event.row, Role::kFdNew) || event.row->variant_of == "freopen";
+  if (replaces && before != kNoInstance) note.replaced = before;
   opens_.setNumber(process, number, note.made);
-}
-
-InstanceId Analysis::unboundOf(const Handle& handle, std::size_t process) {
-  for (auto at = unbound_.rbegin(); at != unbound_.rend(); ++at) {
-    if (at->first != process) continue;
-    const InstanceId instance = at->second;
-    const bool fits = opens_.atNumber(process, handle.definition.fd) == instance ||
-                      handle.definition.origin == wire::Origin::kOpened;
-    if (!fits) continue;
-    unbound_.erase(std::next(at).base());
-    return instance;
-  }
-  return kNoInstance;
-}
-
-// The instance a handle stands for, which is made up where no event told of it.
-InstanceId Analysis::resolve(const Handle& handle, EventRef ref, std::int64_t time_ns) {
-  const SourceThread& thread = sources_.threads[ref.thread];
-  const std::size_t process = thread.process_index;
-  const wire::HandleDefinition& definition = handle.definition;
-  InstanceId instance = opens_.instanceOf(process, definition.handle, time_ns);
-  if (instance != kNoInstance) return instance;
-  instance = definition.birth_pid == 0 ? unboundOf(handle, process) : kNoInstance;
-  if (instance == kNoInstance && definition.birth_pid != 0) {
-    // Inherited over fork: the parent's handle has the same number.
-    for (const SourceThread& other : sources_.threads) {
-      if (other.process->pid != definition.birth_pid) continue;
-      const InstanceId base = opens_.instanceOf(other.process_index, definition.handle, time_ns);
-      if (base == kNoInstance || opens_[base].rank != thread.header.rank) continue;
-      instance = copyOf(base);
-      break;
-    }
-  }
-  if (instance == kNoInstance && definition.origin == wire::Origin::kDuplicated) {
-    const InstanceId base = opens_.instanceOf(process, definition.description, time_ns);
-    if (base != kNoInstance) instance = copyOf(base);
-  }
-  if (instance == kNoInstance && definition.origin == wire::Origin::kInherited) {
-    const InstanceId base = keptOverExec(handle, thread);
-    if (base != kNoInstance) instance = copyOf(base);
-  }
-  if (instance == kNoInstance) instance = preopened(handle, ref);
-  opens_.bind(process, definition.handle, time_ns, instance);
-  opens_.setNumber(process, definition.fd, instance);
-  return instance;
-}
-
-// What the program had open that this one took the place of, or that began it.
-InstanceId Analysis::keptOverExec(const Handle& handle, const SourceThread& thread) {
-  const model::FileNumber file = fileOf(handle.path);
-  const auto parent = thread.process->info.number(wire::info::kParent);
-  InstanceId found = kNoInstance;
-  for (const SourceThread& other : sources_.threads) {
-    if (other.process == thread.process || other.header.rank != thread.header.rank) continue;
-    const bool same = other.process->pid == thread.process->pid;
-    if (!same && (!parent || other.process->pid != *parent)) continue;
-    const InstanceId base = opens_.atNumber(other.process_index, handle.definition.fd);
-    if (base == kNoInstance || opens_[base].file != file) continue;
-    found = base;
-    if (same) break;
-  }
-  return found;
-}
-
-// A copy that is taken as soon as the original is there, so that it can be closed in the meantime.
-InstanceId Analysis::copyOf(InstanceId base) {
-  const InstanceLife origin = lives_[static_cast<std::size_t>(base)];
-  const Instance original = opens_[base];
-  const InstanceId copy = makeInstance(original.rank, original.description, original.content,
-                                       origin.made, origin.before_run);
-  opens_[copy].file = original.file;
-  ExtraStep extra;
-  extra.behind = origin.before_run ? -1 : static_cast<std::int64_t>(origin.made.ref.sequence);
-  extra.event.step = Step::kInherited;
-  extra.event.fd = original.descriptor;
-  extra.event.new_fd = opens_[copy].descriptor;
-  extra.event.start_ns = extra.event.end_ns = origin.before_run ? 0 : origin.made.end_ns;
-  extra.event.id = dependencies_.newId();
-  lives_[static_cast<std::size_t>(copy)].step_id = extra.event.id;
-  threads_[origin.made.ref.thread].extras.push_back(std::move(extra));
-  return copy;
-}
-
-InstanceId Analysis::preopened(const Handle& handle, EventRef ref) {
-  const SourceThread& thread = sources_.threads[ref.thread];
-  const wire::HandleDefinition& definition = handle.definition;
-  const auto key = std::tuple(thread.header.rank, definition.device, definition.inode);
-  const auto given = given_.find(key);
-  if (given != given_.end()) return copyOf(given->second);
-  const model::FileNumber file = fileOf(handle.path);
-  const ContentId content = files_.inherited(file);
-  const bool append = (definition.open_flags & O_APPEND) != 0;
-  const std::uint32_t description = opens_.makeDescription(append, 0, UINT32_MAX);
-  const InstanceId instance =
-      makeInstance(thread.header.rank, description, content, {ref, 0}, true);
-  opens_[instance].file = file;
-  ExtraStep extra;
-  extra.event.step = Step::kPreopened;
-  extra.event.file = file;
-  extra.event.arguments[0] =
-      definition.open_flags & ~static_cast<unsigned>(O_CREAT | O_EXCL | O_TRUNC);
-  extra.event.offset = 0;
-  extra.event.new_fd = opens_[instance].descriptor;
-  threads_[ref.thread].extras.push_back(std::move(extra));
-  given_.emplace(key, instance);
-  return instance;
 }
 
 // Threads of one process that share a descriptor: it is made before it is used, and used before it
@@ -320,20 +224,80 @@ void Analysis::orderByPosition(const Event& event, const PastEvent& when,
   if (movers_.size() <= description) movers_.resize(description + 1);
   Mover& mover = movers_[description];
   const bool writes = event.row->call_class == Class::kWrite;
-  if (mover.any) {
-    dependencies_.require(when.ref, event.start_ns, writes ? mover.last_seek : mover.last);
+  if (mover.any) dependencies_.require(when.ref, event.start_ns, mover.last_seek);
+  if (writes && mover.any) {
+    mover.writes[when.ref.thread] = when;
+    return;
   }
-  mover.last = when;
-  if (!writes || !mover.any) mover.last_seek = when;
+  // The writers are in no order among themselves: it has to wait for each of them.
+  for (const auto& [thread, write] : mover.writes) {
+    dependencies_.require(when.ref, event.start_ns, write);
+  }
+  mover.writes.clear();
+  mover.last_seek = when;
   mover.any = true;
+}
+
+// A lock is free once those who had it before have let go of it.
+void Analysis::takeLock(const Event& event, const PastEvent& when, InstanceId instance) {
+  InstanceLife& life = lives_[static_cast<std::size_t>(instance)];
+  const ContentId content = opens_[instance].content;
+  const bool is_lock_call = event.row->variant_of == "flock";
+  const bool releases = event.row->call_class == Class::kClose ||
+                        (is_lock_call && (argument(event, Role::kNumber) & LOCK_UN) != 0);
+  if (releases && life.has_lock) {
+    files_.unlocks(content, when);
+    life.has_lock = false;
+  } else if (is_lock_call && !releases) {
+    files_.locks(content, when, event.start_ns);
+    life.has_lock = life.has_lock || !event.failed;
+  }
 }
 
 // What stood in a stream's buffer is in the file now.
 void Analysis::publish(std::uint32_t description, ContentId content, const PastEvent& when) {
-  const auto found = buffered_.find(description);
+  const auto found = buffered_.find({content, description});
   if (found == buffered_.end()) return;
-  conflicts_.wrote(content, found->second, when);
+  conflicts_.wrote(content, found->second.range, when);
+  if (!opens_.description(description).append) files_.writtenInPlace(content, when);
   buffered_.erase(found);
+}
+
+void Analysis::noteEarlyReads(ContentId content, const Range& range, EventRef ref,
+                              std::int64_t start_ns) {
+  const Process* process = sources_.threads[ref.thread].process;
+  for (auto at = buffered_.lower_bound({content, 0});
+       at != buffered_.end() && at->first.first == content; ++at) {
+    const Buffered& buffered = at->second;
+    if (buffered.range.begin >= range.end) continue;
+    if (sources_.threads[buffered.thread].process == process) continue;
+    early_reads_.try_emplace({content, at->first.second, ref.thread}, EarlyRead{ref, start_ns});
+  }
+}
+
+// A process that ends writes out the buffers of its streams, which no call tells of.
+void Analysis::flushAtExit() {
+  std::map<std::pair<ContentId, std::uint32_t>, std::uint64_t> flushed;  // the step's id
+  for (const auto& [key, read] : early_reads_) {
+    const std::pair buffer(std::get<0>(key), std::get<1>(key));
+    const auto found = buffered_.find(buffer);
+    if (found == buffered_.end()) continue;
+    const Buffered& buffered = found->second;
+    const PastEvent& last = last_[buffered.thread];
+    if (last.end_ns > read.start_ns) continue;  // it was still at work
+    std::uint64_t& id = flushed[buffer];
+    if (id == 0) {
+      id = dependencies_.newId();
+      ExtraStep extra;
+      extra.behind = static_cast<std::int64_t>(last.ref.sequence);
+      extra.event.row = rowNamed("fflush");
+      extra.event.fd = opens_[buffered.stream].descriptor;
+      extra.event.start_ns = extra.event.end_ns = last.end_ns;
+      extra.event.id = id;
+      threads_[buffered.thread].extras.push_back(std::move(extra));
+    }
+    dependencies_.requireId(read.ref, id);
+  }
 }
 
 void Analysis::takeData(const Event& event, const PastEvent& when, InstanceId instance,
@@ -356,26 +320,55 @@ void Analysis::takeData(const Event& event, const PastEvent& when, InstanceId in
         access.offset
             ? Range{*access.offset, *access.offset + std::max<std::uint64_t>(access.bytes, 1)}
             : range;
+    files_.needsLength(used.content, when, event.start_ns, false);
     conflicts_.reads(used.content, asked, when.ref, event.start_ns);
+    noteEarlyReads(used.content, asked, when.ref, event.start_ns);
     files_.read(used.content, event, when, access);
   } else if (row.call_class == Class::kWrite) {
+    files_.needsLength(used.content, when, event.start_ns, access.at_end);
+    if (access.at_end) noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
+    if (!access.at_end) files_.writtenInPlace(used.content, when);
     files_.write(used.content, when, access);
     conflicts_.wrote(used.content, range, when);
     if (is_stream && range.begin < range.end) {
-      const auto [at, is_first] = buffered_.emplace(used.description, range);
-      if (!is_first) {
-        at->second = {std::min(at->second.begin, range.begin), std::max(at->second.end, range.end)};
-      }
+      const auto made = buffered_.try_emplace({used.content, used.description},
+                                              Buffered{range, instance, when.ref.thread});
+      Buffered& buffered = made.first->second;
+      buffered.range = {std::min(buffered.range.begin, range.begin),
+                        std::max(buffered.range.end, range.end)};
+      buffered.thread = when.ref.thread;
     }
+  } else if (row.variant_of == "fallocate" || row.variant_of == "posix_fallocate") {
+    const std::int64_t end = argument(event, Role::kOffset) + argument(event, Role::kLength);
+    files_.extended(used.content, when, static_cast<std::uint64_t>(std::max<std::int64_t>(end, 0)));
   } else if (calls::has(row, Role::kLength) && row.variant_of == "ftruncate") {
     files_.resized(
         used.content, when, event.start_ns,
         static_cast<std::uint64_t>(std::max<std::int64_t>(argument(event, Role::kLength), 0)));
-  } else if (row.call_class == Class::kSeek && row.result == calls::Result::kPosition &&
-             calls::has(row, Role::kWhence) && argument(event, Role::kWhence) == SEEK_END &&
-             argument(event, Role::kOffset) == 0) {
-    files_.measured(used.content, static_cast<std::uint64_t>(event.result));
+  } else if (row.call_class == Class::kSeek && calls::has(row, Role::kWhence) &&
+             argument(event, Role::kWhence) == SEEK_END) {
+    files_.needsLength(used.content, when, event.start_ns, false);
+    conflicts_.reads(used.content, {0, kAll}, when.ref, event.start_ns);
+    noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
+    if (row.result == calls::Result::kPosition && argument(event, Role::kOffset) == 0) {
+      files_.measured(used.content, static_cast<std::uint64_t>(event.result));
+    }
   }
+}
+
+// What sendfile and copy_file_range read from: a descriptor besides the one they work on.
+void Analysis::takeSource(const Event& event, const PastEvent& when, InstanceId source) {
+  useInstance(event, when, source);
+  const Instance used = opens_[source];
+  orderByPosition(event, when, used.description);
+  if (event.failed) return;
+  Description& description = opens_.description(used.description);
+  const DataAccess access{.offset = description.position, .bytes = event.bytes};
+  if (description.position) *description.position += event.bytes;
+  const std::uint64_t begin = access.offset.value_or(0);
+  conflicts_.reads(used.content, {begin, begin + std::max<std::uint64_t>(event.bytes, 1)}, when.ref,
+                   event.start_ns);
+  files_.read(used.content, event, when, access);
 }
 
 }  // namespace omnio::preprocess

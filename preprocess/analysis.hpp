@@ -30,7 +30,8 @@ struct EventNote {
   bool dropped = false;
 };
 
-// A step of the schedule that no event of the trace is: preopened, inherited.
+// A step of the schedule that no event of the trace is: preopened, inherited, an open that was not
+// recorded.
 struct ExtraStep {
   std::int64_t behind = -1;  // the event of its thread that it follows; -1: before the first
   model::ScheduleEvent event;
@@ -45,13 +46,17 @@ struct ThreadNotes {
 // Absolute; empty when there is none.
 std::string otherPathOf(const Event& event);
 
+// The row of a call for a step that no event of the trace is.
+const calls::Row* rowNamed(std::string_view symbol);
+
 class Analysis {
  public:
   Analysis(const SourceThreads& sources, const LocationMap& locations)
       : sources_(sources),
         files_(locations, dependencies_),
         conflicts_(dependencies_),
-        threads_(sources.threads.size()) {}
+        threads_(sources.threads.size()),
+        last_(sources.threads.size()) {}
 
   // Reads the whole trace.
   void run(PathTable& paths);
@@ -68,16 +73,29 @@ class Analysis {
  private:
   struct InstanceLife {
     PastEvent made;
-    bool before_run = false;                  // preopened: it is there before any event
+    bool before_run = false;  // preopened: it is there before any event
+    bool is_open = true;
+    bool has_lock = false;                    // by flock
     std::uint64_t step_id = 0;                // of the step that makes it, where that is no event
     std::map<std::uint32_t, PastEvent> used;  // by thread
   };
 
-  // Of a description: who moved its position last.
+  // Of a description: who moved its position.
   struct Mover {
     bool any = false;
-    PastEvent last;
-    PastEvent last_seek;  // or read
+    PastEvent last_seek;                        // or read
+    std::map<std::uint32_t, PastEvent> writes;  // since then, by thread
+  };
+
+  // What stands in a stream's buffer.
+  struct Buffered {
+    Range range;
+    InstanceId stream = kNoInstance;
+    std::uint32_t thread = 0;  // that wrote it last
+  };
+  struct EarlyRead {
+    EventRef ref;
+    std::int64_t start_ns = 0;
   };
 
   void take(const Event& event, EventRef ref);
@@ -85,14 +103,20 @@ class Analysis {
   InstanceId makeInstance(int rank, std::uint32_t description, ContentId content,
                           const PastEvent& made, bool before_run = false);
   InstanceId resolve(const Handle& handle, EventRef ref, std::int64_t time_ns);
-  InstanceId preopened(const Handle& handle, EventRef ref);
+  InstanceId preopened(const Handle& handle, EventRef ref, std::int64_t start_ns);
+  InstanceId openBefore(const Handle& handle, EventRef ref);
+  InstanceId openedUnseen(const Handle& handle, EventRef ref, std::int64_t start_ns);
   InstanceId copyOf(InstanceId base);
   InstanceId keptOverExec(const Handle& handle, const SourceThread& thread);
   InstanceId unboundOf(const Handle& handle, std::size_t process);
   void takeMaker(const Event& event, const PastEvent& when, InstanceId from, ContentId content,
                  EventNote& note);
+  void takeSource(const Event& event, const PastEvent& when, InstanceId source);
   void takeData(const Event& event, const PastEvent& when, InstanceId instance,
                 const DataAccess& access);
+  void takeLock(const Event& event, const PastEvent& when, InstanceId instance);
+  void noteEarlyReads(ContentId content, const Range& range, EventRef ref, std::int64_t start_ns);
+  void flushAtExit();
   void publish(std::uint32_t description, ContentId content, const PastEvent& when);
   void orderByPosition(const Event& event, const PastEvent& when, std::uint32_t description);
   void useInstance(const Event& event, const PastEvent& when, InstanceId instance);
@@ -107,10 +131,13 @@ class Analysis {
   std::vector<InstanceLife> lives_;  // by InstanceId
   // Made by a call that did not name its handle: process, and the instance.
   std::vector<std::pair<std::size_t, InstanceId>> unbound_;
-  // What several processes were given open: rank, device, inode.
-  std::map<std::tuple<int, std::uint64_t, std::uint64_t>, InstanceId> given_;
-  std::vector<Mover> movers_;                          // by description
-  std::unordered_map<std::uint32_t, Range> buffered_;  // by description: in streams' buffers
+  // What several processes were given open: rank, device, inode, access.
+  std::map<std::tuple<int, std::uint64_t, std::uint64_t, int>, InstanceId> given_;
+  std::vector<Mover> movers_;                                         // by description
+  std::map<std::pair<ContentId, std::uint32_t>, Buffered> buffered_;  // content, description
+  // The first read, by each thread, of what another process had in a stream's buffer.
+  std::map<std::tuple<ContentId, std::uint32_t, std::uint32_t>, EarlyRead> early_reads_;
+  std::vector<PastEvent> last_;  // by thread
   std::optional<std::int64_t> first_start_;
   std::uint64_t events_ = 0;
   std::uint64_t dropped_ = 0;

@@ -1,6 +1,7 @@
 #include "preprocess/dependencies.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace omnio::preprocess {
 
@@ -20,6 +21,11 @@ void Dependencies::requireId(EventRef later, std::uint64_t id) {
   if (std::find(ids.begin(), ids.end(), id) != ids.end()) return;
   ids.push_back(id);
   ++edges_;
+}
+
+std::vector<std::uint64_t> Dependencies::takeBefore(EventRef event) {
+  auto node = before_.extract(event);
+  return node.empty() ? std::vector<std::uint64_t>{} : std::move(node.mapped());
 }
 
 std::uint64_t Dependencies::idOf(EventRef event) const {

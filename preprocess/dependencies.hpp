@@ -29,6 +29,8 @@ class Dependencies {
   // An edge to an id that is not of an event of the trace.
   void requireId(EventRef later, std::uint64_t id);
   std::uint64_t newId() { return ++last_id_; }
+  // What the event waits for so far, for a step in front of it to wait for instead.
+  std::vector<std::uint64_t> takeBefore(EventRef event);
 
   // 0 when nobody waits for the event.
   std::uint64_t idOf(EventRef event) const;

@@ -33,7 +33,12 @@ struct Content {
   std::uint64_t read_before_written = 0;
   IntervalSet written;
   std::uint64_t extended_to = 0;  // by ftruncate
+  // Bytes appended to what may have been there before: they are behind what was needed of that.
+  std::uint64_t appended = 0;
+  std::optional<PastEvent> resized;                     // by ftruncate and its like, last
+  std::map<std::uint32_t, PastEvent> written_in_place;  // by thread: not appended
   bool lines = false;
+  std::map<std::uint32_t, PastEvent> unlocked;     // by thread: who let go of a lock (flock) on it
   bool direct = false;                             // opened with O_DIRECT, by anyone
   std::map<std::uint32_t, PastEvent> last_access;  // by thread
 };
@@ -45,7 +50,9 @@ struct FileName {
   bool was_made = false;        // in the run
   bool was_written = false;
   bool is_directory = false;
-  ContentId content = kNoContent;                    // that it stands for now
+  bool is_regular = false;         // it was opened, and is no directory
+  bool was_missed = false;         // a call found nothing there, in a place that was there
+  ContentId content = kNoContent;  // that it stands for now
   model::FileNumber link_to = model::kNoFileNumber;  // of a symbolic link made in the run
   bool is_gone = false;                              // it stands for nothing now, and that is known
   std::optional<PastEvent> changed;                  // who made, renamed or removed it last
@@ -66,6 +73,11 @@ class FileHistory {
                   model::FileNumber new_file);
   // A descriptor that was open before the recording.
   ContentId inherited(model::FileNumber file);
+  // Whether the name stands for something else than before the run, or for what was not there: a
+  // descriptor on it that nobody is seen to open was opened in the run, by what is not recorded.
+  bool isOfTheRun(model::FileNumber file);
+  // Such an open, with these flags; it conflicts with others as `when` does.
+  ContentId openedUnseen(model::FileNumber file, PastEvent when, std::int64_t start_ns, int flags);
   // A file without a name (tmpfile).
   ContentId anonymous();
 
@@ -74,9 +86,28 @@ class FileHistory {
   void write(ContentId content, PastEvent when, const DataAccess& access);
   // ftruncate, and what is like it.
   void resized(ContentId content, PastEvent when, std::int64_t start_ns, std::uint64_t size);
+  // fallocate and its like: at least as long as that.
+  void extended(ContentId content, PastEvent when, std::uint64_t size);
   // lseek to the end: the file is as long as that.
   void measured(ContentId content, std::uint64_t size);
   void touched(ContentId content, PastEvent when);
+  // Bytes that are in the file now, at an offset that does not depend on where it ends.
+  void writtenInPlace(ContentId content, PastEvent when) {
+    contents_[content].written_in_place[when.ref.thread] = when;
+  }
+  // What a read or write finds: the file as it was cut or extended before. Where the end of the
+  // file matters, as it does to what is appended, also what others wrote before; those who append
+  // are in no order among themselves.
+  void needsLength(ContentId content, PastEvent when, std::int64_t start_ns, bool at_end);
+  // flock: whoever wants it waits for those who had it.
+  void locks(ContentId content, PastEvent when, std::int64_t start_ns);
+  void unlocks(ContentId content, PastEvent when) {
+    contents_[content].unlocked[when.ref.thread] = when;
+  }
+  // Whether the content came to be under this name, and not under another that was renamed.
+  bool isNative(ContentId content, model::FileNumber file) const {
+    return contents_[content].origin == file;
+  }
 
   Content& content(ContentId id) { return contents_[id]; }
   const Content& content(ContentId id) const { return contents_[id]; }
@@ -86,19 +117,45 @@ class FileHistory {
 
  private:
   FileName& name(model::FileNumber number) { return names_[static_cast<std::size_t>(number)]; }
+  model::FileNumber numberAt(std::string location, std::string_view source);
+  model::FileNumber followed(model::FileNumber number);
   ContentId find(model::FileNumber number);
+  ContentId findMoved(model::FileNumber number);
+  void findParent(model::FileNumber number);
   ContentId makeContent(model::FileNumber origin);
   void use(model::FileNumber number, const PastEvent& when, std::int64_t start_ns);
   void change(model::FileNumber number, const PastEvent& when, std::int64_t start_ns);
   void waitForUsers(ContentId content, const PastEvent& when, std::int64_t start_ns);
+  void need(Content& content, std::uint64_t end);
   ContentId opened(const Event& event, const PastEvent& when, model::FileNumber file);
+  ContentId openedFile(model::FileNumber file, const PastEvent& when, std::int64_t start_ns,
+                       int flags);
   void failed(const Event& event, model::FileNumber file);
+  void renamed(const Event& event, const PastEvent& when, model::FileNumber file,
+               model::FileNumber new_file);
+  void moveBelow(const std::string& from, const std::string& to, const PastEvent& when);
+  void markDirectories();
+
+  // A directory that was renamed: what lies below it, nothing may have told before.
+  struct Moved {
+    std::string from;
+    std::string to;
+  };
 
   const LocationMap& locations_;
   Dependencies& dependencies_;
   std::unordered_map<std::string, model::FileNumber> numbers_;  // by location
   std::vector<FileName> names_;
   std::vector<Content> contents_;
+  std::vector<Moved> moved_;
 };
+
+// Whether what a call reads ends with a line, or another delimiter.
+bool readsLines(const calls::Row& row);
+
+bool isBelow(std::string_view location, std::string_view directory);
+
+// What an open asks for, of descriptors and streams alike.
+int openFlags(const Event& event);
 
 }  // namespace omnio::preprocess

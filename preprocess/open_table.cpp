@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <climits>
+
 namespace omnio::preprocess {
 
 using calls::Class;
@@ -12,7 +14,8 @@ InstanceId OpenTable::make(int rank, std::uint32_t description) {
                         .descriptor = model::Descriptor{next_[rank]++},
                         .description = description,
                         .content = 0,
-                        .file = model::kNoFileNumber});
+                        .file = model::kNoFileNumber,
+                        .access = {}});
   return InstanceId{static_cast<std::uint32_t>(instances_.size() - 1)};
 }
 
@@ -44,11 +47,27 @@ void OpenTable::setNumber(std::size_t process, int fd, InstanceId instance) {
   numbers_[{process, fd}] = instance;
 }
 
-void OpenTable::clearNumber(std::size_t process, int fd) { numbers_.erase({process, fd}); }
+void OpenTable::clearNumber(std::size_t process, int fd) {
+  const auto found = numbers_.find({process, fd});
+  if (found == numbers_.end()) return;
+  closed_[found->first] = found->second;
+  numbers_.erase(found);
+}
 
 InstanceId OpenTable::atNumber(std::size_t process, int fd) const {
   const auto found = numbers_.find({process, fd});
   return found == numbers_.end() ? kNoInstance : found->second;
+}
+
+std::vector<InstanceId> OpenTable::openOrClosed(std::size_t process) const {
+  std::vector<InstanceId> instances;
+  for (const Numbers* numbers : {&numbers_, &closed_}) {
+    for (auto at = numbers->lower_bound({process, INT_MIN});
+         at != numbers->end() && at->first.first == process; ++at) {
+      instances.push_back(at->second);
+    }
+  }
+  return instances;
 }
 
 bool movesData(const Event& event) {
@@ -112,6 +131,7 @@ DataAccess follow(const Event& event, Description& description) {
   }
   if (description.append && row.call_class == Class::kWrite) {
     description.position.reset();  // wherever the end of the file is
+    access.at_end = true;
     return access;
   }
   access.offset = description.position;

@@ -35,6 +35,7 @@ struct Instance {
   std::uint32_t description = 0;                  // by place in OpenTable
   std::size_t content = 0;                        // by place in FileHistory
   model::FileNumber file = model::kNoFileNumber;  // by which name it was opened
+  std::optional<int> access;                      // O_ACCMODE and O_APPEND of its flags
 };
 
 class OpenTable {
@@ -59,6 +60,8 @@ class OpenTable {
   void setNumber(std::size_t process, int fd, InstanceId instance);
   void clearNumber(std::size_t process, int fd);
   InstanceId atNumber(std::size_t process, int fd) const;
+  // What the process has open; behind that, what it closed last at each number.
+  std::vector<InstanceId> openOrClosed(std::size_t process) const;
 
  private:
   std::vector<Instance> instances_;
@@ -66,7 +69,9 @@ class OpenTable {
   std::unordered_map<int, std::int64_t> next_;  // of a rank
   std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::pair<std::int64_t, InstanceId>>>
       bound_;
-  std::map<std::pair<std::size_t, int>, InstanceId> numbers_;
+  using Numbers = std::map<std::pair<std::size_t, int>, InstanceId>;
+  Numbers numbers_;
+  Numbers closed_;
 };
 
 // Where a read or write takes place, and what it does to the position.
@@ -74,6 +79,7 @@ struct DataAccess {
   std::optional<std::uint64_t> offset;
   std::uint64_t bytes = 0;
   bool bytes_known = true;  // not of the fscanf family
+  bool at_end = false;      // of what was appended: the offset is where the file ended
 };
 
 // Whether the event reads or writes data.

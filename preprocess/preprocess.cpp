@@ -90,6 +90,13 @@ Result<Summary> preprocess(const Trace& trace, const Wholeness& wholeness, const
     summary.events += writeThread(sources, place, analysis, pass, paths, writer);
     writer.endThread();
   }
+  if (summary.events + analysis.dropped() != analysis.events()) {
+    return Failure{Code::kSystem,
+                   fmt::format("{}: {} events could be read the first time, {} the second: it "
+                               "changes, or is of more processes than files may be open here",
+                               printable(trace.directory().native()), analysis.events(),
+                               summary.events + analysis.dropped())};
+  }
   if (auto failure = writer.finish()) return *failure;
   return summary;
 }

@@ -48,7 +48,10 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
   const bool moves = row.call_class == Class::kRead || row.call_class == Class::kWrite;
   const std::uint64_t moved = model::bytesMoved(event);
   if (moves && row.result != calls::Result::kChar) {
-    const std::uint64_t request = length(from, event.request, aligned);
+    // cp asks for all there may be, which is as much at any scale.
+    constexpr std::uint64_t kAll = std::uint64_t{1} << 62;
+    const std::uint64_t request =
+        event.request >= kAll ? event.request : length(from, event.request, aligned);
     const std::uint64_t result = length(from, moved, aligned);
     std::int64_t* items = argument(Role::kItemCount);
     if (items != nullptr) {

@@ -34,7 +34,7 @@ class ThreadPass {
       if (next_note_ < notes_.notes.size() && notes_.notes[next_note_].sequence == sequence) {
         note = notes_.notes[next_note_++];
       }
-      if (!note.dropped) {
+      if (!note.dropped && isKnown(*event)) {
         writer.event(converted(*event, note));
         ++written;
       }
@@ -48,6 +48,15 @@ class ThreadPass {
     return std::llround(
         static_cast<double>(std::max<std::int64_t>(ns - analysis_.firstStart(), 0)) *
         settings_.time_scale);
+  }
+
+  // Not when the first pass could not read what this one can.
+  bool isKnown(const Event& event) const {
+    const bool needs_handle =
+        calls::has(*event.row, Role::kFd) || calls::has(*event.row, Role::kStream);
+    return !needs_handle || event.handle == nullptr ||
+           analysis_.opens().instanceOf(thread_.process_index, event.handle->definition.handle,
+                                        event.start_ns) != kNoInstance;
   }
 
   void writeExtras(std::int64_t behind, model::ScheduleWriter& writer) {
@@ -114,6 +123,7 @@ class ThreadPass {
     if (mode >= 0) out.open_mode = event.texts[static_cast<std::size_t>(mode)].raw;
     if (calls::has(*event.row, Role::kIov)) out.pieces = pieceSizes(event);
     bool aligned = false;
+    bool reads_foreign_lines = false;
     if (event.handle != nullptr &&
         (calls::has(*event.row, Role::kFd) || calls::has(*event.row, Role::kStream))) {
       const InstanceId instance = analysis_.opens().instanceOf(
@@ -121,6 +131,8 @@ class ThreadPass {
       out.fd = descriptorOf(instance);
       const Instance& used = analysis_.opens()[instance];
       aligned = std::as_const(analysis_).files().content(used.content).direct;
+      reads_foreign_lines = readsLines(*event.row) &&
+                            !std::as_const(analysis_).files().isNative(used.content, used.file);
       const DataAccess access = follow(event, positionOf(used.description));
       if (access.offset && !analysis_.opens().description(used.description).of_many_threads) {
         out.offset = static_cast<std::int64_t>(*access.offset);
@@ -128,11 +140,18 @@ class ThreadPass {
         out.offset = static_cast<std::int64_t>(*access.offset);
       }
     }
+    if (note.source != kNoInstance && !event.failed) {
+      Description& read = positionOf(analysis_.opens()[note.source].description);
+      if (read.position) *read.position += event.bytes;
+    }
     out.new_fd = descriptorOf(note.made);
     out.replaced = descriptorOf(note.replaced);
     out.source = descriptorOf(note.source);
     out.request = model::requestOf(out);
     settings_.size_scale.apply(out, aligned);
+    // By offset and name, a replay learns where lines have to end. Those of a file that took the
+    // name over later would spoil the one that has it first.
+    if (reads_foreign_lines) out.offset = model::kUnknownOffset;
     const EventRef ref{place_, note.sequence};
     out.id = analysis_.dependencies().idOf(ref);
     out.after = analysis_.dependencies().before(ref);

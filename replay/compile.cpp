@@ -194,7 +194,10 @@ Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
       pieces = kMaxRequest + 1;
     }
   }
-  const std::uint64_t request = std::max(event.request, pieces);
+  // What goes from one descriptor to the other takes no room here, and "all of it" is asked for by
+  // numbers beyond any file.
+  const std::uint64_t request =
+      calls::has(row, Role::kFdSource) ? 0 : std::max(event.request, pieces);
   // A call that failed may have asked for anything; it never got it.
   if (!event.failed && request > kMaxRequest) {
     return fmt::format("{} asks for {} bytes, more than a process has room for", row.name, request);
@@ -213,6 +216,7 @@ Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
 void Compiler::State::measure(const ScheduleEvent& event) {
   PlannedThread& into = thread();
   ++into.operations;
+  if (calls::has(*event.row, Role::kFdSource)) return;
   std::uint64_t request = event.request;
   std::uint64_t pieces = 0;
   for (const std::uint64_t piece : event.pieces) pieces += piece;

@@ -21,7 +21,8 @@ namespace {
 // A piece of a file that one process makes at a time.
 constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kBufferBytes = 1 << 20;
-constexpr unsigned kFileMode = 0644;
+// Whether a file could be run is not recorded, and asked for (access) by what looks for programs.
+constexpr unsigned kFileMode = 0755;
 
 Failure cannotMake(const std::string& location, int error) {
   return {Code::kSystem, fmt::format("cannot make {} in the tree: {}", printable(location),

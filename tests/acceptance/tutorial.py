@@ -1,4 +1,5 @@
 """The commands of docs/tutorial.md, run as they stand there; the lines shown there have to come up.
+And every command of omnio has its page.
 
 In its `console` blocks, a line that begins with "$ " is a command, the lines behind it are some of
 its output, "..." stands for any. Numbers, units, paths of the run's directory and runs of blanks
@@ -46,12 +47,25 @@ def plain(line, directory):
     return " ".join(NUMBER.sub("N", line).split())
 
 
+def checkPages(checks):
+    """Of the commands that `omnio --help` names, and of the programs beside it."""
+    text = run([omnio(), "--help"]).out.decode()
+    names = re.findall(r"^  ([a-z]+) ", text.partition("Subcommands:")[2], re.MULTILINE)
+    checks.that(len(names) >= 10, f"the help names commands: {names}")
+    for name in [*names, "phase-run"]:
+        page = os.path.join(ROOT, "docs", "commands", f"{name}.md")
+        if checks.that(os.path.exists(page), f"docs/commands/{name}.md"):
+            with open(page, encoding="utf-8") as text:
+                checks.that(f"{name} " in text.read(), f"{page} shows how {name} is called")
+
+
 def main():
     if mpirun(4) is None or shutil.which("lmp") is None:
         skipTest("needs mpirun and LAMMPS")
     if not PHASE_RUN:
         skipTest("omnio-phase-run is not built here")
     checks = Checks()
+    checkPages(checks)
     path = os.pathsep.join([os.path.dirname(omnio()), os.path.dirname(PHASE_RUN),
                             os.environ["PATH"]])
     with WorkDirectory() as work:
