@@ -13,6 +13,11 @@ function(omnio_add_unit_tests target)
   if(OMNIO_SANITIZE STREQUAL "thread")
     if(arg_TSAN)
       set(label tsan)
+      # What the thread sanitizer's tests need is a small part of the tree.
+      if(NOT TARGET omnio_tsan_tests)
+        add_custom_target(omnio_tsan_tests)
+      endif()
+      add_dependencies(omnio_tsan_tests ${target})
     endif()
     # The sanitizer of GCC 12 cannot start where the kernel spreads addresses over more than 28
     # bits, so addresses are not spread where that can be asked for. Some containers forbid it.

@@ -91,6 +91,16 @@ auto orderOf(const Process& process) {
                          process.pid, process.token);
 }
 
+// Whether `omnio trace` has told of a command there.
+bool hasLaunch(const fs::path& directory) {
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().native().starts_with("launch-")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
@@ -151,6 +161,13 @@ Result<Trace> Trace::open(const fs::path& directory) {
   trace.takeRings(std::move(gatherer.rings), gatherer.realDirectory());
   if (trace.processes_.empty()) {
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
+    // A command was traced into it, and did nothing that is recorded.
+    if (hasLaunch(directory)) {
+      return Failure{Code::kNotFound,
+                     fmt::format("{}: holds no event: what ran there did no I/O on files that are "
+                                 "recorded",
+                                 directory.native())};
+    }
     return Failure{Code::kNotOurs, fmt::format("{}: holds no trace (there is no file *{} in it)",
                                                directory.native(), wire::kContainerSuffix)};
   }

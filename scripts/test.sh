@@ -15,10 +15,11 @@ step() { printf '\n== %s\n' "$*"; }
 hint() { echo "next: build/release/Testing/Temporary/LastTest.log has all output;" \
               "scripts/demo.sh shows omnio at work"; }
 
+# build <preset> [target]
 build() {
   step "build: $1"
   cmake --preset "$1"
-  cmake --build --preset "$1" --parallel "$jobs"
+  cmake --build --preset "$1" --parallel "$jobs" ${2:+--target "$2"}
 }
 
 # A label without tests is a mistake in the tree, not a success.
@@ -32,7 +33,7 @@ scripts/setup.sh
 
 build asan
 run_labelled asan
-build tsan
+build tsan omnio_tsan_tests
 run_labelled tsan
 
 build release

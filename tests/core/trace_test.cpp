@@ -103,6 +103,10 @@ TEST_F(TraceTest, WhatIsNoTraceIsSaidInOneSentence) {
   EXPECT_EQ(sentence(missing), missing + ": No such file or directory");
   EXPECT_EQ(failure(),
             directory_.path().native() + ": holds no trace (there is no file *.omnio in it)");
+  test::writeAll(directory_ / "launch-node1-7.json", "{}");
+  EXPECT_EQ(failure(),
+            directory_.path().native() +
+                ": holds no event: what ran there did no I/O on files that are recorded");
   save("");
   EXPECT_EQ(failure(), file() + ": empty");
   EXPECT_EQ(sentence(file()),
