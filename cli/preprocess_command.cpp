@@ -33,16 +33,17 @@ struct Options {
   std::vector<std::string> map;
 };
 
-// CLI11's own says where the range of doubles ends, digit by digit.
-const CLI::Validator kAboveZero(
+// More would leave the numbers that sizes and times have.
+const CLI::Validator kScale(
     [](const std::string& text) {
       const char* begin = text.c_str();
       char* end = nullptr;
       const double value = std::strtod(begin, &end);
-      const bool fits = end != begin && *end == '\0' && std::isfinite(value) && value > 0;
-      return fits ? std::string() : fmt::format("{} is no number above 0", text);
+      const bool fits =
+          end != begin && *end == '\0' && std::isfinite(value) && value >= 1e-6 && value <= 1e6;
+      return fits ? std::string() : fmt::format("{} is no number from 0.000001 to 1000000", text);
     },
-    "", "above 0");
+    "", "scale");
 
 // All containers are open at once, so that their events can be read by time.
 void allowManyFiles() {
@@ -106,10 +107,10 @@ void addPreprocessCommand(CLI::App& app, int& exit_code) {
       ->type_name("MODE");
   command
       ->add_option("--size-scale", options->size_scale, "Multiply sizes and offsets (default: 1)")
-      ->check(kAboveZero)
+      ->check(kScale)
       ->type_name("X");
   command->add_option("--time-scale", options->time_scale, "Multiply times (default: 1)")
-      ->check(kAboveZero)
+      ->check(kScale)
       ->type_name("X");
   command->add_flag("--write-overwrite", options->write_overwrite,
                     "Files that the application makes are there in full size before the replay");

@@ -71,8 +71,9 @@ int work(const Options& options) {
     return kFailed;
   }
   const Wholeness wholeness = assess(*trace);
-  if (wholeness.events_missing > 0) {
-    printFailure(fmt::format("{}: the trace is not whole; {}", printable(options.selection.trace),
+  if (!wholeness.whole) {
+    printFailure(fmt::format("{}: the trace is not whole: {}; {}",
+                             printable(options.selection.trace), wholeness.reasons.front(),
                              missingSentence(wholeness)));
   }
   const auto result = replay::verify(options.schedule, *trace, *identity);

@@ -5,9 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <system_error>
+
+#include "core/file.hpp"
 
 namespace omnio {
 
@@ -19,8 +20,11 @@ std::string thisBoot() {
 }
 
 bool isAlive(std::uint32_t pid, std::uint64_t start) {
-  std::ifstream in(fmt::format("/proc/{}/stat", pid));
-  const std::string line{std::istreambuf_iterator<char>(in), {}};
+  // By plain reads: the process may go while it is looked at, which streams take for an accident.
+  const Result<File> file = File::open(fmt::format("/proc/{}/stat", pid));
+  if (!file) return false;
+  std::string line(4096, '\0');
+  line.resize(file->readAt(0, line.data(), line.size()));
   // The name in parentheses may hold spaces and parentheses itself.
   const std::size_t behind_name = line.rfind(')');
   if (behind_name == std::string::npos) return false;
@@ -34,8 +38,10 @@ bool isAlive(std::uint32_t pid, std::uint64_t start) {
   if (state != "Z" && state != "X") return true;
   // A main thread that ended with pthread_exit is a zombie while the others go on.
   std::error_code error;
-  const std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", pid), error);
-  return !error && std::distance(begin(tasks), end(tasks)) > 1;
+  std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid), error);
+  int tasks = 0;
+  for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) ++tasks;
+  return !error && tasks > 1;
 }
 
 }  // namespace omnio

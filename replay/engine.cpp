@@ -163,6 +163,7 @@ void Engine::run(Thread& thread) {
                        .pid = static_cast<std::uint32_t>(getpid()),
                        .tid = static_cast<std::uint32_t>(raw::thread())});
   }
+  if (settings_.warm_up) access(settings_.paths.tree().c_str(), F_OK);
   ++started_;
   started_.notify_all();
   beginning_ns_.wait(0);

@@ -65,6 +65,9 @@ class Engine {
     const Fence& fence;
     Flags& flags;
     bool may_spin = true;
+    // The replay is traced: each thread makes one call before the clock starts, so that the tracer
+    // has its log open. Readers of the trace know it by its path, the tree itself.
+    bool warm_up = false;
     // Is told of raised flags that ranks in other processes wait for; called by replay threads.
     std::function<void(std::uint32_t flag, std::int64_t end_ns)> announce;
   };

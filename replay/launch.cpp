@@ -49,6 +49,12 @@ void tellRefusal(const fs::path& output, LaunchedAs place) {
 
 Result<fs::path> prepareOutput(const Request& request) {
   if (auto failure = checkOutput(request)) return *failure;
+  // The tree is removed when it is made anew.
+  if (request.output.native().starts_with(request.target.native() + "/")) {
+    return Failure{Code::kInvalid, fmt::format("the output {} lies in the target {}",
+                                               printable(request.output.native()),
+                                               printable(request.target.native()))};
+  }
   if (auto failure = checkTarget(request.target, request.fresh)) return *failure;
   const fs::path programs = programsIn(request.output);
   if (!request.compiled) {

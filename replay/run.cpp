@@ -163,6 +163,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
                             .fence = fence,
                             .flags = flags,
                             .may_spin = may_spin,
+                            .warm_up = isTraced(),
                             .announce = {}};
   if (session.leaderOf().size() > 1) {
     settings.announce = [&outbox](std::uint32_t flag, std::int64_t end_ns) {

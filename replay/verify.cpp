@@ -152,6 +152,11 @@ class Comparison final : public model::ScheduleSink {
     }
     done_ = sourceOf(trace_, found->second, paths_);
     pull();
+    // The replayer's own first call, by which the tracer opens its log.
+    if (next_ != nullptr && next_->row->name == "access" && next_->file != kNoFile &&
+        below(paths_.path(next_->file)) == ".") {
+      pull();
+    }
     return std::nullopt;
   }
 

@@ -12,7 +12,20 @@
 
 namespace omnio::model {
 
-DocumentFile::DocumentFile(std::filesystem::path path) : path_(std::move(path)), draft_(path_) {
+DocumentFile::DocumentFile(std::filesystem::path path) : path_(std::move(path)) {
+  // What gets its name by renaming would take the place of a device, a pipe or a link.
+  std::error_code error;
+  const auto status = std::filesystem::status(path_, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    error_ = EEXIST;
+    is_foreign_ = true;
+    return;
+  }
+  if (std::filesystem::is_symlink(path_, error)) {
+    const auto real = std::filesystem::canonical(path_, error);
+    if (!error) path_ = real;
+  }
+  draft_ = path_;
   draft_ += fmt::format(".{}.tmp", getpid());
   file_ = std::fopen(draft_.c_str(), "wbe");
   if (file_ == nullptr) error_ = errno;
@@ -38,6 +51,10 @@ std::optional<Failure> DocumentFile::finish() {
   std::error_code error(error_, std::generic_category());
   if (error_ == 0) std::filesystem::rename(draft_, path_, error);
   if (!error) return std::nullopt;
+  if (is_foreign_) {
+    return Failure{Code::kSystem,
+                   fmt::format("cannot write {}: not a regular file", printable(path_.native()))};
+  }
   std::error_code ignored;
   std::filesystem::remove(draft_, ignored);
   return Failure{Code::kSystem,

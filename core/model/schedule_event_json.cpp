@@ -310,6 +310,8 @@ Verdict readFile(const JsonNode& node, ScheduleFile& file) {
 Verdict readRepeat(const JsonNode& node, std::int64_t& times, const JsonNode*& body) {
   Members members(node);
   times = members.integer("repeat", 1);
+  constexpr std::int64_t kMostTimes = 100'000'000;
+  if (times > kMostTimes) members.refuse(fmt::format("\"repeat\" is beyond {}", kMostTimes));
   body = members.require("body", Kind::kArray);
   return members.verdict();
 }
@@ -320,6 +322,8 @@ Verdict readEvent(const JsonNode& node, const Locations& locations, std::int64_t
   event.start_ns = members.integer("start", 0);
   event.end_ns = members.integer("end", 0);
   if (event.end_ns < event.start_ns) members.refuse("it ends before it starts");
+  constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
+  if (event.end_ns > kTenYears) members.refuse("it ends more than ten years after the beginning");
   const std::string command = members.text("command");
   event.id = static_cast<std::uint64_t>(members.integer("id", 1, false));
   event.after = members.numbers<std::uint64_t>("after", members.take("after", Kind::kArray), 1);

@@ -230,6 +230,18 @@ TEST_F(Schedule, WithoutFinishNothingIsLeft) {
     writer.global({.ranks = 1});
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+  std::filesystem::create_directory(directory_ / "taken");
+  ScheduleWriter taken(directory_ / "taken");
+  EXPECT_EQ(taken.finish()->sentence,
+            "cannot write " + (directory_ / "taken").native() + ": not a regular file");
+  // A link stays one, and what it leads to is written.
+  std::filesystem::create_symlink(directory_ / "real.json", directory_ / "link.json");
+  test::writeAll(directory_ / "real.json", "old");
+  ScheduleWriter linked(directory_ / "link.json");
+  linked.global({.ranks = 0});
+  ASSERT_FALSE(linked.finish());
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link.json"));
+  EXPECT_GT(std::filesystem::file_size(directory_ / "real.json"), 3U);
   ScheduleWriter nowhere(directory_ / "no" / "s.json");
   const auto failure = nowhere.finish();
   ASSERT_TRUE(failure);
