@@ -55,6 +55,12 @@ struct Event {
   }
 };
 
+// The first argument with this role, 0 when the call has none.
+inline std::int64_t argumentOf(const Event& event, calls::Role role) {
+  const int index = calls::indexOf(*event.row, role);
+  return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
+}
+
 // Whether a call of this kind moves bytes, and its event tells how many.
 constexpr bool countsBytes(const calls::Row& row) {
   using calls::Result;

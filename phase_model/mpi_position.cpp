@@ -11,11 +11,6 @@ namespace {
 
 using calls::Role;
 
-std::int64_t argumentOf(const Event& event, Role role) {
-  const int index = calls::indexOf(*event.row, role);
-  return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
-}
-
 }  // namespace
 
 std::int64_t View::inFile(std::int64_t view_byte) const {

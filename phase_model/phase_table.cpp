@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/printable.hpp"
+#include "core/text_table.hpp"
 #include "phase_model/offset_function.hpp"
 #include "phase_model/phase_series.hpp"
 
@@ -18,22 +19,6 @@ using model::Phase;
 using model::PhaseModel;
 using model::PhaseOperation;
 using Row = std::vector<std::string>;
-
-// Columns as wide as their widest cell, without blanks at the ends of lines.
-void appendTable(std::string& out, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      fmt::format_to(std::back_inserter(out), "{:<{}}  ", row[i], widths[i]);
-    }
-    out += row.back();
-    out.erase(out.find_last_not_of(' ') + 1);
-    out += '\n';
-  }
-}
 
 std::string plural(std::size_t count, std::string_view one, std::string_view more) {
   return fmt::format("{} {}", count, count == 1 ? one : more);
@@ -119,7 +104,7 @@ void appendManners(std::string& out, const std::vector<Series>& all) {
   out += "\nHow\n";
   std::vector<Row> rows = {{"access", "phases"}};
   for (const auto& [text, ids] : lines) rows.push_back({text, ids});
-  appendTable(out, rows);
+  appendTable(out, rows, Align::kLeft);
 }
 
 void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Series>& all) {
@@ -138,7 +123,7 @@ void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Se
                     exactSize(file.size_bytes), file.path});
   }
   out += "\nFiles\n";
-  appendTable(out, rows);
+  appendTable(out, rows, Align::kLeft);
   if (shown.size() < model.files.size()) {
     out += fmt::format("and {} whose names differ from these in numbers\n",
                        model.files.size() - shown.size());
@@ -173,7 +158,7 @@ std::string textOf(const PhaseModel& model) {
                               "I/O time", "f(initOffset)"}};
     for (const Series& series : all) appendSeries(rows, model, series);
     rows.push_back({"all", "", "", "", "", exactSize(weight), secondsText(io_ns), ""});
-    appendTable(out, rows);
+    appendTable(out, rows, Align::kLeft);
     appendManners(out, all);
   }
   if (!model.left_out.empty()) {

@@ -14,11 +14,6 @@ namespace {
 
 using calls::Role;
 
-std::int64_t argumentOf(const Event& event, Role role) {
-  const int index = calls::indexOf(*event.row, role);
-  return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
-}
-
 void moveTo(Place& place, std::int64_t offset) {
   place.known = true;
   place.offset = offset;

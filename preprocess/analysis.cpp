@@ -17,11 +17,6 @@ using model::Step;
 
 namespace {
 
-std::int64_t argument(const Event& event, Role role) {
-  const int index = calls::indexOf(*event.row, role);
-  return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
-}
-
 const Text* textAt(const Event& event, Role role) {
   const int index = calls::indexOf(*event.row, role);
   if (index < 0) return nullptr;
@@ -35,7 +30,7 @@ bool hasHandle(const calls::Row& row) {
 
 bool duplicates(const Event& event) {
   if (event.failed || !calls::has(*event.row, Role::kCommand)) return false;
-  const std::int64_t command = argument(event, Role::kCommand);
+  const std::int64_t command = argumentOf(event, Role::kCommand);
   return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
 }
 
@@ -118,7 +113,7 @@ void Analysis::take(const Event& event, EventRef ref) {
   }
   if (calls::has(*event.row, Role::kFdSource)) {
     note.source =
-        opens_.atNumber(thread.process_index, static_cast<int>(argument(event, Role::kFdSource)));
+        opens_.atNumber(thread.process_index, static_cast<int>(argumentOf(event, Role::kFdSource)));
     if (note.source != kNoInstance) takeSource(event, when, note.source);
   }
   takeMaker(event, when, instance, content, note);
@@ -162,7 +157,7 @@ void Analysis::takeMaker(const Event& event, const PastEvent& when, InstanceId f
     content = opens_[from].content;
   } else {
     if (content == kNoContent) content = files_.anonymous();
-    const int flags = static_cast<int>(argument(event, Role::kFlags));
+    const int flags = static_cast<int>(argumentOf(event, Role::kFlags));
     const int mode = calls::indexOf(*event.row, Role::kOpenMode);
     const bool append = mode >= 0 ? event.texts[static_cast<std::size_t>(mode)].raw.starts_with('a')
                                   : (flags & O_APPEND) != 0;
@@ -244,7 +239,7 @@ void Analysis::takeLock(const Event& event, const PastEvent& when, InstanceId in
   const ContentId content = opens_[instance].content;
   const bool is_lock_call = event.row->variant_of == "flock";
   const bool releases = event.row->call_class == Class::kClose ||
-                        (is_lock_call && (argument(event, Role::kNumber) & LOCK_UN) != 0);
+                        (is_lock_call && (argumentOf(event, Role::kNumber) & LOCK_UN) != 0);
   if (releases && life.has_lock) {
     files_.unlocks(content, when);
     life.has_lock = false;
@@ -339,18 +334,18 @@ void Analysis::takeData(const Event& event, const PastEvent& when, InstanceId in
       buffered.thread = when.ref.thread;
     }
   } else if (row.variant_of == "fallocate" || row.variant_of == "posix_fallocate") {
-    const std::int64_t end = argument(event, Role::kOffset) + argument(event, Role::kLength);
+    const std::int64_t end = argumentOf(event, Role::kOffset) + argumentOf(event, Role::kLength);
     files_.extended(used.content, when, static_cast<std::uint64_t>(std::max<std::int64_t>(end, 0)));
   } else if (calls::has(row, Role::kLength) && row.variant_of == "ftruncate") {
     files_.resized(
         used.content, when, event.start_ns,
-        static_cast<std::uint64_t>(std::max<std::int64_t>(argument(event, Role::kLength), 0)));
+        static_cast<std::uint64_t>(std::max<std::int64_t>(argumentOf(event, Role::kLength), 0)));
   } else if (row.call_class == Class::kSeek && calls::has(row, Role::kWhence) &&
-             argument(event, Role::kWhence) == SEEK_END) {
+             argumentOf(event, Role::kWhence) == SEEK_END) {
     files_.needsLength(used.content, when, event.start_ns, false);
     conflicts_.reads(used.content, {0, kAll}, when.ref, event.start_ns);
     noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
-    if (row.result == calls::Result::kPosition && argument(event, Role::kOffset) == 0) {
+    if (row.result == calls::Result::kPosition && argumentOf(event, Role::kOffset) == 0) {
       files_.measured(used.content, static_cast<std::uint64_t>(event.result));
     }
   }

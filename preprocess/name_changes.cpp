@@ -15,15 +15,6 @@ using calls::Role;
 using model::FileNumber;
 using model::kNoFileNumber;
 
-namespace {
-
-std::int64_t argument(const Event& event, Role role) {
-  const int index = calls::indexOf(*event.row, role);
-  return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
-}
-
-}  // namespace
-
 int openFlags(const Event& event) {
   const std::string_view plain = event.row->variant_of;
   if (plain == "creat") return O_CREAT | O_WRONLY | O_TRUNC;
@@ -31,7 +22,7 @@ int openFlags(const Event& event) {
     return O_CREAT | O_EXCL | O_RDWR;
   }
   const int mode = calls::indexOf(*event.row, Role::kOpenMode);
-  if (mode < 0) return static_cast<int>(argument(event, Role::kFlags));
+  if (mode < 0) return static_cast<int>(argumentOf(event, Role::kFlags));
   const std::string_view type = event.texts[static_cast<std::size_t>(mode)].raw;
   const bool plus = type.find('+') != std::string_view::npos;
   int flags = plus ? O_RDWR : O_WRONLY;
@@ -159,7 +150,7 @@ ContentId FileHistory::named(const Event& event, PastEvent when, FileNumber file
     change(file, when, start);
     entry.link_to = kNoFileNumber;
     if (plain == "rmdir" ||
-        (plain == "unlinkat" && (argument(event, Role::kFlags) & AT_REMOVEDIR) != 0)) {
+        (plain == "unlinkat" && (argumentOf(event, Role::kFlags) & AT_REMOVEDIR) != 0)) {
       entry.is_directory = true;
     }
     entry.content = kNoContent;
@@ -187,13 +178,14 @@ ContentId FileHistory::named(const Event& event, PastEvent when, FileNumber file
     use(file, when, start);
     const ContentId content = find(file);
     name(file).was_written = true;
-    resized(content, when, start,
-            static_cast<std::uint64_t>(std::max<std::int64_t>(argument(event, Role::kLength), 0)));
+    resized(
+        content, when, start,
+        static_cast<std::uint64_t>(std::max<std::int64_t>(argumentOf(event, Role::kLength), 0)));
   } else {
     use(file, when, start);
     const bool is_of_the_link =
         name(file).link_to != kNoFileNumber &&
-        (plain.starts_with('l') || (argument(event, Role::kFlags) & AT_SYMLINK_NOFOLLOW) != 0);
+        (plain.starts_with('l') || (argumentOf(event, Role::kFlags) & AT_SYMLINK_NOFOLLOW) != 0);
     if (!is_of_the_link) find(file);
     if (plain == "chdir") name(file).is_directory = true;
   }
@@ -205,7 +197,7 @@ void FileHistory::renamed(const Event& event, const PastEvent& when, FileNumber 
   // A link is moved itself, not what it leads to.
   if (name(file).link_to == kNoFileNumber) find(file);
   const bool exchanges = event.row->variant_of == "renameat2" &&
-                         (argument(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
+                         (argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
   if (exchanges && name(new_file).link_to == kNoFileNumber) find(new_file);
   change(file, when, event.start_ns);
   change(new_file, when, event.start_ns);

@@ -76,11 +76,6 @@ bool movesData(const Event& event) {
 
 namespace {
 
-std::int64_t argument(const Event& event, Role role) {
-  const int index = calls::indexOf(*event.row, role);
-  return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
-}
-
 void seek(const Event& event, Description& description) {
   if (event.failed) return;
   if (event.row->result == calls::Result::kPosition) {  // lseek, ftell
@@ -92,9 +87,9 @@ void seek(const Event& event, Description& description) {
     return;
   }
   if (event.row->variant_of == "fgetpos") return;
-  const std::int64_t offset = argument(event, Role::kOffset);
+  const std::int64_t offset = argumentOf(event, Role::kOffset);
   if (calls::has(*event.row, Role::kWhence)) {
-    const std::int64_t whence = argument(event, Role::kWhence);
+    const std::int64_t whence = argumentOf(event, Role::kWhence);
     if (whence == SEEK_SET) {
       description.position = static_cast<std::uint64_t>(offset);
       return;
@@ -121,7 +116,7 @@ DataAccess follow(const Event& event, Description& description) {
   if (!movesData(event)) return {};
   DataAccess access{.offset = {}, .bytes = event.bytes, .bytes_known = countsBytes(row)};
   if (calls::has(row, Role::kOffset)) {
-    const std::int64_t offset = argument(event, Role::kOffset);
+    const std::int64_t offset = argumentOf(event, Role::kOffset);
     if (offset >= 0) {
       access.offset = static_cast<std::uint64_t>(offset);
       return access;

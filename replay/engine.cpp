@@ -235,7 +235,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
         thread.differences.push_back(
             {.rank = static_cast<std::uint32_t>(thread.planned.recorded.rank),
              .thread = static_cast<std::uint32_t>(thread.planned.recorded.thread),
-             .event = thread.event,
+             .event = thread.event + 1,
              .call = std::string(row.name),
              .location = file == nullptr ? std::string() : file->location,
              .expected = resultText(row, (op.flags & kOpFailed) != 0, op.result),

@@ -6,6 +6,7 @@
 
 #include "core/call_names.hpp"
 #include "core/printable.hpp"
+#include "core/text_table.hpp"
 #include "statistics/human.hpp"
 #include "statistics/report.hpp"
 
@@ -13,21 +14,6 @@ namespace omnio::stats {
 namespace {
 
 using Row = std::vector<std::string>;
-
-// Columns as wide as their widest cell; numbers to the right. The last column is text.
-void appendTable(std::string& out, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      fmt::format_to(std::back_inserter(out), "{:>{}}  ", row[i], widths[i]);
-    }
-    out += row.back();
-    out += '\n';
-  }
-}
 
 // Classes that occur at all, so that a table has no column of zeros.
 std::vector<calls::Class> usedClasses(const Group& total) {
@@ -58,7 +44,7 @@ void appendOperations(std::string& out, const Report& report) {
   for (const Group& group : report.groups) add(group);
   if (report.groups.size() > 1) add(report.total);
   out += "Operations, and the time spent in them\n";
-  appendTable(out, rows);
+  appendTable(out, rows, Align::kRight);
 }
 
 void appendTransfers(std::string& out, const Report& report, std::string_view title,
@@ -82,7 +68,7 @@ void appendTransfers(std::string& out, const Report& report, std::string_view ti
   if (rows.size() > 2) add(report.total);
   if (rows.size() == 1) return;
   out += fmt::format("\n{} (bandwidth: bytes by the time spent in the calls)\n", title);
-  appendTable(out, rows);
+  appendTable(out, rows, Align::kRight);
 }
 
 void appendWholeness(std::string& out, const Report& report) {

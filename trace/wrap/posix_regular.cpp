@@ -7,9 +7,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "core/calls/unlisted.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/signature.hpp"
-#include "trace/wrap/unlisted.hpp"
 
 #define OMNIO_ROW_kCustom(...)
 #define OMNIO_ROW_kRegular(NUMBER, NAME, COUNT) OMNIO_WRAP(NUMBER, NAME, COUNT)

@@ -3,9 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/calls/unlisted.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/signature.hpp"
-#include "trace/wrap/unlisted.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -1,9 +1,9 @@
 // The exported wrappers of all regular stream rows.
 #include <stdio.h>
 
+#include "core/calls/unlisted.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/signature.hpp"
-#include "trace/wrap/unlisted.hpp"
 
 #define OMNIO_ROW_kCustom(...)
 #define OMNIO_ROW_kRegular(NUMBER, NAME, COUNT) OMNIO_WRAP(NUMBER, NAME, COUNT)
