@@ -1,203 +1,305 @@
-// What tracing adds to a call: thread-CPU time with and without the preloaded tracer, beside the
-// floor of the same run, two readings of the counter and a store of 32 bytes.
+// What tracing costs: thread-CPU time added to a call, beside the floor of the same run (two
+// readings of the counter and a store of 32 bytes), in one thread, two threads and two MPI ranks;
+// what a whole process, an empty program and MPI_Finalize take longer; bytes an event in the log.
 //
-//   tracer [--rounds 9] [--calls 1000000] [--library LIB] [--data DIR] [--log DIR]
+//   tracer [--rounds 9] [--calls 500000] [--library LIB] [--data DIR] [--log DIR]...
 //
-// Each round runs this program again as a child, once untraced and once traced, in turn, so that a
-// machine that slows down or speeds up does so for both. Printed are medians over the rounds; the
+// Each round runs each child once untraced and once traced for each log folder, in turn, so that a
+// machine that slows down or speeds up does so for all. Printed are medians over the rounds; the
 // numbers of one run may be compared with each other, not with those of another machine.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/traced_child.hpp"
+#include "bench/tracer_calls.hpp"
 #include "core/trace.hpp"
-#include "core/wire/clock.hpp"
 
+namespace omnio::bench {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kCalls = {"pwrite 8 B", "pread 8 B", "lseek", "write 4 KiB"};
-constexpr const char* kFloor = "floor";
-constexpr std::size_t kBlock = 4096;
-constexpr long kFileBytes = 64L << 20;  // rewritten in place: tmpfs keeps its pages
+constexpr const char* kFinalize = "MPI_Finalize";
+constexpr long kWholeCalls = 1000000;
+constexpr int kEmptyRuns = 10;  // in a round: a start is short and noisy
 
-double threadCpuNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
+// One way to make the calls.
+struct Setting {
+  std::string name;
+  std::vector<std::string> command;
+};
 
-template <typename Call>
-void measure(const char* name, long calls, Call call) {
-  const double before = threadCpuNs();
-  for (long i = 0; i < calls; ++i) call(i);
-  fmt::print("{}={:.3f}\n", name, (threadCpuNs() - before) / static_cast<double>(calls));
-}
-
-// The child: the calls themselves, in a program that does nothing else.
-int runCalls(const fs::path& file, long calls) {
-  const int fd = open(file.c_str(), O_RDWR | O_CREAT, 0644);
-  if (fd < 0) {
-    std::perror(file.c_str());
-    return 1;
-  }
-  static std::array<char, kBlock> block{};
-  for (long at = 0; at < kFileBytes; at += static_cast<long>(kBlock)) {
-    if (pwrite(fd, block.data(), kBlock, at) != static_cast<ssize_t>(kBlock)) return 1;
-  }
-  bool whole = true;
-  measure(kCalls[0], calls,
-          [&](long i) { whole &= pwrite(fd, block.data(), 8, i * 8 % kFileBytes) == 8; });
-  measure(kCalls[1], calls,
-          [&](long i) { whole &= pread(fd, block.data(), 8, i * 8 % kFileBytes) == 8; });
-  measure(kCalls[2], calls,
-          [&](long i) { whole &= lseek(fd, i * 8 % kFileBytes, SEEK_SET) == i * 8 % kFileBytes; });
-  lseek(fd, 0, SEEK_SET);
-  constexpr long kInFile = kFileBytes / static_cast<long>(kBlock);
-  measure(kCalls[3], calls, [&](long i) {
-    if (i % kInFile == 0) lseek(fd, 0, SEEK_SET);
-    whole &= write(fd, block.data(), kBlock) == static_cast<ssize_t>(kBlock);
-  });
-  static std::array<std::uint64_t, 4 * 2048> store{};
-  measure(kFloor, calls, [&](long i) {
-    const std::uint64_t start = omnio::wire::counterTicks();
-    const std::uint64_t end = omnio::wire::counterTicks();
-    volatile std::uint64_t* at = &store[static_cast<std::size_t>(i % 2048) * 4];
-    at[0] = start;
-    at[1] = end;
-    at[2] = static_cast<std::uint64_t>(i);
-    at[3] = kBlock;
-  });
-  close(fd);
-  return whole ? 0 : 1;
-}
-
-using Figures = std::map<std::string, double>;
-
-// Runs this program as the child; traced when `library` is not empty. Empty when it failed.
-Figures runChild(const fs::path& self, const fs::path& file, long calls, const fs::path& library,
-                 const fs::path& log) {
-  std::string command = fmt::format("env {} '{}' --child '{}' --calls {}",
-                                    library.empty() ? std::string("-u LD_PRELOAD")
-                                                    : fmt::format("OMNIO_DIR='{}' LD_PRELOAD='{}'",
-                                                                  log.native(), library.native()),
-                                    self.native(), file.native(), calls);
-  FILE* output = popen(command.c_str(), "r");
-  if (output == nullptr) return {};
-  Figures figures;
-  std::array<char, 256> line{};
-  while (std::fgets(line.data(), static_cast<int>(line.size()), output) != nullptr) {
-    const std::string text = line.data();
-    const std::size_t equals = text.find('=');
-    if (equals != std::string::npos) {
-      figures[text.substr(0, equals)] = std::strtod(text.c_str() + equals + 1, nullptr);
-    }
-  }
-  return pclose(output) == 0 ? figures : Figures{};
-}
+// A figure of all rounds, without the tracer and with its log in each of the folders.
+using Rows = std::vector<std::vector<double>>;
+struct Series {
+  std::vector<double> untraced;
+  Rows traced;  // by log folder
+};
 
 double median(std::vector<double> values) {
+  if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// Bytes of the log for each event in it; fails the run when events are missing.
-double bytesAnEvent(const fs::path& log, double& events) {
-  const auto trace = omnio::Trace::open(log);
-  if (!trace || trace->processes().size() != 1 || !trace->processes().front()->account) return 0;
-  const omnio::wire::Account& account = *trace->processes().front()->account;
-  events = static_cast<double>(account.events_written);
-  return account.events_lost > 0 ? 0 : static_cast<double>(account.file_bytes) / events;
+// The median of what each round added.
+double added(const Series& series, std::size_t log) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < series.untraced.size(); ++i) {
+    differences.push_back(series.traced[log][i] - series.untraced[i]);
+  }
+  return median(std::move(differences));
 }
 
-}  // namespace
+std::string fileSystemOf(const fs::path& folder) {
+  struct statfs facts {};
+  if (statfs(folder.c_str(), &facts) != 0) return "?";
+  switch (static_cast<unsigned long>(facts.f_type)) {
+    case 0x01021994:
+      return "tmpfs";
+    case 0xEF53:
+      return "ext4";  // or its elders, which have the same number
+    case 0x58465342:
+      return "xfs";
+    case 0x9123683E:
+      return "btrfs";
+    case 0x0BD00BD0:
+      return "lustre";
+    case 0x6969:
+      return "nfs";
+    default:
+      return fmt::format("type {:#x}", static_cast<unsigned long>(facts.f_type));
+  }
+}
 
-int main(int argc, char** argv) {
-  CLI::App app("What tracing adds to a call, beside the floor of the same run");
-  int rounds = 9;
-  long calls = 1000000;
-  std::string library = OMNIO_BENCH_LIBRARY;
-  std::string data = "/dev/shm";
-  std::string log;
-  std::string child;
-  app.add_option("--rounds", rounds, "Runs of each side")->check(CLI::PositiveNumber);
-  app.add_option("--calls", calls, "Calls of each kind in a run")->check(CLI::PositiveNumber);
-  app.add_option("--library", library, "The tracer to preload");
-  app.add_option("--data", data, "Folder of the file that is written (tmpfs)");
-  app.add_option("--log", log, "Folder of the traces (default: as --data)");
-  app.add_option("--child", child)->group("");
-  CLI11_PARSE(app, argc, argv);
-  if (!child.empty()) return runCalls(child, calls);
+class Bench {
+ public:
+  Bench(fs::path library, std::vector<fs::path> logs)
+      : library_(std::move(library)), logs_(std::move(logs)) {}
 
+  // Runs the command untraced and with each log, once; `take` gets each run with its number:
+  // -1, or that of the log folder. False when one failed.
+  template <typename Take>
+  bool runByTurns(const std::vector<std::string>& command, Take take) {
+    std::optional<ChildRun> run = runChild(command, {}, {});
+    if (!run) return failed(command, "untraced");
+    take(-1, *run, 0.0);
+    for (std::size_t i = 0; i < logs_.size(); ++i) {
+      const fs::path trace = logs_[i] / fmt::format("omnio-bench-trace-{}-{}", getpid(), ++traces_);
+      fs::create_directories(trace);
+      run = runChild(command, library_, trace);
+      const std::optional<double> bytes = bytesAnEvent(trace);
+      fs::remove_all(trace);
+      if (!run) return failed(command, "traced");
+      if (!bytes) return failed(command, "traced: the trace cannot be read, or has lost events,");
+      take(static_cast<int>(i), *run, *bytes);
+    }
+    return true;
+  }
+
+  Series newSeries() const { return {.untraced = {}, .traced = Rows(logs_.size())}; }
+  std::size_t logs() const { return logs_.size(); }
+  const fs::path& log(std::size_t i) const { return logs_[i]; }
+
+ private:
+  static bool failed(const std::vector<std::string>& command, const char* how) {
+    fmt::print(stderr, "tracer: {} {} failed\n", how, fmt::join(command, " "));
+    return false;
+  }
+
+  // 0 of a trace without events; nothing when events are missing.
+  static std::optional<double> bytesAnEvent(const fs::path& trace) {
+    if (fs::is_empty(trace)) return 0;
+    const auto opened = Trace::open(trace);
+    if (!opened) return std::nullopt;
+    double bytes = 0;
+    double events = 0;
+    for (const auto& process : opened->processes()) {
+      if (!process->account || process->account->events_lost > 0) return std::nullopt;
+      bytes += static_cast<double>(process->account->file_bytes);
+      events += static_cast<double>(process->account->events_written);
+    }
+    return events == 0 ? 0 : bytes / events;
+  }
+
+  fs::path library_;
+  std::vector<fs::path> logs_;
+  int traces_ = 0;
+};
+
+void put(Series& series, int log, double value) {
+  (log < 0 ? series.untraced : series.traced[static_cast<std::size_t>(log)]).push_back(value);
+}
+
+// What all rounds measured.
+struct Measured {
+  std::vector<std::map<std::string, Series>> calls;  // by setting
+  std::vector<double> floors;
+  std::vector<double> bytes;  // an event, in one thread
+  Series whole;
+  Series empty;
+};
+
+bool measureRound(Bench& bench, const std::vector<Setting>& settings,
+                  const std::vector<std::string>& whole, const std::vector<std::string>& empty,
+                  Measured& out) {
+  for (std::size_t s = 0; s < settings.size(); ++s) {
+    const bool done =
+        bench.runByTurns(settings[s].command, [&](int log, const ChildRun& run, double bytes) {
+          for (const auto& [name, value] : run.figures) {
+            Series& series = out.calls[s].try_emplace(name, bench.newSeries()).first->second;
+            put(series, log, value);
+            if (s == 0 && name == kFloor) out.floors.push_back(value);
+          }
+          if (s == 0 && log >= 0) out.bytes.push_back(bytes);
+        });
+    if (!done) return false;
+  }
+  if (!bench.runByTurns(whole, [&](int log, const ChildRun& run, double) {
+        put(out.whole, log, run.cpu_ns / static_cast<double>(kWholeCalls));
+      })) {
+    return false;
+  }
+  for (int i = 0; i < kEmptyRuns; ++i) {
+    if (!bench.runByTurns(empty, [&](int log, const ChildRun& run, double) {
+          put(out.empty, log, run.wall_ns);
+        })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void printCalls(const Bench& bench, const std::vector<Setting>& settings, const Measured& measured,
+                double floor, std::size_t log) {
+  fmt::print("\nlog on {} ({}): added thread-CPU ns a call\n", fileSystemOf(bench.log(log)),
+             bench.log(log).native());
+  fmt::print("{:<12} {:>9}", "call", "untraced");
+  for (std::size_t s = 0; s < settings.size(); ++s) {
+    fmt::print(" {:>11} {:>9}", settings[s].name, s == 0 ? "/ floor" : "/ 1 thr");
+  }
+  fmt::print("\n");
+  for (const char* name : kCalls) {
+    const double alone = added(measured.calls[0].at(name), log);
+    fmt::print("{:<12} {:>9.1f}", name, median(measured.calls[0].at(name).untraced));
+    for (std::size_t s = 0; s < settings.size(); ++s) {
+      const double extra = added(measured.calls[s].at(name), log);
+      fmt::print(" {:>11.1f} {:>9.2f}", extra, extra / (s == 0 ? floor : alone));
+    }
+    fmt::print("\n");
+  }
+  const double whole = added(measured.whole, log);
+  const double pwrite = added(measured.calls[0].at(kCalls[0]), log);
+  fmt::print(
+      "whole process of {} pwrites, start to exit: {:.1f} CPU ns a call added, {:.2f} times "
+      "the call's\n",
+      kWholeCalls, whole, whole / pwrite);
+  fmt::print("empty program: {:.2f} ms, {:+.2f} ms traced\n",
+             median(measured.empty.untraced) * 1e-6, added(measured.empty, log) * 1e-6);
+  if (const auto at = measured.calls.back().find(kFinalize); at != measured.calls.back().end()) {
+    fmt::print("MPI_Finalize: {:.2f} ms, {:+.2f} ms traced\n", median(at->second.untraced) * 1e-6,
+               added(at->second, log) * 1e-6);
+  }
+}
+
+std::vector<Setting> settingsFor(const std::string& self, const std::string& data, long calls) {
+  const std::string count = std::to_string(calls);
+  std::vector<Setting> settings = {
+      {"1 thread", {self, "--child", data, "--calls", count, "--threads", "1"}},
+      {"2 threads", {self, "--child", data, "--calls", count, "--threads", "2"}}};
+  const fs::path mpi = fs::path(self).parent_path() / "tracer_mpi";
+  if (fs::exists(mpi)) {
+    if (geteuid() == 0) {
+      setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+      setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    }
+    settings.push_back(
+        {"2 ranks", {"mpirun", "--oversubscribe", "-n", "2", mpi.native(), data, count}});
+  } else {
+    fmt::print("no MPI: two ranks and MPI_Finalize are not measured\n");
+  }
+  return settings;
+}
+
+int compare(int rounds, long calls, const fs::path& library, const fs::path& data,
+            std::vector<fs::path> logs) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
   // Below no path that the default filters leave out, as /dev/shm itself would be.
   setenv("OMNIO_INCLUDE", "*", 1);
-  std::string scratch = (fs::path(data) / "omnio-bench-XXXXXX").native();
+  std::string scratch = (data / "omnio-bench-XXXXXX").native();
   if (mkdtemp(scratch.data()) == nullptr) {
     std::perror(scratch.c_str());
     return 1;
   }
-  const fs::path file = fs::path(scratch) / "data";
-  const fs::path log_folder = log.empty() ? fs::path(scratch) : fs::absolute(log);
-
-  std::map<std::string, std::vector<double>> untraced;
-  std::map<std::string, std::vector<double>> traced;
-  std::vector<double> bytes;
-  double events = 0;
+  Bench bench(library, std::move(logs));
+  const std::vector<Setting> settings = settingsFor(self, scratch, calls);
+  Measured measured;
+  measured.calls.resize(settings.size());
+  measured.whole = bench.newSeries();
+  measured.empty = bench.newSeries();
   for (int round = 0; round < rounds; ++round) {
-    const fs::path trace = log_folder / fmt::format("trace-{}-{}", getpid(), round);
-    fs::create_directories(trace);
-    const Figures without = runChild(self, file, calls, {}, {});
-    const Figures with = runChild(self, file, calls, library, trace);
-    if (without.empty() || with.empty()) {
-      fmt::print(stderr, "tracer: a child failed in round {}\n", round + 1);
-      fs::remove_all(trace);
+    if (!measureRound(bench, settings, {self, "--child", scratch, "--whole"}, {"/bin/true"},
+                      measured)) {
       fs::remove_all(scratch);
       return 1;
     }
-    for (const auto& [name, value] : without) untraced[name].push_back(value);
-    for (const auto& [name, value] : with) traced[name].push_back(value);
-    bytes.push_back(bytesAnEvent(trace, events));
-    fs::remove_all(trace);
   }
   fs::remove_all(scratch);
-  if (*std::min_element(bytes.begin(), bytes.end()) <= 0) {
-    fmt::print(stderr, "tracer: a trace could not be read or has lost events\n");
-    return 1;
-  }
-
-  std::vector<double> floors = untraced[kFloor];
-  floors.insert(floors.end(), traced[kFloor].begin(), traced[kFloor].end());
-  const double floor = median(floors);
-  fmt::print("{} rounds of {} calls, medians, thread-CPU ns a call; library {}\n", rounds, calls,
-             fs::path(library).filename().native());
-  fmt::print("{:<12} {:>9} {:>9} {:>9} {:>14}\n", "call", "untraced", "traced", "added",
-             "added / floor");
-  for (const char* name : kCalls) {
-    std::vector<double> added;
-    for (int i = 0; i < rounds; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      added.push_back(traced[name][at] - untraced[name][at]);
-    }
-    const double extra = median(added);
-    fmt::print("{:<12} {:>9.1f} {:>9.1f} {:>9.1f} {:>14.2f}\n", name, median(untraced[name]),
-               median(traced[name]), extra, extra / floor);
-  }
+  const double floor = median(measured.floors);
+  fmt::print("{} rounds of {} calls, medians; library {}\n", rounds, calls,
+             library.filename().native());
   fmt::print("floor (two counter readings, 32-byte store): {:.1f} ns\n", floor);
-  fmt::print("log: {:.2f} bytes an event, {:.0f} events a run\n", median(bytes), events);
+  fmt::print("log: {:.2f} bytes an event\n", median(measured.bytes));
+  for (std::size_t log = 0; log < bench.logs(); ++log) {
+    printCalls(bench, settings, measured, floor, log);
+  }
   return 0;
+}
+
+}  // namespace
+}  // namespace omnio::bench
+
+int main(int argc, char** argv) {
+  namespace fs = std::filesystem;
+  CLI::App app("What tracing adds to calls and processes, beside the floor of the same run");
+  int rounds = 9;
+  long calls = 500000;
+  int threads = 1;
+  std::string library = OMNIO_BENCH_LIBRARY;
+  std::string data = "/dev/shm";
+  std::vector<std::string> logs;
+  std::string child;
+  bool whole = false;
+  app.add_option("--rounds", rounds, "Runs of each kind")->check(CLI::PositiveNumber);
+  app.add_option("--calls", calls, "Calls of each kind in a run")->check(CLI::PositiveNumber);
+  app.add_option("--library", library, "The tracer to preload");
+  app.add_option("--data", data, "Folder of the files that are written (tmpfs)");
+  app.add_option("--log", logs,
+                 "Folder of the traces; may be given more than once (default: the "
+                 "folder of the data, and the one for temporary files)");
+  app.add_option("--child", child)->group("");
+  app.add_option("--threads", threads)->group("");
+  app.add_flag("--whole", whole)->group("");
+  CLI11_PARSE(app, argc, argv);
+  if (whole) return omnio::bench::makeWrites(child, omnio::bench::kWholeCalls) ? 0 : 1;
+  if (!child.empty()) {
+    const omnio::bench::Figures figures = omnio::bench::measureCalls(child, calls, threads);
+    omnio::bench::printFigures(figures);
+    return figures.empty() ? 1 : 0;
+  }
+  std::vector<fs::path> folders;
+  if (logs.empty()) logs = {data, fs::temp_directory_path().native()};
+  for (const std::string& log : logs) folders.push_back(fs::absolute(log));
+  return omnio::bench::compare(rounds, calls, library, data, folders);
 }

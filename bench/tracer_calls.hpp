@@ -1,0 +1,28 @@
+// The calls whose cost is measured, made by a child process that does nothing else.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace omnio::bench {
+
+inline constexpr std::array kCalls = {"pwrite 8 B", "pread 8 B", "lseek", "write 4 KiB",
+                                      "fwrite 64 B"};
+inline constexpr const char* kFloor = "floor";
+
+// Name to thread-CPU nanoseconds a call.
+using Figures = std::map<std::string, double>;
+
+// Makes `calls` of each kind on files of its own below `folder`, in each of `threads` threads at
+// once; of several threads the mean. Empty when a call failed.
+Figures measureCalls(const std::filesystem::path& folder, long calls, int threads);
+
+// Makes `calls` calls of pwrite and nothing besides.
+bool makeWrites(const std::filesystem::path& folder, long calls);
+
+// As the parent reads them: a line each, NAME=VALUE.
+void printFigures(const Figures& figures);
+
+}  // namespace omnio::bench
