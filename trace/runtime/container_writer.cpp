@@ -175,6 +175,23 @@ bool create() {
   return true;
 }
 
+// The page cache belongs to the application and its job's memory limit. So a log is sent to its
+// device as it grows, and the system told that nobody will read it now. Nothing is waited for: what
+// is still on its way is let go of with a later window. File systems in memory take no notice.
+void releasePages(int fd, std::uint64_t begin, std::uint64_t end) {
+  constexpr std::uint64_t kWindow = std::uint64_t{2} << 20;
+  constexpr std::uint64_t kLookBack = 16 * kWindow;
+  const std::uint64_t filled = end / kWindow * kWindow;
+  if (begin >= filled) return;
+  rawSyscall(SYS_sync_file_range, fd, static_cast<long>(filled - kWindow),
+             static_cast<long>(kWindow), SYNC_FILE_RANGE_WRITE);
+  if (filled <= kWindow) return;
+  const std::uint64_t sent = filled - kWindow;
+  const std::uint64_t first = sent > kLookBack ? sent - kLookBack : 0;
+  rawSyscall(SYS_fadvise64, fd, static_cast<long>(first), static_cast<long>(sent - first),
+             POSIX_FADV_DONTNEED);
+}
+
 void writeFacts() {
   const long memory = rawSyscall(SYS_mmap, 0, kMaxFacts, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -229,7 +246,9 @@ bool appendChunks(const iovec* pieces, int count, std::size_t bytes) {
   if (fd < 0) return false;
   // Reserved, not appended: threads write at once, and what fails leaves a hole, no torn chunk.
   const std::uint64_t offset = file_end.fetch_add(bytes, std::memory_order_relaxed);
-  return writeAt(fd, pieces, count, bytes, offset);
+  if (!writeAt(fd, pieces, count, bytes, offset)) return false;
+  releasePages(fd, offset, offset + bytes);
+  return true;
 }
 
 bool appendInfo(const char* facts, std::size_t bytes) {
