@@ -2,56 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <utility>
 
+#include "core/write_all.hpp"
+
 namespace omnio {
 namespace {
-
-// Writing beyond the file-size limit raises a signal that ends the program unless it is ignored.
-// A library does not change what signals do: it is kept from this thread, and taken back if it
-// came.
-class NoSizeLimitSignal {
- public:
-  NoSizeLimitSignal() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~NoSizeLimitSignal() {
-    constexpr timespec kNow{};
-    while (sigtimedwait(&set_, nullptr, &kNow) == SIGXFSZ) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  NoSizeLimitSignal(const NoSizeLimitSignal&) = delete;
-  NoSizeLimitSignal& operator=(const NoSizeLimitSignal&) = delete;
-
- private:
-  sigset_t set_{};
-  sigset_t before_{};
-};
-
-int writeAll(int fd, const char* data, std::size_t bytes, std::uint64_t offset) {
-  const NoSizeLimitSignal guard;
-  while (bytes > 0) {
-    const ssize_t n = pwrite(fd, data, bytes, static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    if (n == 0) return ENOSPC;
-    data += n;
-    bytes -= static_cast<std::size_t>(n);
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return 0;
-}
 
 Failure failed(const std::filesystem::path& path, int error) {
   return {Code::kSystem, fmt::format("{}: {}", path.native(), std::strerror(error))};
@@ -60,6 +22,7 @@ Failure failed(const std::filesystem::path& path, int error) {
 }  // namespace
 
 Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& path) {
+  ContainerLock lock = ContainerLock::take(path);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return failed(path, errno);
   struct stat status {};
@@ -68,7 +31,7 @@ Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& p
     ::close(fd);
     return failed(path, error);
   }
-  return ContainerAppender(fd, static_cast<std::uint64_t>(status.st_size));
+  return ContainerAppender(fd, static_cast<std::uint64_t>(status.st_size), std::move(lock));
 }
 
 Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path& path,
@@ -82,11 +45,11 @@ Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path&
     ::unlink(path.c_str());
     return failed(path, error);
   }
-  return ContainerAppender(fd, block.size());
+  return ContainerAppender(fd, block.size(), ContainerLock::take(path));
 }
 
 ContainerAppender::ContainerAppender(ContainerAppender&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), end_(other.end_) {}
+    : fd_(std::exchange(other.fd_, -1)), end_(other.end_), lock_(std::move(other.lock_)) {}
 
 ContainerAppender::~ContainerAppender() {
   if (fd_ >= 0) ::close(fd_);

@@ -1,10 +1,12 @@
-// Adds chunks to a container whose process is gone, and rewrites its account.
+// Adds chunks to a container whose process is gone, packed or not, and rewrites its account.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
+#include "core/container_lock.hpp"
 #include "core/result.hpp"
 #include "core/wire/container.hpp"
 
@@ -32,9 +34,11 @@ class ContainerAppender {
   std::uint64_t end() const { return end_; }
 
  private:
-  ContainerAppender(int fd, std::uint64_t end) : fd_(fd), end_(end) {}
+  ContainerAppender(int fd, std::uint64_t end, ContainerLock lock)
+      : fd_(fd), end_(end), lock_(std::move(lock)) {}
   int fd_;
   std::uint64_t end_;
+  ContainerLock lock_;  // packing puts another file in the container's place
 };
 
 }  // namespace omnio

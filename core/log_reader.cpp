@@ -1,10 +1,21 @@
 #include "core/log_reader.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "core/packed_payload.hpp"
 #include "core/wire/record.hpp"
 
 namespace omnio {
+namespace {
+
+// Of one log.
+bool isBefore(const StoredChunk& a, const StoredChunk& b) {
+  return std::pair(a.header.sequence, a.header.event_count) <
+         std::pair(b.header.sequence, b.header.event_count);
+}
+
+}  // namespace
 
 LogReader::LogReader(const Process& process, const Log& log, PathTable& paths)
     : process_(process), log_(log), paths_(paths) {}
@@ -59,20 +70,35 @@ bool LogReader::openChunk() {
 }
 
 bool LogReader::loadPayload(const StoredChunk& chunk) {
-  const std::uint32_t bytes = chunk.header.payload_bytes;  // checked when the chunk was found
   if (chunk.source > 0) {
+    const std::uint32_t bytes = chunk.header.payload_bytes;  // checked when the chunk was found
     const std::vector<char>& data = process_.rings[chunk.source - 1].data;
     const auto begin = data.begin() + static_cast<std::ptrdiff_t>(chunk.payload_offset);
     payload_.assign(begin, begin + bytes);
     return true;
   }
-  if (!container_) {
-    Result<File> file = File::open(process_.container);
-    if (!file) return false;
-    container_.emplace(std::move(*file));
-  }
-  payload_.resize(bytes);
-  return container_->readAt(chunk.payload_offset, payload_.data(), bytes) == bytes;
+  if (!container_ && !openFile()) return false;
+  const StoredChunk* place = placeOf(chunk);
+  return place != nullptr && readPayload(*container_, *place, payload_);
+}
+
+bool LogReader::openFile() {
+  Result<File> file = File::open(process_.container);
+  if (!file) return false;
+  container_.emplace(std::move(*file));
+  if (container_->identity() == process_.container_identity) return true;
+  ProcessInfo ignored;
+  std::vector<StoredChunk> found = scanContainer(*container_, process_.token, ignored).chunks;
+  std::erase_if(found, [this](const StoredChunk& c) { return c.header.log != log_.number; });
+  std::sort(found.begin(), found.end(), isBefore);
+  moved_ = std::move(found);
+  return true;
+}
+
+const StoredChunk* LogReader::placeOf(const StoredChunk& chunk) const {
+  if (!moved_) return &chunk;
+  const auto same = std::lower_bound(moved_->begin(), moved_->end(), chunk, isBefore);
+  return same == moved_->end() || isBefore(chunk, *same) ? nullptr : &*same;
 }
 
 void LogReader::leaveChunk() {

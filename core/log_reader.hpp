@@ -27,6 +27,8 @@ class LogReader final : public EventSource {
  private:
   bool openChunk();
   bool loadPayload(const StoredChunk& chunk);
+  bool openFile();
+  const StoredChunk* placeOf(const StoredChunk& chunk) const;
   void leaveChunk();
   void define(const wire::TextDefinition& text);
   bool define(const wire::HandleDefinition& handle);
@@ -38,6 +40,9 @@ class LogReader final : public EventSource {
   const Log& log_;
   PathTable& paths_;
   std::optional<File> container_;
+  // Where this log's chunks are in a file that has taken the container's place since it was
+  // scanned: it was packed, or restored.
+  std::optional<std::vector<StoredChunk>> moved_;
   std::vector<char> payload_;
   std::optional<wire::ChunkDecoder> decoder_;
   std::size_t next_chunk_ = 0;

@@ -14,6 +14,8 @@ namespace omnio::wire {
 inline constexpr std::uint64_t kContainerMagic = 0x315254'4F494E4D4FULL;  // "OMNIOTR1"
 inline constexpr std::uint32_t kChunkMagic = 0x4B48434F;                  // "OCHK"
 inline constexpr std::uint32_t kFormatVersion = 1;
+// Of a container that `omnio pack` has been through (packed.hpp).
+inline constexpr std::uint32_t kPackedFormatVersion = 2;
 inline constexpr std::size_t kContainerHeaderBytes = 4096;
 inline constexpr std::size_t kAccountOffset = 512;
 inline constexpr const char* kContainerSuffix = ".omnio";
@@ -38,11 +40,14 @@ enum class AccountState : std::uint32_t {
   kCollected = 4  // killed; its rings were collected afterwards
 };
 
+// In place of an errno: the log has reached the size that it was allowed (info.hpp, max_log_size).
+inline constexpr std::uint32_t kLogLimitError = 0x10000;
+
 // What is known of the whole log. Rewritten in place in a block that exists since the beginning,
 // so that a full device can still say what it lost.
 struct Account {
   AccountState state = AccountState::kRunning;
-  std::uint32_t error = 0;           // errno of the last write that failed
+  std::uint32_t error = 0;           // errno of the last write that failed, or kLogLimitError
   std::uint64_t events_written = 0;  // in chunks of this file
   std::uint64_t events_lost = 0;     // that had to be dropped
   std::uint64_t file_bytes = 0;      // where the last chunk ends
@@ -52,7 +57,8 @@ struct Account {
 
 enum class ChunkKind : std::uint8_t {
   kEvents = 1,
-  kInfo = 2  // facts about the process: key, NUL, value, NUL, ... (info.hpp)
+  kInfo = 2,   // facts about the process: key, NUL, value, NUL, ... (info.hpp)
+  kPacked = 3  // what stands for a piece of the container as it was recorded (packed.hpp)
 };
 
 struct ChunkHeader {

@@ -119,10 +119,12 @@ TEST_F(TraceTest, WhatIsNoTraceIsSaidInOneSentence) {
 
 TEST_F(TraceTest, AnotherVersionIsNamed) {
   ContainerBuilder container = twoChunks();
-  container.header.version = wire::kFormatVersion + 1;
+  container.header.version = wire::kPackedFormatVersion + 1;
   save(container.bytes());
-  EXPECT_EQ(failure(), fmt::format("{}: byte 8: format version {}, but this omnio reads version {}",
-                                   file(), wire::kFormatVersion + 1, wire::kFormatVersion));
+  EXPECT_EQ(failure(),
+            fmt::format("{}: byte 8: format version {}, but this omnio reads versions {} and {}",
+                        file(), wire::kPackedFormatVersion + 1, wire::kFormatVersion,
+                        wire::kPackedFormatVersion));
 }
 
 TEST_F(TraceTest, ADamagedHeaderIsNamed) {

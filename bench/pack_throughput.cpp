@@ -1,0 +1,115 @@
+// What packing a trace costs, and what reading it packed costs. Unpacked and packed in turn in one
+// run, medians, as ratios; the machine's speed is no matter.
+//
+//   pack_throughput TRACE [ROUNDS]      TRACE stays as it is
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/pack_trace.hpp"
+#include "core/trace.hpp"
+#include "statistics/report.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+double cpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+template <typename Work>
+double cpuSecondsOf(const Work& work) {
+  const double begin = cpuSeconds();
+  work();
+  return cpuSeconds() - begin;
+}
+
+[[noreturn]] void fail(const std::string& sentence) {
+  fmt::print(stderr, "pack_throughput: {}\n", sentence);
+  std::exit(1);
+}
+
+std::string read(const fs::path& directory) {
+  const auto trace = omnio::Trace::open(directory);
+  if (!trace) fail(trace.failure().sentence);
+  const auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kFile, {});
+  if (!report) fail(report.failure().sentence);
+  std::string text = omnio::stats::jsonOf(*report);
+  // The only thing that may differ.
+  for (std::size_t at; (at = text.find(directory.native())) != std::string::npos;) {
+    text.erase(at, directory.native().size());
+  }
+  return text;
+}
+
+omnio::PackReport change(const fs::path& from, const fs::path& to, bool restore) {
+  const auto report = omnio::packTrace(from, {.restore = restore, .copy = to});
+  if (!report) fail(report.failure().sentence);
+  if (!report->troubles.empty()) fail(report->troubles.front());
+  return *report;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+int measure(const fs::path& trace, int rounds) {
+  std::string name = (fs::temp_directory_path() / "omnio-bench-XXXXXX").native();
+  if (mkdtemp(name.data()) == nullptr) fail("cannot make a directory for the packed trace");
+  const fs::path packed = fs::path(name) / "packed";
+  const fs::path restored = fs::path(name) / "restored";
+  std::vector<double> packing;
+  std::vector<double> restoring;
+  std::vector<double> reading;
+  std::vector<double> reading_packed;
+  omnio::PackReport report;
+  for (int round = 0; round < rounds; ++round) {
+    fs::remove_all(packed);
+    fs::remove_all(restored);
+    packing.push_back(cpuSecondsOf([&] { report = change(trace, packed, false); }));
+    restoring.push_back(cpuSecondsOf([&] { change(packed, restored, true); }));
+    std::string as_recorded;
+    std::string as_packed;
+    reading.push_back(cpuSecondsOf([&] { as_recorded = read(trace); }));
+    reading_packed.push_back(cpuSecondsOf([&] { as_packed = read(packed); }));
+    if (as_recorded != as_packed) fail("the packed trace is read differently");
+  }
+  fs::remove_all(name);
+  if (report.events == 0) fail("the trace holds no event");
+  const auto events = static_cast<double>(report.events);
+  const auto line = [&](const char* what, const std::vector<double>& seconds) {
+    const double ns = median(seconds) * 1e9 / events;
+    fmt::print("{:<24} {:>8.1f} ns of CPU time an event {:>8.2f} times reading it\n", what, ns,
+               median(seconds) / median(reading));
+  };
+  fmt::print("{} events, {:.2f} bytes each as recorded, {:.2f} packed; medians of {}\n",
+             report.events, static_cast<double>(report.recorded_bytes) / events,
+             static_cast<double>(report.packed_bytes) / events, rounds);
+  line("statistics", reading);
+  line("statistics, packed", reading_packed);
+  line("packing and checking", packing);
+  line("restoring and checking", restoring);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
+  if (argc < 2 || rounds < 1) {
+    fmt::print(stderr, "usage: pack_throughput TRACE [ROUNDS]\n");
+    return 2;
+  }
+  return measure(argv[1], rounds);
+}
