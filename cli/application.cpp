@@ -47,6 +47,7 @@ int run(int argc, const char* const* argv) {
   addLogCommand(app, exit_code);
   addStatsCommand(app, exit_code);
   addCollectCommand(app, exit_code);
+  addPackCommand(app, exit_code);
   addPhasesCommand(app, exit_code);
   addPreprocessCommand(app, exit_code);
   addReplayCommand(app, exit_code);

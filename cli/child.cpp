@@ -29,7 +29,7 @@ int ChildEnd::exitCode() const {
   return signal != 0 ? 128 + signal : status;
 }
 
-ChildEnd runChild(const std::vector<std::string>& command) {
+ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -44,7 +44,9 @@ ChildEnd runChild(const std::vector<std::string>& command) {
   sigset_t passed_on;
   sigset_t before;
   sigemptyset(&passed_on);
-  for (const int signal : kPassedOn) sigaddset(&passed_on, signal);
+  std::vector<int> signals(kPassedOn.begin(), kPassedOn.end());
+  if (also_pass_on != 0) signals.push_back(also_pass_on);
+  for (const int signal : signals) sigaddset(&passed_on, signal);
   sigprocmask(SIG_BLOCK, &passed_on, &before);
   const pid_t pid = fork();
   if (pid < 0) {
@@ -64,7 +66,7 @@ ChildEnd runChild(const std::vector<std::string>& command) {
   child_pid = pid;
   struct sigaction action {};
   sigemptyset(&action.sa_mask);
-  for (const int signal : kPassedOn) {
+  for (const int signal : signals) {
     struct sigaction old {};
     sigaction(signal, nullptr, &old);
     if (old.sa_handler == SIG_IGN) continue;  // nohup: the child ignores it too

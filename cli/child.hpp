@@ -16,7 +16,8 @@ struct ChildEnd {
 };
 
 // Signals that ask this process to stop or do something are the command's: they are passed on to
-// it. Those the terminal sends to the whole group reach it by themselves.
-ChildEnd runChild(const std::vector<std::string>& command);
+// it, and `also_pass_on` (0: none) with them. Those the terminal sends to the whole group reach it
+// by themselves.
+ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on = 0);
 
 }  // namespace omnio::cli

@@ -20,6 +20,7 @@ void addTraceCommand(CLI::App& app, int& exit_code);
 void addLogCommand(CLI::App& app, int& exit_code);
 void addStatsCommand(CLI::App& app, int& exit_code);
 void addCollectCommand(CLI::App& app, int& exit_code);
+void addPackCommand(CLI::App& app, int& exit_code);
 void addPhasesCommand(CLI::App& app, int& exit_code);
 void addPreprocessCommand(CLI::App& app, int& exit_code);
 void addReplayCommand(CLI::App& app, int& exit_code);

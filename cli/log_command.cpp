@@ -122,6 +122,7 @@ int work(const Options& options) {
                              missingSentence(wholeness)));
     for (const std::string& reason : reasonsInBrief(wholeness)) printer.note(reason);
   }
+  for (const std::string& note : wholeness.notes) printer.note(note);
   bool any = false;
   for (const Process* process : *processes) {
     for (const auto& [thread, lanes] : threadsOf(*process, options.selection.thread)) {

@@ -13,7 +13,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "cli/log_growth.hpp"
 #include "core/printable.hpp"
+#include "core/stops.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::cli {
@@ -90,6 +92,29 @@ const char* nameOf(Life life) {
   return "unknown";
 }
 
+void putStops(Writer& json, const Stops& stops) {
+  put(json, "stops", stops.count);
+  put(json, "stopped_ns", static_cast<std::uint64_t>(stops.total_ns));
+  json.Key("stopped");
+  json.StartArray();
+  for (const Stop& stop : stops.known) {
+    json.StartArray();
+    json.Int64(stop.begin_ns);
+    json.Int64(stop.end_ns);
+    json.EndArray();
+  }
+  json.EndArray();
+}
+
+void putGrowth(Writer& json, const Trace& trace) {
+  const LogGrowth growth = growthOf(trace);
+  put(json, "log_bytes", growth.bytes);
+  json.Key("recorded_s");
+  json.Double(growth.recorded_s);
+  json.Key("log_bytes_per_hour");
+  json.Double(growth.bytesPerHour());
+}
+
 void putProcess(Writer& json, const Process& process) {
   const ProcessInfo& facts = process.info;
   json.StartObject();
@@ -112,6 +137,8 @@ void putProcess(Writer& json, const Process& process) {
     put(json, "mpi_refused", facts.text(info::kMpiRefused));
   }
   put(json, "rings", facts.text(info::kRingPlace));
+  if (const auto limit = facts.number(info::kMaxLogSize)) put(json, "max_log_size", *limit);
+  if (const Stops stops = stopsOf(process); stops.count > 0) putStops(json, stops);
   put(json, "end", nameOf(process.life));
   put(json, "logs", process.logs.size());
   if (process.account) {
@@ -210,6 +237,13 @@ Result<fs::path> writeManifest(const Trace& trace, const Wholeness& wholeness) {
   put(json, "ranks_reporting", static_cast<std::uint64_t>(wholeness.ranks_reporting));
   put(json, "events", wholeness.events);
   put(json, "events_missing", wholeness.events_missing);
+  json.Key("notes");
+  json.StartArray();
+  for (const std::string& note : wholeness.notes) {
+    json.String(note.data(), static_cast<rapidjson::SizeType>(note.size()));
+  }
+  json.EndArray();
+  putGrowth(json, trace);
 
   // The patterns are the same in all processes of a job; the first speaks for them.
   const ProcessInfo& facts = trace.processes().front()->info;

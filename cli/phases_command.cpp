@@ -13,6 +13,7 @@
 #include "cli/trace_selection.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/printable.hpp"
+#include "core/wholeness.hpp"
 #include "phase_model/model_builder.hpp"
 #include "phase_model/phase_table.hpp"
 
@@ -45,6 +46,9 @@ int work(const Options& options) {
   if (!model->source_whole) {
     printFailure(fmt::format("{}: the trace is not whole, and the model is that of what it has",
                              printable(options.selection.trace)));
+  }
+  for (const std::string& note : assess(*trace).notes) {
+    printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
   }
   if (!options.output.empty()) {
     if (const auto failure = model::writePhaseModel(options.output, *model)) {

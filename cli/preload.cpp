@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <system_error>
+#include <vector>
 
 namespace omnio::cli {
 namespace {
@@ -14,11 +17,9 @@ namespace fs = std::filesystem;
 constexpr std::array kNames = {"auto", "serial", "openmp", "mpi", "hybrid"};  // as Flavour has them
 
 // Folders that may hold the libraries, best first.
-std::vector<fs::path> libraryFolders() {
+std::vector<fs::path> libraryFolders(const fs::path& wanted) {
   std::vector<fs::path> folders;
-  if (const char* wanted = getenv("OMNIO_LIBRARY_DIR"); wanted != nullptr && *wanted != '\0') {
-    return {wanted};  // asked for: no other is a substitute
-  }
+  if (!wanted.empty()) return {wanted};  // asked for: no other is a substitute
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (error) return folders;
@@ -31,26 +32,11 @@ std::vector<fs::path> libraryFolders() {
   return folders;
 }
 
-std::string joined(const std::vector<std::string>& patterns, const char* variable) {
-  std::string all;
-  for (const std::string& pattern : patterns) {
-    if (!all.empty()) all += ':';
-    for (const char c : pattern) {
-      if (c == ':') all += '\\';  // a colon of the pattern's own
-      all += c;
-    }
-  }
-  const char* before = getenv(variable);
-  if (before != nullptr && *before != '\0') {
-    if (!all.empty()) all += ':';
-    all += before;
-  }
-  return all;
-}
-
 }  // namespace
 
-const char* nameOf(Flavour flavour) { return kNames[static_cast<std::size_t>(flavour)]; }
+bool isFlavour(std::string_view name) {
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
 
 Flavour flavourOf(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -59,15 +45,16 @@ Flavour flavourOf(std::string_view name) {
   return Flavour::kAuto;
 }
 
-Result<fs::path> findLibrary(Flavour flavour) {
-  std::vector<std::string> names = {fmt::format("libomnio_{}.so", nameOf(flavour))};
+Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
+  std::vector<std::string> names = {
+      fmt::format("libomnio_{}.so", kNames[static_cast<std::size_t>(flavour)])};
   // Without MPI at build time, what can be everything is the OpenMP library.
   if (flavour == Flavour::kAuto) names = {"libomnio_hybrid.so", "libomnio_openmp.so"};
-  const std::vector<fs::path> folders = libraryFolders();
+  const std::vector<fs::path> folders = libraryFolders(folder);
   std::error_code error;
   for (const std::string& name : names) {
-    for (const fs::path& folder : folders) {
-      const fs::path library = fs::absolute(folder / name, error).lexically_normal();
+    for (const fs::path& place : folders) {
+      const fs::path library = fs::absolute(place / name, error).lexically_normal();
       if (!fs::exists(library, error)) continue;
       if (library.native().find_first_of(": \t\n") != std::string::npos) {
         return Failure{Code::kInvalid,
@@ -79,27 +66,42 @@ Result<fs::path> findLibrary(Flavour flavour) {
     }
   }
   std::string places;
-  for (const fs::path& folder : folders)
-    places += fmt::format("{}{}", places.empty() ? "" : ", ", folder.native());
+  for (const fs::path& place : folders)
+    places += fmt::format("{}{}", places.empty() ? "" : ", ", place.native());
   return Failure{Code::kNotFound,
-                 fmt::format("{} is in none of {}; set OMNIO_LIBRARY_DIR to its folder{}",
-                             names.front(), places.empty() ? "the usual folders" : places,
+                 fmt::format("{} is in none of {}; set {} to its folder{}", names.front(),
+                             places.empty() ? "the usual folders" : places,
+                             wire::settingOf(wire::SettingId::kLibraryDirectory).variable,
                              flavour == Flavour::kMpi || flavour == Flavour::kHybrid
                                  ? " (omnio may have been built without MPI)"
                                  : "")};
 }
 
-void setEnvironment(const TraceSettings& settings, const fs::path& library) {
+void setEnvironment(const SettingValues& values, const fs::path& directory,
+                    const fs::path& library) {
   std::string preload = library.native();
   if (const char* before = getenv("LD_PRELOAD"); before != nullptr && *before != '\0') {
     preload += ':';
     preload += before;
   }
   setenv("LD_PRELOAD", preload.c_str(), 1);
-  setenv("OMNIO_DIR", settings.directory.c_str(), 1);
-  setenv("OMNIO_FLAVOUR", nameOf(settings.flavour), 1);
-  setenv("OMNIO_EXCLUDE", joined(settings.exclude, "OMNIO_EXCLUDE").c_str(), 1);
-  setenv("OMNIO_INCLUDE", joined(settings.include, "OMNIO_INCLUDE").c_str(), 1);
+  setenv(wire::kDirectoryVariable, directory.c_str(), 1);
+  for (const wire::Setting& setting : wire::kSettings) {
+    if (!setting.reaches_processes) continue;
+    std::string value = values.variableOf(setting.id);
+    std::error_code error;
+    // The command may be started elsewhere.
+    if (setting.type == wire::SettingType::kPath && !value.empty()) {
+      value = fs::absolute(value, error).native();
+    }
+    if (setting.type != wire::SettingType::kPatterns && value.empty()) {
+      unsetenv(setting.variable);
+    } else {
+      setenv(setting.variable, value.c_str(), 1);
+    }
+  }
+  // This trace's: one that the command itself makes is another.
+  unsetenv(wire::settingOf(wire::SettingId::kOutput).variable);
 }
 
 }  // namespace omnio::cli

@@ -2,33 +2,26 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "cli/setting_values.hpp"
 #include "core/result.hpp"
 
 namespace omnio::cli {
 
 enum class Flavour { kAuto, kSerial, kOpenmp, kMpi, kHybrid };
 
-struct TraceSettings {
-  std::filesystem::path directory;  // absolute
-  Flavour flavour = Flavour::kAuto;
-  std::vector<std::string> exclude;  // patterns, as core/wire/path_pattern.hpp describes them
-  std::vector<std::string> include;
-};
-
-const char* nameOf(Flavour flavour);
 Flavour flavourOf(std::string_view name);  // kAuto for any other word
+bool isFlavour(std::string_view name);
 
 // The library to preload for a flavour: for `auto` the one that can be all of them, and finds out
-// in each process what that is. Looked for in OMNIO_LIBRARY_DIR, then beside this program as it is
-// built or installed.
-Result<std::filesystem::path> findLibrary(Flavour flavour);
+// in each process what that is. Looked for in `folder` alone when it is not empty, else beside this
+// program as it is built or installed.
+Result<std::filesystem::path> findLibrary(Flavour flavour, const std::filesystem::path& folder);
 
-// Sets the variables in this process's environment, for the command to inherit. What LD_PRELOAD and
-// the patterns already hold stays, behind ours.
-void setEnvironment(const TraceSettings& settings, const std::filesystem::path& library);
+// Sets the variables in this process's environment, for the command to inherit. What LD_PRELOAD
+// already holds stays, behind ours. `directory` is the trace's, absolute.
+void setEnvironment(const SettingValues& values, const std::filesystem::path& directory,
+                    const std::filesystem::path& library);
 
 }  // namespace omnio::cli

@@ -81,6 +81,10 @@ int work(const Options& options) {
     printFailure(fmt::format("{}: the trace is not whole, and so is the schedule; {}",
                              printable(options.selection.trace), missingSentence(wholeness)));
   }
+  // The time stands as think time, since a schedule has nothing else to put there.
+  for (const std::string& note : wholeness.notes) {
+    printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
+  }
   std::string text = fmt::format(
       "{}: {} events of {} ranks in {} threads on {} files, {} dependencies, timing {}\n",
       printable(options.schedule), summary->events, summary->ranks, summary->threads,

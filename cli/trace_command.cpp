@@ -5,36 +5,70 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/config_file.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/log_growth.hpp"
 #include "cli/manifest.hpp"
 #include "cli/output.hpp"
 #include "cli/preload.hpp"
+#include "cli/setting_values.hpp"
 #include "cli/trace_directory.hpp"
 #include "cli/untraceable.hpp"
 #include "core/collect.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
+#include "core/wire/setting_text.hpp"
+#include "core/wire/settings.hpp"
 
 namespace omnio::cli {
 namespace {
 
 constexpr int kOwnTrouble = 125;  // as env(1) and timeout(1) have it
 
-struct Request {
-  TraceSettings settings;
-  std::string directory;
-  std::string flavour = "auto";
-  std::vector<std::string> command;
-  bool explain = false;
-  bool list_filters = false;
+// A setting as it may stand on the command line.
+struct GivenOption {
+  CLI::Option* option = nullptr;
+  std::vector<std::string> words;
+  bool is_on = false;  // of a switch
 };
+
+struct Request {
+  std::array<GivenOption, std::size(wire::kSettings)> given;
+  std::string config;
+  bool no_config = false;
+  bool dump_config = false;
+  bool list_filters = false;
+  std::vector<std::string> command;
+  SettingValues values;  // in force
+
+  const std::string& word(wire::SettingId id) const { return values.word(id); }
+};
+
+// Brings the values together, the lowest first.
+std::optional<Failure> settle(Request& request) {
+  const auto path = request.no_config ? std::nullopt : findConfig(request.config);
+  if (path) {
+    if (auto failure = readConfig(*path, request.values)) return failure;
+  }
+  if (auto failure = request.values.takeEnvironment()) return failure;
+  for (const wire::Setting& setting : wire::kSettings) {
+    GivenOption& given = request.given[static_cast<std::size_t>(setting.id)];
+    if (given.option->count() == 0) continue;
+    if (setting.type == wire::SettingType::kSwitch) given.words = {given.is_on ? "yes" : "no"};
+    request.values.take(setting.id, given.words, setting.option);
+  }
+  return std::nullopt;
+}
 
 std::int64_t unixNs() {
   timespec now{};
@@ -134,36 +168,44 @@ void conclude(const Request& request, const std::filesystem::path& directory,
       printFailure(fmt::format("the trace is not whole: {}", reason));
     }
   }
-  if (request.explain) explain(*reading.trace);
+  if (request.word(wire::SettingId::kExplain) == "yes") explain(*reading.trace);
   if (isatty(STDERR_FILENO) != 0) {
-    fmt::print(stderr, "omnio: {} events of {} processes in {}\n", reading.wholeness.events,
-               reading.wholeness.processes, directory.native());
+    for (const std::string& note : reading.wholeness.notes) printFailure(note);
+    fmt::print(stderr, "omnio: {} events of {} processes in {}: {}\n", reading.wholeness.events,
+               reading.wholeness.processes, directory.native(),
+               growthText(growthOf(*reading.trace)));
   }
 }
 
-int work(const Request& request) {
+int work(Request& request) {
   if (request.list_filters) return listFilters();
-  const Result<std::filesystem::path> library = findLibrary(request.settings.flavour);
+  if (const auto failure = settle(request)) {
+    printFailure(failure->sentence);
+    return kOwnTrouble;
+  }
+  if (request.dump_config) return printAll(configText(request.values));
+  const std::string& flavour = request.word(wire::SettingId::kFlavour);
+  const Result<std::filesystem::path> library =
+      findLibrary(flavourOf(flavour), request.word(wire::SettingId::kLibraryDirectory));
   if (!library) {
     printFailure(library.failure().sentence);
     return kOwnTrouble;
   }
   const Launcher launcher = launcherOf();
-  const std::filesystem::path wanted = request.directory.empty()
+  const std::string& output = request.word(wire::SettingId::kOutput);
+  const std::filesystem::path wanted = output.empty()
                                            ? defaultDirectory(request.command.front(), launcher)
-                                           : std::filesystem::path(request.directory);
+                                           : std::filesystem::path(output);
   const Result<std::filesystem::path> directory = claimDirectory(wanted, launcher);
   if (!directory) {
     printFailure(directory.failure().sentence);
     return kOwnTrouble;
   }
-  TraceSettings settings = request.settings;
-  settings.directory = *directory;
-  setEnvironment(settings, *library);
+  setEnvironment(request.values, *directory, *library);
 
   Launch launch{.command = request.command,
                 .host = hostName(),
-                .flavour = nameOf(settings.flavour),
+                .flavour = flavour,
                 .library = library->native(),
                 .pid = getpid(),
                 .started_ns = unixNs(),
@@ -172,7 +214,8 @@ int work(const Request& request) {
                 .signal = 0,
                 .events_collected = 0,
                 .troubles = {}};
-  const ChildEnd end = runChild(request.command);
+  const ChildEnd end =
+      runChild(request.command, *wire::parseSignal(request.word(wire::SettingId::kToggleSignal)));
   launch.ended_ns = unixNs();
   launch.exit_code = end.exitCode();
   launch.signal = end.signal;
@@ -188,40 +231,75 @@ int work(const Request& request) {
   return end.exitCode();
 }
 
+const char* placeholderOf(const wire::Setting& setting) {
+  switch (setting.type) {
+    case wire::SettingType::kPath:
+      return "DIR";
+    case wire::SettingType::kPatterns:
+      return "GLOB";
+    case wire::SettingType::kFlavour:
+      return "NAME";
+    case wire::SettingType::kSignal:
+      return "SIGNAL";
+    case wire::SettingType::kSize:
+      return "SIZE";
+    case wire::SettingType::kSwitch:
+      break;
+  }
+  return "";
+}
+
+void addSetting(CLI::App& command, const wire::Setting& setting, GivenOption& given) {
+  const std::string name = setting.option;  // "--exclude"
+  if (setting.type == wire::SettingType::kSwitch) {
+    given.option = command.add_flag(fmt::format("{},!--no-{}", name, name.substr(2)), given.is_on,
+                                    setting.help);
+    return;
+  }
+  const bool is_output = setting.id == wire::SettingId::kOutput;
+  given.option = command.add_option(is_output ? "-o," + name : name, given.words, setting.help)
+                     ->type_name(placeholderOf(setting))
+                     ->expected(1);
+  if (setting.type == wire::SettingType::kPatterns) {
+    given.option->take_all();
+  } else {
+    given.option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  if (setting.type == wire::SettingType::kFlavour) {
+    given.option->check(CLI::IsMember({"auto", "serial", "openmp", "mpi", "hybrid"}));
+    given.option->type_name(placeholderOf(setting));
+  } else {
+    given.option->check(CLI::Validator(
+        [&setting](std::string& word) { return complaintAbout(setting, word); }, ""));
+  }
+}
+
 }  // namespace
 
 void addTraceCommand(CLI::App& app, int& exit_code) {
   const auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
       "trace", "Run COMMAND and record its I/O; exits with the status of COMMAND");
-  command->add_option("-o,--output", request->directory,
-                      "Trace directory (default: PROGRAM.JOB.trace here)");
-  command->add_option("--flavour", request->flavour, "Which tracer to preload (default: auto)")
-      ->check(CLI::IsMember({"auto", "serial", "openmp", "mpi", "hybrid"}))
-      ->type_name("NAME");
-  command
-      ->add_option("--exclude", request->settings.exclude,
-                   "Leave out files whose path matches GLOB; may be given more than once")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->take_all();
-  command
-      ->add_option("--include", request->settings.include,
-                   "Record files whose path matches GLOB though another pattern leaves them out")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->take_all();
-  command->add_flag("--explain", request->explain,
-                    "Say at the end which flavour each process turned out to be, and why");
+  for (const wire::Setting& setting : wire::kSettings) {
+    addSetting(*command, setting, request->given[static_cast<std::size_t>(setting.id)]);
+  }
+  CLI::Option* config =
+      command
+          ->add_option("--config", request->config,
+                       "Configuration file (default: omnio/config.json in the usual folders)")
+          ->type_name("FILE");
+  command->add_flag("--no-config", request->no_config, "Read no configuration file")
+      ->excludes(config);
+  command->add_flag("--dump-config", request->dump_config,
+                    "Print the settings in force as a configuration file, and do nothing else");
   command->add_flag("--list-filters", request->list_filters,
                     "Print the patterns of what is left out by default, and do nothing else");
   command->add_option("COMMAND", request->command, "The command and its arguments, after --");
   command->positionals_at_end();
   command->callback([request, &exit_code] {
-    if (request->command.empty() && !request->list_filters) {
+    if (request->command.empty() && !request->list_filters && !request->dump_config) {
       throw CLI::RequiredError("a COMMAND to run");
     }
-    request->settings.flavour = flavourOf(request->flavour);
     exit_code = work(*request);
   });
 }

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "core/process_life.hpp"
+#include "core/wire/settings.hpp"
 
 namespace omnio {
 namespace {
@@ -80,7 +81,8 @@ std::vector<fs::path> ringDirectories(const std::vector<std::string>& besides) {
     }
     directories.push_back(std::move(real));
   };
-  if (const char* chosen = std::getenv("OMNIO_RING_DIR"); chosen != nullptr && *chosen != '\0') {
+  if (const char* chosen = std::getenv(wire::settingOf(wire::SettingId::kRingDirectory).variable);
+      chosen != nullptr && *chosen != '\0') {
     add(chosen);
   }
   for (const char* usual : wire::kRingDirectories) add(usual);

@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "core/printable.hpp"
+#include "core/stops.hpp"
 #include "core/wire/info.hpp"
+#include "core/wire/settings.hpp"
 
 namespace omnio {
 namespace {
@@ -102,6 +104,16 @@ bool finalAccount(const Process& process) {
          process.account->state != wire::AccountState::kCollected;
 }
 
+std::string dropReason(const Process& process, const wire::Account& account) {
+  if (account.error == 0) return {};
+  if (account.error != wire::kLogLimitError) {
+    return fmt::format(": {}", std::strerror(static_cast<int>(account.error)));
+  }
+  return fmt::format(": the log reached its limit of {} bytes ({})",
+                     process.info.text(wire::info::kMaxLogSize),
+                     wire::settingOf(wire::SettingId::kMaxLogSize).variable);
+}
+
 // Adds what can be read and what cannot; returns how many events of this process cannot.
 std::uint64_t countEvents(const Process& process, Wholeness& result) {
   std::uint64_t events = 0;
@@ -132,11 +144,9 @@ std::uint64_t countEvents(const Process& process, Wholeness& result) {
   // Of what was lost when it was recorded, rings may have brought some back.
   const std::uint64_t dropped = std::min(account.events_lost, missing);
   if (dropped > 0) {
-    result.reasons.push_back(fmt::format(
-        "{} of {} {} dropped{}", counted(dropped, "event"), process.name(),
-        dropped == 1 ? "was" : "were",
-        account.error == 0 ? std::string()
-                           : fmt::format(": {}", std::strerror(static_cast<int>(account.error)))));
+    result.reasons.push_back(fmt::format("{} of {} {} dropped{}", counted(dropped, "event"),
+                                         process.name(), dropped == 1 ? "was" : "were",
+                                         dropReason(process, account)));
   }
   if (missing > dropped) {
     result.reasons.push_back(fmt::format("{} of {} {} missing in its file",
@@ -155,9 +165,15 @@ void checkFile(const Process& process, std::uint64_t missing, Wholeness& result)
   if (finalAccount(process) && missing == 0) return;
   constexpr std::size_t kNamed = 3;
   for (std::size_t i = 0; i < std::min(process.damage.size(), kNamed); ++i) {
-    result.reasons.push_back(fmt::format(
-        "{}: {} from byte {} on {} no whole chunk", file, counted(process.damage[i].bytes, "byte"),
-        process.damage[i].offset, process.damage[i].bytes == 1 ? "is" : "are"));
+    const Damage& damage = process.damage[i];
+    if (damage.bytes == 0) {
+      result.reasons.push_back(
+          fmt::format("{}: the packed file is cut off at byte {}", file, damage.offset));
+      continue;
+    }
+    result.reasons.push_back(fmt::format("{}: {} from byte {} on {} no whole chunk", file,
+                                         counted(damage.bytes, "byte"), damage.offset,
+                                         damage.bytes == 1 ? "is" : "are"));
   }
   if (process.damage.size() > kNamed) {
     result.reasons.push_back(fmt::format("{}: damaged in {}", file,
@@ -181,6 +197,10 @@ Wholeness assess(const Trace& trace) {
     result.at_least = true;
   }
   result.whole = result.reasons.empty();
+  if (std::string stopped = stoppedSentence(trace); !stopped.empty()) {
+    result.notes.push_back(std::move(stopped));
+  }
+  for (std::string& sentence : refusedSettings(trace)) result.notes.push_back(std::move(sentence));
   return result;
 }
 

@@ -12,7 +12,9 @@ namespace omnio {
 struct Wholeness {
   bool whole = true;
   std::vector<std::string> reasons;  // one sentence each
-  int ranks_expected = 0;            // of all jobs in the trace
+  // What is not there since it was not asked for, which takes nothing from the whole.
+  std::vector<std::string> notes;
+  int ranks_expected = 0;  // of all jobs in the trace
   int ranks_reporting = 0;
   std::size_t processes = 0;
   std::uint64_t events = 0;  // that can be read, in all layers

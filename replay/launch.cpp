@@ -199,20 +199,12 @@ Result<int> runTraced(const Request& request, const fs::path& tree, char** argv)
   const std::string self = fs::read_symlink("/proc/self/exe", error).native();
   // The serial library: what the replayer does through MPI is its own business, and its rank is
   // known from the launcher.
-  std::vector<std::string> words = {omnio->native(),
-                                    "trace",
-                                    "-o",
-                                    request.output.native(),
-                                    "--flavour",
-                                    "serial",
-                                    "--exclude",
-                                    "/*",
-                                    "--include",
-                                    escaped(tree.native()),
-                                    "--include",
-                                    escaped(tree.native()) + "/*",
-                                    "--",
-                                    self};
+  std::vector<std::string> words = {omnio->native(), "trace", "-o", request.output.native(),
+                                    // Of the user's settings none may leave out what is compared.
+                                    "--no-config", "--no-start-stopped", "--toggle-signal", "none",
+                                    "--max-log-size", "0", "--flavour", "serial", "--exclude", "/*",
+                                    "--include", escaped(tree.native()), "--include",
+                                    escaped(tree.native()) + "/*", "--", self};
   for (char** word = argv + 1; *word != nullptr; ++word) words.emplace_back(*word);
   setenv(kStage, "1", 1);
   const int status = runAndPassSignals(words);

@@ -6,6 +6,8 @@
 
 namespace omnio::wire {
 
+constinit ClockReader clock_reader = clock_gettime;
+
 ClockKind detectClock() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;

@@ -21,9 +21,14 @@ struct Anchor {
   std::uint64_t realtime_ns = 0;
 };
 
+// How the system's clocks are read; the tracer has a way of its own
+// (trace/runtime/system_clock.hpp).
+using ClockReader = int (*)(clockid_t, timespec*);
+extern ClockReader clock_reader;
+
 inline std::uint64_t systemNs(clockid_t id) {
   timespec now{};
-  clock_gettime(id, &now);
+  clock_reader(id, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000U +
          static_cast<std::uint64_t>(now.tv_nsec);
 }
@@ -44,7 +49,7 @@ inline std::uint64_t ticksOf(ClockKind kind) {
   return kind == ClockKind::kMonotonic ? systemNs(CLOCK_MONOTONIC) : counterTicks();
 }
 
-// Which clock this machine can use. Costs a few instructions; no file is read.
+// Which clock this processor offers. Costs a few instructions; no file is read.
 ClockKind detectClock();
 
 // A reading of all three clocks, the tightest of a few tries (about 100 ns apart at most).

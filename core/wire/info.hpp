@@ -25,10 +25,23 @@ inline constexpr char kDefaultExclude[] = "default_exclude";
 inline constexpr char kMpiLibrary[] = "mpi_library";
 inline constexpr char kMpiRefused[] = "mpi_refused";  // MPI library of another ABI, not traced
 inline constexpr char kRingPlace[] =
-    "ring_directory";                        // "memory": a death loses what was not drained
+    "ring_directory";  // "memory": a death loses what was not drained
+// What recording an event added to it when the process began, picoseconds; and the part of that
+// which lies inside the recorded duration. At least: everything was in the caches.
+inline constexpr char kEventCost[] = "event_cost_ps";
+inline constexpr char kClockCost[] = "clock_cost_ps";
 inline constexpr char kMounts[] = "mounts";  // /proc/self/mounts of the node
 inline constexpr char kParentToken[] =
-    "parent_token";                                 // hex: the traced process it was forked from
-inline constexpr char kAborted[] = "aborted_with";  // MPI_Abort's error code
+    "parent_token";  // hex: the traced process it was forked from
+// Recording that was stopped on request. Sums go up; ticks are of the clock that events have.
+inline constexpr char kStops[] = "stops";                 // how many were begun; not there: none
+inline constexpr char kStoppedTicks[] = "stopped_ticks";  // of those that have ended
+inline constexpr char kStoppedSince[] = "stopped_since";  // of the one that has not; 0: none
+inline constexpr char kStopPrefix[] = "stop.";  // with a number from 0: "BEGIN END", in ticks
+// Of so many each is told when it begins and ends; of more the sums alone, at the end.
+inline constexpr unsigned kNamedStops = 1000;
+inline constexpr char kMaxLogSize[] = "max_log_size";           // bytes; not there: no limit
+inline constexpr char kSettingsRefused[] = "settings_refused";  // variables that mean nothing
+inline constexpr char kAborted[] = "aborted_with";              // MPI_Abort's error code
 
 }  // namespace omnio::wire::info

@@ -1,0 +1,38 @@
+// The application's own word on what is recorded: the calls that trace/api/omnio.h makes.
+#include <errno.h>
+#include <sys/mman.h>
+
+#include <atomic>
+
+#include "trace/api/omnio.h"
+#include "trace/runtime/recording_switch.hpp"
+#include "trace/wrap/loader.hpp"
+#include "trace/wrap/signature.hpp"
+
+using namespace omnio::trace;
+
+OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcept {
+  if (address == nullptr && length == OMNIO_CONTROL_KEY) [[unlikely]] {
+    switch (advice) {
+      case OMNIO_CONTROL_STOP:
+        setRecording(false);
+        break;
+      case OMNIO_CONTROL_START:
+        setRecording(true);
+        break;
+      case OMNIO_CONTROL_QUERY:
+        break;
+      default:
+        return EINVAL;
+    }
+    return isRecording() ? OMNIO_CONTROL_RECORDING : OMNIO_CONTROL_STOPPED;
+  }
+  using Function = int (*)(void*, size_t, int) noexcept;
+  static constinit std::atomic<Function> real{nullptr};
+  Function function = real.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "posix_madvise"));
+    real.store(function, std::memory_order_relaxed);
+  }
+  return function(address, length, advice);
+}
