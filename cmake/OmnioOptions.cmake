@@ -21,6 +21,8 @@ if(NOT OMNIO_SANITIZE MATCHES "^(|address|undefined|address,undefined|thread)$")
                       "\"undefined\", \"address,undefined\" or \"thread\".")
 endif()
 
+option(OMNIO_FUZZ "Build the libFuzzer programs of tests/fuzz (clang)" OFF)
+
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
@@ -58,6 +60,15 @@ if(OMNIO_SANITIZE)
 -fno-sanitize-recover=all;-fno-omit-frame-pointer>")
   target_link_options(omnio_host_options INTERFACE
                       "$<BUILD_INTERFACE:-fsanitize=${OMNIO_SANITIZE}>")
+endif()
+
+# A fuzzer learns from the branches of what it calls, so all libraries report theirs.
+if(OMNIO_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "OMNIO_FUZZ needs clang, which has libFuzzer.")
+  endif()
+  target_compile_options(omnio_host_options
+                         INTERFACE $<BUILD_INTERFACE:-fsanitize=fuzzer-no-link>)
 endif()
 
 # GCC 12 sees overlapping copies in any `"text" + string` (GCC bug 105651), where there are none.

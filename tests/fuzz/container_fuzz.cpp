@@ -1,108 +1,31 @@
-// Whatever bytes a container or a ring holds: reading them ends, touches nothing but them, and what
-// is counted agrees with what is read. The bytes are the file behind its header block, for the
-// container, and the data area, for the ring.
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <memory>
-#include <string>
+// Whatever bytes a container holds behind its header block: reading it ends, touches nothing but
+// them, and what is counted agrees with what is read. Once as they are, once with checksums made
+// right, so that what is behind these is reached.
+#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/fuzz/read_trace.hpp"
+#include "tests/fuzz/repaired.hpp"
+#include "tests/fuzz/trace_seeds.hpp"
 
-#include "core/event_text.hpp"
-#include "core/log_reader.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
-#include "core/wire/ring.hpp"
-#include "statistics/report.hpp"
-#include "tests/core/temporary_directory.hpp"
-#include "tests/core/trace_builder.hpp"
+namespace omnio::fuzz {
 
-namespace {
+const int kVariations = 300;
 
-using namespace omnio;
-
-// The token of the chunks in the corpus: a fuzzer would hardly guess it.
-constexpr std::uint64_t kToken = 0x0101010101010101;
-
-struct Place {
-  test::TemporaryDirectory trace;
-  test::TemporaryDirectory rings;
-  Place() { setenv("OMNIO_RING_DIR", rings.path().c_str(), 1); }
-};
-
-// Makes the checksums right, so that what is behind them is reached: a fuzzer cannot.
-std::string repaired(std::string bytes) {
-  for (std::size_t at = 0; at + sizeof(wire::ChunkHeader) <= bytes.size();
-       at += wire::kChunkAlignment) {
-    wire::ChunkHeader header;
-    std::memcpy(&header, bytes.data() + at, sizeof header);
-    const std::size_t payload_at = at + sizeof header;
-    if (header.magic != wire::kChunkMagic || header.payload_bytes > bytes.size() - payload_at) {
-      continue;
-    }
-    header.token = kToken;
-    header.payload_check = wire::checksum(bytes.data() + payload_at, header.payload_bytes);
-    wire::stamp(header);
-    std::memcpy(bytes.data() + at, &header, sizeof header);
-  }
-  return bytes;
+std::vector<std::string> seeds() {
+  return {test::infoChunk(kToken, test::usualFacts()) + writes().bytes() + allCalls().bytes(),
+          lifeOfAFile().bytes() + std::string(64, '\0') + allCalls().bytes()};
 }
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-void readAllOf(const std::filesystem::path& directory) {
-  const Result<Trace> trace = Trace::open(directory);
-  if (!trace) return;
-  const Wholeness wholeness = assess(*trace);
-  PathTable paths;
-  std::string text;
-  std::uint64_t events = 0;
-  for (const auto& process : trace->processes()) {
-    for (const Log& log : process->logs) {
-      const auto reader = std::make_unique<LogReader>(*process, log, paths);
-      while (const Event* event = reader->next()) {
-        ++events;
-        text.clear();
-        appendText(text, *event);
-        require(text.find('\n') == text.size() - 1);
-      }
-      events += reader->undecodable();
-    }
-  }
-  require(events >= wholeness.events);
-  const auto report = stats::makeReport(*trace, stats::By::kFile, {});
-  require(report.ok());
-  require(!stats::textOf(*report).empty() && !stats::jsonOf(*report).empty());
-}
-
-}  // namespace
+}  // namespace omnio::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Place place;
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
-  test::ContainerBuilder container(kToken);
-  for (const bool repair : {false, true}) {
-    container.body = repair ? repaired(bytes) : bytes;
-    container.save(place.trace / "node1.1.0.omnio");
-    readAllOf(place.trace.path());
+  using namespace omnio;
+  static const fuzz::Place place;
+  test::ContainerBuilder container(fuzz::kToken);
+  container.body.assign(reinterpret_cast<const char*>(data), size);
+  for (int turn = 0; turn < 2; ++turn) {
+    container.save(place.container());
+    fuzz::readTrace(place.trace.path());
+    container.body = fuzz::repaired(std::move(container.body));
   }
-  // The first bytes tell how far the ring has come.
-  if (size < sizeof(std::uint64_t)) return 0;
-  container.body.clear();
-  container.save(place.trace / "node1.1.0.omnio");
-  test::saveRing(place.rings / "omnio-0101010101010101-0",
-                 {.token = kToken, .pid = test::kDeadPid, .trace_directory = place.trace.path()});
-  std::string ring = test::readAll(place.rings / "omnio-0101010101010101-0");
-  std::memcpy(ring.data() + offsetof(wire::RingHeader, progress), data, sizeof(std::uint64_t));
-  const std::string area = repaired(bytes.substr(sizeof(std::uint64_t)));
-  ring.replace(wire::kRingHeaderBytes, std::min(area.size(), wire::kRingDataBytes), area, 0,
-               wire::kRingDataBytes);
-  test::writeAll(place.rings / "omnio-0101010101010101-0", ring);
-  readAllOf(place.trace.path());
-  std::filesystem::remove(place.rings / "omnio-0101010101010101-0");
   return 0;
 }

@@ -1,48 +1,46 @@
-// Gives the fuzz target a corpus of its own making and a number of variations of it: what runs
-// where the compiler has no fuzzer. `container_fuzz_replay [FILE]...` replays files instead.
-#include <cstdint>
+// Gives a fuzz target its seeds, variations of them and the corpus of past campaigns: what runs
+// where the compiler has no fuzzer.
+//
+//   X_fuzz_replay [CORPUS.hex]            all of these; one input a line of the corpus
+//   X_fuzz_replay --write-seeds DIRECTORY [CORPUS.hex]   the same as files, to begin a campaign
+//   with X_fuzz_replay --hex FILE...           files as lines of a corpus, on standard output
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "core/wire/ring.hpp"
 #include "tests/core/temporary_directory.hpp"
-#include "tests/core/trace_builder.hpp"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "tests/fuzz/fuzz_target.hpp"
 
 namespace {
 
 using namespace omnio;
 
-constexpr std::uint64_t kToken = 0x0101010101010101;
-constexpr int kVariations = 1500;
-
-std::vector<std::string> seeds() {
-  test::ChunkBuilder writes(kToken, 0, 0, 0);
-  for (std::uint64_t i = 0; i < 4; ++i) writes.write(2000 + 10 * i, 2005 + 10 * i, 4096);
-  test::ChunkBuilder calls(kToken, 1, 0, 0);
-  calls.text(0, "/dir/name", 5).handle({.handle = 1, .fd = 3});
-  for (const omnio::calls::Row& row : omnio::calls::kTable) {
-    if (row.number == 0) continue;
-    test::EventSpec event{.start = 3000, .end = 3001};
-    for (std::size_t i = 0; i < row.argument_count; ++i) event.arguments[i] = 1;
-    const int iov = omnio::calls::indexOf(row, omnio::calls::Role::kIov);
-    if (iov >= 0) event.pieces = {8};
-    event.result = 2;
-    calls.event(row.number, event);
+// A corpus is text, so that a change of it can be seen in a difference of versions.
+std::vector<std::string> readCorpus(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error("cannot read " + path);
+  std::vector<std::string> inputs;
+  std::string line;
+  while (std::getline(in, line)) {
+    if (line.empty() || line[0] == '#') continue;
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < line.size(); i += 2) {
+      bytes += static_cast<char>(std::stoi(line.substr(i, 2), nullptr, 16));
+    }
+    inputs.push_back(bytes);
   }
-  const std::string container =
-      test::infoChunk(kToken, test::usualFacts()) + writes.bytes() + calls.bytes();
-  const std::string closed = writes.bytes();
-  const wire::Progress progress{.chunk = static_cast<std::uint32_t>(closed.size()),
-                                .bytes = static_cast<std::uint32_t>(calls.payload().size()),
-                                .events = calls.header.event_count};
-  const std::uint64_t word = progress.pack();
-  return {container,
-          std::string(reinterpret_cast<const char*>(&word), sizeof word) + closed + calls.bytes()};
+  if (inputs.empty()) throw std::runtime_error(path + " holds no input");
+  return inputs;
+}
+
+void writeHex(const std::string& bytes) {
+  for (const char c : bytes) std::printf("%02x", static_cast<unsigned char>(c));
+  std::printf("\n");
 }
 
 void run(const std::string& bytes) {
@@ -73,17 +71,47 @@ std::string varied(std::string bytes, std::mt19937_64& random) {
   return bytes;
 }
 
+void replayAll(const std::vector<std::string>& corpus) {
+  std::mt19937_64 random(20240229);
+  for (const std::string& input : corpus) run(input);
+  int variations = 0;
+  for (const std::string& seed : fuzz::seeds()) {
+    run(seed);
+    for (int i = 0; i < fuzz::kVariations; ++i, ++variations) run(varied(seed, random));
+  }
+  std::printf("%zu inputs of the corpus, %zu seeds and %d variations read\n", corpus.size(),
+              fuzz::seeds().size(), variations);
+}
+
+int act(std::vector<std::string> words) {
+  const std::string first = words.empty() ? "" : words[0];
+  if (first == "--hex") {
+    for (std::size_t i = 1; i < words.size(); ++i) writeHex(test::readAll(words[i]));
+    return 0;
+  }
+  const bool write = first == "--write-seeds";
+  if (write && words.size() < 2) throw std::runtime_error("--write-seeds needs a directory");
+  const std::size_t corpus_at = write ? 2 : 0;
+  std::vector<std::string> inputs;
+  if (words.size() > corpus_at) inputs = readCorpus(words[corpus_at]);
+  if (!write) {
+    replayAll(inputs);
+    return 0;
+  }
+  for (const std::string& seed : fuzz::seeds()) inputs.push_back(seed);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    test::writeAll(std::filesystem::path(words[1]) / ("seed-" + std::to_string(i)), inputs[i]);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) run(test::readAll(argv[i]));
-  if (argc > 1) return 0;
-  std::mt19937_64 random(20240229);
-  int runs = 0;
-  for (const std::string& seed : seeds()) {
-    run(seed);
-    for (int i = 0; i < kVariations; ++i, ++runs) run(varied(seed, random));
+  try {
+    return act({argv + 1, argv + argc});
+  } catch (const std::exception& problem) {
+    std::cerr << problem.what() << '\n';
+    return 1;
   }
-  std::printf("%d variations read\n", runs);
-  return 0;
 }

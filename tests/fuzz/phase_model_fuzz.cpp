@@ -1,0 +1,54 @@
+// Whatever a phase model says: it is refused by one sentence that names it, or it is read, and what
+// is written from it is the same model again.
+#include <filesystem>
+
+#include "core/model/phase_model.hpp"
+#include "tests/core/temporary_directory.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+
+namespace omnio::fuzz {
+
+const int kVariations = 1000;
+
+std::vector<std::string> seeds() {
+  model::PhaseModel model;
+  model.source = "run.trace";
+  model.command = {"app", "a\"b"};
+  model.processes = 2;
+  model.files = {{.path = "/s/shared", .shared = true, .size_bytes = 4096}};
+  model::Phase phase;
+  phase.ranks = {0, 1};
+  phase.operations.resize(1);
+  phase.operations[0].request_bytes = 256;
+  phase.operations[0].repetitions = 4;
+  phase.operations[0].displacement_bytes = 512;
+  phase.operations[0].init_offset = {.base = 64, .per_rank = 256, .table = {}};
+  phase.weight_bytes = 2 * 4 * 256;
+  phase.mode = model::AccessMode::kStrided;
+  phase.end_ns = 100;
+  phase.io_time_ns = 50;
+  model.phases = {phase};
+  std::vector<std::string> result{model::jsonOf(model)};
+  model.phases[0].operations[0].init_offset.table = {{0, 5}, {1, 500}};
+  result.push_back(model::jsonOf(model));
+  return result;
+}
+
+}  // namespace omnio::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace omnio;
+  static const test::TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "p.json";
+  test::writeAll(path, std::string(reinterpret_cast<const char*>(data), size));
+  const auto model = model::readPhaseModel(path);
+  if (!model) {
+    fuzz::require(model.failure().sentence.starts_with(path.native() + ": "));
+    return 0;
+  }
+  const std::string json = model::jsonOf(*model);
+  test::writeAll(path, json);
+  const auto again = model::readPhaseModel(path);
+  fuzz::require(again.ok() && model::jsonOf(*again) == json);
+  return 0;
+}

@@ -1,0 +1,84 @@
+#include "tests/fuzz/read_trace.hpp"
+
+#include <memory>
+#include <string>
+
+#include "core/event_text.hpp"
+#include "core/log_reader.hpp"
+#include "core/merged_reader.hpp"
+#include "core/posix_reader.hpp"
+#include "core/trace.hpp"
+#include "core/wholeness.hpp"
+#include "statistics/report.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+
+namespace omnio::fuzz {
+namespace {
+
+std::uint64_t readLogs(const Trace& trace, std::uint64_t& undecodable) {
+  PathTable paths;
+  std::string text;
+  std::uint64_t events = 0;
+  for (const auto& process : trace.processes()) {
+    for (const Log& log : process->logs) {
+      const auto reader = std::make_unique<LogReader>(*process, log, paths);
+      while (const Event* event = reader->next()) {
+        ++events;
+        text.clear();
+        appendText(text, *event);
+        require(text.find('\n') == text.size() - 1);
+      }
+      undecodable += reader->undecodable();
+    }
+  }
+  return events;
+}
+
+std::uint64_t mergeLogs(const Trace& trace) {
+  PathTable paths;
+  MergedReader merged;
+  for (const auto& process : trace.processes()) {
+    for (const Log& log : process->logs) {
+      merged.add(std::make_unique<LogReader>(*process, log, paths));
+    }
+  }
+  std::uint64_t events = 0;
+  while (merged.next() != nullptr) ++events;
+  return events;
+}
+
+std::uint64_t readPosix(const Trace& trace) {
+  PathTable paths;
+  std::uint64_t events = 0;
+  for (const auto& process : trace.processes()) {
+    for (const Log& log : process->logs) {
+      const auto reader = std::make_unique<PosixReader>(*process, log, paths);
+      while (reader->next() != nullptr) ++events;
+      events += reader->leftOut();
+    }
+  }
+  return events;
+}
+
+}  // namespace
+
+std::uint64_t readTrace(const std::filesystem::path& directory) {
+  const Result<Trace> trace = Trace::open(directory);
+  if (!trace) {
+    require(!trace.failure().sentence.empty());
+    return 0;
+  }
+  const Wholeness wholeness = assess(*trace);
+  require(!missingSentence(wholeness).empty());
+  std::uint64_t undecodable = 0;
+  const std::uint64_t events = readLogs(*trace, undecodable);
+  require(events + undecodable >= wholeness.events);
+  require(mergeLogs(*trace) == events);
+  require(readPosix(*trace) <= events);
+  const auto report = stats::makeReport(*trace, stats::By::kFile, {});
+  require(report.ok());
+  require(!stats::textOf(*report).empty() && !stats::jsonOf(*report).empty());
+  return events;
+}
+
+}  // namespace omnio::fuzz
