@@ -1,38 +1,37 @@
-"""A program that counts its finished calls in shared memory is killed at random moments: the calls
-read back are the counter or the counter plus one, thread by thread.
+"""A program that counts its finished calls in shared memory dies at random moments: the calls read
+back are the counter or the counter plus one, thread by thread, with 1, 8 and 64 threads.
 
-Killed are: the program alone, under `omnio trace`; the program and its `omnio trace` at once, as a
-batch system does; and a program with nothing but the preloaded library. In the last two nobody is
-left to collect the tail of the logs but the reader.
+It is killed from outside: alone, under `omnio trace`; together with its `omnio trace`, as a batch
+system does; and with nothing but the preloaded library. In the last two nobody is left to collect
+the tail of the logs but the reader. Or it ends by itself: by SIGSEGV, abort, _exit, or a child's
+_exit and then its own.
 
-  kill_counter.py [MOMENTS]
+  kill_counter.py [MOMENTS]    of the first kind, for each number of threads; a fifth of that of the
+                               others. Also by OMNIO_TEST_REPEATS; by default few.
 """
 
 import os
 import random
-import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import time
 
+from counters import Sums, checkCounters, readCounters
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, preloadLibrary,
                            program, quietDeath, ringsOf, run, stats)
 
-COUNTER_STRIDE = 64  # bytes, as in c_counter.c
 LONGEST_WAIT_S = 0.15
+THREADS = (1, 8, 64)
+FROM_OUTSIDE = ("supervised", "with supervisor", "preload")
+# The status that a shell would give, and what the end makes of the trace.
+BY_ITSELF = {"segv": (128 + signal.SIGSEGV, False), "abort": (128 + signal.SIGABRT, False),
+             "_exit": (5, True), "child": (5, True)}
 
 
-def readCounters(directory, threads):
-    with open(os.path.join(directory, "counters"), "rb") as file:
-        data = file.read()
-    return [struct.unpack_from("=Q", data, thread * COUNTER_STRIDE)[0] for thread in range(threads)]
-
-
-def start(how, trace_directory, directory, threads):
-    command = [program("c_counter"), directory, str(threads)]
+def start(how, trace_directory, directory, threads, *way):
+    command = [program("c_counter"), directory, str(threads), *way]
     env = environment()
     if how == "preload":
         os.makedirs(trace_directory)  # else the work of omnio trace
@@ -56,13 +55,11 @@ def waitUntilGone(pid):
     raise RuntimeError(f"process {pid} does not die")
 
 
-def killOnce(checks, how, threads, moment, trace_directory, directory):
-    """Returns the counters at death, or None if the program did not even start."""
+def killOnce(checks, what, how, threads, moment, trace_directory, directory):
     process = start(how, trace_directory, directory, threads)
     ready = process.stdout.readline().split()
-    if not checks.that(len(ready) == 2 and ready[0] == b"ready", f"{how}: the program starts"):
-        print(process.communicate())
-        return None
+    if not checks.that(len(ready) == 2 and ready[0] == b"ready", f"{what}: the program starts"):
+        raise RuntimeError(str(process.communicate()))
     pid = int(ready[1])
     time.sleep(moment)
     if how == "with supervisor":
@@ -71,45 +68,45 @@ def killOnce(checks, how, threads, moment, trace_directory, directory):
     waitUntilGone(pid)
     process.communicate()
     wanted = 137 if how == "supervised" else -signal.SIGKILL
-    checks.equal(process.returncode, wanted, f"{how}: status after SIGKILL")
-    return readCounters(directory, threads)
+    checks.equal(process.returncode, wanted, f"{what}: status after SIGKILL")
+    return readCounters(directory), False
 
 
-def loggedWrites(trace_directory):
-    """Writes by file, from the log itself. Not decoded as JSON: there are millions of them."""
-    name = re.compile(rb'"file":"([^"]*)"')
-    counts = {}
-    command = [omnio(), "log", trace_directory, "--json"]
-    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL) as process:
-        for line in process.stdout:
-            if b'"class":"write"' in line:
-                file = name.search(line)
-                if file:
-                    counts[file.group(1)] = counts.get(file.group(1), 0) + 1
-    return {os.path.basename(path).decode(): count for path, count in counts.items()}, \
-        process.returncode
+def endOnce(checks, what, way, threads, moment, trace_directory, directory):
+    process = start("supervised", trace_directory, directory, threads, way,
+                    str(int(moment * 1e6)))
+    out, err = process.communicate()
+    status, is_whole = BY_ITSELF[way]
+    checks.equal(process.returncode, status, f"{what}: status; {out!r} {err!r}")
+    counters = readCounters(directory)
+    if way == "child":
+        child = readCounters(os.path.join(directory, "child"))
+        counters.update(child)
+    return counters, is_whole
 
 
-def checkOnce(checks, how, counters, trace_directory, sums):
-    document = stats(trace_directory, "--by", "file")
-    state = document["trace"]
-    checks.that(not state["whole"] and state["reasons"],
-                f"{how}: a killed program's trace is not whole, with a reason: {state}")
-    counted = {os.path.basename(group["name"]): group["operations"]["write"]
-               for group in document["groups"]}
-    logged, status = loggedWrites(trace_directory)
-    checks.equal(status, 0, f"{how}: omnio log")
-    for thread, counter in enumerate(counters):
-        name = f"thread.{thread}"
-        got = logged.get(name, 0)
-        checks.that(got - counter in (0, 1),
-                    f"{how}, {len(counters)} threads: {name}: {got} calls read back, the counter "
-                    f"says {counter}")
-        checks.equal(counted.get(name, 0), got, f"{how}: {name}: omnio stats against omnio log")
-        sums["threads"] += 1
-        sums["calls"] += counter
-        sums["one more"] += got - counter == 1
+def checkRound(checks, chance, work, how, threads, times):
+    directory = os.path.join(work, "run")
+    trace_directory = os.path.join(work, "trace")
+    what = f"{how}, {threads} threads"
+    sums = Sums()
+    started = time.monotonic()
+    once = endOnce if how in BY_ITSELF else killOnce
+    for _ in range(times):
+        shutil.rmtree(trace_directory, ignore_errors=True)
+        moment = chance.uniform(0, LONGEST_WAIT_S)
+        counters, is_whole = once(checks, what, how, threads, moment, trace_directory,
+                                  emptied(directory))
+        state = stats(trace_directory)["trace"]
+        checks.that(state["whole"] == is_whole and bool(state["reasons"]) != is_whole,
+                    f"{what}: whole: {is_whole}, or else a reason: {state}")
+        checkCounters(checks, what, counters, trace_directory, sums)
+        if how in ("with supervisor", "preload"):
+            checks.equal(run([omnio(), "collect", trace_directory]).status, 0,
+                         f"{what}: omnio collect")
+    left = ringsOf(work)
+    checks.that(not left, f"{what}: nothing stays in /dev/shm: {sorted(left)[:5]}")
+    print(f"{what}: died {times} times in {time.monotonic() - started:.1f} s; {sums}", flush=True)
 
 
 def main(moments):
@@ -118,31 +115,13 @@ def main(moments):
     print(f"OMNIO_TEST_SEED={seed}")
     chance = random.Random(seed)
     with WorkDirectory() as work:
-        directory = os.path.join(work, "run")
-        rounds = [("supervised", moments), ("with supervisor", max(1, moments // 5)),
-                  ("preload", max(1, moments // 5))]
-        for how, times in rounds:
-            for threads in (1, 8):
-                sums = {"threads": 0, "calls": 0, "one more": 0}
-                started = time.monotonic()
-                for _ in range(times):
-                    trace_directory = os.path.join(work, "trace")
-                    shutil.rmtree(trace_directory, ignore_errors=True)
-                    counters = killOnce(checks, how, threads, chance.uniform(0, LONGEST_WAIT_S),
-                                        trace_directory, emptied(directory))
-                    if counters is None:
-                        checks.finish()
-                    checkOnce(checks, how, counters, trace_directory, sums)
-                    if how != "supervised":
-                        checks.equal(run([omnio(), "collect", trace_directory]).status, 0,
-                                     f"{how}: omnio collect")
-                left = ringsOf(work)
-                checks.that(not left, f"{how}: nothing stays in /dev/shm: {sorted(left)[:5]}")
-                print(f"{how}, {threads} threads: killed {times} times in "
-                      f"{time.monotonic() - started:.1f} s; {sums['calls']} counted calls in "
-                      f"{sums['threads']} logs, {sums['one more']} logs with one call more")
+        for how in (*FROM_OUTSIDE, *BY_ITSELF):
+            times = moments if how == "supervised" else max(1, moments // 5)
+            for threads in THREADS:
+                with checks.case(f"{how}, {threads} threads"):
+                    checkRound(checks, chance, work, how, threads, times)
     checks.finish()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50)
+    main(int(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("OMNIO_TEST_REPEATS", 5)))

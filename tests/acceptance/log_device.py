@@ -156,6 +156,17 @@ def removed(checks, name, work, wanted):
         checks.equal(run([omnio(), "stats", path]).status, 1, f"{name}: omnio stats")
 
 
+def renamed(checks, name, work, wanted):
+    """The log goes where its directory goes; only what is not yet begun has no place any more."""
+    path, moved = os.path.join(work, "renamed-trace"), os.path.join(work, "moved-trace")
+    got = runProgram(os.path.join(work, "run"), traced(path),
+                     at_half=lambda: os.rename(path, moved))
+    sameAs(checks, name, got, wanted)
+    state = stats(moved)["trace"]
+    checks.equal((state["events"], state["events_missing"]), (EVENTS, 0),
+                 f"{name}: events, missing; {state['reasons']}")
+
+
 def fileSizeLimit(kibibytes, everything):
     """SIGXFSZ would end the application; its own files stay below the limit, the log does not."""
     def case(checks, name, work, wanted):
@@ -180,11 +191,12 @@ CASES = {
     "ext4 fails": deviceFails,
     "ext4 is unmounted": unmounted,
     "trace removed": removed,
+    "trace renamed": renamed,
     "file size limit of 1 MiB": fileSizeLimit(1024, everything=False),
     "file size limit of 64 KiB for all": fileSizeLimit(64, everything=True),
 }
 NEED_NO_ROOT = [name for name in CASES
-                if "limit" in name or name in ("trace removed", "slow to begin")]
+                if "limit" in name or name in ("trace removed", "trace renamed", "slow to begin")]
 
 
 def main(chosen):

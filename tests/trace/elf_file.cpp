@@ -67,6 +67,21 @@ ElfFile readElf(const std::filesystem::path& path) {
       }
     }
   }
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_GNU_verneed) continue;
+    const std::uint64_t texts = sections.at(section.sh_link).sh_offset;
+    std::uint64_t at = section.sh_offset;
+    for (unsigned i = 0; i < section.sh_info; ++i) {
+      const auto library = file.at<Elf64_Verneed>(at);
+      std::uint64_t version_at = at + library.vn_aux;
+      for (unsigned j = 0; j < library.vn_cnt; ++j) {
+        const auto version = file.at<Elf64_Vernaux>(version_at);
+        result.versions.insert(file.text(texts + version.vna_name));
+        version_at += version.vna_next;
+      }
+      at += library.vn_next;
+    }
+  }
   if (result.defined.empty()) file.fail("has no dynamic symbols");
   return result;
 }

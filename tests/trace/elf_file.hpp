@@ -11,6 +11,7 @@ struct ElfFile {
   std::set<std::string> defined;    // names of dynamic symbols that it exports
   std::set<std::string> undefined;  // that it takes from elsewhere, and cannot do without
   std::set<std::string> needed;     // libraries it names
+  std::set<std::string> versions;   // of symbols that it takes from them: "GLIBC_2.17"
 };
 
 // Throws when the file is no 64-bit ELF file with dynamic symbols.

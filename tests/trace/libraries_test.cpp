@@ -17,8 +17,14 @@ namespace {
 
 // What is wrapped to see the beginning and the end of a process, and is never recorded.
 const std::set<std::string> kLifeCycle = {
-    "_exit", "_Exit",  "quick_exit", "abort",   "execve",   "execv", "execvp",  "execvpe",
-    "execl", "execlp", "execle",     "fexecve", "execveat", "vfork", "__vfork", "daemon"};
+    "_exit", "_Exit", "quick_exit", "abort", "execve", "execv", "execvp", "execvpe", "execl",
+    "execlp", "execle", "fexecve", "execveat", "vfork", "__vfork", "daemon",
+    // After these the trace directory may be out of reach.
+    "chroot", "setuid", "setreuid", "setresuid",
+    // By this an application stops and starts recording.
+    "posix_madvise",
+    // These may leave a record that a signal handler has interrupted.
+    "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
 const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};
 
 // Counted, and not recorded.
@@ -88,12 +94,59 @@ TEST_P(Libraries, NeedTheCLibraryAlone) {
   EXPECT_EQ(needed, std::set<std::string>());
 }
 
+// "GLIBC_2.17" is {2, 17}.
+std::pair<int, int> numbersOf(const std::string& version) {
+  std::pair<int, int> numbers{0, 0};
+  char dot = 0;
+  std::istringstream text(version.substr(version.find('_') + 1));
+  text >> numbers.first >> dot >> numbers.second;
+  return numbers;
+}
+
+// A cluster's nodes are older than the machine that omnio is built on.
+TEST_P(Libraries, LoadWithAnOldCLibrary) {
+  ASSERT_FALSE(elf_.versions.empty());
+  for (const std::string& version : elf_.versions) {
+    EXPECT_TRUE(version.starts_with("GLIBC_2.")) << version;
+    EXPECT_LE(numbersOf(version), std::make_pair(2, 28)) << version;
+  }
+}
+
 TEST_P(Libraries, TakeNothingFromTheCxxLibraryNorFromMpi) {
   for (const std::string& name : elf_.undefined) {
     EXPECT_FALSE(name.starts_with("_Z")) << name;
     EXPECT_FALSE(name.starts_with("__cxa_") && name != "__cxa_finalize") << name;
     EXPECT_FALSE(name.starts_with("MPI_") || name.starts_with("PMPI_")) << name;
     EXPECT_FALSE(name.starts_with("ompi_") || name.starts_with("omp_")) << name;
+  }
+}
+
+// An application's allocator may be in the middle of something when a handler records, and its
+// locks may be held for ever in a child.
+TEST_P(Libraries, NeitherAllocateNorLockNorFormat) {
+  for (const char* name : {"malloc",
+                           "calloc",
+                           "realloc",
+                           "reallocarray",
+                           "free",
+                           "aligned_alloc",
+                           "posix_memalign",
+                           "pthread_mutex_lock",
+                           "pthread_mutex_unlock",
+                           "pthread_rwlock_rdlock",
+                           "pthread_once",
+                           "sem_wait",
+                           "pthread_cond_wait",
+                           "snprintf",
+                           "sprintf",
+                           "vsnprintf",
+                           "__snprintf_chk",
+                           "__vsnprintf_chk",
+                           "strerror",
+                           "setlocale",
+                           "syslog",
+                           "pthread_create"}) {
+    EXPECT_FALSE(elf_.undefined.contains(name)) << name;
   }
 }
 

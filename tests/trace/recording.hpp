@@ -24,9 +24,9 @@ inline int openRecorded(const std::filesystem::path& path) {
   return fd;
 }
 
-inline void recordSeek(int fd, long offset) {
+inline void recordSeek(trace::Entry handle, long offset) {
   trace::Subject subject;
-  subject.handle = trace::lookUp(fd);
+  subject.handle = handle;
   wire::EventTimes times;
   times.start = trace::ticks();
   times.end = trace::ticks();
@@ -34,5 +34,7 @@ inline void recordSeek(int fd, long offset) {
   wire::Arguments<kRow> numbers{0, offset, SEEK_SET};
   trace::record<kRow>(trace::thread, times, false, numbers, 0, offset, subject);
 }
+
+inline void recordSeek(int fd, long offset) { recordSeek(trace::lookUp(fd), offset); }
 
 }  // namespace omnio::test

@@ -35,15 +35,37 @@ void noteError(long result) {
   if (result < 0) process.error.store(static_cast<std::uint32_t>(-result));
 }
 
-// A number that applications rarely hand out or sweep, below their limit. Not the highest: the
-// kernel's table grows with the number.
+// The first number that is beyond the limit: it takes nothing of what the application may open, and
+// nothing that counts up to the limit meets it. The limit is higher for a moment meanwhile. -1 when
+// it may not be, and for the large limits that nobody exhausts: the kernel's table grows with the
+// number.
+long beyondLimit(int fd, const rlimit& limit) {
+  constexpr rlim_t kLargest = 4096;
+  constexpr rlim_t kMore = 64;
+  if (limit.rlim_cur > kLargest) return -1;
+  rlimit raised = limit;
+  raised.rlim_cur += kMore;
+  if (raised.rlim_max < raised.rlim_cur) raised.rlim_max = raised.rlim_cur;
+  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&raised), 0) != 0) return -1;
+  const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, static_cast<long>(limit.rlim_cur));
+  rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&limit), 0);
+  return high;
+}
+
+// A number that applications rarely hand out or sweep.
 int moveHigh(int fd) {
   constexpr long kWanted = 1000;
   rlimit limit{};
   long from = kWanted;
-  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0 &&
-      limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
-    from = static_cast<long>(limit.rlim_cur) - 8;
+  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0) {
+    const long high = beyondLimit(fd, limit);
+    if (high >= 0) {
+      rawSyscall(SYS_close, fd);
+      return static_cast<int>(high);
+    }
+    if (limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
+      from = static_cast<long>(limit.rlim_cur) - 8;
+    }
   }
   for (; from > fd; from -= 64) {
     const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
@@ -223,7 +245,14 @@ bool hasContainer() { return state.load(std::memory_order_acquire) == State::kOp
 
 int ownDescriptor() { return descriptor.load(std::memory_order_relaxed); }
 
-bool isOwnDescriptor(int fd) { return fd >= 0 && fd == ownDescriptor(); }
+bool isOwnDescriptor(int fd) {
+  if (fd < 0 || fd != ownDescriptor()) return false;
+  if (isOurs(fd)) return true;
+  // Closed by a system call that passed us by, and the number may be the application's by now. In
+  // the child of a vfork only its own is gone.
+  if (!isVforkChild()) forgetOwnDescriptor();
+  return false;
+}
 
 void moveOwnDescriptor() {
   const int fd = descriptor.load();
@@ -240,15 +269,30 @@ void forgetContainer(bool close_descriptor) {
   file_end.store(0);
 }
 
-bool appendChunks(const iovec* pieces, int count, std::size_t bytes) {
+namespace {
+
+// With a `limit` (0: none), nothing is written that would make the file longer.
+bool append(const iovec* pieces, int count, std::size_t bytes, std::uint64_t limit) {
   if (!openContainer()) return false;
   const int fd = checkedDescriptor();
   if (fd < 0) return false;
   // Reserved, not appended: threads write at once, and what fails leaves a hole, no torn chunk.
-  const std::uint64_t offset = file_end.fetch_add(bytes, std::memory_order_relaxed);
+  std::uint64_t offset = file_end.load(std::memory_order_relaxed);
+  do {
+    if (limit > 0 && offset + bytes > limit) {
+      process.error.store(wire::kLogLimitError);
+      return false;
+    }
+  } while (!file_end.compare_exchange_weak(offset, offset + bytes, std::memory_order_relaxed));
   if (!writeAt(fd, pieces, count, bytes, offset)) return false;
   releasePages(fd, offset, offset + bytes);
   return true;
+}
+
+}  // namespace
+
+bool appendChunks(const iovec* pieces, int count, std::size_t bytes) {
+  return append(pieces, count, bytes, process.settings.max_log_size);
 }
 
 bool appendInfo(const char* facts, std::size_t bytes) {
@@ -263,7 +307,8 @@ bool appendInfo(const char* facts, std::size_t bytes) {
   const iovec pieces[] = {{&header, sizeof header},
                           {const_cast<char*>(facts), bytes},
                           {const_cast<char*>(kPadding), padding}};
-  return appendChunks(pieces, 3, sizeof header + bytes + padding);
+  // The facts are small, and tell of the limit too.
+  return append(pieces, 3, sizeof header + bytes + padding, 0);
 }
 
 wire::Account currentAccount() {

@@ -15,7 +15,8 @@ namespace omnio::trace {
 // Creates the container with its header and first facts. False when that cannot be done (now).
 bool openContainer();
 bool hasContainer();
-// Whether this is the tracer's own descriptor, which does not exist for the application.
+// Whether this is the tracer's own descriptor, which does not exist for the application. A system
+// call when the number is right; a number that stands for something else is forgotten.
 bool isOwnDescriptor(int fd);
 // Its number, or -1.
 int ownDescriptor();

@@ -12,7 +12,11 @@ namespace omnio::trace {
 
 inline bool withinFileSizeLimit(std::uint64_t bytes) {
   rlimit limit{};
-  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, address(&limit)) != 0) return true;
+  // The older call is there where a sandbox forbids the newer one.
+  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, address(&limit)) != 0 &&
+      rawSyscall(SYS_getrlimit, RLIMIT_FSIZE, address(&limit)) != 0) {
+    return true;
+  }
   return limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
 }
 

@@ -1,5 +1,6 @@
 #include "trace/runtime/handle_table.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/text.hpp"
+#include "trace/runtime/thread_sanitizer.hpp"
 
 namespace omnio::trace {
 
@@ -47,17 +49,11 @@ class Pool {
         return place;
       }
     }
-    const std::uint32_t place = next_.fetch_add(1, std::memory_order_relaxed);
-    const std::size_t slab = place / kBlocksInSlab;
-    if (slab >= kSlabs) return 0;
-    if (slabs_[slab].load(std::memory_order_acquire) == nullptr) {
-      auto* memory = static_cast<char*>(newMemory(kBlockBytes * kBlocksInSlab));
-      if (memory == nullptr) return 0;
-      char* expected = nullptr;
-      if (!slabs_[slab].compare_exchange_strong(expected, memory)) {
-        rawSyscall(SYS_munmap, address(memory), kBlockBytes * kBlocksInSlab);
-      }
-    }
+    // A place is used up only when there is memory for it: where memory is short this fails often.
+    std::uint32_t place = next_.load(std::memory_order_relaxed);
+    do {
+      if (!hasMemory(place / kBlocksInSlab)) return 0;
+    } while (!next_.compare_exchange_weak(place, place + 1, std::memory_order_relaxed));
     return place;
   }
 
@@ -69,6 +65,17 @@ class Pool {
   }
 
  private:
+  bool hasMemory(std::size_t slab) {
+    if (slab >= kSlabs) return false;
+    if (slabs_[slab].load(std::memory_order_acquire) != nullptr) return true;
+    auto* memory = static_cast<char*>(newMemory(kBlockBytes * kBlocksInSlab));
+    if (memory == nullptr) return false;
+    char* expected = nullptr;
+    if (!slabs_[slab].compare_exchange_strong(expected, memory)) {
+      rawSyscall(SYS_munmap, address(memory), kBlockBytes * kBlocksInSlab);
+    }
+    return true;
+  }
   // The link lies behind the first word, so that a handle info's own word stays 0 while free.
   std::atomic<std::uint32_t>& link(std::uint32_t place) {
     return reinterpret_cast<std::atomic<std::uint32_t>*>(at(place))[1];
@@ -132,8 +139,9 @@ bool factsOf(int fd, FileFacts& facts) {
                                        : wire::FileKind::kOther;
     return true;
   }
-  if (result != -ENOSYS) return false;
-  struct stat s;  // kernels before 4.11
+  if (result == -EBADF) return false;
+  // Kernels before 4.11 have no statx, and container runtimes have forbidden it for years.
+  struct stat s;
   if (rawSyscall(SYS_fstat, fd, address(&s)) != 0) return false;
   facts.device = static_cast<std::uint64_t>(s.st_dev);
   facts.inode = s.st_ino;
@@ -172,6 +180,7 @@ template <typename Complete>
 Entry makeHandle(int fd, const wire::PathParts& path, const FileFacts& facts, Complete complete) {
   const std::uint32_t place = infos.take();
   if (place == 0) {  // no memory: unknown, and tried again with the next call
+    process.events_lost.fetch_add(1, std::memory_order_relaxed);
     setEntry(fd, Entry());
     return Entry();
   }
@@ -226,7 +235,10 @@ Entry adopt(int fd) {
     return Entry::notTraced();
   }
   const std::uint32_t block = long_paths.take();
-  if (block == 0) return Entry();
+  if (block == 0) {  // the same: the call that asks will not be recorded
+    process.events_lost.fetch_add(1, std::memory_order_relaxed);
+    return Entry();
+  }
   const wire::PathParts parts{.directory = {}, .name = pathByKernel(fd, block)};
   Entry entry = Entry::notTraced();
   if (isRecorded(parts)) {
@@ -243,7 +255,8 @@ Entry adopt(int fd) {
 }
 
 Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) {
-  // The application has closed the tracer's descriptor by a way of its own, and got its number.
+  // The application may have closed the tracer's descriptor by a way of its own, and got its
+  // number.
   if (isOwnDescriptor(fd)) [[unlikely]]
     forgetOwnDescriptor();
   FileFacts facts;
@@ -286,13 +299,21 @@ Entry openFile(const char* name, const wire::PathParts& path, std::uint32_t open
 }
 
 Entry duplicateHandle(int fd, Entry source) {
+  const RacingRead racing;
   const HandleInfo& from = infoOf(source);
   const FileFacts facts{.kind = from.kind, .device = from.device, .inode = from.inode};
-  return makeHandle(fd, partsOf(from), facts, [&from](HandleInfo& i) {
+  return makeHandle(fd, partsOf(from), facts, [&from, source](HandleInfo& i) {
+    const std::uint32_t own_description = i.description;
     i.origin = wire::Origin::kDuplicated;
     i.description = from.description;
     i.birth_pid = from.birth_pid;
     i.open_flags = from.open_flags;
+    if (isStill(from, source.handle())) return;
+    // Another thread has closed the source meanwhile: what was copied may be another file's.
+    i.description = own_description;
+    i.birth_pid = process.pid;
+    if (i.long_path != 0) long_paths.give(i.long_path);
+    copyPath(i, {.directory = {}, .name = "?"});
   });
 }
 

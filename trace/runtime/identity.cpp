@@ -9,9 +9,11 @@
 #include "core/wire/info.hpp"
 #include "core/wire/launcher.hpp"
 #include "core/wire/path_pattern.hpp"
+#include "trace/runtime/event_cost.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring_memory.hpp"
 #include "trace/runtime/text.hpp"
 
@@ -232,9 +234,18 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   facts.put(info::kInclude, process.settings.include);
   facts.put(info::kDefaultExclude, wire::kDefaultExclude);
   facts.put(info::kRingPlace, ringPlace());
+  if (process.settings.max_log_size > 0) {
+    facts.put(info::kMaxLogSize, process.settings.max_log_size);
+  }
+  if (*process.settings.refused != '\0') {
+    facts.put(info::kSettingsRefused, process.settings.refused);
+  }
+  const EventCost cost = eventCost();
+  facts.put(info::kEventCost, cost.event_ps);
+  facts.put(info::kClockCost, cost.clock_ps);
   if (mpi_identity.refused != nullptr) facts.put(info::kMpiRefused, mpi_identity.refused);
   if (with_mounts) facts.putFile(info::kMounts, "/proc/self/mounts", ' ', 64 * 1024);
-  return facts.size();
+  return facts.size() + describeStops(out + facts.size(), bytes - facts.size());
 }
 
 bool hasFlavourChanged() {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/wire/settings.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/text.hpp"
 
@@ -15,8 +16,18 @@ namespace omnio::trace {
 namespace {
 
 constexpr const char* kListVariable = "OMPI_MCA_mca_base_env_list";
-constexpr const char* kOurVariables[] = {"LD_PRELOAD",    "OMNIO_DIR",     "OMNIO_FLAVOUR",
-                                         "OMNIO_EXCLUDE", "OMNIO_INCLUDE", "OMNIO_RING_DIR"};
+// Calls `action` with the name of each variable that is set and that the ranks need.
+template <typename Action>
+void forEachVariable(Action action) {
+  const auto offer = [&action](const char* name) {
+    if (getenv(name) != nullptr) action(name);
+  };
+  offer("LD_PRELOAD");
+  offer(wire::kDirectoryVariable);
+  for (const wire::Setting& setting : wire::kSettings) {
+    if (setting.reaches_processes) offer(setting.variable);
+  }
+}
 // Marks the second start, so that there is no third.
 constexpr const char* kMark = "OMNIO_LAUNCHER_PREPARED";
 
@@ -34,14 +45,13 @@ void nameInList() {
   Text text(list, sizeof list);
   const char* before = getenv(kListVariable);
   if (before != nullptr && *before != '\0') {
-    if (strstr(before, "OMNIO_DIR") != nullptr) return;
+    if (strstr(before, wire::kDirectoryVariable) != nullptr) return;
     text.put(before);
   }
-  for (const char* name : kOurVariables) {
-    if (getenv(name) == nullptr) continue;
+  forEachVariable([&text](const char* name) {
     if (text.size() > 0) text.putByte(';');
     text.put(name);
-  }
+  });
   // A list that was cut would send nonsense to the ranks: rather none of ours.
   if (!text.isFull()) setenv(kListVariable, list, 1);
 }
@@ -55,11 +65,10 @@ void startWithOptions(char* arguments, std::size_t bytes) {
   auto** const list = reinterpret_cast<char**>(memory);
   std::size_t count = 0;
   list[count++] = arguments;
-  for (const char* name : kOurVariables) {
-    if (getenv(name) == nullptr) continue;
+  forEachVariable([list, &count](const char* name) {
     list[count++] = const_cast<char*>("-x");
     list[count++] = const_cast<char*>(name);
-  }
+  });
   for (char* at = arguments + strlen(arguments) + 1; at < arguments + bytes && count < kMost - 1;
        at += strlen(at) + 1) {
     list[count++] = at;
@@ -74,7 +83,7 @@ void startWithOptions(char* arguments, std::size_t bytes) {
 
 void prepareLauncher(const char* program) {
   const char* slash = strrchr(program, '/');
-  if (getenv("OMNIO_DIR") == nullptr ||
+  if (getenv(wire::kDirectoryVariable) == nullptr ||
       !isOpenMpiLauncher(slash == nullptr ? program : slash + 1)) {
     return;
   }

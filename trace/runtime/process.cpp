@@ -7,12 +7,15 @@
 
 #include <cstring>
 
+#include "trace/runtime/clock_choice.hpp"
 #include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/launcher_image.hpp"
 #include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring.hpp"
 #include "trace/runtime/ring_memory.hpp"
+#include "trace/runtime/system_clock.hpp"
 #include "trace/runtime/text.hpp"
 
 // In every C library's static part: handlers that come with this object go when it goes.
@@ -27,17 +30,6 @@ thread_local constinit Thread thread;
 
 namespace {
 
-constexpr std::size_t kMaxPatterns = 16 * 1024;
-char exclude_copy[kMaxPatterns] = {};
-char include_copy[kMaxPatterns] = {};
-
-// Copies, since the application may change its environment at any time.
-const char* copied(const char* name, char (&into)[kMaxPatterns]) {
-  const char* value = getenv(name);
-  Text(into, sizeof into).put(value == nullptr ? "" : value);
-  return into;
-}
-
 std::uint64_t randomToken() {
   std::uint64_t token = 0;
   if (rawSyscall(SYS_getrandom, address(&token), sizeof token, 0) !=
@@ -48,7 +40,7 @@ std::uint64_t randomToken() {
   return token;
 }
 
-void beginImage() {
+void beginImage(bool stopped) {
   process.pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
   process.token = randomToken();
   process.begin = wire::takeAnchor(process.clock);
@@ -60,6 +52,7 @@ void beginImage() {
   process.account_state.store(wire::AccountState::kRunning);
   process.draining_each.store(false);
   process.epoch_page->store(++process.image << 32);
+  beginStops(stopped);
 }
 
 bool makeEpochPage() {
@@ -73,11 +66,7 @@ bool makeEpochPage() {
 }
 
 Mode start() {
-  const char* directory = getenv("OMNIO_DIR");
-  if (directory == nullptr || directory[0] != '/' ||
-      strlen(directory) >= wire::kMaxTraceDirectory) {
-    return Mode::kPassive;
-  }
+  if (!isAskedFor()) return Mode::kPassive;
   char program[4096];
   const long bytes = rawSyscall(SYS_readlinkat, AT_FDCWD, address("/proc/self/exe"),
                                 address(program), sizeof program - 1);
@@ -87,15 +76,13 @@ Mode start() {
     return Mode::kPassive;
   }
   if (!makeEpochPage()) return Mode::kPassive;
-  Text(process.settings.directory, sizeof process.settings.directory).put(directory);
-  process.settings.exclude = copied("OMNIO_EXCLUDE", exclude_copy);
-  process.settings.include = copied("OMNIO_INCLUDE", include_copy);
-  const char* flavour = getenv("OMNIO_FLAVOUR");
-  process.settings.flavour_is_ours = flavour == nullptr || strcmp(flavour, "auto") == 0;
+  readSettings(process.settings);
   rememberLauncher();
-  process.clock = wire::detectClock();
+  useKernelClocks();
+  process.clock = process.settings.system_clock ? wire::ClockKind::kMonotonic : chooseClock();
   chooseRingPlace();
-  beginImage();
+  beginImage(process.settings.starts_stopped);
+  listenForToggle();
   rawSyscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   return Mode::kActive;
 }
@@ -120,9 +107,10 @@ bool ensureStarted() {
 
 void becomeForkedChild() {
   process.parent_token = process.token;
+  const bool stopped = !isRecording();
   forgetContainer(true);
   forgetRings();
-  beginImage();
+  beginImage(stopped);
 }
 
 namespace {
@@ -186,7 +174,10 @@ void finish(wire::AccountState state) {
                          process.parent_token == 0;
     if (!is_rank || state == wire::AccountState::kReplaced || !openContainer()) return;
   }
+  finishStops();
   bool all = writeOutAll();
+  // What a log of limited size has no room for is meant to be dropped: nobody is to collect it.
+  all = all || process.error.load() == wire::kLogLimitError;
   all = writeAccount() && all;
   Ring* note = all ? nullptr : firstRingFile();
   if (note != nullptr) {

@@ -10,6 +10,7 @@
 #include "core/wire/clock.hpp"
 #include "core/wire/container.hpp"
 #include "trace/runtime/ring.hpp"
+#include "trace/runtime/settings.hpp"
 
 namespace omnio::trace {
 
@@ -17,13 +18,6 @@ enum class Mode : std::uint8_t {
   kUnknown,  // nothing has run yet: a constructor of another library came first
   kPassive,  // no trace asked for, or a program that is not traced (a shell, a launcher)
   kActive,
-};
-
-struct Settings {
-  char directory[wire::kMaxTraceDirectory] = {};  // absolute
-  const char* exclude = "";                       // colon-separated, copies
-  const char* include = "";
-  bool flavour_is_ours = true;  // to find out, since nobody asked for one
 };
 
 struct Process {
@@ -56,6 +50,12 @@ struct Process {
 extern Process process;
 
 constexpr std::uint64_t imageOf(std::uint64_t epoch) { return epoch >> 32; }
+// In the lower half: nothing is recorded (recording_switch.hpp). No thread's epoch ever has it, so
+// that each of its records goes the slow way meanwhile.
+inline constexpr std::uint64_t kStoppedBit = std::uint64_t{1} << 31;
+inline bool isStoppedEpoch() {
+  return (process.epoch_page->load(std::memory_order_relaxed) & kStoppedBit) != 0;
+}
 
 // Events of a signal handler that interrupts the recording of another go into a lane of their own.
 inline constexpr unsigned kLanes = 2;
@@ -71,6 +71,9 @@ struct Thread {
   std::uint64_t epoch = ~std::uint64_t{0};
   // How deep this thread is inside the tracer; above 0 only when a signal handler interrupts it.
   std::uint32_t level = 0;
+  // The stack pointers of the functions that are inside it: of those that a jump out of a handler
+  // leaves, the records are given up (wrap/jumps.cpp).
+  std::uintptr_t frames[kLanes] = {};
   // Set by vfork until this thread is seen to be the parent again.
   bool vforked = false;
   // How many layers that do I/O on the application's behalf (MPI-IO) are on the stack.
@@ -94,7 +97,8 @@ extern thread_local constinit Thread thread;
 bool ensureStarted();
 
 inline bool isActive() {
-  const Mode mode = process.mode.load(std::memory_order_relaxed);
+  // Acquire: who finds it active uses what another thread has prepared meanwhile.
+  const Mode mode = process.mode.load(std::memory_order_acquire);
   return mode == Mode::kActive || (mode == Mode::kUnknown && ensureStarted());
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "trace/runtime/thread_sanitizer.hpp"
+
 namespace omnio::trace {
 
 #if defined(__x86_64__)
@@ -13,6 +15,9 @@ namespace omnio::trace {
 inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                        long f = 0) {
   long result;
+#ifdef OMNIO_THREAD_SANITIZER
+  if (mappedByLibrary(number, {a, b, c, d, e, f}, result)) return result;
+#endif
   register long r10 asm("r10") = d;
   register long r8 asm("r8") = e;
   register long r9 asm("r9") = f;

@@ -7,6 +7,7 @@
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring_claim.hpp"
+#include "trace/runtime/thread_sanitizer.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -100,6 +101,17 @@ void drain(Ring& ring, Thread& self, unsigned lane) {
   emptyInto(ring, self, lane);
 }
 
+void giveUpRecord(Thread& self, unsigned lane) {
+  Ring* ring = self.lanes[lane].ring;
+  // None yet, or the parent's in a forked child: the next event begins with a new one.
+  if (ring == nullptr ||
+      imageOf(self.epoch) != imageOf(process.epoch_page->load(std::memory_order_relaxed))) {
+    return;
+  }
+  ring->events = progressOf(*ring).events;
+  drain(*ring, self, lane);
+}
+
 void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
   constexpr std::size_t kWorthwhile = wire::kRingDataBytes / 4;
   const RingClaim claim(ring);
@@ -160,6 +172,7 @@ std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text, Tex
 }
 
 void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t handle) {
+  const RacingRead racing;
   wire::HandleDefinition definition{.handle = handle,
                                     .description = info.description,
                                     .birth_pid = info.birth_pid == process.pid ? 0 : info.birth_pid,

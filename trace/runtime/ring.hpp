@@ -51,7 +51,8 @@ static_assert(sizeof(Ring) <= wire::kRingHeaderBytes);
 inline constexpr std::size_t kRingBytes = wire::kRingHeaderBytes + wire::kRingDataBytes;
 
 // The ring of the thread's lane with `need` bytes of room: takes one from the pool, drains it, or
-// finds out that this is a forked child. nullptr when there is no memory for one.
+// finds out that this is a forked child. nullptr when there is no memory for one, which is counted
+// as an event lost, or recording is stopped.
 Ring* makeRoom(Thread& self, unsigned lane, std::size_t need);
 
 // Moves the ring on by one event that ends at `behind`: the one store that makes it count.
@@ -71,6 +72,9 @@ Ring* makeRoom(Thread& self, unsigned lane, std::size_t need);
 bool writeOut(Ring& ring);
 // Writes the ring out, or drops and counts what it holds, and begins a new chunk of the lane.
 void drain(Ring& ring, Thread& self, unsigned lane);
+// The thread will not go on with the record it is in the middle of: what was published stays, a new
+// chunk follows, since the half record has already changed what the next one would be read by.
+void giveUpRecord(Thread& self, unsigned lane);
 // Makes the ring, whose owner was another thread or nobody, that of the lane: what it holds stays,
 // a new chunk follows it.
 void beginOwnership(Ring& ring, Thread& self, unsigned lane);

@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "core/wire/settings.hpp"
 #include "trace/runtime/file_size_limit.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
@@ -149,7 +150,7 @@ void chooseRingPlace() {
     std::memcpy(place, directory, length + 1);
     return true;
   };
-  const char* wanted = getenv("OMNIO_RING_DIR");
+  const char* wanted = getenv(wire::settingOf(wire::SettingId::kRingDirectory).variable);
   if (wanted != nullptr && is_tmpfs(wanted) && choose(wanted)) return;
   for (const char* directory : wire::kRingDirectories) {
     if (is_tmpfs(directory) && choose(directory)) return;

@@ -4,6 +4,7 @@
 #include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring.hpp"
 #include "trace/runtime/ring_claim.hpp"
 #include "trace/runtime/ring_memory.hpp"
@@ -85,15 +86,20 @@ void beginEpoch(Thread& self) {
     self.tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
     self.number = process.next_thread.fetch_add(1, std::memory_order_relaxed);
   }
-  self.epoch = epoch;
+  self.epoch = epoch & ~kStoppedBit;
 }
 
 }  // namespace
 
 Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
   if (!isActive()) return nullptr;
+  if (isStoppedEpoch()) {
+    reportStopped();
+    return nullptr;
+  }
   const HeldSignals held;
   if (self.epoch != process.epoch_page->load(std::memory_order_relaxed)) beginEpoch(self);
+  if (isStoppedEpoch()) return nullptr;  // a forked child's, whose page said nothing until now
   Lane& lane = self.lanes[lane_number];
   if (lane.ring == nullptr) {
     Ring* ring = takeUsedRing(self);
@@ -102,7 +108,11 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
       if (ringCount() == 0) openContainer();
       ring = makeRing(self);
     }
-    if (ring == nullptr) return nullptr;
+    if (ring == nullptr) {
+      // Counted here and not by the caller, who cannot tell this from a stop that is over by now.
+      process.events_lost.fetch_add(1, std::memory_order_relaxed);
+      return nullptr;
+    }
     if (lane.sequence == 0) lane.log = process.next_log.fetch_add(1, std::memory_order_relaxed);
     beginOwnership(*ring, self, lane_number);
     {

@@ -8,12 +8,18 @@ bool mayRecordSlow(Thread& self) {
   if (self.vforked && isVforkChild()) return false;
   if (self.level < kLanes) return true;
   // A handler that interrupts a handler in the middle of a record: no lane is left for it.
-  process.events_lost.fetch_add(1, std::memory_order_relaxed);
+  countUnrecorded();
   return false;
 }
 
+void countUnrecorded() {
+  if (isActive() && isStoppedEpoch()) return;
+  process.events_lost.fetch_add(1, std::memory_order_relaxed);
+}
+
 void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t need) {
-  const std::size_t room = need + 2 * wire::kMaxDefinition + wire::kMaxText;
+  // Three definitions: one of a handle that was closed meanwhile has two texts, the second short.
+  const std::size_t room = need + 3 * wire::kMaxDefinition + wire::kMaxText + 1;
   if (ring.room() < room) drain(ring, self, lane);
   char* out = ring.cursor;
   defineHandle(ring, out, infoOf(entry), entry.handle());
@@ -24,6 +30,7 @@ void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t
 void drainAfterEvent(Thread& self, unsigned lane) {
   Ring* ring = self.lanes[lane].ring;
   if (ring == nullptr) return;
+  self.frames[lane] = stackPointer();
   ++self.level;
   drain(*ring, self, lane);
   writeAccount();

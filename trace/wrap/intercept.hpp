@@ -21,6 +21,7 @@
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring.hpp"
+#include "trace/runtime/stack_pointer.hpp"
 #include "trace/wrap/real_symbol.hpp"
 
 namespace omnio::trace {
@@ -43,6 +44,9 @@ bool mayRecordSlow(Thread& self);
     return true;
   return mayRecordSlow(self);
 }
+
+// An event that could not be recorded is lost, unless none is to be recorded now.
+void countUnrecorded();
 
 // Stores the handle's definition into the open chunk, draining the ring when it has no room.
 void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t need);
@@ -81,21 +85,86 @@ constexpr std::size_t roomFor() {
     }
   }
   if (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) {
-    room += 2 * wire::kMaxDefinition + wire::kMaxText;
+    room += 3 * wire::kMaxDefinition + wire::kMaxText + 1;  // as in introduce()
   }
   return room;
 }
 
-// Writes the event into the calling thread's ring. `numbers` are the arguments by index, as
-// numbers; `request` the bytes asked for. Out of line for all but the commonest rows would cost a
-// quarter of the whole, so it is inlined everywhere.
+// Writes the event behind those of the ring, which has `need` bytes of room. `numbers` are the
+// arguments by index, as numbers; `request` the bytes asked for. Out of line for all but the
+// commonest rows would cost a quarter of the whole, so it is inlined everywhere.
 template <std::uint16_t kNumber>
-[[gnu::always_inline]] inline void record(Thread& self, wire::EventTimes times, bool failed,
+[[gnu::always_inline]] inline void append(Ring& ring, Thread& self, unsigned lane, std::size_t need,
+                                          wire::EventTimes times, bool failed,
                                           wire::Arguments<kNumber>& numbers, std::uint64_t request,
                                           std::int64_t result, const Subject& subject) {
   constexpr const calls::Row& row = calls::kTable[kNumber];
   constexpr wire::Plan plan = wire::kPlans[kNumber];
+  if constexpr (plan.handle >= 0) {
+    const std::uint8_t slot = wire::handleSlot(subject.handle.handle());
+    if (ring.prediction.handles[slot].handle != subject.handle.handle()) [[unlikely]] {
+      introduce(ring, self, lane, subject.handle, need);
+    }
+    numbers[plan.handle] = slot;
+  }
+  char* out = ring.cursor;
+  if constexpr (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) {
+    if (!failed) {
+      const std::uint8_t slot = wire::handleSlot(subject.born.handle());
+      if (ring.prediction.handles[slot].handle != subject.born.handle()) {
+        // Two handles of one event in one slot: the new one would take the place of the one the
+        // event is about. It is defined with its first use instead.
+        if (plan.handle < 0 || slot != wire::handleSlot(subject.handle.handle())) {
+          defineHandle(ring, out, infoOf(subject.born), subject.born.handle());
+          result = slot + 1;
+        } else {
+          result = 0;
+        }
+      } else {
+        result = slot + 1;
+      }
+    }
+  }
+  // After the handle, whose path may be another text in the same slot.
+#pragma GCC unroll 16
+  for (int i = 0; i < row.argument_count; ++i) {
+    switch (row.arguments[i]) {
+      case calls::Role::kPath:
+      case calls::Role::kPathTemplate:
+        numbers[i] =
+            subject.path.name.data() == nullptr ? 0 : defineText(ring, out, subject.path) + 1;
+        break;
+      case calls::Role::kPathNew:
+      case calls::Role::kLinkText:
+        numbers[i] = subject.path_new.name.data() == nullptr
+                         ? 0
+                         : defineText(ring, out, subject.path_new, TextUse::kPathNew) + 1;
+        break;
+      case calls::Role::kOpenMode:
+        numbers[i] = subject.open_mode == nullptr
+                         ? 0
+                         : defineText(ring, out, {.directory = {}, .name = subject.open_mode},
+                                      TextUse::kMode) +
+                               1;
+        break;
+      default:
+        break;
+    }
+  }
+  out = wire::encodeEvent<kNumber>(out, ring.prediction, times, self.depth, failed, numbers,
+                                   request, result);
+  if constexpr (plan.pieces >= 0) out = putPieces(out, subject);
+  publish(ring, out);
+}
+
+// The same into the calling thread's ring, which is found, made or drained as needed.
+template <std::uint16_t kNumber>
+[[gnu::always_inline]] inline void record(Thread& self, wire::EventTimes times, bool failed,
+                                          wire::Arguments<kNumber>& numbers, std::uint64_t request,
+                                          std::int64_t result, const Subject& subject) {
+  constexpr wire::Plan plan = wire::kPlans[kNumber];
   const unsigned lane = self.level;
+  self.frames[lane] = stackPointer();
   ++self.level;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   std::size_t need = roomFor<kNumber>();
@@ -108,63 +177,7 @@ template <std::uint16_t kNumber>
     ring = makeRoom(self, lane, need);
   }
   if (ring != nullptr) [[likely]] {
-    if constexpr (plan.handle >= 0) {
-      const std::uint8_t slot = wire::handleSlot(subject.handle.handle());
-      if (ring->prediction.handles[slot].handle != subject.handle.handle()) [[unlikely]] {
-        introduce(*ring, self, lane, subject.handle, need);
-      }
-      numbers[plan.handle] = slot;
-    }
-    char* out = ring->cursor;
-    if constexpr (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) {
-      if (!failed) {
-        const std::uint8_t slot = wire::handleSlot(subject.born.handle());
-        if (ring->prediction.handles[slot].handle != subject.born.handle()) {
-          // Two handles of one event in one slot: the new one would take the place of the one the
-          // event is about. It is defined with its first use instead.
-          if (plan.handle < 0 || slot != wire::handleSlot(subject.handle.handle())) {
-            defineHandle(*ring, out, infoOf(subject.born), subject.born.handle());
-            result = slot + 1;
-          } else {
-            result = 0;
-          }
-        } else {
-          result = slot + 1;
-        }
-      }
-    }
-    // After the handle, whose path may be another text in the same slot.
-#pragma GCC unroll 16
-    for (int i = 0; i < row.argument_count; ++i) {
-      switch (row.arguments[i]) {
-        case calls::Role::kPath:
-        case calls::Role::kPathTemplate:
-          numbers[i] =
-              subject.path.name.data() == nullptr ? 0 : defineText(*ring, out, subject.path) + 1;
-          break;
-        case calls::Role::kPathNew:
-        case calls::Role::kLinkText:
-          numbers[i] = subject.path_new.name.data() == nullptr
-                           ? 0
-                           : defineText(*ring, out, subject.path_new, TextUse::kPathNew) + 1;
-          break;
-        case calls::Role::kOpenMode:
-          numbers[i] = subject.open_mode == nullptr
-                           ? 0
-                           : defineText(*ring, out, {.directory = {}, .name = subject.open_mode},
-                                        TextUse::kMode) +
-                                 1;
-          break;
-        default:
-          break;
-      }
-    }
-    out = wire::encodeEvent<kNumber>(out, ring->prediction, times, self.depth, failed, numbers,
-                                     request, result);
-    if constexpr (plan.pieces >= 0) out = putPieces(out, subject);
-    publish(*ring, out);
-  } else {
-    process.events_lost.fetch_add(1, std::memory_order_relaxed);
+    append<kNumber>(*ring, self, lane, need, times, failed, numbers, request, result, subject);
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   --self.level;

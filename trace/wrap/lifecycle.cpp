@@ -1,7 +1,6 @@
 // The beginning and the ends of a process: what is recorded must be written out before _exit, abort
 // or exec take the memory away. (A process that is killed leaves its rings to be collected.)
 #include <alloca.h>
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
+#include "trace/wrap/loader.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 
@@ -32,6 +32,10 @@ struct Ends {
   int (*fexecve)(int, char* const*, char* const*);
   int (*execveat)(int, const char*, char* const*, char* const*, int);
   int (*daemon)(int, int);
+  int (*chroot)(const char*);
+  int (*setuid)(uid_t);
+  int (*setreuid)(uid_t, uid_t);
+  int (*setresuid)(uid_t, uid_t, uid_t);
   void* vfork;
 } ends;
 
@@ -53,6 +57,10 @@ void lookUpEnds() {
   lookUpEnd(ends.fexecve, "fexecve");
   lookUpEnd(ends.execveat, "execveat");
   lookUpEnd(ends.daemon, "daemon");
+  lookUpEnd(ends.chroot, "chroot");
+  lookUpEnd(ends.setuid, "setuid");
+  lookUpEnd(ends.setreuid, "setreuid");
+  lookUpEnd(ends.setresuid, "setresuid");
   lookUpEnd(ends.vfork, "vfork");
 }
 
@@ -81,6 +89,15 @@ int execWith(Exec exec) {
   resume();
   errno = error;
   return result;
+}
+
+// The trace directory may be out of reach afterwards: the container is made now, since without it
+// nobody could be told of what is lost.
+void beforeLeaving() {
+  lookUpEnds();
+  if (!isActive() || isVforkChild()) return;
+  if (process.epoch_page->load() == 0) becomeForkedChild();
+  openContainer();
 }
 
 // The arguments of execl and its like, as the array that execv wants; `list` stands behind the
@@ -143,6 +160,23 @@ OMNIO_EXPORT int daemon(int keep_directory, int keep_streams) noexcept {
   }
   errno = error;
   return result;
+}
+
+OMNIO_EXPORT int chroot(const char* path) noexcept {
+  beforeLeaving();
+  return ends.chroot(path);
+}
+OMNIO_EXPORT int setuid(uid_t user) noexcept {
+  beforeLeaving();
+  return ends.setuid(user);
+}
+OMNIO_EXPORT int setreuid(uid_t real, uid_t effective) noexcept {
+  beforeLeaving();
+  return ends.setreuid(real, effective);
+}
+OMNIO_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
+  beforeLeaving();
+  return ends.setresuid(real, effective, saved);
 }
 
 OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {

@@ -1,8 +1,7 @@
 #include "trace/wrap/mpi_library.hpp"
 
-#include <dlfcn.h>
-
 #include "trace/runtime/identity.hpp"
+#include "trace/wrap/loader.hpp"
 
 namespace omnio::trace {
 

@@ -73,7 +73,7 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
   int result = 0;
   const int number = ownDescriptor();
   const auto own = static_cast<unsigned>(number);
-  if (number >= 0 && own >= first && own <= last) {
+  if (own >= first && own <= last && isOwnDescriptor(number)) {
     if (own > first) result = close_range_of(first, own - 1);
     if (result == 0 && own < last) result = close_range_of(own + 1, last);
   } else {

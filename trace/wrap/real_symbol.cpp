@@ -1,6 +1,6 @@
 #include "trace/wrap/real_symbol.hpp"
 
-#include <dlfcn.h>
+#include "trace/wrap/loader.hpp"
 
 namespace omnio::trace {
 
@@ -9,11 +9,9 @@ std::atomic<void*> real_symbols[calls::kNumberLimit];
 void* resolveReal(std::uint16_t number) {
   const char* name = calls::kTable[number].name.data();
   void* symbol = dlsym(RTLD_NEXT, name);
-#if defined(__x86_64__)
+#ifdef OMNIO_OLDEST_GLIBC
   // Names that today's C library keeps for old programs alone (__xstat) have no default version.
-  if (symbol == nullptr) symbol = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
-#elif defined(__aarch64__)
-  if (symbol == nullptr) symbol = dlvsym(RTLD_NEXT, name, "GLIBC_2.17");
+  if (symbol == nullptr) symbol = dlvsym(RTLD_NEXT, name, OMNIO_OLDEST_GLIBC);
 #endif
   real_symbols[number].store(symbol, std::memory_order_relaxed);
   return symbol;

@@ -1,0 +1,157 @@
+// What threads do to the same state of the runtime at the same moment: its start, descriptors that
+// some close, open and duplicate while others record on them, stopping and starting. Meant for the
+// thread sanitizer; what is recorded is looked at all the same.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/trace/recording.hpp"
+#include "tests/trace/started_fixture.hpp"
+#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/recording_switch.hpp"
+
+namespace omnio::trace {
+namespace {
+
+constexpr std::ptrdiff_t kThreads = 8;
+
+class Races : public test::StartedFixture {
+ protected:
+  // Runs `body` in so many threads, with their numbers, after all of them have begun.
+  template <typename Body>
+  static void together(Body body) {
+    std::barrier begin(kThreads);
+    std::vector<std::thread> threads;
+    for (std::ptrdiff_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&begin, &body, t] {
+        begin.arrive_and_wait();
+        body(static_cast<int>(t));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // As a wrapper does: looked up once, and what is not traced is not recorded.
+  static bool seekIfTraced(int fd, long offset) {
+    const Entry entry = lookUp(fd);
+    if (entry.isTraced()) test::recordSeek(entry, offset);
+    return entry.isTraced();
+  }
+};
+
+TEST_F(Races, TheStartOfTheProcess) {
+  constexpr long kEvents = 1000;
+  ASSERT_EQ(test::runTraced(directory_ / "trace",
+                            [this] {
+                              together([this](int t) {
+                                // As each call does: who comes while another starts it, goes on.
+                                while (!isActive()) std::this_thread::yield();
+                                const std::string name(1, static_cast<char>('a' + t));
+                                const int fd = test::openRecorded(directory_ / name);
+                                for (long k = 0; k < kEvents; ++k) test::recordSeek(fd, k);
+                              });
+                              finish(wire::AccountState::kEnded);
+                            }),
+            0);
+  const test::RecordedTrace trace = read();
+  EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
+  EXPECT_EQ(trace.processes, 1U);
+  EXPECT_EQ(trace.events.size(), static_cast<std::size_t>(kThreads * kEvents));
+}
+
+// The system calls are made by hand here: that descriptors race is the application's mistake, which
+// the sanitizer would report first.
+//
+// Numbers are closed, opened and duplicated by some while others record on them. Whichever file a
+// number stood for at that moment, an event names it as a whole, or none.
+TEST_F(Races, TheSameDescriptors) {
+  constexpr int kFirst = 500;
+  constexpr int kNumbers = 4;
+  constexpr int kTurns = 1500;
+  std::vector<std::string> names;
+  for (int i = 0; i < 6; ++i) {
+    // Some longer than a handle holds by itself.
+    names.push_back((directory_ / std::string(i % 2 == 0 ? 1 : 220, char('a' + i))).native());
+  }
+  traced([&] {
+    std::array<int, 6> files{};
+    for (std::size_t i = 0; i < names.size(); ++i) files[i] = test::openRecorded(names[i]);
+    std::atomic<std::size_t> count{0};
+    std::atomic<int> changing{kThreads / 2};
+    together([&](int t) {
+      if (t % 2 == 0) {
+        for (long i = 0; changing.load() > 0; ++i) {
+          count += seekIfTraced(kFirst + static_cast<int>((t + i) % kNumbers), i) ? 1 : 0;
+        }
+        return;
+      }
+      // On a busy machine the others may not have begun yet.
+      for (int i = 0; i < kTurns || count.load() < kTurns; ++i) {
+        const int number = kFirst + (t + i) % kNumbers;
+        if (i % 3 == 0) {
+          releaseHandle(takeOut(number));
+          rawSyscall(SYS_close, number);
+        } else {
+          const int source = files[static_cast<std::size_t>(t + i) % files.size()];
+          if (rawSyscall(SYS_dup3, source, number, 0) == number) {
+            duplicateHandle(number, lookUp(source));
+          }
+        }
+      }
+      --changing;
+    });
+    finish(wire::AccountState::kEnded);
+    EXPECT_EQ(process.events_lost.load(), 0U);
+    EXPECT_EQ(process.events_written.load(), count.load());
+  });
+  const test::RecordedTrace trace = read();
+  EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
+  EXPECT_GT(trace.events.size(), 0U);
+  for (const test::RecordedEvent& event : trace.events) {
+    if (event.handle.empty() || event.handle == "?") continue;
+    EXPECT_NE(std::find(names.begin(), names.end(), event.handle), names.end()) << event.handle;
+  }
+}
+
+TEST_F(Races, StoppingAndStarting) {
+  traced([this] {
+    const int fd = test::openRecorded(directory_ / "file");
+    together([fd](int t) {
+      for (long k = 0; k < 4000; ++k) {
+        if (t < 2 && k % 40 == 0) {
+          setRecording(k % 80 != 0);
+        } else {
+          test::recordSeek(fd, k);
+        }
+        if (k % 200 == 0) std::this_thread::yield();
+      }
+    });
+    setRecording(true);
+    test::recordSeek(fd, 1000000);
+    finish(wire::AccountState::kEnded);
+    EXPECT_EQ(process.events_lost.load(), 0U);
+  });
+  const test::RecordedTrace trace = read();
+  EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
+  EXPECT_EQ(trace.events.size(), static_cast<std::size_t>(trace.wholeness.events));
+  std::map<std::uint32_t, std::int64_t> last;
+  bool came_back = false;
+  for (const test::RecordedEvent& event : trace.events) {
+    const auto [place, is_first] = last.try_emplace(event.log, event.numbers[1]);
+    EXPECT_TRUE(is_first || place->second < event.numbers[1]);
+    place->second = event.numbers[1];
+    came_back |= event.numbers[1] == 1000000;
+  }
+  EXPECT_TRUE(came_back);
+}
+
+}  // namespace
+}  // namespace omnio::trace
