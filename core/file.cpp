@@ -36,6 +36,12 @@ File::~File() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+File::Identity File::identity() const {
+  struct stat status {};
+  if (fstat(fd_, &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
 std::uint64_t File::size() const {
   struct stat status {};
   return fstat(fd_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;

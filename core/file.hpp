@@ -19,6 +19,14 @@ class File {
   File& operator=(const File&) = delete;
   ~File();
 
+  // Tells files apart: a name may come to be another file's.
+  struct Identity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    bool operator==(const Identity&) const = default;
+  };
+  Identity identity() const;
+
   // Bytes at the moment of the question: a file of a running process grows.
   std::uint64_t size() const;
 

@@ -72,12 +72,16 @@ Result<ContainerStart> readContainerStart(const std::filesystem::path& path, con
                    fmt::format("{}: byte {}: the file ends within its header of {} bytes",
                                path.native(), read, sizeof start.header)};
   }
-  if (start.header.version != wire::kFormatVersion) {
+  if (start.header.version != wire::kFormatVersion && !start.isPacked()) {
     return Failure{Code::kOtherVersion,
-                   fmt::format("{}: byte 8: format version {}, but this omnio reads version {}",
-                               path.native(), start.header.version, wire::kFormatVersion)};
+                   fmt::format("{}: byte 8: format version {}, but this omnio reads versions "
+                               "{} and {}",
+                               path.native(), start.header.version, wire::kFormatVersion,
+                               wire::kPackedFormatVersion)};
   }
-  if (!wire::isWhole(start.header) || start.header.header_bytes != wire::kContainerHeaderBytes) {
+  const std::size_t header_bytes =
+      start.isPacked() ? wire::kPackedHeaderBytes : wire::kContainerHeaderBytes;
+  if (!wire::isWhole(start.header) || start.header.header_bytes != header_bytes) {
     return Failure{Code::kDamaged,
                    fmt::format("{}: byte 0: the file's header is damaged", path.native())};
   }
@@ -96,6 +100,7 @@ Result<Process> openContainer(const std::filesystem::path& path) {
   if (!start) return start.failure();
   Process process;
   process.container = path;
+  process.container_identity = file->identity();
   process.token = start->header.token;
   process.pid = start->header.pid;
   process.clock_kind = start->header.clock;
@@ -104,6 +109,7 @@ Result<Process> openContainer(const std::filesystem::path& path) {
   ContainerScan scan = scanContainer(*file, process.token, process.info);
   process.chunks = std::move(scan.chunks);
   process.damage = std::move(scan.damage);
+  if (start->isPacked() && !scan.packed) process.damage.push_back({file->size(), 0});
   return process;
 }
 

@@ -41,7 +41,8 @@ struct Log {
 };
 
 struct Process {
-  std::filesystem::path container;  // empty when it could create none
+  std::filesystem::path container;    // empty when it could create none
+  File::Identity container_identity;  // the file that `chunks` are of
   std::uint64_t token = 0;
   std::uint32_t pid = 0;
   wire::ClockKind clock_kind = wire::ClockKind::kMonotonic;
@@ -67,6 +68,8 @@ Result<Process> openContainer(const std::filesystem::path& path);
 struct ContainerStart {
   wire::ContainerHeader header;
   std::optional<wire::Account> account;
+
+  bool isPacked() const { return header.version == wire::kPackedFormatVersion; }
 };
 Result<ContainerStart> readContainerStart(const std::filesystem::path& path, const File& file);
 

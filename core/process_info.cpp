@@ -57,4 +57,20 @@ int ProcessInfo::ranks() const {
   return static_cast<int>(*ranks);
 }
 
+namespace {
+
+constexpr double kPsPerNs = 1000.0;
+// More than any machine takes: a damaged fact must not eat a trace's time between calls.
+constexpr std::uint64_t kHighestCostPs = 10'000'000;
+
+double costNs(std::optional<std::uint64_t> ps) {
+  return ps && *ps <= kHighestCostPs ? static_cast<double>(*ps) / kPsPerNs : 0.0;
+}
+
+}  // namespace
+
+double ProcessInfo::eventCostNs() const { return costNs(number(wire::info::kEventCost)); }
+
+double ProcessInfo::clockCostNs() const { return costNs(number(wire::info::kClockCost)); }
+
 }  // namespace omnio

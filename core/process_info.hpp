@@ -23,6 +23,10 @@ class ProcessInfo {
   std::optional<int> rank() const;
   // Size of the job: 1 without a launcher.
   int ranks() const;
+  // What recording an event added to it, at the least, and the part of that inside the recorded
+  // duration (core/wire/info.hpp); 0 when the process did not measure it.
+  double eventCostNs() const;
+  double clockCostNs() const;
 
   const std::map<std::string, std::string, std::less<>>& all() const { return facts_; }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "core/model/schedule_writer.hpp"
@@ -86,7 +87,10 @@ Result<Summary> preprocess(const Trace& trace, const Wholeness& wholeness, const
     ++summary.files;
   }
   for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
-    writer.beginThread(sources.threads[place].header);
+    model::ScheduleThread header = sources.threads[place].header;
+    header.recorder_ns =
+        std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
+    writer.beginThread(header);
     summary.events += writeThread(sources, place, analysis, pass, paths, writer);
     writer.endThread();
   }

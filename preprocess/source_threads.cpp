@@ -1,6 +1,7 @@
 #include "preprocess/source_threads.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "core/merged_reader.hpp"
@@ -14,6 +15,15 @@ std::unique_ptr<EventSource> SourceThread::open(PathTable& paths) const {
   for (const Log* lane : lanes) merged->add(std::make_unique<PosixReader>(*process, *lane, paths));
   return merged;
 }
+
+namespace {
+
+// What lies between the end of one event and the beginning of the next.
+std::int64_t recorderNs(const ProcessInfo& info) {
+  return std::llround(std::max(0.0, info.eventCostNs() - info.clockCostNs()));
+}
+
+}  // namespace
 
 SourceThreads sourceThreads(const Trace& trace) {
   SourceThreads result;
@@ -33,7 +43,8 @@ SourceThreads sourceThreads(const Trace& trace) {
                                            .thread = threads_of_rank[*rank]++,
                                            .pid = process.pid,
                                            .tid = lanes.front()->tid,
-                                           .host = process.info.text(wire::info::kHost)},
+                                           .host = process.info.text(wire::info::kHost),
+                                           .recorder_ns = recorderNs(process.info)},
                                 .process = &process,
                                 .process_index = i,
                                 .lanes = std::move(lanes)});

@@ -206,7 +206,7 @@ Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
     return fmt::format("{} has {} pieces; the system takes {}", row.name, event.pieces.size(),
                        kMaxPieces);
   }
-  if (event.open_mode.size() > kMaxModeLength) {
+  if (!event.failed && event.open_mode.size() > kMaxModeLength) {
     return fmt::format("a mode of {} bytes is no mode to open with", event.open_mode.size());
   }
   return std::nullopt;
@@ -317,7 +317,8 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     op.named = static_cast<std::uint32_t>(thread.raises.size());
   }
   ++state.order;
-  state.writer->add(op, event.arguments, event.pieces, event.open_mode);
+  // Of one that is too long, and so failed, the beginning fails as well.
+  state.writer->add(op, event.arguments, event.pieces, event.open_mode.substr(0, kMaxModeLength));
   return std::nullopt;
 }
 

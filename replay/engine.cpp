@@ -187,7 +187,9 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   const Op& op = instruction.op;
   const model::Timing timing = settings_.plan.global.timing;
   const std::int64_t beginning = beginning_ns_.load(std::memory_order_relaxed);
-  Predecessors before{thread.recorded_end_ns, thread.actual_end_ns};
+  Predecessors before{
+      behindRecorder(thread.recorded_end_ns, op.start_ns, thread.planned.recorded.recorder_ns),
+      thread.actual_end_ns};
   if (op.wait != 0) {
     const Wait& wait = thread.planned.waits[op.wait - 1];
     before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);

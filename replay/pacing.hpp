@@ -19,6 +19,13 @@ struct Due {
   bool gap_was_negative = false;  // it was recorded to start before what it follows had ended
 };
 
+// Where think time began after the thread's last operation: the recorder was busy first. No later
+// than the operation itself: what is measured of the recorder is an estimate, and no negative gap.
+constexpr std::int64_t behindRecorder(std::int64_t recorded_end_ns, std::int64_t start_ns,
+                                      std::int64_t recorder_ns) {
+  return std::max(recorded_end_ns, std::min(recorded_end_ns + recorder_ns, start_ns));
+}
+
 // asap: when the predecessors are done. dt: as long after them as was recorded, against their
 // actual end, so that waiting for a slow one is neither lost nor counted twice. start: at its
 // recorded start, whatever the predecessors did (they have to be done all the same).

@@ -106,7 +106,7 @@ void parts(Io& io, T& value) {
     io.item(value.recorded_end_ns), io.item(value.flags);
   } else if constexpr (std::same_as<Part, model::ScheduleThread>) {
     io.item(value.rank), io.item(value.thread), io.item(value.pid), io.item(value.tid);
-    io.item(value.host);
+    io.item(value.host), io.item(value.recorder_ns);
   } else if constexpr (std::same_as<Part, PlannedThread>) {
     parts(io, value.recorded);
     io.item(value.operations), io.item(value.read_request), io.item(value.read_moved);

@@ -25,6 +25,7 @@ class Accumulator {
   explicit Accumulator(By by) : by_(by) {}
 
   void read(const Trace& trace, const Process& process, std::size_t process_number) {
+    const std::uint64_t events_before = total_.time_ns.count + events_below_;
     for (const Log& log : process.logs) {
       if (by_ == By::kRank) {
         current_ = groupOf(rankKey(trace, process));
@@ -35,6 +36,8 @@ class Accumulator {
       }
       readLog(process, log);
     }
+    recording_ns_ += static_cast<double>(total_.time_ns.count + events_below_ - events_before) *
+                     process.info.eventCostNs();
     // A rank without a single event is a finding too.
     if (by_ == By::kRank) groupOf(rankKey(trace, process));
   }
@@ -62,6 +65,7 @@ class Accumulator {
     report.total = std::move(total_);
     report.total.name = "total";
     report.events_below = events_below_;
+    report.recording_ns = recording_ns_;
     addUndecodable(report.wholeness, undecodable_);
   }
 
@@ -127,6 +131,7 @@ class Accumulator {
   Group total_;
   std::uint64_t events_below_ = 0;
   std::uint64_t undecodable_ = 0;
+  double recording_ns_ = 0;
 };
 
 }  // namespace

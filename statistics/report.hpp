@@ -30,6 +30,9 @@ struct Report {
   // Calls made by libraries below the application's own: they are what those calls did, so they
   // stand in no group.
   std::uint64_t events_below = 0;
+  // What recording the events of `groups` and those below took of the application's time, at the
+  // least: each process measured what an event costs it.
+  double recording_ns = 0;
 };
 
 // Groups come in a fixed order: files and calls by the time spent in them, ranks and threads by

@@ -78,6 +78,10 @@ void wholeness(Writer& out, const Report& report) {
   out.StartArray();
   for (const std::string& reason : w.reasons) text(out, printable(reason));
   out.EndArray();
+  key(out, "notes");
+  out.StartArray();
+  for (const std::string& note : w.notes) text(out, note);
+  out.EndArray();
   number(out, "ranks_expected", static_cast<std::uint64_t>(w.ranks_expected));
   number(out, "ranks_reporting", static_cast<std::uint64_t>(w.ranks_reporting));
   number(out, "processes", w.processes);
@@ -109,6 +113,8 @@ std::string jsonOf(const Report& report) {
     out.Null();
   }
   number(out, "events_below", report.events_below);
+  key(out, "recording_ns");
+  out.Double(report.recording_ns);
   key(out, "total");
   group(out, report.total);
   key(out, "groups");

@@ -82,11 +82,19 @@ void appendWholeness(std::string& out, const Report& report) {
   for (const std::string& reason : reasonsInBrief(w)) {
     fmt::format_to(std::back_inserter(out), "  - {}\n", printable(reason));
   }
+  for (const std::string& note : w.notes) {
+    fmt::format_to(std::back_inserter(out), "Note: {}\n", note);
+  }
   if (report.rank) fmt::format_to(std::back_inserter(out), "Shown: rank {}\n", *report.rank);
   if (report.events_below > 0) {
     fmt::format_to(std::back_inserter(out),
                    "Left out: {} call{} made by libraries below the application's own calls\n",
                    report.events_below, report.events_below == 1 ? "" : "s");
+  }
+  if (report.recording_ns > 0) {
+    fmt::format_to(std::back_inserter(out),
+                   "Recording took at least {} of the application's time\n",
+                   humanNs(report.recording_ns));
   }
 }
 

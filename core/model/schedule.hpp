@@ -117,6 +117,8 @@ struct ScheduleThread {
   std::uint32_t pid = 0;
   std::uint32_t tid = 0;
   std::string host;
+  // Between two events of the thread the recorder took this long, which is no think time.
+  std::int64_t recorder_ns = 0;
 };
 
 }  // namespace omnio::model

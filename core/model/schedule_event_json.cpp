@@ -196,14 +196,14 @@ void readArgument(Members& members, const ScheduleKey& key, const Locations& loc
       number = members.word(key.key, commandOf);
       break;
     case KeyKind::kNumber:
-      number = members.integer(key.key, 0);
+      number = members.integer(key.key, event.failed ? Members::kLeast : 0);
       break;
     case KeyKind::kSigned:
       number = members.integer(key.key, Members::kLeast);
       break;
     case KeyKind::kPosition:
       // A negative one is an error that the application made; what is to fail may be asked for.
-      number = members.integer(key.key, -1);
+      number = members.integer(key.key, event.failed ? Members::kLeast : -1);
       event.offset = number < 0 ? kUnknownOffset : number;
       break;
     case KeyKind::kPieces:
@@ -213,17 +213,12 @@ void readArgument(Members& members, const ScheduleKey& key, const Locations& loc
       break;
     case KeyKind::kOpenMode:
       event.open_mode = members.text(key.key);
-      if (event.open_mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos ||
-          event.open_mode.empty() || event.open_mode.size() > 64) {
-        members.refuse(fmt::format("\"{}\" is no mode of a stream", printable(event.open_mode)));
-      }
       break;
   }
 }
 
 void readResult(Members& members, ScheduleEvent& event) {
-  if (members.take("errno", Kind::kString) != nullptr) {
-    event.failed = true;
+  if (event.failed) {
     event.result = members.word("errno", [](std::string_view text) -> std::optional<std::int64_t> {
       return text == "EOF" ? std::optional<std::int64_t>(0) : errnoOf(text);
     });
@@ -236,6 +231,20 @@ void readResult(Members& members, ScheduleEvent& event) {
     event.result = members.integer(
         "result", event.row->call_class == calls::Class::kMetadata ? Members::kLeast : 0);
   }
+}
+
+void checkRequest(Members& members, const ScheduleEvent& event) {
+  const std::string& mode = event.open_mode;
+  if (calls::has(*event.row, calls::Role::kOpenMode) &&
+      (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
+       mode.size() > 64)) {
+    members.refuse(fmt::format("\"{}\" is no mode of a stream", printable(mode)));
+  }
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
+  // What one file gives another needs no memory: cp asks for all there may be.
+  const bool needs_memory = !calls::has(*event.row, calls::Role::kFdSource);
+  if (event.request > kMost && needs_memory)
+    members.refuse(fmt::format("{} bytes in one call", event.request));
 }
 
 void readCall(Members& members, const std::string& command, const Locations& locations,
@@ -253,17 +262,15 @@ void readCall(Members& members, const std::string& command, const Locations& loc
     return;
   }
   event.row = found->second;
+  event.failed = members.take("errno", Kind::kString) != nullptr;
   for (const ScheduleKey& key : keysOf(*event.row)) readArgument(members, key, locations, event);
   if (usesPosition(*event.row)) {
     event.offset = members.integer("offset", 0, false, kUnknownOffset);
   }
   readResult(members, event);
   event.request = requestOf(event);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
-  // What one file gives another needs no memory: cp asks for all there may be.
-  const bool needs_memory = !calls::has(*event.row, calls::Role::kFdSource);
-  if (event.request > kMost && needs_memory)
-    members.refuse(fmt::format("{} bytes in one call", event.request));
+  // What failed may have been asked for anything.
+  if (!event.failed) checkRequest(members, event);
 }
 
 }  // namespace

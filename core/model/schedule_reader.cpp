@@ -84,7 +84,8 @@ class Reader final : public JsonUnits {
       return Complaint{"\"rank\" has to come before \"threads\""};
     }
     if (path == kThread) {
-      thread_header_ = {.rank = rank_, .thread = -1, .pid = 0, .tid = 0, .host = {}};
+      thread_header_ = {
+          .rank = rank_, .thread = -1, .pid = 0, .tid = 0, .host = {}, .recorder_ns = 0};
       has_events_ = false;
     }
     if (path == kEvents) return beginThread();
@@ -178,7 +179,7 @@ class Reader final : public JsonUnits {
       thread_header_.host = node.text;
       return std::nullopt;
     }
-    if (name != "thread" && name != "pid" && name != "tid") {
+    if (name != "thread" && name != "pid" && name != "tid" && name != "recorder") {
       return Complaint{fmt::format("unknown: \"{}\" of a thread", printable(name)), node.place};
     }
     if (node.kind != JsonNode::Kind::kInteger || node.integer < 0 || node.integer > INT32_MAX) {
@@ -186,6 +187,7 @@ class Reader final : public JsonUnits {
     }
     if (name == "thread") thread_header_.thread = static_cast<int>(node.integer);
     if (name == "pid") thread_header_.pid = static_cast<std::uint32_t>(node.integer);
+    if (name == "recorder") thread_header_.recorder_ns = node.integer;
     if (name == "tid") thread_header_.tid = static_cast<std::uint32_t>(node.integer);
     return std::nullopt;
   }

@@ -142,8 +142,9 @@ void ScheduleWriter::beginThread(const ScheduleThread& thread) {
   state.first_event = true;
   Json& json = state.json;
   text(json, printable(thread.host));
-  state.flush(before + fmt::format("{{\"thread\":{},\"pid\":{},\"tid\":{},\"host\":", thread.thread,
-                                   thread.pid, thread.tid));
+  state.flush(before +
+              fmt::format("{{\"thread\":{},\"pid\":{},\"tid\":{},\"recorder\":{},\"host\":",
+                          thread.thread, thread.pid, thread.tid, thread.recorder_ns));
   state.file.write(",\"events\":[\n");
 }
 

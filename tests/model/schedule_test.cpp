@@ -166,7 +166,8 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
     writer.event(opened);
     writer.event(written);
     writer.endThread();
-    writer.beginThread({.rank = 1, .thread = 1, .pid = 5, .tid = 7, .host = "node"});
+    writer.beginThread(
+        {.rank = 1, .thread = 1, .pid = 5, .tid = 7, .host = "node", .recorder_ns = 18});
     writer.event(preopened);
     writer.event(inherited);
     writer.event(line);
@@ -193,6 +194,8 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
   EXPECT_EQ(got.threads_[1].rank, 1);
   EXPECT_EQ(got.threads_[1].thread, 1);
   EXPECT_EQ(got.threads_[1].tid, 7U);
+  EXPECT_EQ(got.threads_[0].recorder_ns, 0);
+  EXPECT_EQ(got.threads_[1].recorder_ns, 18);
   EXPECT_EQ(got.ended_, 2U);
   ASSERT_EQ(got.events_.size(), 6U);
   EXPECT_EQ(got.events_[0].row, row("openat64"));
@@ -460,6 +463,19 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
     EXPECT_EQ(a.pieces, b.pieces) << a.row->name;
     EXPECT_EQ(a.open_mode, b.open_mode) << a.row->name;
     EXPECT_EQ(a.request, b.request) << a.row->name;
+  }
+}
+
+// A read of -1 bytes, a place before the file, a stream of no known mode: a program may ask for it,
+// and its trace has to become a schedule.
+TEST_F(Schedule, WhatFailedMayHaveBeenAskedForAnything) {
+  const std::string place = ",{\"start\":3,\"end\":4,\"command\":";
+  const std::vector<std::string> asked = {
+      R"("read","fd":0,"count":-1,"offset":0,)", R"("pread","fd":0,"count":8,"offset":-5,)",
+      R"("fopen","location":"a","type":"",)", R"("fopen","location":"a","type":"name",)"};
+  for (const std::string& call : asked) {
+    EXPECT_EQ(refusal(withEvents(open() + place + call + R"("errno":"EINVAL"})")), "") << call;
+    EXPECT_NE(refusal(withEvents(open() + place + call + R"("result":1})")), "") << call;
   }
 }
 

@@ -85,6 +85,20 @@ def check_programs(given, prefix, scratch):
     return trace, statistics
 
 
+def check_control(given, prefix, scratch):
+    """A program that stops its own recording, by the installed header and nothing else."""
+    source, program = scratch / "control.cpp", scratch / "control"
+    source.write_text("#include <omnio.h>\n#include <cstdio>\n"
+                      "int main() { std::printf(\"%d\", omnio_is_recording()); omnio_stop();\n"
+                      "  std::printf(\"%d\", omnio_is_recording()); omnio_start(); }\n")
+    run(given.compiler, source, "-o", program, "-I", prefix / "include")
+    expect("omnio_is_recording() without a tracer", run(program), "00")
+    expect("omnio_is_recording() under the tracer",
+           run(prefix / "bin" / "omnio", "trace", "-o", scratch / "control.trace", "--", program),
+           "10")
+    expect("the Fortran module is installed", (prefix / "include" / "omnio.f90").exists(), True)
+
+
 def check_no_path_of_the_build(given, prefix):
     """No text file of the installation may name the build tree or the first prefix."""
     texts = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc")]
@@ -109,6 +123,7 @@ def main():
             trace, statistics = check_programs(given, prefix, scratch)
             check_cmake_package(given, prefix, scratch, trace, statistics)
             check_pkg_config(given, prefix, scratch, trace, statistics)
+            check_control(given, prefix, scratch)
         except Failure as failure:
             print(f"installed.py: {failure}", file=sys.stderr)
             return 1

@@ -31,6 +31,16 @@ TEST(Pacing, ANegativeGapStartsAtOnceAndIsTold) {
   EXPECT_TRUE(due.gap_was_negative);
 }
 
+TEST(Pacing, TheRecordersOwnTimeIsNoThinkTime) {
+  EXPECT_EQ(behindRecorder(100, 500, 30), 130);
+  // Measured on average: it never makes a gap negative, nor smaller than none.
+  EXPECT_EQ(behindRecorder(100, 110, 30), 110);
+  EXPECT_EQ(behindRecorder(100, 100, 30), 100);
+  EXPECT_EQ(behindRecorder(100, 90, 30), 100);
+  const Predecessors before{.recorded_end_ns = behindRecorder(100, 500, 30), .actual_end_ns = 900};
+  EXPECT_EQ(dueOf(Timing::kDelta, before, 500).at_ns, 900 + 370);
+}
+
 TEST(Pacing, ADelayTakesItsTimeInEveryMode) {
   const Predecessors before{.recorded_end_ns = 100, .actual_end_ns = 900};
   EXPECT_EQ(delayEnd(Timing::kAsap, before, 300), 1100);

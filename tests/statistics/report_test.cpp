@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "core/wire/info.hpp"
 #include "statistics/human.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
@@ -20,7 +21,8 @@ constexpr std::uint64_t kToken = 500;
 
 // Rank `rank`: opens (once in vain), writes 1 and 3 MiB in 1 and 3 ms, a failed write, reads to the
 // end of the file, closes; below the second write a library's own write.
-void saveRank(const test::TemporaryDirectory& directory, int rank, int ranks) {
+void saveRank(const test::TemporaryDirectory& directory, int rank, int ranks,
+              const char* event_cost_ps = nullptr) {
   constexpr std::uint64_t kMs = 1'000'000;
   constexpr std::int64_t kMib = 1 << 20;
   const std::uint64_t token = kToken + static_cast<std::uint64_t>(rank);
@@ -50,7 +52,9 @@ void saveRank(const test::TemporaryDirectory& directory, int rank, int ranks) {
   event("fgetc", {.arguments = {1}, .failed = true}, 0);  // the end of the file
   event("close", {.arguments = {1}}, 1);
   test::ContainerBuilder container(token, static_cast<std::uint32_t>(100 + rank));
-  container.facts(test::usualFacts(rank, ranks)).chunk(chunk).ended(chunk.header.event_count);
+  auto facts = test::usualFacts(rank, ranks);
+  if (event_cost_ps != nullptr) facts[wire::info::kEventCost] = event_cost_ps;
+  container.facts(facts).chunk(chunk).ended(chunk.header.event_count);
   container.save(directory / fmt::format("node1.{}.0.omnio", 100 + rank));
 }
 
@@ -127,6 +131,20 @@ TEST_F(ReportTest, OneRankAlone) {
   const Report r = report(By::kCall, 1);
   EXPECT_EQ(r.total.of(calls::Class::kWrite), 3U);
   EXPECT_EQ(r.wholeness.events, 18U) << "whether the trace is whole is asked of all of it";
+}
+
+TEST(RecordingCost, IsThatOfAllEventsShownAndBelowThem) {
+  const test::TemporaryDirectory directory;
+  saveRank(directory, 0, 3, "30500");
+  saveRank(directory, 1, 3, "20000");
+  saveRank(directory, 2, 3, "18446744073709551615");  // damaged
+  const Result<Trace> trace = Trace::open(directory.path());
+  const Report r = *makeReport(*trace, By::kFile, {});
+  EXPECT_DOUBLE_EQ(r.recording_ns, 9 * 30.5 + 9 * 20.0);
+  EXPECT_NE(textOf(r).find("Recording took at least 454 ns of the application's time"),
+            std::string::npos)
+      << textOf(r);
+  EXPECT_DOUBLE_EQ(makeReport(*trace, By::kRank, 1)->recording_ns, 180);
 }
 
 TEST_F(ReportTest, TheTextIsATable) {
