@@ -22,20 +22,31 @@ constexpr std::string_view kRank = "/ranks/[]";
 constexpr std::string_view kThread = "/ranks/[]/threads/[]";
 constexpr std::string_view kEvents = "/ranks/[]/threads/[]/events";
 
-// Why a location cannot be one below the target; empty when it can.
-std::string whyNotBelow(std::string_view location) {
+// Why a location cannot be one below the target; empty when it can. One that was only asked for in
+// vain may be longer than any file's: that is why it was in vain, and is so again.
+std::string whyNotBelow(std::string_view location, FileRole role) {
+  constexpr std::size_t kLongestText = 16384;
+  constexpr std::size_t kLongestPath = 3500;  // which leaves room for that of the target
+  constexpr std::size_t kLongestName = 255;
+  const bool is_file = role != FileRole::kAbsent;
   if (location.empty()) return "is empty";
   if (location.find('\0') != std::string_view::npos) return "has a NUL in it";
   if (location.front() == '/') return "leads out of the target: it begins with /";
-  if (location.size() >= 3500) return "is longer than a path may be";
+  if (location.size() >= (is_file ? kLongestPath : kLongestText))
+    return "is longer than a path may be";
   for (std::size_t at = 0; at <= location.size();) {
     const std::size_t end = std::min(location.find('/', at), location.size());
     const std::string_view part = location.substr(at, end - at);
     if (part == "..") return "leads out of the target: it has .. in it";
-    if (part.size() > 255) return "has a name of more than 255 bytes";
+    if (is_file && part.size() > kLongestName) return "has a name of more than 255 bytes";
     at = end + 1;
   }
   return {};
+}
+
+std::string inBrief(std::string_view location) {
+  constexpr std::size_t kMost = 200;
+  return printable(location.substr(0, kMost)) + (location.size() > kMost ? "..." : "");
 }
 
 class Reader final : public JsonUnits {
@@ -146,14 +157,13 @@ class Reader final : public JsonUnits {
   Verdict takeFile(const JsonNode& node) {
     ScheduleFile file;
     if (auto complaint = readFile(node, file)) return complaint;
-    const std::string why = whyNotBelow(file.location);
+    const std::string why = whyNotBelow(file.location, file.role);
     if (!why.empty()) {
-      return Complaint{fmt::format("location \"{}\" {}", printable(file.location), why),
-                       node.place};
+      return Complaint{fmt::format("location \"{}\" {}", inBrief(file.location), why), node.place};
     }
     const FileNumber number{static_cast<std::uint32_t>(locations_.size())};
     if (!locations_.emplace(file.location, number).second) {
-      return Complaint{fmt::format("location \"{}\" stands twice", printable(file.location)),
+      return Complaint{fmt::format("location \"{}\" stands twice", inBrief(file.location)),
                        node.place};
     }
     return pass(sink_.file(number, file), node.place);

@@ -363,12 +363,12 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
 }
 
 TEST_F(Schedule, LocationsStayBelowTheTarget) {
-  const auto bad = [this](const std::string& location) {
+  const auto bad = [this](const std::string& location, const std::string& role = "output") {
     const std::string text =
         "{\"format\":\"omnio-schedule\",\"version\":1,\n"
         "\"global\":{\"time_replay\":\"dt\",\"ranks\":0},\n"
         "\"files\":[{\"location\":\"" +
-        location + "\",\"role\":\"output\",\"exists\":false}],\"ranks\":[]}";
+        location + "\",\"role\":\"" + role + "\",\"exists\":false}],\"ranks\":[]}";
     const std::string sentence = refusal(text);
     const std::size_t at = sentence.find("location ");
     return at == std::string::npos ? sentence : sentence.substr(at);
@@ -380,6 +380,16 @@ TEST_F(Schedule, LocationsStayBelowTheTarget) {
   EXPECT_EQ(bad("a/../../x"), "location \"a/../../x\" leads out of the target: it has .. in it");
   EXPECT_EQ(bad("a/.."), "location \"a/..\" leads out of the target: it has .. in it");
   EXPECT_EQ(bad(""), "location \"\" is empty");
+  // Too long for a file; but an application may ask for it, in vain.
+  const std::string name(256, 'n');
+  EXPECT_EQ(bad(name),
+            "location \"" + name.substr(0, 200) + "...\" has a name of more than 255 bytes");
+  EXPECT_EQ(bad(name, "absent"), "");
+  std::string path;
+  while (path.size() < 5000) path += "dir/";
+  EXPECT_EQ(bad(path + "f"),
+            "location \"" + path.substr(0, 200) + "...\" is longer than a path may be");
+  EXPECT_EQ(bad(path + "f", "absent"), "");
   EXPECT_EQ(bad("a\\u0000b"), "location \"a\\x00b\" has a NUL in it");
 }
 

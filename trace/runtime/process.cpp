@@ -1,5 +1,6 @@
 #include "trace/runtime/process.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/launcher_image.hpp"
+#include "trace/runtime/patience.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring.hpp"
@@ -87,7 +89,7 @@ Mode start() {
   return Mode::kActive;
 }
 
-std::atomic<bool> starting{false};
+std::atomic<std::uint32_t> starter{0};  // tid of the thread that starts the tracer
 
 void onForkInChild();
 
@@ -95,8 +97,19 @@ void onForkInChild();
 
 bool ensureStarted() {
   if (process.mode.load(std::memory_order_acquire) != Mode::kUnknown) return isActive();
-  // Whoever comes second (a signal handler, another constructor's thread) goes untraced meanwhile.
-  if (starting.exchange(true)) return false;
+  const auto tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
+  Patience patience;
+  for (std::uint32_t other = 0; !starter.compare_exchange_strong(other, tid); other = 0) {
+    // A signal handler in the middle of the start goes untraced; another thread waits, it is short.
+    if (other == tid) return false;
+    if (patience.wait()) {
+      if (process.mode.load(std::memory_order_acquire) != Mode::kUnknown) return isActive();
+      continue;
+    }
+    // The starter was stopped where it is; or this is a child, and it was its parent's.
+    if (rawSyscall(SYS_tgkill, rawSyscall(SYS_getpid), other, 0) != -ESRCH) return false;
+    if (starter.compare_exchange_strong(other, tid)) break;
+  }
   const Mode mode = start();
   process.mode.store(mode, std::memory_order_release);
   if (mode == Mode::kActive) {
