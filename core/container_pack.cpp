@@ -226,48 +226,53 @@ Result<bool> isAsWanted(const fs::path& source, bool packed) {
   return packed ? start->isPacked() && endsPacked(*file, start->header.token) : !start->isPacked();
 }
 
+// Makes `target` of `source`: `write` fills the draft and returns its size.
+template <typename Write>
+Result<ContainerPacked> convert(const fs::path& source, const fs::path& target, bool packed,
+                                Write write) {
+  const ContainerLock lock = ContainerLock::take(source);
+  const Result<bool> done = isAsWanted(source, packed);
+  if (!done) return done.failure();
+  if (*done && source == target) return ContainerPacked{};
+  Result<ContainerImage> image = ContainerImage::open(source);
+  if (!image) return image.failure();
+  Result<ContainerDraft> draft = ContainerDraft::create(target, source);
+  if (!draft) return draft.failure();
+  const Result<std::uint64_t> bytes = write(*image, *draft);
+  if (!bytes) return bytes.failure();
+  if (auto failure = draft->finish(*bytes)) return *failure;
+  ContainerPacked result{.events = eventsOf(*image)};
+  if (auto failure = settle(*draft, *image, result, packed)) return *failure;
+  return result;
+}
+
 }  // namespace
 
 Result<ContainerPacked> packContainer(const fs::path& source, const fs::path& target,
                                       PayloadPacker& packer, const Progress& progress) {
-  const ContainerLock lock = ContainerLock::take(source);
-  const Result<bool> done = isAsWanted(source, true);
-  if (!done) return done.failure();
-  if (*done && source == target) return ContainerPacked{};
-  Result<ContainerImage> image = ContainerImage::open(source);
-  if (!image) return image.failure();
-  Result<ContainerDraft> draft = ContainerDraft::create(target, source);
-  if (!draft) return draft.failure();
-  Writer writer(source, *image, packer, *draft, progress);
-  if (auto failure = writer.write()) return *failure;
-  if (auto failure = draft->finish(writer.fileBytes())) return *failure;
-  ContainerPacked result{.events = eventsOf(*image)};
-  if (auto failure = settle(*draft, *image, result, true)) return *failure;
-  return result;
+  return convert(source, target, true,
+                 [&](ContainerImage& image, ContainerDraft& draft) -> Result<std::uint64_t> {
+                   Writer writer(source, image, packer, draft, progress);
+                   if (auto failure = writer.write()) return *failure;
+                   return writer.fileBytes();
+                 });
 }
 
 Result<ContainerPacked> restoreContainer(const fs::path& source, const fs::path& target,
                                          const Progress& progress) {
-  const ContainerLock lock = ContainerLock::take(source);
-  const Result<bool> done = isAsWanted(source, false);
-  if (!done) return done.failure();
-  if (*done && source == target) return ContainerPacked{};
-  Result<ContainerImage> image = ContainerImage::open(source);
-  if (!image) return image.failure();
-  Result<ContainerDraft> draft = ContainerDraft::create(target, source);
-  if (!draft) return draft.failure();
-  std::vector<char> bytes(kStep);
-  for (std::uint64_t at = image->nextData(0); at < image->size(); at = image->nextData(at)) {
-    const std::size_t read = image->readAt(at, bytes.data(), bytes.size());
-    if (read == 0) return unreadable(source, at);
-    writeData(*draft, at, {bytes.data(), read});
-    at += read;
-    progress(read);
-  }
-  if (auto failure = draft->finish(image->size())) return *failure;
-  ContainerPacked result{.events = eventsOf(*image)};
-  if (auto failure = settle(*draft, *image, result, false)) return *failure;
-  return result;
+  return convert(source, target, false,
+                 [&](ContainerImage& image, ContainerDraft& draft) -> Result<std::uint64_t> {
+                   std::vector<char> bytes(kStep);
+                   for (std::uint64_t at = image.nextData(0); at < image.size();
+                        at = image.nextData(at)) {
+                     const std::size_t read = image.readAt(at, bytes.data(), bytes.size());
+                     if (read == 0) return unreadable(source, at);
+                     writeData(draft, at, {bytes.data(), read});
+                     at += read;
+                     progress(read);
+                   }
+                   return image.size();
+                 });
 }
 
 }  // namespace omnio
