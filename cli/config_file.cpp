@@ -86,14 +86,14 @@ class ConfigUnits : public model::JsonUnits {
       return Complaint{fmt::format("\"version\" has to be {}", kVersion), node.place};
     }
     if (path == kSources) return std::nullopt;  // --dump-config tells them; they are no setting
-    constexpr std::size_t kPrefix = kWalked.size() + 1;
-    if (!path.starts_with(kWalked) || path.size() < kPrefix) {
+    constexpr std::string_view kInTrace = "/trace/";
+    if (!path.starts_with(kInTrace)) {
       return Complaint{fmt::format("unknown key \"{}\"; there are \"format\", \"version\" and "
                                    "\"trace\"",
                                    printable(path.substr(std::min<std::size_t>(1, path.size())))),
                        node.place};
     }
-    return setting(path.substr(kPrefix), node);
+    return setting(path.substr(kInTrace.size()), node);
   }
 
  private:

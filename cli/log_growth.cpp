@@ -25,7 +25,10 @@ Life lifeOf(const Process& process) {
     return process.clock->segmentOf(ticks).ns(ticks);
   };
   Life life{.begin_ns = at(process.begin.ticks), .end_ns = at(process.begin.ticks)};
-  if (process.account) life.end_ns = std::max(life.end_ns, at(process.account->end.ticks));
+  // That of a killed process is the moment it was collected.
+  if (process.account && process.account->state != wire::AccountState::kCollected) {
+    life.end_ns = std::max(life.end_ns, at(process.account->end.ticks));
+  }
   for (const StoredChunk& chunk : process.chunks) {
     life.end_ns = std::max(life.end_ns, at(chunk.header.base_ticks));
   }

@@ -20,8 +20,6 @@
 namespace omnio::cli {
 namespace {
 
-constexpr unsigned kMostJobs = 1024;
-
 struct Options {
   std::string trace;
   std::string copy;
@@ -164,8 +162,15 @@ void addPackCommand(CLI::App& app, int& exit_code) {
       app.add_subcommand("pack", "Compress a finished trace; every command reads it as before");
   command->add_option("TRACE", options->trace, "The directory that `omnio trace -o` made")
       ->required();
-  command->add_option("-o,--output", options->copy,
-                      "Make a packed copy in this directory instead of packing TRACE itself");
+  // An empty variable of a script would mean the original.
+  command
+      ->add_option("-o,--output", options->copy,
+                   "Make a packed copy in this directory instead of packing TRACE itself")
+      ->check(CLI::Validator(
+          [](const std::string& word) {
+            return word.empty() ? std::string("no directory is named") : std::string();
+          },
+          ""));
   CLI::Option* const level =
       command
           ->add_option("--level", options->level,
@@ -174,7 +179,7 @@ void addPackCommand(CLI::App& app, int& exit_code) {
                                    kMinPackLevel, kMaxPackLevel, kDefaultPackLevel))
           ->check(between(kMinPackLevel, kMaxPackLevel));
   command->add_option("--jobs", options->jobs, "Files at once (the number of processors)")
-      ->check(between(1, static_cast<int>(kMostJobs)));
+      ->check(between(1, static_cast<int>(kMostPackJobs)));
   command->add_flag("--undo", options->undo, "Restore a packed trace to the byte")->excludes(level);
   command->add_flag("--assume-ended", options->assume_ended,
                     "Of processes on other nodes that did not say that they ended: their node is "

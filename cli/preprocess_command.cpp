@@ -73,6 +73,10 @@ int work(const Options& options) {
   const Wholeness wholeness = assess(*trace);
   const Result<preprocess::Summary> summary =
       preprocess::preprocess(*trace, wholeness, settings, options.schedule);
+  // The time of a stop stands as think time, since a schedule has nothing else to put there.
+  for (const std::string& note : wholeness.notes) {
+    printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
+  }
   if (!summary) {
     printFailure(summary.failure().sentence);
     return kFailed;
@@ -80,10 +84,6 @@ int work(const Options& options) {
   if (!wholeness.whole) {
     printFailure(fmt::format("{}: the trace is not whole, and so is the schedule; {}",
                              printable(options.selection.trace), missingSentence(wholeness)));
-  }
-  // The time stands as think time, since a schedule has nothing else to put there.
-  for (const std::string& note : wholeness.notes) {
-    printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
   }
   std::string text = fmt::format(
       "{}: {} events of {} ranks in {} threads on {} files, {} dependencies, timing {}\n",

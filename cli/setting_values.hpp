@@ -1,6 +1,6 @@
 // The settings of `omnio trace` as they come together: defaults, a configuration file, the
 // environment, the command line, each before the next. What the values mean is in
-// trace_settings.hpp.
+// core/wire/settings.hpp.
 #pragma once
 
 #include <array>

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/wire/container.hpp"
 #include "core/write_all.hpp"
 
 namespace omnio {
@@ -42,6 +43,7 @@ Result<ContainerDraft> ContainerDraft::create(const fs::path& target, const fs::
   flock(fd, LOCK_EX | LOCK_NB);
   ContainerDraft draft(fd, target, std::move(path));
   draft.like_ = like;
+  draft.began_ = stat(like.c_str(), &draft.at_begin_) == 0;
   return draft;
 }
 
@@ -50,6 +52,8 @@ ContainerDraft::ContainerDraft(ContainerDraft&& other) noexcept
       target_(std::move(other.target_)),
       path_(std::move(other.path_)),
       like_(std::move(other.like_)),
+      began_(other.began_),
+      at_begin_(other.at_begin_),
       buffer_(std::move(other.buffer_)),
       buffer_at_(other.buffer_at_),
       error_(other.error_) {}
@@ -86,6 +90,13 @@ std::optional<Failure> ContainerDraft::finish(std::uint64_t bytes) {
 std::optional<Failure> ContainerDraft::takeName() {
   struct stat from {};
   if (stat(like_.c_str(), &from) == 0) {
+    const bool is_same = began_ && from.st_size == at_begin_.st_size &&
+                         from.st_mtim.tv_sec == at_begin_.st_mtim.tv_sec &&
+                         from.st_mtim.tv_nsec == at_begin_.st_mtim.tv_nsec;
+    if (like_ == target_ && !is_same) {
+      return Failure{Code::kInvalid, fmt::format("{}: was written to meanwhile, and stays as it is",
+                                                 target_.native())};
+    }
     takeOwnerAndMode(fd_, from);
     const timespec times[2] = {from.st_atim, from.st_mtim};
     futimens(fd_, times);
@@ -104,11 +115,22 @@ Failure ContainerDraft::failed(int error) const {
   return {Code::kSystem, fmt::format("cannot write {}: {}", path_.native(), std::strerror(error))};
 }
 
+bool isDraft(const fs::path& name) {
+  constexpr std::size_t kRandomDigits = 8;
+  const std::string_view text = name.native();
+  const std::string container = std::string(wire::kContainerSuffix) + ".";
+  const std::size_t tail = kRandomDigits + std::strlen(kDraftSuffix);
+  if (!text.ends_with(kDraftSuffix) || text.size() <= tail) return false;
+  const std::string_view digits = text.substr(text.size() - tail, kRandomDigits);
+  return text.substr(0, text.size() - tail).ends_with(container) &&
+         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 void removeDeadDrafts(const fs::path& directory) {
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().extension() != kDraftSuffix) continue;
+    if (!isDraft(entry->path().filename())) continue;
     const int fd = ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) continue;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());

@@ -2,6 +2,8 @@
 // is complete and on the device.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -15,6 +17,9 @@ namespace omnio {
 
 // Ends the names of drafts: <container>.<number>.draft.
 inline constexpr const char* kDraftSuffix = ".draft";
+
+// Whether a file of this name in a trace directory is one.
+bool isDraft(const std::filesystem::path& name);
 
 class ContainerDraft {
  public:
@@ -35,7 +40,8 @@ class ContainerDraft {
   // Makes it `bytes` long and waits until the device has it. Fails with a sentence.
   std::optional<Failure> finish(std::uint64_t bytes);
 
-  // Gives it the name of `target`, in place of what had it, for good.
+  // Gives it the name of `target`, in place of what had it, for good. Fails when that is `like`,
+  // and was written to since create(): somebody records or collects into it after all.
   std::optional<Failure> takeName();
 
   const std::filesystem::path& path() const { return path_; }
@@ -50,6 +56,8 @@ class ContainerDraft {
   std::filesystem::path target_;
   std::filesystem::path path_;
   std::filesystem::path like_;
+  bool began_ = false;
+  struct stat at_begin_ {};  // of `like`
   std::string buffer_;
   std::uint64_t buffer_at_ = 0;
   int error_ = 0;

@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kMostJobs = 64;
-
 struct Container {
   fs::path path;
   std::uint64_t bytes = 0;
@@ -35,7 +33,8 @@ Failure refused(const fs::path& trace, std::string_view why) {
 // What a trace holds, as far as the beginnings of its containers tell.
 class Survey {
  public:
-  explicit Survey(fs::path trace) : trace_(std::move(trace)), boot_(thisBoot()) {}
+  explicit Survey(fs::path trace)
+      : trace_(std::move(trace)), boot_(thisBoot()), pids_(thisPidNamespace()) {}
 
   std::optional<Failure> take(const std::vector<fs::path>& containers, bool assume_ended) {
     for (const fs::path& path : containers) {
@@ -68,7 +67,8 @@ class Survey {
     const auto state = start.account ? start.account->state : wire::AccountState::kRunning;
     const std::string& boot = info.text(wire::info::kBoot);
     const auto began = info.number(wire::info::kProcessStart);
-    const bool is_seen = !boot.empty() && boot == boot_ && began;
+    const std::string& pids = info.text(wire::info::kPidNamespace);
+    const bool is_seen = !boot.empty() && boot == boot_ && began && (pids.empty() || pids == pids_);
     // After exec another image of the same process may run: it has a container of its own.
     if (is_seen && state != wire::AccountState::kReplaced && isAlive(start.header.pid, *began)) {
       return refused(trace_, fmt::format("process {} is still running", start.header.pid));
@@ -102,6 +102,7 @@ class Survey {
 
   const fs::path trace_;
   const std::string boot_;
+  const std::string pids_;
   std::set<std::uint64_t> tokens_;
   std::vector<std::string> places_;
 };
@@ -120,7 +121,7 @@ class Pool {
 
   void run() {
     const auto jobs = std::min<std::size_t>(
-        {std::max(options_.jobs, 1U), kMostJobs, std::max<std::size_t>(containers_.size(), 1)});
+        {std::max(options_.jobs, 1U), kMostPackJobs, std::max<std::size_t>(containers_.size(), 1)});
     std::vector<std::thread> threads;
     for (std::size_t i = 1; i < jobs; ++i) {
       try {
@@ -261,7 +262,7 @@ std::optional<Failure> copyTheRest(const fs::path& trace, const fs::path& to,
        entry.increment(error)) {
     const fs::path name = entry->path().filename();
     if (std::binary_search(leave_out.begin(), leave_out.end(), name)) continue;
-    if (name.extension() == kDraftSuffix) continue;
+    if (isDraft(name)) continue;
     fs::copy(entry->path(), to / name,
              fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
     if (error) {

@@ -37,6 +37,7 @@ struct PackReport {
 // taken back; in place, each container is as it was or done.
 Result<PackReport> packTrace(const std::filesystem::path& trace, const PackOptions& options);
 
+inline constexpr unsigned kMostPackJobs = 64;
 // How many containers at once use this machine: its processors, within bounds that memory and
 // storage set.
 unsigned usualPackJobs();

@@ -33,7 +33,9 @@ Life lifeOf(const Process& process, const std::string& this_boot) {
   if (!process.rings.empty()) return Life::kKilled;  // rings are of this node alone
   const std::string& boot = process.info.text(wire::info::kBoot);
   const auto start = process.info.number(wire::info::kProcessStart);
+  const std::string& pids = process.info.text(wire::info::kPidNamespace);
   if (boot.empty() || boot != this_boot || !start) return Life::kUnknown;
+  if (!pids.empty() && pids != thisPidNamespace()) return Life::kUnknown;
   return isAlive(process.pid, *start) ? Life::kRunning : Life::kKilled;
 }
 

@@ -19,6 +19,11 @@ std::string thisBoot() {
   return id;
 }
 
+std::string thisPidNamespace() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", error).native();
+}
+
 bool isAlive(std::uint32_t pid, std::uint64_t start) {
   // By plain reads: the process may go while it is looked at, which streams take for an accident.
   const Result<File> file = File::open(fmt::format("/proc/{}/stat", pid));

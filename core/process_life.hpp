@@ -10,6 +10,11 @@ namespace omnio {
 // Empty when the kernel does not tell.
 std::string thisBoot();
 
+// The kernel's name for the numbering of processes that holds here ("pid:[4026531836]"). A process
+// of another one, in a container say, cannot be told from a dead one. Empty when the kernel does
+// not tell.
+std::string thisPidNamespace();
+
 // True when the process with this number that started at `start` (clock ticks since boot, as in
 // field 22 of /proc/<pid>/stat) runs on this node. A zombie does not run, unless one of its
 // other threads does.

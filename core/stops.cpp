@@ -21,7 +21,10 @@ std::int64_t nsOf(const Process& process, std::uint64_t ticks) {
 // The last moment that the log knows of, in ticks.
 std::uint64_t endOf(const Process& process) {
   std::uint64_t end = process.begin.ticks;
-  if (process.account) end = std::max(end, process.account->end.ticks);
+  // That of a killed process is the moment it was collected.
+  if (process.account && process.account->state != wire::AccountState::kCollected) {
+    end = std::max(end, process.account->end.ticks);
+  }
   for (const StoredChunk& chunk : process.chunks) end = std::max(end, chunk.header.base_ticks);
   return end;
 }

@@ -109,8 +109,9 @@ std::string dropReason(const Process& process, const wire::Account& account) {
   if (account.error != wire::kLogLimitError) {
     return fmt::format(": {}", std::strerror(static_cast<int>(account.error)));
   }
-  return fmt::format(": the log reached its limit of {} bytes ({})",
-                     process.info.text(wire::info::kMaxLogSize),
+  const std::string& limit = process.info.text(wire::info::kMaxLogSize);
+  return fmt::format(": the log reached its limit{} ({})",
+                     limit.empty() ? limit : fmt::format(" of {} bytes", limit),
                      wire::settingOf(wire::SettingId::kMaxLogSize).variable);
 }
 

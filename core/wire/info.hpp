@@ -8,6 +8,7 @@ inline constexpr char kHost[] = "host";
 inline constexpr char kBoot[] = "boot";  // the kernel's boot id: same clock, same node
 inline constexpr char kPid[] = "pid";
 inline constexpr char kParent[] = "parent_pid";
+inline constexpr char kPidNamespace[] = "pid_namespace";  // in which pid is the number: pid:[...]
 inline constexpr char kProcessStart[] = "process_start";  // as in /proc/<pid>/stat, clock ticks
 inline constexpr char kProgram[] = "program";             // /proc/self/exe
 inline constexpr char kCommand[] = "command";             // arguments with \x01 between them

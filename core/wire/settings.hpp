@@ -3,7 +3,7 @@
 // own names too.
 //
 // To add a setting: 1. a row here, and its name in SettingId at the same place; 2. its field in
-// cli/trace_settings.hpp, or what the tracer makes of it in trace/runtime/settings.cpp; 3. a line
+// cli/trace_command.cpp, or what the tracer makes of it in trace/runtime/settings.cpp; 3. a line
 // in docs/formats/config.md. Parsing, precedence, --dump-config and launchers follow from the row.
 #pragma once
 
@@ -66,7 +66,8 @@ inline constexpr Setting kSettings[] = {
     {SettingId::kSystemClock, SettingType::kSwitch, true, "--system-clock", "OMNIO_SYSTEM_CLOCK",
      "system_clock", "no", "Times by CLOCK_MONOTONIC, also where the processor's counter is good"},
     {SettingId::kRingDirectory, SettingType::kPath, true, "--ring-directory", "OMNIO_RING_DIR",
-     "ring_directory", "", "Folder on tmpfs for what is not yet written (default: /dev/shm)"},
+     "ring_directory", "",
+     "Folder on tmpfs for what is not yet written (default: the first that there is)"},
     {SettingId::kLibraryDirectory, SettingType::kPath, false, "--library-directory",
      "OMNIO_LIBRARY_DIR", "library_directory", "",
      "Where the preloaded libraries are (default: beside this program)"},

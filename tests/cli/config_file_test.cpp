@@ -1,5 +1,6 @@
 #include "cli/config_file.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -64,6 +65,15 @@ TEST_F(ConfigFile, IsRefusedWithThePlace) {
             "USR1, USR2, URG, VTALRM, PROF, WINCH, IO, PWR, or a number from 34 to 64");
   EXPECT_EQ(readTrace("\n\"flavour\": \"auto\",\n\"flavour\": \"mpi\""),
             "line 3, column 16: \"flavour\" stands twice in one object");
+}
+
+TEST_F(ConfigFile, KnowsNoKeysBesideItsOwn) {
+  for (const char* key : {"traces", "trace_output", "trace.max_log_size"}) {
+    EXPECT_NE(read(fmt::format(R"({{"format": "omnio-config", "version": 1, "{}": "x"}})", key))
+                  .find(fmt::format("unknown key \"{}\"", key)),
+              std::string::npos)
+        << key;
+  }
 }
 
 TEST_F(ConfigFile, IsADocumentOfItsKindAndNoOther) {

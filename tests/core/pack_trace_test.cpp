@@ -349,6 +349,33 @@ TEST_F(PackTest, WhatMayRunOnAnotherNodeIsLeftAlone) {
   EXPECT_EQ(packTrace(directory_.path(), {.assume_ended = true})->changed, 1U);
 }
 
+TEST_F(PackTest, WhatMayRunInAnotherNumberingOfProcessesIsLeftAlone) {
+  // The number is this process's, which does not say anything about a container's.
+  auto facts = factsOfThisProcess();
+  facts[wire::info::kPidNamespace] = "pid:[1]";
+  ContainerBuilder container(kToken, static_cast<std::uint32_t>(getpid()));
+  container.facts(facts).chunk(writes(0, 0, 4)).running(4);
+  save(container.bytes());
+  EXPECT_NE(refusal().find("did not say that it ended"), std::string::npos) << refusal();
+  facts[wire::info::kPidNamespace] = thisPidNamespace();
+  ContainerBuilder here(kToken, static_cast<std::uint32_t>(getpid()));
+  here.facts(facts).chunk(writes(0, 0, 4)).running(4);
+  save(here.bytes());
+  EXPECT_NE(refusal().find("is still running"), std::string::npos) << refusal();
+}
+
+TEST_F(PackTest, WhatIsWrittenToMeanwhileStaysAsItIs) {
+  save(threeChunks().bytes());
+  const std::string before = stored();
+  const auto report =
+      packTrace(directory_.path(), {.progress = [this, &before](std::uint64_t, std::uint64_t) {
+                  test::writeAll(directory_ / "node1.1.0.omnio", before + "more");
+                }});
+  ASSERT_TRUE(report.ok()) << report.failure().sentence;
+  ASSERT_EQ(report->troubles.size(), 1U);
+  EXPECT_TRUE(stored() == before + "more");
+}
+
 TEST_F(PackTest, WhatCannotBeReadStaysAsItIs) {
   save(threeChunks().bytes());
   const fs::path foreign = directory_ / "node1.2.0.omnio";
@@ -382,9 +409,12 @@ TEST_F(PackTest, DraftsOfWhoWasKilledAreRemoved) {
   save(threeChunks().bytes());
   const fs::path draft = directory_ / "node1.1.0.omnio.0badcafe.draft";
   test::writeAll(draft, "half of it");
+  const fs::path notes = directory_ / "notes.draft";
+  test::writeAll(notes, "somebody's own");
   pack();
   EXPECT_FALSE(fs::exists(draft));
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory_.path()), {}), 1);
+  EXPECT_TRUE(fs::exists(notes));
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_.path()), {}), 2);
 }
 
 TEST_F(PackTest, WhereThereIsNoTraceItSaysSo) {

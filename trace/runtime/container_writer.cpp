@@ -48,7 +48,12 @@ long beyondLimit(int fd, const rlimit& limit) {
   if (raised.rlim_max < raised.rlim_cur) raised.rlim_max = raised.rlim_cur;
   if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&raised), 0) != 0) return -1;
   const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, static_cast<long>(limit.rlim_cur));
-  rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&limit), 0);
+  rlimit before{};
+  rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&limit), address(&before));
+  if (before.rlim_cur != raised.rlim_cur || before.rlim_max != raised.rlim_max) {
+    // Another thread has set a limit of its own meanwhile, and that is the application's word.
+    rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&before), 0);
+  }
   return high;
 }
 
@@ -198,20 +203,19 @@ bool create() {
 }
 
 // The page cache belongs to the application and its job's memory limit. So a log is sent to its
-// device as it grows, and the system told that nobody will read it now. Nothing is waited for: what
-// is still on its way is let go of with a later window. File systems in memory take no notice.
+// device as it grows, and the system told that nobody will read what was sent a while ago. One
+// window at a time, each once: older kernels stop all processors to look for pages that are not
+// where they are asked for. File systems in memory take no notice.
 void releasePages(int fd, std::uint64_t begin, std::uint64_t end) {
-  constexpr std::uint64_t kWindow = std::uint64_t{2} << 20;
-  constexpr std::uint64_t kLookBack = 16 * kWindow;
+  constexpr std::uint64_t kWindow = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kLag = 3 * kWindow;
   const std::uint64_t filled = end / kWindow * kWindow;
   if (begin >= filled) return;
   rawSyscall(SYS_sync_file_range, fd, static_cast<long>(filled - kWindow),
              static_cast<long>(kWindow), SYNC_FILE_RANGE_WRITE);
-  if (filled <= kWindow) return;
-  const std::uint64_t sent = filled - kWindow;
-  const std::uint64_t first = sent > kLookBack ? sent - kLookBack : 0;
-  rawSyscall(SYS_fadvise64, fd, static_cast<long>(first), static_cast<long>(sent - first),
-             POSIX_FADV_DONTNEED);
+  if (filled < kLag + kWindow) return;
+  rawSyscall(SYS_fadvise64, fd, static_cast<long>(filled - kLag - kWindow),
+             static_cast<long>(kWindow), POSIX_FADV_DONTNEED);
 }
 
 void writeFacts() {
@@ -250,13 +254,16 @@ bool isOwnDescriptor(int fd) {
   if (isOurs(fd)) return true;
   // Closed by a system call that passed us by, and the number may be the application's by now. In
   // the child of a vfork only its own is gone.
-  if (!isVforkChild()) forgetOwnDescriptor();
+  // Another thread may have moved it meanwhile.
+  if (int old = fd; !isVforkChild()) descriptor.compare_exchange_strong(old, -1);
   return false;
 }
 
 void moveOwnDescriptor() {
   const int fd = descriptor.load();
   const long other = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1L);
+  // Where it lies beyond the limit the application's dup2 does not reach it either.
+  if (other == -EINVAL) return;
   descriptor.store(other >= 0 ? static_cast<int>(other) : -1);
 }
 

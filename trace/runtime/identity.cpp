@@ -221,6 +221,7 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   facts.putFile(info::kBoot, "/proc/sys/kernel/random/boot_id", ' ', 64);
   facts.put(info::kPid, process.pid);
   facts.put(info::kParent, static_cast<std::uint64_t>(rawSyscall(SYS_getppid)));
+  facts.putLink(info::kPidNamespace, "/proc/self/ns/pid", 64);
   facts.put(info::kProcessStart, processStart());
   if (process.parent_token != 0) facts.putHex(info::kParentToken, process.parent_token);
   facts.putLink(info::kProgram, "/proc/self/exe", 4096);

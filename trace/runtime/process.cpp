@@ -5,11 +5,13 @@
 #include <linux/membarrier.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <cstring>
 
 #include "trace/runtime/clock_choice.hpp"
 #include "trace/runtime/container_writer.hpp"
+#include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/launcher_image.hpp"
 #include "trace/runtime/patience.hpp"
@@ -102,23 +104,23 @@ bool ensureStarted() {
   for (std::uint32_t other = 0; !starter.compare_exchange_strong(other, tid); other = 0) {
     // A signal handler in the middle of the start goes untraced; another thread waits, it is short.
     if (other == tid) return false;
-    if (patience.wait()) {
-      if (process.mode.load(std::memory_order_acquire) != Mode::kUnknown) return isActive();
-      continue;
-    }
-    // The starter was stopped where it is; or this is a child, and it was its parent's.
-    if (rawSyscall(SYS_tgkill, rawSyscall(SYS_getpid), other, 0) != -ESRCH) return false;
-    if (starter.compare_exchange_strong(other, tid)) break;
+    const bool is_gone = rawSyscall(SYS_tgkill, rawSyscall(SYS_getpid), other, 0) == -ESRCH;
+    if (process.mode.load(std::memory_order_acquire) != Mode::kUnknown) return isActive();
+    // In a forked child the starter was its parent's.
+    if (is_gone && starter.compare_exchange_strong(other, tid)) break;
+    if (!patience.wait()) return false;  // it was stopped where it is
   }
   const Mode mode = start();
-  process.mode.store(mode, std::memory_order_release);
+  // First, so that no fork passes between: the handler does nothing until the tracer is active.
   if (mode == Mode::kActive) {
     __register_atfork(nullptr, nullptr, onForkInChild, __dso_handle);
   }
+  process.mode.store(mode, std::memory_order_release);
   return mode == Mode::kActive;
 }
 
 void becomeForkedChild() {
+  const HeldSignals held;  // a handler would find half of the parent and half of the child
   process.parent_token = process.token;
   const bool stopped = !isRecording();
   forgetContainer(true);
@@ -179,7 +181,11 @@ void finish(wire::AccountState state) {
   process.draining_each.store(true);
   // Other threads see the flag after their next event at the latest: the barrier puts it between
   // the event's store and the look at the flag on every processor, so no event falls between.
-  if (ringCount() > 1) rawSyscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  if (ringCount() > 1 && rawSyscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    // Older kernels and sandboxes: longer than any processor keeps a store to itself.
+    const timespec nap = {.tv_sec = 0, .tv_nsec = 200000};
+    rawSyscall(SYS_nanosleep, address(&nap), 0);
+  }
   if (ringCount() == 0 && !hasContainer()) {
     // A rank reports itself even when it did nothing; other silent processes leave no file, and a
     // rank's children are not the rank.

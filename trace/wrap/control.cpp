@@ -9,6 +9,27 @@
 #include "trace/wrap/loader.hpp"
 #include "trace/wrap/signature.hpp"
 
+namespace omnio::trace {
+namespace {
+
+using Advice = int (*)(void*, size_t, int) noexcept;
+std::atomic<Advice> real_advice{nullptr};
+
+Advice realAdvice() {
+  Advice function = real_advice.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    function = reinterpret_cast<Advice>(dlsym(RTLD_NEXT, "posix_madvise"));
+    real_advice.store(function, std::memory_order_relaxed);
+  }
+  return function;
+}
+
+// When the library is loaded: an allocator that calls it may not be entered again by a look-up.
+__attribute__((constructor)) void lookUpAdvice() { realAdvice(); }
+
+}  // namespace
+}  // namespace omnio::trace
+
 using namespace omnio::trace;
 
 OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcept {
@@ -27,12 +48,5 @@ OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcep
     }
     return isRecording() ? OMNIO_CONTROL_RECORDING : OMNIO_CONTROL_STOPPED;
   }
-  using Function = int (*)(void*, size_t, int) noexcept;
-  static constinit std::atomic<Function> real{nullptr};
-  Function function = real.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "posix_madvise"));
-    real.store(function, std::memory_order_relaxed);
-  }
-  return function(address, length, advice);
+  return realAdvice()(address, length, advice);
 }

@@ -29,8 +29,14 @@ void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t
 
 void drainAfterEvent(Thread& self, unsigned lane) {
   Ring* ring = self.lanes[lane].ring;
-  if (ring == nullptr) return;
+  // In a child that has recorded nothing yet the lanes are its parent's thread's, whose rings it
+  // has given up.
+  if (ring == nullptr ||
+      imageOf(self.epoch) != imageOf(process.epoch_page->load(std::memory_order_relaxed))) {
+    return;
+  }
   self.frames[lane] = stackPointer();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   ++self.level;
   drain(*ring, self, lane);
   writeAccount();

@@ -165,6 +165,8 @@ template <std::uint16_t kNumber>
   constexpr wire::Plan plan = wire::kPlans[kNumber];
   const unsigned lane = self.level;
   self.frames[lane] = stackPointer();
+  // A handler that jumps looks at the frame of each level there is.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   ++self.level;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   std::size_t need = roomFor<kNumber>();
