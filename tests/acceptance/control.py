@@ -93,6 +93,9 @@ class Control:
         self.checks.equal(result.status, 0, "children: status")
         self.expect("a child begins as its parent was", to, {"shared": [1, 1, 3, 3, 5]}
                     if self.isSorted(to) else {"shared": [1, 1, 5, 3, 3]})
+        to, result = self.traced("aborting-child")
+        self.checks.equal(result.status, 0, "a stopped child that aborts: status")
+        self.expect("a stopped child that aborts", to, {"shared": [1, 1, 5]})
         to, result = self.traced("exec")
         self.checks.equal(result.status, 0, "exec: status")
         self.expect("exec begins anew", to, {"before": [1, 1], "after": [3] * 4})

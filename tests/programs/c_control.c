@@ -87,6 +87,28 @@ static void children(void) {
   put(fd, 5, 1);
 }
 
+static int at_end = -1;
+
+static void onAbort(int number) {
+  (void)number;
+  put(at_end, 4, 1);
+}
+
+/* A child that has recorded nothing of its own, and still does I/O when it has ended. */
+static void aborting_child(void) {
+  at_end = make("shared");
+  put(at_end, 1, 2);
+  omnio_stop();
+  signal(SIGABRT, onAbort);
+  const pid_t child = fork();
+  if (child == 0) abort();
+  int status = 0;
+  check(waitpid(child, &status, 0) == child, "waitpid");
+  check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "the child's end");
+  omnio_start();
+  put(at_end, 5, 1);
+}
+
 static void executed(char** arguments) {
   const int fd = make("before");
   put(fd, 1, 2);
@@ -164,6 +186,7 @@ int main(int count, char** arguments) {
   const char* wanted = arguments[2];
   if (strcmp(wanted, "names") == 0) names();
   if (strcmp(wanted, "children") == 0) children();
+  if (strcmp(wanted, "aborting-child") == 0) aborting_child();
   if (strcmp(wanted, "exec") == 0) executed(arguments);
   if (strcmp(wanted, "after-exec") == 0) put(make("after"), 3, 4);
   if (strcmp(wanted, "threads") == 0) threads();

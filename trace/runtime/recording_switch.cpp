@@ -106,6 +106,8 @@ void listenForToggle() {
 }
 
 void reportStopped() {
+  // Who is about to end would not be there to say that it has ended.
+  if (process.draining_each.load()) return;
   // Once: a directory that cannot be written would be tried at each call.
   if (hasContainer() || stops.is_reported.exchange(true)) return;
   openContainer();
