@@ -26,7 +26,7 @@ def sharedMemory(kibibytes):
 
 
 def limits(descriptors=DESCRIPTORS, blocks=FILE_BLOCKS):
-    return ["sh", "-c", f"ulimit -n {descriptors}; ulimit -f {blocks}; exec \"$@\"", "sh"]
+    return ["sh", "-c", f"ulimit -S -n {descriptors}; ulimit -f {blocks}; exec \"$@\"", "sh"]
 
 
 def tellsItsLoss(checks, case, path):

@@ -15,6 +15,7 @@
 #include "trace/runtime/patience.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/spare_descriptors.hpp"
 #include "trace/runtime/text.hpp"
 
 namespace omnio::trace {
@@ -35,42 +36,23 @@ void noteError(long result) {
   if (result < 0) process.error.store(static_cast<std::uint32_t>(-result));
 }
 
-// The first number that is beyond the limit: it takes nothing of what the application may open, and
-// nothing that counts up to the limit meets it. The limit is higher for a moment meanwhile. -1 when
-// it may not be, and for the large limits that nobody exhausts: the kernel's table grows with the
-// number.
-long beyondLimit(int fd, const rlimit& limit) {
-  constexpr rlim_t kLargest = 4096;
-  constexpr rlim_t kMore = 64;
-  if (limit.rlim_cur > kLargest) return -1;
-  rlimit raised = limit;
-  raised.rlim_cur += kMore;
-  if (raised.rlim_max < raised.rlim_cur) raised.rlim_max = raised.rlim_cur;
-  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&raised), 0) != 0) return -1;
-  const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, static_cast<long>(limit.rlim_cur));
-  rlimit before{};
-  rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&limit), address(&before));
-  if (before.rlim_cur != raised.rlim_cur || before.rlim_max != raised.rlim_max) {
-    // Another thread has set a limit of its own meanwhile, and that is the application's word.
-    rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&before), 0);
-  }
-  return high;
-}
-
-// A number that applications rarely hand out or sweep.
+// A number that applications do not hand out, or rarely sweep: the first beyond the limit, which
+// takes nothing of what the application may open. Where that cannot be had, and of the large limits
+// that nobody exhausts, one of about 1000: the kernel's table grows with the number.
 int moveHigh(int fd) {
   constexpr long kWanted = 1000;
-  rlimit limit{};
-  long from = kWanted;
-  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0) {
-    const long high = beyondLimit(fd, limit);
+  if (const long beyond = SpareDescriptors::firstBeyond(); beyond >= 0) {
+    const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, beyond);
     if (high >= 0) {
       rawSyscall(SYS_close, fd);
       return static_cast<int>(high);
     }
-    if (limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
-      from = static_cast<long>(limit.rlim_cur) - 8;
-    }
+  }
+  rlimit limit{};
+  long from = kWanted;
+  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0 &&
+      limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
+    from = static_cast<long>(limit.rlim_cur) - 8;
   }
   for (; from > fd; from -= 64) {
     const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
@@ -92,6 +74,8 @@ bool isOurs(int fd) {
 int checkedDescriptor() {
   const int fd = descriptor.load(std::memory_order_acquire);
   if (isOurs(fd)) return fd;
+  const HeldSignals held;
+  const SpareDescriptors spare;
   const long again = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
   noteError(again);
   if (again < 0) return -1;
@@ -239,6 +223,7 @@ bool openContainer() {
     if (seen == State::kOpen || !patience.wait()) return seen == State::kOpen;
     seen = State::kNone;
   }
+  const SpareDescriptors spare;
   const bool created = create();
   state.store(created ? State::kOpen : State::kNone, std::memory_order_release);
   if (created) writeFacts();

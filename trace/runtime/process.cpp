@@ -19,6 +19,7 @@
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring.hpp"
 #include "trace/runtime/ring_memory.hpp"
+#include "trace/runtime/spare_descriptors.hpp"
 #include "trace/runtime/system_clock.hpp"
 #include "trace/runtime/text.hpp"
 
@@ -121,6 +122,7 @@ bool ensureStarted() {
 
 void becomeForkedChild() {
   const HeldSignals held;  // a handler would find half of the parent and half of the child
+  SpareDescriptors::restoreInChild();
   process.parent_token = process.token;
   const bool stopped = !isRecording();
   forgetContainer(true);

@@ -11,8 +11,10 @@
 
 #include "core/wire/settings.hpp"
 #include "trace/runtime/file_size_limit.hpp"
+#include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/spare_descriptors.hpp"
 #include "trace/runtime/text.hpp"
 
 namespace omnio::trace {
@@ -54,6 +56,8 @@ Ring* mapFile(std::uint32_t number, const Ring* content) {
   if (place[0] == '\0' || !withinFileSizeLimit(kRingBytes)) return nullptr;
   char path[320];
   ringPath(path, number);
+  const HeldSignals held;
+  const SpareDescriptors spare;
   const long fd =
       rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return nullptr;
