@@ -44,7 +44,7 @@ class Pool {
     std::uint64_t head = head_.load(std::memory_order_acquire);
     while (static_cast<std::uint32_t>(head) != 0) {
       const auto place = static_cast<std::uint32_t>(head);
-      const std::uint32_t next = link(place).load(std::memory_order_relaxed);
+      const std::uint32_t next = linkOf(place);
       if (head_.compare_exchange_weak(head, tagged(head, next), std::memory_order_acq_rel)) {
         return place;
       }
@@ -76,6 +76,13 @@ class Pool {
     }
     return true;
   }
+  // Of a block that another thread takes at this moment, and may have filled already, the link is
+  // nonsense; then the head's tag is another too, and the exchange fails.
+  std::uint32_t linkOf(std::uint32_t place) {
+    const RacingRead racing;
+    return link(place).load(std::memory_order_relaxed);
+  }
+
   // The link lies behind the first word, so that a handle info's own word stays 0 while free.
   std::atomic<std::uint32_t>& link(std::uint32_t place) {
     return reinterpret_cast<std::atomic<std::uint32_t>*>(at(place))[1];
