@@ -33,8 +33,7 @@ Failure refused(const fs::path& trace, std::string_view why) {
 // What a trace holds, as far as the beginnings of its containers tell.
 class Survey {
  public:
-  explicit Survey(fs::path trace)
-      : trace_(std::move(trace)), boot_(thisBoot()), pids_(thisPidNamespace()) {}
+  explicit Survey(fs::path trace) : trace_(std::move(trace)) {}
 
   std::optional<Failure> take(const std::vector<fs::path>& containers, bool assume_ended) {
     for (const fs::path& path : containers) {
@@ -65,10 +64,9 @@ class Survey {
   std::optional<Failure> checkEnd(const ContainerStart& start, const ProcessInfo& info,
                                   bool assume_ended) const {
     const auto state = start.account ? start.account->state : wire::AccountState::kRunning;
-    const std::string& boot = info.text(wire::info::kBoot);
     const auto began = info.number(wire::info::kProcessStart);
-    const std::string& pids = info.text(wire::info::kPidNamespace);
-    const bool is_seen = !boot.empty() && boot == boot_ && began && (pids.empty() || pids == pids_);
+    const bool is_seen =
+        began && node_.sees(info.text(wire::info::kBoot), info.text(wire::info::kPidNamespace));
     // After exec another image of the same process may run: it has a container of its own.
     if (is_seen && state != wire::AccountState::kReplaced && isAlive(start.header.pid, *began)) {
       return refused(trace_, fmt::format("process {} is still running", start.header.pid));
@@ -101,8 +99,7 @@ class Survey {
   }
 
   const fs::path trace_;
-  const std::string boot_;
-  const std::string pids_;
+  const ThisNode node_;
   std::set<std::uint64_t> tokens_;
   std::vector<std::string> places_;
 };

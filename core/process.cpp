@@ -13,7 +13,7 @@
 namespace omnio {
 namespace {
 
-Life lifeOf(const Process& process, const std::string& this_boot) {
+Life lifeOf(const Process& process, const ThisNode& node) {
   const auto state = process.account ? process.account->state : wire::AccountState::kRunning;
   switch (state) {
     case wire::AccountState::kEnded:
@@ -31,11 +31,10 @@ Life lifeOf(const Process& process, const std::string& this_boot) {
     if (ring.alive) return Life::kRunning;
   }
   if (!process.rings.empty()) return Life::kKilled;  // rings are of this node alone
-  const std::string& boot = process.info.text(wire::info::kBoot);
   const auto start = process.info.number(wire::info::kProcessStart);
-  const std::string& pids = process.info.text(wire::info::kPidNamespace);
-  if (boot.empty() || boot != this_boot || !start) return Life::kUnknown;
-  if (!pids.empty() && pids != thisPidNamespace()) return Life::kUnknown;
+  const bool is_seen =
+      node.sees(process.info.text(wire::info::kBoot), process.info.text(wire::info::kPidNamespace));
+  if (!is_seen || !start) return Life::kUnknown;
   return isAlive(process.pid, *start) ? Life::kRunning : Life::kKilled;
 }
 
@@ -128,7 +127,7 @@ void addRing(Process& process, RingContent ring) {
   process.rings.push_back(std::move(ring));
 }
 
-void settle(Process& process, const std::string& this_boot) {
+void settle(Process& process, const ThisNode& node) {
   auto& chunks = process.chunks;
   std::sort(chunks.begin(), chunks.end(),
             [](const StoredChunk& a, const StoredChunk& b) { return orderOf(a) < orderOf(b); });
@@ -147,7 +146,7 @@ void settle(Process& process, const std::string& this_boot) {
     ++log.chunk_count;
     if (log.omp_thread_plus_1 == 0) log.omp_thread_plus_1 = header.omp_thread_plus_1;
   }
-  process.life = lifeOf(process, this_boot);
+  process.life = lifeOf(process, node);
 }
 
 }  // namespace omnio

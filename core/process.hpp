@@ -12,6 +12,7 @@
 #include "core/chunk_scan.hpp"
 #include "core/node_clock.hpp"
 #include "core/process_info.hpp"
+#include "core/process_life.hpp"
 #include "core/result.hpp"
 #include "core/ring_file.hpp"
 #include "core/wire/container.hpp"
@@ -78,6 +79,6 @@ void addRing(Process& process, RingContent ring);
 
 // Once all rings are in: drops chunks that stand in two places, groups the rest by log, and finds
 // out whether the process lives.
-void settle(Process& process, const std::string& this_boot);
+void settle(Process& process, const ThisNode& node);
 
 }  // namespace omnio

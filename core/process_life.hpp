@@ -15,6 +15,17 @@ std::string thisBoot();
 // not tell.
 std::string thisPidNamespace();
 
+// Where this program runs: which recorded processes it can see.
+struct ThisNode {
+  std::string boot = thisBoot();
+  std::string pids = thisPidNamespace();
+
+  // Whether a process of that boot and namespace ("" of older traces: not told) can be seen.
+  bool sees(const std::string& its_boot, const std::string& its_pids) const {
+    return !its_boot.empty() && its_boot == boot && (its_pids.empty() || its_pids == pids);
+  }
+};
+
 // True when the process with this number that started at `start` (clock ticks since boot, as in
 // field 22 of /proc/<pid>/stat) runs on this node. A zombie does not run, unless one of its
 // other threads does.

@@ -171,8 +171,8 @@ Result<Trace> Trace::open(const fs::path& directory) {
     return Failure{Code::kNotOurs, fmt::format("{}: holds no trace (there is no file *{} in it)",
                                                directory.native(), wire::kContainerSuffix)};
   }
-  const std::string boot = thisBoot();
-  for (auto& process : trace.processes_) settle(*process, boot);
+  const ThisNode node;
+  for (auto& process : trace.processes_) settle(*process, node);
   trace.makeClocks();
   for (const auto& process : trace.processes_) {
     trace.has_ranks_ = trace.has_ranks_ || process->info.rank().has_value();

@@ -63,6 +63,15 @@ def compareCase(checks, case, flavours, work, directory, judge=None):
           f"{len(wanted_files)} files; seconds: {', '.join(seconds)}", flush=True)
 
 
+def compareCases(checks, cases, wanted, flavours_of, work, judge):
+    """Those of `cases` that are `wanted` (all when nobody says), each with flavours_of(its number)."""
+    directory = os.path.join(work, "run")
+    for number, case in enumerate(cases):
+        if not wanted or case.name in wanted:
+            with checks.case(case.name):
+                compareCase(checks, case, flavours_of(number), work, directory, judge)
+
+
 def flavoursHere(checks):
     """A build without MPI has no MPI flavours."""
     there = []

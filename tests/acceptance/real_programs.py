@@ -12,7 +12,7 @@ import shutil
 import sys
 
 import compare_strace
-from behaviour import compareCase, flavoursHere
+from behaviour import compareCases, flavoursHere
 from omnio_testing import Checks, WorkDirectory, defaultFilters, emptied, run, stats, trace
 from real_program_cases import allCases, stracedCases
 
@@ -57,11 +57,8 @@ def main(wanted):
         os.chmod(work, 0o755)
         directory = os.path.join(work, "run")
         flavours = flavoursHere(checks)
-        for number, case in enumerate(allCases(directory)):
-            if not wanted or case.name in wanted:
-                with checks.case(case.name):
-                    compareCase(checks, case, flavoursOf(number, flavours), work, directory,
-                                wholeJudge(checks))
+        compareCases(checks, allCases(directory), wanted,
+                     lambda number: flavoursOf(number, flavours), work, wholeJudge(checks))
         if not wanted or "static" in wanted:
             with checks.case("static"):
                 checkStaticProgram(checks, work)

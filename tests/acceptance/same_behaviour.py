@@ -9,11 +9,11 @@ import os
 import shutil
 import sys
 
-from behaviour import Case, compareCase, flavoursHere
+from behaviour import Case, compareCases, flavoursHere
 from compare_strace import EXITS, MPI, RANKS, SERIAL
 from omnio_testing import Checks, WorkDirectory, program, readLog
 
-# Of the descriptors, the low numbers are compared: the tracer keeps one from 1000 on for its log.
+# Of the descriptors, the low numbers are compared: the tracer keeps a high one for its log.
 SHELL = """\
 seq 1 20000 | sort -r | tee copy.txt | wc -l > count.txt; cat count.txt
 exec 7> by_number; echo one >&7; (echo two >&7); exec 7>&-
@@ -67,12 +67,9 @@ def main(wanted):
     checks = Checks()
     with WorkDirectory() as work:
         os.chmod(work, 0o755)
-        directory = os.path.join(work, "run")
         flavours = flavoursHere(checks)
-        for case in allCases(directory):
-            if not wanted or case.name in wanted:
-                with checks.case(case.name):
-                    compareCase(checks, case, flavours, work, directory, hostileJudge(checks))
+        compareCases(checks, allCases(os.path.join(work, "run")), wanted, lambda _: flavours, work,
+                     hostileJudge(checks))
     checks.finish()
 
 

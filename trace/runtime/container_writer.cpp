@@ -238,8 +238,8 @@ bool isOwnDescriptor(int fd) {
   if (fd < 0 || fd != ownDescriptor()) return false;
   if (isOurs(fd)) return true;
   // Closed by a system call that passed us by, and the number may be the application's by now. In
-  // the child of a vfork only its own is gone.
-  // Another thread may have moved it meanwhile.
+  // the child of a vfork only its own is gone. Another thread may have moved it meanwhile, which an
+  // exchange leaves alone.
   if (int old = fd; !isVforkChild()) descriptor.compare_exchange_strong(old, -1);
   return false;
 }

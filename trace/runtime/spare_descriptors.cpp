@@ -41,25 +41,28 @@ void restore() {
   }
 }
 
+// False when the lock was not to be had: its holder was stopped.
 template <typename Action>
-void locked(Action action) {
+bool locked(Action action) {
   Patience patience;
   while (is_locked.exchange(true, std::memory_order_acquire)) {
-    if (!patience.wait()) return;  // its holder was stopped
+    if (!patience.wait()) return false;
   }
   action();
   is_locked.store(false, std::memory_order_release);
+  return true;
 }
 
 }  // namespace
 
 SpareDescriptors::SpareDescriptors() {
-  locked([] {
+  is_counted_ = locked([] {
     if (users++ == 0) raise();
   });
 }
 
 SpareDescriptors::~SpareDescriptors() {
+  if (!is_counted_) return;
   locked([] {
     if (users > 0 && --users == 0) restore();
   });

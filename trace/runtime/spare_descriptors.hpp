@@ -19,6 +19,9 @@ class SpareDescriptors {
   static long firstBeyond();
   // In a forked child: another thread of the parent may have raised it, and is not here.
   static void restoreInChild();
+
+ private:
+  bool is_counted_;
 };
 
 }  // namespace omnio::trace

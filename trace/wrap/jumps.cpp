@@ -19,26 +19,22 @@ namespace {
 
 using Jump = void (*)(__jmp_buf_tag*, int);
 
-std::atomic<Jump> real_longjmp;
-std::atomic<Jump> real_siglongjmp;
-std::atomic<Jump> real_longjmp_unsaved;
-std::atomic<Jump> real_longjmp_checked;
+enum Kind : int { kPlain, kRestoringSignals, kKeepingSignals, kFortified, kKinds };
+constexpr const char* kNames[kKinds] = {"longjmp", "siglongjmp", "_longjmp", "__longjmp_chk"};
+std::atomic<Jump> real_jumps[kKinds];
 
-Jump realJump(std::atomic<Jump>& known, const char* name) {
-  Jump jump = known.load(std::memory_order_relaxed);
+Jump realJump(int kind) {
+  Jump jump = real_jumps[kind].load(std::memory_order_relaxed);
   if (jump == nullptr) {
-    jump = reinterpret_cast<Jump>(dlsym(RTLD_NEXT, name));
-    known.store(jump, std::memory_order_relaxed);
+    jump = reinterpret_cast<Jump>(dlsym(RTLD_NEXT, kNames[kind]));
+    real_jumps[kind].store(jump, std::memory_order_relaxed);
   }
   return jump;
 }
 
 // When the library is loaded: a handler may not look symbols up.
 __attribute__((constructor)) void lookUpJumps() {
-  realJump(real_longjmp, "longjmp");
-  realJump(real_siglongjmp, "siglongjmp");
-  realJump(real_longjmp_unsaved, "_longjmp");
-  realJump(real_longjmp_checked, "__longjmp_chk");
+  for (int kind = 0; kind < kKinds; ++kind) realJump(kind);
 }
 
 // The C library keeps the stack pointer in disguise. The key is found by comparing a known one with
@@ -87,29 +83,24 @@ void beforeJump(const __jmp_buf_tag* place) {
   }
 }
 
+[[noreturn]] void jump(Kind kind, __jmp_buf_tag* place, int value) {
+  beforeJump(place);
+  realJump(kind)(place, value);
+  __builtin_unreachable();
+}
+
 }  // namespace
 }  // namespace omnio::trace
 
 using namespace omnio::trace;
 
-OMNIO_EXPORT void longjmp(jmp_buf place, int value) noexcept {
-  beforeJump(place);
-  realJump(real_longjmp, "longjmp")(place, value);
-  __builtin_unreachable();
-}
+OMNIO_EXPORT void longjmp(jmp_buf place, int value) noexcept { jump(kPlain, place, value); }
 OMNIO_EXPORT void siglongjmp(sigjmp_buf place, int value) noexcept {
-  beforeJump(place);
-  realJump(real_siglongjmp, "siglongjmp")(place, value);
-  __builtin_unreachable();
+  jump(kRestoringSignals, place, value);
 }
 OMNIO_EXPORT void _longjmp(jmp_buf place, int value) noexcept {
-  beforeJump(place);
-  realJump(real_longjmp_unsaved, "_longjmp")(place, value);
-  __builtin_unreachable();
+  jump(kKeepingSignals, place, value);
 }
-// The fortified form.
 OMNIO_EXPORT void __longjmp_chk(jmp_buf place, int value) noexcept {
-  beforeJump(place);
-  realJump(real_longjmp_checked, "__longjmp_chk")(place, value);
-  __builtin_unreachable();
+  jump(kFortified, place, value);
 }
