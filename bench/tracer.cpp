@@ -4,9 +4,12 @@
 //
 //   tracer [--rounds 9] [--calls 500000] [--library LIB] [--data DIR] [--log DIR]...
 //
-// Each round runs each child once untraced and once traced for each log folder, in turn, so that a
-// machine that slows down or speeds up does so for all. Printed are medians over the rounds; the
-// numbers of one run may be compared with each other, not with those of another machine.
+// Each round runs each child once untraced and once traced for each log folder, in turn. The child
+// makes each call by turns as any program does, which is the tracer's when there is one, and of the
+// C library itself, a few milliseconds each: what it takes more is the figure, less the same figure
+// of the untraced child. Whole processes are compared as they are. Printed are medians over the
+// rounds; the numbers of one run may be compared with each other, not with those of another
+// machine.
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/vfs.h>
@@ -45,13 +48,6 @@ struct Series {
   std::vector<double> untraced;
   Rows traced;  // by log folder
 };
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // The median of what each round added.
 double added(const Series& series, std::size_t log) {
@@ -92,12 +88,14 @@ class Bench {
   // -1, or that of the log folder. False when one failed.
   template <typename Take>
   bool runByTurns(const std::vector<std::string>& command, Take take) {
+    warmMemory();
     std::optional<ChildRun> run = runChild(command, {}, {});
     if (!run) return failed(command, "untraced");
     take(-1, *run, 0.0);
     for (std::size_t i = 0; i < logs_.size(); ++i) {
       const fs::path trace = logs_[i] / fmt::format("omnio-bench-trace-{}-{}", getpid(), ++traces_);
       fs::create_directories(trace);
+      warmMemory();
       run = runChild(command, library_, trace);
       const std::optional<double> bytes = bytesAnEvent(trace);
       fs::remove_all(trace);
@@ -191,16 +189,16 @@ void printCalls(const Bench& bench, const std::vector<Setting>& settings, const 
   }
   fmt::print("\n");
   for (const char* name : kCalls) {
-    const double alone = added(measured.calls[0].at(name), log);
+    const double alone = added(measured.calls[0].at(addedBy(name)), log);
     fmt::print("{:<12} {:>9.1f}", name, median(measured.calls[0].at(name).untraced));
     for (std::size_t s = 0; s < settings.size(); ++s) {
-      const double extra = added(measured.calls[s].at(name), log);
+      const double extra = added(measured.calls[s].at(addedBy(name)), log);
       fmt::print(" {:>11.1f} {:>9.2f}", extra, extra / (s == 0 ? floor : alone));
     }
     fmt::print("\n");
   }
   const double whole = added(measured.whole, log);
-  const double pwrite = added(measured.calls[0].at(kCalls[0]), log);
+  const double pwrite = added(measured.calls[0].at(addedBy(kCalls[0])), log);
   fmt::print(
       "whole process of {} pwrites, start to exit: {:.1f} CPU ns a call added, {:.2f} times "
       "the call's\n",

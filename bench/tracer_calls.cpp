@@ -1,13 +1,16 @@
 #include "bench/tracer_calls.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "core/wire/clock.hpp"
@@ -17,9 +20,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kBytes = 4096;
 constexpr long kFileBytes = 64L << 20;  // rewritten in place: tmpfs keeps its pages
-constexpr long kBlocksInFile = kFileBytes / static_cast<long>(kBlock);
+constexpr long kPiecesOfFile = kFileBytes / static_cast<long>(kBytes);
+constexpr long kBlockCalls = 20000;  // a full chunk is handed over in each; a few milliseconds
+constexpr long kWarmUpBlocks = 5;    // before those that count: memory and caches settle
+
+struct Functions {
+  decltype(&::pwrite) pwrite;
+  decltype(&::pread) pread;
+  decltype(&::lseek) lseek;
+  decltype(&::write) write;
+  decltype(&std::fwrite) fwrite;
+};
+
+// What a program calls: the tracer's, when it is preloaded.
+Functions boundFunctions() { return {::pwrite, ::pread, ::lseek, ::write, std::fwrite}; }
+
+Functions functionsOfTheCLibrary() {
+  void* library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+  const auto find = [library](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+  };
+  Functions functions{};
+  find(functions.pwrite, "pwrite");
+  find(functions.pread, "pread");
+  find(functions.lseek, "lseek");
+  find(functions.write, "write");
+  find(functions.fwrite, "fwrite");
+  return functions;
+}
 
 double threadCpuNs() {
   timespec now{};
@@ -27,59 +57,118 @@ double threadCpuNs() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
+// Of one block, a call.
 template <typename Call>
-double measure(long calls, Call call) {
+double measureBlock(long first, Call call) {
   const double before = threadCpuNs();
-  for (long i = 0; i < calls; ++i) call(i);
-  return (threadCpuNs() - before) / static_cast<double>(calls);
+  for (long i = first; i < first + kBlockCalls; ++i) call(i);
+  return (threadCpuNs() - before) / static_cast<double>(kBlockCalls);
 }
 
-double measureFloor(long calls) {
+// Makes `calls` of them each way, in blocks by turns: what slows the machine down slows down both
+// neighbours. The medians of what a call takes and of what it takes more than the C library's.
+class Comparison {
+ public:
+  explicit Comparison(long calls) : blocks_(std::max(1L, calls / kBlockCalls)) {}
+
+  template <typename Call>
+  void measure(const char* name, Figures& figures, Call call) const {
+    warmMemory();
+    std::vector<double> costs;
+    std::vector<double> differences;
+    for (long block = -kWarmUpBlocks; block < blocks_; ++block) {
+      std::array<double, 2> way{};
+      for (const long turn : {0L, 1L}) {
+        const auto which = static_cast<std::size_t>((block + turn) & 1);  // who is first, by turns
+        const Functions& functions = which == 0 ? bound_ : direct_;
+        way[which] = measureBlock((2 * (kWarmUpBlocks + block) + turn) * kBlockCalls,
+                                  [&](long i) { call(functions, i); });
+      }
+      if (block < 0) continue;
+      costs.push_back(way[0]);
+      differences.push_back(way[0] - way[1]);
+    }
+    figures[name] = median(std::move(costs));
+    figures[addedBy(name)] = median(std::move(differences));
+  }
+
+  long blocks() const { return blocks_; }
+
+ private:
+  const long blocks_;
+  const Functions bound_ = boundFunctions();
+  const Functions direct_ = functionsOfTheCLibrary();
+};
+
+double measureFloor(long blocks) {
   static thread_local std::array<std::uint64_t, 4 * 2048> store{};
-  return measure(calls, [&](long i) {
-    const std::uint64_t start = wire::counterTicks();
-    const std::uint64_t end = wire::counterTicks();
-    volatile std::uint64_t* at = &store[static_cast<std::size_t>(i % 2048) * 4];
-    at[0] = start;
-    at[1] = end;
-    at[2] = static_cast<std::uint64_t>(i);
-    at[3] = kBlock;
-  });
+  std::vector<double> costs;
+  for (long block = 0; block < blocks; ++block) {
+    costs.push_back(measureBlock(0, [&](long i) {
+      const std::uint64_t start = wire::counterTicks();
+      const std::uint64_t end = wire::counterTicks();
+      volatile std::uint64_t* at = &store[static_cast<std::size_t>(i % 2048) * 4];
+      at[0] = start;
+      at[1] = end;
+      at[2] = static_cast<std::uint64_t>(i);
+      at[3] = kBytes;
+    }));
+  }
+  return median(std::move(costs));
 }
 
 Figures measureInThread(const fs::path& file, long calls) {
   const int fd = open(file.c_str(), O_RDWR | O_CREAT, 0644);
   if (fd < 0) return {};
-  std::array<char, kBlock> block{};
+  std::array<char, kBytes> data{};
   bool whole = true;
-  for (long i = 0; i < kBlocksInFile; ++i) {
-    whole &= pwrite(fd, block.data(), kBlock, i * static_cast<long>(kBlock)) ==
-             static_cast<ssize_t>(kBlock);
+  for (long i = 0; i < kPiecesOfFile; ++i) {
+    whole &= pwrite(fd, data.data(), kBytes, i * static_cast<long>(kBytes)) ==
+             static_cast<ssize_t>(kBytes);
   }
   Figures figures;
-  figures[kCalls[0]] = measure(
-      calls, [&](long i) { whole &= pwrite(fd, block.data(), 8, i * 8 % kFileBytes) == 8; });
-  figures[kCalls[1]] =
-      measure(calls, [&](long i) { whole &= pread(fd, block.data(), 8, i * 8 % kFileBytes) == 8; });
-  figures[kCalls[2]] = measure(calls, [&](long i) {
-    whole &= lseek(fd, i * 8 % kFileBytes, SEEK_SET) == i * 8 % kFileBytes;
+  const Comparison comparison(calls);
+  comparison.measure(kCalls[0], figures, [&](const Functions& use, long i) {
+    whole &= use.pwrite(fd, data.data(), 8, i * 8 % kFileBytes) == 8;
   });
-  figures[kCalls[3]] = measure(calls, [&](long i) {
-    if (i % kBlocksInFile == 0) lseek(fd, 0, SEEK_SET);
-    whole &= write(fd, block.data(), kBlock) == static_cast<ssize_t>(kBlock);
+  comparison.measure(kCalls[1], figures, [&](const Functions& use, long i) {
+    whole &= use.pread(fd, data.data(), 8, i * 8 % kFileBytes) == 8;
+  });
+  comparison.measure(kCalls[2], figures, [&](const Functions& use, long i) {
+    whole &= use.lseek(fd, i * 8 % kFileBytes, SEEK_SET) == i * 8 % kFileBytes;
+  });
+  comparison.measure(kCalls[3], figures, [&](const Functions& use, long i) {
+    if (i % kPiecesOfFile == 0) lseek(fd, 0, SEEK_SET);
+    whole &= use.write(fd, data.data(), kBytes) == static_cast<ssize_t>(kBytes);
   });
   lseek(fd, 0, SEEK_SET);
   std::FILE* stream = fdopen(fd, "r+");
-  figures[kCalls[4]] = measure(calls, [&](long i) {
+  comparison.measure(kCalls[4], figures, [&](const Functions& use, long i) {
     if (i * 64 % kFileBytes == 0) std::rewind(stream);
-    whole &= std::fwrite(block.data(), 1, 64, stream) == 64;
+    whole &= use.fwrite(data.data(), 1, 64, stream) == 64;
   });
-  figures[kFloor] = measureFloor(calls);
+  figures[kFloor] = measureFloor(comparison.blocks());
   whole &= std::fclose(stream) == 0;
   return whole ? figures : Figures{};
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+void warmMemory() {
+  constexpr std::size_t kEnough = 64U << 20;
+  void* memory = mmap(nullptr, kEnough, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory != MAP_FAILED) munmap(memory, kEnough);
+}
+
+std::string addedBy(const std::string& call) { return call + " added"; }
 
 Figures measureCalls(const fs::path& folder, long calls, int threads) {
   const std::string stem = (folder / fmt::format("data-{}", getpid())).native();

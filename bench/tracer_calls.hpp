@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace omnio::bench {
 
@@ -15,8 +16,19 @@ inline constexpr const char* kFloor = "floor";
 // Name to thread-CPU nanoseconds a call.
 using Figures = std::map<std::string, double>;
 
-// Makes `calls` of each kind on files of its own below `folder`, in each of `threads` threads at
-// once; of several threads the mean. Empty when a call failed.
+double median(std::vector<double> values);
+
+// The name under which stands what a call costs more than the C library's own function.
+std::string addedBy(const std::string& call);
+
+// A virtual machine may have given free memory back to its host, and gets it again page by page
+// when it is written, at many microseconds each that are nobody's here. So as much as a log takes
+// is used and freed before each measurement.
+void warmMemory();
+
+// Makes `calls` of each kind, and as many of the C library's own function by turns, on files of its
+// own below `folder`, in each of `threads` threads at once; of several threads the mean. Empty when
+// a call failed.
 Figures measureCalls(const std::filesystem::path& folder, long calls, int threads);
 
 // Makes `calls` calls of pwrite and nothing besides.
