@@ -1,6 +1,8 @@
 // What tracing costs: thread-CPU time added to a call, beside the floor of the same run (two
 // readings of the counter and a store of 32 bytes), in one thread, two threads and two MPI ranks;
-// what a whole process, an empty program and MPI_Finalize take longer; bytes an event in the log.
+// what a whole process, an empty program and MPI_Finalize take longer; bytes an event in the log;
+// and what it adds to MPI calls. (A call of MPI-IO has a pwrite below it, which is recorded too:
+// `by turns` is the MPI call's part, `whole child` what both add, more noisily.)
 //
 //   tracer [--rounds 9] [--calls 500000] [--library LIB] [--data DIR] [--log DIR]...
 //
@@ -211,6 +213,22 @@ void printCalls(const Bench& bench, const std::vector<Setting>& settings, const 
   }
 }
 
+// MPI calls, as the ranks measured them; nothing without MPI.
+void printMpiCalls(const Bench& bench, const Measured& measured, std::size_t log) {
+  const std::map<std::string, Series>& ranks = measured.calls.back();
+  if (ranks.count(kMpiCalls[0]) == 0) return;
+  fmt::print("\nMPI, log on {}: added thread-CPU ns in each of 2 ranks\n",
+             fileSystemOf(bench.log(log)));
+  fmt::print("{:<24} {:>9} {:>9} {:>11}\n", "call", "untraced", "by turns", "whole child");
+  for (const char* name : kMpiCalls) {
+    fmt::print("{:<24} {:>9.1f} {:>9.1f} {:>11.1f}\n", name, median(ranks.at(name).untraced),
+               added(ranks.at(addedBy(name)), log), added(ranks.at(name), log));
+  }
+  const Series& there_and_back = ranks.at(kPingPong);
+  fmt::print("2 ranks, there and back: {:.0f} ns of wall time, {:+.0f} ns traced (4 calls)\n",
+             median(there_and_back.untraced), added(there_and_back, log));
+}
+
 std::vector<Setting> settingsFor(const std::string& self, const std::string& data, long calls) {
   const std::string count = std::to_string(calls);
   std::vector<Setting> settings = {
@@ -261,6 +279,7 @@ int compare(int rounds, long calls, const fs::path& library, const fs::path& dat
   fmt::print("log: {:.2f} bytes an event\n", median(measured.bytes));
   for (std::size_t log = 0; log < bench.logs(); ++log) {
     printCalls(bench, settings, measured, floor, log);
+    printMpiCalls(bench, measured, log);
   }
   return 0;
 }

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "bench/by_turns.hpp"
 #include "core/wire/clock.hpp"
 
 namespace omnio::bench {
@@ -23,8 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBytes = 4096;
 constexpr long kFileBytes = 64L << 20;  // rewritten in place: tmpfs keeps its pages
 constexpr long kPiecesOfFile = kFileBytes / static_cast<long>(kBytes);
-constexpr long kBlockCalls = 20000;  // a full chunk is handed over in each; a few milliseconds
-constexpr long kWarmUpBlocks = 5;    // before those that count: memory and caches settle
 
 struct Functions {
   decltype(&::pwrite) pwrite;
@@ -51,60 +50,11 @@ Functions functionsOfTheCLibrary() {
   return functions;
 }
 
-double threadCpuNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-// Of one block, a call.
-template <typename Call>
-double measureBlock(long first, Call call) {
-  const double before = threadCpuNs();
-  for (long i = first; i < first + kBlockCalls; ++i) call(i);
-  return (threadCpuNs() - before) / static_cast<double>(kBlockCalls);
-}
-
-// Makes `calls` of them each way, in blocks by turns: what slows the machine down slows down both
-// neighbours. The medians of what a call takes and of what it takes more than the C library's.
-class Comparison {
- public:
-  explicit Comparison(long calls) : blocks_(std::max(1L, calls / kBlockCalls)) {}
-
-  template <typename Call>
-  void measure(const char* name, Figures& figures, Call call) const {
-    warmMemory();
-    std::vector<double> costs;
-    std::vector<double> differences;
-    for (long block = -kWarmUpBlocks; block < blocks_; ++block) {
-      std::array<double, 2> way{};
-      for (const long turn : {0L, 1L}) {
-        const auto which = static_cast<std::size_t>((block + turn) & 1);  // who is first, by turns
-        const Functions& functions = which == 0 ? bound_ : direct_;
-        way[which] = measureBlock((2 * (kWarmUpBlocks + block) + turn) * kBlockCalls,
-                                  [&](long i) { call(functions, i); });
-      }
-      if (block < 0) continue;
-      costs.push_back(way[0]);
-      differences.push_back(way[0] - way[1]);
-    }
-    figures[name] = median(std::move(costs));
-    figures[addedBy(name)] = median(std::move(differences));
-  }
-
-  long blocks() const { return blocks_; }
-
- private:
-  const long blocks_;
-  const Functions bound_ = boundFunctions();
-  const Functions direct_ = functionsOfTheCLibrary();
-};
-
 double measureFloor(long blocks) {
   static thread_local std::array<std::uint64_t, 4 * 2048> store{};
   std::vector<double> costs;
   for (long block = 0; block < blocks; ++block) {
-    costs.push_back(measureBlock(0, [&](long i) {
+    costs.push_back(blockCost(0, [&](long i) {
       const std::uint64_t start = wire::counterTicks();
       const std::uint64_t end = wire::counterTicks();
       volatile std::uint64_t* at = &store[static_cast<std::size_t>(i % 2048) * 4];
@@ -127,7 +77,7 @@ Figures measureInThread(const fs::path& file, long calls) {
              static_cast<ssize_t>(kBytes);
   }
   Figures figures;
-  const Comparison comparison(calls);
+  const ByTurns<Functions> comparison(calls, boundFunctions(), functionsOfTheCLibrary());
   comparison.measure(kCalls[0], figures, [&](const Functions& use, long i) {
     whole &= use.pwrite(fd, data.data(), 8, i * 8 % kFileBytes) == 8;
   });

@@ -11,6 +11,10 @@ namespace omnio::bench {
 
 inline constexpr std::array kCalls = {"pwrite 8 B", "pread 8 B", "lseek", "write 4 KiB",
                                       "fwrite 64 B"};
+// Two calls in the first: a message that is sent and received.
+inline constexpr std::array kMpiCalls = {"MPI_Send and MPI_Recv", "MPI_Barrier",
+                                         "MPI_File_write_at 8 B"};
+inline constexpr const char* kPingPong = "ping-pong";
 inline constexpr const char* kFloor = "floor";
 
 // Name to thread-CPU nanoseconds a call.

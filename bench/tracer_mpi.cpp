@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/tracer_calls.hpp"
+#include "bench/tracer_mpi_calls.hpp"
 
 int main(int argc, char** argv) {
   using Clock = std::chrono::steady_clock;
@@ -20,8 +21,13 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   omnio::bench::Figures figures;
-  if (argc == 3) figures = omnio::bench::measureCalls(argv[1], atol(argv[2]), 1);
-  int failed = figures.empty() ? 1 : 0;
+  omnio::bench::Figures of_mpi;
+  if (argc == 3) {
+    figures = omnio::bench::measureCalls(argv[1], atol(argv[2]), 1);
+    of_mpi = omnio::bench::measureMpiCalls(argv[1], atol(argv[2]));
+  }
+  int failed = figures.empty() || of_mpi.empty() ? 1 : 0;
+  figures.merge(of_mpi);
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (failed == 0) {
     for (auto& [name, value] : figures) {

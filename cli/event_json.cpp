@@ -59,6 +59,12 @@ void writeArguments(Writer& out, const Event& event) {
 
 void appendJson(std::string& out, const Event& event, const EventOrigin& origin,
                 const PathTable& paths) {
+  appendJsonOpen(out, event, origin, paths);
+  out += "}\n";
+}
+
+void appendJsonOpen(std::string& out, const Event& event, const EventOrigin& origin,
+                    const PathTable& paths) {
   rapidjson::StringBuffer buffer;
   Writer json(buffer);
   json.StartObject();
@@ -115,9 +121,7 @@ void appendJson(std::string& out, const Event& event, const EventOrigin& origin,
     json.Key("errno");
     text(json, name);
   }
-  json.EndObject();
   out.append(buffer.GetString(), buffer.GetSize());
-  out += '\n';
 }
 
 }  // namespace omnio::cli

@@ -22,4 +22,8 @@ struct EventOrigin {
 void appendJson(std::string& out, const Event& event, const EventOrigin& origin,
                 const PathTable& paths);
 
+// The same without its closing brace and newline: more members follow.
+void appendJsonOpen(std::string& out, const Event& event, const EventOrigin& origin,
+                    const PathTable& paths);
+
 }  // namespace omnio::cli

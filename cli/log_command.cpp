@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "cli/event_json.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "cli/mpi_io_json.hpp"
+#include "cli/mpi_log.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
 #include "core/event_text.hpp"
@@ -28,6 +31,7 @@ namespace {
 struct Options {
   TraceSelection selection;
   bool json = false;
+  bool mpi = false;
 };
 
 // A thread's logs by lane.
@@ -54,7 +58,9 @@ void appendHeader(std::string& out, const EventOrigin& origin, const std::string
 
 class Printer {
  public:
-  Printer(const Trace& trace, const Options& options) : trace_(trace), json_(options.json) {}
+  Printer(const Trace& trace, const Options& options) : trace_(trace), json_(options.json) {
+    if (json_) mpi_io_.emplace(trace);
+  }
 
   // Comments have no place among JSON lines: there they go to stderr.
   void note(std::string_view sentence) {
@@ -82,7 +88,9 @@ class Printer {
     while (const Event* event = reader.next()) {
       if (reader.missingBefore() > 0) noteGap(reader.missingBefore());
       if (json_) {
-        appendJson(output_.text(), *event, origin, paths_);
+        appendJsonOpen(output_.text(), *event, origin, paths_);
+        mpi_io_->append(output_.text(), process, *event);
+        output_.text() += "}\n";
       } else {
         appendText(output_.text(), *event);
       }
@@ -103,6 +111,7 @@ class Printer {
 
   const Trace& trace_;
   const bool json_;
+  std::optional<MpiIoJson> mpi_io_;
   PathTable paths_;
   Output output_;
 };
@@ -115,6 +124,14 @@ int work(const Options& options) {
     printFailure(processes.failure().sentence);
     return kFailed;
   }
+  const bool any = std::any_of(processes->begin(), processes->end(), [&](const Process* process) {
+    return !threadsOf(*process, options.selection.thread).empty();
+  });
+  if (!any && options.selection.thread) {
+    printFailure(fmt::format("{}: no thread {} in what was chosen", options.selection.trace,
+                             *options.selection.thread));
+    return kFailed;
+  }
   Printer printer(*trace, options);
   const Wholeness wholeness = assess(*trace);
   if (!wholeness.whole) {
@@ -123,17 +140,14 @@ int work(const Options& options) {
     for (const std::string& reason : reasonsInBrief(wholeness)) printer.note(reason);
   }
   for (const std::string& note : wholeness.notes) printer.note(note);
-  bool any = false;
+  if (options.mpi) {
+    const int status = printer.finish();
+    return status == kDone ? printMpiLog(*trace, options.selection, options.json) : status;
+  }
   for (const Process* process : *processes) {
     for (const auto& [thread, lanes] : threadsOf(*process, options.selection.thread)) {
-      any = true;
       if (!printer.print(*process, lanes)) return printer.finish();
     }
-  }
-  if (!any && options.selection.thread) {
-    printFailure(fmt::format("{}: no thread {} in what was chosen", options.selection.trace,
-                             *options.selection.thread));
-    return kFailed;
   }
   return printer.finish();
 }
@@ -148,6 +162,9 @@ void addLogCommand(CLI::App& app, int& exit_code) {
   options->selection.addRank(*command);
   options->selection.addThread(*command);
   command->add_flag("--json", options->json, "A JSON object a line");
+  command->add_flag("--mpi", options->mpi,
+                    "The MPI calls of all ranks by time, each with its counterparts and how long "
+                    "it waited for them");
   command->callback([options, &exit_code] { exit_code = work(*options); });
 }
 

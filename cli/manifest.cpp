@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <map>
-#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -148,36 +146,46 @@ void putProcess(Writer& json, const Process& process) {
   json.EndObject();
 }
 
-void putHosts(Writer& json, const Trace& trace) {
-  struct Host {
-    std::string name;
-    std::string mounts;
-    std::int64_t realtime_minus_monotonic_ns = 0;
-    std::set<int> ranks;
-  };
-  std::map<std::string, Host> hosts;  // by boot id: names may repeat, clocks may not
-  for (const auto& process : trace.processes()) {
-    Host& host = hosts[process->info.text(info::kBoot) + process->info.text(info::kHost)];
-    if (host.name.empty()) {
-      host.name = process->info.text(info::kHost);
-      host.realtime_minus_monotonic_ns = static_cast<std::int64_t>(process->begin.realtime_ns) -
-                                         static_cast<std::int64_t>(process->begin.monotonic_ns);
-    }
-    if (host.mounts.empty()) host.mounts = process->info.text(info::kMounts);
-    if (const auto rank = process->info.rank()) host.ranks.insert(*rank);
+void putClock(Writer& json, const HostClock& clock) {
+  put(json, "method", nameOf(clock.method));
+  json.Key("offset_ns");
+  json.Int64(clock.offset_ns);
+  if (clock.drift) {
+    json.Key("drift_ppm");
+    json.Double(clock.drift->ppm);
+    json.Key("drift_error_ppm");
+    json.Double(clock.drift->error_ppm);
   }
+  if (clock.error_ns) {
+    json.Key("error_ns");
+    json.Int64(*clock.error_ns);
+  }
+}
+
+// A host whose processes have several clocks stands there once for each.
+void putHosts(Writer& json, const Trace& trace) {
   json.Key("hosts");
   json.StartArray();
-  for (const auto& [key, host] : hosts) {
+  for (const HostClock& host : trace.clocks()) {
+    const Process& first = *trace.processes()[host.processes.front()];
     json.StartObject();
-    put(json, "name", host.name);
-    json.Key("realtime_minus_monotonic_ns");
-    json.Int64(host.realtime_minus_monotonic_ns);
+    put(json, "name", host.host);
     json.Key("ranks");
     json.StartArray();
     for (const int rank : host.ranks) json.Int(rank);
     json.EndArray();
-    putList(json, "mounts", host.mounts, '\n');
+    json.Key("realtime_minus_monotonic_ns");
+    json.Int64(static_cast<std::int64_t>(first.begin.realtime_ns - first.begin.monotonic_ns));
+    json.Key("clock");
+    json.StartObject();
+    putClock(json, host);
+    json.EndObject();
+    // Told by the first process of a node.
+    std::string_view mounts;
+    for (const std::size_t number : host.processes) {
+      if (mounts.empty()) mounts = trace.processes()[number]->info.text(info::kMounts);
+    }
+    putList(json, "mounts", mounts, '\n');
     json.EndObject();
   }
   json.EndArray();

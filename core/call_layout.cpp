@@ -74,20 +74,38 @@ Item itemOf(const calls::Row& row, std::uint8_t index) {
       return {"got", ItemKind::kNumber, index};
     case Role::kDisp:
       return {"disp", ItemKind::kNumber, index};
-    case Role::kEtypeSize:
-      return {"etype_size", ItemKind::kNumber, index};
-    case Role::kTypeSize:
-      return {"type_size", ItemKind::kNumber, index};
-    case Role::kTypeExtent:
-      return {"type_extent", ItemKind::kNumber, index};
-    case Role::kTrueLb:
-      return {"true_lb", ItemKind::kNumber, index};
-    case Role::kTrueExtent:
-      return {"true_extent", ItemKind::kNumber, index};
-    case Role::kBlockSize:
-      return {"block_size", ItemKind::kNumber, index};
-    case Role::kBlockStride:
-      return {"block_stride", ItemKind::kNumber, index};
+    case Role::kEtype:
+      return {"etype", ItemKind::kNumber, index};
+    case Role::kFiletype:
+      return {"filetype", ItemKind::kNumber, index};
+    case Role::kPosition:
+      return {"position", ItemKind::kNumber, index};
+    case Role::kComm:
+      return {"comm", ItemKind::kNumber, index};
+    case Role::kNewComm:
+      return {"newcomm", ItemKind::kNumber, index};
+    case Role::kPeer:
+      return {"peer", ItemKind::kNumber, index};
+    case Role::kTag:
+      return {"tag", ItemKind::kNumber, index};
+    case Role::kSeq:
+      return {"seq", ItemKind::kNumber, index};
+    case Role::kSource:
+      return {"source", ItemKind::kNumber, index};
+    case Role::kSourceTag:
+      return {"source_tag", ItemKind::kNumber, index};
+    case Role::kSourceSeq:
+      return {"source_seq", ItemKind::kNumber, index};
+    case Role::kRoot:
+      return {"root", ItemKind::kNumber, index};
+    case Role::kRequest:
+      return {"request", ItemKind::kNumber, index};
+    case Role::kBegun:
+      return {"begun", ItemKind::kPieces, index};
+    case Role::kDone:
+      return {"done", ItemKind::kPieces, index};
+    case Role::kMembers:
+      return {"members", ItemKind::kPieces, index};
     case Role::kBuf:
     case Role::kBufLimit:
     case Role::kIgnored:

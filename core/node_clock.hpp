@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/wire/clock.hpp"
+#include "core/clock_correction.hpp"
 
 namespace omnio {
 
@@ -35,19 +35,20 @@ class NodeClock {
 
   void add(std::uint64_t ticks, std::uint64_t monotonic_ns);
 
-  // Once, after the last add(). `shift_ns` is added to all times: it leads from this node's
-  // CLOCK_MONOTONIC to the reference node's.
-  void finish(std::int64_t shift_ns);
+  // Once, after the last add(). The correction leads from this node's CLOCK_MONOTONIC to the
+  // reference node's: what segmentOf() tells is the reference's time.
+  void finish(const ClockCorrection& correction);
 
   Segment segmentOf(std::uint64_t ticks) const;
 
  private:
   struct Point {
     std::uint64_t ticks;
-    std::uint64_t ns;
+    std::int64_t ns;
   };
+  void applyBetween(const ClockCorrection& correction);
+
   std::vector<Point> points_;
-  std::int64_t shift_ns_ = 0;
   double average_ = 1;  // ns a tick
 };
 

@@ -20,36 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A node by what its processes have in common. (Nodes of the same boot whose processes count in
-// different ticks are told apart, since a process may have been denied the counter.)
-using NodeKey = std::pair<std::string, wire::ClockKind>;
-
-NodeKey nodeOf(const Process& process) {
-  const std::string& boot = process.info.text(wire::info::kBoot);
-  // When that was lost, it is taken for a node of its own.
-  return {boot.empty() ? fmt::format("{:016x}", process.token) : boot, process.clock_kind};
-}
-
-struct Node {
-  std::shared_ptr<NodeClock> clock = std::make_shared<NodeClock>();
-  // CLOCK_REALTIME less CLOCK_MONOTONIC, of the first process that knew both.
-  std::optional<std::int64_t> realtime_offset;
-};
-
-void addAnchors(const Process& process, Node& node) {
-  node.clock->add(process.begin.ticks, process.begin.monotonic_ns);
-  for (const StoredChunk& chunk : process.chunks) {
-    node.clock->add(chunk.header.base_ticks, chunk.header.base_monotonic_ns);
-  }
-  if (process.account) {
-    node.clock->add(process.account->end.ticks, process.account->end.monotonic_ns);
-  }
-  if (!node.realtime_offset && process.begin.monotonic_ns != 0) {
-    node.realtime_offset =
-        static_cast<std::int64_t>(process.begin.realtime_ns - process.begin.monotonic_ns);
-  }
-}
-
 // A process that could create no container says nowhere what it counted in: its chunks do.
 void guessClock(Process& process) {
   for (const StoredChunk& chunk : process.chunks) {
@@ -173,12 +143,12 @@ Result<Trace> Trace::open(const fs::path& directory) {
   }
   const ThisNode node;
   for (auto& process : trace.processes_) settle(*process, node);
-  trace.makeClocks();
   for (const auto& process : trace.processes_) {
     trace.has_ranks_ = trace.has_ranks_ || process->info.rank().has_value();
   }
   std::sort(trace.processes_.begin(), trace.processes_.end(),
             [](const auto& a, const auto& b) { return orderOf(*a) < orderOf(*b); });
+  trace.clocks_ = assignClocks(trace.processes_);
   return trace;
 }
 
@@ -202,30 +172,6 @@ void Trace::takeRings(std::vector<RingContent> rings, const fs::path& real_direc
   for (const auto& process : processes_) {
     if (process->container.empty()) guessClock(*process);
   }
-}
-
-void Trace::makeClocks() {
-  std::map<NodeKey, Node> nodes;
-  const Process* reference = nullptr;
-  for (const auto& process : processes_) {
-    addAnchors(*process, nodes[nodeOf(*process)]);
-    if (reference == nullptr || process->begin.realtime_ns < reference->begin.realtime_ns) {
-      if (process->begin.realtime_ns != 0) reference = process.get();
-    }
-  }
-  const std::int64_t reference_offset =
-      reference == nullptr ? 0 : nodes[nodeOf(*reference)].realtime_offset.value_or(0);
-  const std::string reference_boot =
-      reference == nullptr ? std::string() : nodeOf(*reference).first;
-  for (auto& [key, node] : nodes) {
-    const bool same_clock = key.first == reference_boot || !node.realtime_offset;
-    // Unsigned, since a damaged file may say anything.
-    node.clock->finish(
-        same_clock ? 0
-                   : static_cast<std::int64_t>(static_cast<std::uint64_t>(*node.realtime_offset) -
-                                               static_cast<std::uint64_t>(reference_offset)));
-  }
-  for (const auto& process : processes_) process->clock = nodes[nodeOf(*process)].clock;
 }
 
 std::optional<int> Trace::rankOf(const Process& process) const {

@@ -9,6 +9,7 @@
 
 #include "core/process.hpp"
 #include "core/result.hpp"
+#include "core/trace_clocks.hpp"
 
 namespace omnio {
 
@@ -23,6 +24,9 @@ class Trace {
   // By rank (those without one last), then by the time they began.
   const std::vector<std::unique_ptr<Process>>& processes() const { return processes_; }
 
+  // The clocks of the hosts, as times of events were corrected by them; in the processes' order.
+  const std::vector<HostClock>& clocks() const { return clocks_; }
+
   // Containers that could not be read, each with its sentence.
   const std::vector<Failure>& unreadable() const { return unreadable_; }
 
@@ -34,10 +38,10 @@ class Trace {
 
  private:
   void takeRings(std::vector<RingContent> rings, const std::filesystem::path& real_directory);
-  void makeClocks();
 
   std::filesystem::path directory_;
   std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<HostClock> clocks_;
   std::vector<Failure> unreadable_;
   bool has_ranks_ = false;
 };

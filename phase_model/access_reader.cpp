@@ -25,9 +25,13 @@ struct Source {
 
 class RankReader {
  public:
-  RankReader(const std::vector<const Process*>& processes, int rank, Doubts& doubts,
-             const std::function<void(const Access&)>& take)
-      : rank_(rank), doubts_(doubts), take_(take), posix_(processes, sessions_), mpi_(sessions_) {}
+  RankReader(const std::vector<const Process*>& processes, int rank, const MpiSharedOffsets& shared,
+             Doubts& doubts, const std::function<void(const Access&)>& take)
+      : rank_(rank),
+        doubts_(doubts),
+        take_(take),
+        posix_(processes, sessions_),
+        mpi_(sessions_, shared) {}
 
   void read(const Source& source, const Event& event) {
     if (event.row->api == calls::Api::kMpi) {
@@ -65,13 +69,8 @@ class RankReader {
     const auto now = static_cast<std::uint64_t>(
         std::max<std::int64_t>(event.arguments[static_cast<std::size_t>(tick)], 0));
     const std::uint64_t file_events = ++file_events_[source.process->token];
-    if (!movesBytes(event)) {
-      mpi_.follow(source.process->token, event);
-      return;
-    }
-    const MpiPositions::Placed placed = mpi_.placeOf(source.process->token, event);
-    if (event.bytes == 0 || !isStorage(event)) return;
-    if (placed.nested) ++doubts_.nested_views;
+    const MpiPositions::Placed placed = mpi_.take(*source.process, event);
+    if (!movesBytes(event) || event.bytes == 0 || !isStorage(event)) return;
     if (placed.several_blocks) ++doubts_.several_blocks;
     pass(source, event, {placed.known, placed.offset, placed.session}, placed.manner, now,
          now > file_events ? now - file_events : 0);
@@ -143,9 +142,9 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const PathTable& path
   say(doubts.unknown_bytes, "by calls that do not tell how many bytes they read (fscanf)");
   say(doubts.no_storage, "of directories, devices and the like, which are no storage");
   say(doubts.unknown_offset,
-      "at an offset that the trace does not tell (shared file pointers, places counted from an end "
-      "that was not recorded): of random mode, weight exact, offsets not known");
-  say(doubts.nested_views, "through a view of irregular blocks: the offset is that in the view");
+      "at an offset that the trace does not tell (shared file pointers, places behind a read that "
+      "was cut short, views whose types are not known): of random mode, weight exact, "
+      "offsets not known");
   say(doubts.several_blocks,
       "over more than one block of a view: the offset is the first block's, the request is whole");
   if (!doubts.began_elsewhere.empty()) {
@@ -163,10 +162,11 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const PathTable& path
   return sentences;
 }
 
-ReadRank readAccesses(const std::vector<const Process*>& processes, int rank, PathTable& paths,
-                      Doubts& doubts, const std::function<void(const Access&)>& take) {
+ReadRank readAccesses(const std::vector<const Process*>& processes, int rank,
+                      const MpiSharedOffsets& shared, PathTable& paths, Doubts& doubts,
+                      const std::function<void(const Access&)>& take) {
   ReadRank outcome;
-  RankReader rank_reader(processes, rank, doubts, take);
+  RankReader rank_reader(processes, rank, shared, doubts, take);
   MergedReader events;
   std::vector<Source> sources;
   std::map<std::pair<const Process*, std::uint32_t>, std::uint32_t> threads;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/mpi_shared_offsets.hpp"
 #include "core/trace.hpp"
 #include "phase_model/access.hpp"
 
@@ -17,7 +18,6 @@ namespace omnio::phases {
 struct Doubts {
   std::uint64_t unknown_bytes = 0;   // reads whose bytes are not told (fscanf)
   std::uint64_t unknown_offset = 0;  // accesses by shared pointers, or at an end not recorded
-  std::uint64_t nested_views = 0;    // accesses through views of irregular blocks
   std::uint64_t several_blocks = 0;  // accesses over more than one block of a view
   std::uint64_t no_storage = 0;      // accesses of devices, directories and the like
   std::set<FileId> began_elsewhere;  // see PositionDoubts
@@ -35,7 +35,9 @@ struct ReadRank {
 
 // Passes on each access of the processes, which are those of one rank, as of `rank`. Only the
 // application's own calls count: what MPI-IO does through POSIX is part of the MPI call.
-ReadRank readAccesses(const std::vector<const Process*>& processes, int rank, PathTable& paths,
-                      Doubts& doubts, const std::function<void(const Access&)>& take);
+// `shared` is of all ranks.
+ReadRank readAccesses(const std::vector<const Process*>& processes, int rank,
+                      const MpiSharedOffsets& shared, PathTable& paths, Doubts& doubts,
+                      const std::function<void(const Access&)>& take);
 
 }  // namespace omnio::phases

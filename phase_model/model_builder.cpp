@@ -32,12 +32,13 @@ std::vector<std::string> commandOf(const Process& process) {
 }
 
 // What processes that are of no rank (the launcher, a shell around the ranks) read and wrote.
-void addProcessesWithoutRank(const std::vector<const Process*>& processes, PathTable& paths,
+void addProcessesWithoutRank(const std::vector<const Process*>& processes,
+                             const MpiSharedOffsets& shared, PathTable& paths,
                              std::vector<std::string>& left_out) {
   std::uint64_t accesses = 0;
   std::uint64_t bytes = 0;
   Doubts doubts;
-  readAccesses(processes, -1, paths, doubts, [&](const Access& access) {
+  readAccesses(processes, -1, shared, paths, doubts, [&](const Access& access) {
     ++accesses;
     bytes += access.bytes;
   });
@@ -131,6 +132,11 @@ Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& opti
     model.command = commandOf(*ranks.begin()->second.front());
   }
 
+  std::vector<const Process*> all = without_rank;
+  for (const auto& [rank, processes] : ranks) {
+    all.insert(all.end(), processes.begin(), processes.end());
+  }
+  const MpiSharedOffsets shared(all);
   PathTable paths;
   Doubts doubts;
   ModelBuilder builder(options);
@@ -138,7 +144,7 @@ Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& opti
   std::optional<std::int64_t> origin_ns;
   for (const auto& [rank, processes] : ranks) {
     builder.beginRank(rank);
-    const ReadRank read = readAccesses(processes, rank, paths, doubts,
+    const ReadRank read = readAccesses(processes, rank, shared, paths, doubts,
                                        [&builder](const Access& access) { builder.add(access); });
     builder.endRank();
     undecodable += read.undecodable;
@@ -151,7 +157,7 @@ Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& opti
   for (std::string& sentence : sentencesOf(doubts, paths)) {
     model.left_out.push_back(std::move(sentence));
   }
-  addProcessesWithoutRank(without_rank, paths, model.left_out);
+  addProcessesWithoutRank(without_rank, shared, paths, model.left_out);
   return model;
 }
 

@@ -18,7 +18,7 @@ tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonsche
        hdf5-tools fio rsync sqlite3 zstd
        libfaketime libeatmydata1 libjemalloc2 libtcmalloc-minimal4)
 # MPICH is the other MPI, which the tracer has to recognise; Open MPI stays the default.
-mpi=(libopenmpi-dev openmpi-bin lammps mpich libmpich-dev python3-mpi4py)
+mpi=(libopenmpi-dev openmpi-bin lammps libhdf5-openmpi-dev mpich libmpich-dev python3-mpi4py)
 
 wanted=("${build[@]}" "${tests[@]}" "${mpi[@]}")
 for argument in "$@"; do

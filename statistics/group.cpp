@@ -12,6 +12,10 @@ void Group::add(const Event& event) {
       event.end_ns > event.start_ns
           ? static_cast<std::uint64_t>(event.end_ns) - static_cast<std::uint64_t>(event.start_ns)
           : 0;
+  if (call_class == calls::Class::kMpiSync) {
+    mpi_sync_ns.add(time);
+    return;
+  }
   time_ns.add(time);
   if (call_class != calls::Class::kRead && call_class != calls::Class::kWrite) return;
   Transfer& transfer = call_class == calls::Class::kRead ? read : write;

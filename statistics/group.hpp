@@ -50,7 +50,10 @@ struct Group {
   std::uint64_t failed = 0;
   Transfer read;
   Transfer write;
-  Summary time_ns;  // of all operations
+  Summary time_ns;      // of all operations on files
+  Summary mpi_sync_ns;  // of the MPI calls that order ranks: transfer, and waiting for others
+
+  std::uint64_t events() const { return time_ns.count + mpi_sync_ns.count; }
 
   std::uint64_t of(calls::Class c) const { return operations[static_cast<std::size_t>(c)]; }
   void add(const Event& event);

@@ -25,7 +25,7 @@ class Accumulator {
   explicit Accumulator(By by) : by_(by) {}
 
   void read(const Trace& trace, const Process& process, std::size_t process_number) {
-    const std::uint64_t events_before = total_.time_ns.count + events_below_;
+    const std::uint64_t events_before = total_.events() + events_below_;
     for (const Log& log : process.logs) {
       if (by_ == By::kRank) {
         current_ = groupOf(rankKey(trace, process));
@@ -36,7 +36,7 @@ class Accumulator {
       }
       readLog(process, log);
     }
-    recording_ns_ += static_cast<double>(total_.time_ns.count + events_below_ - events_before) *
+    recording_ns_ += static_cast<double>(total_.events() + events_below_ - events_before) *
                      process.info.eventCostNs();
     // A rank without a single event is a finding too.
     if (by_ == By::kRank) groupOf(rankKey(trace, process));
@@ -51,15 +51,15 @@ class Accumulator {
     }
     for (std::size_t number = 0; number < dense_.size(); ++number) {
       Group& group = dense_[number];
-      if (group.time_ns.count == 0) continue;
+      if (group.events() == 0) continue;
       group.name = by_ == By::kCall ? std::string(calls::kTable[number].name) : fileName(number);
       report.groups.push_back(std::move(group));
     }
     if (by_ == By::kFile || by_ == By::kCall) {
       std::stable_sort(report.groups.begin(), report.groups.end(),
                        [](const Group& a, const Group& b) {
-                         return std::make_tuple(~a.time_ns.total, a.name) <
-                                std::make_tuple(~b.time_ns.total, b.name);
+                         return std::make_tuple(~a.time_ns.total, ~a.mpi_sync_ns.total, a.name) <
+                                std::make_tuple(~b.time_ns.total, ~b.mpi_sync_ns.total, b.name);
                        });
     }
     report.total = std::move(total_);
@@ -153,6 +153,7 @@ Result<Report> makeReport(const Trace& trace, By by, std::optional<int> rank) {
   report.by = by;
   report.rank = rank;
   report.wholeness = assess(trace);
+  report.clocks = trace.clocks();
   Accumulator accumulator(by);
   for (std::size_t i = 0; i < processes->size(); ++i) {
     accumulator.read(trace, *(*processes)[i], i);

@@ -25,6 +25,7 @@ struct Report {
   By by = By::kFile;
   std::optional<int> rank;  // the one asked for; none: all
   Wholeness wholeness;      // of the whole trace
+  std::vector<HostClock> clocks;
   std::vector<Group> groups;
   Group total;  // of all groups
   // Calls made by libraries below the application's own: they are what those calls did, so they

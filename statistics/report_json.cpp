@@ -63,6 +63,7 @@ void group(Writer& out, const Group& g) {
   transfer(out, "read", g.read);
   transfer(out, "write", g.write);
   summary(out, "time_ns", g.time_ns);
+  summary(out, "mpi_sync_ns", g.mpi_sync_ns);
   out.EndObject();
 }
 
@@ -92,6 +93,39 @@ void wholeness(Writer& out, const Report& report) {
   out.EndObject();
 }
 
+// What is not known is null.
+void orNull(Writer& out, std::string_view name, std::optional<double> value) {
+  key(out, name);
+  if (value) {
+    out.Double(*value);
+  } else {
+    out.Null();
+  }
+}
+
+void clock(Writer& out, const HostClock& c) {
+  out.StartObject();
+  key(out, "host");
+  text(out, printable(c.host));
+  key(out, "ranks");
+  out.StartArray();
+  for (const int rank : c.ranks) out.Int(rank);
+  out.EndArray();
+  key(out, "method");
+  text(out, nameOf(c.method));
+  key(out, "offset_ns");
+  out.Int64(c.offset_ns);
+  orNull(out, "drift_ppm", c.drift ? std::optional(c.drift->ppm) : std::nullopt);
+  orNull(out, "drift_error_ppm", c.drift ? std::optional(c.drift->error_ppm) : std::nullopt);
+  key(out, "error_ns");
+  if (c.error_ns) {
+    out.Int64(*c.error_ns);
+  } else {
+    out.Null();
+  }
+  out.EndObject();
+}
+
 }  // namespace
 
 std::string jsonOf(const Report& report) {
@@ -104,6 +138,10 @@ std::string jsonOf(const Report& report) {
   key(out, "version");
   out.Int(kVersion);
   wholeness(out, report);
+  key(out, "clocks");
+  out.StartArray();
+  for (const HostClock& c : report.clocks) clock(out, c);
+  out.EndArray();
   key(out, "by");
   text(out, nameOf(report.by));
   key(out, "rank");

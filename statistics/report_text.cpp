@@ -15,11 +15,12 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// Classes that occur at all, so that a table has no column of zeros.
+// Classes of operations on files that occur at all, so that a table has no column of zeros.
 std::vector<calls::Class> usedClasses(const Group& total) {
   std::vector<calls::Class> used;
   for (int c = 0; c < calls::kClassCount; ++c) {
-    if (total.of(static_cast<calls::Class>(c)) > 0) used.push_back(static_cast<calls::Class>(c));
+    const auto one = static_cast<calls::Class>(c);
+    if (total.of(one) > 0 && one != calls::Class::kMpiSync) used.push_back(one);
   }
   return used;
 }
@@ -41,9 +42,27 @@ void appendOperations(std::string& out, const Report& report) {
                 group.name});
     rows.push_back(row);
   };
+  for (const Group& group : report.groups) {
+    if (group.mpi_sync_ns.count == 0 || group.time_ns.count > 0) add(group);
+  }
+  if (rows.size() > 2) add(report.total);
+  out += "Operations on files, and the time spent in them\n";
+  appendTable(out, rows, Align::kRight);
+}
+
+// Calls that order ranks are no I/O, and most of their time is waiting for others.
+void appendCommunication(std::string& out, const Report& report) {
+  std::vector<Row> rows = {{"calls", "time", "avg", "max", std::string(nameOf(report.by))}};
+  const auto add = [&rows](const Group& group) {
+    const Summary& time = group.mpi_sync_ns;
+    if (time.count == 0) return;
+    rows.push_back({countCell(time.count), humanNs(static_cast<double>(time.total)),
+                    humanNs(time.average()), humanNs(static_cast<double>(time.most)), group.name});
+  };
   for (const Group& group : report.groups) add(group);
-  if (report.groups.size() > 1) add(report.total);
-  out += "Operations, and the time spent in them\n";
+  if (rows.size() > 2) add(report.total);
+  if (rows.size() == 1) return;
+  out += "\nMPI calls that order ranks (`omnio log --mpi` tells who waited for whom)\n";
   appendTable(out, rows, Align::kRight);
 }
 
@@ -85,6 +104,9 @@ void appendWholeness(std::string& out, const Report& report) {
   for (const std::string& note : w.notes) {
     fmt::format_to(std::back_inserter(out), "Note: {}\n", note);
   }
+  for (const std::string& sentence : clockSentences(report.clocks)) {
+    fmt::format_to(std::back_inserter(out), "Clock of {}\n", sentence);
+  }
   if (report.rank) fmt::format_to(std::back_inserter(out), "Shown: rank {}\n", *report.rank);
   if (report.events_below > 0) {
     fmt::format_to(std::back_inserter(out),
@@ -105,9 +127,10 @@ std::string textOf(const Report& report) {
   appendWholeness(out, report);
   if (report.groups.empty()) return out;
   out += '\n';
-  appendOperations(out, report);
+  if (report.total.time_ns.count > 0) appendOperations(out, report);
   appendTransfers(out, report, "Reads", &Group::read);
   appendTransfers(out, report, "Writes", &Group::write);
+  appendCommunication(out, report);
   return out;
 }
 

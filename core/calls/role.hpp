@@ -42,16 +42,27 @@ enum class Role : std::uint8_t {
   kAmode,         // amode: of MPI_File_open, in the bits of mpi_values.hpp
   kRanks,         // ranks: processes that share an MPI file; 0 when the open failed
   kTick,          // tick: number of the MPI event in its process (docs/formats/trace.md)
-  kGot,           // got: bytes that an MPI read really got
+  kGot,           // got: bytes that an MPI read or receive really got
   kDisp,          // disp: where a view begins, in bytes
-  kEtypeSize,     // etype_size: bytes
-  kTypeSize,      // type_size: bytes of data in one filetype
-  kTypeExtent,    // type_extent: bytes from one filetype to the next
-  kTrueLb,        // true_lb: bytes from a filetype's begin to its first data
-  kTrueExtent,    // true_extent: bytes from a filetype's first data to behind its last
-  kBlockSize,     // block_size: bytes of each of its blocks; 0 when they are not regular
-  kBlockStride,   // block_stride: bytes from one block's begin to the next one's; 0 of one block
-  kIgnored,       // a pointer or number that is not recorded
+  kEtype,         // etype: number of the datatype in its process (docs/formats/trace.md, "Types")
+  kFiletype,      // filetype: the same
+  kPosition,      // position: individual pointer after the call, in etypes
+  kComm,          // comm: number of a group of ranks in its process: of a communicator, window or
+                  // MPI file (docs/formats/trace.md, "Groups of ranks"); 0 when it is not known
+  kNewComm,       // newcomm: the one that the call made; 0: none for this process
+  kPeer,          // peer: rank in the communicator that is sent to or received from
+  kTag,           // tag
+  kSeq,           // seq: number of the message among those of its sender, receiver, communicator
+                  // and tag, or of the collective call on its group; from 1, 0: not known
+  kSource,        // source: peer of the receiving half of a call that sends too
+  kSourceTag,     // source_tag: tag of that half
+  kSourceSeq,     // source_seq: seq of that half
+  kRoot,          // root: rank in the communicator
+  kRequest,       // request: number of the request in its process; 0: complete already
+  kBegun,    // begun: the persistent requests that the call started (core/wire/mpi_requests.hpp)
+  kDone,     // done: the requests that the call found complete (core/wire/mpi_requests.hpp)
+  kMembers,  // members: ranks in the group that the call is about (the same header)
+  kIgnored,  // a pointer or number that is not recorded
 };
 
 // What a call does, as statistics count it and as phases distinguish it.
@@ -85,6 +96,28 @@ enum class Result : std::uint8_t {
   kNumber,       // a number >= 0 that is no count of bytes; -1 and errno
   kNone,         // void
   kMpi,          // MPI_SUCCESS (0) or an MPI error code
+};
+
+// What an MPI call says about the order of ranks: who cannot leave it before who has come. Of calls
+// that have a request it is said of what completes the request.
+enum class Sync : std::uint8_t {
+  kNone,
+  kAll,         // nobody before all of the group (barrier, making a communicator)
+  kFromRoot,    // nobody before the root (broadcast)
+  kToRoot,      // the root not before all (reduction)
+  kPrefix,      // nobody before all lower ranks (scan)
+  kNeighbours,  // nobody before its neighbours (neighbourhood collectives)
+  kSend,        // a message goes; large ones wait for the receiver
+  kSyncSend,    // a message goes, and waits for the receiver
+  kReceive,     // not before the message was sent
+  kProbe,       // not before it was sent; somebody else receives it
+  kExchange,    // sends and receives
+  kStart,       // starts requests (kBegun)
+  kComplete,    // finds requests complete (kDone)
+  kExpose,      // MPI_Win_post: opens this rank's window to kMembers
+  kAccess,      // MPI_Win_start: not before kMembers have opened theirs
+  kAccessed,    // MPI_Win_complete: the end of that
+  kExposed,     // MPI_Win_wait: not before the others have ended theirs
 };
 
 // The interface an application's call belongs to.

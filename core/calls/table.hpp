@@ -20,6 +20,7 @@ struct Row {
   Class call_class = Class::kMetadata;
   Result result = Result::kNone;
   Body body = Body::kRegular;
+  Sync sync = Sync::kNone;
   std::uint8_t argument_count = 0;
   std::array<Role, kMaxArguments> arguments{};
   std::string_view name;        // the exact symbol
@@ -71,9 +72,26 @@ consteval std::array<Row, kNumberLimit> makeTable() {
 #include "core/calls/stdio.def"
   }
   {
-    constexpr Api kApi = Api::kMpi;
+    // Both names of an MPI call are rows, MPI_X with an even number and PMPI_X with the next.
+    constexpr auto mpiRow = [](int number, Class call_class, Sync sync, std::string_view name,
+                               std::string_view variant_of) {
+      return Row{.number = static_cast<std::uint16_t>(number),
+                 .api = Api::kMpi,
+                 .call_class = call_class,
+                 .result = Result::kMpi,
+                 .body = Body::kCustom,
+                 .sync = sync,
+                 .name = name,
+                 .variant_of = variant_of};
+    };
+#define OMNIO_MPI_CALL(NUMBER, NAME, CLASS, SYNC, ...)                                           \
+  static_assert((NUMBER) % 2 == 0);                                                              \
+  add(mpiRow(NUMBER, Class::CLASS, Sync::SYNC, "MPI_" #NAME, "MPI_" #NAME), Roles(__VA_ARGS__)); \
+  add(mpiRow((NUMBER) + 1, Class::CLASS, Sync::SYNC, "PMPI_" #NAME, "MPI_" #NAME),               \
+      Roles(__VA_ARGS__));
 #include "core/calls/mpi.def"
   }
+#undef OMNIO_MPI_CALL
 #undef OMNIO_CALL
   return table;
 }

@@ -21,12 +21,14 @@ template <std::uint16_t kNumber>
 using Arguments = std::array<std::int64_t, calls::kTable[kNumber].argument_count + 1>;
 
 // `out` has kMaxFixedRecord bytes. `result` is the value returned (the slot plus 1 for a new
-// handle), or with `failed` the errno value. Returns the place behind the record.
+// handle), or with `failed` the errno value; `number` is another row's with the same roles, where
+// one piece of code serves several. Returns the place behind the record.
 template <std::uint16_t kNumber>
 [[gnu::always_inline]] inline char* encodeEvent(char* out, Prediction& state, EventTimes times,
                                                 unsigned depth, bool failed,
                                                 const Arguments<kNumber>& arguments,
-                                                std::uint64_t request, std::int64_t result) {
+                                                std::uint64_t request, std::int64_t result,
+                                                std::uint16_t number = kNumber) {
   constexpr const calls::Row& row = calls::kTable[kNumber];
   constexpr Plan plan = kPlans[kNumber];
   static_assert(row.number == kNumber);
@@ -46,7 +48,7 @@ template <std::uint16_t kNumber>
 
   char* const start = out;
   out += plan.headerBytes();
-  std::uint64_t header = kNumber | (static_cast<std::uint64_t>(failed) << kFailedShift) |
+  std::uint64_t header = number | (static_cast<std::uint64_t>(failed) << kFailedShift) |
                          (static_cast<std::uint64_t>(depth) << kDepthShift);
   unsigned shift = kFirstCodeShift;
   const auto put = [&](std::uint64_t value) __attribute__((always_inline)) {

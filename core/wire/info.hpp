@@ -43,6 +43,28 @@ inline constexpr char kStopPrefix[] = "stop.";  // with a number from 0: "BEGIN 
 inline constexpr unsigned kNamedStops = 1000;
 inline constexpr char kMaxLogSize[] = "max_log_size";           // bytes; not there: no limit
 inline constexpr char kSettingsRefused[] = "settings_refused";  // variables that mean nothing
-inline constexpr char kAborted[] = "aborted_with";              // MPI_Abort's error code
+// A group of ranks that this process is in, with its number, from 1: "ID RANK SIZE SIDE REMOTE
+// KIND". The id (hexadecimal) is the same in all of its members and in no other group; rank and
+// size are of this process's own side, which is 0 unless there is a remote side of REMOTE ranks,
+// then 0 or 1; kind is comm, inter, window or file. 1 is MPI_COMM_WORLD, 2 MPI_COMM_SELF.
+inline constexpr char kGroupPrefix[] = "group.";
+// Behind the number: ranks whose data this one gets in neighbourhood collectives, with spaces.
+inline constexpr char kSourcesSuffix[] = ".sources";
+// A datatype of a view, with its number, from 1 (docs/formats/trace.md, "Types").
+inline constexpr char kTypePrefix[] = "type.";
+// CLOCK_MONOTONIC of this process's node and of another's at the same moment, seen in MPI_Init and
+// in MPI_Finalize: "OWN PEER ERROR TOKEN", nanoseconds, and the other process's token in
+// hexadecimal.
+inline constexpr char kClockStart[] = "clock.start";
+inline constexpr char kClockEnd[] = "clock.end";
+// Two of one boot have different clocks when these differ: /proc/self/ns/time, and what a test
+// asked for (kTestClockVariable in settings.hpp).
+inline constexpr char kTimeNamespace[] = "time_namespace";
+inline constexpr char kTestClock[] = "test_clock";
+inline constexpr char kSharedPointers[] = "shared_pointers";  // of MPI files were used
+// Of the MPI file with this handle: hints (".given", ".used" behind the number), and the layout.
+inline constexpr char kHintsPrefix[] = "hints.";
+inline constexpr char kLayoutPrefix[] = "layout.";
+inline constexpr char kAborted[] = "aborted_with";  // MPI_Abort's error code
 
 }  // namespace omnio::wire::info

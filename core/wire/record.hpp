@@ -67,8 +67,18 @@ constexpr Field fieldOf(calls::Role role) {
     case Role::kAmode:
     case Role::kRanks:
     case Role::kTick:
+    case Role::kEtype:
+    case Role::kFiletype:
+    case Role::kComm:
+    case Role::kNewComm:
+    case Role::kSeq:
+    case Role::kSourceSeq:
+    case Role::kRequest:
       return Field::kUnsigned;
     case Role::kIov:
+    case Role::kBegun:
+    case Role::kDone:
+    case Role::kMembers:
       return Field::kPieces;
     default:
       return Field::kSigned;

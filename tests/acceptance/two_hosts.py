@@ -1,82 +1,14 @@
 """Two ranks on two hosts give one trace with two ranks, though the launch agent starts with an
 empty environment.
-
-The hosts are two network namespaces with host names of their own, joined by a pair of virtual
-Ethernet devices. Their addresses exist inside the namespaces alone. Open MPI reaches the second
-host by a launch agent (where a cluster has ssh) which clears the environment, as a login does.
 """
 
 import os
 import re
 import shlex
-import shutil
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, needRoot, omnio,
-                           program, readLog, run, skipTest, stats)
-
-HOSTS = {"omnio-one": "10.77.0.1", "omnio-two": "10.77.0.2"}
-SUBNET = "10.77.0.0/24"
-
-AGENT = """\
-#!/bin/sh
-# Called as ssh would be: agent [options] address command...
-address=$1; shift
-case $address in
-{cases}
-  *) echo "agent: no host $address" >&2; exit 1 ;;
-esac
-exec ip netns exec "$space" unshare -u env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin \\
-  sh -c "hostname $name; $*"
-"""
-
-
-class Network:
-    """Two namespaces, named after this process so that a second test run is not disturbed."""
-
-    def __init__(self, work):
-        self.work = work
-        self.spaces = {host: f"{host}-{os.getpid()}" for host in HOSTS}
-
-    def __enter__(self):
-        one, two = self.spaces.values()
-        commands = [f"ip netns add {one}", f"ip netns add {two}",
-                    f"ip link add veth0 netns {one} type veth peer name veth0 netns {two}"]
-        for host, space in self.spaces.items():
-            commands += [f"ip -n {space} addr add {HOSTS[host]}/24 dev veth0",
-                         f"ip -n {space} link set lo up", f"ip -n {space} link set veth0 up"]
-        try:
-            for command in commands:
-                result = run(command.split())
-                if result.status != 0:
-                    raise RuntimeError(f"{command}: {result.err.decode().strip()}")
-        except RuntimeError as problem:
-            self.__exit__()
-            skipTest(f"no network namespaces here: {problem}")
-        self.agent = os.path.join(self.work, "agent")
-        with open(self.agent, "w", encoding="utf-8") as file:
-            file.write(AGENT.format(cases="\n".join(
-                f"  {HOSTS[host]}) space={space}; name={host} ;;"
-                for host, space in self.spaces.items())))
-        os.chmod(self.agent, 0o755)
-        return self
-
-    def __exit__(self, *_):
-        for space in self.spaces.values():
-            run(["ip", "netns", "del", space])
-
-    def mpirun(self):
-        hosts = ",".join(f"{address}:1" for address in HOSTS.values())
-        return mpirun(2, "--mca", "plm_rsh_agent", self.agent,
-                      "--mca", "oob_tcp_if_include", SUBNET, "--mca", "btl", "tcp,self",
-                      "--mca", "btl_tcp_if_include", SUBNET, "--host", hosts)
-
-    def run(self, command, **env):
-        """Runs on the first host."""
-        host, space = next(iter(self.spaces.items()))
-        inner = f"hostname {host}; exec {shlex.join([str(word) for word in command])}"
-        return run(["ip", "netns", "exec", space, "unshare", "-u", "sh", "-c", inner],
-                   env=environment(**env), timeout=90)
+from omnio_testing import (Checks, WorkDirectory, emptied, omnio, program, readLog, skipTest, stats)
+from two_namespaces import HOSTS, Network, needTwoHosts
 
 
 def checkTrace(checks, form, trace_directory, directory):
@@ -148,13 +80,7 @@ def checkUserEnvironment(checks, network, work):
 
 
 def main():
-    needRoot()
-    if mpirun(2) is None or program("c_mpi") is None:
-        skipTest("there is no MPI")
-    if b"Open MPI" not in run(["mpirun", "--version"]).out:
-        skipTest("the launch agent is set as Open MPI wants it")
-    if shutil.which("ip") is None:
-        skipTest("iproute2 is not installed")
+    needTwoHosts()
     checks = Checks()
     with WorkDirectory() as work, Network(work) as network:
         # Without omnio first: a network that does not work says nothing about the tracer.

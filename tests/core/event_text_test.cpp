@@ -119,25 +119,24 @@ TEST(EventText, CallsOfLibrariesShowTheirDepthAndPathCallsBothNames) {
 }
 
 TEST(EventText, MpiFilesAreShownByHandleAndPath) {
-  EXPECT_EQ(lineOf("MPI_File_open", {.arguments = {kFile, 9, 4, 1}}),
-            "200 230 MPI_File_open amode=MPI_MODE_CREATE|MPI_MODE_RDWR,fh=5,"
-            "path=dummy.0.0.fmt,ranks=4,result=0,tick=1\n");
+  EXPECT_EQ(lineOf("MPI_File_open", {.arguments = {kFile, 9, 4, 0, 1, 2, 3, 1}}),
+            "200 230 MPI_File_open amode=MPI_MODE_CREATE|MPI_MODE_RDWR,comm=1,fh=5,newcomm=3,"
+            "path=dummy.0.0.fmt,position=0,ranks=4,result=0,seq=2,tick=1\n");
+  EXPECT_EQ(lineOf("PMPI_File_open",
+                   {.arguments = {kFile, 0x402, 0, 0, 0, 0, 0, 3}, .result = 38, .failed = true}),
+            "200 230 PMPI_File_open amode=MPI_MODE_RDONLY|0x400,comm=0,fh=5,newcomm=0,"
+            "path=dummy.0.0.fmt,position=0,ranks=0,result=38,seq=0,tick=3\n");
   EXPECT_EQ(
-      lineOf("PMPI_File_open", {.arguments = {kFile, 0x402, 0, 3}, .result = 38, .failed = true}),
-      "200 230 PMPI_File_open amode=MPI_MODE_RDONLY|0x400,fh=5,path=dummy.0.0.fmt,ranks=0,"
-      "result=38,tick=3\n");
-  EXPECT_EQ(lineOf("MPI_File_read_at_all",
-                   {.arguments = {kFile, 265302, 10612080, 10612000, 148}, .request = 10612080}),
-            "200 230 MPI_File_read_at_all count=10612080,fh=5,got=10612000,offset=265302,"
-            "path=dummy.0.0.fmt,result=0,tick=148\n");
-  EXPECT_EQ(lineOf("MPI_File_seek", {.arguments = {kFile, -3, SEEK_END, 7}}),
-            "200 230 MPI_File_seek fh=5,offset=-3,path=dummy.0.0.fmt,result=0,tick=7,"
+      lineOf("MPI_File_read_at_all",
+             {.arguments = {kFile, 265302, 10612080, 10612000, 3, 9, 148}, .request = 10612080}),
+      "200 230 MPI_File_read_at_all comm=3,count=10612080,fh=5,got=10612000,offset=265302,"
+      "path=dummy.0.0.fmt,result=0,seq=9,tick=148\n");
+  EXPECT_EQ(lineOf("MPI_File_seek", {.arguments = {kFile, -3, SEEK_END, 97, 7}}),
+            "200 230 MPI_File_seek fh=5,offset=-3,path=dummy.0.0.fmt,position=97,result=0,tick=7,"
             "whence=SEEK_END\n");
-  EXPECT_EQ(
-      lineOf("MPI_File_set_view", {.arguments = {kFile, 4096, 8, 64, 256, 16, 128, 8, 16, 2}}),
-      "200 230 MPI_File_set_view "
-      "block_size=8,block_stride=16,disp=4096,etype_size=8,fh=5,path=dummy.0.0.fmt,result=0,"
-      "tick=2,true_extent=128,true_lb=16,type_extent=256,type_size=64\n");
+  EXPECT_EQ(lineOf("MPI_File_set_view", {.arguments = {kFile, 4096, 1, 5, 3, 8, 2}}),
+            "200 230 MPI_File_set_view comm=3,disp=4096,etype=1,fh=5,filetype=5,"
+            "path=dummy.0.0.fmt,result=0,seq=8,tick=2\n");
   EXPECT_EQ(lineOf("MPI_File_delete", {.arguments = {kPath + 1, 12}}),
             "200 230 MPI_File_delete path=dummy.0.0.fmt,result=0,tick=12\n");
 }

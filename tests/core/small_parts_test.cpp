@@ -78,7 +78,7 @@ TEST(NodeClock, InterpolatesBetweenAnchorsAndGoesOnBeyondThem) {
   clock.add(2'000'000'000, 1'000'000'000);
   clock.add(4'000'000'000, 2'000'000'000);  // 2 ticks a ns
   clock.add(7'000'000'000, 3'000'000'000);  // then 3
-  clock.finish(0);
+  clock.finish({});
   const auto ns = [&clock](std::uint64_t ticks) { return clock.segmentOf(ticks).ns(ticks); };
   EXPECT_EQ(ns(2'000'000'000), 1'000'000'000);
   EXPECT_EQ(ns(3'000'000'000), 1'500'000'000);
@@ -92,7 +92,7 @@ TEST(NodeClock, NeverRunsBackwardsAcrossItsSegments) {
   for (std::uint64_t i = 0; i < 50; ++i) {
     clock.add(1000 + i * 300'000'000, 1000 + i * 100'000'000 + (i * 7919) % 90);
   }
-  clock.finish(12345);
+  clock.finish(ClockCorrection({{.own_ns = 0, .reference_ns = 12345}}));
   std::int64_t last = clock.segmentOf(0).ns(0);
   for (std::uint64_t ticks = 0; ticks < 16'000'000'000; ticks += 33'333'333) {
     const NodeClock::Segment segment = clock.segmentOf(ticks);
@@ -107,7 +107,7 @@ TEST(NodeClock, AnchorsCloseTogetherDoNotSetThePace) {
   clock.add(1000, 1'000'000'000);
   clock.add(1001, 1'000'000'090);  // 90 ns of jitter in one tick
   clock.add(1'000'001'000, 2'000'000'000);
-  clock.finish(0);
+  clock.finish({});
   EXPECT_EQ(clock.segmentOf(500'001'000).ns(500'001'000), 1'500'000'000);
 }
 

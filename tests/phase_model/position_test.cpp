@@ -47,7 +47,10 @@ class PositionTest : public testing::Test {
 
   model::PhaseModel model() {
     test::ContainerBuilder container(kToken, 4711);
-    container.facts(test::usualFacts(0, 1)).chunk(chunk_).ended(chunk_.header.event_count);
+    container.facts(test::usualFacts(0, 1))
+        .facts(types_)
+        .chunk(chunk_)
+        .ended(chunk_.header.event_count);
     container.save(directory_ / "node1.4711.0.omnio");
     const Result<Trace> trace = Trace::open(directory_.path());
     return *makePhaseModel(*trace, {});
@@ -71,6 +74,7 @@ class PositionTest : public testing::Test {
   test::TemporaryDirectory directory_;
   test::ChunkBuilder chunk_;
   std::uint64_t now_ = 0;
+  std::map<std::string, std::string> types_;
 };
 
 TEST_F(PositionTest, SequentialCallsGoOnWhereTheLastOneEnded) {
@@ -227,17 +231,17 @@ class MpiPositionTest : public PositionTest {
     }
     call(symbol, arguments, 0, request);
   }
-  // A view with these blocks; the lower bound is that of the first one.
-  void view(std::int64_t disp, std::int64_t etype, std::int64_t size, std::int64_t extent,
-            std::int64_t true_lb, std::int64_t block, std::int64_t stride) {
+  // A view of these types, in the words of a trace.
+  void view(std::int64_t disp, const std::string& etype, const std::string& filetype) {
     using calls::Role;
+    const auto numberOf = [this](const std::string& text) {
+      const auto number = static_cast<std::int64_t>(types_.size()) + 1;
+      types_[fmt::format("type.{}", number)] = text;
+      return number;
+    };
     mpi("MPI_File_set_view", {{Role::kDisp, disp},
-                              {Role::kEtypeSize, etype},
-                              {Role::kTypeSize, size},
-                              {Role::kTypeExtent, extent},
-                              {Role::kTrueLb, true_lb},
-                              {Role::kBlockSize, block},
-                              {Role::kBlockStride, stride}});
+                              {Role::kEtype, numberOf(etype)},
+                              {Role::kFiletype, numberOf(filetype)}});
   }
 
   std::int64_t tick_ = 0;
@@ -246,9 +250,9 @@ class MpiPositionTest : public PositionTest {
 TEST_F(MpiPositionTest, IndividualPointersFollowSeeksAndCounts) {
   using calls::Role;
   handle(1, 1);
-  mpi("MPI_File_seek", {{Role::kOffset, 1000}, {Role::kWhence, SEEK_SET}});
+  mpi("MPI_File_seek", {{Role::kOffset, 1000}, {Role::kWhence, SEEK_SET}, {Role::kPosition, 1000}});
   for (int i = 0; i < 4; ++i) mpi("MPI_File_write", {}, 100);
-  mpi("MPI_File_seek", {{Role::kOffset, -200}, {Role::kWhence, SEEK_CUR}});
+  mpi("MPI_File_seek", {{Role::kOffset, -200}, {Role::kWhence, SEEK_CUR}, {Role::kPosition, 1200}});
   mpi("MPI_File_read", {}, 100);
   mpi("MPI_File_read", {}, 100);
   const model::PhaseModel m = model();
@@ -263,7 +267,7 @@ TEST_F(MpiPositionTest, AViewWithOneBlockGivesThePlaceInTheFile) {
   using calls::Role;
   handle(1, 1);
   // Blocks of 400 bytes in 1600, the second of four; displaced by 64.
-  view(64, 8, 400, 1600, 400, 400, 0);
+  view(64, "b8", "subarray(4,50;1,50;1,0;c;b8)[0,1600]");
   for (int i = 0; i < 3; ++i) mpi("MPI_File_write_all", {}, 400);
   mpi("MPI_File_read_at_all", {{Role::kOffset, 50}}, 400);
   const model::PhaseModel m = model();
@@ -279,7 +283,7 @@ TEST_F(MpiPositionTest, AViewWithOneBlockGivesThePlaceInTheFile) {
 TEST_F(MpiPositionTest, BlocksInsideAFiletypeAreFollowed) {
   handle(1, 1);
   // Two blocks of 200 bytes, 600 apart, in 1600.
-  view(0, 8, 400, 1600, 0, 200, 600);
+  view(0, "b8", "resized(0;1600;hvector(2;25;600;b8)[0,800])");
   for (int i = 0; i < 3; ++i) mpi("MPI_File_write", {}, 200);
   const model::PhaseModel m = model();
   EXPECT_EQ(summary(m), "write 0+200 write 600+400");
@@ -289,7 +293,7 @@ TEST_F(MpiPositionTest, BlocksInsideAFiletypeAreFollowed) {
 
 TEST_F(MpiPositionTest, AViewWithoutGapsIsNoBoundary) {
   handle(1, 1);
-  view(8, 8, 400, 400, 0, 400, 0);
+  view(8, "b8", "contiguous(50;b8)");
   mpi("MPI_File_write", {}, 1200);
   mpi("MPI_File_write", {}, 1200);
   const model::PhaseModel m = model();
@@ -297,20 +301,45 @@ TEST_F(MpiPositionTest, AViewWithoutGapsIsNoBoundary) {
   EXPECT_TRUE(m.left_out.empty());
 }
 
-TEST_F(MpiPositionTest, AViewOfIrregularBlocksIsSaid) {
+TEST_F(MpiPositionTest, NestedAndIrregularViewsAreFollowed) {
   handle(1, 1);
-  view(64, 8, 400, 1600, 0, 0, 0);
+  // A plane of a cube, then pairs at distances of their own.
+  view(64, "b8", "subarray(4,4,4;2,2,2;1,1,1;c;b8)[0,512]");
+  for (int i = 0; i < 4; ++i) mpi("MPI_File_write_all", {}, 16);
+  view(0, "b1", "hindexed(2,2,2;3,10,40;b1)[3,39]");
+  mpi("MPI_File_read", {}, 2);
+  mpi("MPI_File_read", {}, 1);
+  mpi("MPI_File_read", {}, 1);
+  const model::PhaseModel m = model();
+  // 64 + (16 + 4 + 1) * 8, one row on, then the plane behind.
+  EXPECT_EQ(summary(m), "write 232+16 write 264+16 write 360+32 read 3+2 read 10+2");
+  EXPECT_TRUE(m.left_out.empty());
+}
+
+TEST_F(MpiPositionTest, AViewOfUnknownTypesHasNoKnownOffset) {
+  handle(1, 1);
+  view(64, "b8", "hexagon(3;b8)");
   mpi("MPI_File_write_all", {}, 400);
   const model::PhaseModel m = model();
-  EXPECT_EQ(summary(m), "write 64+400");
-  ASSERT_EQ(m.left_out.size(), 1U);
-  EXPECT_EQ(m.left_out[0],
-            "1 access through a view of irregular blocks: the offset is that in the view");
+  EXPECT_EQ(summary(m), "write ?+400");
+  EXPECT_EQ(m.left_out.size(), 1U);
+}
+
+TEST_F(MpiPositionTest, SplitAndNonblockingCallsMoveThePointerWhenTheyBegin) {
+  handle(1, 1);
+  mpi("MPI_File_iwrite", {}, 100);
+  mpi("MPI_File_write_all_begin", {}, 100);
+  mpi("MPI_File_write_all_end", {});
+  mpi("MPI_File_write", {}, 100);
+  const model::PhaseModel m = model();
+  EXPECT_EQ(summary(m), "write 0+100 write 100+100 write 200+100");
+  EXPECT_FALSE(m.phases[0].blocking);
+  EXPECT_TRUE(m.phases[1].collective);
 }
 
 TEST_F(MpiPositionTest, ARequestOverSeveralBlocksIsSaid) {
   handle(1, 1);
-  view(0, 8, 400, 1600, 0, 400, 0);
+  view(0, "b8", "resized(0;1600;contiguous(50;b8))");
   mpi("MPI_File_write_all", {}, 1200);
   const model::PhaseModel m = model();
   EXPECT_EQ(summary(m), "write 0+1200");

@@ -90,7 +90,7 @@ static void writeThroughView(MPI_File file, const char* path, MPI_Offset disp, M
   CHECK(MPI_Type_free(&type) == MPI_SUCCESS);
 }
 
-// Views of more than one block: those with a stride can be followed, others cannot.
+// Views of more than one block.
 static void useViews(void) {
   char name[64];
   snprintf(name, sizeof name, "views.%d", rank);
@@ -106,11 +106,12 @@ static void useViews(void) {
   writeThroughView(file, path, 100, moved, 100, regular, 4);
   // Stride within stride.
   CHECK(MPI_Type_create_hvector(2, 1, 1000, strided, &irregular) == MPI_SUCCESS);
-  const MPI_Offset unknown[] = {-1, -1, -1, -1};
-  writeThroughView(file, path, 0, irregular, -1, unknown, 4);
+  const MPI_Offset nested[] = {0, 10, 20, 1000};
+  writeThroughView(file, path, 0, irregular, 0, nested, 4);
   int lengths[] = {4, 4, 4}, places[] = {0, 10, 30};
   CHECK(MPI_Type_indexed(3, lengths, places, MPI_CHAR, &irregular) == MPI_SUCCESS);
-  writeThroughView(file, path, 0, irregular, -1, unknown, 3);
+  const MPI_Offset apart[] = {0, 10, 30};
+  writeThroughView(file, path, 0, irregular, 0, apart, 3);
   CHECK(MPI_Type_free(&strided) == MPI_SUCCESS);
   MPI_Offset size = 0;
   CHECK(MPI_File_get_size(file, &size) == MPI_SUCCESS && size == 1004);
@@ -160,7 +161,7 @@ static void reduceByOwnFunction(void) {
   CHECK(MPI_Op_free(&op) == MPI_SUCCESS);
 }
 
-// Calls of MPI-IO that are counted and not recorded, and some that are neither.
+// Ordered and nonblocking calls, and some that only ask.
 static void passBy(void) {
   PATH(path, directory, "ordered");
   MPI_File file;
@@ -178,12 +179,12 @@ static void passBy(void) {
   CHECK(all == 'a');
   MPI(MPI_File_close(&file));
   note("MPI_File_close", path, 0, 0);
-  // From here on a file whose I/O is seen below MPI alone.
   PATH(later, directory, "nonblocking");
   MPI(MPI_File_open(MPI_COMM_WORLD, later, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
   note("MPI_File_open", later, 0, 0);
   MPI_Request request;
   MPI(MPI_File_iwrite_at(file, 10 + rank, "b", 1, MPI_CHAR, &request));
+  note("MPI_File_iwrite_at", later, 10 + rank, 1);
   MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
   MPI_Offset position = 0;
   CHECK(MPI_File_get_position(file, &position) == MPI_SUCCESS);

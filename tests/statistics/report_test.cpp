@@ -155,7 +155,7 @@ TEST_F(ReportTest, TheTextIsATable) {
             "Whole: yes; no events are missing\n"
             "Left out: 2 calls made by libraries below the application's own calls\n"
             "\n"
-            "Operations, and the time spent in them\n"
+            "Operations on files, and the time spent in them\n"
             "open  close  read  write  failed     time      avg      max  file\n"
             "   1      1     2      3       1  11.0 ms  1.57 ms  4.00 ms  /data/rank0\n"
             "   1      1     2      3       1  11.0 ms  1.57 ms  4.00 ms  /data/rank1\n"

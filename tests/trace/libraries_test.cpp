@@ -27,12 +27,9 @@ const std::set<std::string> kLifeCycle = {
     "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
 const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};
 
-// Counted, and not recorded.
-constexpr const char* kMpiEvents[] = {
-#define OMNIO_MPI_EVENT(NAME, COUNT) #NAME,
-#include "trace/wrap/mpi_event.def"
-#undef OMNIO_MPI_EVENT
-};
+// Remembered for the calls that start what they make.
+constexpr const char* kMpiPersistent[] = {"Send_init", "Bsend_init", "Rsend_init", "Ssend_init",
+                                          "Recv_init"};
 
 struct Library {
   std::filesystem::path path;
@@ -68,12 +65,14 @@ std::set<std::string> wanted(const Library& library) {
   std::set<std::string> names = kLifeCycle;
   if (library.has_mpi) {
     names.insert(kMpiLifeCycle.begin(), kMpiLifeCycle.end());
-    for (const char* name : kMpiEvents) {
+    for (const char* name : kMpiPersistent) {
       names.insert({std::string("MPI_") + name, std::string("PMPI_") + name});
     }
   }
   for (const calls::Row& row : calls::kTable) {
-    if (row.number != 0 && (library.has_mpi || row.api != calls::Api::kMpi)) {
+    // A name in parentheses is no symbol: such a row adds to the one before it.
+    if (row.number != 0 && (library.has_mpi || row.api != calls::Api::kMpi) &&
+        !row.name.starts_with('(')) {
       names.emplace(row.name);
     }
   }

@@ -1,6 +1,4 @@
-// Which handle an MPI_File of this process stands for. Without bound or lock: a node of slots is
-// added when one is full, and none is ever taken away. MPI calls do not come from signal handlers,
-// so a slot is never seen by the thread that is filling it.
+// Which handle an MPI_File of this process stands for.
 #pragma once
 
 #include "trace/runtime/handle_table.hpp"

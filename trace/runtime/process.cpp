@@ -84,7 +84,9 @@ Mode start() {
   readSettings(process.settings);
   rememberLauncher();
   useKernelClocks();
-  process.clock = process.settings.system_clock ? wire::ClockKind::kMonotonic : chooseClock();
+  useTestClock(process.settings.test_clock);
+  const bool system_clock = process.settings.system_clock || process.settings.test_clock.isSet();
+  process.clock = system_clock ? wire::ClockKind::kMonotonic : chooseClock();
   chooseRingPlace();
   beginImage(process.settings.starts_stopped);
   listenForToggle();

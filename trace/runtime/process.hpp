@@ -78,8 +78,11 @@ struct Thread {
   bool vforked = false;
   // How many layers that do I/O on the application's behalf (MPI-IO) are on the stack.
   std::uint8_t depth = 0;
-  // Inside an MPI call that is counted and not recorded: what the library calls is not counted.
+  // Inside an MPI call that is no I/O: what the library calls is its own business.
   bool in_mpi = false;
+  // The stack pointer of the outermost MPI call that this thread is in: what a jump or an exception
+  // out of it leaves behind is noticed by it (wrap/mpi_library.hpp).
+  std::uintptr_t mpi_frame = 0;
   std::uint32_t tid = 0;
   std::uint32_t number = 0;
   Lane lanes[kLanes];

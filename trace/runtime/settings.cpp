@@ -30,6 +30,11 @@ const char* copied(SettingId id, char (&into)[kMaxPatterns]) {
 
 // There is nobody to tell of a value that means nothing: it counts as not given, and the trace
 // says so.
+void refuse(const char* variable, const char* value, Text& refused) {
+  if (refused.size() > 0) refused.putByte(' ');
+  refused.put(variable).putByte('=').put(value);
+}
+
 template <typename Value, typename Parse>
 void read(SettingId id, Parse parse, Value& into, Text& refused) {
   const auto value = parse(variableOf(id));
@@ -37,8 +42,7 @@ void read(SettingId id, Parse parse, Value& into, Text& refused) {
     into = *value;
     return;
   }
-  if (refused.size() > 0) refused.putByte(' ');
-  refused.put(wire::settingOf(id).variable).putByte('=').put(variableOf(id));
+  refuse(wire::settingOf(id).variable, variableOf(id), refused);
 }
 
 }  // namespace
@@ -65,6 +69,10 @@ void readSettings(Settings& settings) {
         return *text == '\0' ? std::optional<std::uint64_t>(0) : wire::parseSize(text);
       },
       settings.max_log_size, refused);
+  if (const char* wrong = getenv(wire::kTestClockVariable); wrong != nullptr && *wrong != '\0') {
+    settings.test_clock = parseTestClock(wrong);
+    if (!settings.test_clock.isSet()) refuse(wire::kTestClockVariable, wrong, refused);
+  }
   settings.refused = refused_copy;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/wire/ring.hpp"
+#include "trace/runtime/test_clock.hpp"
 
 namespace omnio::trace {
 
@@ -19,6 +20,7 @@ struct Settings {
   bool system_clock = false;
   int toggle_signal = 0;           // 0: none
   std::uint64_t max_log_size = 0;  // bytes; 0: no limit
+  TestClock test_clock;
 };
 
 // Whether there is a directory to trace into.

@@ -44,6 +44,10 @@ void drainAfterEvent(Thread& self, unsigned lane) {
 }
 
 char* putPieces(char* out, const Subject& subject) {
+  if (subject.list != nullptr) {
+    std::memcpy(out, subject.list, subject.list_bytes);
+    return out + subject.list_bytes;
+  }
   for (int i = 0; i < subject.piece_count; ++i) {
     out = wire::putVarint(out, subject.pieces[i].iov_len);
   }

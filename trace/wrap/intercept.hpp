@@ -35,6 +35,9 @@ struct Subject {
   const char* open_mode = nullptr;
   const iovec* pieces = nullptr;
   int piece_count = 0;
+  // In place of pieces: varints that are ready (core/wire/mpi_requests.hpp).
+  const char* list = nullptr;
+  std::size_t list_bytes = 0;
 };
 
 // Whether this thread may record now; false in a vfork child and in the depths of signal handlers.
@@ -97,7 +100,8 @@ template <std::uint16_t kNumber>
 [[gnu::always_inline]] inline void append(Ring& ring, Thread& self, unsigned lane, std::size_t need,
                                           wire::EventTimes times, bool failed,
                                           wire::Arguments<kNumber>& numbers, std::uint64_t request,
-                                          std::int64_t result, const Subject& subject) {
+                                          std::int64_t result, const Subject& subject,
+                                          std::uint16_t number = kNumber) {
   constexpr const calls::Row& row = calls::kTable[kNumber];
   constexpr wire::Plan plan = wire::kPlans[kNumber];
   if constexpr (plan.handle >= 0) {
@@ -152,16 +156,18 @@ template <std::uint16_t kNumber>
     }
   }
   out = wire::encodeEvent<kNumber>(out, ring.prediction, times, self.depth, failed, numbers,
-                                   request, result);
+                                   request, result, number);
   if constexpr (plan.pieces >= 0) out = putPieces(out, subject);
   publish(ring, out);
 }
 
+// `number` is that of a row with the same roles, when one body serves several.
 // The same into the calling thread's ring, which is found, made or drained as needed.
 template <std::uint16_t kNumber>
 [[gnu::always_inline]] inline void record(Thread& self, wire::EventTimes times, bool failed,
                                           wire::Arguments<kNumber>& numbers, std::uint64_t request,
-                                          std::int64_t result, const Subject& subject) {
+                                          std::int64_t result, const Subject& subject,
+                                          std::uint16_t number = kNumber) {
   constexpr wire::Plan plan = wire::kPlans[kNumber];
   const unsigned lane = self.level;
   self.frames[lane] = stackPointer();
@@ -171,7 +177,7 @@ template <std::uint16_t kNumber>
   std::atomic_signal_fence(std::memory_order_seq_cst);
   std::size_t need = roomFor<kNumber>();
   if constexpr (plan.pieces >= 0) {
-    need += static_cast<std::size_t>(subject.piece_count) * wire::kMaxVarint;
+    need += static_cast<std::size_t>(subject.piece_count) * wire::kMaxVarint + subject.list_bytes;
   }
   Ring* ring = self.lanes[lane].ring;
   if (ring == nullptr || self.epoch != process.epoch_page->load(std::memory_order_relaxed) ||
@@ -179,7 +185,8 @@ template <std::uint16_t kNumber>
     ring = makeRoom(self, lane, need);
   }
   if (ring != nullptr) [[likely]] {
-    append<kNumber>(*ring, self, lane, need, times, failed, numbers, request, result, subject);
+    append<kNumber>(*ring, self, lane, need, times, failed, numbers, request, result, subject,
+                    number);
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   --self.level;

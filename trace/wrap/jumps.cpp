@@ -73,10 +73,15 @@ bool leaves(std::uintptr_t frame, std::uintptr_t target) {
 
 void beforeJump(const __jmp_buf_tag* place) {
   Thread& self = thread;
-  if (self.level == 0) [[likely]]
+  if (self.level == 0 && self.mpi_frame == 0) [[likely]]
     return;
   if (process.mode.load(std::memory_order_relaxed) != Mode::kActive || isVforkChild()) return;
   const std::uintptr_t target = targetOf(place);
+  if (self.mpi_frame != 0 && leaves(self.mpi_frame, target)) {
+    self.depth = 0;
+    self.in_mpi = false;
+    self.mpi_frame = 0;
+  }
   while (self.level > 0 && leaves(self.frames[self.level - 1], target)) {
     giveUpRecord(self, self.level - 1);
     --self.level;

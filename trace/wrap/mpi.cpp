@@ -3,6 +3,8 @@
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/text.hpp"
 #include "trace/wrap/intercept.hpp"
+#include "trace/wrap/mpi_clock.hpp"
+#include "trace/wrap/mpi_communicators.hpp"
 #include "trace/wrap/mpi_library.hpp"
 #include "trace/wrap/signature.hpp"
 
@@ -21,6 +23,7 @@ void learnIdentity() {
   if (!isActive() || !openContainer()) return;
   static char facts[4096];
   appendInfo(facts, describeIdentity(facts, sizeof facts));
+  knowPredefined();
 }
 
 // What the library does inside is its own business: recorded one layer deeper.
@@ -35,25 +38,36 @@ int mpiCall(Real real, A... a) {
       a...);
 }
 
+// The clocks are compared inside the call: the time is the library's, and none between two calls of
+// the application.
+template <typename... A>
+auto starting(int (*real)(A...)) {
+  return [real](A... arguments) {
+    beforeClocks();
+    const int result = real(arguments...);
+    if (result == MPI_SUCCESS) learnIdentity();
+    compareClocksAtStart(result == MPI_SUCCESS);
+    return result;
+  };
+}
+
 template <std::uint16_t kNumber>
 int init(int* argc, char*** argv) {
-  const int result = mpiCall<kNumber>(mpiFunction<int(int*, char***)>("PMPI_Init"), argc, argv);
-  if (result == MPI_SUCCESS) learnIdentity();
-  return result;
+  return mpiCall<kNumber>(starting(mpiFunction<int(int*, char***)>("PMPI_Init")), argc, argv);
 }
 
 template <std::uint16_t kNumber>
 int initThread(int* argc, char*** argv, int required, int* provided) {
-  const int result =
-      mpiCall<kNumber>(mpiFunction<int(int*, char***, int, int*)>("PMPI_Init_thread"), argc, argv,
-                       required, provided);
-  if (result == MPI_SUCCESS) learnIdentity();
-  return result;
+  return mpiCall<kNumber>(starting(mpiFunction<int(int*, char***, int, int*)>("PMPI_Init_thread")),
+                          argc, argv, required, provided);
 }
 
 template <std::uint16_t kNumber>
 int finalize() {
-  return mpiCall<kNumber>(mpiFunction<int()>("PMPI_Finalize"));
+  return mpiCall<kNumber>([] {
+    compareClocksAtEnd();
+    return mpiFunction<int()>("PMPI_Finalize")();
+  });
 }
 
 // Its death takes the job with it: what was recorded is written out first.

@@ -1,13 +1,13 @@
-// MPI-IO. What a row of these calls records (core/calls/mpi.def) is asked of MPI here, after the
-// real call and outside its measured time, and only of objects that the call has accepted: the
-// library would end the application when it is asked about others.
+// MPI files: opening, views, sizes, pointers. What moves data is in mpi_file_data.cpp.
 #include "core/calls/mpi_values.hpp"
-#include "trace/runtime/mpi_files.hpp"
+#include "core/wire/info.hpp"
+#include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/mpi_path.hpp"
-#include "trace/wrap/intercept.hpp"
-#include "trace/wrap/mpi_layout.hpp"
-#include "trace/wrap/mpi_library.hpp"
-#include "trace/wrap/signature.hpp"
+#include "trace/runtime/text.hpp"
+#include "trace/wrap/mpi_communicators.hpp"
+#include "trace/wrap/mpi_file_call.hpp"
+#include "trace/wrap/mpi_file_hints.hpp"
+#include "trace/wrap/mpi_type.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -21,66 +21,6 @@ static_assert(MPI_MODE_CREATE == calls::kModeCreate && MPI_MODE_RDONLY == calls:
 
 using calls::Role;
 
-// The real function of the row, which is MPI_X's or PMPI_X's: the two have neighbouring numbers.
-template <std::uint16_t kNumber, typename Function>
-Function* realOf() {
-  constexpr const calls::Row& pmpi = calls::kTable[kNumber | 1];
-  static_assert(pmpi.variant_of == calls::kTable[kNumber].variant_of);
-  return realMpi<Function>(real_symbols[kNumber | 1], pmpi.name.data());
-}
-
-// One MPI-IO call: made with call(), then recorded with record().
-template <std::uint16_t kNumber>
-class FileCall {
- public:
-  FileCall() : self_(thread), tick_(countMpiEvent(self_)) {
-    can_record_ = isActive() && mayRecord(self_) && mpiLibrary().world != nullptr;
-  }
-  FileCall(const FileCall&) = delete;
-  FileCall& operator=(const FileCall&) = delete;
-  // The application's errno is what the call left.
-  ~FileCall() {
-    if (can_record_) errno = errno_;
-  }
-
-  bool canRecord() const { return can_record_; }
-
-  template <typename Real>
-  int call(Real real) {
-    const DeeperLayer layer(self_);
-    if (!can_record_) return result_ = real();
-    times_.start = ticks();
-    result_ = real();
-    times_.end = ticks();
-    if (times_.end < times_.start) times_.end = times_.start;
-    errno_ = errno;
-    return result_;
-  }
-
-  bool failed() const { return result_ != MPI_SUCCESS; }
-
-  template <Role kRole>
-  void put(std::int64_t value) {
-    constexpr int at = calls::indexOf(calls::kTable[kNumber], kRole);
-    static_assert(at >= 0, "the row does not record this");
-    numbers_[at] = value;
-  }
-
-  void record(const Subject& subject, std::uint64_t request_bytes = 0) {
-    put<Role::kTick>(static_cast<std::int64_t>(tick_));
-    trace::record<kNumber>(self_, times_, failed(), numbers_, request_bytes, result_, subject);
-  }
-
- private:
-  Thread& self_;
-  std::uint64_t tick_;
-  bool can_record_ = false;
-  int result_ = MPI_SUCCESS;
-  int errno_ = 0;
-  wire::EventTimes times_;
-  wire::Arguments<kNumber> numbers_{};
-};
-
 // Asks MPI for a number; 0 when it cannot tell.
 template <typename Number, typename Function, typename... A>
 std::int64_t ask(const char* pmpi_name, A... a) {
@@ -88,22 +28,6 @@ std::int64_t ask(const char* pmpi_name, A... a) {
   Number number = 0;
   if (function == nullptr || function(a..., &number) != MPI_SUCCESS || number < 0) return 0;
   return number;
-}
-
-std::int64_t sizeOf(MPI_Datatype type) {
-  static const void* const kNull = mpiObject("ompi_mpi_datatype_null");
-  if (type == nullptr || type == kNull) return 0;
-  static auto* const function = mpiFunction<decltype(MPI_Type_size_x)>("PMPI_Type_size_x");
-  MPI_Count bytes = 0;
-  return function != nullptr && function(type, &bytes) == MPI_SUCCESS && bytes > 0 ? bytes : 0;
-}
-
-std::int64_t bytesIn(const MPI_Status& status) {
-  static auto* const byte = static_cast<MPI_Datatype>(mpiObject("ompi_mpi_byte"));
-  static auto* const function = mpiFunction<decltype(MPI_Get_elements_x)>("PMPI_Get_elements_x");
-  MPI_Count bytes = 0;
-  if (byte == nullptr || function == nullptr) return 0;
-  return function(&status, byte, &bytes) == MPI_SUCCESS && bytes > 0 ? bytes : 0;
 }
 
 // A path whose text can be read: a call that failed may have done so before it looked.
@@ -116,6 +40,13 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
                 MPI_File* file) {
   auto* const real = realOf<kNumber, decltype(MPI_File_open)>();
   FileCall<kNumber> call;
+  Group* const members = groupOf(communicator);
+  std::uint64_t seq = 0;
+  if (call.isOwn()) {
+    seq = nextCall(members);
+    call.template put<Role::kSeq>(seq);
+    call.template put<Role::kComm>(numberOf(members));
+  }
   const int result = call.call([&] { return real(communicator, name, amode, hints, file); });
   if (!call.canRecord() || !canRead(name, call.failed())) return result;
   const char* const path = withoutFileSystem(name);
@@ -129,6 +60,17 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
     call.template put<Role::kRanks>(
         ask<int, decltype(MPI_Comm_size)>("PMPI_Comm_size", communicator));
     rememberMpiFile(*file, subject.handle);
+    const Group* const sharers = deriveGroup(*file, members, seq, GroupKind::kFile);
+    call.template put<Role::kNewComm>(numberOf(sharers));
+    if (sharers == nullptr || sharers->rank == 0) {
+      tellHints(*file, hints, subject.handle.handle());
+      tellFileLayout(path, subject.handle.handle());
+    }
+    // Elsewhere it is 0; of a sequential file there is none.
+    if ((amode & MPI_MODE_APPEND) != 0) {
+      call.template put<Role::kPosition>((amode & MPI_MODE_SEQUENTIAL) != 0 ? -1
+                                                                            : positionIn(*file));
+    }
   }
   call.record(subject);
   // A failed open has a handle for its event alone.
@@ -141,7 +83,12 @@ int closeMpiFile(MPI_File* file) {
   auto* const real = realOf<kNumber, decltype(MPI_File_close)>();
   FileCall<kNumber> call;
   Subject subject;
-  if (call.canRecord() && file != nullptr) subject.handle = takeMpiFile(*file);
+  if (file != nullptr) {
+    if (call.canRecord()) subject.handle = takeMpiFile(*file);
+    // Before another open gets the same MPI_File.
+    call.countOn(findGroup(*file));
+    dropGroup(*file);
+  }
   const int result = call.call([&] { return real(file); });
   if (!subject.handle.isTraced()) return result;
   call.record(subject);
@@ -161,46 +108,6 @@ int deleteMpiFile(const char* name, MPI_Info hints) {
   const int result = call.call([&] { return real(name, hints); });
   if (subject.path.name.data() != nullptr && isRecorded(subject.path)) call.record(subject);
   return result;
-}
-
-// A call on a file that is open: `put` adds what the row records besides file and tick, and returns
-// the bytes asked for.
-template <std::uint16_t kNumber, typename Real, typename Put>
-int onFile(MPI_File file, Real real, Put put) {
-  FileCall<kNumber> call;
-  Subject subject;
-  if (call.canRecord()) subject.handle = findMpiFile(file);
-  const bool is_recorded = subject.handle.isTraced();
-  const int result = call.call([&] { return real(is_recorded); });
-  if (is_recorded) call.record(subject, put(call));
-  return result;
-}
-
-// A read or write. `real` makes the call with the status it is given.
-template <std::uint16_t kNumber, typename Real>
-int transfer(MPI_File file, MPI_Offset offset, int count, MPI_Datatype type, MPI_Status* status,
-             Real real) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
-  // Of a read it is always known what it got, also when the application does not ask.
-  MPI_Status own_status{};
-  MPI_Status* used = status;
-  return onFile<kNumber>(
-      file,
-      [&](bool is_recorded) {
-        if (calls::has(row, Role::kGot) && is_recorded && status == MPI_STATUS_IGNORE) {
-          used = &own_status;
-        }
-        return real(used);
-      },
-      [&](auto& call) {
-        const std::int64_t bytes = count > 0 ? count * sizeOf(type) : 0;
-        call.template put<Role::kSize>(bytes);
-        if constexpr (calls::has(row, Role::kOffset)) call.template put<Role::kOffset>(offset);
-        if constexpr (calls::has(row, Role::kGot)) {
-          call.template put<Role::kGot>(call.failed() ? 0 : bytesIn(*used));
-        }
-        return static_cast<std::uint64_t>(bytes);
-      });
 }
 
 // MPI's numbers for where a seek starts, as the numbers that readers know.
@@ -225,8 +132,17 @@ int seekFile(MPI_File file, MPI_Offset offset, int whence) {
       [&](auto& call) {
         call.template put<Role::kOffset>(offset);
         call.template put<Role::kWhence>(whenceOf(whence));
+        if constexpr (calls::has(calls::kTable[kNumber], Role::kPosition)) {
+          call.template put<Role::kPosition>(call.failed() ? -1 : positionIn(file));
+        }
         return 0;
       });
+}
+
+// Whether data lie in the file as in memory (MPI-3.1, 13.5): else the places of a view cannot be
+// told from its types.
+bool isAsInMemory(const char* representation) {
+  return std::strcmp(representation, "native") == 0 || std::strcmp(representation, "NATIVE") == 0;
 }
 
 template <std::uint16_t kNumber>
@@ -237,24 +153,15 @@ int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype fil
       file, [&](bool) { return real(file, disp, etype, filetype, representation, hints); },
       [&](auto& call) {
         call.template put<Role::kDisp>(disp);
-        call.template put<Role::kEtypeSize>(sizeOf(etype));
-        call.template put<Role::kTypeSize>(sizeOf(filetype));
         if (call.failed()) return 0;
-        MPI_Count begin = 0;
-        MPI_Count bytes = 0;
-        auto* const extent = mpiFunction<decltype(MPI_Type_get_extent_x)>("PMPI_Type_get_extent_x");
-        if (extent != nullptr && extent(filetype, &begin, &bytes) == MPI_SUCCESS) {
-          call.template put<Role::kTypeExtent>(bytes);
-        }
-        auto* const true_extent =
-            mpiFunction<decltype(MPI_Type_get_true_extent_x)>("PMPI_Type_get_true_extent_x");
-        if (true_extent != nullptr && true_extent(filetype, &begin, &bytes) == MPI_SUCCESS) {
-          call.template put<Role::kTrueLb>(begin);
-          call.template put<Role::kTrueExtent>(bytes);
-        }
-        const RegularBlocks blocks = regularBlocksOf(filetype);
-        call.template put<Role::kBlockSize>(blocks.bytes);
-        call.template put<Role::kBlockStride>(blocks.stride);
+        const std::uint32_t number = typeNumberOf(etype);
+        // Of a sequential file the displacement is where it happens to stand.
+        const bool can_tell = isAsInMemory(representation) && disp != MPI_DISPLACEMENT_CURRENT;
+        call.template put<Role::kEtype>(number);
+        call.template put<Role::kFiletype>(std::int64_t{!can_tell ? 0
+                                                        : filetype == etype
+                                                            ? number
+                                                            : typeNumberOf(filetype)});
         return 0;
       });
 }
@@ -277,58 +184,60 @@ int syncFile(MPI_File file) {
       file, [&](bool) { return real(file); }, [](auto&) { return 0; });
 }
 
-// By individual or shared pointer.
-template <std::uint16_t kNumber, typename Buffer>
-int transferAtPointer(MPI_File file, Buffer data, int count, MPI_Datatype type,
-                      MPI_Status* status) {
-  auto* const real = realOf<kNumber, int(MPI_File, Buffer, int, MPI_Datatype, MPI_Status*)>();
-  return transfer<kNumber>(file, 0, count, type, status,
-                           [&](MPI_Status* used) { return real(file, data, count, type, used); });
+template <std::uint16_t kNumber>
+int setInfo(MPI_File file, MPI_Info hints) {
+  auto* const real = realOf<kNumber, decltype(MPI_File_set_info)>();
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, hints); },
+      [&](auto& call) {
+        const Group* const sharers = findGroup(file);
+        if (!call.failed() && (sharers == nullptr || sharers->rank == 0)) {
+          tellHints(file, hints, findMpiFile(file).handle());
+        }
+        return 0;
+      });
 }
 
-template <std::uint16_t kNumber, typename Buffer>
-int transferAtOffset(MPI_File file, MPI_Offset offset, Buffer data, int count, MPI_Datatype type,
-                     MPI_Status* status) {
-  auto* const real =
-      realOf<kNumber, int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Status*)>();
-  return transfer<kNumber>(file, offset, count, type, status, [&](MPI_Status* used) {
-    return real(file, offset, data, count, type, used);
-  });
+template <std::uint16_t kNumber>
+int setAtomicity(MPI_File file, int flag) {
+  auto* const real = realOf<kNumber, decltype(MPI_File_set_atomicity)>();
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, flag); },
+      [&](auto& call) {
+        call.template put<Role::kNumber>(flag);
+        return 0;
+      });
 }
 
 }  // namespace
+
+void tellOfSharedPointers() {
+  static std::atomic<bool> told{false};
+  if (told.load(std::memory_order_relaxed) || !openContainer()) return;
+  told.store(true, std::memory_order_relaxed);
+  char fact[32];
+  Text text(fact, sizeof fact);
+  text.put(wire::info::kSharedPointers).putByte('\0').put("yes").putByte('\0');
+  appendInfo(fact, text.size());
+}
+
+std::int64_t positionIn(MPI_File file) {
+  static auto* const function =
+      mpiFunction<decltype(MPI_File_get_position)>("PMPI_File_get_position");
+  MPI_Offset etypes = 0;
+  return function != nullptr && function(file, &etypes) == MPI_SUCCESS ? etypes : -1;
+}
+
 }  // namespace omnio::trace
-
-using namespace omnio::trace;
-
-// Both names of a call. BODY is a template over the row's number.
-#define OMNIO_MPI_PAIR(NUMBER, NAME, COUNT, BODY)               \
-  OMNIO_EXPORT int NAME(OMNIO_PARAMETERS_##COUNT(NAME)) {       \
-    static_assert(omnio::calls::kTable[NUMBER].name == #NAME);  \
-    return BODY<NUMBER>(OMNIO_NAMES_##COUNT);                   \
-  }                                                             \
-  OMNIO_EXPORT int P##NAME(OMNIO_PARAMETERS_##COUNT(P##NAME)) { \
-    return BODY<(NUMBER) + 1>(OMNIO_NAMES_##COUNT);             \
-  }
 
 OMNIO_MPI_PAIR(454, MPI_File_open, 5, openMpiFile)
 OMNIO_MPI_PAIR(456, MPI_File_close, 1, closeMpiFile)
 OMNIO_MPI_PAIR(458, MPI_File_delete, 2, deleteMpiFile)
-OMNIO_MPI_PAIR(460, MPI_File_read, 5, transferAtPointer)
-OMNIO_MPI_PAIR(462, MPI_File_write, 5, transferAtPointer)
-OMNIO_MPI_PAIR(464, MPI_File_read_all, 5, transferAtPointer)
-OMNIO_MPI_PAIR(466, MPI_File_write_all, 5, transferAtPointer)
-OMNIO_MPI_PAIR(468, MPI_File_read_at, 6, transferAtOffset)
-OMNIO_MPI_PAIR(470, MPI_File_write_at, 6, transferAtOffset)
-OMNIO_MPI_PAIR(472, MPI_File_read_at_all, 6, transferAtOffset)
-OMNIO_MPI_PAIR(474, MPI_File_write_at_all, 6, transferAtOffset)
-OMNIO_MPI_PAIR(476, MPI_File_read_shared, 5, transferAtPointer)
-OMNIO_MPI_PAIR(478, MPI_File_write_shared, 5, transferAtPointer)
 OMNIO_MPI_PAIR(480, MPI_File_seek, 3, seekFile)
 OMNIO_MPI_PAIR(482, MPI_File_set_view, 6, setView)
 OMNIO_MPI_PAIR(484, MPI_File_set_size, 2, setSize)
 OMNIO_MPI_PAIR(486, MPI_File_sync, 1, syncFile)
-OMNIO_MPI_PAIR(488, MPI_File_read_ordered, 5, transferAtPointer)
-OMNIO_MPI_PAIR(490, MPI_File_write_ordered, 5, transferAtPointer)
 OMNIO_MPI_PAIR(492, MPI_File_seek_shared, 3, seekFile)
 OMNIO_MPI_PAIR(494, MPI_File_preallocate, 2, setSize)
+OMNIO_MPI_PAIR(496, MPI_File_set_info, 2, setInfo)
+OMNIO_MPI_PAIR(498, MPI_File_set_atomicity, 2, setAtomicity)

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/stack_pointer.hpp"
 #include "trace/wrap/real_symbol.hpp"
 
 namespace omnio::trace {
@@ -51,27 +52,75 @@ template <typename Function>
 // MPI events of this process so far: the ticks of the phase model.
 extern std::atomic<std::uint64_t> mpi_events;
 
+// Whether the thread is inside an MPI call of the application's. A stack pointer above that of the
+// call says that it was left by a jump or an exception, and with it all of the layers.
+[[gnu::always_inline]] inline bool isInsideMpi(Thread& self) {
+  if (self.depth == 0 && !self.in_mpi) [[likely]]
+    return false;
+  if (self.mpi_frame == 0 || stackPointer() <= self.mpi_frame) return true;
+  self.depth = 0;
+  self.in_mpi = false;
+  self.mpi_frame = 0;
+  return false;
+}
+
 // Counts an MPI event when the application makes it, and not a library inside another MPI call;
 // returns its tick, or that of the call it belongs to.
-[[gnu::always_inline]] inline std::uint64_t countMpiEvent(const Thread& self) {
-  if (self.depth > 0 || self.in_mpi) return mpi_events.load(std::memory_order_relaxed);
+[[gnu::always_inline]] inline std::uint64_t countMpiEvent(Thread& self) {
+  if (isInsideMpi(self)) return mpi_events.load(std::memory_order_relaxed);
   return mpi_events.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// While it lives, what this thread does is the library's business: one layer deeper.
+// While it lives, what this thread does through MPI is the library's business.
+class InsideMpi {
+ public:
+  explicit InsideMpi(Thread& self) : self_(self), was_(self.in_mpi), frame_(self.mpi_frame) {
+    if (frame_ == 0) self.mpi_frame = stackPointer();
+    self.in_mpi = true;
+  }
+  InsideMpi(const InsideMpi&) = delete;
+  InsideMpi& operator=(const InsideMpi&) = delete;
+  ~InsideMpi() {
+    self_.in_mpi = was_;
+    self_.mpi_frame = frame_;
+  }
+
+ private:
+  Thread& self_;
+  const bool was_;
+  const std::uintptr_t frame_;
+};
+
+// The same, and its I/O is one layer deeper.
 class DeeperLayer {
  public:
-  explicit DeeperLayer(Thread& self) : self_(self), depth_(self.depth) {
+  explicit DeeperLayer(Thread& self) : self_(self), depth_(self.depth), frame_(self.mpi_frame) {
     constexpr std::uint8_t kDeepest = (1U << wire::kDepthBits) - 1;  // that a record can tell
+    if (frame_ == 0) self.mpi_frame = stackPointer();
     if (depth_ < kDeepest) ++self_.depth;
   }
   DeeperLayer(const DeeperLayer&) = delete;
   DeeperLayer& operator=(const DeeperLayer&) = delete;
-  ~DeeperLayer() { self_.depth = depth_; }
+  ~DeeperLayer() {
+    self_.depth = depth_;
+    self_.mpi_frame = frame_;
+  }
 
  private:
   Thread& self_;
-  std::uint8_t depth_;
+  const std::uint8_t depth_;
+  const std::uintptr_t frame_;
 };
+
+// What is Open MPI's own (MPI-3.1 leaves it to the library).
+// Bytes of the message or the data that a status tells of.
+inline std::uint64_t bytesIn(const MPI_Status& status) { return status._ucount; }
+inline bool isCancelled(const MPI_Status& status) { return status._cancelled != 0; }
+// A request that was complete when it was made has no object of its own: one stands for all.
+inline bool isCompleteAlready(MPI_Request request) {
+  static const void* const kEmpty = mpiObject("ompi_request_empty");
+  static const void* const kNull = mpiObject("ompi_request_null");
+  return request == nullptr || request == kEmpty || request == kNull;
+}
 
 }  // namespace omnio::trace

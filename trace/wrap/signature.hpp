@@ -67,6 +67,8 @@ using Argument = std::tuple_element_t<kIndex, typename Signature<Function>::Argu
 #define OMNIO_NAMES_11 OMNIO_NAMES_10, a10
 #define OMNIO_PARAMETERS_12(NAME) OMNIO_PARAMETERS_11(NAME), OMNIO_ARGUMENT(NAME, 11)
 #define OMNIO_NAMES_12 OMNIO_NAMES_11, a11
+#define OMNIO_PARAMETERS_13(NAME) OMNIO_PARAMETERS_12(NAME), OMNIO_ARGUMENT(NAME, 12)
+#define OMNIO_NAMES_13 OMNIO_NAMES_12, a12
 
 #define OMNIO_WRAP(NUMBER, NAME, COUNT)        \
   OMNIO_HEAD(NAME)                             \

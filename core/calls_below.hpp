@@ -1,0 +1,36 @@
+// The POSIX calls that a library made for one call of the application: where they moved data.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/event.hpp"
+#include "core/strided_pieces.hpp"
+
+namespace omnio {
+
+// Of one thread. Its log has the calls below in front of the one they were made for, since that
+// ended last.
+class CallsBelow {
+ public:
+  void add(const Event& event);
+
+  // What was moved in the file within the call; empty when that is not all it moved, or not known.
+  // Forgets what was before the call's end.
+  std::vector<Stride> within(const Event& event);
+
+ private:
+  struct Call {
+    FileId file;
+    calls::Class call_class;
+    bool has_offset;
+    std::int64_t offset;
+    std::uint64_t bytes;
+    std::int64_t start_ns;
+    std::int64_t end_ns;
+  };
+  std::deque<Call> calls_;
+};
+
+}  // namespace omnio

@@ -1,0 +1,103 @@
+#include "core/mpi_collective_table.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace omnio {
+
+std::uint32_t MpiCollectiveTable::memberOfOperation(const MpiOperation& operation) const {
+  const OwnGroup& own = *operation.own;
+  return memberOf(groups_.group(own.group), own.side, own.rank);
+}
+
+ProcessIndex MpiCollectiveTable::processOf(GroupIndex group, std::uint32_t member) const {
+  const auto first = static_cast<std::uint32_t>(groups_.group(group).size[0]);
+  return member < first ? groups_.processOf(group, 0, member)
+                        : groups_.processOf(group, 1, member - first);
+}
+
+void MpiCollectiveTable::add(OpenOperation* operation, std::uint64_t seq) {
+  const GroupIndex group = operation->facts.own->group;
+  const std::uint32_t member = memberOfOperation(operation->facts);
+  if (last_.size() <= group) last_.resize(groups_.size());
+  if (last_[group].size() <= member) last_[group].resize(groups_.group(group).ranks());
+  last_[group][member] = std::max(last_[group][member], seq);
+
+  const Key key{group, seq};
+  const auto found = calls_.try_emplace(key).first;
+  Call& call = found->second;
+  if (call.collective == nullptr) call.collective = std::make_shared<MpiCollective>();
+  call.collective->arrivals.push_back({member, operation->facts.started});
+  call.operations.push_back(operation);
+  operation->collective = call.collective;
+  OpenEvents::keep(operation);
+  const RankGroup& ranks = groups_.group(group);
+  if (call.operations.size() < ranks.known) return;
+  Call all = std::move(call);
+  calls_.erase(found);
+  settle(key, std::move(all), ranks.known < ranks.ranks() ? Match::kNotInTrace : Match::kMatched);
+}
+
+void MpiCollectiveTable::settle(const Key& key, Call call, Match match) {
+  MpiCollective& collective = *call.collective;
+  auto& arrivals = collective.arrivals;
+  std::sort(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.event.start_ns, a.member) < std::tie(b.event.start_ns, b.member);
+  });
+  collective.by_member.assign(groups_.group(key.group).ranks(), 0);
+  for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
+    std::uint32_t& place = collective.by_member[arrivals[i].member];
+    // One came twice, or to another call: the numbers of a damaged trace.
+    const bool fits =
+        place == 0 && arrivals[i].event.row->variant_of == arrivals[0].event.row->variant_of;
+    if (!fits && match == Match::kMatched) match = Match::kNeverCame;
+    place = i + 1;
+  }
+  for (OpenOperation* operation : call.operations) {
+    events_.resolve(operation, match);
+    events_.release(operation);
+  }
+}
+
+void MpiCollectiveTable::giveUp(OpenOperation* operation, Match match) {
+  for (const std::uint64_t seq : {operation->facts.seq, std::uint64_t{0}}) {
+    const Key key{operation->facts.own->group, seq};
+    const auto found = calls_.find(key);
+    if (found == calls_.end() || found->second.collective != operation->collective) continue;
+    Call call = std::move(found->second);
+    calls_.erase(found);
+    settle(key, std::move(call), match);
+    return;
+  }
+  events_.resolve(operation, match);
+}
+
+bool MpiCollectiveTable::waitsInVain(const Key& key, const Call& call) const {
+  const RankGroup& group = groups_.group(key.group);
+  std::vector<bool> came(group.ranks());
+  for (const auto& arrival : call.collective->arrivals) came[arrival.member] = true;
+  for (std::uint32_t member = 0; member < came.size(); ++member) {
+    const ProcessIndex process = processOf(key.group, member);
+    if (came[member] || process == kNoProcess) continue;
+    const bool past =
+        key.seq != 0 && last_[key.group].size() > member && last_[key.group][member] > key.seq;
+    if (!ended_[process] && !past) return false;
+  }
+  return true;
+}
+
+void MpiCollectiveTable::sweep() {
+  for (auto it = calls_.begin(); it != calls_.end();) {
+    if (!waitsInVain(it->first, it->second)) {
+      ++it;
+      continue;
+    }
+    const Key key = it->first;
+    Call call = std::move(it->second);
+    it = calls_.erase(it);
+    settle(key, std::move(call), Match::kNeverCame);
+  }
+}
+
+}  // namespace omnio

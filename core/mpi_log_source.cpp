@@ -1,0 +1,41 @@
+#include "core/mpi_log_source.hpp"
+
+#include <string_view>
+#include <utility>
+
+namespace omnio {
+namespace {
+
+// What goes on a record that lists requests; "" of one that lists none.
+std::string_view continuationOf(const calls::Row& row) {
+  if (calls::has(row, calls::Role::kDone)) return "(completed)";
+  return calls::has(row, calls::Role::kBegun) ? "(begun)" : "";
+}
+
+}  // namespace
+
+const Event* MpiLogSource::pull() {
+  while (const Event* event = reader_.next()) {
+    missing_ += reader_.missingBefore();
+    if (event->row->api == calls::Api::kMpi && event->depth == 0) return event;
+  }
+  missing_ += reader_.missingBefore();
+  return nullptr;
+}
+
+const Event* MpiLogSource::next() {
+  const Event* event = ahead_ != nullptr ? std::exchange(ahead_, nullptr) : pull();
+  if (event == nullptr) return nullptr;
+  const std::string_view continuation = continuationOf(*event->row);
+  if (continuation.empty()) return event;
+  // A continuation without the record it belongs to, which is missing, stands for itself.
+  joined_ = *event;
+  pieces_ = event->pieces;
+  while ((ahead_ = pull()) != nullptr && ahead_->row->name == continuation) {
+    pieces_ += ahead_->pieces;
+  }
+  joined_.pieces = pieces_;
+  return &joined_;
+}
+
+}  // namespace omnio

@@ -1,0 +1,204 @@
+"""The numbers of MPI calls, rank by rank: what the trace has is what an independent profiler
+(tests/programs/mpi_profiler.c) counts in the same run, in C and in the three ways of Fortran. The
+profiler counts all calls of MPI-3.1; those that a trace leaves out are listed here.
+
+  mpi_counts.py [CASE...]    a program's name, mpi4py, or a case of c_mpi_ends
+"""
+
+import glob
+import json
+import os
+import re
+import sys
+
+from omnio_testing import (Checks, WorkDirectory, differences, emptied, environment, manifest,
+                           mpirun, omnio, program, readLog, run, skipTest)
+
+PROGRAMS = ("c_mpi_calls", "fortran_mpi_calls_mpif", "fortran_mpi_calls_mpi",
+            "fortran_mpi_calls_f08")
+PYTHON = "/usr/bin/python3"
+MPI4PY = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../programs/mpi4py_io.py")
+IO_LIBRARIES = {"ompio": (), "romio321": ("romio",)}
+SENDS = ("Send", "Bsend", "Rsend", "Ssend", "Isend", "Ibsend", "Irsend", "Issend", "Sendrecv",
+         "Sendrecv_replace")
+# Cases of c_mpi_ends: status, processes besides the two, and whether the trace is whole.
+ENDS = (("spawn", 0, 2, True), ("spawn_multiple", 0, 2, True), ("port", 0, 0, True),
+        ("abort", 7, 0, False), ("unfinished", 1, 0, True), ("exit", 3, 0, True))
+# Handles and queries: they order no ranks and touch no file.
+NOT_RECORDED = re.compile("MPI_(%s)" % "|".join((
+    "Initialized", "Finalized", "Query_thread", "Is_thread_main", "Error_.*", "Topo_test",
+    "Get_(address|count|elements|elements_x|library_version|processor_name|version)",
+    "Type_.*", "Op_.*", "Info_.*", "Group_.*", "Errhandler_.*", "Pack.*", "Unpack.*", "Status_.*",
+    "Alloc_mem", "Free_mem", "Address", "Buffer_.*", "Reduce_local", "Dims_create",
+    "Test_cancelled",
+    "Open_port", "Close_port", "(Send|Bsend|Ssend|Rsend|Recv)_init", "(Comm|Win)_(get|set|create|"
+    "free|delete)_(attr|name|errhandler|keyval)", "Comm_get_(parent|info)", "Comm_set_info",
+    "Win_get_(group|info)", "Win_set_info", "File_get_.*", "File_set_errhandler",
+    "Comm_(rank|size|group|compare|remote_size|remote_group|test_inter)", "Keyval_.*", "Attr_.*",
+    "(Cart|Graph|Dist_graph)_(get|coords|rank|shift|map|neighbors.*)", "(Cartdim|Graphdims)_get")))
+# Kinds of calls that the programs here make at least.
+LEAST_KINDS = 160
+
+
+def profilerLibrary():
+    path = os.path.join(os.environ["OMNIO_TEST_PROGRAMS"], "libmpi_profiler.so")
+    return path if os.path.exists(path) else None
+
+
+def plainName(symbol):
+    return symbol[1:] if symbol.startswith("PMPI_") else symbol
+
+
+def isRecorded(call):
+    return not NOT_RECORDED.fullmatch(call)
+
+
+def countsOfProfiler(directory):
+    """{pid: {call: count}}"""
+    result = {}
+    for path in glob.glob(os.path.join(directory, "counts.*")):
+        with open(path, encoding="utf-8") as file:
+            counts = json.load(file)
+        result[int(path.rsplit(".", 1)[1])] = counts
+    return result
+
+
+def countsOfTrace(events):
+    result = {}
+    for event in events:
+        call = plainName(event["call"])
+        if call.startswith("MPI_") and event["depth"] == 0:
+            counts = result.setdefault(event["pid"], {})
+            counts[call] = counts.get(call, 0) + 1
+    return result
+
+
+def profiled(ranks, options, command):
+    """Each rank with the profiler before the tracer, so that it sees what the program calls."""
+    return [*mpirun(ranks, "--mca", "mpi_yield_when_idle", "1", *options), "sh", "-c",
+            f'LD_PRELOAD="{profilerLibrary()}${{LD_PRELOAD:+:$LD_PRELOAD}}" exec "$@"', "sh",
+            *command]
+
+
+def traced(checks, name, to, flavour, command, status=0, **variables):
+    emptied(to)
+    variables_of_run = environment(**variables)
+    result = run([omnio(), "trace", "-o", to, "--flavour", flavour, "--", *command],
+                 env=variables_of_run)
+    if not checks.equal(result.status, status, f"{name}: status"):
+        print(result)
+    return result
+
+
+def compareCounts(checks, name, counted, to, spawned=0):
+    """The total of what was compared, {call: count}. Spawned processes have the tracer alone: the
+    launcher starts them."""
+    events = list(readLog(to))
+    recorded = countsOfTrace(events)
+    total = {}
+    checks.that(len(counted) > 0, f"{name}: the profiler counted something")
+    for pid, counts in counted.items():
+        wanted = {call: count for call, count in counts.items() if isRecorded(call)}
+        checks.that(recorded.get(pid) == wanted, f"{name}: calls of process {pid}: "
+                    f"{differences(recorded.get(pid, {}), wanted)}")
+        for call, count in wanted.items():
+            total[call] = total.get(call, 0) + count
+    checks.equal(len(set(recorded) - set(counted)), spawned, f"{name}: processes without profiler")
+    return total
+
+
+def compareSummary(checks, name, total, to):
+    """What the matched picture counts is what the profiler does, and nothing in it is alone."""
+    lines = list(readLog(to, "--mpi"))
+    summary = lines[-1]["summary"]
+    for line in lines[:-1]:
+        if line["failed"]:  # of no message and no collective call
+            total[plainName(line["call"])] -= 1
+    checks.equal({key: summary[key] for key in ("unmatched", "missing_events", "behind_later")},
+                 {"unmatched": 0, "missing_events": 0, "behind_later": 0}, f"{name}: left over")
+    counts = {call: of["count"] for call, of in summary["collectives"].items()}
+    checks.equal(differences(counts, {call: total.get(call) for call in counts}), "",
+                 f"{name}: collective calls in the matched picture")
+    sends = sum(total.get(f"MPI_{call}", 0) for call in SENDS)
+    sends += total.get("MPI_Start", 0) // 2 + total.get("MPI_Startall", 0)  # of a pair each
+    checks.equal(summary["sends"]["count"], sends, f"{name}: sends in the matched picture")
+    return f"{sends} sends and {sum(counts.values())} collective calls matched"
+
+
+def compareProgram(checks, name, library, flavour, least, command, work):
+    ranks = 4
+    directory, to = emptied(os.path.join(work, "run")), os.path.join(work, name.replace(" ", "_"))
+    traced(checks, name, to, flavour,
+           profiled(ranks, ("--mca", "io", library),
+                    [*command, directory, *IO_LIBRARIES[library]]),
+           MPI_PROFILE=directory)
+    counted = countsOfProfiler(directory)
+    checks.equal(len(counted), ranks, f"{name}: processes that the profiler counted in")
+    checks.that(manifest(to)["whole"], f"{name}: the trace is whole")
+    total = compareCounts(checks, name, counted, to)
+    checks.that(len(total) >= least, f"{name}: {len(total)} kinds of calls, at least {least}")
+    calls = sum(total.values())
+    summary = compareSummary(checks, name, total, to)
+    print(f"{name}: {calls} calls of {len(total)} kinds; {summary}", flush=True)
+
+
+def compareEnd(checks, way, status, spawned, whole, work):
+    """A program of several jobs, or one that does not end as it should, behaves as without the
+    tracer, and what it did is in the trace."""
+    name = f"c_mpi_ends {way}"
+    to, counts = os.path.join(work, way), emptied(os.path.join(work, "counts"))
+    command = [program("c_mpi_ends"), way]
+    untraced = run([*mpirun(2), *command])
+    checks.equal(untraced.status, status, f"{name}: status without the tracer")
+    result = traced(checks, name, to, "hybrid", profiled(2, (), command), status=status,
+                    MPI_PROFILE=counts)
+    checks.equal(sorted(result.out.splitlines()), sorted(untraced.out.splitlines()),
+                 f"{name}: output")
+    counted = countsOfProfiler(counts)
+    if way == "abort":
+        # Rank 1 calls it; what has not returned then (a barrier) is in neither.
+        called = [counts["MPI_Abort"] for counts in counted.values() if "MPI_Abort" in counts]
+        checks.equal(called, [1], f"{name}: calls of MPI_Abort")
+    elif way != "unfinished":  # nobody counts in a process that ends by _exit
+        compareCounts(checks, name, counted, to, spawned)
+    recorded = countsOfTrace(readLog(to))
+    checks.equal(len(recorded), 2 + spawned, f"{name}: processes with MPI")
+    checks.equal(manifest(to)["whole"], whole, f"{name}: whole")
+    summary = [line["summary"] for line in readLog(to, "--mpi") if "summary" in line]
+    checks.equal(len(summary), 1, f"{name}: the matched picture can be read")
+    events = sum(sum(counts.values()) for counts in recorded.values())
+    print(f"{name}: {events} MPI calls of {len(recorded)} processes", flush=True)
+
+
+def main(wanted):
+    if mpirun(2) is None or program("c_mpi_calls") is None or profilerLibrary() is None:
+        skipTest("no MPI here")
+    checks = Checks()
+    with WorkDirectory() as work:
+        for number, name in enumerate(PROGRAMS):
+            for turn, library in enumerate(IO_LIBRARIES):
+                if wanted and name not in wanted:
+                    continue
+                if program(name) is None:
+                    checks.skip(name, "not built here")
+                    continue
+                flavour = ("mpi", "hybrid")[(number + turn) % 2]
+                with checks.case(f"{name} by {library}"):
+                    compareProgram(checks, f"{name} ({library}, {flavour})", library, flavour,
+                                   LEAST_KINDS, [program(name)], work)
+        if not wanted or "mpi4py" in wanted:
+            if run([PYTHON, "-c", "import mpi4py"]).status != 0:
+                checks.skip("mpi4py", "not here")
+            else:
+                with checks.case("mpi4py"):
+                    compareProgram(checks, "mpi4py (ompio, hybrid)", "ompio", "hybrid", 6,
+                                   [PYTHON, MPI4PY], work)
+        for way, status, spawned, whole in ENDS:
+            if not wanted or way in wanted:
+                with checks.case(way):
+                    compareEnd(checks, way, status, spawned, whole, work)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

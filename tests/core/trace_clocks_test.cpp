@@ -1,0 +1,266 @@
+// Clocks of several nodes: the line through two moments, one moment alone, damaged facts, chains,
+// and nodes that never compared theirs.
+#include "core/trace_clocks.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/wire/info.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+TEST(ClockMeeting, IsReadWholeOrNotAtAll) {
+  const auto meeting = readClockMeeting("3000000123 123 4500 00000000000000ff");
+  ASSERT_TRUE(meeting);
+  EXPECT_EQ(meeting->own_ns, 3'000'000'123);
+  EXPECT_EQ(meeting->peer_ns, 123);
+  EXPECT_EQ(meeting->error_ns, 4500);
+  EXPECT_EQ(meeting->peer_token, 0xFFU);
+  for (const char* damaged :
+       {"", "1", "1 2 3", "1 2 3 ", "1 2 3 0", "1 2 3 ff x", "1 2 x ff", "-1 2 3 ff", "1 -2 3 ff",
+        "1 2 -3 ff", "1  2 3 ff", "9999999999999999999 2 3 ff", "8999999999999999999 2 3 ff",
+        "1 2 3 1ffffffffffffffff"}) {
+    EXPECT_FALSE(readClockMeeting(damaged)) << damaged;
+  }
+}
+
+TEST(ClockCorrection, IsALineThroughItsPoints) {
+  // 3 s ahead and 100 ppm fast.
+  const ClockCorrection clock(
+      {{.own_ns = 13 * kSecond + 1'000'000, .reference_ns = 20 * kSecond, .error_ns = 20'000},
+       {.own_ns = 3 * kSecond, .reference_ns = 10 * kSecond, .error_ns = 30'000}});
+  EXPECT_EQ(clock.referenceNs(3 * kSecond), 10 * kSecond);
+  EXPECT_EQ(clock.referenceNs(8 * kSecond + 500'000), 15 * kSecond);
+  EXPECT_EQ(clock.referenceNs(13 * kSecond + 1'000'000), 20 * kSecond);
+  EXPECT_EQ(clock.referenceNs(23 * kSecond + 2'000'000), 30 * kSecond);
+  EXPECT_EQ(clock.referenceNs(2 * kSecond - 100'000), 9 * kSecond);
+  EXPECT_EQ(clock.offsetNs(), -7 * kSecond);
+  EXPECT_EQ(clock.errorNs(), 30'000);
+  ASSERT_TRUE(clock.drift());
+  EXPECT_NEAR(clock.drift()->ppm, 100, 1e-6);
+  EXPECT_NEAR(clock.drift()->error_ppm, 5, 0.01);
+}
+
+TEST(ClockCorrection, KeepsNanosecondsOverAYear) {
+  const std::int64_t year = 365 * 86400 * kSecond;
+  const ClockCorrection clock(
+      {{.own_ns = 1, .reference_ns = 5}, {.own_ns = year + 1, .reference_ns = year + 5}});
+  EXPECT_EQ(clock.referenceNs(year / 2 + 7), year / 2 + 11);
+}
+
+TEST(ClockCorrection, OfOnePointIsAnOffset) {
+  const ClockCorrection clock(
+      {{.own_ns = 3 * kSecond, .reference_ns = 10 * kSecond, .error_ns = 7}});
+  EXPECT_EQ(clock.referenceNs(kSecond), 8 * kSecond);
+  EXPECT_EQ(clock.referenceNs(100 * kSecond), 107 * kSecond);
+  EXPECT_FALSE(clock.drift());
+  EXPECT_EQ(clock.errorNs(), 7);
+}
+
+TEST(ClockCorrection, DoesNotBelieveADriftThatItsErrorsMayBe) {
+  // 40 us in 0.1 s would be 400 ppm; each may be wrong by 30.
+  const ClockCorrection clock({{.own_ns = kSecond, .reference_ns = kSecond, .error_ns = 30'000},
+                               {.own_ns = kSecond + 100'000'000,
+                                .reference_ns = kSecond + 100'040'000,
+                                .error_ns = 30'000}});
+  EXPECT_EQ(clock.referenceNs(kSecond + 50'000'000), kSecond + 50'020'000);
+  EXPECT_EQ(clock.referenceNs(1001 * kSecond), 1001 * kSecond + 40'000);
+  EXPECT_EQ(clock.referenceNs(0), 0);
+}
+
+TEST(ClockCorrection, LeavesOutWhatNoClockDoes) {
+  // Backwards, and twice as fast.
+  const ClockCorrection clock(
+      {{.own_ns = kSecond, .reference_ns = 50 * kSecond, .error_ns = 10},
+       {.own_ns = 2 * kSecond, .reference_ns = 40 * kSecond, .error_ns = 20},
+       {.own_ns = 3 * kSecond, .reference_ns = 54 * kSecond, .error_ns = 20},
+       {.own_ns = 4 * kSecond, .reference_ns = 53 * kSecond, .error_ns = 20}});
+  ASSERT_EQ(clock.points().size(), 2U);
+  EXPECT_EQ(clock.referenceNs(4 * kSecond), 53 * kSecond);
+}
+
+TEST(NodeClock, BendsWhereTheCorrectionDoes) {
+  NodeClock clock;
+  clock.add(1000, kSecond);
+  clock.add(1000 + 10 * kSecond, 11 * kSecond);
+  // Even until 6 s, then 1000 ppm slower.
+  clock.finish(
+      ClockCorrection({{.own_ns = kSecond, .reference_ns = kSecond},
+                       {.own_ns = 6 * kSecond, .reference_ns = 6 * kSecond},
+                       {.own_ns = 11 * kSecond, .reference_ns = 11 * kSecond + 5'000'000}}));
+  const auto ns = [&clock](std::uint64_t ticks) { return clock.segmentOf(ticks).ns(ticks); };
+  // (Truncated to whole nanoseconds.)
+  EXPECT_NEAR(ns(1000 + 2 * kSecond), 3 * kSecond, 1);
+  EXPECT_NEAR(ns(1000 + 5 * kSecond), 6 * kSecond, 1);
+  EXPECT_NEAR(ns(1000 + 6 * kSecond), 7 * kSecond + 1'000'000, 1);
+  EXPECT_NEAR(ns(1000 + 10 * kSecond), 11 * kSecond + 5'000'000, 1);
+}
+
+TEST(ClockCorrection, LeavesOutWhatIsTooFarAway) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const ClockCorrection clock({{.own_ns = kMost, .reference_ns = 1},
+                               {.own_ns = -1, .reference_ns = 1},
+                               {.own_ns = 1, .reference_ns = kMost},
+                               {.own_ns = 1, .reference_ns = kLeast},
+                               {.own_ns = 1, .reference_ns = 1, .error_ns = kMost}});
+  EXPECT_TRUE(clock.points().empty());
+  EXPECT_EQ(clock.referenceNs(kSecond), kSecond);
+  const ClockCorrection line(
+      {{.own_ns = 0, .reference_ns = -kMost / 4}, {.own_ns = kMost / 4, .reference_ns = 0}});
+  line.referenceNs(kMost);
+  line.referenceNs(kLeast);
+}
+
+// Processes as a trace has them, whose clocks count nanoseconds.
+class TraceClocksTest : public testing::Test {
+ protected:
+  using Facts = std::map<std::string, std::string>;
+
+  void add(int rank, const std::string& host, std::int64_t monotonic_ns, std::int64_t realtime_ns,
+           const Facts& more = {}) {
+    auto process = std::make_unique<Process>();
+    process->token = static_cast<std::uint64_t>(100 + rank);
+    process->begin = {.ticks = static_cast<std::uint64_t>(monotonic_ns),
+                      .monotonic_ns = static_cast<std::uint64_t>(monotonic_ns),
+                      .realtime_ns = static_cast<std::uint64_t>(realtime_ns)};
+    Facts facts = test::usualFacts(rank, 8);
+    facts[wire::info::kHost] = host;
+    facts[wire::info::kBoot] = "boot of " + host;
+    process->info.take(test::factsPayload(facts));
+    process->info.take(test::factsPayload(more));
+    processes_.push_back(std::move(process));
+  }
+  static std::string met(std::int64_t own_ns, std::int64_t peer_ns, int error_ns, int peer_rank) {
+    return fmt::format("{} {} {} {:016x}", own_ns, peer_ns, error_ns, 100 + peer_rank);
+  }
+  // What the time is in the trace when the clock of this process's node shows `monotonic_ns`.
+  std::int64_t at(std::size_t process, std::int64_t monotonic_ns) const {
+    const auto ticks = static_cast<std::uint64_t>(monotonic_ns);
+    return processes_[process]->clock->segmentOf(ticks).ns(ticks);
+  }
+
+  std::vector<std::unique_ptr<Process>> processes_;
+};
+
+TEST_F(TraceClocksTest, TwoExchangesTellOffsetAndDrift) {
+  add(0, "a", 10 * kSecond, 1000 * kSecond);
+  add(1, "b", 510 * kSecond, 990 * kSecond,
+      {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)},
+       {"clock.end", met(611 * kSecond + 5'000'000, 111 * kSecond, 15'000, 0)}});
+  const std::vector<HostClock> clocks = assignClocks(processes_);
+  EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
+  EXPECT_NEAR(at(1, 511 * kSecond), 11 * kSecond, 1);
+  ASSERT_EQ(clocks.size(), 2U);
+  EXPECT_EQ(clocks[0].method, ClockMethod::kReference);
+  EXPECT_EQ(clocks[1].method, ClockMethod::kExchange);
+  EXPECT_EQ(clocks[1].offset_ns, 500 * kSecond);
+  EXPECT_EQ(clocks[1].error_ns, 20'000);
+  EXPECT_NEAR(clocks[1].drift->ppm, 50, 1e-6);
+  EXPECT_EQ(clocks[1].ranks, std::set<int>{1});
+  EXPECT_EQ(
+      clockSentences(clocks),
+      std::vector<std::string>{
+          "host b: 500.000000 s ahead of that of host a, 50.000 ppm fast (by up to 0.350 more "
+          "or less), wrong by at most 20.0 us (exchange)"});
+}
+
+TEST_F(TraceClocksTest, OneExchangeTellsTheOffset) {
+  add(0, "a", 10 * kSecond, 1000 * kSecond);
+  add(1, "b", 510 * kSecond, 990 * kSecond,
+      {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}, {"clock.end", "damaged"}});
+  const std::vector<HostClock> clocks = assignClocks(processes_);
+  EXPECT_EQ(at(1, 611 * kSecond), 111 * kSecond);
+  EXPECT_EQ(clocks[1].method, ClockMethod::kStartOnly);
+  EXPECT_FALSE(clocks[1].drift);
+  EXPECT_EQ(
+      clockSentences(clocks),
+      std::vector<std::string>{"host b: 500.000000 s ahead of that of host a, drift not known, "
+                               "wrong by at most 20.0 us (start only)"});
+}
+
+TEST_F(TraceClocksTest, WithoutAnExchangeTheTimeOfDayHasToDo) {
+  add(0, "a", 10 * kSecond, 1000 * kSecond);
+  add(1, "b", 510 * kSecond, 1002 * kSecond, {{"clock.start", "1 2 3"}});
+  const std::vector<HostClock> clocks = assignClocks(processes_);
+  EXPECT_EQ(at(1, 511 * kSecond), 13 * kSecond);
+  EXPECT_EQ(clocks[1].method, ClockMethod::kRealtime);
+  EXPECT_FALSE(clocks[1].error_ns);
+  EXPECT_EQ(clockSentences(clocks),
+            std::vector<std::string>{
+                "host b: 498.000000 s ahead of that of host a, drift not known (realtime)"});
+}
+
+TEST_F(TraceClocksTest, RankZeroIsTheReferenceThoughAnotherBeganFirst) {
+  add(0, "a", 10 * kSecond, 1000 * kSecond);
+  add(1, "b", 510 * kSecond, 1 * kSecond,
+      {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}});
+  assignClocks(processes_);
+  EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
+  EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
+}
+
+TEST_F(TraceClocksTest, AChainAddsItsErrors) {
+  add(0, "a", 10 * kSecond, 1000 * kSecond);
+  add(2, "c", 110 * kSecond, 1000 * kSecond,
+      {{"clock.start", met(111 * kSecond, 11 * kSecond, 10'000, 0)},
+       {"clock.end", met(211 * kSecond, 111 * kSecond, 10'000, 0)}});
+  add(3, "d", 1110 * kSecond, 1000 * kSecond,
+      {{"clock.start", met(1112 * kSecond, 112 * kSecond, 5'000, 2)},
+       {"clock.end", met(1212 * kSecond, 212 * kSecond, 6'000, 2)}});
+  const std::vector<HostClock> clocks = assignClocks(processes_);
+  EXPECT_EQ(at(2, 1112 * kSecond), 12 * kSecond);
+  EXPECT_EQ(clocks[2].error_ns, 16'000);
+  EXPECT_EQ(clocks[2].offset_ns, 1100 * kSecond);
+  EXPECT_EQ(clocks[2].method, ClockMethod::kExchange);
+}
+
+TEST_F(TraceClocksTest, ASecondJobKeepsToItsOwnRoot) {
+  add(0, "a", 10 * kSecond, 1000 * kSecond);
+  add(1, "b", 110 * kSecond, 1000 * kSecond,
+      {{"clock.start", met(111 * kSecond, 11 * kSecond, 10'000, 0)}});
+  add(2, "c", 210 * kSecond, 1050 * kSecond);
+  add(3, "d", 310 * kSecond, 900 * kSecond,  // its time of day is wrong
+      {{"clock.start", met(311 * kSecond, 211 * kSecond, 10'000, 2)}});
+  const std::vector<HostClock> clocks = assignClocks(processes_);
+  EXPECT_EQ(at(2, 210 * kSecond), 60 * kSecond);
+  EXPECT_EQ(at(3, 311 * kSecond), 61 * kSecond);
+  EXPECT_EQ(clocks[2].method, ClockMethod::kRealtime);
+  EXPECT_EQ(clocks[3].method, ClockMethod::kRealtime);
+}
+
+TEST_F(TraceClocksTest, TimeNamespacesOfOneBootHaveAClockEach) {
+  add(0, "a", 10 * kSecond, 1000 * kSecond, {{"time_namespace", "time:[1]"}});
+  add(1, "a", 1012 * kSecond, 1002 * kSecond, {{"time_namespace", "time:[2]"}});
+  add(2, "a", 13 * kSecond, 1003 * kSecond, {{"time_namespace", "time:[1]"}});
+  const std::vector<HostClock> clocks = assignClocks(processes_);
+  EXPECT_EQ(at(1, 1012 * kSecond), 12 * kSecond);
+  EXPECT_EQ(at(2, 13 * kSecond), 13 * kSecond);
+  ASSERT_EQ(clocks.size(), 2U);
+  EXPECT_EQ(clocks[0].ranks, (std::set<int>{0, 2}));
+  EXPECT_EQ(clocks[0].processes, (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(clocks[1].ranks, std::set<int>{1});
+}
+
+TEST_F(TraceClocksTest, WhatNoClockSaysChangesNothing) {
+  add(0, "a", 10 * kSecond, 1000 * kSecond);
+  // A peer that is not in the trace, and itself.
+  add(1, "b", 510 * kSecond, 1000 * kSecond,
+      {{"clock.start", met(1, 2, 3, 77)}, {"clock.end", met(1, 2, 3, 1)}});
+  const std::vector<HostClock> clocks = assignClocks(processes_);
+  EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
+  EXPECT_EQ(clocks[1].method, ClockMethod::kRealtime);
+}
+
+}  // namespace
+}  // namespace omnio

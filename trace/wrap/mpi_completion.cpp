@@ -1,0 +1,310 @@
+// Waits and tests, and the start of persistent requests. A request is looked at before the call,
+// which may free it, and counts as complete when the call says so. Tests that find nothing are no
+// events.
+#include "trace/wrap/mpi_completion.hpp"
+
+#include "trace/runtime/message_streams.hpp"
+#include "trace/runtime/scratch.hpp"
+
+namespace omnio::trace {
+
+std::uint64_t beginRequest(MPI_Request object, Request facts) {
+  if (isCompleteAlready(object)) return 0;
+  facts.number = newRequestNumber();
+  return addRequest(object, facts) ? facts.number : 0;
+}
+
+Received receive(std::uint64_t group_id, const MPI_Status& status) {
+  Received received{.source = status.MPI_SOURCE, .tag = status.MPI_TAG, .bytes = bytesIn(status)};
+  if (group_id != 0 && status.MPI_SOURCE >= 0) {
+    received.seq = countIn(
+        {.group = group_id, .peer = status.MPI_SOURCE, .tag = status.MPI_TAG, .way = Way::kIn});
+  }
+  return received;
+}
+
+namespace {
+
+constexpr std::uint16_t kWait = mpiRow("MPI_Wait");
+constexpr std::uint16_t kStart = mpiRow("MPI_Start");
+constexpr std::uint16_t kCancel = mpiRow("MPI_Cancel");
+using DoneList = RequestList<kWait, mpiRow("(completed)")>;
+using BegunList = RequestList<kStart, mpiRow("(begun)")>;
+
+// A request as it was before the call.
+struct Pending {
+  MPI_Request object = nullptr;
+  Request request;  // number 0: not known
+
+  bool needsStatus() const {
+    return request.number != 0 &&
+           (request.kind == Request::kReceive || request.kind == Request::kRead);
+  }
+};
+
+Pending lookAt(const MPI_Request* place) {
+  Pending pending;
+  if (place == nullptr || *place == nullptr) return pending;
+  pending.object = *place;
+  if (const Request* request = findRequest(*place)) pending.request = *request;
+  return pending;
+}
+
+wire::DoneRequest complete(const Pending& pending, const MPI_Status* status) {
+  const Request& request = pending.request;
+  wire::DoneRequest done{.request = request.number};
+  // Another thread may have begun one at the same address since.
+  if (request.persistent) {
+    if (Request* place = findRequest(pending.object); place != nullptr) place->number = 0;
+  } else if (const Request* place = findRequest(pending.object);
+             place != nullptr && place->number == request.number) {
+    Request gone;
+    takeRequest(pending.object, gone);
+  }
+  if (status != nullptr && pending.needsStatus() && isCancelled(*status)) {
+    done.kind = wire::DoneRequest::kCancelled;
+  } else if (request.kind == Request::kReceive && status != nullptr) {
+    const Received received = receive(request.id, *status);
+    done.kind = wire::DoneRequest::kReceived;
+    done.comm = request.comm;
+    done.source = received.source;
+    done.tag = received.tag;
+    done.seq = received.seq;
+    done.bytes = received.bytes;
+  } else if (request.kind == Request::kRead && status != nullptr) {
+    done.kind = wire::DoneRequest::kGot;
+    done.bytes = bytesIn(*status);
+  }
+  return done;
+}
+
+// The call's statuses, or some of our own where the application wants none and we do.
+class Statuses {
+ public:
+  Statuses(MPI_Status* given, const MPI_Status* ignore, bool are_needed, std::size_t count)
+      : own_(given == ignore && are_needed ? count : 0),
+        is_own_(given == ignore && are_needed && own_),
+        used_(is_own_ ? own_.data() : given),
+        ignore_(ignore) {}
+
+  MPI_Status* used() const { return used_; }
+  const MPI_Status* at(std::size_t i) const { return used_ == ignore_ ? nullptr : used_ + i; }
+
+ private:
+  const Scratch<MPI_Status, 16> own_;
+  const bool is_own_;
+  MPI_Status* const used_;
+  const MPI_Status* const ignore_;
+};
+
+MPI_Status* ignoredStatus() { return MPI_STATUS_IGNORE; }
+MPI_Status* ignoredStatuses() { return MPI_STATUSES_IGNORE; }
+
+// MPI_Wait and MPI_Test; `flag` is nullptr for the first.
+template <typename Make>
+int completeOne(std::uint16_t number, MPI_Request* request, MPI_Status* status, const int* flag,
+                Make make) {
+  SyncCall call(number, flag != nullptr);
+  if (!call.isOurs()) return call.make([&] { return make(status); });
+  const Pending pending = lookAt(request);
+  const Statuses statuses(status, ignoredStatus(), pending.needsStatus(), 1);
+  call.make([&] { return make(statuses.used()); });
+  if (flag != nullptr && (call.failed() || *flag == 0)) return call.result();
+  call.countWhenFound();
+  DoneList list(call);
+  if (!call.failed() && pending.request.number != 0) {
+    list.add(complete(pending, statuses.at(0)));
+  }
+  list.finish();
+  return call.result();
+}
+
+// Those of several: `found(i)` is told the place of each that is complete, `places` how many and
+// which these are, and where the statuses of them stand.
+struct Found {
+  int count = 0;
+  const int* places = nullptr;  // nullptr: all, in order
+  bool packed = false;          // statuses stand in the order of places
+};
+
+template <typename Make, typename Find>
+int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Status* statuses_in,
+                 const MPI_Status* ignore, bool is_test, Make make, Find find) {
+  SyncCall call(number, is_test);
+  const auto n = static_cast<std::size_t>(count > 0 ? count : 0);
+  if (!call.isOurs() || requests == nullptr) return call.make([&] { return make(statuses_in); });
+  const Scratch<Pending, 16> pending(n);
+  if (!pending) return call.make([&] { return make(statuses_in); });
+  bool is_needed = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    pending[i] = lookAt(&requests[i]);
+    is_needed = is_needed || pending[i].needsStatus();
+  }
+  const Statuses statuses(statuses_in, ignore, is_needed, n);
+  call.make([&] { return make(statuses.used()); });
+  const Found found = call.failed() ? Found{} : find();
+  if (is_test && found.count <= 0) return call.result();
+  call.countWhenFound();
+  DoneList list(call);
+  for (int i = 0; i < found.count; ++i) {
+    const int place = found.places == nullptr ? i : found.places[i];
+    if (place < 0 || static_cast<std::size_t>(place) >= n) continue;
+    const Pending& one = pending[static_cast<std::size_t>(place)];
+    if (one.request.number == 0) continue;
+    const auto at = static_cast<std::size_t>(found.packed ? i : place);
+    list.add(complete(one, statuses.at(at)));
+  }
+  list.finish();
+  return call.result();
+}
+
+template <typename Real>
+int waitOne(std::uint16_t number, Real* real, MPI_Request* request, MPI_Status* status) {
+  return completeOne(number, request, status, nullptr,
+                     [&](MPI_Status* used) { return real(request, used); });
+}
+
+template <typename Real>
+int testOne(std::uint16_t number, Real* real, MPI_Request* request, int* flag, MPI_Status* status) {
+  return completeOne(number, request, status, flag,
+                     [&](MPI_Status* used) { return real(request, flag, used); });
+}
+
+template <typename Real>
+int waitAll(std::uint16_t number, Real* real, int count, MPI_Request* requests,
+            MPI_Status* statuses) {
+  return completeSome(
+      number, count, requests, statuses, ignoredStatuses(), false,
+      [&](MPI_Status* used) { return real(count, requests, used); },
+      [&] { return Found{.count = count}; });
+}
+
+template <typename Real>
+int testAll(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* flag,
+            MPI_Status* statuses) {
+  return completeSome(
+      number, count, requests, statuses, ignoredStatuses(), true,
+      [&](MPI_Status* used) { return real(count, requests, flag, used); },
+      [&] { return Found{.count = *flag != 0 ? count : 0}; });
+}
+
+template <typename Real>
+int waitAny(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* index,
+            MPI_Status* status) {
+  return completeSome(
+      number, count, requests, status, ignoredStatus(), false,
+      [&](MPI_Status* used) { return real(count, requests, index, used); },
+      [&] { return Found{.count = 1, .places = index, .packed = true}; });
+}
+
+template <typename Real>
+int testAny(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* index,
+            int* flag, MPI_Status* status) {
+  return completeSome(
+      number, count, requests, status, ignoredStatus(), true,
+      [&](MPI_Status* used) { return real(count, requests, index, flag, used); },
+      [&] { return Found{.count = *flag != 0 ? 1 : 0, .places = index, .packed = true}; });
+}
+
+template <bool kIsTest, typename Real>
+int completeFew(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* out_count,
+                int* places, MPI_Status* statuses) {
+  return completeSome(
+      number, count, requests, statuses, ignoredStatuses(), kIsTest,
+      [&](MPI_Status* used) { return real(count, requests, out_count, places, used); },
+      [&] {
+        return Found{.count = *out_count == MPI_UNDEFINED ? 0 : *out_count,
+                     .places = places,
+                     .packed = true};
+      });
+}
+
+wire::BegunRequest begin(MPI_Request object) {
+  wire::BegunRequest begun{.request = newRequestNumber()};
+  Request* request = findRequest(object);
+  if (request == nullptr) return begun;
+  request->number = begun.request;
+  begun.comm = request->comm;
+  begun.peer = request->peer;
+  begun.tag = request->tag;
+  begun.bytes = request->bytes;
+  if (request->kind == Request::kReceive) {
+    begun.kind = wire::BegunRequest::kReceive;
+  } else if (request->kind == Request::kSend || request->kind == Request::kSyncSend) {
+    begun.kind =
+        request->kind == Request::kSend ? wire::BegunRequest::kSend : wire::BegunRequest::kSyncSend;
+    if (request->id != 0 && request->peer >= 0) {
+      begun.seq = countIn(
+          {.group = request->id, .peer = request->peer, .tag = request->tag, .way = Way::kOut});
+    }
+  }
+  return begun;
+}
+
+template <typename Make>
+int start(std::uint16_t number, int count, const MPI_Request* requests, Make make) {
+  SyncCall call(number);
+  call.make(make);
+  if (!call.isOurs()) return call.result();
+  BegunList list(call);
+  for (int i = 0; !call.failed() && i < count; ++i) list.add(begin(requests[i]));
+  list.finish();
+  return call.result();
+}
+
+template <typename Real>
+int startOne(std::uint16_t number, Real* real, MPI_Request* request) {
+  return start(number, 1, request, [&] { return real(request); });
+}
+
+template <typename Real>
+int startAll(std::uint16_t number, Real* real, int count, MPI_Request* requests) {
+  return start(number, count, requests, [&] { return real(count, requests); });
+}
+
+template <typename Real>
+int cancel(std::uint16_t number, Real* real, MPI_Request* request) {
+  SyncCall call(number);
+  const Pending pending = lookAt(request);
+  call.make([&] { return real(request); });
+  if (call.isOurs()) {
+    call.record<kCancel>({static_cast<std::int64_t>(pending.request.number)});
+  }
+  return call.result();
+}
+
+template <typename Real>
+int freeRequest(std::uint16_t number, Real* real, MPI_Request* request) {
+  SyncCall call(number);
+  Pending pending;
+  if (call.isOurs()) {
+    pending = lookAt(request);
+    if (pending.object != nullptr) {
+      Request gone;
+      takeRequest(pending.object, gone);
+    }
+  }
+  call.make([&] { return real(request); });
+  if (call.isOurs()) {
+    call.record<kCancel>({static_cast<std::int64_t>(pending.request.number)});
+  }
+  return call.result();
+}
+
+}  // namespace
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_MPI_BOTH(Wait, 2, waitOne)
+OMNIO_MPI_BOTH(Test, 3, testOne)
+OMNIO_MPI_BOTH(Waitall, 3, waitAll)
+OMNIO_MPI_BOTH(Testall, 4, testAll)
+OMNIO_MPI_BOTH(Waitany, 4, waitAny)
+OMNIO_MPI_BOTH(Testany, 5, testAny)
+OMNIO_MPI_BOTH(Waitsome, 5, completeFew<false>)
+OMNIO_MPI_BOTH(Testsome, 5, completeFew<true>)
+OMNIO_MPI_BOTH(Start, 1, startOne)
+OMNIO_MPI_BOTH(Startall, 2, startAll)
+OMNIO_MPI_BOTH(Cancel, 1, cancel)
+OMNIO_MPI_BOTH(Request_free, 1, freeRequest)
