@@ -21,11 +21,6 @@ std::uint64_t hashOf(const char* text) {
   return hash;
 }
 
-MPI_Comm nullCommunicator() {
-  static auto* const null = static_cast<MPI_Comm>(mpiObject("ompi_mpi_comm_null"));
-  return null;
-}
-
 template <typename Function>
 int askRank(const char* name, MPI_Comm communicator) {
   auto* const function = mpiFunction<Function>(name);
@@ -72,7 +67,7 @@ Group* remember(MPI_Comm communicator, Group facts) {
 
 void knowPredefined() {
   auto* const world = static_cast<MPI_Comm>(mpiLibrary().world);
-  auto* const self = static_cast<MPI_Comm>(mpiObject("ompi_mpi_comm_self"));
+  const MPI_Comm self = open_mpi::selfCommunicator();
   if (world == nullptr || self == nullptr || findGroup(world) != nullptr) return;
   Group facts = factsOf(world);
   // Without a launcher a process is a job of its own.
@@ -94,7 +89,8 @@ Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, G
 }
 
 Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq) {
-  if (communicator == nullptr || communicator == nullCommunicator() || parent == nullptr) {
+  if (communicator == nullptr || communicator == open_mpi::nullCommunicator() ||
+      parent == nullptr) {
     return nullptr;
   }
   Group facts = factsOf(communicator);
@@ -145,7 +141,7 @@ int idup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Comm* place, MPI
   if (!call.failed()) {
     group = groupOf(parent);
     seq = nextCall(group);
-    if (*place != nullptr && *place != nullCommunicator()) {
+    if (*place != nullptr && *place != open_mpi::nullCommunicator()) {
       made = deriveGroup(*place, group, seq, group == nullptr ? GroupKind::kComm : group->kind);
       if (made != nullptr) tellNeighbours(parent, *made);
     }
@@ -168,7 +164,7 @@ int createGroup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Group mem
   Group* made = nullptr;
   if (!call.failed()) {
     group = groupOf(parent);
-    if (group != nullptr && *place != nullCommunicator()) {
+    if (group != nullptr && *place != open_mpi::nullCommunicator()) {
       const std::uint64_t key = mixed(group->id, hashOfRanks(members));
       Group facts = factsOf(*place);
       facts.id = mixed(key, countIn({.group = key, .tag = tag, .way = Way::kNamed}) + 1);
@@ -189,7 +185,7 @@ int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MP
   call.make([&] { return real(local, leader, bridge, remote_leader, tag, place); });
   if (!call.isOurs()) return call.result();
   Group* made = nullptr;
-  if (!call.failed() && *place != nullCommunicator()) {
+  if (!call.failed() && *place != open_mpi::nullCommunicator()) {
     Group facts = factsOf(*place);
     const Sides sides = sidesOf(*place, facts.kind);
     facts.side = sides.local <= sides.remote ? 0 : 1;

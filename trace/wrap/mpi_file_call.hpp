@@ -10,7 +10,7 @@
 #include "trace/runtime/mpi_files.hpp"
 #include "trace/runtime/mpi_groups.hpp"
 #include "trace/wrap/intercept.hpp"
-#include "trace/wrap/mpi_library.hpp"
+#include "trace/wrap/open_mpi.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {

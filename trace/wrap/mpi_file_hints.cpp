@@ -24,10 +24,7 @@ void tell(LongText& fact) {
   if (fact.isWhole() && openContainer()) appendInfo(fact.data(), fact.size());
 }
 
-bool isNone(MPI_Info info) {
-  static const void* const kNull = mpiObject("ompi_mpi_info_null");
-  return info == nullptr || info == kNull;
-}
+bool isNone(MPI_Info info) { return info == nullptr || info == open_mpi::nullInfo(); }
 
 void putHints(LongText& fact, MPI_Info info) {
   static auto* const count = mpiFunction<decltype(MPI_Info_get_nkeys)>("PMPI_Info_get_nkeys");

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "trace/wrap/mpi_library.hpp"
+#include "trace/wrap/open_mpi.hpp"
 
 namespace omnio::trace {
 

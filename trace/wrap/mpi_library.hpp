@@ -30,7 +30,7 @@ const MpiLibrary& mpiLibrary();
 // The library's own function by its PMPI name. Where no library of a known name is loaded, the next
 // object's, which may be a stand-in for programs of one process that knows MPI names alone.
 void* mpiSymbol(const char* pmpi_name);
-// An object of the library that MPI's constants stand for, such as ompi_mpi_byte.
+// An object of the library by its symbol (open_mpi.hpp).
 void* mpiObject(const char* name);
 
 template <typename Function>
@@ -111,16 +111,5 @@ class DeeperLayer {
   const std::uint8_t depth_;
   const std::uintptr_t frame_;
 };
-
-// What is Open MPI's own (MPI-3.1 leaves it to the library).
-// Bytes of the message or the data that a status tells of.
-inline std::uint64_t bytesIn(const MPI_Status& status) { return status._ucount; }
-inline bool isCancelled(const MPI_Status& status) { return status._cancelled != 0; }
-// A request that was complete when it was made has no object of its own: one stands for all.
-inline bool isCompleteAlready(MPI_Request request) {
-  static const void* const kEmpty = mpiObject("ompi_request_empty");
-  static const void* const kNull = mpiObject("ompi_request_null");
-  return request == nullptr || request == kEmpty || request == kNull;
-}
 
 }  // namespace omnio::trace

@@ -5,7 +5,7 @@
 
 #include "core/wire/clock.hpp"
 #include "trace/runtime/raw_syscall.hpp"
-#include "trace/wrap/mpi_library.hpp"
+#include "trace/wrap/open_mpi.hpp"
 
 // Calls the library's own function, which is looked up once.
 #define OMNIO_PMPI(NAME, ...)                                   \
@@ -19,11 +19,9 @@ namespace omnio::trace::own_call {
 inline constexpr std::uint64_t kForEver = ~std::uint64_t{0};  // ns
 inline constexpr std::uint64_t kSpinNs = 100'000;
 
-inline MPI_Datatype bytes() { return static_cast<MPI_Datatype>(mpiObject("ompi_mpi_byte")); }
-inline MPI_Datatype ints() { return static_cast<MPI_Datatype>(mpiObject("ompi_mpi_int")); }
-inline MPI_Errhandler errorsReturn() {
-  return static_cast<MPI_Errhandler>(mpiObject("ompi_mpi_errors_return"));
-}
+using open_mpi::bytes;
+using open_mpi::errorsReturn;
+using open_mpi::ints;
 
 inline std::uint64_t now() { return wire::systemNs(CLOCK_MONOTONIC); }
 

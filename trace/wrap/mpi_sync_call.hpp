@@ -7,7 +7,7 @@
 
 #include "core/wire/mpi_requests.hpp"
 #include "trace/wrap/intercept.hpp"
-#include "trace/wrap/mpi_library.hpp"
+#include "trace/wrap/open_mpi.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
@@ -102,12 +102,7 @@ class SyncCall {
 
 // Bytes of `count` items of the type; 0 of what is no type.
 inline std::uint64_t bytesOf(long count, MPI_Datatype type) {
-  static const void* const kNull = mpiObject("ompi_mpi_datatype_null");
-  static auto* const size = mpiFunction<decltype(MPI_Type_size_x)>("PMPI_Type_size_x");
-  MPI_Count bytes = 0;
-  if (count <= 0 || type == nullptr || type == kNull || size == nullptr) return 0;
-  if (size(type, &bytes) != MPI_SUCCESS || bytes < 0) return 0;
-  return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(bytes);
+  return count <= 0 ? 0 : static_cast<std::uint64_t>(count * sizeOfType(type));
 }
 
 }  // namespace omnio::trace

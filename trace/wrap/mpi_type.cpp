@@ -49,14 +49,6 @@ bool tell(LongText& text, std::uint32_t number) {
 
 }  // namespace
 
-std::int64_t sizeOfType(MPI_Datatype type) {
-  static const void* const kNull = mpiObject("ompi_mpi_datatype_null");
-  if (type == nullptr || type == kNull) return 0;
-  static auto* const function = mpiFunction<decltype(MPI_Type_size_x)>("PMPI_Type_size_x");
-  MPI_Count bytes = 0;
-  return function != nullptr && function(type, &bytes) == MPI_SUCCESS && bytes > 0 ? bytes : 0;
-}
-
 std::uint32_t typeNumberOf(MPI_Datatype type) {
   LongText text;
   text.put("                                        ");

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "trace/wrap/mpi_library.hpp"
+#include "trace/wrap/open_mpi.hpp"
 
 namespace omnio::trace {
 
@@ -12,8 +12,5 @@ namespace omnio::trace {
 // not know, nested more deeply or larger than anybody's, or there is no trace to tell it to. Only
 // of a type that MPI has accepted.
 std::uint32_t typeNumberOf(MPI_Datatype type);
-
-// Bytes of data in the type; 0 when it is none.
-std::int64_t sizeOfType(MPI_Datatype type);
 
 }  // namespace omnio::trace
