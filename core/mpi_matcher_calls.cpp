@@ -191,7 +191,8 @@ void MpiMatcher::completeRequests(const Event& event) {
         dropReceive(operation,
                     done.kind == Done::kCancelled ? Match::kCancelled : Match::kNoIdentity);
       }
-    } else if (done.kind == Done::kCancelled) {
+    } else if (done.kind == Done::kCancelled &&
+               operation->facts.kind != OperationKind::kCollective) {  // those cannot be
       giveUp(operation, Match::kCancelled);
     }
     events_.release(operation);

@@ -116,6 +116,8 @@ def compareSummary(checks, name, total, to):
             total[plainName(line["call"])] -= 1
     checks.equal({key: summary[key] for key in ("unmatched", "missing_events", "behind_later")},
                  {"unmatched": 0, "missing_events": 0, "behind_later": 0}, f"{name}: left over")
+    for line in [line for line in lines[:-1] if not line["matched"]][:20]:
+        print(f"{name}: without a counterpart: {json.dumps(line)}")
     counts = {call: of["count"] for call, of in summary["collectives"].items()}
     checks.equal(differences(counts, {call: total.get(call) for call in counts}), "",
                  f"{name}: collective calls in the matched picture")

@@ -61,7 +61,8 @@ wire::DoneRequest complete(const Pending& pending, const MPI_Status* status) {
     Request gone;
     takeRequest(pending.object, gone);
   }
-  if (status != nullptr && pending.needsStatus() && isCancelled(*status)) {
+  // Of a file's request nobody fills the flag in, and it cannot be cancelled.
+  if (request.kind == Request::kReceive && status != nullptr && isCancelled(*status)) {
     done.kind = wire::DoneRequest::kCancelled;
   } else if (request.kind == Request::kReceive && status != nullptr) {
     const Received received = receive(request.id, *status);
