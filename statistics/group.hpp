@@ -56,7 +56,8 @@ struct Group {
   std::uint64_t events() const { return time_ns.count + mpi_sync_ns.count; }
 
   std::uint64_t of(calls::Class c) const { return operations[static_cast<std::size_t>(c)]; }
-  void add(const Event& event);
+  // With `bytes_later` an event tells how many bytes it read, later than this one.
+  void add(const Event& event, bool bytes_later = false);
 };
 
 }  // namespace omnio::stats

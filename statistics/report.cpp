@@ -12,6 +12,7 @@
 #include "core/log_reader.hpp"
 #include "core/printable.hpp"
 #include "core/wire/info.hpp"
+#include "statistics/later_reads.hpp"
 
 namespace omnio::stats {
 namespace {
@@ -26,6 +27,7 @@ class Accumulator {
 
   void read(const Trace& trace, const Process& process, std::size_t process_number) {
     const std::uint64_t events_before = total_.events() + events_below_;
+    LaterReads later;
     for (const Log& log : process.logs) {
       if (by_ == By::kRank) {
         current_ = groupOf(rankKey(trace, process));
@@ -34,7 +36,7 @@ class Accumulator {
         current_ = groupOf({static_cast<std::int64_t>(process_number), log.thread});
         groups_[current_].name = threadName(trace, process, log);
       }
-      readLog(process, log);
+      readLog(process, log, later);
     }
     recording_ns_ += static_cast<double>(total_.events() + events_below_ - events_before) *
                      process.info.eventCostNs();
@@ -100,24 +102,39 @@ class Accumulator {
     return place->second;
   }
 
-  Group& groupOf(const Event& event) {
-    if (by_ == By::kRank || by_ == By::kThread) return groups_[current_];
+  std::size_t placeOf(const Event& event) {
+    if (by_ == By::kRank || by_ == By::kThread) return current_;
     // The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
     const std::size_t number =
         by_ == By::kCall ? event.row->number : static_cast<std::uint32_t>(event.file) + 1U;
     if (number >= dense_.size()) dense_.resize(number + 1);
-    return dense_[number];
+    return number;
   }
 
-  void readLog(const Process& process, const Log& log) {
+  Group& groupAt(std::size_t place) {
+    return by_ == By::kRank || by_ == By::kThread ? groups_[place] : dense_[place];
+  }
+
+  void readLog(const Process& process, const Log& log, LaterReads& later) {
+    const LaterReads::Take take = [this](std::size_t place, std::uint64_t bytes) {
+      groupAt(place).read.size_bytes.add(bytes);
+      total_.read.size_bytes.add(bytes);
+    };
     const auto reader = std::make_unique<LogReader>(process, log, paths_);
     while (const Event* event = reader->next()) {
       if (event->depth > 0) {
         ++events_below_;
         continue;
       }
-      groupOf(*event).add(*event);
-      total_.add(*event);
+      const std::size_t place = placeOf(*event);
+      const bool bytes_later = LaterReads::begins(*event);
+      groupAt(place).add(*event, bytes_later);
+      total_.add(*event, bytes_later);
+      if (bytes_later) {
+        later.begin(*event, place, take);
+      } else {
+        later.end(*event, take);
+      }
     }
     undecodable_ += reader->undecodable();
   }

@@ -252,6 +252,50 @@ TEST(StatsReport, MpiIoCountsTheBytesThatWereWrittenAndGot) {
   EXPECT_EQ(r.events_below, 1U);
 }
 
+// Two logs, the one with the ends first: a request of each is found complete in the other.
+TEST(StatsReport, NonblockingAndSplitReadsCountWhatTheyGot) {
+  const test::TemporaryDirectory directory;
+  test::ContainerBuilder container(kToken, 100);
+  std::uint64_t now = 0;
+  const auto event = [&now](ChunkBuilder& chunk, std::string_view symbol, EventSpec spec) {
+    spec.start = now;
+    spec.end = now += 1000;
+    chunk.event(test::numberOf(symbol), spec);
+  };
+  const auto found = [&](ChunkBuilder& chunk, std::uint64_t request, std::uint64_t bytes) {
+    event(chunk, "MPI_Wait", {.arguments = {2}, .pieces = {request << 2 | 2, bytes}});
+  };
+  const auto read = [&](ChunkBuilder& chunk, std::int64_t request) {
+    event(chunk, "MPI_File_iread_at", {.arguments = {1, 0, 100, request, 1}, .request = 100});
+  };
+  ChunkBuilder first(kToken, 0, 0, 0, 0);
+  ChunkBuilder second(kToken, 1, 0, 0, 0);
+  for (ChunkBuilder* chunk : {&first, &second}) {
+    chunk->text(0, "/data/shared").handle({.handle = 1, .text_slot = 0});
+  }
+  read(first, 8);
+  found(first, 7, 60);
+  read(second, 7);
+  found(second, 8, 0);
+  read(second, 9);  // never found complete
+  read(second, 0);  // complete at once
+  event(second, "MPI_File_read_all_begin", {.arguments = {1, 50, 1, 1, 1}, .request = 50});
+  event(second, "MPI_File_read_all_end", {.arguments = {1, 31, 2}});
+  container.facts(test::usualFacts()).chunk(first).chunk(second);
+  container.ended(first.header.event_count + second.header.event_count);
+  container.save(directory / "node1.100.0.omnio");
+  const Result<Trace> trace = Trace::open(directory.path());
+  for (const By by : {By::kFile, By::kRank, By::kCall}) {
+    const Report r = *makeReport(*trace, by, {});
+    EXPECT_EQ(r.total.read.time_ns.count, 5U) << nameOf(by);
+    EXPECT_EQ(r.total.read.size_bytes.count, 4U) << nameOf(by);
+    EXPECT_EQ(r.total.read.size_bytes.total, 60U + 0U + 100U + 31U) << nameOf(by);
+    std::uint64_t sum = 0;
+    for (const Group& group : r.groups) sum += group.read.size_bytes.total;
+    EXPECT_EQ(sum, r.total.read.size_bytes.total) << nameOf(by);
+  }
+}
+
 TEST(Human, UnitsChangeWhereTheDigitsDo) {
   EXPECT_EQ(humanBytes(0), "0 B");
   EXPECT_EQ(humanBytes(1023), "1023 B");
