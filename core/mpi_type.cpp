@@ -143,7 +143,11 @@ class Parser {
   // Blocks of `length` behind one another.
   void addBlocks(DataLayout::Parts& parts, const Part& inner, std::int64_t length,
                  std::int64_t displacement, std::int64_t step, std::int64_t count) {
-    if (length <= 0 || count <= 0) return;
+    if (length <= 0 || count <= 0 || inner.size == 0) {
+      // A few words may tell of more of them than anybody waits for.
+      if (++empty_blocks_ > DataLayout::kMostRuns) text_.fail("it has too many empty blocks");
+      return;
+    }
     if (layout_.isPlain(inner.data) && inner.extent == inner.size) {
       parts.addBytes(displacement, step, count, times(length, inner.size));
     } else {
@@ -289,6 +293,7 @@ class Parser {
 
   TypeText text_;
   DataLayout& layout_;
+  std::size_t empty_blocks_ = 0;
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ void LaterReads::ended(std::uint64_t key, std::uint64_t bytes, const Take& take)
 
 void LaterReads::end(const Event& event, const Take& take) {
   const calls::Row& row = *event.row;
-  if (row.api != calls::Api::kMpi || event.failed) return;
+  if (row.api != calls::Api::kMpi) return;
   if (calls::has(row, Role::kDone)) {
     std::string_view list = event.pieces;
     wire::DoneRequest done;
@@ -66,6 +66,7 @@ void LaterReads::end(const Event& event, const Take& take) {
       }
     }
   } else if (isSplit(row, "_end") && calls::has(row, Role::kGot) && event.handle != nullptr) {
+    // One that failed got nothing, and is the end of its begin all the same.
     ended(keyOfFile(*event.handle), static_cast<std::uint64_t>(argumentOf(event, Role::kGot)),
           take);
   }

@@ -168,5 +168,15 @@ TEST(MpiTypeText, PiecesOfALongOneArePutTogether) {
   EXPECT_EQ(mpiTypeText(info, 4), "");
 }
 
+TEST(MpiType, AFewWordsDoNotKeepAReaderBusyForEver) {
+  for (const char* text :
+       {"hindexed(-9000000000000000000+1x9000000000000000000;0x9000000000000000000;b1)",
+        "hindexed(1+1x9000000000000000000;0x9000000000000000000;b0)",
+        "struct(-9000000000000000000+1x9000000000000000000;0x9000000000000000000;"
+        "b1x9000000000000000000)"}) {
+    EXPECT_FALSE(parseMpiType(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace omnio

@@ -29,11 +29,6 @@ std::uint64_t hashOf(std::string_view text, std::uint64_t hash = 0) {
   return mixed(hash, text.size());
 }
 
-std::uint64_t hashOfVariable(const char* variable, std::uint64_t hash) {
-  const char* value = getenv(variable);
-  return value == nullptr ? hash : hashOf(value, hash);
-}
-
 std::uint64_t hashOfFile(const char* path, std::uint64_t hash) {
   const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return hash;
@@ -89,12 +84,10 @@ void ClockMarks::leave() {
   if (!isActive() || launcher.ranks < 2 || *launcher.job == '\0' || !launcher.first_on_node) return;
   if (isEqual(getenv("OMPI_COMM_WORLD_SIZE"), getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))) return;
   own_ = {.rank = launcher.rank, .domain = ownDomain()};
-  // Steps of a job of Slurm's have a number of their own.
-  const std::uint64_t job = hashOfVariable("SLURM_STEP_ID", hashOf(launcher.job));
   Text(directory_, sizeof directory_)
       .put(process.settings.directory)
       .put("/clocks.")
-      .putHex(job, 16);
+      .putHex(jobNumber(), 16);
   Text name(name_, sizeof name_);
   if (own_.rank == 0) {
     name.put(kList);

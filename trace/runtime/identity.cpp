@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/launcher.hpp"
 #include "core/wire/path_pattern.hpp"
@@ -213,6 +214,16 @@ void rememberLauncher() {
 }
 
 const LauncherIdentity& launcherIdentity() { return remembered; }
+
+std::uint64_t jobNumber() {
+  if (*remembered.job == '\0') return process.token;
+  const std::uint64_t job = wire::checksum(remembered.job, std::strlen(remembered.job));
+  // Its variables are in the environment of other launchers' processes too, and there of some
+  // alone.
+  const char* step =
+      std::strcmp(remembered.source, "SLURM_PROCID") == 0 ? getenv("SLURM_STEP_ID") : nullptr;
+  return step == nullptr ? job : job ^ (wire::checksum(step, std::strlen(step)) << 1 | 1);
+}
 
 std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   Facts facts(out, bytes);

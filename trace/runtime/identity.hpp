@@ -38,6 +38,9 @@ LauncherIdentity readLauncher();
 // environment; a forked child has its parent's.
 void rememberLauncher();
 const LauncherIdentity& launcherIdentity();
+// A number that the processes of one job share, and other jobs do not: made of its name, and of
+// Slurm's number of the step. Of a process without a launcher its own.
+std::uint64_t jobNumber();
 
 // File name of a loaded library whose name begins with `prefix`, or nullptr. The view is good for
 // the life of the process.

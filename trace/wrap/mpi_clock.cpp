@@ -3,7 +3,6 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/clock_meeting.hpp"
 #include "trace/runtime/container_writer.hpp"
-#include "trace/runtime/scratch.hpp"
 #include "trace/runtime/text.hpp"
 #include "trace/wrap/mpi_clock_leaders.hpp"
 #include "trace/wrap/mpi_own_call.hpp"
@@ -59,13 +58,12 @@ bool answerTo(int peer) {
 
 // Goes on while that helps: processors that have other work as well may take long until both sides
 // run at once.
-bool ask(int peer, ClockMeeting& best, std::uint64_t& token) {
+bool meet(int peer, ClockMeeting& best, std::uint64_t& token) {
   constexpr std::uint64_t kGoodNs = 10'000;  // an error that few round trips may leave
   constexpr std::size_t kLeast = 2 * kFew;
   constexpr std::size_t kMost = 1024;
   constexpr std::uint64_t kLongest = 250'000'000;  // ns
-  Scratch<RoundTrip, 1> trips(kMost);
-  if (!trips) return false;
+  static RoundTrip trips[kMost];  // of the one thread that is in MPI_Init or MPI_Finalize
   std::size_t last_gain = 0;
   for (std::size_t count = 1; count <= kMost; ++count) {
     RoundTrip& trip = trips[count - 1];
@@ -76,14 +74,20 @@ bool ask(int peer, ClockMeeting& best, std::uint64_t& token) {
     trip.peer_ns = answer.ns;
     token = answer.token;
     const std::uint64_t before = best.error_ns;
-    improve(best, trips.data(), count);
+    improve(best, trips, count);
     constexpr std::uint64_t kWorthwhile = 20;  // a part of so many
     if (best.error_ns < before - before / kWorthwhile) last_gain = count;
     // From the first answer on: until then the peer may have been elsewhere.
     if (trip.answered_ns - trips[0].answered_ns > kLongest) break;
     if (count >= (best.error_ns <= kGoodNs ? kFew : kLeast) && count >= 2 * last_gain) break;
   }
-  return send(Question{.is_last = 1}, peer) && best.error_ns != ClockMeeting::kUnknown;
+  return best.error_ns != ClockMeeting::kUnknown;
+}
+
+// Whatever comes of it, the peer is told that it is over: it would wait for ever.
+bool ask(int peer, ClockMeeting& best, std::uint64_t& token) {
+  const bool is_known = meet(peer, best, token);
+  return send(Question{.is_last = 1}, peer) && is_known;
 }
 
 void tell(const char* key, const ClockMeeting& meeting, std::uint64_t token) {
@@ -110,7 +114,8 @@ void compare(const char* key) {
       if (ask(rank - bit, meeting, token)) tell(key, meeting, token);
       return;
     }
-    if (rank + bit < size && !answerTo(rank + bit)) return;
+    // One that fails is no reason to leave the others, and one's own parent, waiting.
+    if (rank + bit < size) answerTo(rank + bit);
   }
 }
 

@@ -1,5 +1,7 @@
 // Collective calls. Each member counts those on its communicator, so that they have the same number
 // everywhere. Bytes are what this rank gives: its part of the data, or of a scatter what it gets.
+#include <string_view>
+
 #include "trace/wrap/mpi_communicators.hpp"
 #include "trace/wrap/mpi_completion.hpp"
 
@@ -22,10 +24,16 @@ int peersIn(MPI_Comm communicator) {
   return group->kind == GroupKind::kInter ? group->remote : group->size;
 }
 
-std::uint64_t bytesOfAll(const int* counts, MPI_Datatype type, MPI_Comm communicator) {
+std::uint64_t bytesOfAll(const int* counts, MPI_Datatype type, int ranks) {
   long sum = 0;
-  for (int i = 0, n = counts == nullptr ? 0 : peersIn(communicator); i < n; ++i) sum += counts[i];
+  for (int i = 0, n = counts == nullptr ? 0 : ranks; i < n; ++i) sum += counts[i];
   return bytesOf(sum, type);
+}
+
+// Of a reduction's result each rank of one's own side gets a part.
+int ranksIn(MPI_Comm communicator) {
+  const Group* group = groupOf(communicator);
+  return group == nullptr ? 0 : group->size;
 }
 
 std::uint64_t bytesOfEach(const int* counts, const MPI_Datatype* types, MPI_Comm communicator) {
@@ -39,6 +47,15 @@ bool isInPlace(const void* data) { return data == MPI_IN_PLACE; }
 
 // What is recorded besides the group and the number of the call.
 enum class Shape { kPlain, kSized, kRooted };
+
+// Of an intercommunicator, whose own side's root and the ranks beside it name no data: MPI does not
+// look at what they pass (MPI-3.1, 5.2.2), nor do we.
+bool isLookedAt(std::uint16_t row, int root) {
+  if (root == MPI_PROC_NULL) return false;
+  const std::string_view call = calls::kTable[row].variant_of;
+  const bool is_root = root == MPI_ROOT;
+  return !is_root || call.ends_with("cast") || call.ends_with("educe");
+}
 
 // `bytes` is asked after a call that has not failed.
 template <Shape kShape, typename Make, typename Bytes>
@@ -54,7 +71,7 @@ int collective(std::uint16_t row, MPI_Comm communicator, int root, MPI_Request* 
   if (!call.failed()) {
     group = groupOf(communicator);
     seq = nextCall(group);
-    size = bytes();
+    if (kShape != Shape::kRooted || isLookedAt(row, root)) size = bytes();
     if (request != nullptr) began = beginRequest(*request, {});
   }
   const std::int64_t comm = number(numberOf(group));
@@ -121,12 +138,13 @@ OMNIO_COLLECTIVE(Alltoall, Ialltoall, 7, 8, kSized, a6, 0,
                  static_cast<std::uint64_t>(peersIn(a6)) *
                      (isInPlace(a0) ? bytesOf(a4, a5) : bytesOf(a1, a2)))
 OMNIO_COLLECTIVE(Alltoallv, Ialltoallv, 9, 10, kSized, a8, 0,
-                 isInPlace(a0) ? bytesOfAll(a5, a7, a8) : bytesOfAll(a1, a3, a8))
+                 isInPlace(a0) ? bytesOfAll(a5, a7, peersIn(a8)) : bytesOfAll(a1, a3, peersIn(a8)))
 OMNIO_COLLECTIVE(Alltoallw, Ialltoallw, 9, 10, kSized, a8, 0,
                  isInPlace(a0) ? bytesOfEach(a5, a7, a8) : bytesOfEach(a1, a3, a8))
-OMNIO_COLLECTIVE(Reduce_scatter, Ireduce_scatter, 6, 7, kSized, a5, 0, bytesOfAll(a2, a3, a5))
+OMNIO_COLLECTIVE(Reduce_scatter, Ireduce_scatter, 6, 7, kSized, a5, 0,
+                 bytesOfAll(a2, a3, ranksIn(a5)))
 OMNIO_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, 6, 7, kSized, a5, 0,
-                 static_cast<std::uint64_t>(peersIn(a5)) * bytesOf(a2, a3))
+                 static_cast<std::uint64_t>(ranksIn(a5)) * bytesOf(a2, a3))
 OMNIO_COLLECTIVE(Scan, Iscan, 6, 7, kSized, a5, 0, bytesOf(a2, a3))
 OMNIO_COLLECTIVE(Exscan, Iexscan, 6, 7, kSized, a5, 0, bytesOf(a2, a3))
 // To each neighbour; how many there are is in the facts of the communicator.

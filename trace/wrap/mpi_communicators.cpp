@@ -15,12 +15,6 @@
 namespace omnio::trace {
 namespace {
 
-std::uint64_t hashOf(const char* text) {
-  std::uint64_t hash = 0;
-  for (; *text != '\0'; ++text) hash = mixed(hash, static_cast<unsigned char>(*text));
-  return hash;
-}
-
 template <typename Function>
 int askRank(const char* name, MPI_Comm communicator) {
   auto* const function = mpiFunction<Function>(name);
@@ -70,9 +64,7 @@ void knowPredefined() {
   const MPI_Comm self = open_mpi::selfCommunicator();
   if (world == nullptr || self == nullptr || findGroup(world) != nullptr) return;
   Group facts = factsOf(world);
-  // Without a launcher a process is a job of its own.
-  const LauncherIdentity& launcher = launcherIdentity();
-  facts.id = mixed(*launcher.job == '\0' ? process.token : hashOf(launcher.job), 1);
+  facts.id = mixed(jobNumber(), 1);
   const std::uint64_t alone =
       mixed(facts.id, 2 + static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.rank)));
   addGroup(world, facts);
@@ -189,11 +181,15 @@ int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MP
     Group facts = factsOf(*place);
     const Sides sides = sidesOf(*place, facts.kind);
     facts.side = sides.local <= sides.remote ? 0 : 1;
-    const std::uint64_t low = facts.side == 0 ? sides.local : sides.remote;
-    const std::uint64_t high = facts.side == 0 ? sides.remote : sides.local;
-    const std::uint64_t ends = mixed(mixed(low, high), static_cast<std::uint32_t>(tag));
-    // Of one pair of leaders there may be several: each of their members has made all of them.
-    facts.id = mixed(ends, countIn({.group = ends, .way = Way::kNamed}));
+    // Of the same ranks there may be several: each of them has made all of them.
+    const std::uint64_t own = hashOfRanksOf<decltype(MPI_Comm_group)>("PMPI_Comm_group", *place);
+    const std::uint64_t other =
+        hashOfRanksOf<decltype(MPI_Comm_remote_group)>("PMPI_Comm_remote_group", *place);
+    const Group* world = findGroup(mpiLibrary().world);
+    const std::uint64_t job = world == nullptr ? 0 : world->id;
+    const std::uint64_t key = mixed(job, facts.side == 0 ? mixed(own, other) : mixed(other, own));
+    facts.id = mixed(mixed(key, static_cast<std::uint32_t>(tag)),
+                     countIn({.group = key, .tag = tag, .way = Way::kNamed}));
     made = remember(*place, facts);
   }
   call.record<kDup>({static_cast<std::int64_t>(numberOf(groupOf(local))),

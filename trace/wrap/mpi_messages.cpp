@@ -24,6 +24,12 @@ std::uint64_t countSent(const Group* group, int peer, int tag) {
   return countIn({.group = group->id, .peer = peer, .tag = tag, .way = Way::kOut});
 }
 
+// Whether the message is gone from the stream: one that is longer than the buffer is an error, and
+// has been received all the same (MPI-3.1, 3.2.4).
+bool hasReceived(const SyncCall& call) {
+  return !call.failed() || call.result() == MPI_ERR_TRUNCATE;
+}
+
 std::uint64_t idOf(const Group* group) { return group == nullptr ? 0 : group->id; }
 
 template <typename Real>
@@ -71,7 +77,7 @@ int receiveNow(std::uint16_t row, Real* real, void* data, int count, MPI_Datatyp
   MPI_Status* const used = call.isOurs() && status == MPI_STATUS_IGNORE ? &own : status;
   call.make([&] { return real(data, count, type, source, tag, communicator, used); });
   if (!call.isOurs()) return call.result();
-  if (call.failed()) {
+  if (!hasReceived(call)) {
     call.record<kRecv>({0, source, tag, 0, 0});
     return call.result();
   }
@@ -113,7 +119,7 @@ int exchange(std::uint16_t row, int count, MPI_Datatype type, int peer, int tag,
   const Group* group = nullptr;
   std::uint64_t bytes = 0;
   Received got;
-  if (!call.failed()) {
+  if (hasReceived(call)) {
     group = groupOf(communicator);
     bytes = bytesOf(count, type);
     got = receive(idOf(group), *used);

@@ -16,6 +16,20 @@ MPI_Group worldGroup();
 // A number made of all ranks of a group, in their order.
 std::uint64_t hashOfRanks(MPI_Group group);
 
+// The same of the group that PMPI function `name` gives for an object.
+template <typename Function, typename Object>
+std::uint64_t hashOfRanksOf(const char* name, Object object) {
+  auto* const group_of = mpiFunction<Function>(name);
+  auto* const free_group = mpiFunction<decltype(MPI_Group_free)>("PMPI_Group_free");
+  MPI_Group group = nullptr;
+  if (group_of == nullptr || free_group == nullptr || group_of(object, &group) != MPI_SUCCESS) {
+    return 0;
+  }
+  const std::uint64_t hash = hashOfRanks(group);
+  free_group(&group);
+  return hash;
+}
+
 // The rank in MPI_COMM_WORLD of the first rank of the group that PMPI function `name` gives for an
 // object; a number that no rank has, when MPI cannot tell.
 template <typename Function, typename Object>
