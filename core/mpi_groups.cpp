@@ -9,7 +9,7 @@ namespace omnio {
 namespace {
 
 // More than any job has, and few enough that a damaged fact costs no memory to speak of.
-constexpr std::int64_t kMostRanks = 1 << 24;
+constexpr std::int64_t kMostRanks = 1 << 22;
 // Numbers are dense but for facts that were lost; how many may be, for one that is left.
 constexpr std::int64_t kLostForOne = 16;
 constexpr std::int64_t kLostForNone = 4096;
@@ -27,6 +27,16 @@ std::optional<std::int64_t> numberIn(std::string_view word, std::int64_t limit) 
   if (word.empty() || error != std::errc() || end != word.data() + word.size()) return {};
   if (number < 0 || number > limit) return {};
   return number;
+}
+
+bool isId(std::string_view word) {
+  constexpr std::size_t kMostDigits = 16;
+  return !word.empty() && word.size() <= kMostDigits &&
+         word.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool isKind(std::string_view word) {
+  return word == "comm" || word == "inter" || word == "window" || word == "file";
 }
 
 std::vector<std::int32_t> ranksIn(std::string_view text) {
@@ -72,14 +82,15 @@ void MpiGroups::take(std::vector<OwnGroup>& groups, std::uint64_t number, std::s
   const auto size = numberIn(nextWord(fact), kMostRanks);
   const auto side = numberIn(nextWord(fact), 1);
   const auto remote = numberIn(nextWord(fact), kMostRanks);
-  if (id.empty() || !rank || !size || !side || !remote || *rank >= *size) return;
+  const std::string_view kind = nextWord(fact);
+  if (!isId(id) || !isKind(kind) || !rank || !size || !side || !remote || *rank >= *size) return;
   const auto own_side = static_cast<std::uint8_t>(*remote > 0 ? *side : 0);
   const auto [entry, is_new] =
       index_.try_emplace(std::string(id), static_cast<GroupIndex>(groups_.size()));
   if (is_new) {
     RankGroup& made = groups_.emplace_back();
     made.id = id;
-    made.kind = nextWord(fact);
+    made.kind = kind;
     made.size[own_side] = static_cast<std::int32_t>(*size);
     made.size[1 - own_side] = static_cast<std::int32_t>(*remote);
   }

@@ -15,8 +15,10 @@ std::string_view continuationOf(const calls::Row& row) {
 }  // namespace
 
 const Event* MpiLogSource::pull() {
+  is_behind_gap_ = false;
   while (const Event* event = reader_.next()) {
     missing_ += reader_.missingBefore();
+    is_behind_gap_ = is_behind_gap_ || reader_.missingBefore() > 0;
     if (event->row->api == calls::Api::kMpi && event->depth == 0) return event;
   }
   missing_ += reader_.missingBefore();
@@ -31,7 +33,7 @@ const Event* MpiLogSource::next() {
   // A continuation without the record it belongs to, which is missing, stands for itself.
   joined_ = *event;
   pieces_ = event->pieces;
-  while ((ahead_ = pull()) != nullptr && ahead_->row->name == continuation) {
+  while ((ahead_ = pull()) != nullptr && !is_behind_gap_ && ahead_->row->name == continuation) {
     pieces_ += ahead_->pieces;
   }
   joined_.pieces = pieces_;

@@ -28,6 +28,7 @@ class MpiLogSource {
   std::string pieces_;
   const Event* ahead_ = nullptr;  // read, not handed out
   std::uint64_t missing_ = 0;
+  bool is_behind_gap_ = false;  // events are missing before the one that was pulled last
 };
 
 }  // namespace omnio

@@ -227,7 +227,9 @@ void MpiMatcher::sweep() {
 void MpiMatcher::keepBounds() {
   if (events_.openCount() < next_sweep_) return;
   sweep();
-  while (events_.openCount() >= limits_.most_open) {
+  // Some more than one: each time costs a look at all that is open.
+  const bool is_full = events_.openCount() >= limits_.most_open;
+  while (is_full && events_.openCount() >= limits_.most_open - limits_.most_open / 16) {
     const std::vector<OpenOperation*> oldest = events_.oldest();
     if (oldest.empty()) break;
     for (OpenOperation* operation : oldest) OpenEvents::keep(operation);

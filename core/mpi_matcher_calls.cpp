@@ -59,7 +59,7 @@ void MpiMatcher::decode(const Event& event) {
       if (!failed) probeOf(event);
       break;
     case Sync::kExchange:
-      if (failed) break;
+      if (failed && numberIn(event, Role::kSourceSeq) == 0) break;
       sendOf(event, Role::kPeer, Role::kTag, Role::kSeq, Part::kWhole);
       receiveOf(event, Role::kSource, Role::kSourceTag, Role::kSourceSeq);
       break;

@@ -120,7 +120,7 @@ struct MatchedEvent {
   MpiEventRef event;
   std::uint64_t id = 0;  // as MpiPictureSink::seen() was told
   std::span<const EventPart> parts;
-  // Nothing when a counterpart is missing.
+  // Nothing when what it waited for is missing.
   std::optional<std::int64_t> waited_ns;
   // The process that was waited for; kNoProcess when none was.
   ProcessIndex late = kNoProcess;

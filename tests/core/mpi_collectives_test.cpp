@@ -287,20 +287,22 @@ TEST(MpiCollectives, FailedCallsStandAlone) {
 TEST(MpiGroups, FactsThatMakeNoSenseAreNoGroups) {
   MpiTrace trace(2);
   const std::string key = wire::info::kGroupPrefix;
-  trace.fact(0, key + "2", "b0 0 2 0 0");       // no kind: that is but a word
+  trace.fact(0, key + "2", "b0 0 2 0 0");       // no kind
   trace.fact(0, key + "3", "b1 5 2 0 0 comm");  // rank beyond its size
   trace.fact(0, key + "4", "b2 0 99999999999 0 0 comm");
   trace.fact(0, key + "5", "");
+  trace.fact(0, key + "6", "g3 0 2 0 0 comm");  // no hexadecimal number
+  trace.fact(0, key + "7", "b5 0 2 0 0 \xff");
   trace.fact(0, key + "x", "b3 0 2 0 0 comm");
   trace.fact(0, key + "999999999", "b4 0 2 0 0 comm");
-  for (int comm = 2; comm <= 6; ++comm) {
+  for (int comm = 2; comm <= 8; ++comm) {
     trace.send(0, 1, 1, static_cast<std::uint64_t>(10 * comm),
                static_cast<std::uint64_t>(10 * comm + 1), 0, comm);
   }
   const Lines lines = trace.picture();
-  EXPECT_EQ(lines[0], "0.0#1 Send [a rank that was not traced] waited=?");
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    EXPECT_EQ(lines[i].substr(5),
+  ASSERT_EQ(lines.size(), 7U);
+  for (const std::string& line : lines) {
+    EXPECT_EQ(line.substr(5),
               " Send [the trace does not say which group or message it was] waited=?");
   }
 }

@@ -33,5 +33,7 @@ bool addRequest(const void* object, const Request& request);
 Request* findRequest(const void* object);
 // Forgets it; false when it was not known.
 bool takeRequest(const void* object, Request& request);
+// Forgets it if it has the number still: another thread may have begun one at the same address.
+void forgetRequest(const void* object, std::uint64_t number);
 
 }  // namespace omnio::trace

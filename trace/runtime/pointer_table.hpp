@@ -47,12 +47,22 @@ class PointerTable {
 
   // Forgets the object; false when it was not known.
   bool take(const void* object, Value& value) {
+    return takeIf(object, value, [](const Value&) { return true; });
+  }
+
+  // The same unless its value is not the one that is meant: where an address is used again at once,
+  // another thread may have put it in anew.
+  template <typename IsMeant>
+  bool takeIf(const void* object, Value& value, IsMeant isMeant) {
     std::atomic<const void*>* place = nullptr;
     const Value* there = locate(object, place);
-    if (there == nullptr) return false;
+    if (there == nullptr || !isMeant(*there)) return false;
+    const void* expected = object;
+    if (!place->compare_exchange_strong(expected, claimed())) return false;
     value = *there;
-    place->store(nullptr, std::memory_order_release);
-    return true;
+    const bool is_meant = isMeant(value);  // it may have changed hands before it was claimed
+    place->store(is_meant ? nullptr : object, std::memory_order_release);
+    return is_meant;
   }
 
  private:

@@ -51,8 +51,8 @@ static_assert(sizeof(Ring) <= wire::kRingHeaderBytes);
 inline constexpr std::size_t kRingBytes = wire::kRingHeaderBytes + wire::kRingDataBytes;
 
 // The ring of the thread's lane with `need` bytes of room: takes one from the pool, drains it, or
-// finds out that this is a forked child. nullptr when there is no memory for one, which is counted
-// as an event lost, or recording is stopped.
+// finds out that this is a forked child. nullptr when there is no memory for one, or not so much
+// room in any, which is counted as an event lost, or recording is stopped.
 Ring* makeRoom(Thread& self, unsigned lane, std::size_t need);
 
 // Moves the ring on by one event that ends at `behind`: the one store that makes it count.

@@ -124,6 +124,10 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
     lane.ring = ring;
   }
   if (lane.ring->room() < need) drain(*lane.ring, self, lane_number);
+  if (lane.ring->room() < need) {  // more than any ring holds
+    process.events_lost.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   return lane.ring;
 }
 

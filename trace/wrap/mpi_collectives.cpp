@@ -15,8 +15,6 @@ constexpr std::uint16_t kIallreduce = mpiRow("MPI_Iallreduce");
 constexpr std::uint16_t kBcast = mpiRow("MPI_Bcast");
 constexpr std::uint16_t kIbcast = mpiRow("MPI_Ibcast");
 
-constexpr std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
 // Ranks that this one exchanges data with.
 int peersIn(MPI_Comm communicator) {
   const Group* group = groupOf(communicator);
@@ -74,24 +72,24 @@ int collective(std::uint16_t row, MPI_Comm communicator, int root, MPI_Request* 
     if (kShape != Shape::kRooted || isLookedAt(row, root)) size = bytes();
     if (request != nullptr) began = beginRequest(*request, {});
   }
-  const std::int64_t comm = number(numberOf(group));
+  const std::int64_t comm = asNumber(numberOf(group));
   if constexpr (kShape == Shape::kPlain) {
     if (request == nullptr) {
-      call.record<kBarrier>({comm, number(seq)});
+      call.record<kBarrier>({comm, asNumber(seq)});
     } else {
-      call.record<kIbarrier>({comm, number(seq), number(began)});
+      call.record<kIbarrier>({comm, asNumber(seq), asNumber(began)});
     }
   } else if constexpr (kShape == Shape::kSized) {
     if (request == nullptr) {
-      call.record<kAllreduce>({comm, number(size), number(seq)});
+      call.record<kAllreduce>({comm, asNumber(size), asNumber(seq)});
     } else {
-      call.record<kIallreduce>({comm, number(size), number(seq), number(began)});
+      call.record<kIallreduce>({comm, asNumber(size), asNumber(seq), asNumber(began)});
     }
   } else {
     if (request == nullptr) {
-      call.record<kBcast>({comm, root, number(size), number(seq)});
+      call.record<kBcast>({comm, root, asNumber(size), asNumber(seq)});
     } else {
-      call.record<kIbcast>({comm, root, number(size), number(seq), number(began)});
+      call.record<kIbcast>({comm, root, asNumber(size), asNumber(seq), asNumber(began)});
     }
   }
   return call.result();

@@ -114,8 +114,7 @@ int makeOfAll(std::uint16_t number, Real* real, MPI_Comm parent, A... a) {
     seq = nextCall(group);
     made = newCommunicator(*place, group, seq);
   }
-  call.record<kDup>({static_cast<std::int64_t>(numberOf(group)),
-                     static_cast<std::int64_t>(numberOf(made)), static_cast<std::int64_t>(seq)});
+  call.record<kDup>({asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq)});
   return call.result();
 }
 
@@ -139,9 +138,8 @@ int idup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Comm* place, MPI
     }
     began = beginRequest(*request, {});
   }
-  call.record<kIdup>({static_cast<std::int64_t>(numberOf(group)),
-                      static_cast<std::int64_t>(numberOf(made)), static_cast<std::int64_t>(seq),
-                      static_cast<std::int64_t>(began)});
+  call.record<kIdup>(
+      {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq), asNumber(began)});
   return call.result();
 }
 
@@ -164,9 +162,8 @@ int createGroup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Group mem
       made = remember(*place, facts);
     }
   }
-  call.record<kDup>({static_cast<std::int64_t>(numberOf(group)),
-                     static_cast<std::int64_t>(numberOf(made)),
-                     static_cast<std::int64_t>(nextCall(made))});
+  call.record<kDup>(
+      {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(nextCall(made))});
   return call.result();
 }
 
@@ -192,9 +189,8 @@ int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MP
                      countIn({.group = key, .tag = tag, .way = Way::kNamed}));
     made = remember(*place, facts);
   }
-  call.record<kDup>({static_cast<std::int64_t>(numberOf(groupOf(local))),
-                     static_cast<std::int64_t>(numberOf(made)),
-                     static_cast<std::int64_t>(nextCall(made))});
+  call.record<kDup>(
+      {asNumber(numberOf(groupOf(local))), asNumber(numberOf(made)), asNumber(nextCall(made))});
   return call.result();
 }
 
@@ -207,12 +203,12 @@ int freeCommunicator(std::uint16_t number, Real* real, MPI_Comm* communicator) {
   // Before it: another may get its address at once.
   if (call.isOurs() && object != nullptr) {
     Group* group = groupOf(object);
-    group_number = static_cast<std::int64_t>(numberOf(group));
+    group_number = asNumber(numberOf(group));
     seq = nextCall(group);
     if (group != nullptr && object != mpiLibrary().world) forgetGroup(object);
   }
   call.make([&] { return real(communicator); });
-  if (call.isOurs()) call.record<kFree>({group_number, static_cast<std::int64_t>(seq)});
+  if (call.isOurs()) call.record<kFree>({group_number, asNumber(seq)});
   return call.result();
 }
 
@@ -223,8 +219,7 @@ int makeBetweenJobs(std::uint16_t number, Real* real, MPI_Comm parent, A... a) {
   call.make([&] { return real(a...); });
   if (!call.isOurs()) return call.result();
   Group* group = call.failed() ? nullptr : groupOf(parent);
-  call.record<kDup>(
-      {static_cast<std::int64_t>(numberOf(group)), 0, static_cast<std::int64_t>(nextCall(group))});
+  call.record<kDup>({asNumber(numberOf(group)), 0, asNumber(nextCall(group))});
   return call.result();
 }
 

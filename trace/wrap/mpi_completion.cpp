@@ -53,13 +53,10 @@ Pending lookAt(const MPI_Request* place) {
 wire::DoneRequest complete(const Pending& pending, const MPI_Status* status) {
   const Request& request = pending.request;
   wire::DoneRequest done{.request = request.number};
-  // Another thread may have begun one at the same address since.
   if (request.persistent) {
     if (Request* place = findRequest(pending.object); place != nullptr) place->number = 0;
-  } else if (const Request* place = findRequest(pending.object);
-             place != nullptr && place->number == request.number) {
-    Request gone;
-    takeRequest(pending.object, gone);
+  } else {
+    forgetRequest(pending.object, request.number);
   }
   // Of a file's request nobody fills the flag in, and it cannot be cancelled.
   if (request.kind == Request::kReceive && status != nullptr && isCancelled(*status)) {
@@ -113,9 +110,9 @@ int completeOne(std::uint16_t number, MPI_Request* request, MPI_Status* status, 
   if (flag != nullptr && (call.failed() || *flag == 0)) return call.result();
   call.countWhenFound();
   DoneList list(call);
-  if (!call.failed() && pending.request.number != 0) {
-    list.add(complete(pending, statuses.at(0)));
-  }
+  // A message that is longer than the buffer is an error, and has been received all the same.
+  const bool is_done = !call.failed() || call.result() == MPI_ERR_TRUNCATE;
+  if (is_done && pending.request.number != 0) list.add(complete(pending, statuses.at(0)));
   list.finish();
   return call.result();
 }
@@ -143,7 +140,9 @@ int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Sta
   }
   const Statuses statuses(statuses_in, ignore, is_needed, n);
   call.make([&] { return make(statuses.used()); });
-  const Found found = call.failed() ? Found{} : find();
+  // Of some that failed the statuses tell which are complete (MPI-3.1, 3.7.5).
+  const bool is_partly = call.result() == MPI_ERR_IN_STATUS && statuses.used() != ignore;
+  const Found found = call.failed() && !is_partly ? Found{} : find();
   if (is_test && found.count <= 0) return call.result();
   call.countWhenFound();
   DoneList list(call);
@@ -153,6 +152,16 @@ int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Sta
     const Pending& one = pending[static_cast<std::size_t>(place)];
     if (one.request.number == 0) continue;
     const auto at = static_cast<std::size_t>(found.packed ? i : place);
+    if (is_partly) {
+      const int error = statuses.at(at)->MPI_ERROR;
+      if (error == MPI_ERR_PENDING) continue;
+      if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
+        forgetRequest(one.object, one.request.number);
+        list.add(wire::DoneRequest{.request = one.request.number,
+                                   .kind = wire::DoneRequest::kCancelled});
+        continue;
+      }
+    }
     list.add(complete(one, statuses.at(at)));
   }
   list.finish();

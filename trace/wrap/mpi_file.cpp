@@ -38,7 +38,7 @@ bool canRead(const char* name, bool failed) {
 template <std::uint16_t kNumber>
 int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hints,
                 MPI_File* file) {
-  auto* const real = realOf<kNumber, decltype(MPI_File_open)>();
+  auto* const real = realMpi<decltype(MPI_File_open)>(kNumber);
   FileCall<kNumber> call;
   Group* const members = groupOf(communicator);
   std::uint64_t seq = 0;
@@ -80,7 +80,7 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
 
 template <std::uint16_t kNumber>
 int closeMpiFile(MPI_File* file) {
-  auto* const real = realOf<kNumber, decltype(MPI_File_close)>();
+  auto* const real = realMpi<decltype(MPI_File_close)>(kNumber);
   FileCall<kNumber> call;
   Subject subject;
   if (file != nullptr) {
@@ -98,7 +98,7 @@ int closeMpiFile(MPI_File* file) {
 
 template <std::uint16_t kNumber>
 int deleteMpiFile(const char* name, MPI_Info hints) {
-  auto* const real = realOf<kNumber, decltype(MPI_File_delete)>();
+  auto* const real = realMpi<decltype(MPI_File_delete)>(kNumber);
   FileCall<kNumber> call;
   Subject subject;
   // Before the call: afterwards there may be no file of either name.
@@ -126,7 +126,7 @@ int whenceOf(int mpi_whence) {
 
 template <std::uint16_t kNumber>
 int seekFile(MPI_File file, MPI_Offset offset, int whence) {
-  auto* const real = realOf<kNumber, int(MPI_File, MPI_Offset, int)>();
+  auto* const real = realMpi<int(MPI_File, MPI_Offset, int)>(kNumber);
   return onFile<kNumber>(
       file, [&](bool) { return real(file, offset, whence); },
       [&](auto& call) {
@@ -148,7 +148,7 @@ bool isAsInMemory(const char* representation) {
 template <std::uint16_t kNumber>
 int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
             const char* representation, MPI_Info hints) {
-  auto* const real = realOf<kNumber, decltype(MPI_File_set_view)>();
+  auto* const real = realMpi<decltype(MPI_File_set_view)>(kNumber);
   return onFile<kNumber>(
       file, [&](bool) { return real(file, disp, etype, filetype, representation, hints); },
       [&](auto& call) {
@@ -168,7 +168,7 @@ int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype fil
 
 template <std::uint16_t kNumber>
 int setSize(MPI_File file, MPI_Offset bytes) {
-  auto* const real = realOf<kNumber, int(MPI_File, MPI_Offset)>();
+  auto* const real = realMpi<int(MPI_File, MPI_Offset)>(kNumber);
   return onFile<kNumber>(
       file, [&](bool) { return real(file, bytes); },
       [&](auto& call) {
@@ -179,14 +179,14 @@ int setSize(MPI_File file, MPI_Offset bytes) {
 
 template <std::uint16_t kNumber>
 int syncFile(MPI_File file) {
-  auto* const real = realOf<kNumber, decltype(MPI_File_sync)>();
+  auto* const real = realMpi<decltype(MPI_File_sync)>(kNumber);
   return onFile<kNumber>(
       file, [&](bool) { return real(file); }, [](auto&) { return 0; });
 }
 
 template <std::uint16_t kNumber>
 int setInfo(MPI_File file, MPI_Info hints) {
-  auto* const real = realOf<kNumber, decltype(MPI_File_set_info)>();
+  auto* const real = realMpi<decltype(MPI_File_set_info)>(kNumber);
   return onFile<kNumber>(
       file, [&](bool) { return real(file, hints); },
       [&](auto& call) {
@@ -200,7 +200,7 @@ int setInfo(MPI_File file, MPI_Info hints) {
 
 template <std::uint16_t kNumber>
 int setAtomicity(MPI_File file, int flag) {
-  auto* const real = realOf<kNumber, decltype(MPI_File_set_atomicity)>();
+  auto* const real = realMpi<decltype(MPI_File_set_atomicity)>(kNumber);
   return onFile<kNumber>(
       file, [&](bool) { return real(file, flag); },
       [&](auto& call) {

@@ -15,14 +15,6 @@
 
 namespace omnio::trace {
 
-// The real function of the row, which is MPI_X's or PMPI_X's: the two have neighbouring numbers.
-template <std::uint16_t kNumber, typename Function>
-Function* realOf() {
-  constexpr const calls::Row& pmpi = calls::kTable[kNumber | 1];
-  static_assert(pmpi.variant_of == calls::kTable[kNumber].variant_of);
-  return realMpi<Function>(real_symbols[kNumber | 1], pmpi.name.data());
-}
-
 // One MPI-IO call: made with call(), then recorded with record().
 template <std::uint16_t kNumber>
 class FileCall {

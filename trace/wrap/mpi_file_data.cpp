@@ -52,7 +52,7 @@ int blocking(const Transfer& what, MPI_Status* status, Real real) {
 template <std::uint16_t kNumber, typename Buffer>
 int transferAtPointer(MPI_File file, Buffer data, int count, MPI_Datatype type,
                       MPI_Status* status) {
-  auto* const real = realOf<kNumber, int(MPI_File, Buffer, int, MPI_Datatype, MPI_Status*)>();
+  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype, MPI_Status*)>(kNumber);
   return blocking<kNumber>({file, 0, count, type}, status,
                            [&](MPI_Status* used) { return real(file, data, count, type, used); });
 }
@@ -61,7 +61,7 @@ template <std::uint16_t kNumber, typename Buffer>
 int transferAtOffset(MPI_File file, MPI_Offset offset, Buffer data, int count, MPI_Datatype type,
                      MPI_Status* status) {
   auto* const real =
-      realOf<kNumber, int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Status*)>();
+      realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Status*)>(kNumber);
   return blocking<kNumber>({file, offset, count, type}, status, [&](MPI_Status* used) {
     return real(file, offset, data, count, type, used);
   });
@@ -91,7 +91,7 @@ int beginning(const Transfer& what, MPI_Request* request, Real real) {
 
 template <std::uint16_t kNumber, typename Buffer>
 int beginAtPointer(MPI_File file, Buffer data, int count, MPI_Datatype type, MPI_Request* request) {
-  auto* const real = realOf<kNumber, int(MPI_File, Buffer, int, MPI_Datatype, MPI_Request*)>();
+  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype, MPI_Request*)>(kNumber);
   return beginning<kNumber>({file, 0, count, type}, request,
                             [&] { return real(file, data, count, type, request); });
 }
@@ -100,14 +100,14 @@ template <std::uint16_t kNumber, typename Buffer>
 int beginAtOffset(MPI_File file, MPI_Offset offset, Buffer data, int count, MPI_Datatype type,
                   MPI_Request* request) {
   auto* const real =
-      realOf<kNumber, int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Request*)>();
+      realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Request*)>(kNumber);
   return beginning<kNumber>({file, offset, count, type}, request,
                             [&] { return real(file, offset, data, count, type, request); });
 }
 
 template <std::uint16_t kNumber, typename Buffer>
 int splitAtPointer(MPI_File file, Buffer data, int count, MPI_Datatype type) {
-  auto* const real = realOf<kNumber, int(MPI_File, Buffer, int, MPI_Datatype)>();
+  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype)>(kNumber);
   const Transfer what{file, 0, count, type};
   return onFile<kNumber>(
       file, [&](bool) { return real(file, data, count, type); },
@@ -116,7 +116,7 @@ int splitAtPointer(MPI_File file, Buffer data, int count, MPI_Datatype type) {
 
 template <std::uint16_t kNumber, typename Buffer>
 int splitAtOffset(MPI_File file, MPI_Offset offset, Buffer data, int count, MPI_Datatype type) {
-  auto* const real = realOf<kNumber, int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype)>();
+  auto* const real = realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype)>(kNumber);
   const Transfer what{file, offset, count, type};
   return onFile<kNumber>(
       file, [&](bool) { return real(file, offset, data, count, type); },
@@ -125,7 +125,7 @@ int splitAtOffset(MPI_File file, MPI_Offset offset, Buffer data, int count, MPI_
 
 template <std::uint16_t kNumber, typename Buffer>
 int endSplit(MPI_File file, Buffer data, MPI_Status* status) {
-  auto* const real = realOf<kNumber, int(MPI_File, Buffer, MPI_Status*)>();
+  auto* const real = realMpi<int(MPI_File, Buffer, MPI_Status*)>(kNumber);
   constexpr bool kTellsGot = calls::has(calls::kTable[kNumber], Role::kGot);
   MPI_Status own_status{};
   MPI_Status* used = status;

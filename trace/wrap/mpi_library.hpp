@@ -49,6 +49,13 @@ template <typename Function>
   return reinterpret_cast<Function*>(symbol);
 }
 
+// The same by the number of a row: MPI_X and PMPI_X have neighbouring ones.
+template <typename Function>
+[[gnu::always_inline]] inline Function* realMpi(std::uint16_t number) {
+  const unsigned pmpi = number | 1U;
+  return realMpi<Function>(real_symbols[pmpi], calls::kTable[pmpi].name.data());
+}
+
 // MPI events of this process so far: the ticks of the phase model.
 extern std::atomic<std::uint64_t> mpi_events;
 

@@ -17,8 +17,6 @@ constexpr std::uint16_t kMprobe = mpiRow("MPI_Mprobe");
 constexpr std::uint16_t kMrecv = mpiRow("MPI_Mrecv");
 constexpr std::uint16_t kImrecv = mpiRow("MPI_Imrecv");
 
-constexpr std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
 std::uint64_t countSent(const Group* group, int peer, int tag) {
   if (group == nullptr || peer < 0) return 0;
   return countIn({.group = group->id, .peer = peer, .tag = tag, .way = Way::kOut});
@@ -40,8 +38,8 @@ int send(std::uint16_t row, Real* real, const void* data, int count, MPI_Datatyp
   if (!call.isOurs()) return call.result();
   const Group* group = call.failed() ? nullptr : groupOf(communicator);
   const std::uint64_t bytes = call.failed() ? 0 : bytesOf(count, type);
-  call.record<kSend>(
-      {number(numberOf(group)), peer, tag, number(bytes), number(countSent(group, peer, tag))});
+  call.record<kSend>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
+                      asNumber(countSent(group, peer, tag))});
   return call.result();
 }
 
@@ -64,8 +62,8 @@ int sendLater(std::uint16_t row, Real* real, const void* data, int count, MPI_Da
     began =
         beginRequest(*request, {.kind = isSynchronous(row) ? Request::kSyncSend : Request::kSend});
   }
-  call.record<kIsend>({number(numberOf(group)), peer, tag, number(bytes),
-                       number(countSent(group, peer, tag)), number(began)});
+  call.record<kIsend>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
+                       asNumber(countSent(group, peer, tag)), asNumber(began)});
   return call.result();
 }
 
@@ -84,7 +82,7 @@ int receiveNow(std::uint16_t row, Real* real, void* data, int count, MPI_Datatyp
   const Group* group = groupOf(communicator);
   const Received got = receive(idOf(group), *used);
   call.record<kRecv>(
-      {number(numberOf(group)), got.source, got.tag, number(got.bytes), number(got.seq)});
+      {asNumber(numberOf(group)), got.source, got.tag, asNumber(got.bytes), asNumber(got.seq)});
   return call.result();
 }
 
@@ -104,7 +102,7 @@ int receiveLater(std::uint16_t row, Real* real, void* data, int count, MPI_Datat
                                     .comm = static_cast<std::uint32_t>(numberOf(group)),
                                     .id = idOf(group)});
   }
-  call.record<kIrecv>({number(numberOf(group)), source, tag, number(bytes), number(began)});
+  call.record<kIrecv>({asNumber(numberOf(group)), source, tag, asNumber(bytes), asNumber(began)});
   return call.result();
 }
 
@@ -124,9 +122,9 @@ int exchange(std::uint16_t row, int count, MPI_Datatype type, int peer, int tag,
     bytes = bytesOf(count, type);
     got = receive(idOf(group), *used);
   }
-  call.record<kSendrecv>({number(numberOf(group)), peer, tag, number(bytes),
-                          number(countSent(group, peer, tag)), got.source, got.tag,
-                          number(got.bytes), number(got.seq)});
+  call.record<kSendrecv>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
+                          asNumber(countSent(group, peer, tag)), got.source, got.tag,
+                          asNumber(got.bytes), asNumber(got.seq)});
   return call.result();
 }
 
@@ -171,8 +169,8 @@ int probe(std::uint16_t row, int source, int tag, MPI_Comm communicator, const i
             {.group = group->id, .peer = used->MPI_SOURCE, .tag = used->MPI_TAG, .way = Way::kIn}) +
         1;
   }
-  call.record<kProbe>({number(numberOf(group)), used->MPI_SOURCE, used->MPI_TAG,
-                       number(bytesIn(*used)), number(next)});
+  call.record<kProbe>({asNumber(numberOf(group)), used->MPI_SOURCE, used->MPI_TAG,
+                       asNumber(bytesIn(*used)), asNumber(next)});
   return call.result();
 }
 
@@ -211,8 +209,8 @@ int matchedProbe(std::uint16_t row, int source, int tag, MPI_Comm communicator, 
     began = newRequestNumber();
     addRequest(*message, {.number = began, .kind = Request::kMatched});
   }
-  call.record<kMprobe>({number(numberOf(group)), got.source, got.tag, number(got.bytes),
-                        number(got.seq), number(began)});
+  call.record<kMprobe>({asNumber(numberOf(group)), got.source, got.tag, asNumber(got.bytes),
+                        asNumber(got.seq), asNumber(began)});
   return call.result();
 }
 
@@ -252,7 +250,7 @@ int receiveMatched(std::uint16_t row, Real* real, void* data, int count, MPI_Dat
   }
   call.make([&] { return real(data, count, type, message, used); });
   if (call.isOurs()) {
-    call.record<kMrecv>({number(call.failed() ? 0 : bytesIn(*used)), number(taken.number)});
+    call.record<kMrecv>({asNumber(call.failed() ? 0 : bytesIn(*used)), asNumber(taken.number)});
   }
   return call.result();
 }
@@ -271,7 +269,7 @@ int receiveMatchedLater(std::uint16_t row, Real* real, void* data, int count, MP
     // It is found complete under the number of the probe.
     if (taken.number != 0 && !isCompleteAlready(*request)) addRequest(*request, taken);
   }
-  call.record<kImrecv>({number(bytes), number(taken.number)});
+  call.record<kImrecv>({asNumber(bytes), asNumber(taken.number)});
   return call.result();
 }
 

@@ -20,12 +20,6 @@ consteval std::uint16_t mpiRow(std::string_view name) {
   return static_cast<std::uint16_t>(1 / (name.empty() ? 1 : 0));  // no such row: does not compile
 }
 
-template <typename Function>
-[[gnu::always_inline]] inline Function* realMpi(std::uint16_t number) {
-  const unsigned pmpi = number | 1U;
-  return realMpi<Function>(real_symbols[pmpi], calls::kTable[pmpi].name.data());
-}
-
 class SyncCall {
  public:
   // `number` is the row's of the call that the application made. One that is an event only when it

@@ -18,8 +18,6 @@ constexpr std::uint16_t kLockAll = mpiRow("MPI_Win_lock_all");
 constexpr std::uint16_t kPut = mpiRow("MPI_Put");
 constexpr std::uint16_t kRput = mpiRow("MPI_Rput");
 
-constexpr std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
 // The window is made by all of the communicator.
 template <typename Make>
 int create(std::uint16_t row, MPI_Comm communicator, const void* place, Make make) {
@@ -34,7 +32,7 @@ int create(std::uint16_t row, MPI_Comm communicator, const void* place, Make mak
     seq = nextCall(parent);
     made = deriveGroup(*static_cast<const MPI_Win*>(place), parent, seq, GroupKind::kWindow);
   }
-  call.record<kCreate>({number(numberOf(parent)), number(numberOf(made)), number(seq)});
+  call.record<kCreate>({asNumber(numberOf(parent)), asNumber(numberOf(made)), asNumber(seq)});
   return call.result();
 }
 
@@ -66,12 +64,12 @@ int freeWindow(std::uint16_t row, Real* real, MPI_Win* window) {
   // Before it: another may get its address at once.
   if (call.isOurs() && window != nullptr) {
     Group* group = groupOf(*window);
-    group_number = number(numberOf(group));
+    group_number = asNumber(numberOf(group));
     seq = nextCall(group);
     forgetGroup(*window);
   }
   call.make([&] { return real(window); });
-  if (call.isOurs()) call.record<kFence>({group_number, number(seq)});
+  if (call.isOurs()) call.record<kFence>({group_number, asNumber(seq)});
   return call.result();
 }
 
@@ -81,7 +79,7 @@ int fence(std::uint16_t row, Real* real, int assertion, MPI_Win window) {
   call.make([&] { return real(assertion, window); });
   if (!call.isOurs()) return call.result();
   Group* group = call.failed() ? nullptr : groupOf(window);
-  call.record<kFence>({number(numberOf(group)), number(nextCall(group))});
+  call.record<kFence>({asNumber(numberOf(group)), asNumber(nextCall(group))});
   return call.result();
 }
 
@@ -143,7 +141,7 @@ void recordEpoch(SyncCall& call, const Group* group, const Epoch& epoch, Way way
   Subject subject;
   subject.list = list.data();
   subject.list_bytes = static_cast<std::size_t>(out - list.data());
-  call.record<kPost>({number(numberOf(group)), count}, subject);
+  call.record<kPost>({asNumber(numberOf(group)), count}, subject);
 }
 
 template <typename Real>
@@ -191,7 +189,7 @@ int withOne(std::uint16_t row, int peer, MPI_Win window, Make make) {
   SyncCall call(row);
   call.make(make);
   if (call.isOurs()) {
-    call.record<kLock>({number(numberOf(call.failed() ? nullptr : groupOf(window))), peer});
+    call.record<kLock>({asNumber(numberOf(call.failed() ? nullptr : groupOf(window))), peer});
   }
   return call.result();
 }
@@ -213,7 +211,7 @@ int toAll(std::uint16_t row, Real* real, A... a) {
   call.make([&] { return real(a...); });
   if (call.isOurs()) {
     const MPI_Win window = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
-    call.record<kLockAll>({number(numberOf(call.failed() ? nullptr : groupOf(window)))});
+    call.record<kLockAll>({asNumber(numberOf(call.failed() ? nullptr : groupOf(window)))});
   }
   return call.result();
 }
@@ -226,12 +224,12 @@ int access(std::uint16_t row, int peer, int count, MPI_Datatype type, MPI_Win wi
   call.make(make);
   if (!call.isOurs()) return call.result();
   const Group* group = call.failed() ? nullptr : groupOf(window);
-  const std::int64_t bytes = number(call.failed() ? 0 : bytesOf(count, type));
+  const std::int64_t bytes = asNumber(call.failed() ? 0 : bytesOf(count, type));
   if (request == nullptr) {
-    call.record<kPut>({number(numberOf(group)), peer, bytes});
+    call.record<kPut>({asNumber(numberOf(group)), peer, bytes});
   } else {
     const std::uint64_t began = call.failed() ? 0 : beginRequest(*request, {});
-    call.record<kRput>({number(numberOf(group)), peer, bytes, number(began)});
+    call.record<kRput>({asNumber(numberOf(group)), peer, bytes, asNumber(began)});
   }
   return call.result();
 }

@@ -1,0 +1,61 @@
+// Messages that are longer than the buffers they are received in: each is an error, and gone from
+// its stream all the same.
+//
+//   mpirun -n 2 c_mpi_truncated
+#include <mpi.h>
+#include <stdint.h>
+
+#include "check.h"
+
+static int rank;
+
+static void sendBoth(void) {
+  int64_t longer = 1;
+  int32_t shorter = 2;
+  CHECK(MPI_Send(&longer, 8, MPI_BYTE, 1, 3, MPI_COMM_WORLD) == MPI_SUCCESS);
+  CHECK(MPI_Send(&shorter, 4, MPI_BYTE, 1, 3, MPI_COMM_WORLD) == MPI_SUCCESS);
+}
+
+static void receiveBoth(void) {
+  int32_t room = 0;
+  CHECK(MPI_Recv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+  CHECK(MPI_Recv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(room == 2);
+}
+
+static void waitForEach(void) {
+  MPI_Request request;
+  int32_t room = 0;
+  CHECK(MPI_Irecv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+  CHECK(MPI_Irecv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
+  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && room == 2);
+}
+
+static void waitForAll(void) {
+  MPI_Request requests[2];
+  int32_t room[2] = {0, 0};
+  for (int i = 0; i < 2; ++i) {
+    CHECK(MPI_Irecv(&room[i], 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &requests[i]) == MPI_SUCCESS);
+  }
+  // Some libraries leave the rest pending.
+  const int error = MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  CHECK(error == MPI_ERR_IN_STATUS || error == MPI_ERR_TRUNCATE);
+  CHECK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+  CHECK(room[1] == 2);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  static void (*const receives[])(void) = {receiveBoth, waitForEach, waitForAll, receiveBoth};
+  for (int i = 0; i < 4; ++i) {
+    if (rank == 0) sendBoth();
+    if (rank == 1) receives[i]();
+    // Nothing of one turn is under way in the next.
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+  }
+  MPI_Finalize();
+  return 0;
+}
