@@ -39,7 +39,7 @@ void LaterReads::begin(const Event& event, std::size_t place, const Take& take) 
     return;
   }
   take(place, open.bytes.front());
-  open.bytes.pop_front();
+  open.bytes.erase(open.bytes.begin());
   if (open.bytes.empty()) open_.erase(key);
 }
 
@@ -50,7 +50,7 @@ void LaterReads::ended(std::uint64_t key, std::uint64_t bytes, const Take& take)
     return;
   }
   take(open.places.front(), bytes);
-  open.places.pop_front();
+  open.places.erase(open.places.begin());
   if (open.places.empty()) open_.erase(key);
 }
 

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <unordered_map>
+#include <vector>
 
 #include "core/event.hpp"
 
@@ -28,8 +28,8 @@ class LaterReads {
 
  private:
   struct Open {
-    std::deque<std::size_t> places;   // begun, and not ended
-    std::deque<std::uint64_t> bytes;  // ended, and not begun
+    std::vector<std::size_t> places;   // begun, and not ended: mostly one
+    std::vector<std::uint64_t> bytes;  // ended, and not begun
   };
   void ended(std::uint64_t key, std::uint64_t bytes, const Take& take);
 

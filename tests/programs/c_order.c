@@ -43,17 +43,17 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc != 3) return fprintf(stderr, "usage: c_order CASE DIRECTORY\n"), 2;
   directory = argv[2];
-  openAccount(0);
-  // What a library does at its first message is none of the plan's.
-  int warm = rank, sum = 0;
-  together(MPI(MPI_Allreduce, &warm, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), "warm", ranks, 0,
-           ranks - 1, 1);
-  beginPlan();
+  openAccount();
   int found = 0;
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    if (strcmp(cases[i].name, argv[1]) == 0) ++found, cases[i].run();
+  // Twice: what the library, the tracer and the machine do once (memory, pages of programs that are
+  // read again) is none of the plan's.
+  for (rehearsing = 1; rehearsing >= 0; --rehearsing) {
+    beginPlan();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+      if (strcmp(cases[i].name, argv[1]) == 0) ++found, cases[i].run();
+    }
   }
-  CHECK(found == 1);
+  CHECK(found == 2);
   MPI_Finalize();
   writeAccounts(directory);
   return 0;

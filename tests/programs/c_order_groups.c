@@ -265,7 +265,7 @@ static MPI_Comm thread_comms[4];
 static void* exchange(void* argument) {
   const int number = (int)(intptr_t)argument, with = rank ^ 1;
   char mine[kSmall] = {0};
-  openAccount(1 + number);
+  openAccount();
   together(MPI(MPI_Barrier, MPI_COMM_SELF), nameOf("warm.%d.%d", rank, number), 1, 0, -1, 1);
   for (int turn = 0; turn < 5; ++turn) {
     const char* name = nameOf("thread.%d.%d.%d", number, turn, rank & ~1);

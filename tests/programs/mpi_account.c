@@ -1,10 +1,11 @@
 #include "mpi_account.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
 
-enum { kMostEvents = 4096, kMostThreads = 8 };
+enum { kMostEvents = 4096, kMostAccounts = 16 };
 
 struct Account {
   struct Event* events;
@@ -12,9 +13,10 @@ struct Account {
   long tid;
 };
 
-int rank, ranks;
-static struct Account accounts[kMostThreads];
-static __thread struct Account* account = &accounts[0];
+int rank, ranks, rehearsing;
+static struct Account accounts[kMostAccounts];
+static atomic_int opened;
+static __thread struct Account* account;
 static int64_t plan_start;
 
 int64_t now(void) {
@@ -23,8 +25,10 @@ int64_t now(void) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-void openAccount(int thread) {
-  account = &accounts[thread];
+void openAccount(void) {
+  const int number = atomic_fetch_add(&opened, 1);
+  CHECK(number < kMostAccounts);
+  account = &accounts[number];
   account->events = calloc(kMostEvents, sizeof *account->events);
   CHECK(account->events != NULL);
   memset(account->events, 1, kMostEvents * sizeof *account->events);
@@ -41,9 +45,10 @@ struct Event* newEvent(const char* call) {
 }
 
 struct Part* newPart(struct Event* event, const char* name) {
-  CHECK(event->parts < kMostParts && strlen(name) < kMostName);
+  CHECK(event->parts < kMostParts);
   struct Part* part = &event->part[event->parts++];
-  strcpy(part->name, name);
+  const int length = snprintf(part->name, kMostName, "%s%s", rehearsing ? "warm." : "", name);
+  CHECK(length < kMostName);
   part->waits = 0;
   return part;
 }
@@ -96,6 +101,7 @@ struct Event* planted(struct Event* event, double ms) {
 }
 
 void beginPlan(void) {
+  together(MPI(MPI_Barrier, MPI_COMM_WORLD), "begin", ranks, 0, ranks - 1, 1);
   plan_start = now() + 100000000;
   together(MPI(MPI_Bcast, &plan_start, 1, MPI_INT64_T, 0, MPI_COMM_WORLD), "plan", ranks, 0, 0, 1);
 }
@@ -111,7 +117,7 @@ void writeAccounts(const char* directory) {
   PATH(path, directory, nameOf("account.%d", rank));
   FILE* file = fopen(path, "w");
   CHECK(file != NULL);
-  for (int thread = 0; thread < kMostThreads; ++thread) {
+  for (int thread = 0; thread < kMostAccounts; ++thread) {
     for (int i = 0; i < accounts[thread].count; ++i) {
       const struct Event* event = &accounts[thread].events[i];
       fprintf(file, "{\"rank\":%d,\"tid\":%ld,\"call\":\"%s\",\"start_ns\":%lld,\"end_ns\":%lld",

@@ -32,10 +32,13 @@ struct Event {
 
 extern int rank, ranks;
 
+// While it is set names of parts begin with "warm.": nobody compares times of those.
+extern int rehearsing;
+
 int64_t now(void);
 
-// In the thread whose account it is. Its memory is touched before anything is measured.
-void openAccount(int thread);
+// A further one, of the thread that calls. Its memory is touched before anything is measured.
+void openAccount(void);
 
 struct Event* newEvent(const char* call);
 
@@ -86,7 +89,8 @@ struct Event* together(struct Event* event, const char* name, int size, int from
 
 struct Event* planted(struct Event* event, double ms);
 
-// The plan's time begins for all ranks at the same moment: what is planted hangs on no message.
+// The plan's time begins for all ranks at the same moment: what is planted hangs on no message. All
+// have come when it does.
 void beginPlan(void);
 
 // Until so many milliseconds after its begin.
