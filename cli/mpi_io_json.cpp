@@ -160,6 +160,7 @@ MpiIoJson::InProcess& MpiIoJson::in(const Process& process) {
   }
   MpiFileOffsets offsets(process.info);
   while (const Event* event = events.next()) {
+    if (event->depth > 0) offsets.takeBelow(*event);
     if (event->row->api != calls::Api::kMpi || event->depth > 0) continue;
     const std::optional<MpiFileOffsets::Placed> placed = offsets.take(*event);
     if (!placed) continue;
@@ -171,7 +172,11 @@ MpiIoJson::InProcess& MpiIoJson::in(const Process& process) {
 }
 
 void MpiIoJson::append(std::string& out, const Process& process, const Event& event) {
-  if (event.row->api != calls::Api::kMpi || event.depth > 0) return;
+  if (event.depth > 0) {
+    in(process).offsets.takeBelow(event);
+    return;
+  }
+  if (event.row->api != calls::Api::kMpi) return;
   appendFileFacts(out, process.info, event);
   InProcess& mine = in(process);
   if (!mine.known.empty()) {

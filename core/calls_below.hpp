@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "core/event.hpp"
@@ -16,9 +17,15 @@ class CallsBelow {
  public:
   void add(const Event& event);
 
-  // What was moved in the file within the call; empty when that is not all it moved, or not known.
-  // Forgets what was before the call's end.
-  std::vector<Stride> within(const Event& event);
+  // What was moved in the file within the call, in its direction. Libraries may read or write what
+  // lies between the pieces of a request too, from its first byte to its last. Nothing when that is
+  // not known. Forgets what was before the call's end.
+  struct Moved {
+    std::int64_t begin = 0;      // of the first byte in the file
+    std::int64_t end = 0;        // behind the last one
+    std::vector<Stride> pieces;  // when they are just what the call moved; else empty
+  };
+  std::optional<Moved> within(const Event& event);
 
  private:
   struct Call {

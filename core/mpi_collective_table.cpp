@@ -1,6 +1,7 @@
 #include "core/mpi_collective_table.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -47,12 +48,19 @@ void MpiCollectiveTable::settle(const Key& key, Call call, Match match) {
   });
   collective.by_member.assign(groups_.group(key.group).ranks(), 0);
   for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
-    std::uint32_t& place = collective.by_member[arrivals[i].member];
+    std::uint32_t& entry = collective.by_member[arrivals[i].member];
     // One came twice, or to another call: the numbers of a damaged trace.
     const bool fits =
-        place == 0 && arrivals[i].event.row->variant_of == arrivals[0].event.row->variant_of;
+        entry == 0 && arrivals[i].event.row->variant_of == arrivals[0].event.row->variant_of;
     if (!fits && match == Match::kMatched) match = Match::kNeverCame;
-    place = i + 1;
+    entry = i + 1;
+  }
+  if (arrivals[0].event.row->sync == calls::Sync::kPrefix) {
+    std::uint32_t last = 0;
+    for (const std::uint32_t entry : collective.by_member) {
+      collective.last_below.push_back(last);
+      last = std::max(last, entry);
+    }
   }
   for (OpenOperation* operation : call.operations) {
     events_.resolve(operation, match);
@@ -73,23 +81,39 @@ void MpiCollectiveTable::giveUp(OpenOperation* operation, Match match) {
   events_.resolve(operation, match);
 }
 
-bool MpiCollectiveTable::waitsInVain(const Key& key, const Call& call) const {
-  const RankGroup& group = groups_.group(key.group);
-  std::vector<bool> came(group.ranks());
+// The number of the last call that has been seen of all members of whom more may come.
+std::uint64_t MpiCollectiveTable::lastOfSlowest(GroupIndex group) const {
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+  for (std::uint32_t member = 0; member < last_[group].size(); ++member) {
+    const ProcessIndex process = processOf(group, member);
+    if (process != kNoProcess && !ended_[process]) last = std::min(last, last_[group][member]);
+  }
+  return last;
+}
+
+bool MpiCollectiveTable::everyoneElseHasEnded(const Key& key, const Call& call) const {
+  std::vector<bool> came(groups_.group(key.group).ranks());
   for (const auto& arrival : call.collective->arrivals) came[arrival.member] = true;
   for (std::uint32_t member = 0; member < came.size(); ++member) {
     const ProcessIndex process = processOf(key.group, member);
-    if (came[member] || process == kNoProcess) continue;
-    const bool past =
-        key.seq != 0 && last_[key.group].size() > member && last_[key.group][member] > key.seq;
-    if (!ended_[process] && !past) return false;
+    if (!came[member] && process != kNoProcess && !ended_[process]) return false;
   }
   return true;
 }
 
 void MpiCollectiveTable::sweep() {
+  std::unordered_map<GroupIndex, std::uint64_t> slowest;
   for (auto it = calls_.begin(); it != calls_.end();) {
-    if (!waitsInVain(it->first, it->second)) {
+    const Key& call_key = it->first;
+    bool in_vain = false;
+    if (call_key.seq == 0) {
+      in_vain = everyoneElseHasEnded(call_key, it->second);
+    } else {
+      const auto [last, is_new] = slowest.try_emplace(call_key.group);
+      if (is_new) last->second = lastOfSlowest(call_key.group);
+      in_vain = last->second >= call_key.seq;
+    }
+    if (!in_vain) {
       ++it;
       continue;
     }

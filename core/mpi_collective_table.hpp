@@ -45,7 +45,8 @@ class MpiCollectiveTable {
 
   std::uint32_t memberOfOperation(const MpiOperation& operation) const;
   ProcessIndex processOf(GroupIndex group, std::uint32_t member) const;
-  bool waitsInVain(const Key& key, const Call& call) const;
+  std::uint64_t lastOfSlowest(GroupIndex group) const;
+  bool everyoneElseHasEnded(const Key& key, const Call& call) const;
   void settle(const Key& key, Call call, Match match);
 
   const MpiGroups& groups_;

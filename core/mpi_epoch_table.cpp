@@ -11,22 +11,22 @@ std::size_t MpiEpochTable::Hash::operator()(const Key& key) const {
   return x ^ (x >> 31);
 }
 
-MpiEpochTable::Place MpiEpochTable::placeOf(const MpiOperation& operation) {
+MpiEpochTable::EpochCall MpiEpochTable::callOf(const MpiOperation& operation) {
   switch (operation.kind) {
     case OperationKind::kPost:
-      return kPost;
+      return kPosted;
     case OperationKind::kStart:
-      return kStart;
+      return kStarted;
     case OperationKind::kComplete:
-      return kComplete;
+      return kCompleted;
     default:
-      return kWait;
+      return kWaited;
   }
 }
 
 MpiEpochTable::Key MpiEpochTable::keyOf(const MpiOperation& operation) {
-  const Place place = placeOf(operation);
-  const bool is_target = place == kPost || place == kWait;
+  const EpochCall call = callOf(operation);
+  const bool is_target = call == kPosted || call == kWaited;
   const std::int32_t own = operation.own->rank;
   return {operation.own->group, is_target ? own : operation.peer, is_target ? operation.peer : own,
           operation.seq};
@@ -51,33 +51,34 @@ void MpiEpochTable::add(OpenOperation* operation) {
     return;
   }
   const Key key = keyOf(operation->facts);
-  const auto found = epochs_.try_emplace(key).first;
+  const auto [found, is_new] = epochs_.try_emplace(key);
   Epoch& epoch = found->second;
-  const Place place = placeOf(operation->facts);
-  if (epoch.events[place].row != nullptr) {  // two of one number: the trace is damaged
+  if (is_new) epoch.start_ns = operation->facts.started.start_ns;
+  const EpochCall call = callOf(operation->facts);
+  if (epoch.events[call].row != nullptr) {  // two of one number: the trace is damaged
     events_.resolve(operation, Match::kNoIdentity);
     return;
   }
   OpenEvents::keep(operation);
-  epoch.events[place] = operation->facts.started;
-  epoch.open[place] = operation;
+  epoch.events[call] = operation->facts.started;
+  epoch.open[call] = operation;
   settle(epoch);
   const auto came = [](const MpiEventRef& event) { return event.row != nullptr; };
   if (std::all_of(epoch.events.begin(), epoch.events.end(), came)) epochs_.erase(found);
 }
 
 void MpiEpochTable::settle(Epoch& epoch) {
-  const auto pair = [&](Place one, Place other) {
+  const auto pair = [&](EpochCall one, EpochCall other) {
     if (epoch.events[other].row == nullptr || epoch.open[one] == nullptr) return;
     epoch.open[one]->facts.counterpart = epoch.events[other];
     resolve(epoch.open[one], Match::kMatched);
   };
-  pair(kPost, kStart);
-  pair(kStart, kPost);
-  pair(kWait, kComplete);
-  if (epoch.events[kPost].row == nullptr || epoch.open[kComplete] == nullptr) return;
-  epoch.open[kComplete]->facts.opened = epoch.events[kPost];
-  pair(kComplete, kWait);
+  pair(kPosted, kStarted);
+  pair(kStarted, kPosted);
+  pair(kWaited, kCompleted);
+  if (epoch.events[kPosted].row == nullptr || epoch.open[kCompleted] == nullptr) return;
+  epoch.open[kCompleted]->facts.awaited = epoch.events[kPosted];
+  pair(kCompleted, kWaited);
 }
 
 void MpiEpochTable::giveUp(OpenOperation* operation, Match match) {
@@ -89,6 +90,23 @@ void MpiEpochTable::giveUp(OpenOperation* operation, Match match) {
   Epoch epoch = found->second;
   epochs_.erase(found);
   for (OpenOperation*& open : epoch.open) resolve(open, match);
+}
+
+void MpiEpochTable::forgetOldest() {
+  std::vector<std::int64_t> starts;
+  starts.reserve(epochs_.size());
+  for (const auto& [key, epoch] : epochs_) starts.push_back(epoch.start_ns);
+  const auto last = starts.begin() + static_cast<std::ptrdiff_t>(starts.size() / 16);
+  std::nth_element(starts.begin(), last, starts.end());
+  for (auto it = epochs_.begin(); it != epochs_.end();) {
+    if (it->second.start_ns > *last) {
+      ++it;
+      continue;
+    }
+    Epoch epoch = it->second;
+    it = epochs_.erase(it);
+    for (OpenOperation*& open : epoch.open) resolve(open, Match::kGivenUp);
+  }
 }
 
 void MpiEpochTable::sweep() {

@@ -22,6 +22,9 @@ class MpiEpochTable {
   void giveUp(OpenOperation* operation, Match match);
   // Settles those whose other end's process has ended.
   void sweep();
+  std::size_t size() const { return epochs_.size(); }
+  // Gives up the sixteenth of the epochs that began first.
+  void forgetOldest();
 
  private:
   struct Key {
@@ -34,14 +37,15 @@ class MpiEpochTable {
   struct Hash {
     std::size_t operator()(const Key& key) const;
   };
-  enum Place : std::uint8_t { kPost, kStart, kComplete, kWait };
+  enum EpochCall : std::uint8_t { kPosted, kStarted, kCompleted, kWaited };
   struct Epoch {
     std::array<MpiEventRef, 4> events{};
     std::array<OpenOperation*, 4> open{};
+    std::int64_t start_ns = 0;  // of the call that came first
   };
 
   static Key keyOf(const MpiOperation& operation);
-  static Place placeOf(const MpiOperation& operation);
+  static EpochCall callOf(const MpiOperation& operation);
   ProcessIndex peerOf(const MpiOperation& operation) const;
   void resolve(OpenOperation*& operation, Match match);
   void settle(Epoch& epoch);

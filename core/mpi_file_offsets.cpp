@@ -33,6 +33,15 @@ MpiAccessForm formOf(const calls::Row& row) {
   return form;
 }
 
+void moveOn(std::optional<std::int64_t>& pointer, std::optional<std::int64_t> etypes) {
+  std::int64_t next = 0;
+  if (!pointer || !etypes || __builtin_add_overflow(*pointer, *etypes, &next)) {
+    pointer.reset();
+  } else {
+    pointer = next;
+  }
+}
+
 }  // namespace
 
 MpiAccessForm accessFormOf(const calls::Row& row) {
@@ -72,30 +81,57 @@ void MpiFileOffsets::setView(MpiFileState& file, const Event& event) {
   if (etype != nullptr && filetype != nullptr) {
     file.view.emplace(argumentOf(event, Role::kDisp), *etype, *filetype);
   }
+  file.behind_split.reset();
   file.pointer = 0;
 }
 
-// Nonblocking and split calls move it when they begin. Where a read that got less than it asked for
-// leaves it differs between libraries (OMPIO: behind what was asked for; ROMIO: behind what it
-// got).
-void MpiFileOffsets::advance(MpiFileState& file, const Event& event, MpiAccessForm form) {
-  if (form.split && event.row->call_class == calls::Class::kRead) file.split_bytes = event.request;
-  std::int64_t next = 0;
-  if (!file.pointer || file.etype_bytes <= 0 || event.bytes < event.request ||
-      __builtin_add_overflow(*file.pointer,
-                             static_cast<std::int64_t>(event.bytes) / file.etype_bytes, &next)) {
-    file.pointer.reset();
-  } else {
-    file.pointer = next;
+void MpiFileOffsets::takeBelow(const Event& event) {
+  if (event.row->call_class == calls::Class::kRead && event.bytes < event.request) {
+    short_below_[event.file] = {.start_ns = event.start_ns, .end_ns = event.end_ns};
   }
+}
+
+bool MpiFileOffsets::wasShortBelow(const Event& event) const {
+  const auto found = short_below_.find(event.file);
+  return found != short_below_.end() && found->second.start_ns >= event.start_ns &&
+         found->second.end_ns <= event.end_ns;
+}
+
+// Calls move it when they begin. Where a read that got less than it asked for leaves it differs
+// between libraries (OMPIO: behind what was asked for; ROMIO: behind what it got). So behind a
+// split read it is known when that has ended. Of nonblocking ones ROMIO tells that it got all; what
+// it did below shows it.
+void MpiFileOffsets::advance(MpiFileState& file, const Event& event, MpiAccessForm form) {
+  const bool reads = event.row->call_class == calls::Class::kRead;
+  std::optional<std::int64_t> etypes;
+  const bool hides = reads && form.nonblocking && wasShortBelow(event);
+  if (file.etype_bytes > 0 && event.bytes >= event.request && !hides) {
+    etypes = static_cast<std::int64_t>(event.bytes) / file.etype_bytes;
+  }
+  moveOn(file.pointer, etypes);
+  moveOn(file.behind_split, etypes);
+  if (reads && form.split) {
+    file.split_bytes = event.request;
+    file.behind_split = std::exchange(file.pointer, std::nullopt);
+  }
+}
+
+// The end of a split read. A pointer that was set meanwhile is where it was set to.
+void MpiFileOffsets::endSplit(MpiFileState& file, const Event& event) {
+  const auto got = static_cast<std::uint64_t>(argumentOf(event, Role::kGot));
+  const auto behind = std::exchange(file.behind_split, std::nullopt);
+  if (behind && !event.failed && got >= file.split_bytes) file.pointer = behind;
 }
 
 std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const Event& event) {
   if (event.handle == nullptr || event.row->api != calls::Api::kMpi) return {};
   const calls::Row& row = *event.row;
   if (!movesData(row)) {
-    if (event.failed) return {};
-    if (row.call_class == calls::Class::kClose) {
+    if (calls::has(row, Role::kGot)) {
+      endSplit(fileOf(event), event);
+    } else if (event.failed) {
+      return {};
+    } else if (row.call_class == calls::Class::kClose) {
       files_.erase(event.handle->definition.handle);
     } else if (row.call_class == calls::Class::kOpen) {
       MpiFileState& file = fileOf(event);
@@ -105,15 +141,12 @@ std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const Event& event) {
       if (position >= 0) file.pointer = position;
     } else if (calls::has(row, Role::kFiletype)) {
       setView(fileOf(event), event);
-    } else if (calls::has(row, Role::kGot)) {  // the end of a split read
-      MpiFileState& file = fileOf(event);
-      const auto got = static_cast<std::uint64_t>(argumentOf(event, Role::kGot));
-      if (got < std::exchange(file.split_bytes, 0)) file.pointer.reset();
     } else if (calls::has(row, Role::kPosition)) {
       const std::int64_t position = argumentOf(event, Role::kPosition);
-      std::optional<std::int64_t>& pointer = fileOf(event).pointer;
-      pointer.reset();
-      if (position >= 0) pointer = position;
+      MpiFileState& file = fileOf(event);
+      file.behind_split.reset();
+      file.pointer.reset();
+      if (position >= 0) file.pointer = position;
     }
     return {};
   }

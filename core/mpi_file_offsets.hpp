@@ -51,7 +51,9 @@ struct MpiFileState {
   std::int64_t etype_bytes = 1;  // 0 when the etype is not known
   // Of the individual pointer, in etypes.
   std::optional<std::int64_t> pointer = 0;
-  std::uint64_t split_bytes = 0;  // asked for by a split read that has begun
+  // Of a split read that has begun: what it asked for, and the pointer behind all of that.
+  std::uint64_t split_bytes = 0;
+  std::optional<std::int64_t> behind_split;
 };
 
 class MpiFileOffsets {
@@ -65,6 +67,10 @@ class MpiFileOffsets {
     std::optional<std::int64_t> etypes;
   };
 
+  // Takes in any event below MPI (depth above 0), in the order of its log: before the call that it
+  // was made for.
+  void takeBelow(const Event& event);
+
   // Takes in any MPI-IO event of the process. Of one that reads or writes it returns the place;
   // individual pointers move on.
   std::optional<Placed> take(const Event& event);
@@ -73,10 +79,18 @@ class MpiFileOffsets {
   MpiFileState& fileOf(const Event& event);
   void setView(MpiFileState& file, const Event& event);
   void advance(MpiFileState& file, const Event& event, MpiAccessForm form);
+  static void endSplit(MpiFileState& file, const Event& event);
+
+  bool wasShortBelow(const Event& event) const;
 
   MpiTypes types_;
   std::uint64_t sessions_ = 0;
   std::map<std::uint32_t, MpiFileState> files_;  // by handle
+  struct Interval {
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;
+  };
+  std::map<FileId, Interval> short_below_;  // the last read that got less than it asked for
 };
 
 // What an MPI-IO access is about, as far as it is known.

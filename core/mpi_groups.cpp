@@ -65,10 +65,10 @@ void MpiGroups::add(const ProcessInfo& info) {
     const auto number = numberIn(key, limit);
     if (!number || *number == 0) continue;
     std::vector<OwnGroup>& groups = own_.back();
-    const auto place = static_cast<std::size_t>(*number - 1);
-    if (groups.size() <= place) groups.resize(place + 1);
+    const auto index = static_cast<std::size_t>(*number - 1);
+    if (groups.size() <= index) groups.resize(index + 1);
     if (of_sources) {
-      groups[place].sources = ranksIn(fact->second);
+      groups[index].sources = ranksIn(fact->second);
     } else {
       take(groups, static_cast<std::uint64_t>(*number), fact->second);
     }
@@ -98,10 +98,10 @@ void MpiGroups::take(std::vector<OwnGroup>& groups, std::uint64_t number, std::s
   // Two facts that contradict each other: the first stands.
   if (*rank >= group.size[own_side]) return;
   std::vector<ProcessIndex>& members = group.members[own_side];
-  const auto place = static_cast<std::size_t>(*rank);
-  if (members.size() <= place) members.resize(place + 1, kNoProcess);
-  if (members[place] == kNoProcess) {
-    members[place] = static_cast<ProcessIndex>(own_.size() - 1);
+  const auto index = static_cast<std::size_t>(*rank);
+  if (members.size() <= index) members.resize(index + 1, kNoProcess);
+  if (members[index] == kNoProcess) {
+    members[index] = static_cast<ProcessIndex>(own_.size() - 1);
     ++group.known;
   }
   OwnGroup& own = groups[number - 1];
@@ -119,8 +119,8 @@ const OwnGroup* MpiGroups::own(ProcessIndex process, std::uint64_t number) const
 ProcessIndex MpiGroups::processOf(GroupIndex group, unsigned side, std::int64_t rank) const {
   if (group >= groups_.size() || side > 1 || rank < 0) return kNoProcess;
   const std::vector<ProcessIndex>& members = groups_[group].members[side];
-  const auto place = static_cast<std::size_t>(rank);
-  return place < members.size() ? members[place] : kNoProcess;
+  const auto index = static_cast<std::size_t>(rank);
+  return index < members.size() ? members[index] : kNoProcess;
 }
 
 }  // namespace omnio

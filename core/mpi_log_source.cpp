@@ -6,6 +6,8 @@
 namespace omnio {
 namespace {
 
+constexpr std::size_t kMostJoined = std::size_t{16} << 20;  // bytes: more than a million requests
+
 // What goes on a record that lists requests; "" of one that lists none.
 std::string_view continuationOf(const calls::Row& row) {
   if (calls::has(row, calls::Role::kDone)) return "(completed)";
@@ -30,10 +32,12 @@ const Event* MpiLogSource::next() {
   if (event == nullptr) return nullptr;
   const std::string_view continuation = continuationOf(*event->row);
   if (continuation.empty()) return event;
-  // A continuation without the record it belongs to, which is missing, stands for itself.
+  // A continuation stands for itself when the record that it belongs to is missing, or too much has
+  // been put together.
   joined_ = *event;
   pieces_ = event->pieces;
-  while ((ahead_ = pull()) != nullptr && !is_behind_gap_ && ahead_->row->name == continuation) {
+  while ((ahead_ = pull()) != nullptr && !is_behind_gap_ && ahead_->row->name == continuation &&
+         pieces_.size() < kMostJoined) {
     pieces_ += ahead_->pieces;
   }
   joined_.pieces = pieces_;

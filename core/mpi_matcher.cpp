@@ -7,11 +7,6 @@
 #include "core/calls/mpi_values.hpp"
 
 namespace omnio {
-namespace {
-
-constexpr std::size_t kFirstSweep = 65536;
-
-}  // namespace
 
 MpiMatcher::MpiMatcher(const MpiGroups& groups, std::vector<bool> several_threads,
                        WaitingRules rules, MpiPictureSink& sink, Limits limits)
@@ -24,8 +19,7 @@ MpiMatcher::MpiMatcher(const MpiGroups& groups, std::vector<bool> several_thread
       messages_(groups, events_, ended_),
       collectives_(groups, events_, ended_),
       epochs_(groups, events_, ended_),
-      processes_(several_threads_.size()),
-      next_sweep_(std::min(kFirstSweep, limits.most_open)) {}
+      processes_(several_threads_.size()) {}
 
 void MpiMatcher::push(const MpiEventRef& ref, const Event& event) {
   takeIn(ref.start_ns);
@@ -47,20 +41,27 @@ void MpiMatcher::remember(OpenOperation* operation, std::uint64_t request) {
   operation->facts.request = request;
   if (request == 0) return;
   OpenEvents::keep(operation);
-  OpenOperation*& place = processes_[events_.current().process].requests[request];
-  std::swap(place, operation);
-  if (operation == nullptr) return;
+  auto& requests = processes_[events_.current().process].requests;
+  const auto entry = requests.try_emplace(requests.end(), request, nullptr);  // they count up
+  std::swap(entry->second, operation);
+  if (operation == nullptr) {
+    ++requests_;
+    return;
+  }
   // Its number is used again, so it has come to an end that nobody saw.
+  fetch(operation);
   if (operation->outstanding) dropReceive(operation, Match::kNotComplete);
   events_.release(operation);
 }
 
-OpenOperation* MpiMatcher::forget(std::uint64_t request) {
+// The operation of a request that is complete, or freed.
+OpenOperation* MpiMatcher::recall(std::uint64_t request) {
   auto& requests = processes_[events_.current().process].requests;
   const auto found = requests.find(request);
   if (request == 0 || found == requests.end()) return nullptr;
   OpenOperation* operation = found->second;
   requests.erase(found);
+  --requests_;
   return operation;
 }
 
@@ -72,6 +73,7 @@ void MpiMatcher::addSend(OpenOperation* operation, Part part) {
     facts.match = Match::kNoIdentity;
   } else if (facts.seq == 0) {
     facts.seq = countOf(facts, true);
+    if (facts.seq == 0) facts.match = Match::kGivenUp;
   }
   events_.add(operation, part);
   if (facts.match == Match::kOpen) messages_.add(operation);
@@ -86,7 +88,7 @@ void MpiMatcher::post(OpenOperation* operation) {
   operation->outstanding = true;
   if (facts.own == nullptr) return;
   operation->asked = {facts.own->group, facts.peer, facts.tag};
-  operation->place = processes_[events_.current().process].receives.post(operation->asked);
+  operation->post = processes_[events_.current().process].receives.post(operation->asked);
 }
 
 void MpiMatcher::arrive(OpenOperation* operation, std::uint64_t numbered) {
@@ -103,57 +105,76 @@ void MpiMatcher::arrive(OpenOperation* operation, std::uint64_t numbered) {
   const MpiEventRef& event = events_.current();
   operation->outstanding = false;
   OpenEvents::keep(operation);
-  const Arrived arrived{.end_ns = event.end_ns,
-                        .order = arrivals_++,
-                        .process = event.process,
-                        .operation = operation,
-                        .stream = {facts.own->group, facts.peer, facts.tag},
-                        .number = numbered};
+  const Found found{.end_ns = event.end_ns,
+                    .order = found_so_far_++,
+                    .process = event.process,
+                    .operation = operation,
+                    .stream = {facts.own->group, facts.peer, facts.tag},
+                    .number = numbered};
   if (several_threads_[event.process]) {
-    arriving_.push(arrived);
+    found_.push(found);
   } else {
-    take(arrived);
+    take(found);
   }
 }
 
-void MpiMatcher::take(const Arrived& arrived) {
-  OpenOperation* operation = arrived.operation;
-  ReceiveOrder& receives = processes_[arrived.process].receives;
+void MpiMatcher::take(const Found& found) {
+  OpenOperation* operation = found.operation;
+  ReceiveOrder& receives = processes_[found.process].receives;
   const bool probe = operation->facts.kind == OperationKind::kProbe;
-  std::uint64_t number = arrived.number;
+  std::uint64_t number = found.number;
   if (number == 0) number = countOf(operation->facts, false);
-  if (probe) {
-    receives.probe(operation->index, arrived.stream, number, final_);
+  if (number == 0) {
+    events_.resolve(operation, Match::kGivenUp);
+    receives.drop(operation->post, operation->asked, final_);
+    events_.release(operation);
+  } else if (probe) {
+    operation->post = receives.probe(operation->index, found.stream, number, final_);
   } else {
-    receives.complete(operation->index, operation->place, operation->asked, arrived.stream, number,
+    receives.complete(operation->index, operation->post, operation->asked, found.stream, number,
                       final_);
   }
-  place();
+  // One that has been given up does not wait: nobody would give it up again.
+  if (number != 0 && operation->facts.match == Match::kGivenUp) {
+    receives.giveUp(operation->post, found.stream, final_);
+  }
+  handOn();
 }
 
 // Hands on the receives and probes of which it is now known which message they are of.
-void MpiMatcher::place() {
+void MpiMatcher::handOn() {
   // In order: a probe of a message comes before its receive.
   for (const ReceiveOrder::Final& known : final_) {
     OpenOperation* operation = events_.at(known.operation);
     operation->facts.seq = known.seq;
-    messages_.add(operation);
+    if (known.seq != 0) {
+      if (!operation->to_be_fetched) messages_.add(operation);
+    } else if (operation->facts.match == Match::kOpen) {
+      events_.resolve(operation, Match::kNoIdentity);
+    }
     events_.release(operation);
   }
   final_.clear();
 }
 
+// The message that a matched probe took is fetched, or never will be.
+void MpiMatcher::fetch(OpenOperation* operation) {
+  if (!std::exchange(operation->to_be_fetched, false)) return;
+  if (operation->facts.seq != 0) messages_.add(operation);
+}
+
 void MpiMatcher::dropReceive(OpenOperation* operation, Match match) {
-  if (operation->outstanding && operation->place != 0) {
-    processes_[operation->facts.started.process].receives.drop(operation->place, operation->asked,
+  if (operation->outstanding && operation->post != 0) {
+    processes_[operation->facts.started.process].receives.drop(operation->post, operation->asked,
                                                                final_);
-    place();
+    handOn();
   }
   operation->outstanding = false;
   events_.resolve(operation, match);
 }
 
-// The tracer counts a bounded number of streams; of others the messages are counted here.
+// The tracer counts a bounded number of streams; of others the messages are counted here. 0: there
+// are too many of them.
 std::uint64_t MpiMatcher::countOf(const MpiOperation& message, bool sends) {
   auto& counts = processes_[message.started.row != nullptr ? message.started.process
                                                            : events_.current().process]
@@ -161,31 +182,37 @@ std::uint64_t MpiMatcher::countOf(const MpiOperation& message, bool sends) {
   const std::uint64_t ends = std::uint64_t{static_cast<std::uint32_t>(message.peer)} << 32 |
                              static_cast<std::uint32_t>(message.tag);
   const std::uint64_t group = std::uint64_t{message.own->group} << 1 | (sends ? 1U : 0U);
-  std::uint64_t& count = counts[(ends ^ group * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL];
-  return message.kind == OperationKind::kProbe ? count + 1 : ++count;
+  const std::uint64_t stream = (ends ^ group * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
+  auto count = counts.find(stream);
+  if (count == counts.end()) {
+    if (streams_ == limits_.most_streams) return 0;
+    ++streams_;
+    count = counts.emplace(stream, 0).first;
+  }
+  return message.kind == OperationKind::kProbe ? count->second + 1 : ++count->second;
 }
 
-// ---- time, ends and bounds ----
+// ---- time and ends ----
 
 void MpiMatcher::takeIn(std::int64_t until_ns) {
-  while (!arriving_.empty() && arriving_.top().end_ns <= until_ns) {
-    const Arrived arrived = arriving_.top();
-    arriving_.pop();
-    if (arrived.operation == nullptr) {
-      leave(arrived.process);
+  while (!found_.empty() && found_.top().end_ns <= until_ns) {
+    const Found found = found_.top();
+    found_.pop();
+    if (found.operation == nullptr) {
+      leave(found.process);
     } else {
-      take(arrived);
+      take(found);
     }
   }
 }
 
 void MpiMatcher::end(ProcessIndex process) {
   if (several_threads_[process]) {
-    Arrived none;
+    Found none;
     none.end_ns = last_end_ns_[process];
-    none.order = arrivals_++;
+    none.order = found_so_far_++;
     none.process = process;
-    arriving_.push(none);
+    found_.push(none);
   } else {
     leave(process);
   }
@@ -193,16 +220,16 @@ void MpiMatcher::end(ProcessIndex process) {
 
 void MpiMatcher::leave(ProcessIndex process) {
   Process& leaving = processes_[process];
-  leaving.receives.finish(final_);
-  place();
-  // By number, so that the order is the same in every run.
-  std::vector<std::pair<std::uint64_t, OpenOperation*>> requests(leaving.requests.begin(),
-                                                                 leaving.requests.end());
-  std::sort(requests.begin(), requests.end());
+  leaving.receives.finish(!leaving.finalized, final_);
+  handOn();
+  const auto requests = std::exchange(leaving.requests, {});
+  requests_ -= requests.size();
+  streams_ -= leaving.uncounted.size();
   leaving = {};
   for (const auto& [number, operation] : requests) {
+    fetch(operation);
     if (operation->outstanding) {
-      operation->place = 0;
+      operation->post = 0;
       dropReceive(operation, Match::kNotComplete);
     }
     events_.release(operation);
@@ -216,54 +243,6 @@ void MpiMatcher::finish() {
     if (!ended_[process]) leave(process);
   }
   sweep();
-}
-
-void MpiMatcher::sweep() {
-  messages_.sweep();
-  collectives_.sweep();
-  epochs_.sweep();
-}
-
-void MpiMatcher::keepBounds() {
-  if (events_.openCount() < next_sweep_) return;
-  sweep();
-  // Some more than one: each time costs a look at all that is open.
-  const bool is_full = events_.openCount() >= limits_.most_open;
-  while (is_full && events_.openCount() >= limits_.most_open - limits_.most_open / 16) {
-    const std::vector<OpenOperation*> oldest = events_.oldest();
-    if (oldest.empty()) break;
-    for (OpenOperation* operation : oldest) OpenEvents::keep(operation);
-    for (OpenOperation* operation : oldest) {
-      giveUp(operation, Match::kGivenUp);
-      events_.release(operation);
-    }
-  }
-  next_sweep_ = std::min(std::max(kFirstSweep, 2 * events_.openCount()), limits_.most_open);
-}
-
-void MpiMatcher::giveUp(OpenOperation* operation, Match match) {
-  if (operation->facts.match != Match::kOpen) return;
-  switch (operation->facts.kind) {
-    case OperationKind::kCollective:
-      collectives_.giveUp(operation, match);
-      break;
-    case OperationKind::kPost:
-    case OperationKind::kStart:
-    case OperationKind::kComplete:
-    case OperationKind::kWait:
-      epochs_.giveUp(operation, match);
-      break;
-    case OperationKind::kReceive:
-    case OperationKind::kProbe:
-      // One that is not in the table yet stays where it is: it may still be somebody's counterpart.
-      if (operation->facts.seq == 0) {
-        events_.resolve(operation, match);
-        break;
-      }
-      [[fallthrough]];
-    default:
-      messages_.giveUp(operation, match);
-  }
 }
 
 }  // namespace omnio

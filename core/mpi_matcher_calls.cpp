@@ -11,11 +11,13 @@ namespace {
 using calls::Role;
 using calls::Sync;
 
-std::int32_t rankIn(const Event& event, Role role) {
-  const std::int64_t value = argumentOf(event, role);
+// A rank or tag; what is none stays none.
+std::int32_t narrow(std::int64_t value) {
   constexpr std::int64_t kLimit = std::numeric_limits<std::int32_t>::max();
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, -kLimit, kLimit));
 }
+
+std::int32_t rankIn(const Event& event, Role role) { return narrow(argumentOf(event, role)); }
 
 std::uint64_t numberIn(const Event& event, Role role) {
   return static_cast<std::uint64_t>(argumentOf(event, role));
@@ -31,6 +33,9 @@ void MpiMatcher::decode(const Event& event) {
   switch (event.row->sync) {
     case Sync::kNone:
       if (!failed && has(event, Role::kRequest)) localRequest(event);
+      if (event.row->variant_of == "MPI_Finalize") {
+        processes_[events_.current().process].finalized = true;
+      }
       break;
     case Sync::kAll:
     case Sync::kFromRoot:
@@ -105,7 +110,10 @@ void MpiMatcher::receiveOf(const Event& event, Role peer, Role tag, Role seq) {
   operation->facts.peer = rankIn(event, peer);
   operation->facts.tag = rankIn(event, tag);
   operation->facts.bytes = numberIn(event, Role::kGot);
-  if (has(event, Role::kRequest)) remember(operation, numberIn(event, Role::kRequest));
+  if (has(event, Role::kRequest)) {  // a matched probe
+    remember(operation, numberIn(event, Role::kRequest));
+    operation->to_be_fetched = operation->facts.request != 0;
+  }
   post(operation);
   events_.add(operation, Part::kWhole);
   arrive(operation, numberIn(event, seq));
@@ -142,8 +150,8 @@ void MpiMatcher::startRequests(const Event& event) {
     if (begun.kind == Begun::kSyncSend) kind = OperationKind::kSyncSend;
     if (begun.kind == Begun::kReceive) kind = OperationKind::kReceive;
     OpenOperation* operation = make(kind, begun.comm);
-    operation->facts.peer = static_cast<std::int32_t>(begun.peer);
-    operation->facts.tag = static_cast<std::int32_t>(begun.tag);
+    operation->facts.peer = narrow(begun.peer);
+    operation->facts.tag = narrow(begun.tag);
     operation->facts.bytes = begun.bytes;
     operation->facts.seq = begun.seq;
     remember(operation, begun.request);
@@ -165,26 +173,30 @@ void MpiMatcher::completeRequests(const Event& event) {
   std::string_view list = event.pieces;
   Done done;
   while (wire::take(list, done)) {
-    OpenOperation* operation = forget(done.request);
+    OpenOperation* operation = recall(done.request);
     if (operation == nullptr) {
       // Begun before recording, or where events are missing.
+      const bool given_up =
+          done.request != 0 && done.request <= processes_[events_.current().process].forgotten;
       const bool message = done.kind == Done::kReceived;
       operation = make(message ? OperationKind::kReceive : OperationKind::kLocal, done.comm);
       operation->facts.request = done.request;
       operation->facts.started = {};
-      operation->outstanding = message;
+      operation->outstanding = message && !given_up;
       if (!message) operation->facts.match = Match::kNobody;
+      if (given_up) operation->facts.match = Match::kGivenUp;
       OpenEvents::keep(operation);
     }
     events_.add(operation, Part::kEnded);
+    fetch(operation);
     if (operation->outstanding) {
       if (done.kind == Done::kReceived) {
         // The group stands with the request as well, unless that was not known.
         if (operation->facts.own == nullptr) {
           operation->facts.own = groups_.own(events_.current().process, done.comm);
         }
-        operation->facts.peer = static_cast<std::int32_t>(done.source);
-        operation->facts.tag = static_cast<std::int32_t>(done.tag);
+        operation->facts.peer = narrow(done.source);
+        operation->facts.tag = narrow(done.tag);
         operation->facts.bytes = done.bytes;
         arrive(operation, done.seq);
       } else {
@@ -201,9 +213,11 @@ void MpiMatcher::completeRequests(const Event& event) {
 
 // A receive of the message that a matched probe took.
 void MpiMatcher::completeMatched(const Event& event) {
-  OpenOperation* operation = forget(numberIn(event, Role::kRequest));
+  OpenOperation* operation = recall(numberIn(event, Role::kRequest));
   if (operation == nullptr) return;
   events_.add(operation, Part::kEnded);
+  operation->fetched = events_.current();
+  fetch(operation);
   // No matched probe's: the trace is damaged.
   if (operation->outstanding) dropReceive(operation, Match::kNoIdentity);
   events_.release(operation);
@@ -233,7 +247,7 @@ void MpiMatcher::epochs(const Event& event, OperationKind kind) {
   wire::Member member;
   while (wire::take(list, member)) {
     OpenOperation* operation = make(kind, numberIn(event, Role::kComm));
-    operation->facts.peer = static_cast<std::int32_t>(member.rank);
+    operation->facts.peer = narrow(static_cast<std::int64_t>(member.rank));
     operation->facts.seq = member.seq;
     const bool known = operation->facts.own != nullptr && member.seq != 0;
     if (!known) operation->facts.match = Match::kNoIdentity;
@@ -247,13 +261,17 @@ void MpiMatcher::localRequest(const Event& event) {
   const std::string_view name = event.row->variant_of;
   if (name == "MPI_Cancel" || request == 0) return;
   if (name == "MPI_Imrecv" || name == "MPI_Request_free") {
-    OpenOperation* operation = forget(request);
+    OpenOperation* operation = recall(request);
     if (operation == nullptr) return;
     if (name == "MPI_Imrecv") {
       events_.add(operation, Part::kNamed);
+      operation->fetched = events_.current();
+      fetch(operation);
       processes_[events_.current().process].requests[request] = operation;
+      ++requests_;
       return;
     }
+    fetch(operation);
     if (operation->outstanding) dropReceive(operation, Match::kNotComplete);
     events_.release(operation);
     return;

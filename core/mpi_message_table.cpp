@@ -65,6 +65,8 @@ void MpiMessageTable::add(OpenOperation* operation) {
   const Key key = keyOf(facts);
   auto found = messages_.find(key);
   if (found == messages_.end()) {
+    // Nobody would give it up again.
+    if (facts.match == Match::kGivenUp) return;
     if (gone) {
       events_.resolve(operation, Match::kNeverCame);
       return;
@@ -91,6 +93,7 @@ void MpiMessageTable::add(OpenOperation* operation) {
   resolveProbes(message, Match::kMatched);
   if (message.receive == nullptr) return;
   message.send->facts.counterpart = message.receive->facts.started;
+  message.send->facts.awaited = message.receive->fetched;
   message.receive->facts.counterpart = message.send->facts.started;
   Message both = message;
   messages_.erase(found);

@@ -50,7 +50,7 @@ void OpenEvents::close() {
   }
   // Of those that have been settled since, some stand between older ones that are open.
   if (ages_.size() > 2 * open_count_ + 1024) {
-    std::erase_if(ages_, [this](const Age& age) { return events_[age.place].id != age.id; });
+    std::erase_if(ages_, [this](const Age& age) { return events_[age.slot].id != age.id; });
   }
   ages_.push_back({current_, held.id});
 }
@@ -91,8 +91,8 @@ void OpenEvents::resolve(OpenOperation* operation, Match match) {
   release(operation);
 }
 
-void OpenEvents::settle(std::uint32_t place) {
-  Held& held = events_[place];
+void OpenEvents::settle(std::uint32_t slot) {
+  Held& held = events_[slot];
   MatchedEvent event;
   event.event = held.ref;
   event.id = held.id;
@@ -105,7 +105,7 @@ void OpenEvents::settle(std::uint32_t place) {
   held.operations.clear();
   held.id = kNoId;
   --open_count_;
-  free_events_.push_back(place);
+  free_events_.push_back(slot);
 }
 
 void OpenEvents::count(const Held& held, const MatchedEvent& event) {
@@ -141,10 +141,10 @@ void OpenEvents::count(const Held& held, const MatchedEvent& event) {
 }
 
 std::vector<OpenOperation*> OpenEvents::oldest() {
-  while (!ages_.empty() && events_[ages_.front().place].id != ages_.front().id) ages_.pop_front();
+  while (!ages_.empty() && events_[ages_.front().slot].id != ages_.front().id) ages_.pop_front();
   std::vector<OpenOperation*> open;
   if (ages_.empty()) return open;
-  for (OpenOperation* operation : events_[ages_.front().place].operations) {
+  for (OpenOperation* operation : events_[ages_.front().slot].operations) {
     if (operation->facts.match == Match::kOpen) open.push_back(operation);
   }
   return open;

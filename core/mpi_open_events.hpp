@@ -23,8 +23,11 @@ struct OpenOperation {
   std::array<std::uint32_t, 4> held{};  // events that wait for it
   // Of receives, until it is known which message they got.
   bool outstanding = false;
-  ReceiveOrder::Place place = 0;
+  ReceiveOrder::PostNumber post = 0;
   ReceiveOrder::Stream asked;
+  // Of messages that a matched probe took: the transfer begins when they are fetched.
+  bool to_be_fetched = false;
+  MpiEventRef fetched;
   OpenOperation* next_probe = nullptr;  // of one message
   std::shared_ptr<MpiCollective> collective;
 };
@@ -52,6 +55,8 @@ class OpenEvents {
 
   const MpiEventRef& current() const { return events_[current_].ref; }
   std::size_t openCount() const { return open_count_; }
+  // Operations that somebody needs.
+  std::size_t operationCount() const { return operations_.size() - free_operations_.size(); }
   // Operations of the event that has been open for longest, that are open; empty when none is.
   std::vector<OpenOperation*> oldest();
   const MpiCounts& counts() const { return counts_; }
@@ -64,7 +69,7 @@ class OpenEvents {
     std::vector<OpenOperation*> operations;  // of the parts
     std::uint32_t open = 0;                  // of these; plus one until close()
   };
-  void settle(std::uint32_t place);
+  void settle(std::uint32_t slot);
   void count(const Held& held, const MatchedEvent& event);
 
   MpiPictureSink& sink_;
@@ -77,7 +82,7 @@ class OpenEvents {
   std::uint64_t next_id_ = 0;
   std::size_t open_count_ = 0;
   struct Age {
-    std::uint32_t place;
+    std::uint32_t slot;  // in events_
     std::uint64_t id;
   };
   std::deque<Age> ages_;  // of events that were not settled when they were closed

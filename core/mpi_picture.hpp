@@ -8,7 +8,8 @@
 // Waiting is the time from an event's own start until the last peer came that it could not end
 // without (core/calls/role.hpp, Sync), and lies between 0 and the event's duration; the rest of the
 // duration is the communication's own. Who came after an event had ended was not waited for: an
-// eager send (MPI-3.1, 3.4), a collective that does not synchronise. A call that begins an
+// eager send (MPI-3.1, 3.4), a collective that does not synchronise, and of an intercommunicator
+// the own side, where a library does not wait for it (MPI-3.1, 5.2.3). A call that begins an
 // operation waits for nobody: who finds it complete does.
 #pragma once
 
@@ -74,7 +75,11 @@ struct MpiCollective {
     MpiEventRef event;
   };
   std::vector<Arrival> arrivals;         // once it is settled: by start, then by member
-  std::vector<std::uint32_t> by_member;  // once it is settled: place in `arrivals` plus 1; 0: none
+  std::vector<std::uint32_t> by_member;  // once it is settled: index in `arrivals` plus 1; 0: none
+
+  // Of calls in which members wait for lower ones (scan), once settled: of the lower ones' arrivals
+  // the last, as its index plus 1; 0: none.
+  std::vector<std::uint32_t> last_below;
 
   // nullptr when the member has not come.
   const Arrival* of(std::size_t member) const {
@@ -96,8 +101,9 @@ struct MpiOperation {
   std::uint64_t request = 0;  // its number in the process; 0: none
   MpiEventRef started;        // the event that started it; no row: none in the trace
   MpiEventRef counterpart;    // of a message or epoch: the event that started the other end
-  // Who could be waited for in MPI_Win_complete besides the counterpart: the post of its epoch.
-  MpiEventRef opened;
+  // Who could be waited for besides the counterpart: in MPI_Win_complete the post of its epoch; by
+  // a send, when the counterpart is a matched probe, who fetches the message (MPI-3.1, 3.8.3).
+  MpiEventRef awaited;
   const MpiCollective* collective = nullptr;
 };
 

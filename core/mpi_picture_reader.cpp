@@ -46,7 +46,7 @@ class Merge {
     }
   }
 
-  // By process, whether more than one of its logs has MPI events: overlap takes two.
+  // Hands the matcher all events by the time they began, and tells it when a process has no more.
   void run(MpiMatcher& matcher, MpiPictureEnd& end) {
     for (ProcessIndex process = 0; process < logs_left_.size(); ++process) {
       if (logs_left_[process] == 0) matcher.end(process);
@@ -54,9 +54,9 @@ class Merge {
     for (std::size_t i = 0; i < sources_.size(); ++i) pull(i, matcher, end);
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end());
-      const std::size_t place = heap_.back().log;
+      const std::size_t index = heap_.back().log;
       heap_.pop_back();
-      const Source& source = sources_[place];
+      const Source& source = sources_[index];
       const Event& event = *source.event;
       matcher.push({.row = event.row,
                     .process = source.process,
@@ -65,16 +65,16 @@ class Merge {
                     .start_ns = event.start_ns,
                     .end_ns = event.end_ns},
                    event);
-      pull(place, matcher, end);
+      pull(index, matcher, end);
     }
   }
 
  private:
-  void pull(std::size_t place, MpiMatcher& matcher, MpiPictureEnd& end) {
-    Source& source = sources_[place];
+  void pull(std::size_t index, MpiMatcher& matcher, MpiPictureEnd& end) {
+    Source& source = sources_[index];
     source.event = source.log->next();
     if (source.event != nullptr) {
-      heap_.push_back({source.event->start_ns, place});
+      heap_.push_back({source.event->start_ns, index});
       std::push_heap(heap_.begin(), heap_.end());
       return;
     }

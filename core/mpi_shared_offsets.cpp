@@ -74,9 +74,9 @@ struct SharedFile {
 class History {
  public:
   // In order, all of a process.
-  void take(const Process& process, const Event& event, MpiFileOffsets& offsets) {
+  void take(const Process& process, const Event& event,
+            const std::optional<MpiFileOffsets::Placed>& placed) {
     const calls::Row& row = *event.row;
-    const std::optional<MpiFileOffsets::Placed> placed = offsets.take(event);
     if (row.call_class == calls::Class::kOpen && !event.failed && event.handle != nullptr) {
       open(process, event);
       return;
@@ -91,10 +91,8 @@ class History {
               .end_ns = event.end_ns};
     if (placed && placed->form.pointer == MpiPointer::kShared) {
       step.kind = placed->form.collective ? Step::kOrdered : Step::kUnordered;
-      // What a short read leaves the pointer at is the library's choice.
-      const bool is_whole = !event.failed && event.bytes == event.request;
-      if (is_whole && placed->file->etype_bytes > 0) {
-        step.etypes = static_cast<std::int64_t>(event.bytes) / placed->file->etype_bytes;
+      if (!event.failed && placed->file->etype_bytes > 0) {
+        step.etypes = static_cast<std::int64_t>(event.request) / placed->file->etype_bytes;
       }
     } else if (!event.failed && calls::has(row, Role::kFiletype)) {
       step.kind = Step::kView;
@@ -221,6 +219,20 @@ class Follower {
   std::int64_t last_end_ = INT64_MIN;  // of the last collective call that the pointer counts from
 };
 
+// Of an access that moved just this.
+std::optional<MpiSharedPlace> placeOf(const Event& event, const MpiFileState& file,
+                                      CallsBelow::Moved& moved) {
+  MpiSharedPlace place;
+  if (file.view) {
+    place.etypes =
+        file.view->requestAt(moved.begin, moved.end, static_cast<std::int64_t>(event.bytes));
+  } else {
+    place.pieces = std::move(moved.pieces);
+  }
+  if (!place.etypes && place.pieces.empty()) return {};
+  return place;
+}
+
 }  // namespace
 
 bool usesSharedPointers(const ProcessInfo& info) {
@@ -244,15 +256,15 @@ MpiSharedOffsets::MpiSharedOffsets(const std::vector<const Process*>& processes)
       CallsBelow& calls = below[threads[events.source()]];
       if (event->depth == 1 && event->row->api == calls::Api::kPosix) calls.add(*event);
       if (event->depth > 0 || event->row->api != calls::Api::kMpi) continue;
-      history.take(*process, *event, offsets);
-      const bool moves = countsBytes(*event->row) && event->handle != nullptr;
-      if (!moves) continue;
-      std::vector<Stride> pieces = calls.within(*event);
-      const MpiAccessForm form = accessFormOf(*event->row);
-      if (form.pointer == MpiPointer::kShared && !form.collective && !form.nonblocking &&
-          !pieces.empty()) {
-        places_[{process, static_cast<std::uint64_t>(argumentOf(*event, Role::kTick))}].pieces =
-            std::move(pieces);
+      const std::optional<MpiFileOffsets::Placed> placed = offsets.take(*event);
+      history.take(*process, *event, placed);
+      if (!placed) continue;
+      std::optional<CallsBelow::Moved> moved = calls.within(*event);
+      if (!moved || placed->form.pointer != MpiPointer::kShared || placed->form.collective)
+        continue;
+      if (std::optional<MpiSharedPlace> place = placeOf(*event, *placed->file, *moved)) {
+        places_[{process, static_cast<std::uint64_t>(argumentOf(*event, Role::kTick))}] =
+            std::move(*place);
       }
     }
   }

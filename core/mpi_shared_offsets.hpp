@@ -1,9 +1,9 @@
 // Where the accesses by shared file pointers lie (MPI-3.1, 13.4.4).
 //
 // Ordered ones follow from all ranks' calls: that of a rank begins behind those of the lower ranks,
-// and all of them behind what was accessed before. Of the others MPI alone knows the order: their
-// places are those of the POSIX calls that the library made for them below, where these are all
-// that the call moved. What cannot be known for sure is not told.
+// and all of them behind what was accessed before. Of the others MPI alone knows the order: they
+// are where the POSIX calls lie that the library made for them below, from the first byte in the
+// file to the last, if the view has such a request. What cannot be known for sure is not told.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 namespace omnio {
 
 struct MpiSharedPlace {
-  std::optional<std::int64_t> etypes;  // of the view, of an ordered access
-  std::vector<Stride> pieces;          // of the file, of one that was found below; else empty
+  std::optional<std::int64_t> etypes;  // of the view
+  std::vector<Stride> pieces;          // of the file, found below where the view is not known
 };
 
 class MpiSharedOffsets {

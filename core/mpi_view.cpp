@@ -39,4 +39,26 @@ bool MpiView::pieces(std::int64_t etypes, std::int64_t bytes, StridedPieces& out
   return true;
 }
 
+// Found by halves, since places in the file never go back (MPI-3.1, 13.3). In a damaged view where
+// they do, what is found begins and ends there all the same.
+std::optional<std::int64_t> MpiView::requestAt(std::int64_t first, std::int64_t end,
+                                               std::int64_t bytes) const {
+  std::int64_t at = 0;
+  for (std::int64_t behind = layout_->size(tiles_); at < behind;) {
+    const std::int64_t middle = at + (behind - at) / 2;
+    const std::optional<std::int64_t> place = inFile(middle);
+    if (place && *place < first) {
+      at = middle + 1;
+    } else {
+      behind = middle;
+    }
+  }
+  std::int64_t last = 0;
+  if (at % etype_bytes_ != 0 || inFile(at) != first || inFile(at + 1) == first ||
+      __builtin_add_overflow(at, bytes - 1, &last) || inFile(last) != end - 1) {
+    return {};
+  }
+  return at / etype_bytes_;
+}
+
 }  // namespace omnio

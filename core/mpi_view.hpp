@@ -27,6 +27,12 @@ class MpiView {
   // is full. False when the view does not reach so far.
   bool pieces(std::int64_t etypes, std::int64_t bytes, StridedPieces& out) const;
 
+  // The begin in etypes of the request of so many bytes (at least 1) whose bytes in the file are
+  // the one at `first`, the one before `end`, and between. Not there: there is none, or not only
+  // one.
+  std::optional<std::int64_t> requestAt(std::int64_t first, std::int64_t end,
+                                        std::int64_t bytes) const;
+
  private:
   std::shared_ptr<const DataLayout> layout_;
   DataLayout::Id tiles_ = 0;

@@ -65,19 +65,28 @@ void collectivePeers(const MpiOperation& operation, const Judge& judge, LastPeer
   const std::uint32_t self = memberOf(group, operation.own->side, operation.own->rank);
   const unsigned peer_side = judge.rules.groups->sideOfPeers(*operation.own);
   const auto of_peers = [&](std::int32_t rank) {
-    return collective.of(memberOf(group, peer_side, rank));
+    const bool is_one = rank >= 0 && rank < group.size[peer_side];
+    return is_one ? collective.of(memberOf(group, peer_side, rank)) : nullptr;
   };
   switch (operation.started.row->sync) {
     case Sync::kAll:
       lastArrival(
           collective, judge, [&](std::uint32_t member) { return member != self; }, last);
       break;
-    case Sync::kPrefix:
+    case Sync::kPrefix: {
+      // Those of lower ranks come last as a rule, so that looking for them one by one takes long.
+      const std::uint32_t lower =
+          self < collective.last_below.size() ? collective.last_below[self] : 0;
+      if (lower != 0 && judge.cameBeforeTheEnd(collective.arrivals[lower - 1].event)) {
+        judge.consider(collective.arrivals[lower - 1].event, last);
+        break;
+      }
       lastArrival(
           collective, judge, [&](std::uint32_t member) { return member < self; }, last);
       break;
+    }
     case Sync::kFromRoot:
-      if (operation.root >= 0 && !isRoot(operation, group)) {
+      if (!isRoot(operation, group)) {
         if (const auto* root = of_peers(operation.root)) judge.considerIfInTime(root->event, last);
       }
       break;
@@ -100,11 +109,18 @@ void collectivePeers(const MpiOperation& operation, const Judge& judge, LastPeer
   }
 }
 
+// Such a send is complete when the message has been copied (MPI-3.1, section 3.4).
+bool isBuffered(const calls::Row& row) {
+  return row.variant_of == "MPI_Bsend" || row.variant_of == "MPI_Ibsend";
+}
+
 LastPeer lastPeerOf(const MpiOperation& operation, const Judge& judge) {
   LastPeer last;
   if (operation.match != Match::kMatched) return last;
   switch (operation.kind) {
     case OperationKind::kSyncSend:
+      judge.considerIfInTime(operation.awaited, last);
+      [[fallthrough]];
     case OperationKind::kReceive:
     case OperationKind::kProbe:
     case OperationKind::kWait:
@@ -112,11 +128,14 @@ LastPeer lastPeerOf(const MpiOperation& operation, const Judge& judge) {
       judge.consider(operation.counterpart, last);
       break;
     case OperationKind::kSend:
+      if (isBuffered(*operation.started.row)) break;
+      judge.considerIfInTime(operation.awaited, last);
+      [[fallthrough]];
     case OperationKind::kStart:
       judge.considerIfInTime(operation.counterpart, last);
       break;
     case OperationKind::kComplete:
-      judge.considerIfInTime(operation.opened, last);
+      judge.considerIfInTime(operation.awaited, last);
       break;
     case OperationKind::kCollective:
       collectivePeers(operation, judge, last);

@@ -30,7 +30,7 @@ struct WaitingRules {
 // Puts waited_ns and late of an event whose operations are all settled.
 void fillWaiting(MatchedEvent& event, const WaitingRules& rules);
 
-// The number of a rank among the members of its group (MpiCollective::Arrival).
+// The number of a rank of that side among the members of its group (MpiCollective::Arrival).
 std::uint32_t memberOf(const RankGroup& group, unsigned side, std::int32_t rank);
 
 }  // namespace omnio

@@ -7,7 +7,8 @@ namespace omnio {
 namespace {
 
 constexpr std::int32_t kAny = -1;
-constexpr ReceiveOrder::Place kLast = std::numeric_limits<ReceiveOrder::Place>::max();
+constexpr ReceiveOrder::PostNumber kBehindAll =
+    std::numeric_limits<ReceiveOrder::PostNumber>::max();
 
 bool isWild(const ReceiveOrder::Stream& asked) { return asked.source < 0 || asked.tag < 0; }
 
@@ -24,105 +25,190 @@ std::size_t ReceiveOrder::Hash::operator()(const Stream& stream) const {
   return x ^ (x >> 31);
 }
 
-ReceiveOrder::Place ReceiveOrder::post(const Stream& asked) {
+ReceiveOrder::PostNumber ReceiveOrder::post(const Stream& asked) {
   if (isWild(asked)) ++wild_;
-  outstanding_[plain(asked)].push_back(++last_);
+  std::set<PostNumber>& posts = outstanding_[plain(asked)];
+  posts.insert(posts.end(), ++last_);
   return last_;
 }
 
-void ReceiveOrder::remove(Place place, const Stream& asked) {
+// If it was the first of its kind, the one that is now; else 0: nobody waited for it alone.
+ReceiveOrder::PostNumber ReceiveOrder::remove(PostNumber posted, const Stream& asked) {
   const auto found = outstanding_.find(plain(asked));
-  if (found == outstanding_.end()) return;
-  std::vector<Place>& places = found->second;
-  const auto at = std::lower_bound(places.begin(), places.end(), place);
-  if (at == places.end() || *at != place) return;
-  places.erase(at);
+  if (found == outstanding_.end()) return 0;
+  std::set<PostNumber>& posts = found->second;
+  const auto at = posts.find(posted);
+  if (at == posts.end()) return 0;
+  const bool was_first = at == posts.begin();
+  posts.erase(at);
   if (isWild(asked)) --wild_;
-  if (places.empty()) outstanding_.erase(found);
+  const PostNumber next = posts.empty() ? kBehindAll : *posts.begin();
+  if (posts.empty()) outstanding_.erase(found);
+  return was_first ? next : 0;
 }
 
-ReceiveOrder::Place ReceiveOrder::firstOutstanding(const Stream& stream) const {
-  Place first = kLast;
-  const auto look = [&](const Stream& asked) {
-    const auto found = outstanding_.find(asked);
-    if (found != outstanding_.end()) first = std::min(first, found->second.front());
-  };
-  look(stream);
-  if (wild_ > 0) {
-    look({stream.group, kAny, stream.tag});
-    look({stream.group, stream.source, kAny});
-    look({stream.group, kAny, kAny});
-  }
-  return first;
+ReceiveOrder::PostNumber ReceiveOrder::firstOutstanding(const Stream& asked) const {
+  const auto found = outstanding_.find(asked);
+  return found == outstanding_.end() ? kBehindAll : *found->second.begin();
 }
 
-void ReceiveOrder::complete(std::uint32_t operation, Place place, const Stream& asked,
+ReceiveOrder::PostNumber ReceiveOrder::firstFromAnyone(const Stream& stream) const {
+  if (wild_ == 0) return kBehindAll;
+  return std::min({firstOutstanding({stream.group, kAny, stream.tag}),
+                   firstOutstanding({stream.group, stream.source, kAny}),
+                   firstOutstanding({stream.group, kAny, kAny})});
+}
+
+ReceiveOrder::PostNumber ReceiveOrder::firstThatCouldBeOf(const Stream& stream) const {
+  if (outstanding_.empty()) return kBehindAll;
+  return std::min(firstOutstanding(stream), firstFromAnyone(stream));
+}
+
+void ReceiveOrder::complete(std::uint32_t operation, PostNumber posted, const Stream& asked,
                             const Stream& stream, std::uint64_t number, std::vector<Final>& out) {
-  remove(place, asked);
-  const bool others_wait = waiting_.find(stream) != waiting_.end();
-  if (!others_wait && (outstanding_.empty() || firstOutstanding(stream) > place)) {
-    out.push_back({operation, number});
+  const PostNumber next = remove(posted, asked);
+  auto found = waiting_.find(stream);
+  if (found == waiting_.end() && firstThatCouldBeOf(stream) > posted) {
+    out.push_back({operation, seqOf(posted, number)});
   } else {
-    Queue& into = waiting_[stream];
-    const auto later = std::upper_bound(into.by_place.begin(), into.by_place.end(), place,
-                                        [](Place a, const Waiting& b) { return a < b.place; });
+    if (found == waiting_.end()) found = waiting_.try_emplace(stream).first;
+    Queue& into = found->second;
+    const auto later =
+        std::upper_bound(into.by_post.begin(), into.by_post.end(), posted,
+                         [](PostNumber a, const Waiting& b) { return a < b.posted; });
     // What a probe found was behind all received ones, and behind this one as well.
-    for (auto it = later; it != into.by_place.end(); ++it) {
-      if (it->probe) ++it->number;
+    if (into.probes > 0) {
+      for (auto it = later; it != into.by_post.end(); ++it) {
+        if (it->probe) ++it->number;
+      }
     }
-    into.by_place.insert(later, {place, operation, false, 0});
+    into.by_post.insert(later, {posted, operation, false, 0});
     into.numbers.insert(std::upper_bound(into.numbers.begin(), into.numbers.end(), number), number);
+    settle(found, out);
   }
-  if (isWild(asked)) {
-    settleAfter(asked, out);
-  } else if (others_wait) {
-    settleAfter(stream, out);
-  }
+  if (isWild(asked)) settleBehind(posted, next, out);
 }
 
-void ReceiveOrder::probe(std::uint32_t operation, const Stream& stream, std::uint64_t number,
-                         std::vector<Final>& out) {
+// Which numbers those got that were given up is not known, and so not which are left for such as
+// were posted before them.
+std::uint64_t ReceiveOrder::seqOf(PostNumber posted, std::uint64_t number) const {
+  return lost_until_ != 0 && posted <= lost_until_ ? 0 : number;
+}
+
+ReceiveOrder::PostNumber ReceiveOrder::probe(std::uint32_t operation, const Stream& stream,
+                                             std::uint64_t number, std::vector<Final>& out) {
   // A probe finds what no receive has taken that was posted before its end.
-  const Place place = ++last_;
-  const auto queue = waiting_.find(stream);
-  if (queue == waiting_.end() && (outstanding_.empty() || firstOutstanding(stream) > place)) {
+  const PostNumber posted = ++last_;
+  auto found = waiting_.find(stream);
+  if (found == waiting_.end() && firstThatCouldBeOf(stream) > posted) {
     out.push_back({operation, number});
+    return posted;
+  }
+  if (found == waiting_.end()) found = waiting_.try_emplace(stream).first;
+  found->second.by_post.push_back({posted, operation, true, number});
+  ++found->second.probes;
+  note(found);
+  return posted;
+}
+
+void ReceiveOrder::drop(PostNumber posted, const Stream& asked, std::vector<Final>& out) {
+  const PostNumber next = remove(posted, asked);
+  if (isWild(asked)) {
+    settleBehind(posted, next, out);
     return;
   }
-  waiting_[stream].by_place.push_back({place, operation, true, number});
+  const auto found = waiting_.find(asked);
+  if (found != waiting_.end()) settle(found, out);
 }
 
-void ReceiveOrder::drop(Place place, const Stream& asked, std::vector<Final>& out) {
-  remove(place, asked);
-  settleAfter(asked, out);
-}
-
-void ReceiveOrder::settleAfter(const Stream& asked, std::vector<Final>& out) {
-  const auto settleOne = [&](auto found) {
-    settle(found->second, firstOutstanding(found->first), out);
-    return found->second.by_place.empty() ? waiting_.erase(found) : std::next(found);
-  };
-  if (!isWild(asked)) {
-    const auto found = waiting_.find(asked);
-    if (found != waiting_.end()) settleOne(found);
-    return;
+void ReceiveOrder::giveUp(PostNumber posted, const Stream& stream, std::vector<Final>& out) {
+  const auto found = waiting_.find(stream);
+  if (found == waiting_.end()) return;
+  Queue& queue = found->second;
+  const auto at = std::lower_bound(queue.by_post.begin(), queue.by_post.end(), posted,
+                                   [](const Waiting& a, PostNumber b) { return a.posted < b; });
+  if (at == queue.by_post.end() || at->posted != posted) return;
+  out.push_back({at->operation, 0});
+  if (at->probe) {
+    --queue.probes;
+  } else {
+    // Whichever of those before it and of it gets which: together they have the lowest numbers.
+    queue.numbers.pop_front();
+    lost_until_ = std::max(lost_until_, posted);
   }
-  for (auto it = waiting_.begin(); it != waiting_.end();) it = settleOne(it);
+  queue.by_post.erase(at);
+  note(found);
 }
 
-void ReceiveOrder::settle(Queue& queue, Place before, std::vector<Final>& out) {
-  auto done = queue.by_place.begin();
-  auto number = queue.numbers.begin();
-  for (; done != queue.by_place.end() && done->place < before; ++done) {
-    out.push_back({done->operation, done->probe ? done->number : *number++});
+void ReceiveOrder::forget(PostNumber posted, const Stream& asked) {
+  // The first stays, for others to wait for.
+  const auto found = outstanding_.find(plain(asked));
+  if (found != outstanding_.end() && *found->second.begin() != posted) remove(posted, asked);
+  has_forgotten_ = true;
+}
+
+// What waits for a receive that was the first of its kind from anyone stands between it and the
+// next.
+void ReceiveOrder::settleBehind(PostNumber posted, PostNumber next, std::vector<Final>& out) {
+  for (auto at = first_waiting_.upper_bound(posted);
+       at != first_waiting_.end() && at->first < next;) {
+    const PostNumber first = at->first;
+    settle(waiting_.find(at->second), out);
+    at = first_waiting_.upper_bound(first);
   }
-  queue.by_place.erase(queue.by_place.begin(), done);
-  queue.numbers.erase(queue.numbers.begin(), number);
 }
 
-void ReceiveOrder::finish(std::vector<Final>& out) {
-  for (auto& [stream, queue] : waiting_) settle(queue, kLast, out);
+void ReceiveOrder::settle(Queues::iterator found, std::vector<Final>& out) {
+  Queue& queue = found->second;
+  const PostNumber before = firstThatCouldBeOf(found->first);
+  while (!queue.by_post.empty() && queue.by_post.front().posted < before) {
+    const Waiting& done = queue.by_post.front();
+    if (done.probe) {
+      out.push_back({done.operation, done.number});
+      --queue.probes;
+    } else {
+      out.push_back({done.operation, seqOf(done.posted, queue.numbers.front())});
+      queue.numbers.pop_front();
+    }
+    queue.by_post.pop_front();
+  }
+  note(found);
+}
+
+void ReceiveOrder::note(Queues::iterator found) {
+  Queue& queue = found->second;
+  const PostNumber first = queue.by_post.empty() ? 0 : queue.by_post.front().posted;
+  if (first != queue.first) {
+    if (queue.first != 0) first_waiting_.erase(queue.first);
+    if (first != 0) first_waiting_.emplace(first, found->first);
+    queue.first = first;
+  }
+  if (first == 0) waiting_.erase(found);
+}
+
+void ReceiveOrder::finish(bool cut_off, std::vector<Final>& out) {
+  for (const auto& [stream, queue] : waiting_) {
+    const PostNumber unsure = !cut_off         ? kBehindAll
+                              : has_forgotten_ ? firstThatCouldBeOf(stream)
+                                               : firstFromAnyone(stream);
+    const auto outstanding = cut_off ? outstanding_.find(stream) : outstanding_.end();
+    std::uint64_t taken = 0;  // by those that nobody found complete
+    auto number = queue.numbers.begin();
+    for (const Waiting& waiting : queue.by_post) {
+      std::uint64_t seq = waiting.probe ? waiting.number : *number++;
+      if (outstanding != outstanding_.end()) {
+        std::set<PostNumber>& posts = outstanding->second;
+        while (!posts.empty() && *posts.begin() < waiting.posted) {
+          posts.erase(posts.begin());
+          ++taken;
+        }
+      }
+      seq = waiting.posted > unsure ? 0 : seqOf(waiting.posted, seq + taken);
+      out.push_back({waiting.operation, seq});
+    }
+  }
   waiting_.clear();
+  first_waiting_.clear();
   outstanding_.clear();
   wild_ = 0;
 }

@@ -10,7 +10,11 @@
 // Memory is what is outstanding and what waits for that.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -26,25 +30,33 @@ class ReceiveOrder {
     std::int32_t tag = 0;
     bool operator==(const Stream&) const = default;
   };
-  // A receive or probe whose message is known.
+  // A receive or probe whose message is known, or never will be.
   struct Final {
     std::uint32_t operation = 0;
-    std::uint64_t seq = 0;
+    std::uint64_t seq = 0;  // 0: the message cannot be told
   };
-  // Place among the receives of the process; 0: none.
-  using Place = std::uint64_t;
+  // Number of a receive or probe among those of the process, from 1; 0: none.
+  using PostNumber = std::uint64_t;
 
-  Place post(const Stream& asked);
+  PostNumber post(const Stream& asked);
   // A receive got the message of that number. What has become final is added to `out`.
-  void complete(std::uint32_t operation, Place place, const Stream& asked, const Stream& stream,
-                std::uint64_t number, std::vector<Final>& out);
+  void complete(std::uint32_t operation, PostNumber posted, const Stream& asked,
+                const Stream& stream, std::uint64_t number, std::vector<Final>& out);
   // A probe found the message behind the `number` - 1 that were received.
-  void probe(std::uint32_t operation, const Stream& stream, std::uint64_t number,
-             std::vector<Final>& out);
+  PostNumber probe(std::uint32_t operation, const Stream& stream, std::uint64_t number,
+                   std::vector<Final>& out);
   // The receive will take no message.
-  void drop(Place place, const Stream& asked, std::vector<Final>& out);
-  // Nothing more is to come: the rest is final as it stands.
-  void finish(std::vector<Final>& out);
+  void drop(PostNumber posted, const Stream& asked, std::vector<Final>& out);
+  // Lets go of one that waits, if it does: then it is final without a number. Those posted before
+  // it have to have been given up before. Numbers of others stay right.
+  void giveUp(PostNumber posted, const Stream& stream, std::vector<Final>& out);
+  // The receive may complete, but nobody will say which it was. Memory does not grow with how many
+  // such there are.
+  void forget(PostNumber posted, const Stream& asked);
+  // Nothing more is to come. What is outstanding has been found complete, and counted, where nobody
+  // looked; unless the process was `cut_off`: then an earlier receive of the very stream has got
+  // its message uncounted, since a later one has, and of one from anyone nothing is known.
+  void finish(bool cut_off, std::vector<Final>& out);
 
   bool isIdle() const { return outstanding_.empty() && waiting_.empty(); }
 
@@ -53,24 +65,35 @@ class ReceiveOrder {
     std::size_t operator()(const Stream& stream) const;
   };
   struct Waiting {
-    Place place;
+    PostNumber posted;
     std::uint32_t operation;
     bool probe;
     std::uint64_t number;  // of a probe
   };
   struct Queue {
-    std::vector<Waiting> by_place;
-    std::vector<std::uint64_t> numbers;  // ascending
+    std::deque<Waiting> by_post;
+    std::deque<std::uint64_t> numbers;  // ascending
+    std::size_t probes = 0;             // of by_post
+    PostNumber first = 0;               // as it stands in first_waiting_
   };
-  void remove(Place place, const Stream& asked);
-  Place firstOutstanding(const Stream& stream) const;
-  void settle(Queue& queue, Place before, std::vector<Final>& out);
-  void settleAfter(const Stream& asked, std::vector<Final>& out);
+  using Queues = std::unordered_map<Stream, Queue, Hash>;
 
-  Place last_ = 0;
-  std::size_t wild_ = 0;                                              // of those outstanding
-  std::unordered_map<Stream, std::vector<Place>, Hash> outstanding_;  // ascending
-  std::unordered_map<Stream, Queue, Hash> waiting_;
+  PostNumber remove(PostNumber posted, const Stream& asked);
+  PostNumber firstOutstanding(const Stream& asked) const;
+  PostNumber firstFromAnyone(const Stream& stream) const;
+  PostNumber firstThatCouldBeOf(const Stream& stream) const;
+  void settle(Queues::iterator found, std::vector<Final>& out);
+  void settleBehind(PostNumber posted, PostNumber next, std::vector<Final>& out);
+  void note(Queues::iterator found);
+  std::uint64_t seqOf(PostNumber posted, std::uint64_t number) const;
+
+  PostNumber last_ = 0;
+  PostNumber lost_until_ = 0;  // by giveUp()
+  bool has_forgotten_ = false;
+  std::size_t wild_ = 0;                                                // of those outstanding
+  std::unordered_map<Stream, std::set<PostNumber>, Hash> outstanding_;  // by what was asked for
+  Queues waiting_;
+  std::map<PostNumber, Stream> first_waiting_;  // of each queue
 };
 
 }  // namespace omnio

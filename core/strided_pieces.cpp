@@ -30,6 +30,7 @@ void StridedPieces::add(Stride next) {
 }
 
 void StridedPieces::addSeparate(Stride next) {
+  if (is_full_) return;
   if (!strides_.empty() && strides_.back().bytes == next.bytes) {
     Stride& last = strides_.back();
     const std::int64_t distance = next.first - (last.first + last.stride * (last.count - 1));

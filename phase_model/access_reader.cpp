@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "core/data_layout.hpp"
+#include "core/later_reads.hpp"
 #include "core/log_reader.hpp"
 #include "core/merged_reader.hpp"
 #include "core/printable.hpp"
+#include "phase_model/access_queue.hpp"
 #include "phase_model/mpi_position.hpp"
 #include "phase_model/posix_position.hpp"
 
@@ -29,19 +33,33 @@ class RankReader {
              Doubts& doubts, const std::function<void(const Access&)>& take)
       : rank_(rank),
         doubts_(doubts),
-        take_(take),
+        queue_(take),
         posix_(processes, sessions_),
         mpi_(sessions_, shared) {}
 
   void read(const Source& source, const Event& event) {
-    if (event.row->api == calls::Api::kMpi) {
-      readMpi(source, event);
-    } else {
-      readPosix(source, event);
+    if (event.row->api != calls::Api::kMpi) {
+      if (const auto access = posixAccess(source, event)) queue_.add(*access);
+      return;
     }
+    LaterReads& later = later_[source.process->token];
+    const std::optional<Access> access = mpiAccess(source, event);
+    if (LaterReads::begins(event)) {
+      later.begin(event, access ? queue_.addBegun(*access) : kLeftOut, got_);
+      return;
+    }
+    later.end(event, got_);
+    if (access) queue_.add(*access);
+  }
+
+  void readBelow(const Source& source, const Event& event) {
+    mpi_.takeBelow(*source.process, event);
   }
 
   void finish() {
+    queue_.finish();
+    doubts_.never_ended += queue_.neverEnded();
+    doubts_.ended_too_late += queue_.endedTooLate();
     const PositionDoubts& positions = posix_.doubts();
     doubts_.began_elsewhere.insert(positions.began_elsewhere.begin(),
                                    positions.began_elsewhere.end());
@@ -49,6 +67,8 @@ class RankReader {
   }
 
  private:
+  static constexpr std::size_t kLeftOut = ~std::size_t{0};  // of reads that are no access
+
   static bool movesBytes(const Event& event) {
     return event.row->call_class == calls::Class::kRead ||
            event.row->call_class == calls::Class::kWrite;
@@ -61,63 +81,68 @@ class RankReader {
     return false;
   }
 
-  void readMpi(const Source& source, const Event& event) {
+  std::optional<Access> mpiAccess(const Source& source, const Event& event) {
     const int tick = calls::indexOf(*event.row, calls::Role::kTick);
-    if (tick < 0) return;
+    if (tick < 0) return {};
     // Ticks count the event itself. Those of file operations say nothing about what the process
     // did between them.
     const auto now = static_cast<std::uint64_t>(
         std::max<std::int64_t>(event.arguments[static_cast<std::size_t>(tick)], 0));
     const std::uint64_t file_events = ++file_events_[source.process->token];
     const MpiPositions::Placed placed = mpi_.take(*source.process, event);
-    if (!movesBytes(event) || event.bytes == 0 || !isStorage(event)) return;
+    if (!movesBytes(event) || event.bytes == 0 || !isStorage(event)) return {};
     if (placed.several_blocks) ++doubts_.several_blocks;
-    pass(source, event, {placed.known, placed.offset, placed.session}, placed.manner, now,
-         now > file_events ? now - file_events : 0);
+    return accessOf(source, event, {placed.known, placed.offset, placed.session}, placed.manner,
+                    now, now > file_events ? now - file_events : 0);
   }
 
-  void readPosix(const Source& source, const Event& event) {
+  std::optional<Access> posixAccess(const Source& source, const Event& event) {
     if (!movesBytes(event)) {
       posix_.follow(*source.process, event);
-      return;
+      return {};
     }
     const Place place = posix_.placeOf(*source.process, event);
-    if (event.failed || !isStorage(event)) return;
+    if (event.failed || !isStorage(event)) return {};
     if (!countsBytes(*event.row)) ++doubts_.unknown_bytes;
-    if (event.bytes == 0) return;
+    if (event.bytes == 0) return {};
     const bool is_stream = event.row->api == calls::Api::kStdio;
     const bool explicit_offset = calls::has(*event.row, calls::Role::kOffset);
     const Manner manner{
         .interface = is_stream ? model::Interface::kStdio : model::Interface::kPosix,
         .pointer =
             explicit_offset ? model::PointerKind::kExplicit : model::PointerKind::kIndividual};
-    pass(source, event, place, manner, 0, 0);
+    return accessOf(source, event, place, manner, 0, 0);
   }
 
-  void pass(const Source& source, const Event& event, Place place, const Manner& manner,
-            std::uint64_t tick, std::uint64_t others) {
-    const bool known = place.known && place.offset >= 0;
-    // a position below 0 can only come of events that are missing
+  Access accessOf(const Source& source, const Event& event, Place place, const Manner& manner,
+                  std::uint64_t tick, std::uint64_t others) {
+    // A position below 0 can only come of events that are missing, one beyond all of damage.
+    const bool known = place.known && place.offset >= 0 && place.offset <= DataLayout::kMost &&
+                       event.bytes <= std::uint64_t{DataLayout::kMost};
     if (!known) ++doubts_.unknown_offset;
-    take_({.rank = rank_,
-           .thread = source.thread,
-           .file = event.file,
-           .operation = event.row->call_class == calls::Class::kRead ? model::Operation::kRead
-                                                                     : model::Operation::kWrite,
-           .manner = manner,
-           .offset_known = known,
-           .offset = known ? place.offset : 0,
-           .bytes = event.bytes,
-           .tick = tick,
-           .others = others,
-           .session = place.session,
-           .start_ns = event.start_ns,
-           .end_ns = event.end_ns});
+    return {.rank = rank_,
+            .thread = source.thread,
+            .file = event.file,
+            .operation = event.row->call_class == calls::Class::kRead ? model::Operation::kRead
+                                                                      : model::Operation::kWrite,
+            .manner = manner,
+            .offset_known = known,
+            .offset = known ? place.offset : 0,
+            .bytes = event.bytes,
+            .tick = tick,
+            .others = others,
+            .session = place.session,
+            .start_ns = event.start_ns,
+            .end_ns = event.end_ns};
   }
 
   int rank_;
   Doubts& doubts_;
-  const std::function<void(const Access&)>& take_;
+  AccessQueue queue_;
+  std::map<std::uint64_t, LaterReads> later_;  // by process
+  const LaterReads::Take got_ = [this](std::size_t number, std::uint64_t bytes) {
+    if (number != kLeftOut) queue_.gotBytes(number, bytes);
+  };
   std::uint64_t sessions_ = 0;
   PosixPositions posix_;
   MpiPositions mpi_;
@@ -140,6 +165,11 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const PathTable& path
     }
   };
   say(doubts.unknown_bytes, "by calls that do not tell how many bytes they read (fscanf)");
+  say(doubts.never_ended, "by nonblocking and split calls that no other ended: reads of no bytes");
+  say(doubts.ended_too_late,
+      fmt::format("by nonblocking and split calls that ended more than {} others later: counted "
+                  "with what they asked for",
+                  AccessQueue::kMost));
   say(doubts.no_storage, "of directories, devices and the like, which are no storage");
   say(doubts.unknown_offset,
       "at an offset that the trace does not tell (shared file pointers, places behind a read that "
@@ -179,10 +209,14 @@ ReadRank readAccesses(const std::vector<const Process*>& processes, int rank,
     }
   }
   while (const Event* event = events.next()) {
-    if (event->depth > 0) continue;
+    const Source& source = sources[events.source()];
+    if (event->depth > 0) {
+      rank_reader.readBelow(source, *event);
+      continue;
+    }
     if (!outcome.any_event) outcome.first_event_ns = event->start_ns;
     outcome.any_event = true;
-    rank_reader.read(sources[events.source()], *event);
+    rank_reader.read(source, *event);
   }
   rank_reader.finish();
   outcome.undecodable = events.undecodable();

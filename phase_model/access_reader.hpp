@@ -19,6 +19,8 @@ struct Doubts {
   std::uint64_t unknown_bytes = 0;   // reads whose bytes are not told (fscanf)
   std::uint64_t unknown_offset = 0;  // accesses by shared pointers, or at an end not recorded
   std::uint64_t several_blocks = 0;  // accesses over more than one block of a view
+  std::uint64_t never_ended = 0;     // see AccessQueue
+  std::uint64_t ended_too_late = 0;
   std::uint64_t no_storage = 0;      // accesses of devices, directories and the like
   std::set<FileId> began_elsewhere;  // see PositionDoubts
   std::set<FileId> appended;

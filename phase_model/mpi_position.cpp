@@ -26,10 +26,14 @@ std::uint64_t MpiPositions::sessionOf(const Process& process, std::uint64_t in_p
   return number;
 }
 
-MpiPositions::Placed MpiPositions::take(const Process& process, const Event& event) {
+MpiFileOffsets& MpiPositions::of(const Process& process) {
   std::unique_ptr<MpiFileOffsets>& offsets = offsets_[&process];
   if (!offsets) offsets = std::make_unique<MpiFileOffsets>(process.info);
-  const std::optional<MpiFileOffsets::Placed> found = offsets->take(event);
+  return *offsets;
+}
+
+MpiPositions::Placed MpiPositions::take(const Process& process, const Event& event) {
+  const std::optional<MpiFileOffsets::Placed> found = of(process).take(event);
   Placed placed;
   placed.known = false;
   if (!found) return placed;

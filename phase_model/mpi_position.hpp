@@ -26,11 +26,14 @@ class MpiPositions {
   MpiPositions(std::uint64_t& sessions, const MpiSharedOffsets& shared)
       : sessions_(sessions), shared_(shared) {}
 
+  // Of every event below the application's own, in the order of its log.
+  void takeBelow(const Process& process, const Event& event) { of(process).takeBelow(event); }
   // Of every MPI file event of the application, in order; what it returns counts when the event
   // reads or writes.
   Placed take(const Process& process, const Event& event);
 
  private:
+  MpiFileOffsets& of(const Process& process);
   std::uint64_t sessionOf(const Process& process, std::uint64_t in_process);
 
   std::uint64_t& sessions_;

@@ -11,12 +11,11 @@ model::OffsetFunction fitOffsets(std::vector<std::pair<int, std::int64_t>> offse
   const auto [last_rank, last] = offsets.back();
   const std::int64_t ranks = last_rank - first_rank;
   f.per_rank = ranks == 0 ? 0 : (last - first) / ranks;
-  f.base = first - f.per_rank * first_rank;
-  for (const auto& [rank, offset] : offsets) {
-    if (f.at(rank) == offset) continue;
-    f = {.affine = false, .table = std::move(offsets)};
-    break;
-  }
+  std::int64_t furthest = 0;
+  bool affine = !__builtin_mul_overflow(f.per_rank, last_rank, &furthest) &&
+                !__builtin_sub_overflow(first, f.per_rank * first_rank, &f.base);
+  for (const auto& [rank, offset] : offsets) affine = affine && f.at(rank) == offset;
+  if (!affine) f = {.affine = false, .table = std::move(offsets)};
   return f;
 }
 

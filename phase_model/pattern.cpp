@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "core/saturating_sum.hpp"
+
 namespace omnio::phases {
 namespace {
 
 // An end before a start can only be damage.
 std::int64_t duration(const Access& access) {
-  return std::max<std::int64_t>(access.end_ns - access.start_ns, 0);
+  std::int64_t ns = 0;
+  if (__builtin_sub_overflow(access.end_ns, access.start_ns, &ns)) return 0;
+  return std::max<std::int64_t>(ns, 0);
 }
 
 std::int64_t endOf(const Access& access) {
@@ -83,7 +87,7 @@ void Pattern::append(const Pattern& later) {
   last_tick = std::max(last_tick, later.last_tick);
   begin_ns = std::min(begin_ns, later.begin_ns);
   end_ns = std::max(end_ns, later.end_ns);
-  io_ns += later.io_ns;
+  io_ns = saturatingSum(io_ns, later.io_ns);
 }
 
 bool Pattern::continuesStride(const Access& access) const {
@@ -107,7 +111,7 @@ void Pattern::add(const Access& access) {
   first_tick = std::min(first_tick, access.tick);
   last_tick = std::max(last_tick, access.tick);
   end_ns = std::max(end_ns, access.end_ns);
-  io_ns += duration(access);
+  io_ns = saturatingSum(io_ns, duration(access));
   if (offset_known) list({access.offset, access.bytes});
 }
 

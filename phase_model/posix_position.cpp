@@ -7,6 +7,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "core/saturating_sum.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::phases {
@@ -38,10 +39,11 @@ PosixPositions::Key PosixPositions::keyOf(const Process& process,
                                           const wire::HandleDefinition& handle) const {
   std::uint64_t token = process.token;
   const Process* owner = &process;
-  // Inherited over one fork or more: the opener is the ancestor of that number.
-  while (handle.birth_pid != 0 && owner->pid != handle.birth_pid) {
+  // Inherited over one fork or more: the opener is the ancestor of that number. (What says of
+  // itself that it is its own ancestor is damaged.)
+  for (std::size_t forks = 0; handle.birth_pid != 0 && owner->pid != handle.birth_pid; ++forks) {
     const auto parent = by_token_.find(parentOf(*owner));
-    if (parent == by_token_.end() || parent->second == owner)
+    if (parent == by_token_.end() || forks == by_token_.size())
       return {process.token, handle.description};
     owner = parent->second;
     token = owner->token;
@@ -110,10 +112,10 @@ void PosixPositions::sought(Description& description, const Event& event) {
       moveTo(place, offset);
       break;
     case SEEK_CUR:
-      place.offset += offset;
+      place.offset = saturatingSum(place.offset, offset);
       break;
     default:
-      moveTo(place, endOf(event.file) + offset);
+      moveTo(place, saturatingSum(endOf(event.file), offset));
       place.known = ends_known_.contains(event.file);
   }
 }
@@ -130,7 +132,8 @@ void PosixPositions::follow(const Process& process, const Event& event) {
   } else if (event.new_handle != nullptr) {
     descriptionOf(process, *event.handle).is_shared = true;
   } else if (event.row->variant_of == "ungetc" && !event.failed) {
-    --descriptionOf(process, *event.handle).place.offset;
+    std::int64_t& offset = descriptionOf(process, *event.handle).place.offset;
+    offset = saturatingSum(offset, -1);
   } else if (event.row->variant_of == "ftruncate" && !event.failed) {
     endOf(event.file) = argumentOf(event, Role::kLength);
     ends_known_.insert(event.file);
@@ -148,7 +151,7 @@ Place PosixPositions::placeOf(const Process& process, const Event& event) {
     Place place = position;
     moveTo(place, event.arguments[static_cast<std::size_t>(explicit_offset)]);
     if (place.offset >= 0) {  // of preadv2 and pwritev2, -1 is the position
-      end = std::max(end, place.offset + bytes);
+      end = std::max(end, saturatingSum(place.offset, bytes));
       return place;
     }
   }
@@ -166,7 +169,7 @@ Place PosixPositions::placeOf(const Process& process, const Event& event) {
     if (!ends_known_.contains(event.file)) doubts_.appended.insert(event.file);
   }
   place = position;
-  position.offset += bytes;
+  position.offset = saturatingSum(position.offset, bytes);
   if (position.known) end = std::max(end, position.offset);
   return place;
 }

@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
+#include "core/later_reads.hpp"
 #include "core/log_reader.hpp"
 #include "core/printable.hpp"
 #include "core/wire/info.hpp"
-#include "statistics/later_reads.hpp"
 
 namespace omnio::stats {
 namespace {

@@ -22,7 +22,7 @@ case $address in
   *) echo "agent: no host $address" >&2; exit 1 ;;
 esac
 exec ip netns exec "$space" unshare -u {unshare} env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin \\
-  {variables} sh -c "hostname $name; $*"
+  {variables} sh -c "hostname $name; {first} $*"
 """
 
 
@@ -67,14 +67,15 @@ class Network:
         for space in self.spaces.values():
             run(["ip", "netns", "del", space])
 
-    def secondHost(self, unshare=(), **variables):
-        """What is different on the second host from now on: options of unshare, and variables of
-        the environment."""
+    def secondHost(self, unshare=(), first="", **variables):
+        """What is different on the second host from now on: options of unshare, a command that is
+        run there before each other, and variables of the environment."""
         with open(self.agent, "w", encoding="utf-8") as file:
             file.write(AGENT.format(
                 cases="\n".join(f"  {HOSTS[host]}) space={space}; name={host} ;;"
                                 for host, space in self.spaces.items()),
                 unshare=" ".join(unshare),
+                first=first and first + ";",
                 variables=" ".join(shlex.quote(f"{name}={value}")
                                    for name, value in variables.items())))
         os.chmod(self.agent, 0o755)

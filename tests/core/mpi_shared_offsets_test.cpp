@@ -63,6 +63,7 @@ class Rank {
     facts["group.3"] = fmt::format("00000000000000ff {} {} 0 0 file", rank_, ranks_);
     facts["shared_pointers"] = "yes";
     facts["type.1"] = "b8";
+    facts["type.2"] = "b8[0,24]";
     test::ContainerBuilder container(tokenOf(rank_), static_cast<std::uint32_t>(4000 + rank_));
     container.facts(facts).chunk(chunk_).ended(chunk_.header.event_count);
     container.save(directory / fmt::format("node1.{}.0.omnio", 4000 + rank_));
@@ -158,7 +159,34 @@ TEST(MpiSharedOffsets, UnorderedOnesAreWhereTheLayerBelowMovedAllOfThem) {
   std::vector<Rank> ranks{{0, 1}};
   ranks[0].at(3050).pwrite(40, 10).at(3000).shared(10);  // all
   ranks[0].at(5050).pwrite(50, 4).at(5000).shared(10);   // a part
-  EXPECT_EQ(placesOf(ranks), "0.2@40+10");
+  EXPECT_EQ(placesOf(ranks), "0.2=40");
+}
+
+TEST(MpiSharedOffsets, WithAnUnknownViewTheyAreThePiecesBelow) {
+  std::vector<Rank> ranks{{0, 1}};
+  ranks[0].mpi("MPI_File_set_view", {{Role::kEtype, 1}, {Role::kFiletype, 9}});
+  ranks[0].at(3050).pwrite(40, 10).at(3000).shared(10);  // all
+  ranks[0].at(5050).pwrite(50, 16).at(5000).shared(10);  // and what lies between
+  EXPECT_EQ(placesOf(ranks), "0.3@40+10");
+}
+
+TEST(MpiSharedOffsets, WhatTheLayerBelowMovedBetweenThePiecesIsNoneOfThem) {
+  std::vector<Rank> ranks{{0, 1}};
+  // Eight bytes in 24, from 8 on.
+  ranks[0].mpi("MPI_File_set_view", {{Role::kDisp, 8}, {Role::kEtype, 1}, {Role::kFiletype, 2}});
+  ranks[0].at(3050).pwrite(56, 32).at(3000).shared(16);  // two pieces
+  ranks[0].at(5050).pwrite(56, 56).at(5000).shared(16);  // three: not this call's alone
+  ranks[0].at(7050).pwrite(60, 32).at(7000).shared(16);  // in the middle of an etype
+  ranks[0].at(9050).pwrite(64, 8).at(9000).shared(8);    // in a hole
+  EXPECT_EQ(placesOf(ranks), "0.3=2");
+}
+
+TEST(MpiSharedOffsets, WhatLiesBeyondAnyFileBelowIsNotKnown) {
+  std::vector<Rank> ranks{{0, 1}};
+  ranks[0].at(3050).pwrite(INT64_MAX, 10).at(3000).shared(10);
+  ranks[0].at(5050).pwrite(-1, 10).at(5000).shared(10);
+  ranks[0].at(7050).pwrite(0, INT64_MAX).at(7000).shared(10);
+  EXPECT_EQ(placesOf(ranks), "");
 }
 
 }  // namespace

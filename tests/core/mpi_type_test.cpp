@@ -159,6 +159,18 @@ TEST(StridedPieces, NeighboursAreJoinedAndStridesGoOn) {
   EXPECT_EQ(pieces.bytes(), 21);
 }
 
+TEST(StridedPieces, NothingIsAddedBehindOneThatWasLeftOut) {
+  StridedPieces pieces(2);
+  pieces.add({.first = 0, .bytes = 2, .stride = 0, .count = 1});
+  pieces.add({.first = 8, .bytes = 4, .stride = 10, .count = 2});
+  // Makes one of the piece at 18, for which there is no room, and the next begins at 32.
+  pieces.add({.first = 22, .bytes = 4, .stride = 10, .count = 2});
+  const std::vector<Stride> wanted = {{.first = 0, .bytes = 2, .stride = 0, .count = 1},
+                                      {.first = 8, .bytes = 4, .stride = 0, .count = 1}};
+  EXPECT_TRUE(pieces.isFull());
+  EXPECT_EQ(pieces.strides(), wanted);
+}
+
 TEST(MpiTypeText, PiecesOfALongOneArePutTogether) {
   ProcessInfo info;
   using namespace std::string_literals;
@@ -175,6 +187,21 @@ TEST(MpiType, AFewWordsDoNotKeepAReaderBusyForEver) {
         "struct(-9000000000000000000+1x9000000000000000000;0x9000000000000000000;"
         "b1x9000000000000000000)"}) {
     EXPECT_FALSE(parseMpiType(text)) << text;
+  }
+}
+
+TEST(MpiType, WhatDamageMakesOfNumbersIsRefused) {
+  for (const char* text :
+       {"b8[0,-9223372036854775808]", "b8[0,9223372036854775807]",
+        "resized(0;-9223372036854775808;b8)", "resized(0;-9223372036854775808;b0)",
+        "contiguous(3;b8[0,-9223372036854775808])",
+        "vector(2;2;-9223372036854775808;b8[0,-9223372036854775808])",
+        "hindexed_block(2;-9223372036854775808,9223372036854775807;b8)",
+        "subarray(9,9;9,9;-9223372036854775808,1;c;b8[0,-1])"}) {
+    const Result<MpiType> type = parseMpiType(text);
+    ASSERT_FALSE(type) << text;
+    EXPECT_NE(type.failure().sentence.find("it is larger than any file"), std::string::npos)
+        << type.failure().sentence;
   }
 }
 

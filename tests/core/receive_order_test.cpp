@@ -134,18 +134,82 @@ TEST(ReceiveOrder, NumbersThatBeginLateStayAscending) {
   EXPECT_EQ(taken(final), "1:41 2:42");
 }
 
-TEST(ReceiveOrder, TheEndSettlesWhatWaitsForReceivesThatNeverComplete) {
+TEST(ReceiveOrder, WhereItIsCutOffAReceiveThatNobodyFoundCompleteHasTakenItsMessage) {
   ReceiveOrder order;
   std::vector<Final> final;
-  order.post(kFromAny);
+  order.post(kFrom3);
   const auto a = order.post(kFrom3);
+  order.post(kFrom3);
   const auto b = order.post(kFrom3);
   order.complete(2, b, kFrom3, kFrom3, 1, final);
   order.complete(1, a, kFrom3, kFrom3, 2, final);
   EXPECT_EQ(taken(final), "");
-  order.finish(final);
-  EXPECT_EQ(taken(final), "1:1 2:2");
+  order.finish(true, final);
+  EXPECT_EQ(taken(final), "1:2 2:4");
   EXPECT_TRUE(order.isIdle());
+}
+
+TEST(ReceiveOrder, AtTheEndOfARunNumbersAreAsCounted) {
+  ReceiveOrder order;
+  std::vector<Final> final;
+  order.post(kFromAny);
+  order.post(kFrom3);
+  const auto a = order.post(kFrom3);
+  order.complete(1, a, kFrom3, kFrom3, 14, final);
+  EXPECT_EQ(taken(final), "");
+  order.finish(false, final);
+  EXPECT_EQ(taken(final), "1:14");
+}
+
+TEST(ReceiveOrder, WhereItIsCutOffNothingIsKnownBehindOneFromAnyoneThatNobodyFoundComplete) {
+  ReceiveOrder order;
+  std::vector<Final> final;
+  const auto before = order.post(kFrom3);
+  order.post(kFrom3);
+  const auto between = order.post(kFrom3);
+  order.post(kFromAny);
+  const auto behind = order.post(kFrom3);
+  order.complete(1, behind, kFrom3, kFrom3, 1, final);
+  order.complete(2, between, kFrom3, kFrom3, 2, final);
+  order.complete(3, before, kFrom3, kFrom3, 3, final);
+  EXPECT_EQ(taken(final), "3:1");
+  order.finish(true, final);
+  EXPECT_EQ(taken(final), "2:3 1:0");
+}
+
+TEST(ReceiveOrder, WhatIsGivenUpLeavesTheOthersTheirNumbers) {
+  ReceiveOrder order;
+  std::vector<Final> final;
+  const auto any = order.post(kFromAny);
+  const auto a = order.post(kFrom3);
+  const auto b = order.post(kFrom3);
+  const auto c = order.post(kFrom3);
+  order.complete(3, c, kFrom3, kFrom3, 1, final);
+  order.complete(1, a, kFrom3, kFrom3, 2, final);
+  order.giveUp(a, kFrom3, final);
+  EXPECT_EQ(taken(final), "1:0");
+  order.complete(2, b, kFrom3, kFrom3, 3, final);
+  EXPECT_EQ(taken(final), "");
+  // It got the first or second message of rank 3, as the one did that was given up.
+  order.complete(4, any, kFromAny, kFrom3, 4, final);
+  EXPECT_EQ(taken(final), "4:0 2:3 3:4");
+  EXPECT_TRUE(order.isIdle());
+  const auto later = order.post(kFrom3);
+  order.complete(5, later, kFrom3, kFrom3, 5, final);
+  EXPECT_EQ(taken(final), "5:5");
+}
+
+TEST(ReceiveOrder, OthersWaitForAForgottenReceive) {
+  ReceiveOrder order;
+  std::vector<Final> final;
+  order.forget(order.post(kFrom3), kFrom3);
+  const auto a = order.post(kFrom3);
+  const auto four = order.post(kFrom4);
+  order.complete(1, a, kFrom3, kFrom3, 1, final);
+  order.complete(2, four, kFrom4, kFrom4, 1, final);
+  EXPECT_EQ(taken(final), "2:1");
+  order.finish(true, final);
+  EXPECT_EQ(taken(final), "1:0");
 }
 
 }  // namespace

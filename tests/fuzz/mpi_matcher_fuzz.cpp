@@ -1,6 +1,6 @@
 // Whatever calls the logs of three ranks of four hold, in whatever order: the matched picture hands
-// out each event once, with nothing left open, and waiting within its duration. The first byte is
-// the bound on what is open, then each event is a place, a call, two times, its arguments and the
+// out each event once, with nothing left open, and waiting within its duration. The first byte says
+// the bounds on what is held, then each event is a place, a call, two times, its arguments and the
 // varints of its list.
 #include <array>
 #include <string>
@@ -175,7 +175,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const MpiGroups kGroups = groups();
   Bytes bytes(data, size);
   Checked sink;
-  const MpiMatcher::Limits limits{.most_open = std::size_t{1} + bytes.next()};
+  const std::uint8_t bound = bytes.next();
+  const MpiMatcher::Limits limits{.most_open = std::size_t{1} + bound,
+                                  .most_requests = std::size_t{1} + bound % 16U,
+                                  .most_epochs = std::size_t{1} + bound % 8U,
+                                  .most_streams = bound % 4U};
   MpiMatcher matcher(kGroups, {false, true, false}, {&kGroups, {{0, 0}, {0, 0}, {1, 5}}, 10}, sink,
                      limits);
   std::array<std::uint64_t, kProcesses> numbers{};
@@ -219,5 +223,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   matcher.finish();
   sink.requireAllSettled(matcher.counts());
+  require(matcher.operationsHeld() == 0 && matcher.epochsHeld() == 0);
   return 0;
 }

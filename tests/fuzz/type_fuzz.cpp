@@ -40,6 +40,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
     fuzz::require(pieces.isFull() || pieces.bytes() == kBytes);
+    const std::int64_t begin = from * view.etypeBytes();
+    const auto first = view.inFile(begin);
+    const auto last = view.inFile(begin + kBytes - 1);
+    const auto found = view.requestAt(*first, *last + 1, kBytes);
+    if (!found) continue;  // a view whose places go back, or come twice
+    fuzz::require(view.inFile(*found * view.etypeBytes()) == first &&
+                  view.inFile(*found * view.etypeBytes() + kBytes - 1) == last);
   }
   return 0;
 }

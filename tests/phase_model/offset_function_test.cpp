@@ -29,6 +29,12 @@ TEST(OffsetFunction, OthersAreATable) {
   EXPECT_EQ(f.at(2), 0);
 }
 
+TEST(OffsetFunction, ALineThatLeadsBeyondAllNumbersIsATable) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 61;
+  EXPECT_FALSE(fitOffsets({{1000000, 0}, {1000001, kFar}}).affine);
+  EXPECT_FALSE(fitOffsets({{1000, kFar}, {1001, 0}}).affine);
+}
+
 TEST(OffsetFunction, ASlopeThatIsNoWholeNumberIsATable) {
   EXPECT_FALSE(fitOffsets({{0, 0}, {2, 5}}).affine);
 }

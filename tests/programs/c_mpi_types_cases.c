@@ -121,6 +121,17 @@ static void cube(struct Case* c) {
   c->extent = 3 * 4 * 2 * ranks * 4;
 }
 
+// A part of an array that each rank has for itself.
+static void part(struct Case* c) {
+  c->same = 1;
+  int sizes[] = {4, 5}, parts[] = {3, 2}, starts[] = {1, 2};
+  c->etype = MPI_INT;
+  MPI(MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &c->filetype));
+  for (int i = 1; i < 4; ++i) bytesAt(c, (i * 5 + 2) * 4, 8);
+  c->extent = 4 * 5 * 4;
+  c->disp = 11 + (MPI_Offset)rank * 40000;
+}
+
 static void fortranCube(struct Case* c) {
   int sizes[] = {4, ranks, 3}, parts[] = {2, 1, 2}, starts[] = {1, rank, 0};
   c->etype = MPI_SHORT;
@@ -231,13 +242,28 @@ static void nested(struct Case* c) {
 }
 
 static void (*const kMake[kCases])(struct Case*) = {
-    contiguous,    vector,    hvector, indexed, hindexed,  indexedBlock,
-    hindexedBlock, structure, padded,  columns, cube,      cyclic,
-    blocks,        resized,   pairs,   nested,  duplicate, fortranCube};
-static const char* const kNames[kCases] = {
-    "contiguous",     "vector",  "hvector", "indexed", "hindexed", "indexed_block",
-    "hindexed_block", "struct",  "padded",  "columns", "cube",     "cyclic",
-    "blocks",         "resized", "pairs",   "nested",  "dup",      "fortran_cube"};
+    contiguous, vector, hvector,   indexed,     hindexed, indexedBlock, hindexedBlock,
+    structure,  padded, columns,   cube,        cyclic,   blocks,       resized,
+    pairs,      nested, duplicate, fortranCube, part};
+static const char* const kNames[kCases] = {"contiguous",
+                                           "vector",
+                                           "hvector",
+                                           "indexed",
+                                           "hindexed",
+                                           "indexed_block",
+                                           "hindexed_block",
+                                           "struct",
+                                           "padded",
+                                           "columns",
+                                           "cube",
+                                           "cyclic",
+                                           "blocks",
+                                           "resized",
+                                           "pairs",
+                                           "nested",
+                                           "dup",
+                                           "fortran_cube",
+                                           "part"};
 
 void makeCase(int number, struct Case* c) {
   memset(c, 0, sizeof *c);

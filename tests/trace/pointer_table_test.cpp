@@ -30,6 +30,17 @@ TEST(PointerTable, FindsWhatWasPutUntilItIsTaken) {
   EXPECT_EQ(table.find(object(1)), nullptr);
 }
 
+TEST(PointerTable, TakesOnlyWhatIsMeant) {
+  PointerTable<Value, 3> table;
+  ASSERT_TRUE(table.put(object(1), [](Value& place) { place = {.a = 1, .b = 2}; }));
+  Value taken;
+  EXPECT_FALSE(table.takeIf(object(1), taken, [](const Value& there) { return there.a == 7; }));
+  ASSERT_NE(table.find(object(1)), nullptr);
+  EXPECT_TRUE(table.takeIf(object(1), taken, [](const Value& there) { return there.a == 1; }));
+  EXPECT_EQ(taken.b, 2U);
+  EXPECT_EQ(table.find(object(1)), nullptr);
+}
+
 TEST(PointerTable, HasNoBoundAndServesThreadsAtOnce) {
   constexpr std::uintptr_t kThreads = 4;
   constexpr std::uintptr_t kObjects = 500;

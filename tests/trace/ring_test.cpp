@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/trace.hpp"
+#include "core/wire/mpi_requests.hpp"
 #include "tests/trace/recording.hpp"
 #include "tests/trace/started_fixture.hpp"
 #include "trace/runtime/path.hpp"
@@ -60,6 +61,36 @@ TEST_F(RingTest, TheLargestRecordsStayInTheRing) {
   EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
   ASSERT_EQ(trace.events.size(), 3000U);
   EXPECT_EQ(trace.events[10].pieces, std::vector<std::uint64_t>(1024 - 3, SIZE_MAX >> 10));
+}
+
+// The list of a window's epoch is one record, however many ranks it is with: those of a job of 4096
+// find room in it, whatever their numbers.
+TEST_F(RingTest, EpochsWithAllOfAJobFindRoom) {
+  constexpr std::uint16_t kRow = rowOf("MPI_Win_post");
+  constexpr std::int64_t kRanks = 4096;
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 32;
+  traced([this] {
+    std::vector<char> list;
+    for (const std::int64_t members : {kRanks, 8 * kRanks}) {
+      std::int64_t count = 0;
+      list.resize(static_cast<std::size_t>(2 * members) * wire::kMaxVarint);
+      char* out = list.data();
+      for (std::int64_t rank = 0; rank < members; ++rank) {
+        const wire::Member member = {.rank = static_cast<std::uint64_t>(rank), .seq = kMany};
+        out = wire::put(out, member, count);
+      }
+      Subject subject;
+      subject.list = list.data();
+      subject.list_bytes = static_cast<std::size_t>(out - list.data());
+      wire::Arguments<kRow> numbers{1, count};
+      record<kRow>(thread, {}, false, numbers, 0, 0, subject);
+    }
+    finish(wire::AccountState::kEnded);
+    EXPECT_EQ(process.events_lost.load(), 1U);  // the one with more ranks than that
+  });
+  const test::RecordedTrace trace = read();
+  ASSERT_EQ(trace.events.size(), 1U);
+  EXPECT_EQ(trace.events[0].numbers[1], 2 * kRanks);
 }
 
 // The room that is kept free for a record has to be enough for its longest form.

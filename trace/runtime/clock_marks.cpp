@@ -1,17 +1,14 @@
 #include "trace/runtime/clock_marks.hpp"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include <cstring>
-#include <string_view>
 
 #include "core/wire/clock.hpp"
+#include "trace/runtime/hex.hpp"
 #include "trace/runtime/identity.hpp"
-#include "trace/runtime/mpi_groups.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/text.hpp"
@@ -19,43 +16,7 @@
 namespace omnio::trace {
 namespace {
 
-// Rank 0's mark, with the list in it: a file that is there before it is looked for, since a network
-// file system may hold on to the news that a name is not.
-constexpr char kList[] = "0";
-constexpr char kEndOfList = '.';
-
-std::uint64_t hashOf(std::string_view text, std::uint64_t hash = 0) {
-  for (const char c : text) hash = mixed(hash, static_cast<unsigned char>(c));
-  return mixed(hash, text.size());
-}
-
-std::uint64_t hashOfFile(const char* path, std::uint64_t hash) {
-  const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return hash;
-  char text[64];
-  const long bytes = rawSyscall(SYS_read, fd, address(text), sizeof text);
-  rawSyscall(SYS_close, fd);
-  return bytes > 0 ? hashOf({text, static_cast<std::size_t>(bytes)}, hash) : hash;
-}
-
-std::uint64_t hashOfLink(const char* path, std::uint64_t hash) {
-  char text[64];
-  const long bytes =
-      rawSyscall(SYS_readlinkat, AT_FDCWD, address(path), address(text), sizeof text);
-  return bytes > 0 ? hashOf({text, static_cast<std::size_t>(bytes)}, hash) : hash;
-}
-
-// What readers tell clocks apart by (core/trace_clocks.cpp).
-std::uint64_t ownDomain() {
-  std::uint64_t hash = hashOfFile("/proc/sys/kernel/random/boot_id", 0);
-  if (hash == 0) return process.token;
-  hash = hashOfLink("/proc/self/ns/time", hash);
-  return hashOf(process.settings.test_clock.text, hash);
-}
-
-bool isEqual(const char* a, const char* b) {
-  return a != nullptr && b != nullptr && strcmp(a, b) == 0;
-}
+constexpr char kEndOfList = '!';
 
 void sleepNs(long ns) {
   const timespec nap = {.tv_sec = 0, .tv_nsec = ns};
@@ -64,48 +25,96 @@ void sleepNs(long ns) {
 
 // "RANK.DOMAIN", of which rank 0's has no domain.
 bool parseMark(const char* text, ClockLeader& leader) {
+  constexpr int kMostDigits = 9;
   const char* at = text;
-  std::int64_t rank = 0;
-  for (; *at >= '0' && *at <= '9' && at - text < 9; ++at) rank = rank * 10 + (*at - '0');
+  std::int32_t rank = 0;
+  for (; *at >= '0' && *at <= '9' && at - text < kMostDigits; ++at) rank = rank * 10 + (*at - '0');
   if (at == text || *at != '.') return false;
-  leader = {.rank = static_cast<std::int32_t>(rank)};
-  for (++at; *at != '\0'; ++at) {
-    const char* const digit = strchr("0123456789abcdef", *at);
-    if (digit == nullptr) return false;
-    leader.domain = leader.domain << 4 | static_cast<std::uint64_t>(digit - "0123456789abcdef");
-  }
-  return true;
+  ++at;
+  leader = {.rank = rank};
+  return takeHex(at, leader.domain) && *at == '\0';
 }
+
+// Takes the list out of the blocks of rank 0's mark.
+class ListReader {
+ public:
+  ListReader(ClockLeader* into, std::size_t most) : into_(into), most_(most) {}
+
+  bool isWhole() const { return is_whole_; }
+  std::size_t count() const { return count_; }
+  void take(char c) {
+    if (is_whole_) return;
+    if (c == '\n') {
+      is_below_ = true;
+    } else if (is_below_ && c == kEndOfList) {
+      is_whole_ = true;
+    } else if (is_below_ && c == ' ') {
+      word_[used_] = '\0';
+      if (count_ < most_ && parseMark(word_, into_[count_])) ++count_;
+      used_ = 0;
+    } else if (is_below_ && used_ + 1 < sizeof word_) {
+      word_[used_++] = c;
+    }
+  }
+
+ private:
+  ClockLeader* into_;
+  std::size_t most_;
+  std::size_t count_ = 0;
+  bool is_below_ = false;
+  bool is_whole_ = false;
+  char word_[48];
+  std::size_t used_ = 0;
+};
 
 }  // namespace
 
-void ClockMarks::leave() {
-  const LauncherIdentity& launcher = launcherIdentity();
-  if (!isActive() || launcher.ranks < 2 || *launcher.job == '\0' || !launcher.first_on_node) return;
-  if (isEqual(getenv("OMPI_COMM_WORLD_SIZE"), getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))) return;
-  own_ = {.rank = launcher.rank, .domain = ownDomain()};
+// Rank 0's has a name that all know, since the list is in it: a file that is there before it is
+// looked for. A network file system may hold on to the news that a name is not.
+ClockMarks::Name::Name(const ClockLeader& leader) {
+  Text name(text, sizeof text);
+  name.putNumber(static_cast<std::uint64_t>(leader.rank));
+  if (leader.rank != 0) name.putByte('.').putHex(leader.domain, 16);
+}
+
+bool ClockMarks::leave(const ClockLeader& own, const char* line) {
+  own_ = own;
   Text(directory_, sizeof directory_)
       .put(process.settings.directory)
       .put("/clocks.")
       .putHex(jobNumber(), 16);
-  Text name(name_, sizeof name_);
-  if (own_.rank == 0) {
-    name.put(kList);
-  } else {
-    name.putNumber(static_cast<std::uint64_t>(own_.rank)).putByte('.').putHex(own_.domain, 16);
-  }
   const long made = rawSyscall(SYS_mkdirat, AT_FDCWD, address(directory_), 0777);
-  if (made < 0 && made != -EEXIST) return;
-  const long fd = openOwn(name_, O_WRONLY | O_CREAT | O_TRUNC);
-  if (fd < 0) return;
-  rawSyscall(SYS_close, fd);
+  if (made < 0 && made != -EEXIST) return false;
+  const long fd = openMark(Name(own_), O_WRONLY | O_CREAT | O_TRUNC);
+  if (fd < 0) return false;
   is_left_ = true;
+  char text[512];
+  Text words(text, sizeof text);
+  words.put(line).putByte('\n');
+  const auto size = static_cast<long>(words.size());
+  const bool is_told = rawSyscall(SYS_write, fd, address(text), size) == size;
+  rawSyscall(SYS_close, fd);
+  if (!is_told) remove();
+  return is_told;
 }
 
-long ClockMarks::openOwn(const char* name, int flags) const {
-  char path[sizeof directory_ + sizeof name_];
-  Text(path, sizeof path).put(directory_).putByte('/').put(name);
+long ClockMarks::openMark(const Name& name, int flags) const {
+  char path[sizeof directory_ + sizeof name.text];
+  Text(path, sizeof path).put(directory_).putByte('/').put(name.text);
   return rawSyscall(SYS_openat, AT_FDCWD, address(path), flags | O_CLOEXEC, 0666);
+}
+
+bool ClockMarks::readLine(const ClockLeader& of, char* line, std::size_t bytes) const {
+  const long fd = openMark(Name(of), O_RDONLY);
+  if (fd < 0) return false;
+  const long got = rawSyscall(SYS_read, fd, address(line), static_cast<long>(bytes));
+  rawSyscall(SYS_close, fd);
+  auto* const end = got > 0
+                        ? static_cast<char*>(std::memchr(line, '\n', static_cast<std::size_t>(got)))
+                        : nullptr;
+  if (end == nullptr) return false;
+  *end = '\0';
+  return true;
 }
 
 std::size_t ClockMarks::read(ClockLeader* into, std::size_t most) const {
@@ -134,7 +143,7 @@ std::size_t ClockMarks::read(ClockLeader* into, std::size_t most) const {
 }
 
 bool ClockMarks::publish(const ClockLeader* leaders, std::size_t count) const {
-  const long fd = openOwn(kList, O_WRONLY);
+  const long fd = openMark(Name(own_), O_WRONLY | O_APPEND);
   if (fd < 0) return false;
   char block[4096];
   Text text(block, sizeof block);
@@ -145,46 +154,32 @@ bool ClockMarks::publish(const ClockLeader* leaders, std::size_t count) const {
     text = Text(block, sizeof block);
   };
   for (std::size_t i = 0; i < count; ++i) {
-    constexpr std::size_t kMostDigits = 12;
-    if (text.room() < kMostDigits) put();
-    text.putNumber(static_cast<std::uint64_t>(leaders[i].rank)).putByte(' ');
+    if (text.room() < 2 * sizeof(Name)) put();
+    text.put(Name(leaders[i]).text).putByte(' ');
   }
-  if (text.room() == 0) put();
   text.putByte(kEndOfList);
   put();
   rawSyscall(SYS_close, fd);
   return all;
 }
 
-bool ClockMarks::isMeant() const {
+std::size_t ClockMarks::awaitList(ClockLeader* into, std::size_t most) const {
   constexpr std::uint64_t kLongestNs = 1'000'000'000;
   constexpr long kLongestNapNs = 20'000'000;
   const std::uint64_t since = wire::systemNs(CLOCK_MONOTONIC);
   for (long nap = 50'000;; nap = nap < kLongestNapNs ? 2 * nap : nap) {
     // Opened anew each time: that is when a network file system asks its server.
-    const long fd = openOwn(kList, O_RDONLY);
-    if (fd < 0) return false;  // rank 0 is not traced, or has gone on
-    bool is_meant = false;
-    bool is_whole = false;
-    std::int64_t number = 0;
+    const long fd = openMark(Name(ClockLeader()), O_RDONLY);
+    if (fd < 0) return 0;  // rank 0 is not traced, or has gone on
+    ListReader list(into, most);
     char block[4096];
     long bytes = 0;
-    while (!is_whole && (bytes = rawSyscall(SYS_read, fd, address(block), sizeof block)) > 0) {
-      for (long i = 0; i < bytes && !is_whole; ++i) {
-        if (block[i] == kEndOfList) {
-          is_whole = true;
-        } else if (block[i] == ' ') {
-          is_meant = is_meant || number == own_.rank;
-          number = 0;
-        } else {
-          number = number * 10 + (block[i] - '0');
-        }
-      }
+    while ((bytes = rawSyscall(SYS_read, fd, address(block), sizeof block)) > 0) {
+      for (long i = 0; i < bytes; ++i) list.take(block[i]);
     }
     rawSyscall(SYS_close, fd);
-    // Also a list that came late is too late: rank 0 waits no longer than it takes to read one.
-    if (wire::systemNs(CLOCK_MONOTONIC) - since > kLongestNs) return false;
-    if (is_whole) return is_meant;
+    if (list.isWhole()) return list.count();
+    if (wire::systemNs(CLOCK_MONOTONIC) - since > kLongestNs) return 0;
     sleepNs(nap);
   }
 }
@@ -192,8 +187,9 @@ bool ClockMarks::isMeant() const {
 void ClockMarks::remove() {
   if (!is_left_) return;
   is_left_ = false;
-  char path[sizeof directory_ + sizeof name_];
-  Text(path, sizeof path).put(directory_).putByte('/').put(name_);
+  const Name name(own_);
+  char path[sizeof directory_ + sizeof name.text];
+  Text(path, sizeof path).put(directory_).putByte('/').put(name.text);
   rawSyscall(SYS_unlinkat, AT_FDCWD, address(path), 0);
   // The last one takes the directory along.
   rawSyscall(SYS_unlinkat, AT_FDCWD, address(directory_), AT_REMOVEDIR);

@@ -17,28 +17,61 @@ struct Counter {
 
 // Tables of growing size: one is begun when all places of a key in those before it are taken. An
 // application that gives each message a tag of its own fills them all, and no more: 4.5 MiB.
-constexpr unsigned kTables = 4;
-constexpr std::uint64_t kFirstPlaces = 512;
-constexpr unsigned kGrowth = 3;  // bits
-constexpr std::uint64_t kTries = 8;
+class Counters {
+ public:
+  // That of the key, made when there is none and `make`; nullptr when there is no room.
+  Counter* find(std::uint64_t key, bool make) {
+    for (unsigned t = 0; t < kTables; ++t) {
+      Counter* table = make ? madeTable(t) : tableThere(t);
+      if (table == nullptr) return nullptr;
+      for (std::uint64_t i = 0; i < kTries; ++i) {
+        Counter& counter = table[(key + i) % placesOf(t)];
+        std::uint64_t there = counter.key.load(std::memory_order_relaxed);
+        if (there == 0) {
+          if (!make) return nullptr;
+          if (counter.key.compare_exchange_strong(there, key)) return &counter;
+        }
+        if (there == key) return &counter;
+      }
+    }
+    return nullptr;
+  }
 
-constinit Counter first_table[kFirstPlaces];
-constinit std::atomic<Counter*> tables[kTables] = {first_table};
+ private:
+  static constexpr unsigned kTables = 4;
+  static constexpr std::uint64_t kFirstPlaces = 512;
+  static constexpr unsigned kGrowth = 3;  // bits
+  static constexpr std::uint64_t kTries = 8;
 
-constexpr std::uint64_t placesOf(unsigned table) { return kFirstPlaces << (kGrowth * table); }
+  static constexpr std::uint64_t placesOf(unsigned table) {
+    return kFirstPlaces << (kGrowth * table);
+  }
 
-Counter* tableOf(unsigned number) {
-  Counter* table = tables[number].load(std::memory_order_acquire);
-  if (table != nullptr) return table;
-  const std::uint64_t bytes = placesOf(number) * sizeof(Counter);
-  const long memory = rawSyscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory < 0 && memory > -4096) return nullptr;
-  auto* fresh = reinterpret_cast<Counter*>(memory);
-  if (tables[number].compare_exchange_strong(table, fresh)) return fresh;
-  rawSyscall(SYS_munmap, memory, static_cast<long>(bytes));
-  return table;
-}
+  Counter* tableThere(unsigned number) {
+    return number == 0 ? first_ : more_[number - 1].load(std::memory_order_acquire);
+  }
+
+  Counter* madeTable(unsigned number) {
+    Counter* table = tableThere(number);
+    if (table != nullptr) return table;
+    const auto bytes = static_cast<long>(placesOf(number) * sizeof(Counter));
+    const long memory =
+        rawSyscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory < 0 && memory > -4096) return nullptr;
+    auto* fresh = reinterpret_cast<Counter*>(memory);
+    if (more_[number - 1].compare_exchange_strong(table, fresh)) return fresh;
+    rawSyscall(SYS_munmap, memory, bytes);
+    return table;
+  }
+
+  Counter first_[kFirstPlaces]{};
+  std::atomic<Counter*> more_[kTables - 1]{};
+};
+
+constinit Counters streams;
+// Ids are made of these: they have to be the same in processes whose messages are many and in
+// those whose are few.
+constinit Counters names;
 
 // Two streams of one key would be one in 2^64.
 std::uint64_t keyOf(const Stream& stream) {
@@ -50,23 +83,8 @@ std::uint64_t keyOf(const Stream& stream) {
   return key == 0 ? 1 : key;
 }
 
-// Its counter, made when there is none and `make`; nullptr when there is no room.
 Counter* counterOf(const Stream& stream, bool make) {
-  const std::uint64_t key = keyOf(stream);
-  for (unsigned t = 0; t < kTables; ++t) {
-    Counter* table = make ? tableOf(t) : tables[t].load(std::memory_order_acquire);
-    if (table == nullptr) return nullptr;
-    for (std::uint64_t i = 0; i < kTries; ++i) {
-      Counter& counter = table[(key + i) % placesOf(t)];
-      std::uint64_t there = counter.key.load(std::memory_order_relaxed);
-      if (there == 0) {
-        if (!make) return nullptr;
-        if (counter.key.compare_exchange_strong(there, key)) return &counter;
-      }
-      if (there == key) return &counter;
-    }
-  }
-  return nullptr;
+  return (stream.way == Way::kNamed ? names : streams).find(keyOf(stream), make);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace omnio::trace {
 
 enum class Way : std::uint8_t { kOut, kIn, kPosted, kAccessed, kCompleted, kExposed, kNamed };
 
-// What a counter is of. Every one there has been stays, up to a bound.
+// What a counter is of. Every one there has been stays, up to a bound, which kNamed has for itself.
 struct Stream {
   std::uint64_t group = 0;  // the number of the group, or what else tells it from others
   std::int32_t peer = 0;

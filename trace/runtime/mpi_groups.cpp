@@ -58,4 +58,9 @@ void dropGroup(const void* object) {
   groups.take(object, dropped);
 }
 
+void dropGroup(const void* object, std::uint64_t id) {
+  Group dropped;
+  groups.takeIf(object, dropped, [id](const Group& there) { return there.id == id; });
+}
+
 }  // namespace omnio::trace

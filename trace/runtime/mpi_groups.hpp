@@ -29,6 +29,7 @@ inline std::uint64_t nextCall(Group* group) {
 }
 
 inline std::uint64_t numberOf(const Group* group) { return group == nullptr ? 0 : group->number; }
+inline std::uint64_t idOf(const Group* group) { return group == nullptr ? 0 : group->id; }
 
 // Gives the group a number, tells of it in the trace, and remembers it by the object, in place of
 // what the same address stood for before. nullptr when there is no memory.
@@ -36,6 +37,8 @@ Group* addGroup(const void* object, Group facts);
 // nullptr when the object is not known.
 Group* findGroup(const void* object);
 void dropGroup(const void* object);
+// The same if it is the group of this id still: another may have got its address.
+void dropGroup(const void* object, std::uint64_t id);
 
 // A number made of two that is as good as unique: ids are made of what all members know alike.
 constexpr std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {

@@ -23,9 +23,10 @@ Request* findRequest(const void* object) { return requests.find(object); }
 
 bool takeRequest(const void* object, Request& request) { return requests.take(object, request); }
 
-void forgetRequest(const void* object, std::uint64_t number) {
+bool forgetRequest(const void* object, std::uint64_t number) {
   Request gone;
-  requests.takeIf(object, gone, [number](const Request& there) { return there.number == number; });
+  return requests.takeIf(object, gone,
+                         [number](const Request& there) { return there.number == number; });
 }
 
 }  // namespace omnio::trace

@@ -18,6 +18,7 @@ struct Request {
   std::uint64_t number = 0;  // in the process, from 1; of a persistent one that of its last start
   Kind kind = kOther;
   bool persistent = false;
+  bool shared = false;     // others have the object too: all of them sends that are complete
   std::uint32_t comm = 0;  // number of the group
   std::int32_t peer = 0;   // as asked for
   std::int32_t tag = 0;
@@ -33,7 +34,8 @@ bool addRequest(const void* object, const Request& request);
 Request* findRequest(const void* object);
 // Forgets it; false when it was not known.
 bool takeRequest(const void* object, Request& request);
-// Forgets it if it has the number still: another thread may have begun one at the same address.
-void forgetRequest(const void* object, std::uint64_t number);
+// Forgets it if it has the number still, else it is false: another thread may have begun one at the
+// same address.
+bool forgetRequest(const void* object, std::uint64_t number);
 
 }  // namespace omnio::trace

@@ -16,8 +16,6 @@ namespace omnio::trace {
 
 // `Value` is trivially copyable and starts as zeros. An object has one place at a time, and who
 // takes it out is the one that the object belongs to, as MPI wants it of its objects.
-// `Value` is trivially copyable and starts as zeros. An object has one place at a time, and who
-// takes it out is the one that the object belongs to, as MPI wants it of its objects.
 template <typename Value, std::size_t kBuckets = 31>
 class PointerTable {
  public:
@@ -82,7 +80,8 @@ class PointerTable {
   static std::size_t placeOf(const void* object, unsigned level) {
     // Objects are at multiples of some power of two: all bits count.
     const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(object) * 0x9E3779B97F4A7C15ULL;
-    return static_cast<std::size_t>(spread >> 32) % bucketsOf(level);
+    // That part of the buckets which these bits are of all they could be: a division takes longer.
+    return static_cast<std::size_t>((spread >> 32) * bucketsOf(level) >> 32);
   }
 
   Bucket* levelThere(unsigned level) {

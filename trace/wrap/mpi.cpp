@@ -1,9 +1,9 @@
 // The beginning and end of MPI in a process, and what the tracer asks MPI about.
 #include "core/wire/info.hpp"
+#include "trace/runtime/clock_comparison.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/text.hpp"
 #include "trace/wrap/intercept.hpp"
-#include "trace/wrap/mpi_clock.hpp"
 #include "trace/wrap/mpi_communicators.hpp"
 #include "trace/wrap/mpi_library.hpp"
 #include "trace/wrap/signature.hpp"
@@ -39,11 +39,12 @@ int mpiCall(Real real, A... a) {
 }
 
 // The clocks are compared inside the call: the time is the library's, and none between two calls of
-// the application.
+// the application. And they are after the real one, which nobody leaves before all have come, so
+// that nobody waits long for the others.
 template <typename... A>
 auto starting(int (*real)(A...)) {
   return [real](A... arguments) {
-    beforeClocks();
+    beforeClocksAtStart();
     const int result = real(arguments...);
     if (result == MPI_SUCCESS) learnIdentity();
     compareClocksAtStart(result == MPI_SUCCESS);
@@ -65,8 +66,10 @@ int initThread(int* argc, char*** argv, int required, int* provided) {
 template <std::uint16_t kNumber>
 int finalize() {
   return mpiCall<kNumber>([] {
+    beforeClocksAtEnd();
+    const int result = mpiFunction<int()>("PMPI_Finalize")();
     compareClocksAtEnd();
-    return mpiFunction<int()>("PMPI_Finalize")();
+    return result;
   });
 }
 

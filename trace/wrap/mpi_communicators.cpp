@@ -72,7 +72,10 @@ void knowPredefined() {
 }
 
 Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, GroupKind kind) {
-  if (parent == nullptr) return nullptr;
+  if (parent == nullptr) {
+    dropGroup(object);
+    return nullptr;
+  }
   Group facts = *parent;
   facts.id = mixed(mixed(parent->id, seq), static_cast<std::uint64_t>(kind) + 1);
   facts.kind = kind;
@@ -81,8 +84,9 @@ Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, G
 }
 
 Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq) {
-  if (communicator == nullptr || communicator == open_mpi::nullCommunicator() ||
-      parent == nullptr) {
+  if (communicator == nullptr || communicator == open_mpi::nullCommunicator()) return nullptr;
+  if (parent == nullptr) {
+    dropGroup(communicator);
     return nullptr;
   }
   Group facts = factsOf(communicator);
@@ -97,19 +101,18 @@ namespace {
 
 constexpr std::uint16_t kDup = mpiRow("MPI_Comm_dup");
 constexpr std::uint16_t kIdup = mpiRow("MPI_Comm_idup");
-constexpr std::uint16_t kFree = mpiRow("MPI_Comm_free");
 
 // The first argument is the parent, the last where the new one is put.
 template <typename Real, typename... A>
 int makeOfAll(std::uint16_t number, Real* real, MPI_Comm parent, A... a) {
   SyncCall call(number);
   call.make([&] { return real(parent, a...); });
-  if (!call.isOurs()) return call.result();
+  MPI_Comm* const place = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
+  if (!call.isOurs()) return leaveUnknown(call, place);
   Group* group = nullptr;
   Group* made = nullptr;
   std::uint64_t seq = 0;
   if (!call.failed()) {
-    MPI_Comm* const place = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
     group = groupOf(parent);
     seq = nextCall(group);
     made = newCommunicator(*place, group, seq);
@@ -124,7 +127,7 @@ template <typename Real>
 int idup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Comm* place, MPI_Request* request) {
   SyncCall call(number);
   call.make([&] { return real(parent, place, request); });
-  if (!call.isOurs()) return call.result();
+  if (!call.isOurs()) return leaveUnknown(call, place);
   Group* group = nullptr;
   Group* made = nullptr;
   std::uint64_t seq = 0;
@@ -143,23 +146,33 @@ int idup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Comm* place, MPI
   return call.result();
 }
 
-// Not all of the parent take part: the ids are made of who does.
+// One that is not made by all of a communicator: its id is made of who takes part, which is `key`,
+// the tag, and how many such there were before.
+Group* rememberNamed(MPI_Comm made, Group facts, std::uint64_t key, int tag) {
+  const std::uint64_t count = countIn({.group = key, .tag = tag, .way = Way::kNamed});
+  if (count == 0) {  // too many for numbers that all have alike
+    dropGroup(made);
+    return nullptr;
+  }
+  facts.id = mixed(mixed(key, static_cast<std::uint32_t>(tag)), count);
+  return remember(made, facts);
+}
+
 template <typename Real>
 int createGroup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Group members, int tag,
                 MPI_Comm* place) {
   SyncCall call(number);
   call.make([&] { return real(parent, members, tag, place); });
-  if (!call.isOurs()) return call.result();
+  if (!call.isOurs()) return leaveUnknown(call, place);
   Group* group = nullptr;
   Group* made = nullptr;
   if (!call.failed()) {
     group = groupOf(parent);
-    if (group != nullptr && *place != open_mpi::nullCommunicator()) {
+    if (group == nullptr) {
+      dropGroup(*place);
+    } else if (*place != open_mpi::nullCommunicator()) {
       const std::uint64_t key = mixed(group->id, hashOfRanks(members));
-      Group facts = factsOf(*place);
-      facts.id = mixed(key, countIn({.group = key, .tag = tag, .way = Way::kNamed}) + 1);
-      facts.id = mixed(facts.id, static_cast<std::uint32_t>(tag));
-      made = remember(*place, facts);
+      made = rememberNamed(*place, factsOf(*place), key, tag);
     }
   }
   call.record<kDup>(
@@ -172,7 +185,7 @@ int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MP
                 int remote_leader, int tag, MPI_Comm* place) {
   SyncCall call(number);
   call.make([&] { return real(local, leader, bridge, remote_leader, tag, place); });
-  if (!call.isOurs()) return call.result();
+  if (!call.isOurs()) return leaveUnknown(call, place);
   Group* made = nullptr;
   if (!call.failed() && *place != open_mpi::nullCommunicator()) {
     Group facts = factsOf(*place);
@@ -185,54 +198,35 @@ int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MP
     const Group* world = findGroup(mpiLibrary().world);
     const std::uint64_t job = world == nullptr ? 0 : world->id;
     const std::uint64_t key = mixed(job, facts.side == 0 ? mixed(own, other) : mixed(other, own));
-    facts.id = mixed(mixed(key, static_cast<std::uint32_t>(tag)),
-                     countIn({.group = key, .tag = tag, .way = Way::kNamed}));
-    made = remember(*place, facts);
+    made = rememberNamed(*place, facts, key, tag);
   }
   call.record<kDup>(
       {asNumber(numberOf(groupOf(local))), asNumber(numberOf(made)), asNumber(nextCall(made))});
   return call.result();
 }
 
-template <typename Real>
-int freeCommunicator(std::uint16_t number, Real* real, MPI_Comm* communicator) {
-  SyncCall call(number);
-  const MPI_Comm object = communicator == nullptr ? nullptr : *communicator;
-  std::int64_t group_number = 0;
-  std::uint64_t seq = 0;
-  // Before it: another may get its address at once.
-  if (call.isOurs() && object != nullptr) {
-    Group* group = groupOf(object);
-    group_number = asNumber(numberOf(group));
-    seq = nextCall(group);
-    if (group != nullptr && object != mpiLibrary().world) forgetGroup(object);
-  }
-  call.make([&] { return real(communicator); });
-  if (call.isOurs()) call.record<kFree>({group_number, asNumber(seq)});
-  return call.result();
-}
-
-// Between jobs: the new group has ranks of two worlds, and is not told of.
-template <typename Real, typename... A>
-int makeBetweenJobs(std::uint16_t number, Real* real, MPI_Comm parent, A... a) {
+// Between jobs: the new group, which is put where the argument behind the parent says, has ranks of
+// two worlds and is not told of.
+template <std::size_t kParent, typename Real, typename... A>
+int makeBetweenJobs(std::uint16_t number, Real* real, A... a) {
+  const std::tuple<A...> arguments(a...);
   SyncCall call(number);
   call.make([&] { return real(a...); });
+  leaveUnknown(call, std::get<kParent + 1>(arguments));
   if (!call.isOurs()) return call.result();
-  Group* group = call.failed() ? nullptr : groupOf(parent);
+  Group* group = call.failed() ? nullptr : groupOf(std::get<kParent>(arguments));
   call.record<kDup>({asNumber(numberOf(group)), 0, asNumber(nextCall(group))});
   return call.result();
 }
 
 template <typename Real, typename... A>
 int spawn(std::uint16_t number, Real* real, A... a) {
-  const std::tuple<A...> arguments(a...);
-  return makeBetweenJobs(number, real, std::get<sizeof...(A) - 3>(arguments), a...);
+  return makeBetweenJobs<sizeof...(A) - 3>(number, real, a...);
 }
 
 template <typename Real, typename... A>
 int meet(std::uint16_t number, Real* real, A... a) {
-  const std::tuple<A...> arguments(a...);
-  return makeBetweenJobs(number, real, std::get<sizeof...(A) - 2>(arguments), a...);
+  return makeBetweenJobs<sizeof...(A) - 2>(number, real, a...);
 }
 
 }  // namespace
@@ -254,8 +248,8 @@ OMNIO_MPI_BOTH(Intercomm_merge, 3, makeOfAll)
 OMNIO_MPI_BOTH(Comm_idup, 3, idup)
 OMNIO_MPI_BOTH(Comm_create_group, 4, createGroup)
 OMNIO_MPI_BOTH(Intercomm_create, 6, createInter)
-OMNIO_MPI_BOTH(Comm_free, 1, freeCommunicator)
-OMNIO_MPI_BOTH(Comm_disconnect, 1, freeCommunicator)
+OMNIO_MPI_BOTH(Comm_free, 1, freeObject)
+OMNIO_MPI_BOTH(Comm_disconnect, 1, freeObject)
 OMNIO_MPI_BOTH(Comm_spawn, 8, spawn)
 OMNIO_MPI_BOTH(Comm_spawn_multiple, 9, spawn)
 OMNIO_MPI_BOTH(Comm_accept, 5, meet)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "trace/runtime/mpi_groups.hpp"
-#include "trace/wrap/mpi_library.hpp"
+#include "trace/wrap/mpi_sync_call.hpp"
 
 namespace omnio::trace {
 
@@ -21,7 +21,33 @@ Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, G
 // A communicator that was made of `parent` by its collective call `seq`.
 Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq);
 
-// Forgets a communicator or window that is freed: also when a call of MPI frees it with another.
-inline void forgetGroup(const void* object) { dropGroup(object); }
+// What is made inside another MPI call stays unknown, and its address may have been that of one
+// that was not. Returns what the call did.
+template <typename Object>
+int leaveUnknown(const SyncCall& call, const Object* place) {
+  if (call.knowsObjects() && !call.failed()) dropGroup(*place);
+  return call.result();
+}
+
+// Frees a communicator or a window. One whose freeing failed is there still; one that was freed
+// inside another MPI call is gone as well.
+template <typename Real, typename Object>
+int freeObject(std::uint16_t row, Real* real, Object* place) {
+  constexpr std::uint16_t kLike = mpiRow("MPI_Comm_free");
+  SyncCall call(row);
+  const bool is_known = call.knowsObjects() && place != nullptr;
+  const Object object = is_known ? *place : nullptr;
+  const Group* const there = is_known ? groupOf(object) : nullptr;
+  // Another thread may be given its address while the call lasts.
+  const Group freed = there == nullptr ? Group{} : *there;
+  call.make([&] { return real(place); });
+  if (there == nullptr || call.failed()) {
+    call.record<kLike>({0, 0});
+  } else {
+    dropGroup(object, freed.id);
+    call.record<kLike>({asNumber(freed.number), asNumber(freed.calls) + 1});
+  }
+  return call.result();
+}
 
 }  // namespace omnio::trace

@@ -1,15 +1,36 @@
-// Waits and tests, and the start of persistent requests. A request is looked at before the call,
-// which may free it, and counts as complete when the call says so. Tests that find nothing are no
-// events.
+// Waits and tests, and requests that are cancelled or freed. A request is looked at before the
+// call, which may free it, and counts as complete when the call says so. Tests that find nothing
+// are no events.
 #include "trace/wrap/mpi_completion.hpp"
 
 #include "trace/runtime/message_streams.hpp"
 #include "trace/runtime/scratch.hpp"
 
 namespace omnio::trace {
+namespace {
+
+bool isComplete(MPI_Request object) {
+  auto* const function = mpiFunction<decltype(MPI_Request_get_status)>("PMPI_Request_get_status");
+  int flag = 0;
+  return function != nullptr && function(object, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+         flag != 0;
+}
+
+// A library may have one object for all sends that were complete when they were made, as Open MPI's
+// pml/ucx has. The first of them is remembered as any other; an address that is given again while
+// it is known, of a request that is complete, is such an object.
+bool isShared(MPI_Request object) {
+  Request* there = findRequest(object);
+  if (there == nullptr || there->kind != Request::kSend || there->persistent) return false;
+  if (!there->shared) there->shared = isComplete(object);
+  return there->shared;
+}
+
+}  // namespace
 
 std::uint64_t beginRequest(MPI_Request object, Request facts) {
   if (isCompleteAlready(object)) return 0;
+  if (facts.kind == Request::kSend && isShared(object)) return 0;
   facts.number = newRequestNumber();
   return addRequest(object, facts) ? facts.number : 0;
 }
@@ -26,10 +47,8 @@ Received receive(std::uint64_t group_id, const MPI_Status& status) {
 namespace {
 
 constexpr std::uint16_t kWait = mpiRow("MPI_Wait");
-constexpr std::uint16_t kStart = mpiRow("MPI_Start");
 constexpr std::uint16_t kCancel = mpiRow("MPI_Cancel");
 using DoneList = RequestList<kWait, mpiRow("(completed)")>;
-using BegunList = RequestList<kStart, mpiRow("(begun)")>;
 
 // A request as it was before the call.
 struct Pending {
@@ -50,13 +69,14 @@ Pending lookAt(const MPI_Request* place) {
   return pending;
 }
 
-wire::DoneRequest complete(const Pending& pending, const MPI_Status* status) {
+// Puts what was found complete into the list.
+void complete(const Pending& pending, const MPI_Status* status, DoneList& list) {
   const Request& request = pending.request;
   wire::DoneRequest done{.request = request.number};
   if (request.persistent) {
     if (Request* place = findRequest(pending.object); place != nullptr) place->number = 0;
-  } else {
-    forgetRequest(pending.object, request.number);
+  } else if (!forgetRequest(pending.object, request.number) && request.shared) {
+    return;  // found complete by another that has the object
   }
   // Of a file's request nobody fills the flag in, and it cannot be cancelled.
   if (request.kind == Request::kReceive && status != nullptr && isCancelled(*status)) {
@@ -73,7 +93,7 @@ wire::DoneRequest complete(const Pending& pending, const MPI_Status* status) {
     done.kind = wire::DoneRequest::kGot;
     done.bytes = bytesIn(*status);
   }
-  return done;
+  list.add(done);
 }
 
 // The call's statuses, or some of our own where the application wants none and we do.
@@ -103,7 +123,7 @@ template <typename Make>
 int completeOne(std::uint16_t number, MPI_Request* request, MPI_Status* status, const int* flag,
                 Make make) {
   SyncCall call(number, flag != nullptr);
-  if (!call.isOurs()) return call.make([&] { return make(status); });
+  if (!call.knowsObjects()) return call.make([&] { return make(status); });
   const Pending pending = lookAt(request);
   const Statuses statuses(status, ignoredStatus(), pending.needsStatus(), 1);
   call.make([&] { return make(statuses.used()); });
@@ -112,7 +132,7 @@ int completeOne(std::uint16_t number, MPI_Request* request, MPI_Status* status, 
   DoneList list(call);
   // A message that is longer than the buffer is an error, and has been received all the same.
   const bool is_done = !call.failed() || call.result() == MPI_ERR_TRUNCATE;
-  if (is_done && pending.request.number != 0) list.add(complete(pending, statuses.at(0)));
+  if (is_done && pending.request.number != 0) complete(pending, statuses.at(0), list);
   list.finish();
   return call.result();
 }
@@ -130,7 +150,8 @@ int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Sta
                  const MPI_Status* ignore, bool is_test, Make make, Find find) {
   SyncCall call(number, is_test);
   const auto n = static_cast<std::size_t>(count > 0 ? count : 0);
-  if (!call.isOurs() || requests == nullptr) return call.make([&] { return make(statuses_in); });
+  if (!call.knowsObjects() || requests == nullptr)
+    return call.make([&] { return make(statuses_in); });
   const Scratch<Pending, 16> pending(n);
   if (!pending) return call.make([&] { return make(statuses_in); });
   bool is_needed = false;
@@ -162,7 +183,7 @@ int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Sta
         continue;
       }
     }
-    list.add(complete(one, statuses.at(at)));
+    complete(one, statuses.at(at), list);
   }
   list.finish();
   return call.result();
@@ -229,56 +250,14 @@ int completeFew(std::uint16_t number, Real* real, int count, MPI_Request* reques
       });
 }
 
-wire::BegunRequest begin(MPI_Request object) {
-  wire::BegunRequest begun{.request = newRequestNumber()};
-  Request* request = findRequest(object);
-  if (request == nullptr) return begun;
-  request->number = begun.request;
-  begun.comm = request->comm;
-  begun.peer = request->peer;
-  begun.tag = request->tag;
-  begun.bytes = request->bytes;
-  if (request->kind == Request::kReceive) {
-    begun.kind = wire::BegunRequest::kReceive;
-  } else if (request->kind == Request::kSend || request->kind == Request::kSyncSend) {
-    begun.kind =
-        request->kind == Request::kSend ? wire::BegunRequest::kSend : wire::BegunRequest::kSyncSend;
-    if (request->id != 0 && request->peer >= 0) {
-      begun.seq = countIn(
-          {.group = request->id, .peer = request->peer, .tag = request->tag, .way = Way::kOut});
-    }
-  }
-  return begun;
-}
-
-template <typename Make>
-int start(std::uint16_t number, int count, const MPI_Request* requests, Make make) {
-  SyncCall call(number);
-  call.make(make);
-  if (!call.isOurs()) return call.result();
-  BegunList list(call);
-  for (int i = 0; !call.failed() && i < count; ++i) list.add(begin(requests[i]));
-  list.finish();
-  return call.result();
-}
-
-template <typename Real>
-int startOne(std::uint16_t number, Real* real, MPI_Request* request) {
-  return start(number, 1, request, [&] { return real(request); });
-}
-
-template <typename Real>
-int startAll(std::uint16_t number, Real* real, int count, MPI_Request* requests) {
-  return start(number, count, requests, [&] { return real(count, requests); });
-}
-
 template <typename Real>
 int cancel(std::uint16_t number, Real* real, MPI_Request* request) {
   SyncCall call(number);
-  const Pending pending = lookAt(request);
+  Pending pending;
+  if (call.isOurs()) pending = lookAt(request);
   call.make([&] { return real(request); });
   if (call.isOurs()) {
-    call.record<kCancel>({static_cast<std::int64_t>(pending.request.number)});
+    call.record<kCancel>({asNumber(pending.request.number)});
   }
   return call.result();
 }
@@ -287,7 +266,7 @@ template <typename Real>
 int freeRequest(std::uint16_t number, Real* real, MPI_Request* request) {
   SyncCall call(number);
   Pending pending;
-  if (call.isOurs()) {
+  if (call.knowsObjects()) {
     pending = lookAt(request);
     if (pending.object != nullptr) {
       Request gone;
@@ -296,7 +275,7 @@ int freeRequest(std::uint16_t number, Real* real, MPI_Request* request) {
   }
   call.make([&] { return real(request); });
   if (call.isOurs()) {
-    call.record<kCancel>({static_cast<std::int64_t>(pending.request.number)});
+    call.record<kCancel>({asNumber(pending.request.number)});
   }
   return call.result();
 }
@@ -314,7 +293,5 @@ OMNIO_MPI_BOTH(Waitany, 4, waitAny)
 OMNIO_MPI_BOTH(Testany, 5, testAny)
 OMNIO_MPI_BOTH(Waitsome, 5, completeFew<false>)
 OMNIO_MPI_BOTH(Testsome, 5, completeFew<true>)
-OMNIO_MPI_BOTH(Start, 1, startOne)
-OMNIO_MPI_BOTH(Startall, 2, startAll)
 OMNIO_MPI_BOTH(Cancel, 1, cancel)
 OMNIO_MPI_BOTH(Request_free, 1, freeRequest)

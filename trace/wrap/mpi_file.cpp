@@ -60,7 +60,8 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
     call.template put<Role::kRanks>(
         ask<int, decltype(MPI_Comm_size)>("PMPI_Comm_size", communicator));
     rememberMpiFile(*file, subject.handle);
-    const Group* const sharers = deriveGroup(*file, members, seq, GroupKind::kFile);
+    const Group* const sharers =
+        deriveGroup(*file, call.isOwn() ? members : nullptr, seq, GroupKind::kFile);
     call.template put<Role::kNewComm>(numberOf(sharers));
     if (sharers == nullptr || sharers->rank == 0) {
       tellHints(*file, hints, subject.handle.handle());

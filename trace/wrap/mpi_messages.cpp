@@ -1,5 +1,6 @@
 // Messages between two: sends, receives, probes. Both ends count the messages of a communicator, a
-// pair of ranks and a tag, so that each send and its receive have the same number.
+// pair of ranks and a tag, so that each send and its receive have the same number. Also those of a
+// callback, inside another MPI call, count: the other end may be elsewhere.
 #include "trace/runtime/message_streams.hpp"
 #include "trace/wrap/mpi_communicators.hpp"
 #include "trace/wrap/mpi_completion.hpp"
@@ -28,14 +29,12 @@ bool hasReceived(const SyncCall& call) {
   return !call.failed() || call.result() == MPI_ERR_TRUNCATE;
 }
 
-std::uint64_t idOf(const Group* group) { return group == nullptr ? 0 : group->id; }
-
 template <typename Real>
 int send(std::uint16_t row, Real* real, const void* data, int count, MPI_Datatype type, int peer,
          int tag, MPI_Comm communicator) {
   SyncCall call(row);
   call.make([&] { return real(data, count, type, peer, tag, communicator); });
-  if (!call.isOurs()) return call.result();
+  if (!call.knowsObjects()) return call.result();
   const Group* group = call.failed() ? nullptr : groupOf(communicator);
   const std::uint64_t bytes = call.failed() ? 0 : bytesOf(count, type);
   call.record<kSend>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
@@ -52,7 +51,7 @@ int sendLater(std::uint16_t row, Real* real, const void* data, int count, MPI_Da
               int peer, int tag, MPI_Comm communicator, MPI_Request* request) {
   SyncCall call(row);
   call.make([&] { return real(data, count, type, peer, tag, communicator, request); });
-  if (!call.isOurs()) return call.result();
+  if (!call.knowsObjects()) return call.result();
   const Group* group = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t began = 0;
@@ -72,9 +71,9 @@ int receiveNow(std::uint16_t row, Real* real, void* data, int count, MPI_Datatyp
                int tag, MPI_Comm communicator, MPI_Status* status) {
   SyncCall call(row);
   MPI_Status own;
-  MPI_Status* const used = call.isOurs() && status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
   call.make([&] { return real(data, count, type, source, tag, communicator, used); });
-  if (!call.isOurs()) return call.result();
+  if (!call.knowsObjects()) return call.result();
   if (!hasReceived(call)) {
     call.record<kRecv>({0, source, tag, 0, 0});
     return call.result();
@@ -91,7 +90,7 @@ int receiveLater(std::uint16_t row, Real* real, void* data, int count, MPI_Datat
                  int source, int tag, MPI_Comm communicator, MPI_Request* request) {
   SyncCall call(row);
   call.make([&] { return real(data, count, type, source, tag, communicator, request); });
-  if (!call.isOurs()) return call.result();
+  if (!call.knowsObjects()) return call.result();
   const Group* group = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t began = 0;
@@ -111,9 +110,9 @@ int exchange(std::uint16_t row, int count, MPI_Datatype type, int peer, int tag,
              MPI_Comm communicator, MPI_Status* status, Make make) {
   SyncCall call(row);
   MPI_Status own;
-  MPI_Status* const used = call.isOurs() && status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
   call.make([&] { return make(used); });
-  if (!call.isOurs()) return call.result();
+  if (!call.knowsObjects()) return call.result();
   const Group* group = nullptr;
   std::uint64_t bytes = 0;
   Received got;
@@ -194,9 +193,10 @@ int matchedProbe(std::uint16_t row, int source, int tag, MPI_Comm communicator, 
                  const MPI_Message* message, MPI_Status* status, Make make) {
   SyncCall call(row, flag != nullptr);
   MPI_Status own;
-  MPI_Status* const used = call.isOurs() && status == MPI_STATUS_IGNORE ? &own : status;
+  MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
   call.make([&] { return make(used); });
-  if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
+  if (!call.knowsObjects() || (flag != nullptr && (call.failed() || *flag == 0)))
+    return call.result();
   call.countWhenFound();
   if (call.failed()) {
     call.record<kMprobe>({0, source, tag, 0, 0, 0});
@@ -244,12 +244,12 @@ int receiveMatched(std::uint16_t row, Real* real, void* data, int count, MPI_Dat
   Request taken;
   MPI_Status own;
   MPI_Status* used = status;
-  if (call.isOurs()) {
+  if (call.knowsObjects()) {
     taken = takeMessage(message);
     if (status == MPI_STATUS_IGNORE) used = &own;
   }
   call.make([&] { return real(data, count, type, message, used); });
-  if (call.isOurs()) {
+  if (call.knowsObjects()) {
     call.record<kMrecv>({asNumber(call.failed() ? 0 : bytesIn(*used)), asNumber(taken.number)});
   }
   return call.result();
@@ -260,9 +260,9 @@ int receiveMatchedLater(std::uint16_t row, Real* real, void* data, int count, MP
                         MPI_Message* message, MPI_Request* request) {
   SyncCall call(row);
   Request taken;
-  if (call.isOurs()) taken = takeMessage(message);
+  if (call.knowsObjects()) taken = takeMessage(message);
   call.make([&] { return real(data, count, type, message, request); });
-  if (!call.isOurs()) return call.result();
+  if (!call.knowsObjects()) return call.result();
   std::uint64_t bytes = 0;
   if (!call.failed()) {
     bytes = bytesOf(count, type);
@@ -271,29 +271,6 @@ int receiveMatchedLater(std::uint16_t row, Real* real, void* data, int count, MP
   }
   call.record<kImrecv>({asNumber(bytes), asNumber(taken.number)});
   return call.result();
-}
-
-// Making a persistent request is no event: it is remembered for its starts.
-template <Request::Kind kKind, typename Real, typename Buffer>
-int makePersistent(Real* real, Buffer data, int count, MPI_Datatype type, int peer, int tag,
-                   MPI_Comm communicator, MPI_Request* request) {
-  const bool is_ours = !isInsideMpi(thread);
-  const int result = real(data, count, type, peer, tag, communicator, request);
-  if (result != MPI_SUCCESS || !is_ours || !isActive() || mpiLibrary().world == nullptr ||
-      isCompleteAlready(*request)) {
-    return result;
-  }
-  const int errno_after = errno;
-  const Group* group = groupOf(communicator);
-  addRequest(*request, {.kind = kKind,
-                        .persistent = true,
-                        .comm = static_cast<std::uint32_t>(numberOf(group)),
-                        .peer = peer,
-                        .tag = tag,
-                        .bytes = bytesOf(count, type),
-                        .id = idOf(group)});
-  errno = errno_after;
-  return result;
 }
 
 }  // namespace
@@ -319,20 +296,3 @@ OMNIO_MPI_BOTH(Mprobe, 5, matchedProbeNow)
 OMNIO_MPI_BOTH(Improbe, 6, matchedProbeIf)
 OMNIO_MPI_BOTH(Mrecv, 5, receiveMatched)
 OMNIO_MPI_BOTH(Imrecv, 5, receiveMatchedLater)
-
-#define OMNIO_MPI_PERSISTENT(NAME, KIND)                                                           \
-  static constinit std::atomic<void*> real_##NAME{nullptr};                                        \
-  OMNIO_EXPORT int MPI_##NAME(OMNIO_PARAMETERS_7(MPI_##NAME)) {                                    \
-    return makePersistent<KIND>(                                                                   \
-        omnio::trace::realMpi<decltype(::MPI_##NAME)>(real_##NAME, "PMPI_" #NAME), OMNIO_NAMES_7); \
-  }                                                                                                \
-  OMNIO_EXPORT int PMPI_##NAME(OMNIO_PARAMETERS_7(PMPI_##NAME)) {                                  \
-    return makePersistent<KIND>(                                                                   \
-        omnio::trace::realMpi<decltype(::MPI_##NAME)>(real_##NAME, "PMPI_" #NAME), OMNIO_NAMES_7); \
-  }
-
-OMNIO_MPI_PERSISTENT(Send_init, Request::kSend)
-OMNIO_MPI_PERSISTENT(Bsend_init, Request::kSend)
-OMNIO_MPI_PERSISTENT(Rsend_init, Request::kSend)
-OMNIO_MPI_PERSISTENT(Ssend_init, Request::kSyncSend)
-OMNIO_MPI_PERSISTENT(Recv_init, Request::kReceive)

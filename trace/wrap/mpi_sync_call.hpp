@@ -38,14 +38,17 @@ class SyncCall {
     if (is_made_) errno = errno_;
   }
 
-  // Whether anything is to be known of it: false of what the library does inside another MPI call,
-  // and of libraries with another ABI.
-  bool isOurs() const { return is_ours_ && isActive() && mpiLibrary().world != nullptr; }
+  // Whether MPI's objects are what we take them for: false of libraries with another ABI.
+  bool knowsObjects() const { return isActive() && mpiLibrary().world != nullptr; }
+  // Whether it is to be recorded: false, besides, of what is called inside another MPI call, by the
+  // library or by a callback of the application's.
+  bool isOurs() const { return is_ours_ && knowsObjects(); }
 
   template <typename Real>
   int make(Real real) {
-    if (!is_ours_) return result_ = real();
-    {
+    if (!is_ours_) {
+      result_ = real();
+    } else {
       const InsideMpi inside(self_);
       times_.start = ticks();
       result_ = real();
@@ -65,7 +68,8 @@ class SyncCall {
   bool failed() const { return result_ != MPI_SUCCESS; }
   int result() const { return result_; }
 
-  // Records the event; kLike is a row with the same roles, whose arguments `numbers` are.
+  // Records the event if it is ours; kLike is a row with the same roles, whose arguments `numbers`
+  // are.
   template <std::uint16_t kLike>
   void record(wire::Arguments<kLike> numbers, const Subject& subject = {}) {
     recordAs<kLike>(number_, times_, numbers, subject);
@@ -80,7 +84,7 @@ class SyncCall {
   template <std::uint16_t kLike>
   void recordAs(std::uint16_t number, wire::EventTimes times, wire::Arguments<kLike>& numbers,
                 const Subject& subject) {
-    if (!mayRecord(self_)) return;
+    if (!is_ours_ || !mayRecord(self_)) return;
     trace::record<kLike>(self_, times, failed(), numbers, 0, result_, subject, number);
   }
 

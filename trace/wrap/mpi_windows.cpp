@@ -20,17 +20,17 @@ constexpr std::uint16_t kRput = mpiRow("MPI_Rput");
 
 // The window is made by all of the communicator.
 template <typename Make>
-int create(std::uint16_t row, MPI_Comm communicator, const void* place, Make make) {
+int create(std::uint16_t row, MPI_Comm communicator, const MPI_Win* window, Make make) {
   SyncCall call(row);
   call.make(make);
-  if (!call.isOurs()) return call.result();
+  if (!call.isOurs()) return leaveUnknown(call, window);
   Group* parent = nullptr;
   Group* made = nullptr;
   std::uint64_t seq = 0;
   if (!call.failed()) {
     parent = groupOf(communicator);
     seq = nextCall(parent);
-    made = deriveGroup(*static_cast<const MPI_Win*>(place), parent, seq, GroupKind::kWindow);
+    made = deriveGroup(*window, parent, seq, GroupKind::kWindow);
   }
   call.record<kCreate>({asNumber(numberOf(parent)), asNumber(numberOf(made)), asNumber(seq)});
   return call.result();
@@ -54,23 +54,6 @@ template <typename Real>
 int createDynamic(std::uint16_t row, Real* real, MPI_Info info, MPI_Comm communicator,
                   MPI_Win* window) {
   return create(row, communicator, window, [&] { return real(info, communicator, window); });
-}
-
-template <typename Real>
-int freeWindow(std::uint16_t row, Real* real, MPI_Win* window) {
-  SyncCall call(row);
-  std::int64_t group_number = 0;
-  std::uint64_t seq = 0;
-  // Before it: another may get its address at once.
-  if (call.isOurs() && window != nullptr) {
-    Group* group = groupOf(*window);
-    group_number = asNumber(numberOf(group));
-    seq = nextCall(group);
-    forgetGroup(*window);
-  }
-  call.make([&] { return real(window); });
-  if (call.isOurs()) call.record<kFence>({group_number, asNumber(seq)});
-  return call.result();
 }
 
 template <typename Real>
@@ -144,12 +127,18 @@ void recordEpoch(SyncCall& call, const Group* group, const Epoch& epoch, Way way
   call.record<kPost>({asNumber(numberOf(group)), count}, subject);
 }
 
+int recordFailed(SyncCall& call) {
+  call.record<kPost>({0, 0});
+  return call.result();
+}
+
 template <typename Real>
 int beginEpoch(std::uint16_t row, Real* real, MPI_Group members, int assertion, MPI_Win window) {
   const bool is_post = calls::kTable[row].sync == calls::Sync::kExpose;
   SyncCall call(row);
   call.make([&] { return real(members, assertion, window); });
-  if (!call.isOurs() || call.failed()) return call.result();
+  if (!call.isOurs()) return call.result();
+  if (call.failed()) return recordFailed(call);
   const Epoch epoch = epochWith(members, window);
   auto& table = is_post ? exposures : accesses;
   Epoch old;
@@ -165,8 +154,9 @@ int endEpoch(std::uint16_t row, MPI_Win window, const int* flag, Make make) {
   const bool is_exposure = calls::kTable[row].sync == calls::Sync::kExposed;
   SyncCall call(row, flag != nullptr);
   call.make(make);
-  if (!call.isOurs() || call.failed() || (flag != nullptr && *flag == 0)) return call.result();
+  if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
   call.countWhenFound();
+  if (call.failed()) return recordFailed(call);
   Epoch epoch;
   (is_exposure ? exposures : accesses).take(window, epoch);
   recordEpoch(call, groupOf(window), epoch, is_exposure ? Way::kExposed : Way::kCompleted);
@@ -243,7 +233,7 @@ OMNIO_MPI_BOTH(Win_create, 6, createOn)
 OMNIO_MPI_BOTH(Win_allocate, 6, allocate)
 OMNIO_MPI_BOTH(Win_allocate_shared, 6, allocate)
 OMNIO_MPI_BOTH(Win_create_dynamic, 3, createDynamic)
-OMNIO_MPI_BOTH(Win_free, 1, freeWindow)
+OMNIO_MPI_BOTH(Win_free, 1, freeObject)
 OMNIO_MPI_BOTH(Win_fence, 2, fence)
 OMNIO_MPI_BOTH(Win_post, 3, beginEpoch)
 OMNIO_MPI_BOTH(Win_start, 3, beginEpoch)

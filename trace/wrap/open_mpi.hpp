@@ -15,13 +15,10 @@ namespace omnio::trace::open_mpi {
 OMNIO_MPI_OBJECT(selfCommunicator, MPI_Comm, "ompi_mpi_comm_self")
 OMNIO_MPI_OBJECT(nullCommunicator, MPI_Comm, "ompi_mpi_comm_null")
 OMNIO_MPI_OBJECT(nullType, MPI_Datatype, "ompi_mpi_datatype_null")
-OMNIO_MPI_OBJECT(bytes, MPI_Datatype, "ompi_mpi_byte")
-OMNIO_MPI_OBJECT(ints, MPI_Datatype, "ompi_mpi_int")
 OMNIO_MPI_OBJECT(nullInfo, MPI_Info, "ompi_mpi_info_null")
 OMNIO_MPI_OBJECT(nullRequest, MPI_Request, "ompi_request_null")
 // Of all requests that were complete when they were made.
 OMNIO_MPI_OBJECT(emptyRequest, MPI_Request, "ompi_request_empty")
-OMNIO_MPI_OBJECT(errorsReturn, MPI_Errhandler, "ompi_mpi_errors_return")
 #undef OMNIO_MPI_OBJECT
 
 }  // namespace omnio::trace::open_mpi

@@ -1,10 +1,10 @@
-#include "statistics/later_reads.hpp"
+#include "core/later_reads.hpp"
 
 #include <string_view>
 
 #include "core/wire/mpi_requests.hpp"
 
-namespace omnio::stats {
+namespace omnio {
 namespace {
 
 using calls::Role;
@@ -72,4 +72,4 @@ void LaterReads::end(const Event& event, const Take& take) {
   }
 }
 
-}  // namespace omnio::stats
+}  // namespace omnio

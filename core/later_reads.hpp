@@ -10,7 +10,7 @@
 
 #include "core/event.hpp"
 
-namespace omnio::stats {
+namespace omnio {
 
 // Of one process, whose logs may come in any order: the end of a read may be seen before its begin.
 class LaterReads {
@@ -36,4 +36,4 @@ class LaterReads {
   std::unordered_map<std::uint64_t, Open> open_;
 };
 
-}  // namespace omnio::stats
+}  // namespace omnio
