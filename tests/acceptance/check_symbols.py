@@ -25,7 +25,7 @@ WANTED = {
                 "MPI_File_write_all MPI_File_read_at_all MPI_File_write_at_all",
     "c_mpi_io_cases": "MPI_File_delete MPI_File_set_size MPI_File_sync MPI_File_write_shared "
                       "MPI_File_preallocate MPI_File_seek_shared MPI_File_read_ordered "
-                      "MPI_File_write_ordered MPI_File_iwrite_at",
+                      "MPI_File_write_ordered MPI_File_iwrite_at MPI_File_get_size",
 }
 
 

@@ -45,13 +45,34 @@ static void waitForAll(void) {
   CHECK(room[1] == 2);
 }
 
+// Tests and MPI_Waitany: what they find in error is found all the same.
+static void findEach(void) {
+  int32_t room = 0;
+  int flag = 0, index = -1, error = MPI_SUCCESS;
+  MPI_Request request;
+  for (int way = 0; way < 3; ++way) {
+    CHECK(MPI_Irecv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
+    for (flag = 0; flag == 0 && error == MPI_SUCCESS;) {
+      if (way == 0) error = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+      if (way == 1) error = MPI_Testany(1, &request, &index, &flag, MPI_STATUS_IGNORE);
+      if (way == 2) error = MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+    }
+    CHECK(error == MPI_ERR_TRUNCATE);
+    error = MPI_SUCCESS;
+    CHECK(MPI_Irecv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && room == 2);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  static void (*const receives[])(void) = {receiveBoth, waitForEach, waitForAll, receiveBoth};
-  for (int i = 0; i < 4; ++i) {
-    if (rank == 0) sendBoth();
+  static void (*const receives[])(void) = {receiveBoth, waitForEach, waitForAll, findEach,
+                                           receiveBoth};
+  for (int i = 0; i < 5; ++i) {
+    const int pairs = receives[i] == findEach ? 3 : 1;
+    for (int pair = 0; rank == 0 && pair < pairs; ++pair) sendBoth();
     if (rank == 1) receives[i]();
     // Nothing of one turn is under way in the next.
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);

@@ -65,13 +65,13 @@ std::uint64_t answerersSpin(std::size_t trip) {
 // How long a peer is waited for that has been heard already: it may be stopped, or its node gone.
 constexpr std::uint64_t kPatience = 1000 * kMs;
 
-// Whether it was one of us who asked.
-bool answerTo(const ClockLink& link) {
+// Whether it was one of us who asked, the first time until `first_until_ns`.
+bool answerTo(const ClockLink& link, std::uint64_t first_until_ns) {
   constexpr std::uint64_t kLongest = 2000 * kMs;
   const std::uint64_t end = linkNow() + kLongest;
   for (std::size_t trip = 0;; ++trip) {
     Question question;
-    const std::uint64_t until = std::min(linkNow() + kPatience, end);
+    const std::uint64_t until = trip == 0 ? first_until_ns : std::min(linkNow() + kPatience, end);
     if (!link.receive(&question, sizeof question, until, answerersSpin(trip)) ||
         question.to != process.token) {
       return trip > 0;
@@ -143,12 +143,19 @@ bool ask(const char* key) {
 
 // Until then, unless all children have been here before; returns how many were.
 std::size_t answerChildren(std::uint64_t until) {
-  constexpr std::size_t kMostStrangers = 8;
+  // Who is one of us asks at once, unless it has lost its processor after it connected.
+  constexpr std::uint64_t kFirstQuestion = 500 * kMs;
+  std::uint64_t for_strangers = 1000 * kMs;  // all together
   std::size_t met = 0;
-  for (std::size_t strangers = 0; met < place.children && strangers < kMostStrangers;) {
+  while (met < place.children && for_strangers > 0) {
     ClockLink link;
     if (!port.accept(link, until)) break;
-    ++(answerTo(link) ? met : strangers);
+    const std::uint64_t begin = linkNow();
+    if (answerTo(link, begin + std::min(kFirstQuestion, for_strangers))) {
+      ++met;
+    } else {
+      for_strangers -= std::min(for_strangers, std::max(linkNow() - begin, kMs));
+    }
   }
   return met;
 }

@@ -133,6 +133,31 @@ int firstOf(pollfd* tried, std::size_t count, std::uint64_t until_ns) {
 
 std::uint64_t linkNow() { return wire::systemNs(CLOCK_MONOTONIC); }
 
+void OwnSocket::take(int socket) {
+  constexpr long kHigh = 900;
+  close();
+  if (socket < 0) return;
+  const long high = rawSyscall(SYS_fcntl, socket, F_DUPFD_CLOEXEC, kHigh);
+  number_ = static_cast<int>(high >= 0 ? high : socket);
+  if (high >= 0) rawSyscall(SYS_close, socket);
+  struct stat s;
+  inode_ = rawSyscall(SYS_fstat, number_, address(&s)) == 0 ? s.st_ino : 0;
+}
+
+bool OwnSocket::isOurs() const {
+  struct stat s;
+  return isOpen() && rawSyscall(SYS_fstat, number_, address(&s)) == 0 && S_ISSOCK(s.st_mode) &&
+         s.st_ino == inode_;
+}
+
+void OwnSocket::close() {
+  if (isOurs()) {
+    rawSyscall(SYS_shutdown, number_, SHUT_RDWR);
+    rawSyscall(SYS_close, number_);
+  }
+  number_ = -1;
+}
+
 bool ClockLink::connect(const char* text, std::uint64_t until_ns) {
   std::uint64_t port = 0;
   if (!takeHex(text, port)) return false;
@@ -157,13 +182,13 @@ bool ClockLink::connect(const char* text, std::uint64_t until_ns) {
       rawSyscall(SYS_close, socket);
     }
   }
-  descriptor_ = firstOf(tried, count, until_ns);
-  if (isOpen()) makeReady(descriptor_);
+  socket_.take(firstOf(tried, count, until_ns));
+  if (isOpen()) makeReady(socket_.number());
   return isOpen();
 }
 
 bool ClockLink::send(const void* message, std::size_t bytes) const {
-  return rawSyscall(SYS_sendto, descriptor_, address(message), static_cast<long>(bytes),
+  return rawSyscall(SYS_sendto, socket_.number(), address(message), static_cast<long>(bytes),
                     MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<long>(bytes);
 }
 
@@ -173,7 +198,7 @@ bool ClockLink::receive(void* message, std::size_t bytes, std::uint64_t until_ns
   std::size_t got = 0;
   while (true) {
     const long more =
-        rawSyscall(SYS_recvfrom, descriptor_, address(static_cast<char*>(message) + got),
+        rawSyscall(SYS_recvfrom, socket_.number(), address(static_cast<char*>(message) + got),
                    static_cast<long>(bytes - got), MSG_DONTWAIT);
     if (more == 0 || (more < 0 && more != -EAGAIN && more != -EINTR)) return false;
     if (more > 0) got += static_cast<std::size_t>(more);
@@ -181,61 +206,37 @@ bool ClockLink::receive(void* message, std::size_t bytes, std::uint64_t until_ns
     const std::uint64_t time = linkNow();
     if (time >= until_ns) return false;
     if (time - begin < spin_ns) continue;
-    pollfd socket = {.fd = descriptor_, .events = POLLIN, .revents = 0};
+    pollfd socket = {.fd = socket_.number(), .events = POLLIN, .revents = 0};
     if (waitFor(&socket, 1, until_ns) <= 0) return false;
   }
 }
 
-void ClockLink::close() {
-  if (descriptor_ >= 0) rawSyscall(SYS_close, descriptor_);
-  descriptor_ = -1;
-}
-
 bool ClockPort::open() {
-  constexpr long kHigh = 900;  // a number that applications rarely hand out
   constexpr long kWaiting = 64;
-  const int socket = newSocket();
-  if (socket < 0) return false;
-  const long high = rawSyscall(SYS_fcntl, socket, F_DUPFD_CLOEXEC, kHigh);
-  descriptor_ = static_cast<int>(high >= 0 ? high : socket);
-  if (high >= 0) rawSyscall(SYS_close, socket);
-  struct stat s;
-  if (rawSyscall(SYS_fstat, descriptor_, address(&s)) == 0) inode_ = s.st_ino;
+  socket_.take(newSocket());
   // Any address, and a port that the kernel chooses.
-  if (rawSyscall(SYS_listen, descriptor_, kWaiting) != 0) close();
-  return descriptor_ >= 0;
-}
-
-bool ClockPort::isOurs() const {
-  struct stat s;
-  return descriptor_ >= 0 && rawSyscall(SYS_fstat, descriptor_, address(&s)) == 0 &&
-         S_ISSOCK(s.st_mode) && s.st_ino == inode_;
+  if (socket_.isOpen() && rawSyscall(SYS_listen, socket_.number(), kWaiting) != 0) close();
+  return socket_.isOpen();
 }
 
 void ClockPort::tell(Text& text) const {
   sockaddr_in place{};
   socklen_t bytes = sizeof place;
-  if (rawSyscall(SYS_getsockname, descriptor_, address(&place), address(&bytes)) != 0) return;
+  if (rawSyscall(SYS_getsockname, socket_.number(), address(&place), address(&bytes)) != 0) return;
   text.putHex(hostOrder(place.sin_port), 1);
   const Addresses own = ownAddresses();
   for (std::size_t i = 0; i < own.count; ++i) text.putByte(' ').putHex(own.list[i], 8);
 }
 
 bool ClockPort::accept(ClockLink& link, std::uint64_t until_ns) const {
-  if (!isOurs()) return false;
-  pollfd socket = {.fd = descriptor_, .events = POLLIN, .revents = 0};
+  if (!socket_.isOurs()) return false;
+  pollfd socket = {.fd = socket_.number(), .events = POLLIN, .revents = 0};
   if (waitFor(&socket, 1, until_ns) <= 0) return false;
-  const long made = rawSyscall(SYS_accept4, descriptor_, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  const long made = rawSyscall(SYS_accept4, socket_.number(), 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (made < 0) return false;
-  link.close();
-  link.descriptor_ = static_cast<int>(made);
-  makeReady(link.descriptor_);
+  link.socket_.take(static_cast<int>(made));
+  makeReady(link.socket_.number());
   return true;
-}
-
-void ClockPort::close() {
-  if (isOurs()) rawSyscall(SYS_close, descriptor_);
-  descriptor_ = -1;
 }
 
 }  // namespace omnio::trace

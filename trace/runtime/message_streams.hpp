@@ -10,7 +10,7 @@ enum class Way : std::uint8_t { kOut, kIn, kPosted, kAccessed, kCompleted, kExpo
 
 // What a counter is of. Every one there has been stays, up to a bound, which kNamed has for itself.
 struct Stream {
-  std::uint64_t group = 0;  // the number of the group, or what else tells it from others
+  std::uint64_t group = 0;  // its id, or what else tells it from others
   std::int32_t peer = 0;
   std::int32_t tag = 0;
   Way way = Way::kOut;

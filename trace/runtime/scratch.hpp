@@ -1,35 +1,24 @@
-// Memory for the length of a function: on the stack as long as it is little, else the kernel's.
+// Memory for the length of a function: on the stack as long as it is little, else a block that is
+// kept for the next who needs one.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
-#include <new>
 
-#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/scratch_pool.hpp"
 
 namespace omnio::trace {
 
 template <typename T, std::size_t kOnStack>
 class Scratch {
  public:
-  explicit Scratch(std::size_t count) : data_(little_), bytes_(0) {
+  explicit Scratch(std::size_t count) : data_(little_) {
     if (count <= kOnStack) return;
-    const std::size_t bytes = count * sizeof(T);
-    const long memory = rawSyscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory < 0 && memory > -4096) {
-      data_ = nullptr;
-      return;
-    }
-    data_ = reinterpret_cast<T*>(memory);
-    bytes_ = bytes;
+    if (count <= ~std::size_t{0} / sizeof(T)) block_ = takeScratch(count * sizeof(T));
+    data_ = static_cast<T*>(block_.memory);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    if (bytes_ != 0) rawSyscall(SYS_munmap, address(data_), static_cast<long>(bytes_));
-  }
+  ~Scratch() { giveScratchBack(block_); }
 
   // False when there was no memory.
   explicit operator bool() const { return data_ != nullptr; }
@@ -39,7 +28,7 @@ class Scratch {
  private:
   T little_[kOnStack];
   T* data_;
-  std::size_t bytes_;
+  ScratchBlock block_;
 };
 
 }  // namespace omnio::trace

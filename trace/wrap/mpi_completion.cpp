@@ -3,47 +3,9 @@
 // are no events.
 #include "trace/wrap/mpi_completion.hpp"
 
-#include "trace/runtime/message_streams.hpp"
 #include "trace/runtime/scratch.hpp"
 
 namespace omnio::trace {
-namespace {
-
-bool isComplete(MPI_Request object) {
-  auto* const function = mpiFunction<decltype(MPI_Request_get_status)>("PMPI_Request_get_status");
-  int flag = 0;
-  return function != nullptr && function(object, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-         flag != 0;
-}
-
-// A library may have one object for all sends that were complete when they were made, as Open MPI's
-// pml/ucx has. The first of them is remembered as any other; an address that is given again while
-// it is known, of a request that is complete, is such an object.
-bool isShared(MPI_Request object) {
-  Request* there = findRequest(object);
-  if (there == nullptr || there->kind != Request::kSend || there->persistent) return false;
-  if (!there->shared) there->shared = isComplete(object);
-  return there->shared;
-}
-
-}  // namespace
-
-std::uint64_t beginRequest(MPI_Request object, Request facts) {
-  if (isCompleteAlready(object)) return 0;
-  if (facts.kind == Request::kSend && isShared(object)) return 0;
-  facts.number = newRequestNumber();
-  return addRequest(object, facts) ? facts.number : 0;
-}
-
-Received receive(std::uint64_t group_id, const MPI_Status& status) {
-  Received received{.source = status.MPI_SOURCE, .tag = status.MPI_TAG, .bytes = bytesIn(status)};
-  if (group_id != 0 && status.MPI_SOURCE >= 0) {
-    received.seq = countIn(
-        {.group = group_id, .peer = status.MPI_SOURCE, .tag = status.MPI_TAG, .way = Way::kIn});
-  }
-  return received;
-}
-
 namespace {
 
 constexpr std::uint16_t kWait = mpiRow("MPI_Wait");
@@ -69,15 +31,19 @@ Pending lookAt(const MPI_Request* place) {
   return pending;
 }
 
+// It is not under way any more; a persistent one may be started again. False when it was another's.
+bool forget(const Pending& pending) {
+  if (!pending.request.persistent) return forgetRequest(pending.object, pending.request.number);
+  if (Request* place = findRequest(pending.object); place != nullptr) place->number = 0;
+  return true;
+}
+
 // Puts what was found complete into the list.
 void complete(const Pending& pending, const MPI_Status* status, DoneList& list) {
   const Request& request = pending.request;
   wire::DoneRequest done{.request = request.number};
-  if (request.persistent) {
-    if (Request* place = findRequest(pending.object); place != nullptr) place->number = 0;
-  } else if (!forgetRequest(pending.object, request.number) && request.shared) {
-    return;  // found complete by another that has the object
-  }
+  // Found complete by another that has the object.
+  if (!forget(pending) && request.shared) return;
   // Of a file's request nobody fills the flag in, and it cannot be cancelled.
   if (request.kind == Request::kReceive && status != nullptr && isCancelled(*status)) {
     done.kind = wire::DoneRequest::kCancelled;
@@ -118,6 +84,9 @@ class Statuses {
 MPI_Status* ignoredStatus() { return MPI_STATUS_IGNORE; }
 MPI_Status* ignoredStatuses() { return MPI_STATUSES_IGNORE; }
 
+// A message that is longer than the buffer is an error, and has been received all the same.
+bool isTruncated(int result) { return result == MPI_ERR_TRUNCATE; }
+
 // MPI_Wait and MPI_Test; `flag` is nullptr for the first.
 template <typename Make>
 int completeOne(std::uint16_t number, MPI_Request* request, MPI_Status* status, const int* flag,
@@ -127,25 +96,26 @@ int completeOne(std::uint16_t number, MPI_Request* request, MPI_Status* status, 
   const Pending pending = lookAt(request);
   const Statuses statuses(status, ignoredStatus(), pending.needsStatus(), 1);
   call.make([&] { return make(statuses.used()); });
-  if (flag != nullptr && (call.failed() || *flag == 0)) return call.result();
+  const bool is_done = !call.failed() || isTruncated(call.result());
+  if (flag != nullptr && (!is_done || *flag == 0)) return call.result();
   call.countWhenFound();
   DoneList list(call);
-  // A message that is longer than the buffer is an error, and has been received all the same.
-  const bool is_done = !call.failed() || call.result() == MPI_ERR_TRUNCATE;
   if (is_done && pending.request.number != 0) complete(pending, statuses.at(0), list);
   list.finish();
   return call.result();
 }
 
-// Those of several: `found(i)` is told the place of each that is complete, `places` how many and
-// which these are, and where the statuses of them stand.
+// Which calls of several find how much complete.
+enum class Form { kAll, kAny, kSome };
+
+// Those that are complete: how many, which, and where the statuses of them stand.
 struct Found {
   int count = 0;
   const int* places = nullptr;  // nullptr: all, in order
   bool packed = false;          // statuses stand in the order of places
 };
 
-template <typename Make, typename Find>
+template <Form kForm, typename Make, typename Find>
 int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Status* statuses_in,
                  const MPI_Status* ignore, bool is_test, Make make, Find find) {
   SyncCall call(number, is_test);
@@ -159,11 +129,13 @@ int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Sta
     pending[i] = lookAt(&requests[i]);
     is_needed = is_needed || pending[i].needsStatus();
   }
-  const Statuses statuses(statuses_in, ignore, is_needed, n);
+  const Statuses statuses(statuses_in, ignore, is_needed, kForm == Form::kAny ? 1 : n);
   call.make([&] { return make(statuses.used()); });
   // Of some that failed the statuses tell which are complete (MPI-3.1, 3.7.5).
   const bool is_partly = call.result() == MPI_ERR_IN_STATUS && statuses.used() != ignore;
-  const Found found = call.failed() && !is_partly ? Found{} : find();
+  const bool is_done =
+      !call.failed() || is_partly || (kForm == Form::kAny && isTruncated(call.result()));
+  const Found found = is_done ? find() : Found{};
   if (is_test && found.count <= 0) return call.result();
   call.countWhenFound();
   DoneList list(call);
@@ -177,7 +149,7 @@ int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Sta
       const int error = statuses.at(at)->MPI_ERROR;
       if (error == MPI_ERR_PENDING) continue;
       if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
-        forgetRequest(one.object, one.request.number);
+        forget(one);
         list.add(wire::DoneRequest{.request = one.request.number,
                                    .kind = wire::DoneRequest::kCancelled});
         continue;
@@ -204,7 +176,7 @@ int testOne(std::uint16_t number, Real* real, MPI_Request* request, int* flag, M
 template <typename Real>
 int waitAll(std::uint16_t number, Real* real, int count, MPI_Request* requests,
             MPI_Status* statuses) {
-  return completeSome(
+  return completeSome<Form::kAll>(
       number, count, requests, statuses, ignoredStatuses(), false,
       [&](MPI_Status* used) { return real(count, requests, used); },
       [&] { return Found{.count = count}; });
@@ -213,7 +185,7 @@ int waitAll(std::uint16_t number, Real* real, int count, MPI_Request* requests,
 template <typename Real>
 int testAll(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* flag,
             MPI_Status* statuses) {
-  return completeSome(
+  return completeSome<Form::kAll>(
       number, count, requests, statuses, ignoredStatuses(), true,
       [&](MPI_Status* used) { return real(count, requests, flag, used); },
       [&] { return Found{.count = *flag != 0 ? count : 0}; });
@@ -222,7 +194,7 @@ int testAll(std::uint16_t number, Real* real, int count, MPI_Request* requests, 
 template <typename Real>
 int waitAny(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* index,
             MPI_Status* status) {
-  return completeSome(
+  return completeSome<Form::kAny>(
       number, count, requests, status, ignoredStatus(), false,
       [&](MPI_Status* used) { return real(count, requests, index, used); },
       [&] { return Found{.count = 1, .places = index, .packed = true}; });
@@ -231,7 +203,7 @@ int waitAny(std::uint16_t number, Real* real, int count, MPI_Request* requests, 
 template <typename Real>
 int testAny(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* index,
             int* flag, MPI_Status* status) {
-  return completeSome(
+  return completeSome<Form::kAny>(
       number, count, requests, status, ignoredStatus(), true,
       [&](MPI_Status* used) { return real(count, requests, index, flag, used); },
       [&] { return Found{.count = *flag != 0 ? 1 : 0, .places = index, .packed = true}; });
@@ -240,7 +212,7 @@ int testAny(std::uint16_t number, Real* real, int count, MPI_Request* requests, 
 template <bool kIsTest, typename Real>
 int completeFew(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* out_count,
                 int* places, MPI_Status* statuses) {
-  return completeSome(
+  return completeSome<Form::kSome>(
       number, count, requests, statuses, ignoredStatuses(), kIsTest,
       [&](MPI_Status* used) { return real(count, requests, out_count, places, used); },
       [&] {

@@ -9,13 +9,14 @@ namespace omnio::trace {
 // Remembers what a call has begun; its number, or 0 when it is complete already.
 std::uint64_t beginRequest(MPI_Request object, Request facts);
 
-// A message that has come: counts it. `group` may be nullptr.
+// A message that has come.
 struct Received {
   std::int64_t source = 0;
   std::int64_t tag = 0;
   std::uint64_t bytes = 0;
   std::uint64_t seq = 0;
 };
+// Counts it in the group of that id; 0: not known.
 Received receive(std::uint64_t group_id, const MPI_Status& status);
 
 // A list of requests that goes into records, as many as it takes: one like `kLike`, then `kMore`.

@@ -179,6 +179,19 @@ int setSize(MPI_File file, MPI_Offset bytes) {
 }
 
 template <std::uint16_t kNumber>
+int query(MPI_File file, MPI_Offset* answer) {
+  auto* const real = realMpi<int(MPI_File, MPI_Offset*)>(kNumber);
+  constexpr Role kAnswer =
+      calls::has(calls::kTable[kNumber], Role::kLength) ? Role::kLength : Role::kNumber;
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, answer); },
+      [&](auto& call) {
+        if (!call.failed()) call.template put<kAnswer>(*answer);
+        return 0;
+      });
+}
+
+template <std::uint16_t kNumber>
 int syncFile(MPI_File file) {
   auto* const real = realMpi<decltype(MPI_File_sync)>(kNumber);
   return onFile<kNumber>(
@@ -242,3 +255,5 @@ OMNIO_MPI_PAIR(492, MPI_File_seek_shared, 3, seekFile)
 OMNIO_MPI_PAIR(494, MPI_File_preallocate, 2, setSize)
 OMNIO_MPI_PAIR(496, MPI_File_set_info, 2, setInfo)
 OMNIO_MPI_PAIR(498, MPI_File_set_atomicity, 2, setAtomicity)
+OMNIO_MPI_PAIR(790, MPI_File_get_size, 2, query)
+OMNIO_MPI_PAIR(792, MPI_File_get_position_shared, 2, query)

@@ -20,8 +20,11 @@ template <std::uint16_t kNumber>
 class FileCall {
  public:
   static constexpr const calls::Row& kRow = calls::kTable[kNumber];
+  // Queries do not count.
+  static constexpr bool kTicks = calls::has(kRow, calls::Role::kTick);
 
-  FileCall() : self_(thread), is_own_(!isInsideMpi(self_)), tick_(countMpiEvent(self_)) {
+  FileCall()
+      : self_(thread), is_own_(!isInsideMpi(self_)), tick_(kTicks ? countMpiEvent(self_) : 0) {
     can_record_ = isActive() && mayRecord(self_) && mpiLibrary().world != nullptr;
   }
   FileCall(const FileCall&) = delete;
@@ -64,7 +67,7 @@ class FileCall {
   }
 
   void record(const Subject& subject, std::uint64_t request_bytes = 0) {
-    put<calls::Role::kTick>(tick_);
+    if constexpr (kTicks) put<calls::Role::kTick>(tick_);
     trace::record<kNumber>(self_, times_, failed(), numbers_, request_bytes, result_, subject);
   }
 
