@@ -6,6 +6,30 @@
 #include <utility>
 
 namespace omnio {
+namespace {
+
+// Of arrivals in order. false: one came twice, or to another call (the numbers of a damaged trace).
+bool fillByMember(MpiCollective& collective, std::size_t members) {
+  const auto& arrivals = collective.arrivals;
+  bool fits = true;
+  collective.by_member.assign(members, 0);
+  for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
+    std::uint32_t& entry = collective.by_member[arrivals[i].member];
+    fits = fits && entry == 0 &&
+           arrivals[i].event.row->variant_of == arrivals[0].event.row->variant_of;
+    entry = i + 1;
+  }
+  if (arrivals[0].event.row->sync == calls::Sync::kPrefix) {
+    std::uint32_t last = 0;
+    for (const std::uint32_t entry : collective.by_member) {
+      collective.last_below.push_back(last);
+      last = std::max(last, entry);
+    }
+  }
+  return fits;
+}
+
+}  // namespace
 
 std::uint32_t MpiCollectiveTable::memberOfOperation(const MpiOperation& operation) const {
   const OwnGroup& own = *operation.own;
@@ -46,21 +70,9 @@ void MpiCollectiveTable::settle(const Key& key, Call call, Match match) {
   std::sort(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) {
     return std::tie(a.event.start_ns, a.member) < std::tie(b.event.start_ns, b.member);
   });
-  collective.by_member.assign(groups_.group(key.group).ranks(), 0);
-  for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
-    std::uint32_t& entry = collective.by_member[arrivals[i].member];
-    // One came twice, or to another call: the numbers of a damaged trace.
-    const bool fits =
-        entry == 0 && arrivals[i].event.row->variant_of == arrivals[0].event.row->variant_of;
-    if (!fits && match == Match::kMatched) match = Match::kNeverCame;
-    entry = i + 1;
-  }
-  if (arrivals[0].event.row->sync == calls::Sync::kPrefix) {
-    std::uint32_t last = 0;
-    for (const std::uint32_t entry : collective.by_member) {
-      collective.last_below.push_back(last);
-      last = std::max(last, entry);
-    }
+  // Not of others: of those the group may be huge in a damaged trace, whoever came.
+  if (match == Match::kMatched && !fillByMember(collective, groups_.group(key.group).ranks())) {
+    match = Match::kNeverCame;
   }
   for (OpenOperation* operation : call.operations) {
     events_.resolve(operation, match);

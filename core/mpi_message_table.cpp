@@ -92,12 +92,17 @@ void MpiMessageTable::add(OpenOperation* operation) {
   if (message.send == nullptr) return;
   resolveProbes(message, Match::kMatched);
   if (message.receive == nullptr) return;
-  message.send->facts.counterpart = message.receive->facts.started;
-  message.send->facts.awaited = message.receive->fetched;
-  message.receive->facts.counterpart = message.send->facts.started;
+  // A message has one size. Calls of threads that race on a stream return in another order than
+  // that in which MPI took their messages, and so may have each other's numbers.
+  const bool is_one = message.send->facts.bytes == message.receive->facts.bytes;
+  if (is_one) {
+    message.send->facts.counterpart = message.receive->facts.started;
+    message.send->facts.awaited = message.receive->fetched;
+    message.receive->facts.counterpart = message.send->facts.started;
+  }
   Message both = message;
   messages_.erase(found);
-  resolveAll(both, Match::kMatched);
+  resolveAll(both, is_one ? Match::kMatched : Match::kNoIdentity);
 }
 
 void MpiMessageTable::giveUp(OpenOperation* operation, Match match) {

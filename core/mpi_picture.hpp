@@ -75,13 +75,13 @@ struct MpiCollective {
     MpiEventRef event;
   };
   std::vector<Arrival> arrivals;         // once it is settled: by start, then by member
-  std::vector<std::uint32_t> by_member;  // once it is settled: index in `arrivals` plus 1; 0: none
+  std::vector<std::uint32_t> by_member;  // once it is matched: index in `arrivals` plus 1; 0: none
 
-  // Of calls in which members wait for lower ones (scan), once settled: of the lower ones' arrivals
+  // Of calls in which members wait for lower ones (scan), once matched: of the lower ones' arrivals
   // the last, as its index plus 1; 0: none.
   std::vector<std::uint32_t> last_below;
 
-  // nullptr when the member has not come.
+  // nullptr when the member has not come, or the call is not matched.
   const Arrival* of(std::size_t member) const {
     if (member >= by_member.size() || by_member[member] == 0) return nullptr;
     return &arrivals[by_member[member] - 1];

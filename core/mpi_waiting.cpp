@@ -109,7 +109,8 @@ void collectivePeers(const MpiOperation& operation, const Judge& judge, LastPeer
   }
 }
 
-// Such a send is complete when the message has been copied (MPI-3.1, section 3.4).
+// Such a send is complete when the message has been copied (MPI-3.1, section 3.4). MPI_Start does
+// not tell of which mode the sends are that it starts.
 bool isBuffered(const calls::Row& row) {
   return row.variant_of == "MPI_Bsend" || row.variant_of == "MPI_Ibsend";
 }

@@ -73,17 +73,8 @@ void ReceiveOrder::complete(std::uint32_t operation, PostNumber posted, const St
   } else {
     if (found == waiting_.end()) found = waiting_.try_emplace(stream).first;
     Queue& into = found->second;
-    const auto later =
-        std::upper_bound(into.by_post.begin(), into.by_post.end(), posted,
-                         [](PostNumber a, const Waiting& b) { return a < b.posted; });
-    // What a probe found was behind all received ones, and behind this one as well.
-    if (into.probes > 0) {
-      for (auto it = later; it != into.by_post.end(); ++it) {
-        if (it->probe) ++it->number;
-      }
-    }
-    into.by_post.insert(later, {posted, operation, false, 0});
-    into.numbers.insert(std::upper_bound(into.numbers.begin(), into.numbers.end(), number), number);
+    into.by_post.emplace_hint(into.by_post.end(), posted, Waiting{operation, false, 0});
+    into.numbers.push(number);
     settle(found, out);
   }
   if (isWild(asked)) settleBehind(posted, next, out);
@@ -105,8 +96,12 @@ ReceiveOrder::PostNumber ReceiveOrder::probe(std::uint32_t operation, const Stre
     return posted;
   }
   if (found == waiting_.end()) found = waiting_.try_emplace(stream).first;
-  found->second.by_post.push_back({posted, operation, true, number});
-  ++found->second.probes;
+  Queue& queue = found->second;
+  // `number` is behind those of this queue that were received by now, all of which were posted
+  // before: what the probe found is behind those before it that are received later, as well.
+  const std::uint64_t received = queue.left + queue.numbers.size();
+  queue.by_post.emplace_hint(queue.by_post.end(), posted,
+                             Waiting{operation, true, number - received});
   note(found);
   return posted;
 }
@@ -125,15 +120,12 @@ void ReceiveOrder::giveUp(PostNumber posted, const Stream& stream, std::vector<F
   const auto found = waiting_.find(stream);
   if (found == waiting_.end()) return;
   Queue& queue = found->second;
-  const auto at = std::lower_bound(queue.by_post.begin(), queue.by_post.end(), posted,
-                                   [](const Waiting& a, PostNumber b) { return a.posted < b; });
-  if (at == queue.by_post.end() || at->posted != posted) return;
-  out.push_back({at->operation, 0});
-  if (at->probe) {
-    --queue.probes;
-  } else {
+  const auto at = queue.by_post.find(posted);
+  if (at == queue.by_post.end()) return;
+  out.push_back({at->second.operation, 0});
+  if (!at->second.probe) {
     // Whichever of those before it and of it gets which: together they have the lowest numbers.
-    queue.numbers.pop_front();
+    queue.takeNumber();
     lost_until_ = std::max(lost_until_, posted);
   }
   queue.by_post.erase(at);
@@ -158,26 +150,28 @@ void ReceiveOrder::settleBehind(PostNumber posted, PostNumber next, std::vector<
   }
 }
 
+std::uint64_t ReceiveOrder::Queue::takeNumber() {
+  const std::uint64_t lowest = numbers.top();
+  numbers.pop();
+  ++left;
+  return lowest;
+}
+
 void ReceiveOrder::settle(Queues::iterator found, std::vector<Final>& out) {
   Queue& queue = found->second;
   const PostNumber before = firstThatCouldBeOf(found->first);
-  while (!queue.by_post.empty() && queue.by_post.front().posted < before) {
-    const Waiting& done = queue.by_post.front();
-    if (done.probe) {
-      out.push_back({done.operation, done.number});
-      --queue.probes;
-    } else {
-      out.push_back({done.operation, seqOf(done.posted, queue.numbers.front())});
-      queue.numbers.pop_front();
-    }
-    queue.by_post.pop_front();
+  while (!queue.by_post.empty() && queue.by_post.begin()->first < before) {
+    const auto& [posted, done] = *queue.by_post.begin();
+    out.push_back(
+        {done.operation, done.probe ? queue.foundBy(done) : seqOf(posted, queue.takeNumber())});
+    queue.by_post.erase(queue.by_post.begin());
   }
   note(found);
 }
 
 void ReceiveOrder::note(Queues::iterator found) {
   Queue& queue = found->second;
-  const PostNumber first = queue.by_post.empty() ? 0 : queue.by_post.front().posted;
+  const PostNumber first = queue.by_post.empty() ? 0 : queue.by_post.begin()->first;
   if (first != queue.first) {
     if (queue.first != 0) first_waiting_.erase(queue.first);
     if (first != 0) first_waiting_.emplace(first, found->first);
@@ -187,23 +181,22 @@ void ReceiveOrder::note(Queues::iterator found) {
 }
 
 void ReceiveOrder::finish(bool cut_off, std::vector<Final>& out) {
-  for (const auto& [stream, queue] : waiting_) {
+  for (auto& [stream, queue] : waiting_) {
     const PostNumber unsure = !cut_off         ? kBehindAll
                               : has_forgotten_ ? firstThatCouldBeOf(stream)
                                                : firstFromAnyone(stream);
     const auto outstanding = cut_off ? outstanding_.find(stream) : outstanding_.end();
     std::uint64_t taken = 0;  // by those that nobody found complete
-    auto number = queue.numbers.begin();
-    for (const Waiting& waiting : queue.by_post) {
-      std::uint64_t seq = waiting.probe ? waiting.number : *number++;
+    for (const auto& [posted, waiting] : queue.by_post) {
+      std::uint64_t seq = waiting.probe ? queue.foundBy(waiting) : queue.takeNumber();
       if (outstanding != outstanding_.end()) {
         std::set<PostNumber>& posts = outstanding->second;
-        while (!posts.empty() && *posts.begin() < waiting.posted) {
+        while (!posts.empty() && *posts.begin() < posted) {
           posts.erase(posts.begin());
           ++taken;
         }
       }
-      seq = waiting.posted > unsure ? 0 : seqOf(waiting.posted, seq + taken);
+      seq = posted > unsure ? 0 : seqOf(posted, seq + taken);
       out.push_back({waiting.operation, seq});
     }
   }

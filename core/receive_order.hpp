@@ -12,8 +12,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
+#include <queue>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -65,16 +66,20 @@ class ReceiveOrder {
     std::size_t operator()(const Stream& stream) const;
   };
   struct Waiting {
-    PostNumber posted;
     std::uint32_t operation;
     bool probe;
-    std::uint64_t number;  // of a probe
+    std::uint64_t number;  // of a probe, less the receives that were in the queue before it
   };
   struct Queue {
-    std::deque<Waiting> by_post;
-    std::deque<std::uint64_t> numbers;  // ascending
-    std::size_t probes = 0;             // of by_post
-    PostNumber first = 0;               // as it stands in first_waiting_
+    std::map<PostNumber, Waiting> by_post;
+    // Of the receives in by_post: the first of them gets the lowest.
+    std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> numbers;
+    std::uint64_t left = 0;  // receives that are no longer in by_post
+    PostNumber first = 0;    // as it stands in first_waiting_
+
+    std::uint64_t takeNumber();  // of the receive that leaves
+    // By a probe that comes first: all receives before it have left.
+    std::uint64_t foundBy(const Waiting& probe) const { return probe.number + left; }
   };
   using Queues = std::unordered_map<Stream, Queue, Hash>;
 

@@ -27,7 +27,9 @@ class Accumulator {
 
   void read(const Trace& trace, const Process& process, std::size_t process_number) {
     const std::uint64_t events_before = total_.events() + events_below_;
-    LaterReads later;
+    // Threads share files and requests, and are read one after the other.
+    LaterReads later(process.logs.size() == 1 ? LaterReads::Order::kByTime
+                                              : LaterReads::Order::kByLog);
     for (const Log& log : process.logs) {
       if (by_ == By::kRank) {
         current_ = groupOf(rankKey(trace, process));
@@ -38,6 +40,7 @@ class Accumulator {
       }
       readLog(process, log, later);
     }
+    later.finish(took_);
     recording_ns_ += static_cast<double>(total_.events() + events_below_ - events_before) *
                      process.info.eventCostNs();
     // A rank without a single event is a finding too.
@@ -116,10 +119,6 @@ class Accumulator {
   }
 
   void readLog(const Process& process, const Log& log, LaterReads& later) {
-    const LaterReads::Take take = [this](std::size_t place, std::uint64_t bytes) {
-      groupAt(place).read.size_bytes.add(bytes);
-      total_.read.size_bytes.add(bytes);
-    };
     const auto reader = std::make_unique<LogReader>(process, log, paths_);
     while (const Event* event = reader->next()) {
       if (event->depth > 0) {
@@ -131,14 +130,18 @@ class Accumulator {
       groupAt(place).add(*event, bytes_later);
       total_.add(*event, bytes_later);
       if (bytes_later) {
-        later.begin(*event, place, take);
+        later.begin(*event, place, took_);
       } else {
-        later.end(*event, take);
+        later.end(*event, took_);
       }
     }
     undecodable_ += reader->undecodable();
   }
 
+  const LaterReads::Take took_ = [this](std::size_t place, std::uint64_t bytes) {
+    groupAt(place).read.size_bytes.add(bytes);
+    total_.read.size_bytes.add(bytes);
+  };
   By by_;
   PathTable paths_;
   std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_

@@ -2,8 +2,12 @@
 // truth stated by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/wire/info.hpp"
 #include "tests/core/mpi_trace.hpp"
+#include "tests/core/temporary_directory.hpp"
 
 namespace omnio {
 namespace {
@@ -14,6 +18,22 @@ using test::MpiTrace;
 using wire::DoneRequest;
 using wire::Member;
 using Lines = std::vector<std::string>;
+
+// How many members the collective calls of a picture have room for, by how they were matched.
+class Members final : public MpiPictureSink {
+ public:
+  void seen(std::uint64_t, const MpiEventRef&, const Event&) override {}
+  void settled(const MatchedEvent& event) override {
+    for (const EventPart& part : event.parts) {
+      const MpiCollective* collective = part.operation->collective;
+      if (collective == nullptr) continue;
+      most[part.operation->match] =
+          std::max(most[part.operation->match],
+                   collective->by_member.size() + collective->last_below.size());
+    }
+  }
+  std::map<Match, std::size_t> most;
+};
 
 TEST(MpiCollectives, ABarrierWaitsForTheLast) {
   MpiTrace trace(3);
@@ -153,6 +173,28 @@ TEST(MpiCollectives, AMissingMemberIsSaidAndItsWaitingIsNotGuessed) {
   EXPECT_EQ(killed.picture()[1],
             "0.0#2 Barrier [the counterpart is not in its rank's log] waited=?");
   EXPECT_EQ(killed.counts.collectives.at("MPI_Barrier").unmatched(), 1U);
+}
+
+// Each call on it would cost as much as the group has members.
+TEST(MpiCollectives, AGroupThatADamagedTraceMakesHugeCostsNothing) {
+  MpiTrace trace(2);
+  trace.fact(0, std::string(wire::info::kGroupPrefix) + "3", "ab 0 4194304 0 0 comm");
+  const auto scan = [&](int rank, int comm, std::uint64_t start) {
+    trace.call(rank, "Scan", start, start + 5,
+               {{Role::kComm, comm}, {Role::kSize, 8}, {Role::kSeq, 1}});
+  };
+  scan(0, 1, 100);
+  scan(1, 1, 100);
+  scan(0, 3, 200);
+  const test::TemporaryDirectory directory;
+  trace.save(directory.path());
+  const Result<Trace> read = Trace::open(directory.path());
+  ASSERT_TRUE(read);
+  PathTable paths;
+  Members members;
+  readMpiPicture(*read, mpiGroupsOf(*read), paths, members);
+  EXPECT_EQ(members.most,
+            (std::map<Match, std::size_t>{{Match::kMatched, 4}, {Match::kNotInTrace, 0}}));
 }
 
 TEST(MpiCollectives, DifferentCallsOfOneNumberDoNotBelongTogether) {

@@ -61,6 +61,16 @@ TEST(MpiMessages, CallsByTheirPmpiNamesMatchTheOthers) {
   EXPECT_EQ(trace.counts.collectives.at("MPI_Barrier").matched(), 2U);
 }
 
+TEST(MpiMessages, TwoSizesAreNotOneMessage) {
+  MpiTrace trace(2);
+  trace.call(0, "Send", 100, 110,
+             {{Role::kComm, 1}, {Role::kPeer, 1}, {Role::kSize, 12}, {Role::kSeq, 1}});
+  trace.call(1, "Recv", 50, 120,
+             {{Role::kComm, 1}, {Role::kPeer, 0}, {Role::kGot, 8}, {Role::kSeq, 1}});
+  const std::string kUnknown = " [the trace does not say which group or message it was] waited=?";
+  EXPECT_EQ(trace.picture(), (Lines{"0.0#1 Send" + kUnknown, "1.0#1 Recv" + kUnknown}));
+}
+
 TEST(MpiMessages, TagsAndCommunicatorsKeepStreamsApart) {
   MpiTrace trace(2);
   trace.group(3, "b0", {1, 0});  // the same two, the other way round
@@ -152,7 +162,11 @@ TEST(MpiMessages, ASendWaitsUntilAMessageThatAMatchedProbeTookIsFetched) {
   };
   const auto mprobe = [&](int seq, std::uint64_t start, std::uint64_t end) {
     trace.call(1, "Mprobe", start, end,
-               {{Role::kComm, 1}, {Role::kPeer, 0}, {Role::kSeq, seq}, {Role::kRequest, 5}});
+               {{Role::kComm, 1},
+                {Role::kPeer, 0},
+                {Role::kGot, 8},
+                {Role::kSeq, seq},
+                {Role::kRequest, 5}});
   };
   ssend(1, 100, 420);
   trace.send(0, 1, 2, 500, 720);
@@ -181,8 +195,9 @@ TEST(MpiMessages, ABufferedSendWaitsForNobody) {
   };
   bsend("Bsend", 1, 100, 300);
   trace.receive(1, 0, 1, 200, 310);
-  trace.call(0, "Ibsend", 400, 410,
-             {{Role::kComm, 1}, {Role::kPeer, 1}, {Role::kSeq, 2}, {Role::kRequest, 7}});
+  trace.call(
+      0, "Ibsend", 400, 410,
+      {{Role::kComm, 1}, {Role::kPeer, 1}, {Role::kSize, 8}, {Role::kSeq, 2}, {Role::kRequest, 7}});
   trace.call(0, "Wait", 420, 500, {}, listOf({done(7)}));
   trace.receive(1, 0, 2, 450, 510);
   const Lines lines = trace.picture();

@@ -87,7 +87,7 @@ TEST(MpiRequests, MoreStartsThanARecordHoldsBelongToTheCallBefore) {
   MpiTrace trace(2);
   const auto to_1 = [](std::uint64_t seq) {
     return BegunRequest{
-        .request = seq, .kind = BegunRequest::kSend, .comm = 1, .peer = 1, .seq = seq};
+        .request = seq, .kind = BegunRequest::kSend, .comm = 1, .peer = 1, .bytes = 8, .seq = seq};
   };
   trace.call(0, "Startall", 10, 20, {}, listOf({to_1(1)}));
   trace.call(0, "(begun)", 20, 20, {}, listOf({to_1(2)}));
@@ -143,7 +143,8 @@ TEST(MpiRequests, ReceivesFromAnyoneThatCompleteOutOfOrderFindTheirMessages) {
 TEST(MpiRequests, PersistentRequestsAreAnewWhatTheyAreAtEachStart) {
   MpiTrace trace(2);
   const BegunRequest receive{.request = 1, .kind = BegunRequest::kReceive, .comm = 1, .peer = 0};
-  BegunRequest send{.request = 9, .kind = BegunRequest::kSend, .comm = 1, .peer = 1, .seq = 1};
+  BegunRequest send{
+      .request = 9, .kind = BegunRequest::kSend, .comm = 1, .peer = 1, .bytes = 8, .seq = 1};
   BegunRequest again = receive;
   again.request = 2;
   trace.call(1, "Start", 100, 101, {}, listOf({receive}));

@@ -296,6 +296,39 @@ TEST(StatsReport, NonblockingAndSplitReadsCountWhatTheyGot) {
   }
 }
 
+// Recording was stopped between the begin and the end of the first, and of the third.
+TEST(StatsReport, ASplitReadWithoutItsEndLeavesTheOthersTheirs) {
+  const test::TemporaryDirectory directory;
+  test::ContainerBuilder container(kToken, 100);
+  ChunkBuilder chunk(kToken, 0, 0, 0, 0);
+  chunk.text(0, "/data/shared").handle({.handle = 1, .text_slot = 0});
+  std::uint64_t now = 0;
+  const auto event = [&](std::string_view symbol, EventSpec spec) {
+    spec.start = now;
+    spec.end = now += 1000;
+    chunk.event(test::numberOf(symbol), spec);
+  };
+  const auto begin = [&] {
+    event("MPI_File_read_all_begin", {.arguments = {1, 50, 1, 1, 1}, .request = 50});
+  };
+  const auto end = [&](std::int64_t got) {
+    event("MPI_File_read_all_end", {.arguments = {1, got, 2}});
+  };
+  begin();
+  begin();
+  end(20);
+  end(40);
+  begin();
+  end(50);
+  container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
+  container.save(directory / "node1.100.0.omnio");
+  const Result<Trace> trace = Trace::open(directory.path());
+  const Report r = *makeReport(*trace, By::kFile, {});
+  EXPECT_EQ(r.total.read.time_ns.count, 3U);
+  EXPECT_EQ(r.total.read.size_bytes.count, 2U);
+  EXPECT_EQ(r.total.read.size_bytes.total, 20U + 50U);
+}
+
 TEST(Human, UnitsChangeWhereTheDigitsDo) {
   EXPECT_EQ(humanBytes(0), "0 B");
   EXPECT_EQ(humanBytes(1023), "1023 B");
