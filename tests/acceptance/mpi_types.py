@@ -49,7 +49,9 @@ def accountOfTrace(events):
     result = {}
     for event in events:
         call = plainName(event["call"])
-        if not call.startswith("MPI_File_") or call.endswith("_end"):
+        # A query has no tick, and is not in the program's account.
+        if (not call.startswith("MPI_File_") or call.endswith("_end")
+                or "tick" not in event["args"]):
             continue
         moves = event["class"] in ("read", "write")
         result.setdefault(event["rank"], []).append(
