@@ -1,13 +1,15 @@
 #include "cli/child.hpp"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <new>
 
 namespace omnio::cli {
 namespace {
@@ -35,11 +37,15 @@ ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on) {
   arguments.push_back(nullptr);
 
   ChildEnd end;
-  int errors[2];  // tells why exec failed; closed by an exec that did not
-  if (pipe2(errors, O_CLOEXEC) != 0) {
+  // Tells why exec failed. Memory and no pipe, which would need descriptors that a small limit has
+  // not got.
+  void* const shared =
+      mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) {
     end.start_error = errno;
     return end;
   }
+  auto& start_error = *new (shared) std::atomic<int>(0);
   // Blocked until the child's number is known, so that none is lost in between.
   sigset_t passed_on;
   sigset_t before;
@@ -52,15 +58,13 @@ ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on) {
   if (pid < 0) {
     end.start_error = errno;
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    close(errors[0]);
-    close(errors[1]);
+    munmap(shared, sizeof(int));
     return end;
   }
   if (pid == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
     execvp(arguments[0], arguments.data());
-    const int error = errno;
-    [[maybe_unused]] const ssize_t told = write(errors[1], &error, sizeof error);
+    start_error.store(errno);
     _exit(127);
   }
   child_pid = pid;
@@ -77,13 +81,11 @@ ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on) {
   for (const int signal : kLeftToGroup) sigaction(signal, &action, nullptr);
   sigprocmask(SIG_SETMASK, &before, nullptr);
 
-  close(errors[1]);
-  while (read(errors[0], &end.start_error, sizeof end.start_error) < 0 && errno == EINTR) {
-  }
-  close(errors[0]);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  end.start_error = start_error.load();
+  munmap(shared, sizeof(int));
   child_pid = 0;
   if (WIFSIGNALED(status)) {
     end.signal = WTERMSIG(status);

@@ -9,6 +9,9 @@
 #include <system_error>
 #include <vector>
 
+#include "core/trace_identity.hpp"
+#include "core/wire/run.hpp"
+
 namespace omnio::cli {
 namespace {
 
@@ -77,7 +80,7 @@ Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
                                  : "")};
 }
 
-void setEnvironment(const SettingValues& values, const fs::path& directory,
+void setEnvironment(const SettingValues& values, const ClaimedDirectory& directory,
                     const fs::path& library) {
   std::string preload = library.native();
   if (const char* before = getenv("LD_PRELOAD"); before != nullptr && *before != '\0') {
@@ -85,7 +88,8 @@ void setEnvironment(const SettingValues& values, const fs::path& directory,
     preload += before;
   }
   setenv("LD_PRELOAD", preload.c_str(), 1);
-  setenv(wire::kDirectoryVariable, directory.c_str(), 1);
+  setenv(wire::kDirectoryVariable, directory.path.c_str(), 1);
+  setenv(wire::kRunVariable, runText(directory.run).c_str(), 1);
   for (const wire::Setting& setting : wire::kSettings) {
     if (!setting.reaches_processes) continue;
     std::string value = values.variableOf(setting.id);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/setting_values.hpp"
+#include "cli/trace_directory.hpp"
 #include "core/result.hpp"
 
 namespace omnio::cli {
@@ -20,8 +21,8 @@ bool isFlavour(std::string_view name);
 Result<std::filesystem::path> findLibrary(Flavour flavour, const std::filesystem::path& folder);
 
 // Sets the variables in this process's environment, for the command to inherit. What LD_PRELOAD
-// already holds stays, behind ours. `directory` is the trace's, absolute.
-void setEnvironment(const SettingValues& values, const std::filesystem::path& directory,
+// already holds stays, behind ours. `directory` is the trace's.
+void setEnvironment(const SettingValues& values, const ClaimedDirectory& directory,
                     const std::filesystem::path& library);
 
 }  // namespace omnio::cli

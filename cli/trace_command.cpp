@@ -25,6 +25,8 @@
 #include "cli/trace_directory.hpp"
 #include "cli/untraceable.hpp"
 #include "core/collect.hpp"
+#include "core/printable.hpp"
+#include "core/trace_identity.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/setting_text.hpp"
@@ -125,20 +127,30 @@ void explain(const Trace& trace) {
 }
 
 // What there is to say once the command has ended. Its exit status stands whatever comes up here.
-void conclude(const Request& request, const std::filesystem::path& directory,
+void conclude(const Request& request, const OpenDirectory& opened, const wire::Run& run,
               const Launcher& launcher, Launch launch) {
-  std::error_code error;
-  const std::vector<std::filesystem::path> left = deadRingsOf(directory);
-  if (!std::filesystem::exists(directory, error)) {
-    printFailure(fmt::format("{} is gone, and the trace with it{}", directory.native(),
-                             left.empty() ? ""
-                                          : "; what its processes left in memory is removed by "
-                                            "`omnio collect --discard`"));
+  const std::optional<std::filesystem::path> there = opened.path();
+  if (!there) {
+    // Nobody can collect what its processes left.
+    for (const auto& ring : deadRingsOf(TraceIdentity::ofRun(run.id)).rings) {
+      std::error_code error;
+      std::filesystem::remove(ring, error);
+    }
+    printFailure(
+        fmt::format("{} is gone, and the trace with it", printable(opened.first_path().native())));
     return;
+  }
+  const std::filesystem::path& directory = *there;
+  if (directory != opened.first_path()) {
+    printFailure(fmt::format("{} was moved; the trace is in {}",
+                             printable(opened.first_path().native()),
+                             printable(directory.native())));
   }
   // Where nothing was left the containers need not be looked at: each of thousands of ranks may
   // have an `omnio trace` of its own.
-  const CollectReport collected = left.empty() ? CollectReport{} : collectRings(directory);
+  const DeadRings left = deadRingsOf(TraceIdentity::of(directory));
+  const CollectReport collected =
+      left.rings.empty() && left.of_others == 0 ? CollectReport{} : collectRings(directory);
   launch.events_collected = collected.events;
   launch.troubles = collected.troubles;
   for (const std::string& trouble : collected.troubles) printFailure(trouble);
@@ -196,11 +208,12 @@ int work(Request& request) {
   const std::filesystem::path wanted = output.empty()
                                            ? defaultDirectory(request.command.front(), launcher)
                                            : std::filesystem::path(output);
-  const Result<std::filesystem::path> directory = claimDirectory(wanted, launcher);
+  const Result<ClaimedDirectory> directory = claimDirectory(wanted, launcher);
   if (!directory) {
     printFailure(directory.failure().sentence);
     return kOwnTrouble;
   }
+  const OpenDirectory opened(directory->path);
   setEnvironment(request.values, *directory, *library);
 
   Launch launch{.command = request.command,
@@ -222,12 +235,12 @@ int work(Request& request) {
   if (end.start_error != 0) {
     printFailure(fmt::format("cannot run {}: {}", request.command.front(),
                              std::generic_category().message(end.start_error)));
-    releaseDirectory(*directory, launcher);
+    releaseDirectory(directory->path, launcher);
     return end.exitCode();
   }
   // The library is for the command alone.
   unsetenv("LD_PRELOAD");
-  conclude(request, *directory, launcher, std::move(launch));
+  conclude(request, opened, directory->run, launcher, std::move(launch));
   return end.exitCode();
 }
 

@@ -1,9 +1,11 @@
 #include "cli/trace_directory.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <system_error>
 
 #include "core/process_life.hpp"
+#include "core/trace_identity.hpp"
 #include "core/wire/launcher.hpp"
 
 namespace omnio::cli {
@@ -18,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kClaim = "job";
+constexpr const char* kClaim = kClaimFile;
 
 std::string variable(const char* name) {
   const char* value = getenv(name);
@@ -36,9 +39,13 @@ Launcher launcherOf() {
     const std::string rank = variable(names.rank);
     const std::string ranks = variable(names.ranks);
     if (rank.empty() || ranks.empty()) continue;
-    return {.job = fmt::format("{} {}", names.rank, variable(names.job)),
-            .writes_documents = rank == "0",
-            .ranks = atoi(ranks.c_str())};
+    std::string job = fmt::format("{} {}", names.rank, variable(names.job));
+    // Each step of a Slurm job, and each start of one that was requeued, is a job of its own here.
+    for (const char* part : names.job_parts) {
+      if (part == nullptr) continue;
+      if (const std::string value = variable(part); !value.empty()) job += '.' + value;
+    }
+    return {.job = std::move(job), .writes_documents = rank == "0", .ranks = atoi(ranks.c_str())};
   }
   return {};
 }
@@ -52,7 +59,7 @@ fs::path defaultDirectory(const std::string& program, const Launcher& launcher) 
                      job.empty() ? std::to_string(getpid()) : job);
 }
 
-Result<fs::path> claimDirectory(const fs::path& directory, const Launcher& launcher) {
+Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launcher& launcher) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
@@ -65,11 +72,12 @@ Result<fs::path> claimDirectory(const fs::path& directory, const Launcher& launc
   const std::string claim = launcher.job.empty() ? fmt::format("{} {} {}.{:09}", thisBoot(),
                                                                getpid(), now.tv_sec, now.tv_nsec)
                                                  : launcher.job;
+  ClaimedDirectory claimed{.path = real, .run = newRun()};
   // Written under another name and linked: a sibling finds the whole claim or none.
   const fs::path draft = real / fmt::format("{}.{}.{}", kClaim, getpid(), now.tv_nsec);
   {
     std::ofstream out(draft);
-    out << claim << '\n';
+    out << claim << '\n' << runIdText(claimed.run.id) << '\n';
     out.close();
     if (!out) {
       const int reason = errno;
@@ -79,18 +87,46 @@ Result<fs::path> claimDirectory(const fs::path& directory, const Launcher& launc
   }
   const int linked = link(draft.c_str(), (real / kClaim).c_str()) == 0 ? 0 : errno;
   fs::remove(draft, error);
-  if (linked == 0) return real;
+  if (linked == 0) return claimed;
   if (linked != EEXIST) {
     return systemFailure(fmt::format("cannot write in {}", real.native()), linked);
   }
   std::ifstream in(real / kClaim);
   std::string holder;
   std::getline(in, holder);
-  if (!launcher.job.empty() && holder == claim) return real;
+  if (!launcher.job.empty() && holder == claim) {
+    claimed.run.id = claimedRun(real);
+    return claimed;
+  }
   return Failure{Code::kInvalid,
                  fmt::format("{} holds another trace already; name another directory with -o, or "
                              "remove it",
                              real.native())};
+}
+
+OpenDirectory::OpenDirectory(fs::path path)
+    : first_path_(std::move(path)),
+      fd_(::open(first_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+
+OpenDirectory::~OpenDirectory() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::optional<fs::path> OpenDirectory::path() const {
+  struct stat opened {};
+  struct stat named {};
+  const auto is_it = [&](const fs::path& path) {
+    return ::stat(path.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
+           named.st_ino == opened.st_ino;
+  };
+  if (fd_ < 0 || fstat(fd_, &opened) != 0) {
+    return ::stat(first_path_.c_str(), &named) == 0 ? std::optional(first_path_) : std::nullopt;
+  }
+  if (is_it(first_path_)) return first_path_;
+  std::error_code error;
+  fs::path now = fs::read_symlink(fmt::format("/proc/self/fd/{}", fd_), error);
+  if (error || !is_it(now)) return {};
+  return now;
 }
 
 void releaseDirectory(const fs::path& directory, const Launcher& launcher) {

@@ -13,10 +13,12 @@
 #include <optional>
 #include <set>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "core/container_append.hpp"
 #include "core/process.hpp"
+#include "core/process_life.hpp"
 #include "core/ring_file.hpp"
 #include "core/trace.hpp"
 #include "core/wire/info.hpp"
@@ -30,8 +32,15 @@ namespace fs = std::filesystem;
 // one excludes whoever could collect it, even where the trace directory's file system has no locks.
 class RingLock {
  public:
-  explicit RingLock(const fs::path& ring) : fd_(::open(ring.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit RingLock(const fs::path& ring)
+      : fd_(::open(ring.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
     struct stat status {};
+    // A note in place of a ring is a link, which cannot be locked. What it says is said once all
+    // the same: whoever is second finds no container to make.
+    if (fd_ < 0 && errno == ELOOP) {
+      held_ = true;
+      return;
+    }
     held_ = fd_ >= 0 && flock(fd_, LOCK_EX) == 0 && fstat(fd_, &status) == 0 &&
             status.st_nlink > 0;  // else another collector was done with it first
   }
@@ -190,6 +199,9 @@ class ProcessCollector {
     gethostname(host, sizeof host - 1);
     container_ = directory_ / fmt::format("{}.{}.collected-{:016x}{}", host, header.pid,
                                           header.token, wire::kContainerSuffix);
+    std::error_code error;
+    // Another collector was here, and the rings were left.
+    if (fs::exists(*container_, error)) return ContainerAppender::open(*container_);
     return ContainerAppender::create(*container_, header);
   }
 
@@ -201,15 +213,138 @@ class ProcessCollector {
 
 }  // namespace
 
-std::vector<fs::path> deadRingsOf(const fs::path& trace) {
-  std::error_code error;
-  const fs::path real = fs::weakly_canonical(trace, error);
-  std::vector<fs::path> dead;
-  for (const fs::path& path : ringFiles(ringDirectories())) {
+namespace {
+
+// A file named like a ring that is none, since its process ended while it was made, or since an
+// earlier version made it: nobody is left to finish it.
+bool isUnfinished(const fs::path& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == geteuid() && hasWriter(path) == false;
+}
+
+// omnio-<token>-<number>, as rings were named before runs had an identity.
+bool isOldName(std::string_view name) {
+  constexpr std::size_t kTokenDigits = 16;
+  std::uint64_t token = 0;
+  name.remove_prefix(std::string_view(wire::kRingPrefix).size());
+  const std::size_t before = name.size();
+  return wire::takeHexNumber(name, kTokenDigits, token) && before - name.size() == kTokenDigits &&
+         name.size() > 1 && name.front() == '-' &&
+         name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+bool isSupervised(const RingContent& ring) {
+  static const std::uint64_t boot = bootNumber(thisBoot());
+  return ring.supervisor.pid != 0 && ring.supervisor.boot == boot &&
+         isAlive(ring.supervisor.pid, ring.supervisor.start);
+}
+
+// What there is in the ring directories for one trace.
+struct RingSurvey {
+  std::map<std::uint64_t, std::vector<fs::path>> dead;  // by token
+  std::set<std::uint64_t> running;
+  std::vector<fs::path> unfinished;
+  std::uint64_t of_others = 0;
+};
+
+template <typename IsKnown>
+RingSurvey surveyRings(const std::vector<fs::path>& directories, const TraceIdentity& identity,
+                       IsKnown is_known) {
+  RingSurvey survey;
+  for (const fs::path& path : ringFiles(directories)) {
+    const auto name = ringNameOf(path.filename().native());
+    if (!name || !identity.isCandidate(*name)) continue;
     const auto ring = readRing(path);
-    if (ring && !ring->alive && belongs(*ring, real, false)) dead.push_back(path);
+    if (!ring) {
+      if (isUnfinished(path)) survey.unfinished.push_back(path);
+      continue;
+    }
+    switch (identity.fit(*ring, is_known(ring->token))) {
+      case TraceIdentity::Fit::kOtherRun:
+        break;
+      case TraceIdentity::Fit::kOtherOwner:
+        ++survey.of_others;
+        break;
+      case TraceIdentity::Fit::kOurs:
+        if (ring->alive) {
+          survey.running.insert(ring->token);
+        } else {
+          survey.dead[ring->token].push_back(path);
+        }
+        break;
+    }
+  }
+  return survey;
+}
+
+std::uint64_t eventsOf(const RingContent& ring) {
+  std::uint64_t events = 0;
+  for (const StoredChunk& chunk : ring.chunks) events += chunk.header.event_count;
+  return events;
+}
+
+}  // namespace
+
+DeadRings deadRingsOf(const TraceIdentity& trace) {
+  RingSurvey survey =
+      surveyRings(ringDirectories(), trace, [](std::uint64_t /*token*/) { return false; });
+  DeadRings dead{.rings = std::move(survey.unfinished), .of_others = survey.of_others};
+  for (auto& [token, rings] : survey.dead) {
+    dead.rings.insert(dead.rings.end(), rings.begin(), rings.end());
   }
   return dead;
+}
+
+Orphans findOrphans() {
+  Orphans orphans;
+  std::vector<RingContent> dead;
+  std::set<std::string> live_runs;
+  for (const fs::path& path : ringFiles(ringDirectories())) {
+    struct stat status {};
+    if (lstat(path.c_str(), &status) != 0) continue;
+    const std::string file_name = path.filename().native();
+    const auto name = ringNameOf(file_name);
+    if (!name && !isOldName(file_name)) continue;
+    if (status.st_uid != geteuid()) {
+      ++orphans.of_others;
+      continue;
+    }
+    auto ring = readRing(path);
+    if (!ring) {
+      if (isUnfinished(path)) orphans.unfinished.push_back(path);
+      continue;
+    }
+    if (ring->alive || isSupervised(*ring)) {
+      live_runs.insert(runIdText(ring->run));
+      ++orphans.running;
+    } else {
+      ring->data = {};  // what it holds is collected from the file
+      dead.push_back(std::move(*ring));
+    }
+  }
+  std::map<std::pair<std::string, std::string>, std::pair<Orphans::Group, std::set<std::uint64_t>>>
+      groups;
+  for (const RingContent& ring : dead) {
+    const std::string run = runIdText(ring.run);
+    if (live_runs.contains(run)) {
+      ++orphans.running;
+      continue;
+    }
+    auto& [group, tokens] = groups[{run, ring.trace_directory}];
+    struct stat there {};
+    group.directory = ring.trace_directory;
+    group.is_there = stat(ring.trace_directory.c_str(), &there) == 0 &&
+                     there.st_dev == ring.directory_device && there.st_ino == ring.directory_inode;
+    group.processes += tokens.insert(ring.token).second ? 1 : 0;
+    group.events += eventsOf(ring);
+    std::error_code error;
+    const std::uintmax_t bytes = fs::file_size(ring.path, error);
+    if (!error) group.bytes += bytes;
+    group.rings.push_back(ring.path);
+  }
+  for (auto& entry : groups) orphans.groups.push_back(std::move(entry.second.first));
+  return orphans;
 }
 
 CollectReport collectRings(const fs::path& trace) {
@@ -219,6 +354,7 @@ CollectReport collectRings(const fs::path& trace) {
     report.troubles.push_back(containers.failure().sentence);
     return report;
   }
+  TraceIdentity identity = TraceIdentity::of(trace);
   std::map<std::uint64_t, fs::path> by_token;
   std::vector<std::string> places;
   for (const fs::path& path : *containers) {
@@ -235,17 +371,19 @@ CollectReport collectRings(const fs::path& trace) {
 
   std::error_code error;
   const fs::path real = fs::canonical(trace, error);
-  std::map<std::uint64_t, std::vector<fs::path>> dead;
-  std::set<std::uint64_t> running;
-  for (const fs::path& path : ringFiles(ringDirectories(places))) {
-    const auto ring = readRing(path);
-    if (!ring || !belongs(*ring, real, by_token.contains(ring->token))) continue;
-    if (ring->alive) {
-      running.insert(ring->token);
-    } else {
-      dead[ring->token].push_back(path);
+  const std::vector<fs::path> directories = ringDirectories(places);
+  const auto is_known = [&by_token](std::uint64_t token) { return by_token.contains(token); };
+  RingSurvey survey = surveyRings(directories, identity, is_known);
+  if (survey.of_others > 0) {
+    // A process may have become another user, and says so in its log.
+    for (const auto& [token, path] : by_token) {
+      if (const Result<Process> process = openContainer(path)) admitOwners(identity, *process);
     }
+    survey = surveyRings(directories, identity, is_known);
   }
+  report.of_others = survey.of_others;
+  for (const fs::path& path : survey.unfinished) report.rings += fs::remove(path, error) ? 1 : 0;
+  const auto& [dead, running] = std::tie(survey.dead, survey.running);
   report.running = running.size();
   for (const auto& [token, rings] : dead) {
     if (running.contains(token)) continue;

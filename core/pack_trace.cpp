@@ -83,11 +83,15 @@ class Survey {
   std::optional<Failure> checkRings() {
     std::sort(places_.begin(), places_.end());
     places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
-    std::error_code error;
-    const fs::path real = fs::canonical(trace_, error);
+    const TraceIdentity identity = TraceIdentity::of(trace_);
     for (const fs::path& path : ringFiles(ringDirectories(places_))) {
+      const auto name = ringNameOf(path.filename().native());
+      if (!name || !identity.isCandidate(*name)) continue;
       const auto ring = readRing(path);
-      if (!ring || !belongs(*ring, real, tokens_.contains(ring->token))) continue;
+      if (!ring ||
+          identity.fit(*ring, tokens_.contains(ring->token)) != TraceIdentity::Fit::kOurs) {
+        continue;
+      }
       if (ring->alive) {
         return refused(trace_, fmt::format("process {} is still running", ring->pid));
       }

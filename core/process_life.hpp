@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace omnio {
@@ -10,10 +11,15 @@ namespace omnio {
 // Empty when the kernel does not tell.
 std::string thisBoot();
 
+// Stands for a boot id in a fixed number of bytes (wire::Supervisor); 0 for the empty one.
+std::uint64_t bootNumber(const std::string& boot);
+
 // The kernel's name for the numbering of processes that holds here ("pid:[4026531836]"). A process
 // of another one, in a container say, cannot be told from a dead one. Empty when the kernel does
 // not tell.
 std::string thisPidNamespace();
+// The number in that name, which is the inode of /proc/self/ns/pid; 0 when it is not known.
+std::uint64_t pidNamespaceNumber();
 
 // Where this program runs: which recorded processes it can see.
 struct ThisNode {
@@ -30,5 +36,7 @@ struct ThisNode {
 // field 22 of /proc/<pid>/stat) runs on this node. A zombie does not run, unless one of its
 // other threads does.
 bool isAlive(std::uint32_t pid, std::uint64_t start);
+// That time of a process that is there, also as a zombie.
+std::optional<std::uint64_t> startOf(std::uint32_t pid);
 
 }  // namespace omnio

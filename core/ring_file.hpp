@@ -2,10 +2,13 @@
 // killed. They are read like the chunks of a container.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/chunk_scan.hpp"
@@ -13,9 +16,23 @@
 
 namespace omnio {
 
+// What the name of a ring's file says (core/wire/ring.hpp).
+struct RingName {
+  wire::RunId run;
+  std::uint64_t token = 0;
+};
+// Nothing when it is not the name of a ring.
+std::optional<RingName> ringNameOf(std::string_view file_name);
+
 // What a ring held when it was read. The chunks' payloads are in `data`.
 struct RingContent {
   std::filesystem::path path;
+  wire::RunId run;
+  wire::Supervisor supervisor;
+  std::uint64_t directory_device = 0;
+  std::uint64_t directory_inode = 0;
+  uid_t uid = 0;         // owner of the file
+  uid_t stated_uid = 0;  // as its header says; another one: the file was copied
   std::uint64_t token = 0;
   std::uint32_t pid = 0;
   std::uint64_t process_start = 0;
@@ -36,10 +53,15 @@ struct RingContent {
 // Directories where rings may be: the usual ones, OMNIO_RING_DIR, and those named besides.
 std::vector<std::filesystem::path> ringDirectories(const std::vector<std::string>& besides = {});
 
-// Files in these directories whose names are those of rings, in order.
+// Files in these directories whose names begin as those of rings do, in order.
 std::vector<std::filesystem::path> ringFiles(const std::vector<std::filesystem::path>& directories);
 
-// Reads a ring; nothing when it is none, is gone, or cannot be read.
+// Reads a ring; nothing when it is none, is gone, or cannot be read. Never follows a link and never
+// waits, whatever somebody has put there.
 std::optional<RingContent> readRing(const std::filesystem::path& path);
+
+// Whether any process has the file open, or mapped, for writing; nothing when the kernel does not
+// tell (only the file's owner may ask, and root).
+std::optional<bool> hasWriter(const std::filesystem::path& path);
 
 }  // namespace omnio

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -30,29 +32,32 @@ void guessClock(Process& process) {
   }
 }
 
-// Reads rings that may belong to the trace in this directory, those that were not read before.
+// Reads rings that may belong to the trace, those that were not read before.
 class RingGatherer {
  public:
-  explicit RingGatherer(const fs::path& directory) {
-    std::error_code error;
-    real_ = fs::canonical(directory, error);
-  }
+  explicit RingGatherer(const TraceIdentity& identity) : identity_(identity) {}
 
   void readFrom(const std::vector<fs::path>& directories) {
     for (const fs::path& path : ringFiles(directories)) {
-      if (!seen_.insert(path).second) continue;
+      const auto name = ringNameOf(path.filename().native());
+      if (!name || !identity_.isCandidate(*name) || !seen_.insert(path).second) continue;
       auto ring = readRing(path);
-      if (ring && belongs(*ring, real_, true)) rings.push_back(std::move(*ring));
+      if (!ring) continue;
+      // A process that became another user may say so in its container, which is read later. But
+      // whoever puts files there by the thousand is not to fill this program's memory.
+      const bool is_owner = identity_.isOwner(ring->uid);
+      constexpr std::size_t kMostOfOthers = 256;
+      if (!is_owner && ++of_others_ > kMostOfOthers) continue;
+      rings.push_back(std::move(*ring));
     }
   }
-
-  const fs::path& realDirectory() const { return real_; }
 
   std::vector<RingContent> rings;
 
  private:
-  fs::path real_;
+  const TraceIdentity& identity_;
   std::set<fs::path> seen_;
+  std::size_t of_others_ = 0;
 };
 
 auto orderOf(const Process& process) {
@@ -99,11 +104,15 @@ Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
   return containers;
 }
 
-bool belongs(const RingContent& ring, const fs::path& real_directory, bool token_is_known) {
-  if (ring.trace_directory == real_directory.native()) return true;
-  // A copy beside the original: the ring is the original's.
-  std::error_code error;
-  return token_is_known && !fs::exists(ring.trace_directory, error);
+void admitOwners(TraceIdentity& identity, const Process& process) {
+  struct stat status {};
+  if (lstat(process.container.c_str(), &status) != 0 || !identity.isOwner(status.st_uid)) return;
+  const std::string_view prefix = wire::info::kOwnerPrefix;
+  for (auto fact = process.info.all().lower_bound(prefix);
+       fact != process.info.all().end() && fact->first.starts_with(prefix); ++fact) {
+    identity.admitOwner(
+        static_cast<uid_t>(std::strtoul(fact->first.c_str() + prefix.size(), nullptr, 10)));
+  }
 }
 
 Result<Trace> Trace::open(const fs::path& directory) {
@@ -112,7 +121,8 @@ Result<Trace> Trace::open(const fs::path& directory) {
   Trace trace;
   trace.directory_ = directory;
   // Rings before containers: what a running process moves meanwhile is seen twice, not never.
-  RingGatherer gatherer(directory);
+  TraceIdentity identity = TraceIdentity::of(directory);
+  RingGatherer gatherer(identity);
   gatherer.readFrom(ringDirectories());
   for (const fs::path& path : *containers) {
     Result<Process> process = openContainer(path);
@@ -126,9 +136,10 @@ Result<Trace> Trace::open(const fs::path& directory) {
   std::set<std::string> places;
   for (const auto& process : trace.processes_) {
     places.insert(process->info.text(wire::info::kRingPlace));
+    admitOwners(identity, *process);
   }
   gatherer.readFrom(ringDirectories({places.begin(), places.end()}));
-  trace.takeRings(std::move(gatherer.rings), gatherer.realDirectory());
+  trace.takeRings(std::move(gatherer.rings), identity);
   if (trace.processes_.empty()) {
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
     // A command was traced into it, and did nothing that is recorded.
@@ -152,12 +163,12 @@ Result<Trace> Trace::open(const fs::path& directory) {
   return trace;
 }
 
-void Trace::takeRings(std::vector<RingContent> rings, const fs::path& real_directory) {
+void Trace::takeRings(std::vector<RingContent> rings, const TraceIdentity& identity) {
   std::map<std::uint64_t, Process*> by_token;
   for (const auto& process : processes_) by_token[process->token] = process.get();
   for (RingContent& ring : rings) {
     const auto owner = by_token.find(ring.token);
-    if (!belongs(ring, real_directory, owner != by_token.end())) continue;
+    if (identity.fit(ring, owner != by_token.end()) != TraceIdentity::Fit::kOurs) continue;
     if (owner != by_token.end()) {
       addRing(*owner->second, std::move(ring));
       continue;

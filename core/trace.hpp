@@ -10,6 +10,7 @@
 #include "core/process.hpp"
 #include "core/result.hpp"
 #include "core/trace_clocks.hpp"
+#include "core/trace_identity.hpp"
 
 namespace omnio {
 
@@ -37,7 +38,7 @@ class Trace {
   Result<std::vector<const Process*>> processesOf(std::optional<int> rank) const;
 
  private:
-  void takeRings(std::vector<RingContent> rings, const std::filesystem::path& real_directory);
+  void takeRings(std::vector<RingContent> rings, const TraceIdentity& identity);
 
   std::filesystem::path directory_;
   std::vector<std::unique_ptr<Process>> processes_;
@@ -49,9 +50,7 @@ class Trace {
 // The containers in a directory, in order; the sentence of a failure names the directory.
 Result<std::vector<std::filesystem::path>> containersIn(const std::filesystem::path& directory);
 
-// Whether a ring belongs to the trace: it was recorded for this directory, or it is of one of its
-// processes and the directory has been moved since.
-bool belongs(const RingContent& ring, const std::filesystem::path& real_directory,
-             bool token_is_known);
+// Admits as owners of rings the users that the process says it became.
+void admitOwners(TraceIdentity& identity, const Process& process);
 
 }  // namespace omnio

@@ -79,6 +79,10 @@ void checkLife(const Process& process, Wholeness& result) {
       break;
   }
   if (process.container.empty()) because("could not create its file in the trace directory");
+  const std::string& ended = process.info.text(wire::info::kRecordingEnded);
+  if (!ended.empty()) {
+    because(fmt::format("was recorded only until {}", printable(ended)));
+  }
   const std::string& refused = process.info.text(wire::info::kMpiRefused);
   if (!refused.empty()) {
     because(
@@ -106,6 +110,9 @@ bool finalAccount(const Process& process) {
 
 std::string dropReason(const Process& process, const wire::Account& account) {
   if (account.error == 0) return {};
+  if (account.error == wire::kFilterError) {
+    return ": a filter of system calls, which the process set, does not let its log be written";
+  }
   if (account.error != wire::kLogLimitError) {
     return fmt::format(": {}", std::strerror(static_cast<int>(account.error)));
   }
@@ -182,11 +189,32 @@ void checkFile(const Process& process, std::uint64_t missing, Wholeness& result)
   }
 }
 
+// Where a process set a filter that refuses what a log needs, the image that followed it may have
+// been unable to make one; that it did nothing cannot be told from that.
+void checkRefusedImages(const Trace& trace, Wholeness& result) {
+  for (const auto& process : trace.processes()) {
+    const std::string& program = process->info.text(wire::info::kRefusedImage);
+    if (program.empty()) continue;
+    const auto is_next = [&process](const auto& other) {
+      return other->pid == process->pid && other->token != process->token &&
+             other->begin.realtime_ns >= process->begin.realtime_ns &&
+             other->info.text(wire::info::kProcessStart) ==
+                 process->info.text(wire::info::kProcessStart);
+    };
+    if (std::any_of(trace.processes().begin(), trace.processes().end(), is_next)) continue;
+    result.reasons.push_back(
+        fmt::format("{} became {}, which left no log: its filter of system calls does not let one "
+                    "be made",
+                    process->name(), printable(program)));
+  }
+}
+
 }  // namespace
 
 Wholeness assess(const Trace& trace) {
   Wholeness result;
   checkRanks(trace, result);
+  checkRefusedImages(trace, result);
   for (const auto& process : trace.processes()) {
     ++result.processes;
     checkLife(*process, result);

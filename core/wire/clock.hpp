@@ -10,6 +10,7 @@
 namespace omnio::wire {
 
 enum class ClockKind : std::uint32_t {
+  kNone = 0,       // in the tracer alone: no clock may be read any more
   kMonotonic = 1,  // a tick is a nanosecond of CLOCK_MONOTONIC
   kTsc = 2,        // x86: time stamp counter, constant and non-stop
   kCntvct = 3,     // aarch64: generic timer
@@ -46,6 +47,7 @@ inline std::uint64_t counterTicks() {
 }
 
 inline std::uint64_t ticksOf(ClockKind kind) {
+  if (kind == ClockKind::kNone) return 0;
   return kind == ClockKind::kMonotonic ? systemNs(CLOCK_MONOTONIC) : counterTicks();
 }
 

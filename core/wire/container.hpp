@@ -42,12 +42,14 @@ enum class AccountState : std::uint32_t {
 
 // In place of an errno: the log has reached the size that it was allowed (info.hpp, max_log_size).
 inline constexpr std::uint32_t kLogLimitError = 0x10000;
+// The process has a filter of system calls that keeps its log from being written.
+inline constexpr std::uint32_t kFilterError = 0x10001;
 
 // What is known of the whole log. Rewritten in place in a block that exists since the beginning,
 // so that a full device can still say what it lost.
 struct Account {
   AccountState state = AccountState::kRunning;
-  std::uint32_t error = 0;           // errno of the last write that failed, or kLogLimitError
+  std::uint32_t error = 0;           // errno of the last write that failed, or one of the above
   std::uint64_t events_written = 0;  // in chunks of this file
   std::uint64_t events_lost = 0;     // that had to be dropped
   std::uint64_t file_bytes = 0;      // where the last chunk ends

@@ -32,6 +32,13 @@ inline constexpr char kRingPlace[] =
 inline constexpr char kEventCost[] = "event_cost_ps";
 inline constexpr char kClockCost[] = "clock_cost_ps";
 inline constexpr char kMounts[] = "mounts";  // /proc/self/mounts of the node
+// "owner.UID": the process was about to become this user, to whom its later rings belong.
+inline constexpr char kOwnerPrefix[] = "owner.";
+// Why recording ended before the process did; not there: it did not.
+inline constexpr char kRecordingEnded[] = "recording_ended";
+// The program that the process was about to become while a filter of its own was in force that
+// refuses what a log needs.
+inline constexpr char kRefusedImage[] = "refused_image";
 inline constexpr char kParentToken[] =
     "parent_token";  // hex: the traced process it was forked from
 // Recording that was stopped on request. Sums go up; ticks are of the clock that events have.

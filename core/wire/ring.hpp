@@ -1,6 +1,6 @@
 // A ring: the memory that one thread at a time records into. It is a mapping of a file on
 // node-local tmpfs, so that what it holds survives the process; whoever collects it afterwards
-// needs no more than this header.
+// needs no more than this header. The file gets its name when the header is complete, in one step.
 //
 // The data area holds whole chunks, the last of them open: its header is written when it begins,
 // and how far it has come stands in `progress`, which one store moves on with each event. A ring
@@ -12,16 +12,20 @@
 #include <cstdint>
 
 #include "core/wire/container.hpp"
+#include "core/wire/run.hpp"
 
 namespace omnio::wire {
 
-inline constexpr std::uint64_t kRingMagic = 0x31474E'494F4E4D4FULL;  // "OMNOING1"
+inline constexpr std::uint64_t kRingMagic = 0x3247524F'494E4D4FULL;  // "OMNIORG2"
 inline constexpr std::size_t kRingHeaderBytes = 16384;
 inline constexpr std::size_t kRingDataBytes = 128 * 1024;
 inline constexpr std::size_t kMaxTraceDirectory = 4096;
 
-// Names of ring files: <directory>/omnio-<token, 16 hex digits>-<ring number>.
+// Names of ring files: <directory>/omnio-<run id, 32 hex digits>-<token, 16 hex digits>-<number>.
+// A name that ends with "-lost" is a symbolic link: what a process says of itself that could make
+// neither a log nor a ring (lost_note.hpp).
 inline constexpr const char* kRingPrefix = "omnio-";
+inline constexpr const char* kLostSuffix = "-lost";
 // Where rings live: the first of these that is tmpfs and takes them; OMNIO_RING_DIR goes first.
 inline constexpr const char* kRingDirectories[] = {"/dev/shm", "/run/shm", "/tmp"};
 
@@ -52,6 +56,14 @@ struct RingHeader {
   std::uint32_t data_offset = 0;  // of the data area in the file
   std::uint32_t data_bytes = 0;
   std::uint64_t process_start = 0;  // start time of the process as in /proc/<pid>/stat
+  std::uint64_t pid_namespace = 0;  // inode of the one in which pid is the number; 0: not known
+  RunId run;
+  Supervisor supervisor;
+  // The trace directory as stat has it; 0 and 0 when the process could not look.
+  std::uint64_t directory_device = 0;
+  std::uint64_t directory_inode = 0;
+  std::uint32_t uid = 0;  // of the process when it made the ring: the owner of the file
+  std::uint32_t pad = 0;
   // A process whose container cannot be written leaves its account here, in one ring.
   Account note;
   bool has_note = false;

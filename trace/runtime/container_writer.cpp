@@ -12,6 +12,7 @@
 #include "trace/runtime/file_size_limit.hpp"
 #include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/identity.hpp"
+#include "trace/runtime/own_clone.hpp"
 #include "trace/runtime/patience.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
@@ -33,60 +34,97 @@ char path[wire::kMaxTraceDirectory + 256] = {};
 constexpr std::size_t kMaxFacts = 256 * 1024;
 
 void noteError(long result) {
-  if (result < 0) process.error.store(static_cast<std::uint32_t>(-result));
+  if (result >= 0) return;
+  const bool is_by_filter = result == -EPERM && (refusesLogs() || isForbidden(SYS_openat));
+  process.error.store(is_by_filter ? wire::kFilterError : static_cast<std::uint32_t>(-result));
 }
 
-// A number that applications do not hand out, or rarely sweep: the first beyond the limit, which
-// takes nothing of what the application may open. Where that cannot be had, and of the large limits
-// that nobody exhausts, one of about 1000: the kernel's table grows with the number.
-int moveHigh(int fd) {
+// Gives the log's descriptor a number that applications do not hand out, or rarely sweep: the first
+// beyond the limit, which takes nothing of what the application may open. Where that cannot be had,
+// one of about 1000 while the limit could still be raised; the kernel's table grows with the
+// number. Where it could not (soft = hard), each number counts: -1, and the descriptor is closed.
+int keepHigh(long fd) {
   constexpr long kWanted = 1000;
+  long high = -1;
   if (const long beyond = SpareDescriptors::firstBeyond(); beyond >= 0) {
-    const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, beyond);
-    if (high >= 0) {
-      rawSyscall(SYS_close, fd);
-      return static_cast<int>(high);
-    }
+    high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, beyond);
   }
   rlimit limit{};
-  long from = kWanted;
-  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0 &&
-      limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
-    from = static_cast<long>(limit.rlim_cur) - 8;
-  }
-  for (; from > fd; from -= 64) {
-    const long high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
-    if (high >= 0) {
-      rawSyscall(SYS_close, fd);
-      return static_cast<int>(high);
+  const bool may_rise = rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0 &&
+                        limit.rlim_cur < limit.rlim_max;
+  if (high < 0 && may_rise && !isInOwnTable()) {
+    long from = kWanted;
+    if (limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
+      from = static_cast<long>(limit.rlim_cur) - 8;
+    }
+    for (; high < 0 && from > fd; from -= 64) {
+      high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
     }
   }
-  return fd;
+  rawSyscall(SYS_close, fd);
+  return high >= 0 ? static_cast<int>(high) : -1;
 }
 
 bool isOurs(int fd) {
   struct stat s;
+  if (isForbidden(SYS_fstat)) return fd >= 0 && fd == descriptor.load();  // it has to be believed
   return fd >= 0 && rawSyscall(SYS_fstat, fd, address(&s)) == 0 && s.st_ino == inode &&
          static_cast<std::uint64_t>(s.st_dev) == device;
 }
 
-// The descriptor, opened again by name when the application has closed or replaced it.
-int checkedDescriptor() {
-  const int fd = descriptor.load(std::memory_order_acquire);
-  if (isOurs(fd)) return fd;
-  const HeldSignals held;
-  const SpareDescriptors spare;
-  const long again = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
-  noteError(again);
-  if (again < 0) return -1;
-  if (!isOurs(static_cast<int>(again))) {  // another file has the name now
-    rawSyscall(SYS_close, again);
-    noteError(-ESTALE);
-    return -1;
+// The log's descriptor for one action: the one that is kept, or one that is opened by name and
+// closed again, since none is kept or the application has closed or replaced it.
+class LogDescriptor {
+ public:
+  LogDescriptor() {
+    const int kept = descriptor.load(std::memory_order_acquire);
+    if (isOurs(kept)) {
+      fd_ = kept;
+      return;
+    }
+    // A filter may allow to write, but no more to open. Else it is kept when that can be done
+    // without taking a number of the application's.
+    const long opened = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
+    if (opened < 0) {
+      error_ = opened;
+      return;
+    }
+    if (!isOurs(static_cast<int>(opened))) {  // another file has the name now
+      rawSyscall(SYS_close, opened);
+      error_ = -ESTALE;
+      return;
+    }
+    fd_ = static_cast<int>(opened);
+    is_opened_ = true;
   }
-  const int high = moveHigh(static_cast<int>(again));
-  descriptor.store(high, std::memory_order_release);
-  return high;
+  ~LogDescriptor() {
+    if (!is_opened_) return;
+    if (isInOwnTable() || descriptor.load() >= 0) {
+      rawSyscall(SYS_close, fd_);
+    } else {
+      descriptor.store(keepHigh(fd_), std::memory_order_release);
+    }
+  }
+  LogDescriptor(const LogDescriptor&) = delete;
+  LogDescriptor& operator=(const LogDescriptor&) = delete;
+
+  int fd() const { return fd_; }         // -1: none
+  long error() const { return error_; }  // -errno when there is none
+
+ private:
+  const HeldSignals held_{};
+  const SpareDescriptors spare_{};
+  int fd_ = -1;
+  long error_ = 0;
+  bool is_opened_ = false;
+};
+
+// What needs a descriptor: as it is, or where the application has used up its numbers, in a child
+// with descriptors of its own. `action` returns -EMFILE for that.
+template <typename Action>
+long withDescriptor(Action action) {
+  const long result = action();
+  return result == -EMFILE || result == -ENFILE ? inOwnTable(action) : result;
 }
 
 bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uint64_t offset) {
@@ -99,11 +137,21 @@ bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uin
   std::memcpy(left, pieces, sizeof(iovec) * static_cast<std::size_t>(count));
   iovec* first = left;
   while (bytes > 0) {
+    // Of the two a filter of system calls may allow one.
     const long done =
-        rawSyscall(SYS_pwritev, fd, address(first), count, static_cast<long>(offset), 0);
+        isForbidden(SYS_pwritev)
+            ? rawSyscall(SYS_pwrite64, fd, address(first->iov_base),
+                         static_cast<long>(first->iov_len), static_cast<long>(offset))
+            : rawSyscall(SYS_pwritev, fd, address(first), count, static_cast<long>(offset), 0);
     if (done == -EINTR) continue;
+    if (done == 0 && first->iov_len == 0) {
+      ++first;
+      --count;
+      continue;
+    }
     if (done <= 0) {
       noteError(done == 0 ? -EIO : done);
+      if (isForbidden(SYS_pwrite64)) process.error.store(wire::kFilterError);
       return false;
     }
     auto moved = static_cast<std::size_t>(done);
@@ -146,20 +194,13 @@ long createFile() {
   return -EEXIST;
 }
 
-bool create() {
-  if (!withinFileSizeLimit(wire::kContainerHeaderBytes)) {
-    noteError(-EFBIG);
-    return false;
-  }
-  const long fd = createFile();
-  noteError(fd);
-  if (fd < 0) return false;
+// Writes the header of a new container, on a descriptor that is then kept or closed. 0 or -errno.
+long writeHeader(long fd) {
   struct stat s;
   if (rawSyscall(SYS_fstat, fd, address(&s)) == 0) {
     device = static_cast<std::uint64_t>(s.st_dev);
     inode = s.st_ino;
   }
-  const int high = moveHigh(static_cast<int>(fd));
   wire::ContainerHeader header;
   header.token = process.token;
   header.pid = process.pid;
@@ -175,15 +216,34 @@ bool create() {
                           {&account, sizeof account},
                           {const_cast<char*>(kZeros),
                            wire::kContainerHeaderBytes - wire::kAccountOffset - sizeof account}};
-  if (!writeAt(high, pieces, 4, wire::kContainerHeaderBytes, 0)) {
+  if (!writeAt(static_cast<int>(fd), pieces, 4, wire::kContainerHeaderBytes, 0)) {
     // No header, no container: better none than one that readers would have to refuse.
     rawSyscall(SYS_unlinkat, AT_FDCWD, address(path), 0);
-    rawSyscall(SYS_close, high);
+    rawSyscall(SYS_close, fd);
+    return -EIO;
+  }
+  file_end.store(wire::kContainerHeaderBytes, std::memory_order_release);
+  if (isInOwnTable()) {
+    rawSyscall(SYS_close, fd);
+    descriptor.store(-1, std::memory_order_release);
+  } else {
+    descriptor.store(keepHigh(fd), std::memory_order_release);
+  }
+  return 0;
+}
+
+bool create() {
+  if (!withinFileSizeLimit(wire::kContainerHeaderBytes)) {
+    noteError(-EFBIG);
     return false;
   }
-  descriptor.store(high, std::memory_order_release);
-  file_end.store(wire::kContainerHeaderBytes, std::memory_order_release);
-  return true;
+  // Not again in the child what failed for another reason than the lack of a number.
+  const long result = withDescriptor([]() -> long {
+    const long fd = createFile();
+    return fd < 0 ? fd : writeHeader(fd);
+  });
+  if (result != -EIO) noteError(result);  // of a write that failed the error is noted already
+  return result == 0;
 }
 
 // The page cache belongs to the application and its job's memory limit. So a log is sent to its
@@ -207,7 +267,14 @@ void writeFacts() {
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory < 0 && memory > -4096) return;
   char* facts = reinterpret_cast<char*>(memory);
-  appendInfo(facts, describeProcess(facts, kMaxFacts, launcherIdentity().first_on_node));
+  // Some are read from files.
+  withDescriptor([facts]() -> long {
+    const long probe = rawSyscall(SYS_openat, AT_FDCWD, address("/"), O_PATH | O_CLOEXEC);
+    if (probe == -EMFILE || probe == -ENFILE) return probe;
+    if (probe >= 0) rawSyscall(SYS_close, probe);
+    appendInfo(facts, describeProcess(facts, kMaxFacts, launcherIdentity().first_on_node));
+    return 0;
+  });
   rawSyscall(SYS_munmap, memory, kMaxFacts);
 }
 
@@ -230,12 +297,31 @@ bool openContainer() {
   return created;
 }
 
+void keepDescriptor() {
+  if (!hasContainer() || isOurs(descriptor.load())) return;
+  const HeldSignals held;
+  const SpareDescriptors spare;
+  const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;
+  rlimit limit{};
+  long high = -1;
+  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0) {
+    constexpr rlim_t kWanted = 1000;
+    const rlim_t most = limit.rlim_cur < kWanted ? limit.rlim_cur : kWanted;
+    for (long from = static_cast<long>(most) - 1; high < 0 && from > fd; from -= 8) {
+      high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
+    }
+  }
+  if (high >= 0) rawSyscall(SYS_close, fd);
+  descriptor.store(static_cast<int>(high >= 0 ? high : fd), std::memory_order_release);
+}
+
 bool hasContainer() { return state.load(std::memory_order_acquire) == State::kOpen; }
 
 int ownDescriptor() { return descriptor.load(std::memory_order_relaxed); }
 
 bool isOwnDescriptor(int fd) {
-  if (fd < 0 || fd != ownDescriptor()) return false;
+  if (fd < 0 || fd != ownDescriptor() || !isActive()) return false;
   if (isOurs(fd)) return true;
   // Closed by a system call that passed us by, and the number may be the application's by now. In
   // the child of a vfork only its own is gone. Another thread may have moved it meanwhile, which an
@@ -263,11 +349,23 @@ void forgetContainer(bool close_descriptor) {
 
 namespace {
 
+// Writes into the container at `offset`. False when that fails, which is noted.
+bool writeLog(const iovec* pieces, int count, std::size_t bytes, std::uint64_t offset,
+              bool releases_pages) {
+  const long result = withDescriptor([=]() -> long {
+    const LogDescriptor log;
+    if (log.fd() < 0) return log.error();
+    if (!writeAt(log.fd(), pieces, count, bytes, offset)) return -EIO;
+    if (releases_pages) releasePages(log.fd(), offset, offset + bytes);
+    return 0;
+  });
+  if (result != -EIO) noteError(result);
+  return result == 0;
+}
+
 // With a `limit` (0: none), nothing is written that would make the file longer.
 bool append(const iovec* pieces, int count, std::size_t bytes, std::uint64_t limit) {
   if (!openContainer()) return false;
-  const int fd = checkedDescriptor();
-  if (fd < 0) return false;
   // Reserved, not appended: threads write at once, and what fails leaves a hole, no torn chunk.
   std::uint64_t offset = file_end.load(std::memory_order_relaxed);
   do {
@@ -276,9 +374,7 @@ bool append(const iovec* pieces, int count, std::size_t bytes, std::uint64_t lim
       return false;
     }
   } while (!file_end.compare_exchange_weak(offset, offset + bytes, std::memory_order_relaxed));
-  if (!writeAt(fd, pieces, count, bytes, offset)) return false;
-  releasePages(fd, offset, offset + bytes);
-  return true;
+  return writeLog(pieces, count, bytes, offset, true);
 }
 
 }  // namespace
@@ -317,8 +413,6 @@ wire::Account currentAccount() {
 
 bool writeAccount() {
   if (!hasContainer()) return false;
-  const int fd = checkedDescriptor();
-  if (fd < 0) return false;
   // Again when another thread has moved on meanwhile: of two that write at once either may be the
   // last, and the last one has to be right.
   constexpr int kTries = 8;
@@ -326,7 +420,7 @@ bool writeAccount() {
   for (int i = 0; i < kTries; ++i) {
     wire::Account account = now;
     const iovec piece = {&account, sizeof account};
-    if (!writeAt(fd, &piece, 1, sizeof account, wire::kAccountOffset)) return false;
+    if (!writeLog(&piece, 1, sizeof account, wire::kAccountOffset, false)) return false;
     now = currentAccount();
     if (now.state == account.state && now.events_written == account.events_written &&
         now.events_lost == account.events_lost) {

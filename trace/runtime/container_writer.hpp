@@ -15,6 +15,9 @@ namespace omnio::trace {
 // Creates the container with its header and first facts. False when that cannot be done (now).
 bool openContainer();
 bool hasContainer();
+// Opens the container's file and keeps its descriptor, also where that takes a number of the
+// application's: before a filter that lets nobody open it again.
+void keepDescriptor();
 // Whether this is the tracer's own descriptor, which does not exist for the application. A system
 // call when the number is right; a number that stands for something else is forgotten.
 bool isOwnDescriptor(int fd);

@@ -196,8 +196,12 @@ LauncherIdentity readLauncher() {
     identity.rank = rank;
     identity.ranks = ranks;
     identity.source = launcher.rank;
-    const char* job = getenv(launcher.job);
-    if (job != nullptr) identity.job = job;
+    Text job(identity.job, sizeof identity.job);
+    if (const char* name = getenv(launcher.job); name != nullptr) job.put(name);
+    for (const char* part : launcher.job_parts) {
+      const char* value = part == nullptr ? nullptr : getenv(part);
+      if (value != nullptr && *value != '\0') job.putByte('.').put(value);
+    }
     int local_rank = 0;
     identity.first_on_node =
         !readNumber(getenv(launcher.local_rank), local_rank) || local_rank == 0;
@@ -206,23 +210,13 @@ LauncherIdentity readLauncher() {
   return identity;
 }
 
-void rememberLauncher() {
-  static char job[256];
-  remembered = readLauncher();
-  Text(job, sizeof job).put(remembered.job);
-  remembered.job = job;
-}
+void rememberLauncher() { remembered = readLauncher(); }
 
 const LauncherIdentity& launcherIdentity() { return remembered; }
 
 std::uint64_t jobNumber() {
   if (*remembered.job == '\0') return process.token;
-  const std::uint64_t job = wire::checksum(remembered.job, std::strlen(remembered.job));
-  // Its variables are in the environment of other launchers' processes too, and there of some
-  // alone.
-  const char* step =
-      std::strcmp(remembered.source, "SLURM_PROCID") == 0 ? getenv("SLURM_STEP_ID") : nullptr;
-  return step == nullptr ? job : job ^ (wire::checksum(step, std::strlen(step)) << 1 | 1);
+  return wire::checksum(remembered.job, std::strlen(remembered.job));
 }
 
 std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
@@ -235,7 +229,7 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
     facts.put(info::kTestClock, process.settings.test_clock.text);
   }
   facts.put(info::kPid, process.pid);
-  facts.put(info::kParent, static_cast<std::uint64_t>(rawSyscall(SYS_getppid)));
+  facts.put(info::kParent, static_cast<std::uint64_t>(process.parent_pid));
   facts.putLink(info::kPidNamespace, "/proc/self/ns/pid", 64);
   facts.put(info::kProcessStart, processStart());
   if (process.parent_token != 0) facts.putHex(info::kParentToken, process.parent_token);

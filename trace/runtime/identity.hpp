@@ -29,7 +29,7 @@ struct LauncherIdentity {
   int rank = 0;
   int ranks = 1;
   const char* source = "none";  // the variable that told the rank
-  const char* job = "";
+  char job[256] = {};           // its name and, of a Slurm step, the step's
   bool first_on_node = true;
 };
 // What the launcher's environment says of this process.
@@ -38,8 +38,8 @@ LauncherIdentity readLauncher();
 // environment; a forked child has its parent's.
 void rememberLauncher();
 const LauncherIdentity& launcherIdentity();
-// A number that the processes of one job share, and other jobs do not: made of its name, and of
-// Slurm's number of the step. Of a process without a launcher its own.
+// A number that the processes of one job share, and other jobs do not: made of its name.
+// Of a process without a launcher its own.
 std::uint64_t jobNumber();
 
 // File name of a loaded library whose name begins with `prefix`, or nullptr. The view is good for

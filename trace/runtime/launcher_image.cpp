@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/text.hpp"
@@ -24,6 +25,7 @@ void forEachVariable(Action action) {
   };
   offer("LD_PRELOAD");
   offer(wire::kDirectoryVariable);
+  offer(wire::kRunVariable);
   for (const wire::Setting& setting : wire::kSettings) {
     if (setting.reaches_processes) offer(setting.variable);
   }

@@ -9,16 +9,19 @@
 
 #include <cstring>
 
+#include "core/wire/info.hpp"
 #include "trace/runtime/clock_choice.hpp"
 #include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/launcher_image.hpp"
+#include "trace/runtime/own_clone.hpp"
 #include "trace/runtime/patience.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring.hpp"
 #include "trace/runtime/ring_memory.hpp"
+#include "trace/runtime/run_identity.hpp"
 #include "trace/runtime/spare_descriptors.hpp"
 #include "trace/runtime/system_clock.hpp"
 #include "trace/runtime/text.hpp"
@@ -47,6 +50,7 @@ std::uint64_t randomToken() {
 
 void beginImage(bool stopped) {
   process.pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
+  process.parent_pid = static_cast<std::uint32_t>(rawSyscall(SYS_getppid));
   process.token = randomToken();
   process.begin = wire::takeAnchor(process.clock);
   process.events_written.store(0);
@@ -82,6 +86,8 @@ Mode start() {
   }
   if (!makeEpochPage()) return Mode::kPassive;
   readSettings(process.settings);
+  tryInheritedFilter();
+  identifyRun();
   rememberLauncher();
   useKernelClocks();
   useTestClock(process.settings.test_clock);
@@ -148,11 +154,20 @@ std::uint64_t processStart() {
   static std::atomic<std::uint32_t> known_pid{0};
   if (known_pid.load(std::memory_order_acquire) == process.pid) return known.load();
   char text[512];
-  const long fd =
-      rawSyscall(SYS_openat, AT_FDCWD, address("/proc/self/stat"), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  const long bytes = rawSyscall(SYS_read, fd, address(text), sizeof text);
-  rawSyscall(SYS_close, fd);
+  const auto read = [&text]() -> long {
+    char path[64] = "/proc/self/stat";
+    // The child that lends its descriptors is another process.
+    if (isInOwnTable()) {
+      Text(path, sizeof path).put("/proc/").putNumber(process.pid).put("/stat");
+    }
+    const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fd;
+    const long bytes = rawSyscall(SYS_read, fd, address(text), sizeof text);
+    rawSyscall(SYS_close, fd);
+    return bytes;
+  };
+  long bytes = read();
+  if (bytes == -EMFILE || bytes == -ENFILE) bytes = inOwnTable(read);
   if (bytes <= 0) return 0;
   long i = bytes;
   while (i > 0 && text[i - 1] != ')') --i;  // the name may hold anything
@@ -206,8 +221,45 @@ void finish(wire::AccountState state) {
   if (note != nullptr) {
     note->header.note = currentAccount();
     note->header.has_note = true;
+  } else {
+    finishLostNote(all);
   }
   unlinkRings(note != nullptr);
+}
+
+namespace {
+
+// Where to come back to when recording goes on after all.
+wire::ClockKind clock_before_end = wire::ClockKind::kMonotonic;
+
+void tellWhyRecordingEnded(const char* why) {
+  char facts[512];
+  Text text(facts, sizeof facts);
+  text.put(wire::info::kRecordingEnded).putByte('\0').put(why).putByte('\0');
+  appendInfo(facts, text.size());
+}
+
+}  // namespace
+
+void endRecording(const char* why) {
+  if (process.mode.load() != Mode::kActive || isVforkChild()) return;
+  if (process.epoch_page->load() == 0) becomeForkedChild();
+  if (openContainer()) tellWhyRecordingEnded(why);
+  finish(wire::AccountState::kEnded);
+  // Each record goes the slow way from now on, and finds nothing there.
+  process.epoch_page->fetch_or(kStoppedBit);
+  clock_before_end = process.clock;
+  process.clock = wire::ClockKind::kNone;
+  process.mode.store(Mode::kPassive, std::memory_order_release);
+}
+
+void continueRecording() {
+  if (process.clock != wire::ClockKind::kNone) return;
+  process.clock = clock_before_end;
+  process.mode.store(Mode::kActive, std::memory_order_release);
+  if (isRecording()) process.epoch_page->fetch_and(~kStoppedBit);
+  tellWhyRecordingEnded("");
+  resume();
 }
 
 void resume() {

@@ -26,6 +26,7 @@ struct Process {
   std::atomic<bool> draining_each{false};
   wire::ClockKind clock = wire::ClockKind::kMonotonic;
   std::uint32_t pid = 0;
+  std::uint32_t parent_pid = 0;
   std::uint64_t token = 0;
   std::uint64_t parent_token = 0;  // of the traced process this one was forked from, or 0
   wire::Anchor begin;
@@ -122,6 +123,13 @@ void becomeForkedChild();
 void finish(wire::AccountState state);
 // exec failed: record as before.
 void resume();
+
+// Recording ends before the process does, since it is about to lose what recording needs: all that
+// was recorded is written, and the trace says why there is no more. Neither a clock is read nor a
+// system call made from then on.
+void endRecording(const char* why);
+// What would have taken it away failed: record as before.
+void continueRecording();
 
 // Whether the current image is one that is not traced: shells and launchers.
 bool isUntracedProgram(const char* path);

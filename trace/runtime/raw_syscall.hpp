@@ -1,11 +1,14 @@
 // System calls that leave no trace of their own: no errno, no cancellation point, no symbol that
 // another preloaded library could have replaced. Results are as the kernel gives them: -errno.
+// Calls that would hurt the process (forbidden_calls.hpp) are not made, and fail with EPERM.
 #pragma once
 
+#include <errno.h>
 #include <sys/syscall.h>
 
 #include <cstdint>
 
+#include "trace/runtime/forbidden_calls.hpp"
 #include "trace/runtime/thread_sanitizer.hpp"
 
 namespace omnio::trace {
@@ -14,6 +17,8 @@ namespace omnio::trace {
 
 inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                        long f = 0) {
+  if (isForbidden(number)) [[unlikely]]
+    return -EPERM;
   long result;
 #ifdef OMNIO_THREAD_SANITIZER
   if (mappedByLibrary(number, {a, b, c, d, e, f}, result)) return result;
@@ -32,6 +37,8 @@ inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d =
 
 inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                        long f = 0) {
+  if (isForbidden(number)) [[unlikely]]
+    return -EPERM;
   register long x8 asm("x8") = number;
   register long x0 asm("x0") = a;
   register long x1 asm("x1") = b;

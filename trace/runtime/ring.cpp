@@ -64,7 +64,7 @@ void emptyInto(Ring& ring, Thread& self, unsigned lane) {
     const std::uint32_t events = ring.closed_events.load() + progressOf(ring).events;
     process.events_lost.fetch_add(events - ring.accounted.exchange(events),
                                   std::memory_order_relaxed);
-    writeAccount();
+    if (!writeAccount()) noteFirstLoss();
   }
   ring.closed_events.store(0);
   ring.accounted.store(0);

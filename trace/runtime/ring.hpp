@@ -79,6 +79,12 @@ void giveUpRecord(Thread& self, unsigned lane);
 // a new chunk follows it.
 void beginOwnership(Ring& ring, Thread& self, unsigned lane);
 
+// A process that has neither a container nor a ring that is a file leaves a note of it, since
+// nothing else would be left when it is killed; and one with the final figures at its end, unless
+// everything could be written after all.
+void noteFirstLoss();
+void finishLostNote(bool all_written);
+
 // Whether the process has, or had, rings; how many.
 std::uint32_t ringCount();
 // The first ring that is a file, or nullptr.

@@ -34,11 +34,8 @@ void forEachRing(Action action) {
   }
 }
 
-bool isInUse(Ring& ring) {
-  return std::atomic_ref(ring.header.magic).load(std::memory_order_acquire) == wire::kRingMagic;
-}
-
 Ring* makeRing(const Thread& self) {
+  const RingBeingMade being_made;
   Ring* ring = mapRing();
   if (ring == nullptr) return nullptr;
   // Its place is taken when there is a ring to put there: where memory is short this fails often.
@@ -91,6 +88,24 @@ void beginEpoch(Thread& self) {
 
 }  // namespace
 
+namespace {
+std::atomic<std::uint32_t> noted_pid{0};  // of the process that has left a note
+}
+
+void noteFirstLoss() {
+  if (hasContainer() || firstRingFile() != nullptr) return;
+  if (noted_pid.exchange(process.pid) != process.pid) leaveLostNote(currentAccount());
+}
+
+void finishLostNote(bool all_written) {
+  const bool is_noted = noted_pid.load() == process.pid;
+  if (all_written || hasContainer() || firstRingFile() != nullptr) {
+    if (is_noted) removeLostNote();
+  } else if (is_noted || process.events_lost.load() > 0) {
+    leaveLostNote(currentAccount());
+  }
+}
+
 Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
   if (!isActive()) return nullptr;
   if (isStoppedEpoch()) {
@@ -111,6 +126,7 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
     if (ring == nullptr) {
       // Counted here and not by the caller, who cannot tell this from a stop that is over by now.
       process.events_lost.fetch_add(1, std::memory_order_relaxed);
+      noteFirstLoss();
       return nullptr;
     }
     if (lane.sequence == 0) lane.log = process.next_log.fetch_add(1, std::memory_order_relaxed);
@@ -119,8 +135,8 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
       const RingClaim claim(*ring);
       giveRingFile(*ring);  // one that has lost it, or was made where there was no room for it
     }
-    // From now on it can be collected.
-    std::atomic_ref(ring->header.magic).store(wire::kRingMagic, std::memory_order_release);
+    // Killed now, the process would leave nothing at all.
+    if (!ring->has_file.load()) noteFirstLoss();
     lane.ring = ring;
   }
   if (lane.ring->room() < need) drain(*lane.ring, self, lane_number);
@@ -134,7 +150,6 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
 bool writeOutAll() {
   bool all = true;
   forEachRing([&all](Ring& ring) {
-    if (!isInUse(ring)) return;
     const RingClaim claim(ring);
     if (writeOut(ring)) return;
     all = false;
@@ -148,6 +163,7 @@ bool writeOutAll() {
 }
 
 void unlinkRings(bool keep_one) {
+  RingBeingMade::awaitAll();
   forEachRing([&keep_one](Ring& ring) {
     const RingClaim claim(ring);
     if (keep_one && ring.has_file.load()) {
@@ -169,6 +185,7 @@ Ring* firstRingFile() {
 std::uint32_t ringCount() { return ring_count.load(std::memory_order_acquire); }
 
 void forgetRings() {
+  RingBeingMade::forgetAll();
   // A signal handler that forks in the middle of a record returns there in the child too.
   const bool is_in_use = thread.level > 0;
   forEachRing([is_in_use](Ring& ring) {

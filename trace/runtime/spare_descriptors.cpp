@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "trace/runtime/own_clone.hpp"
 #include "trace/runtime/patience.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 
@@ -56,6 +57,9 @@ bool locked(Action action) {
 }  // namespace
 
 SpareDescriptors::SpareDescriptors() {
+  // The child has limits of its own, and what is noted here is of the process.
+  is_counted_ = false;
+  if (isInOwnTable()) return;
   is_counted_ = locked([] {
     if (users++ == 0) raise();
   });
@@ -70,6 +74,7 @@ SpareDescriptors::~SpareDescriptors() {
 
 long SpareDescriptors::firstBeyond() {
   long first = -1;
+  if (isInOwnTable()) return first;
   locked([&first] {
     if (is_raised) first = static_cast<long>(own.rlim_cur);
   });

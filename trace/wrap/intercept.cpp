@@ -28,6 +28,7 @@ void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t
 }
 
 void drainAfterEvent(Thread& self, unsigned lane) {
+  if (!isActive()) return;  // recording has ended (endRecording)
   Ring* ring = self.lanes[lane].ring;
   // In a child that has recorded nothing yet the lanes are its parent's thread's, whose rings it
   // has given up.
@@ -54,23 +55,40 @@ char* putPieces(char* out, const Subject& subject) {
   return out;
 }
 
-bool isReadable(const char* text) {
-  constexpr std::uintptr_t kPage = 4096;
+namespace {
+
+constexpr std::uintptr_t kPage = 4096;
+
+// Whether the kernel can read the 8 bytes at the place, which never cross a page.
+bool isReadableWord(std::uintptr_t word) {
+  // A call that fails in one way when the kernel cannot read them, in another when it can. Only a
+  // null pointer it does not read.
   constexpr long kNoSuchAction = -1;
+  return word != 0 &&
+         rawSyscall(SYS_rt_sigprocmask, kNoSuchAction, static_cast<long>(word), 0, 8) == -EINVAL;
+}
+
+}  // namespace
+
+bool isReadable(const char* text) {
   auto at = reinterpret_cast<std::uintptr_t>(text);
   while (true) {
-    // A call that fails in one way when the kernel cannot read the 8 bytes, in another when it can.
-    // Only a null pointer it does not read.
-    const std::uintptr_t word = at & ~std::uintptr_t{7};
-    if (word == 0 ||
-        rawSyscall(SYS_rt_sigprocmask, kNoSuchAction, static_cast<long>(word), 0, 8) == -EFAULT) {
-      return false;
-    }
+    if (!isReadableWord(at & ~std::uintptr_t{7})) return false;
     const std::uintptr_t next_page = (at & ~(kPage - 1)) + kPage;
     for (; at < next_page; ++at) {
       if (*reinterpret_cast<const char*>(at) == '\0') return true;
     }
   }
+}
+
+bool isReadableMemory(const void* memory, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  // Where a filter keeps the kernel from being asked, it has to be believed.
+  if (isForbidden(SYS_rt_sigprocmask)) return memory != nullptr;
+  for (std::uintptr_t at = begin; at < begin + bytes; at = (at & ~(kPage - 1)) + kPage) {
+    if (!isReadableWord(at & ~std::uintptr_t{7})) return false;
+  }
+  return true;
 }
 
 int descriptorOf(FILE* stream) {

@@ -56,6 +56,8 @@ void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t
 // Whether the text can be read. For calls that failed: many have a reason to fail that comes before
 // they look at the path, and what is an error there must not become a crash here.
 bool isReadable(const char* text);
+// The same of `bytes` bytes.
+bool isReadableMemory(const void* memory, std::size_t bytes);
 // Whether an error comes of looking at the path, which is then readable for sure.
 constexpr bool hasReadPath(int error) {
   return error == 0 || error == ENOENT || error == EEXIST || error == ENOTDIR || error == EISDIR;

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/wire/info.hpp"
 #include "trace/runtime/container_writer.hpp"
+#include "trace/runtime/forbidden_calls.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/text.hpp"
 #include "trace/wrap/loader.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
@@ -79,10 +82,20 @@ __attribute__((destructor)) void atEnd() {
   finish(AccountState::kEnded);
 }
 
+// The next image has the filter too, and may be unable to say anything of itself.
+void tellOfRefusedImage(const char* program) {
+  if (!refusesLogs() || !isActive() || isVforkChild() || !hasContainer()) return;
+  char facts[wire::kMaxText + 64];
+  Text text(facts, sizeof facts);
+  text.put(wire::info::kRefusedImage).putByte('\0').put(program).putByte('\0');
+  appendInfo(facts, text.size());
+}
+
 // exec returns only when it failed; then recording goes on.
 template <typename Exec>
-int execWith(Exec exec) {
+int execWith(const char* program, Exec exec) {
   lookUpEnds();
+  tellOfRefusedImage(program);
   finish(AccountState::kReplaced);
   const int result = exec();
   const int error = errno;
@@ -180,24 +193,24 @@ OMNIO_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
 }
 
 OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {
-  return execWith([=] { return ends.execve(path, arguments, variables); });
+  return execWith(path, [=] { return ends.execve(path, arguments, variables); });
 }
 OMNIO_EXPORT int execv(const char* path, char* const* arguments) noexcept {
-  return execWith([=] { return ends.execv(path, arguments); });
+  return execWith(path, [=] { return ends.execv(path, arguments); });
 }
 OMNIO_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
-  return execWith([=] { return ends.execvp(file, arguments); });
+  return execWith(file, [=] { return ends.execvp(file, arguments); });
 }
 OMNIO_EXPORT int execvpe(const char* file, char* const* arguments,
                          char* const* variables) noexcept {
-  return execWith([=] { return ends.execvpe(file, arguments, variables); });
+  return execWith(file, [=] { return ends.execvpe(file, arguments, variables); });
 }
 OMNIO_EXPORT int fexecve(int fd, char* const* arguments, char* const* variables) noexcept {
-  return execWith([=] { return ends.fexecve(fd, arguments, variables); });
+  return execWith("(a descriptor)", [=] { return ends.fexecve(fd, arguments, variables); });
 }
 OMNIO_EXPORT int execveat(int dirfd, const char* path, char* const* arguments,
                           char* const* variables, int flags) noexcept {
-  return execWith([=] { return ends.execveat(dirfd, path, arguments, variables, flags); });
+  return execWith(path, [=] { return ends.execveat(dirfd, path, arguments, variables, flags); });
 }
 
 // Fills `arguments` (and `variables` where wanted) from the variable arguments behind FIRST.
@@ -215,18 +228,18 @@ OMNIO_EXPORT int execveat(int dirfd, const char* path, char* const* arguments,
 OMNIO_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   va_end(list);
-  return execWith([=] { return ends.execv(path, arguments); });
+  return execWith(path, [=] { return ends.execv(path, arguments); });
 }
 OMNIO_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   va_end(list);
-  return execWith([=] { return ends.execvp(file, arguments); });
+  return execWith(file, [=] { return ends.execvp(file, arguments); });
 }
 OMNIO_EXPORT int execle(const char* path, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   char* const* const variables = va_arg(list, char* const*);
   va_end(list);
-  return execWith([=] { return ends.execve(path, arguments, variables); });
+  return execWith(path, [=] { return ends.execve(path, arguments, variables); });
 }
 
 // The child of a vfork runs on the parent's stack, so no frame of ours may be under it: this one
