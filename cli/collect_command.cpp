@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
 #include "core/collect.hpp"
+#include "core/printable.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -27,7 +28,7 @@ int discard(const std::filesystem::path& trace) {
     if (std::filesystem::remove(ring, error)) {
       ++removed;
     } else if (error) {
-      printFailure(fmt::format("cannot remove {}: {}", ring.native(), error.message()));
+      printFailure(fmt::format("cannot remove {}: {}", printable(ring.native()), error.message()));
       return kFailed;
     }
   }

@@ -26,6 +26,7 @@
 #include "cli/untraceable.hpp"
 #include "core/collect.hpp"
 #include "core/wire/info.hpp"
+#include "core/printable.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/setting_text.hpp"
 #include "core/wire/settings.hpp"
@@ -119,8 +120,8 @@ void explain(const Trace& trace) {
     const auto rank = facts.rank();
     fmt::print(stderr, "omnio: {}pid {} {}: {} ({})\n",
                rank ? fmt::format("rank {} ", *rank) : std::string(), process->pid,
-               facts.text(wire::info::kProgram), facts.text(wire::info::kFlavour),
-               facts.text(wire::info::kFlavourReason));
+               printable(facts.text(wire::info::kProgram)), facts.text(wire::info::kFlavour),
+               safeText(facts.text(wire::info::kFlavourReason)));
   }
 }
 
@@ -172,7 +173,7 @@ void conclude(const Request& request, const std::filesystem::path& directory,
   if (isatty(STDERR_FILENO) != 0) {
     for (const std::string& note : reading.wholeness.notes) printFailure(note);
     fmt::print(stderr, "omnio: {} events of {} processes in {}: {}\n", reading.wholeness.events,
-               reading.wholeness.processes, directory.native(),
+               reading.wholeness.processes, printable(directory.native()),
                growthText(growthOf(*reading.trace)));
   }
 }
@@ -183,7 +184,7 @@ int work(Request& request) {
     printFailure(failure->sentence);
     return kOwnTrouble;
   }
-  if (request.dump_config) return printAll(configText(request.values));
+  if (request.dump_config) return printJson(configText(request.values));
   const std::string& flavour = request.word(wire::SettingId::kFlavour);
   const Result<std::filesystem::path> library =
       findLibrary(flavourOf(flavour), request.word(wire::SettingId::kLibraryDirectory));
@@ -220,7 +221,7 @@ int work(Request& request) {
   launch.exit_code = end.exitCode();
   launch.signal = end.signal;
   if (end.start_error != 0) {
-    printFailure(fmt::format("cannot run {}: {}", request.command.front(),
+    printFailure(fmt::format("cannot run {}: {}", printable(request.command.front()),
                              std::generic_category().message(end.start_error)));
     releaseDirectory(*directory, launcher);
     return end.exitCode();

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/printable.hpp"
 #include "core/process_life.hpp"
 #include "core/wire/info.hpp"
 
@@ -77,14 +78,14 @@ Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
   std::error_code error;
   const fs::file_status status = fs::status(directory, error);
   if (!fs::exists(status)) {
-    return Failure{Code::kNotFound, fmt::format("{}: {}", directory.native(),
+    return Failure{Code::kNotFound, fmt::format("{}: {}", printable(directory.native()),
                                                 std::strerror(error ? error.value() : ENOENT))};
   }
   if (!fs::is_directory(status)) {
     return Failure{Code::kNotOurs,
                    fmt::format("{}: not a directory; a trace is a directory that `omnio trace -o` "
                                "made",
-                               directory.native())};
+                               printable(directory.native()))};
   }
   std::vector<fs::path> containers;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -92,8 +93,8 @@ Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
     if (entry->path().extension() == wire::kContainerSuffix) containers.push_back(entry->path());
   }
   if (error) {
-    return Failure{Code::kSystem,
-                   fmt::format("{}: {}", directory.native(), std::strerror(error.value()))};
+    return Failure{Code::kSystem, fmt::format("{}: {}", printable(directory.native()),
+                                              std::strerror(error.value()))};
   }
   std::sort(containers.begin(), containers.end());
   return containers;
@@ -136,10 +137,11 @@ Result<Trace> Trace::open(const fs::path& directory) {
       return Failure{Code::kNotFound,
                      fmt::format("{}: holds no event: what ran there did no I/O on files that are "
                                  "recorded",
-                                 directory.native())};
+                                 printable(directory.native()))};
     }
-    return Failure{Code::kNotOurs, fmt::format("{}: holds no trace (there is no file *{} in it)",
-                                               directory.native(), wire::kContainerSuffix)};
+    return Failure{Code::kNotOurs,
+                   fmt::format("{}: holds no trace (there is no file *{} in it)",
+                               printable(directory.native()), wire::kContainerSuffix)};
   }
   const ThisNode node;
   for (auto& process : trace.processes_) settle(*process, node);
@@ -188,10 +190,10 @@ Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) 
     if (!rank || own == rank) chosen.push_back(process.get());
   }
   if (rank && chosen.empty()) {
-    return Failure{
-        Code::kInvalid,
-        fmt::format("{}: no rank {} in this trace; it has rank{} {}", directory_.native(), *rank,
-                    ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "))};
+    return Failure{Code::kInvalid,
+                   fmt::format("{}: no rank {} in this trace; it has rank{} {}",
+                               printable(directory_.native()), *rank, ranks.size() > 1 ? "s" : "",
+                               fmt::join(ranks, ", "))};
   }
   return chosen;
 }
