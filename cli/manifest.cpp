@@ -255,7 +255,8 @@ Result<fs::path> writeManifest(const Trace& trace, const Wholeness& wholeness) {
   putGrowth(json, trace);
 
   // The patterns are the same in all processes of a job; the first speaks for them.
-  const ProcessInfo& facts = trace.processes().front()->info;
+  const ProcessInfo none;
+  const ProcessInfo& facts = trace.processes().empty() ? none : trace.processes().front()->info;
   put(json, "job", facts.text(info::kJob));
   json.Key("filters");
   json.StartObject();

@@ -79,6 +79,11 @@ int work(const Options& options) {
     printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
   }
   if (!summary) {
+    if (!wholeness.whole) {
+      printFailure(fmt::format("{}: the trace is not whole: {}; {}",
+                               printable(options.selection.trace), wholeness.reasons.front(),
+                               missingSentence(wholeness)));
+    }
     printFailure(summary.failure().sentence);
     return kFailed;
   }

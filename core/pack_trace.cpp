@@ -285,7 +285,8 @@ Result<PackReport> packTrace(const fs::path& trace, const PackOptions& options) 
   if (survey.readable.empty()) {
     // Says what is there instead of a trace.
     const Result<Trace> opened = Trace::open(trace);
-    return opened ? refused(trace, "holds nothing to pack") : opened.failure();
+    if (!opened) return opened.failure();
+    if (!opened->processes().empty()) return refused(trace, "holds nothing to pack");
   }
   PackReport report;
   report.containers = survey.readable.size();

@@ -62,7 +62,8 @@ Result<ContainerStart> readContainerStart(const std::filesystem::path& path, con
   const std::size_t read = file.readAt(0, block.data(), block.size());
   ContainerStart start;
   if (read == 0) {
-    return Failure{Code::kDamaged, fmt::format("{}: empty", path.native())};
+    return Failure{Code::kUnwritten, fmt::format("{}: empty: the process could not write its log",
+                                                 printable(path.native()))};
   }
   std::memcpy(&start.header, block.data(), sizeof start.header);
   if (read < sizeof start.header.magic || start.header.magic != wire::kContainerMagic) {

@@ -131,6 +131,8 @@ Result<Trace> Trace::open(const fs::path& directory) {
   gatherer.readFrom(ringDirectories({places.begin(), places.end()}));
   trace.takeRings(std::move(gatherer.rings), gatherer.realDirectory());
   if (trace.processes_.empty()) {
+    const auto unwritten = [](const Failure& failure) { return failure.code == Code::kUnwritten; };
+    if (std::any_of(trace.unreadable_.begin(), trace.unreadable_.end(), unwritten)) return trace;
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
     // A command was traced into it, and did nothing that is recorded.
     if (hasLaunch(directory)) {
@@ -188,6 +190,10 @@ Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) 
     const auto own = rankOf(*process);
     if (own) ranks.insert(*own);
     if (!rank || own == rank) chosen.push_back(process.get());
+  }
+  if (rank && ranks.empty()) {
+    return Failure{Code::kInvalid, fmt::format("{}: no rank {} in this trace; it has no rank",
+                                               printable(directory_.native()), *rank)};
   }
   if (rank && chosen.empty()) {
     return Failure{Code::kInvalid,
