@@ -152,7 +152,7 @@ Result<Trace> Trace::open(const fs::path& directory) {
   }
   std::sort(trace.processes_.begin(), trace.processes_.end(),
             [](const auto& a, const auto& b) { return orderOf(*a) < orderOf(*b); });
-  trace.clocks_ = assignClocks(trace.processes_);
+  trace.clocks_ = assignClocks(trace.processes_, node.boot);
   return trace;
 }
 

@@ -141,6 +141,23 @@ TEST_F(TraceTest, AnEmptyLogAloneIsATraceOfNoProcess) {
   EXPECT_EQ(failure(), (directory_ / "a.1.0.omnio").native() + ": byte 0: not an omnio trace file");
 }
 
+TEST_F(TraceTest, AProcessOfWhichOnlyRingsAreLeftHasThisNodesClock) {
+  ContainerBuilder container = twoChunks();
+  auto facts = test::usualFacts();
+  facts[wire::info::kBoot] = thisBoot();
+  container.body = test::infoChunk(kToken, facts);
+  save(container.bytes());
+  const ChunkBuilder chunk(kToken + 1, 0, 0, 0);
+  test::saveRing(rings_ / "omnio-0000000000009999-0", {.token = kToken + 1,
+                                                       .pid = test::kDeadPid,
+                                                       .trace_directory = directory_.path(),
+                                                       .open = &chunk});
+  const Trace trace = open();
+  EXPECT_EQ(trace.processes().size(), 2U);
+  ASSERT_EQ(trace.clocks().size(), 1U);
+  EXPECT_EQ(trace.clocks()[0].host, "node1");
+}
+
 TEST_F(TraceTest, AnotherVersionIsNamed) {
   ContainerBuilder container = twoChunks();
   container.header.version = wire::kPackedFormatVersion + 1;
