@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -25,8 +26,8 @@
 #include "cli/trace_directory.hpp"
 #include "cli/untraceable.hpp"
 #include "core/collect.hpp"
-#include "core/wire/info.hpp"
 #include "core/printable.hpp"
+#include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/setting_text.hpp"
 #include "core/wire/settings.hpp"
@@ -102,14 +103,17 @@ struct Reading {
 };
 
 Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& launcher) {
-  constexpr int kTries = 40;
   constexpr useconds_t kPauseUs = 50000;
-  for (int i = 0;; ++i) {
+  // By the clock: opening a trace of thousands of processes takes longer than the pause.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (true) {
     Result<Trace> trace = Trace::open(directory);
     Wholeness wholeness;
     if (trace) wholeness = assess(*trace);
     const bool settled = launcher.ranks <= 1 || (trace && wholeness.whole);
-    if (settled || i == kTries) return {std::move(trace), std::move(wholeness)};
+    if (settled || std::chrono::steady_clock::now() >= deadline) {
+      return {std::move(trace), std::move(wholeness)};
+    }
     usleep(kPauseUs);
   }
 }

@@ -233,7 +233,8 @@ Result<bool> isAsWanted(const fs::path& source, bool packed) {
 template <typename Write>
 Result<ContainerPacked> convert(const fs::path& source, const fs::path& target, bool packed,
                                 Write write) {
-  const ContainerLock lock = ContainerLock::take(source);
+  const std::optional<ContainerLock> lock = ContainerLock::take(source);
+  if (!lock) return busyFailure(source);
   const Result<bool> done = isAsWanted(source, packed);
   if (!done) return done.failure();
   if (*done && source == target) return ContainerPacked{};
