@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "core/printable.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -23,13 +25,15 @@ void printUsageError(const CLI::App& app, const CLI::ParseError& error, int argc
                      const char* const* argv) {
   const CLI::App& where = chosen(app);
   if (&where != &app) {
-    fmt::print(stderr, "omnio: {}\nTry `omnio {} --help`.\n", error.what(), where.get_name());
+    printFailure(error.what());
+    fmt::print(stderr, "Try `omnio {} --help`.\n", where.get_name());
     return;
   }
   // The library only says that a subcommand is missing, whatever stands in its place.
   const bool unknown = argc > 1 && argv[1][0] != '-';
-  fmt::print(stderr, "omnio: {}\nTry `omnio --help`.\n",
-             unknown ? fmt::format("there is no command `{}`", argv[1]) : error.what());
+  printFailure(unknown ? fmt::format("there is no command `{}`", printable(argv[1]))
+                       : std::string(error.what()));
+  fmt::print(stderr, "Try `omnio --help`.\n");
 }
 
 }  // namespace

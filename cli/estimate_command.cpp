@@ -49,7 +49,7 @@ int work(const Options& options) {
   }
   std::optional<double> peak;
   if (options.peak_mib_s > 0) peak = options.peak_mib_s;
-  if (options.json) return printAll(ior::jsonOf(*estimate, peak));
+  if (options.json) return printJson(ior::jsonOf(*estimate, peak));
   return printAll(ior::textOf(*estimate, peak, options.all ? estimate->phases.size() : kRows));
 }
 

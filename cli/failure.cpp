@@ -4,8 +4,12 @@
 
 #include <cstdio>
 
+#include "core/printable.hpp"
+
 namespace omnio::cli {
 
-void printFailure(std::string_view sentence) { fmt::print(stderr, "omnio: {}\n", sentence); }
+void printFailure(std::string_view sentence) {
+  fmt::print(stderr, "omnio: {}\n", safeText(sentence));
+}
 
 }  // namespace omnio::cli

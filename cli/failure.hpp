@@ -1,4 +1,5 @@
-// Says why a command failed: one line on stderr, `omnio: <sentence>`.
+// Says why a command failed: one line on stderr, `omnio: <sentence>`, safe for a terminal
+// (core/printable.hpp).
 #pragma once
 
 #include <string_view>

@@ -38,7 +38,7 @@ int work(const Options& options) {
       return kFailed;
     }
   }
-  return printAll(options.json ? ior::jsonOf(plan) : ior::textOf(plan));
+  return options.json ? printJson(ior::jsonOf(plan)) : printAll(ior::textOf(plan));
 }
 
 }  // namespace

@@ -58,7 +58,10 @@ void appendHeader(std::string& out, const EventOrigin& origin, const std::string
 
 class Printer {
  public:
-  Printer(const Trace& trace, const Options& options) : trace_(trace), json_(options.json) {
+  Printer(const Trace& trace, const Options& options)
+      : trace_(trace),
+        json_(options.json),
+        output_(options.json ? OutputForm::kJson : OutputForm::kText) {
     if (json_) mpi_io_.emplace(trace);
   }
 
@@ -128,8 +131,8 @@ int work(const Options& options) {
     return !threadsOf(*process, options.selection.thread).empty();
   });
   if (!any && options.selection.thread) {
-    printFailure(fmt::format("{}: no thread {} in what was chosen", options.selection.trace,
-                             *options.selection.thread));
+    printFailure(fmt::format("{}: no thread {} in what was chosen",
+                             printable(options.selection.trace), *options.selection.thread));
     return kFailed;
   }
   Printer printer(*trace, options);

@@ -36,14 +36,14 @@ Result<fs::path> writeDocument(const fs::path& path, const rapidjson::StringBuff
     if (!out) {
       const int reason = errno;
       fs::remove(draft, error);
-      return Failure{Code::kSystem,
-                     fmt::format("cannot write {}: {}", path.native(), strerror(reason))};
+      return Failure{Code::kSystem, fmt::format("cannot write {}: {}", printable(path.native()),
+                                                strerror(reason))};
     }
   }
   fs::rename(draft, path, error);
   if (error) {
     return Failure{Code::kSystem,
-                   fmt::format("cannot write {}: {}", path.native(), error.message())};
+                   fmt::format("cannot write {}: {}", printable(path.native()), error.message())};
   }
   return path;
 }
@@ -218,7 +218,7 @@ Result<fs::path> writeLaunch(const fs::path& directory, const Launch& launch) {
   json.Key("troubles");
   json.StartArray();
   for (const std::string& trouble : launch.troubles) {
-    const std::string readable = printable(trouble);
+    const std::string readable = safeText(trouble);
     json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
   }
   json.EndArray();
@@ -237,7 +237,7 @@ Result<fs::path> writeManifest(const Trace& trace, const Wholeness& wholeness) {
   json.Key("reasons");
   json.StartArray();
   for (const std::string& reason : wholeness.reasons) {
-    const std::string readable = printable(reason);
+    const std::string readable = safeText(reason);
     json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
   }
   json.EndArray();
@@ -248,13 +248,15 @@ Result<fs::path> writeManifest(const Trace& trace, const Wholeness& wholeness) {
   json.Key("notes");
   json.StartArray();
   for (const std::string& note : wholeness.notes) {
-    json.String(note.data(), static_cast<rapidjson::SizeType>(note.size()));
+    const std::string readable = safeText(note);
+    json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
   }
   json.EndArray();
   putGrowth(json, trace);
 
   // The patterns are the same in all processes of a job; the first speaks for them.
-  const ProcessInfo& facts = trace.processes().front()->info;
+  const ProcessInfo none;
+  const ProcessInfo& facts = trace.processes().empty() ? none : trace.processes().front()->info;
   put(json, "job", facts.text(info::kJob));
   json.Key("filters");
   json.StartObject();

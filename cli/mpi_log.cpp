@@ -25,7 +25,11 @@ class MpiPrinter final : public MpiPictureSink {
  public:
   MpiPrinter(const MpiNames& names, const PathTable& paths, const TraceSelection& selection,
              bool json)
-      : names_(names), paths_(paths), selection_(selection), json_(json) {}
+      : names_(names),
+        paths_(paths),
+        selection_(selection),
+        json_(json),
+        output_(json ? OutputForm::kJson : OutputForm::kText) {}
 
   void seen(std::uint64_t id, const MpiEventRef& ref, const Event& event) override {
     if (lines_.empty()) first_ = id;

@@ -8,6 +8,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
+#include "core/printable.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -19,6 +20,9 @@ constexpr std::size_t kEnough = 256 * 1024;
 bool Output::drain() { return text_.size() < kEnough || flush(); }
 
 bool Output::flush() {
+  if (!isPlainText(text_)) {
+    text_ = form_ == OutputForm::kJson ? safeJson(text_) : safeText(text_, "\n");
+  }
   std::size_t done = 0;
   while (error_ == 0 && done < text_.size()) {
     const ssize_t n = ::write(STDOUT_FILENO, text_.data() + done, text_.size() - done);
@@ -42,8 +46,14 @@ int Output::finish() {
 }
 
 int printAll(std::string_view text) {
-  Output output;
+  Output output(OutputForm::kText);
   output.text() = text;
+  return output.finish();
+}
+
+int printJson(std::string_view document) {
+  Output output(OutputForm::kJson);
+  output.text() = document;
   return output.finish();
 }
 

@@ -1,4 +1,5 @@
-// Standard output of commands that print much: one large buffer, and errors that are noticed.
+// Standard output of commands that print much: one large buffer, and errors that are noticed. What
+// goes out is safe for a terminal (core/printable.hpp).
 #pragma once
 
 #include <string>
@@ -6,13 +7,15 @@
 
 namespace omnio::cli {
 
+enum class OutputForm { kText, kJson };  // which escapes it takes
+
 class Output {
  public:
-  Output() = default;
+  explicit Output(OutputForm form) : form_(form) {}
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Text is added here; whenever some is, drain() is called.
+  // Text is added here; whenever some is, and a character is not cut in two, drain() is called.
   std::string& text() { return text_; }
 
   // Writes when enough has come together. False when there is no use in going on.
@@ -25,11 +28,13 @@ class Output {
  private:
   bool flush();
 
+  OutputForm form_;
   std::string text_;
   int error_ = 0;
 };
 
-// For commands whose output is one text.
+// For commands whose output is one text, or one JSON document.
 int printAll(std::string_view text);
+int printJson(std::string_view document);
 
 }  // namespace omnio::cli

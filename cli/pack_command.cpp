@@ -137,7 +137,7 @@ int work(const Options& options) {
   }
   for (const std::string& trouble : report->troubles) printFailure(trouble);
   if (!report->troubles.empty()) return kFailed;
-  return printAll(options.json ? jsonOf(*report, options) : textOf(*report, options));
+  return options.json ? printJson(jsonOf(*report, options)) : printAll(textOf(*report, options));
 }
 
 // CLI11's own check would print the range of a double.
@@ -149,7 +149,8 @@ CLI::Validator between(int least, int most) {
         const bool holds = error == std::errc() && end == word.data() + word.size() &&
                            number >= least && number <= most;
         return holds ? std::string()
-                     : fmt::format("{} is no whole number from {} to {}", word, least, most);
+                     : fmt::format("{} is no whole number from {} to {}", printable(word), least,
+                                   most);
       },
       "");
 }

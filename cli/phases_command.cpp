@@ -32,7 +32,7 @@ std::string notACount(const std::string& word) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
-  return whole ? std::string() : fmt::format("{} is no whole number from 0 up", word);
+  return whole ? std::string() : fmt::format("{} is no whole number from 0 up", printable(word));
 }
 
 int work(const Options& options) {
@@ -56,7 +56,7 @@ int work(const Options& options) {
       return kFailed;
     }
   }
-  return printAll(options.json ? model::jsonOf(*model) : phases::textOf(*model));
+  return options.json ? printJson(model::jsonOf(*model)) : printAll(phases::textOf(*model));
 }
 
 }  // namespace

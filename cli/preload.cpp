@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/printable.hpp"
 #include "core/trace_identity.hpp"
 #include "core/wire/run.hpp"
 
@@ -63,14 +64,14 @@ Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
         return Failure{Code::kInvalid,
                        fmt::format("{} cannot be preloaded: LD_PRELOAD takes no path with a colon "
                                    "or a blank in it",
-                                   library.native())};
+                                   printable(library.native()))};
       }
       return library;
     }
   }
   std::string places;
   for (const fs::path& place : folders)
-    places += fmt::format("{}{}", places.empty() ? "" : ", ", place.native());
+    places += fmt::format("{}{}", places.empty() ? "" : ", ", printable(place.native()));
   return Failure{Code::kNotFound,
                  fmt::format("{} is in none of {}; set {} to its folder{}", names.front(),
                              places.empty() ? "the usual folders" : places,

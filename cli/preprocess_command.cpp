@@ -41,7 +41,8 @@ const CLI::Validator kScale(
       const double value = std::strtod(begin, &end);
       const bool fits =
           end != begin && *end == '\0' && std::isfinite(value) && value >= 1e-6 && value <= 1e6;
-      return fits ? std::string() : fmt::format("{} is no number from 0.000001 to 1000000", text);
+      return fits ? std::string()
+                  : fmt::format("{} is no number from 0.000001 to 1000000", printable(text));
     },
     "", "scale");
 
@@ -78,6 +79,11 @@ int work(const Options& options) {
     printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
   }
   if (!summary) {
+    if (!wholeness.whole) {
+      printFailure(fmt::format("{}: the trace is not whole: {}; {}",
+                               printable(options.selection.trace), wholeness.reasons.front(),
+                               missingSentence(wholeness)));
+    }
     printFailure(summary.failure().sentence);
     return kFailed;
   }

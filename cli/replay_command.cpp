@@ -137,7 +137,7 @@ int work(Options options) {
   if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
   const ChildEnd end = runChild(words);
   if (end.start_error != 0) {
-    printFailure(fmt::format("cannot run {}: {}", words.front(),
+    printFailure(fmt::format("cannot run {}: {}", printable(words.front()),
                              std::generic_category().message(end.start_error)));
   }
   // The programs are gone after a replay that came to its end.

@@ -28,7 +28,7 @@ int work(const Options& options) {
     printFailure(report.failure().sentence);
     return kFailed;
   }
-  return printAll(options.json ? stats::jsonOf(*report) + "\n" : stats::textOf(*report));
+  return options.json ? printJson(stats::jsonOf(*report) + "\n") : printAll(stats::textOf(*report));
 }
 
 }  // namespace

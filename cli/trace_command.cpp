@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -103,14 +104,17 @@ struct Reading {
 };
 
 Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& launcher) {
-  constexpr int kTries = 40;
   constexpr useconds_t kPauseUs = 50000;
-  for (int i = 0;; ++i) {
+  // By the clock: opening a trace of thousands of processes takes longer than the pause.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (true) {
     Result<Trace> trace = Trace::open(directory);
     Wholeness wholeness;
     if (trace) wholeness = assess(*trace);
     const bool settled = launcher.ranks <= 1 || (trace && wholeness.whole);
-    if (settled || i == kTries) return {std::move(trace), std::move(wholeness)};
+    if (settled || std::chrono::steady_clock::now() >= deadline) {
+      return {std::move(trace), std::move(wholeness)};
+    }
     usleep(kPauseUs);
   }
 }
@@ -121,8 +125,8 @@ void explain(const Trace& trace) {
     const auto rank = facts.rank();
     fmt::print(stderr, "omnio: {}pid {} {}: {} ({})\n",
                rank ? fmt::format("rank {} ", *rank) : std::string(), process->pid,
-               facts.text(wire::info::kProgram), facts.text(wire::info::kFlavour),
-               facts.text(wire::info::kFlavourReason));
+               printable(facts.text(wire::info::kProgram)), facts.text(wire::info::kFlavour),
+               safeText(facts.text(wire::info::kFlavourReason)));
   }
 }
 
@@ -184,7 +188,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   if (isatty(STDERR_FILENO) != 0) {
     for (const std::string& note : reading.wholeness.notes) printFailure(note);
     fmt::print(stderr, "omnio: {} events of {} processes in {}: {}\n", reading.wholeness.events,
-               reading.wholeness.processes, directory.native(),
+               reading.wholeness.processes, printable(directory.native()),
                growthText(growthOf(*reading.trace)));
   }
 }
@@ -195,7 +199,7 @@ int work(Request& request) {
     printFailure(failure->sentence);
     return kOwnTrouble;
   }
-  if (request.dump_config) return printAll(configText(request.values));
+  if (request.dump_config) return printJson(configText(request.values));
   const std::string& flavour = request.word(wire::SettingId::kFlavour);
   const Result<std::filesystem::path> library =
       findLibrary(flavourOf(flavour), request.word(wire::SettingId::kLibraryDirectory));
@@ -233,7 +237,7 @@ int work(Request& request) {
   launch.exit_code = end.exitCode();
   launch.signal = end.signal;
   if (end.start_error != 0) {
-    printFailure(fmt::format("cannot run {}: {}", request.command.front(),
+    printFailure(fmt::format("cannot run {}: {}", printable(request.command.front()),
                              std::generic_category().message(end.start_error)));
     releaseDirectory(directory->path, launcher);
     return end.exitCode();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/failure.hpp"
+#include "core/printable.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -18,7 +19,7 @@ std::string notANumber(const std::string& word) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
   return whole && number >= 0 ? std::string()
-                              : fmt::format("{} is no whole number from 0 up", word);
+                              : fmt::format("{} is no whole number from 0 up", printable(word));
 }
 
 }  // namespace

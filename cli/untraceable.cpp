@@ -8,6 +8,8 @@
 
 #include <fstream>
 
+#include "core/printable.hpp"
+
 namespace omnio::cli {
 namespace {
 
@@ -47,13 +49,13 @@ bool isStatic(const std::string& path) {
 
 std::string whyUntraceable(const std::string& command) {
   const std::string path = inPath(command);
-  if (isStatic(path)) return fmt::format("{} is statically linked", path);
+  if (isStatic(path)) return fmt::format("{} is statically linked", printable(path));
   struct stat facts {};
   if (stat(path.c_str(), &facts) == 0 &&
       (((facts.st_mode & S_ISUID) != 0 && facts.st_uid != geteuid()) ||
        ((facts.st_mode & S_ISGID) != 0 && facts.st_gid != getegid()))) {
     return fmt::format("{} runs with its owner's rights, and the loader preloads nothing then",
-                       path);
+                       printable(path));
   }
   return {};
 }

@@ -45,7 +45,7 @@ std::string jsonOf(const replay::Verification& result, const Options& options) {
   put("differences", result.differences);
   json.Key("first_differences");
   json.StartArray();
-  for (const std::string& difference : result.first) json.String(difference.c_str());
+  for (const std::string& difference : result.first) json.String(safeText(difference).c_str());
   json.EndArray();
   json.EndObject();
   return buffer.GetString() + std::string("\n");
@@ -81,7 +81,8 @@ int work(const Options& options) {
     printFailure(result.failure().sentence);
     return kFailed;
   }
-  const int printed = printAll(options.json ? jsonOf(*result, options) : textOf(*result));
+  const int printed =
+      options.json ? printJson(jsonOf(*result, options)) : printAll(textOf(*result));
   if (printed != kDone) return printed;
   return result->differences > 0 ? kDifferences : kDone;
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,8 @@
 #include <utility>
 
 #include "core/container_append.hpp"
+#include "core/container_lock.hpp"
+#include "core/printable.hpp"
 #include "core/process.hpp"
 #include "core/process_life.hpp"
 #include "core/ring_file.hpp"
@@ -34,14 +35,16 @@ class RingLock {
  public:
   explicit RingLock(const fs::path& ring)
       : fd_(::open(ring.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
-    struct stat status {};
     // A note in place of a ring is a link, which cannot be locked. What it says is said once all
-    // the same: whoever is second finds no container to make.
-    if (fd_ < 0 && errno == ELOOP) {
-      held_ = true;
+    // the same: whoever is second finds the container there.
+    if (fd_ < 0) {
+      held_ = errno == ELOOP;
       return;
     }
-    held_ = fd_ >= 0 && flock(fd_, LOCK_EX) == 0 && fstat(fd_, &status) == 0 &&
+    struct stat status {};
+    const Locked locked = lockWithin(fd_);
+    busy_ = locked == Locked::kBusy;
+    held_ = locked == Locked::kYes && fstat(fd_, &status) == 0 &&
             status.st_nlink > 0;  // else another collector was done with it first
   }
   ~RingLock() {
@@ -50,22 +53,35 @@ class RingLock {
   RingLock(const RingLock&) = delete;
   RingLock& operator=(const RingLock&) = delete;
   bool held() const { return held_; }
+  bool busy() const { return busy_; }
 
  private:
   int fd_;
   bool held_ = false;
+  bool busy_ = false;
 };
 
 bool sameChunk(const StoredChunk& a, const StoredChunk& b) {
   return a.header.log == b.header.log && a.header.sequence == b.header.sequence;
 }
 
-// Whether the container tells everything that these facts say.
-bool knows(const ProcessInfo& info, std::string_view facts) {
-  ProcessInfo in_ring;
-  in_ring.take(facts);
-  return std::all_of(in_ring.all().begin(), in_ring.all().end(),
-                     [&info](const auto& fact) { return info.text(fact.first) == fact.second; });
+// The last value of each fact in the rings that the container does not hold, as the payload of an
+// info chunk; empty when it holds all. A ring may have several values of a fact: appending each
+// chunk of facts that differs from the container would append the older ones again at each try.
+std::string newFacts(const ProcessInfo& info, const std::vector<RingContent>& rings) {
+  ProcessInfo in_rings;
+  for (const RingContent& ring : rings) {
+    for (const std::string_view facts : ring.facts) in_rings.take(facts);
+  }
+  std::string payload;
+  for (const auto& [key, value] : in_rings.all()) {
+    if (info.text(key) == value) continue;
+    payload += key;
+    payload += '\0';
+    payload += value;
+    payload += '\0';
+  }
+  return payload;
 }
 
 // Collects the rings of one dead process.
@@ -76,6 +92,7 @@ class ProcessCollector {
 
   void collect(const std::vector<fs::path>& rings) {
     const RingLock lock(rings.front());
+    if (lock.busy()) report_.troubles.push_back(busyFailure(rings.front()).sentence);
     if (!lock.held()) return;
     for (const fs::path& path : rings) {
       auto ring = readRing(path);
@@ -93,30 +110,36 @@ class ProcessCollector {
 
  private:
   bool bringIn() {
-    std::uint64_t waiting = 0;
-    for (const RingContent& ring : rings_) {
-      for (const StoredChunk& chunk : ring.chunks) waiting += chunk.header.event_count;
-    }
-    const auto trouble = [&](std::string_view why) {
+    // Without a process, nothing of the container is known.
+    const auto trouble = [&](std::string_view why, const Process* process) {
+      std::uint64_t waiting = 0;
+      for (const RingContent& ring : rings_) {
+        for (const StoredChunk& chunk : ring.chunks) {
+          waiting += chunk.header.event_count - (process ? heldOf(*process, chunk) : 0);
+        }
+      }
+      const std::string trace = printable(directory_.native());
       report_.troubles.push_back(fmt::format(
-          "{}; {} event{} of process {} stay{} in {}", why, waiting, waiting == 1 ? "" : "s",
-          rings_.front().pid, waiting == 1 ? "s" : "", rings_.front().path.parent_path().native()));
+          "{}; {} event{} of process {} stay{} in {}: free space and run `omnio collect {}`, or "
+          "give them up with `omnio collect {} --discard`",
+          why, waiting, waiting == 1 ? "" : "s", rings_.front().pid, waiting == 1 ? "s" : "",
+          printable(rings_.front().path.parent_path().native()), trace, trace));
       return false;
     };
     Result<ContainerAppender> file =
         container_ ? ContainerAppender::open(*container_) : createContainer();
-    if (!file) return trouble(file.failure().sentence);
+    if (!file) return trouble(file.failure().sentence, nullptr);
     Result<Process> process = openContainer(*container_);
-    if (!process) return trouble(process.failure().sentence);
+    if (!process) return trouble(process.failure().sentence, nullptr);
     const auto failed = [&](int error) {
-      return trouble(fmt::format("{}: {}", container_->native(), std::strerror(error)));
+      return trouble(fmt::format("{}: {}", printable(container_->native()), std::strerror(error)),
+                     &*process);
     };
+    if (const std::string facts = newFacts(process->info, rings_); !facts.empty()) {
+      wire::ChunkHeader header{.kind = wire::ChunkKind::kInfo, .token = rings_.front().token};
+      if (const int error = file->append(header, facts); error != 0) return failed(error);
+    }
     for (const RingContent& ring : rings_) {
-      for (const std::string_view facts : ring.facts) {
-        if (knows(process->info, facts)) continue;
-        wire::ChunkHeader header{.kind = wire::ChunkKind::kInfo, .token = ring.token};
-        if (const int error = file->append(header, facts); error != 0) return failed(error);
-      }
       for (const StoredChunk& chunk : ring.chunks) {
         if (const int error = bringChunk(*file, *process, ring, chunk); error != 0) {
           return failed(error);
@@ -129,24 +152,27 @@ class ProcessCollector {
     return true;
   }
 
+  // How many of a chunk's events the container has. Killed between writing a chunk and beginning
+  // anew, it stands in both places; in the container perhaps twice, when an earlier collector found
+  // only a part of it there.
+  static std::uint32_t heldOf(const Process& process, const StoredChunk& chunk) {
+    std::uint32_t most = 0;
+    for (const StoredChunk& other : process.chunks) {
+      if (sameChunk(other, chunk)) most = std::max(most, other.header.event_count);
+    }
+    return std::min(most, chunk.header.event_count);
+  }
+
   int bringChunk(ContainerAppender& file, Process& process, const RingContent& ring,
                  const StoredChunk& chunk) {
-    // Killed between writing a chunk and beginning anew: it stands in both places.
-    const auto twin =
-        std::find_if(process.chunks.begin(), process.chunks.end(),
-                     [&](const StoredChunk& other) { return sameChunk(other, chunk); });
-    const bool has_twin = twin != process.chunks.end();
-    if (has_twin && twin->header.event_count >= chunk.header.event_count) return 0;
+    const std::uint32_t held = heldOf(process, chunk);
+    if (held == chunk.header.event_count) return 0;
     const std::string_view payload(ring.data.data() + chunk.payload_offset,
                                    chunk.header.payload_bytes);
     const int error = file.append(chunk.header, payload);
     if (error != 0) return error;
-    report_.events += chunk.header.event_count - (has_twin ? twin->header.event_count : 0);
-    if (has_twin) {
-      *twin = chunk;
-    } else {
-      process.chunks.push_back(chunk);
-    }
+    report_.events += chunk.header.event_count - held;
+    process.chunks.push_back(chunk);
     return 0;
   }
 
@@ -155,13 +181,13 @@ class ProcessCollector {
     for (const RingContent& ring : rings_) {
       if (ring.note) account = *ring.note;  // newer than the container's
     }
-    std::uint64_t written = 0;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> best;
     for (const StoredChunk& chunk : process.chunks) {
-      if (seen.insert({chunk.header.log, chunk.header.sequence}).second) {
-        written += chunk.header.event_count;
-      }
+      std::uint32_t& events = best[{chunk.header.log, chunk.header.sequence}];
+      events = std::max(events, chunk.header.event_count);
     }
+    std::uint64_t written = 0;
+    for (const auto& [place, events] : best) written += events;
     if (account.state == wire::AccountState::kRunning) {
       account.state = wire::AccountState::kCollected;
       // Rings are of this node, so its clocks are those of the process.

@@ -5,24 +5,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "core/file.hpp"
+#include "core/printable.hpp"
+#include "core/process.hpp"
 #include "core/write_all.hpp"
 
 namespace omnio {
 namespace {
 
 Failure failed(const std::filesystem::path& path, int error) {
-  return {Code::kSystem, fmt::format("{}: {}", path.native(), std::strerror(error))};
+  return {Code::kSystem, fmt::format("{}: {}", printable(path.native()), std::strerror(error))};
 }
 
 }  // namespace
 
 Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& path) {
-  ContainerLock lock = ContainerLock::take(path);
+  std::optional<ContainerLock> lock = ContainerLock::take(path);
+  if (!lock) return busyFailure(path);
+  const Result<File> file = File::open(path);
+  if (!file) return file.failure();
+  const Result<ContainerStart> start = readContainerStart(path, *file);
+  if (!start) return start.failure();
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return failed(path, errno);
   struct stat status {};
@@ -31,13 +41,21 @@ Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& p
     ::close(fd);
     return failed(path, error);
   }
-  return ContainerAppender(fd, static_cast<std::uint64_t>(status.st_size), std::move(lock));
+  // A full device may have cut the header block; readers look for chunks behind it.
+  const auto end = std::max<std::uint64_t>(static_cast<std::uint64_t>(status.st_size),
+                                           start->header.header_bytes);
+  return ContainerAppender(fd, end, std::move(*lock));
 }
 
 Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path& path,
                                                     const wire::ContainerHeader& header) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return failed(path, errno);
+  std::optional<ContainerLock> lock = ContainerLock::take(path);
+  if (!lock) {  // another made it its own at once
+    ::close(fd);
+    return busyFailure(path);
+  }
   std::string block(wire::kContainerHeaderBytes, '\0');
   std::memcpy(block.data(), &header, sizeof header);
   if (const int error = writeAll(fd, block.data(), block.size(), 0); error != 0) {
@@ -45,7 +63,7 @@ Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path&
     ::unlink(path.c_str());
     return failed(path, error);
   }
-  return ContainerAppender(fd, block.size(), ContainerLock::take(path));
+  return ContainerAppender(fd, block.size(), std::move(*lock));
 }
 
 ContainerAppender::ContainerAppender(ContainerAppender&& other) noexcept

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/printable.hpp"
 #include "core/wire/container.hpp"
 #include "core/write_all.hpp"
 
@@ -36,8 +37,8 @@ Result<ContainerDraft> ContainerDraft::create(const fs::path& target, const fs::
   path += fmt::format(".{:08x}{}", random(), kDraftSuffix);
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) {
-    return Failure{Code::kSystem,
-                   fmt::format("cannot write {}: {}", path.native(), std::strerror(errno))};
+    return Failure{Code::kSystem, fmt::format("cannot write {}: {}", printable(path.native()),
+                                              std::strerror(errno))};
   }
   // Says that it is being written, where the file system knows locks.
   flock(fd, LOCK_EX | LOCK_NB);
@@ -95,7 +96,7 @@ std::optional<Failure> ContainerDraft::takeName() {
                          from.st_mtim.tv_nsec == at_begin_.st_mtim.tv_nsec;
     if (like_ == target_ && !is_same) {
       return Failure{Code::kInvalid, fmt::format("{}: was written to meanwhile, and stays as it is",
-                                                 target_.native())};
+                                                 printable(target_.native()))};
     }
     takeOwnerAndMode(fd_, from);
     const timespec times[2] = {from.st_atim, from.st_mtim};
@@ -112,7 +113,8 @@ std::optional<Failure> ContainerDraft::takeName() {
 }
 
 Failure ContainerDraft::failed(int error) const {
-  return {Code::kSystem, fmt::format("cannot write {}: {}", path_.native(), std::strerror(error))};
+  return {Code::kSystem,
+          fmt::format("cannot write {}: {}", printable(path_.native()), std::strerror(error))};
 }
 
 bool isDraft(const fs::path& name) {

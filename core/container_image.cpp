@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/packed_payload.hpp"
+#include "core/printable.hpp"
 
 namespace omnio {
 namespace {
@@ -16,7 +17,7 @@ std::uint64_t endOf(const StoredPiece& piece) { return beginOf(piece) + bytesOf(
 Failure notRestorable(const std::filesystem::path& path, std::uint64_t offset) {
   return {Code::kDamaged, fmt::format("{}: byte {}: damaged after it was packed: it can be read as "
                                       "far as it holds, but not restored",
-                                      path.native(), offset)};
+                                      printable(path.native()), offset)};
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "core/container_lock.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <thread>
 #include <utility>
+
+#include "core/printable.hpp"
 
 namespace omnio {
 namespace {
@@ -28,17 +32,42 @@ bool hasName(int fd, const std::filesystem::path& path) {
 
 }  // namespace
 
-ContainerLock ContainerLock::take(const std::filesystem::path& path) {
-  while (true) {
+Locked lockWithin(int fd, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kPause{5};
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return Locked::kNotKnown;
+    if (std::chrono::steady_clock::now() >= deadline) return Locked::kBusy;
+    std::this_thread::sleep_for(kPause);
+  }
+  return Locked::kYes;
+}
+
+Failure busyFailure(const std::filesystem::path& path) {
+  return {Code::kSystem,
+          fmt::format("{}: another `omnio collect` or `omnio pack` has been at work on it for {} "
+                      "s; end it, or wait",
+                      printable(path.native()),
+                      std::chrono::duration_cast<std::chrono::seconds>(kLockPatience).count())};
+}
+
+std::optional<ContainerLock> ContainerLock::take(const std::filesystem::path& path,
+                                                 std::chrono::milliseconds patience) {
+  // Some network file systems number a file anew each time that they are asked: no name is ever
+  // that of the open file there.
+  constexpr int kMostRenames = 100;
+  for (int i = 0; i < kMostRenames; ++i) {
     const int fd = openForLock(path);
     if (fd < 0) return ContainerLock(kNone);
-    int locked = flock(fd, LOCK_EX);
-    while (locked != 0 && errno == EINTR) locked = flock(fd, LOCK_EX);
-    if (locked == 0 && hasName(fd, path)) return ContainerLock(fd);
+    const Locked locked = lockWithin(fd, patience);
+    if (locked == Locked::kYes && hasName(fd, path)) return ContainerLock(fd);
     ::close(fd);
-    if (locked != 0) return ContainerLock(kNone);
+    if (locked == Locked::kNotKnown) return ContainerLock(kNone);
+    if (locked == Locked::kBusy) return std::nullopt;
     // Packed while we waited: it is another file now.
   }
+  return ContainerLock(kNone);
 }
 
 ContainerLock::ContainerLock(ContainerLock&& other) noexcept

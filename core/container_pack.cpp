@@ -11,6 +11,7 @@
 #include "core/container_draft.hpp"
 #include "core/container_image.hpp"
 #include "core/container_lock.hpp"
+#include "core/printable.hpp"
 
 namespace omnio {
 namespace {
@@ -20,7 +21,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kStep = 1 << 20;
 
 Failure unreadable(const fs::path& path, std::uint64_t offset) {
-  return {Code::kSystem, fmt::format("{}: byte {}: cannot be read", path.native(), offset)};
+  return {Code::kSystem,
+          fmt::format("{}: byte {}: cannot be read", printable(path.native()), offset)};
 }
 
 // Writes the packed form of a container to a draft.
@@ -117,8 +119,9 @@ class Writer {
       bytes_.insert(bytes_.end(), bytes, bytes + sizeof stored);
     }
     if (bytes_.size() > kMaxPayloadBytes) {
-      return Failure{Code::kDamaged, fmt::format("{}: damaged in {} places, too many to pack",
-                                                 source_.native(), image_.damage().size())};
+      return Failure{Code::kDamaged,
+                     fmt::format("{}: damaged in {} places, too many to pack",
+                                 printable(source_.native()), image_.damage().size())};
     }
     put({.place = image_.size(), .piece = wire::PackedPiece::kEnd});
     return std::nullopt;
@@ -192,13 +195,13 @@ std::optional<Failure> settle(ContainerDraft& draft, ContainerImage& original,
   if (!written) return written.failure();
   if (written->isWhollyPacked() != packed_now) {
     return Failure{Code::kSystem,
-                   fmt::format("{}: was not written as meant", draft.path().native())};
+                   fmt::format("{}: was not written as meant", printable(draft.path().native()))};
   }
   if (const auto at = firstDifference(original, *written)) {
     return Failure{Code::kSystem,
                    fmt::format("{}: what was read back differs from the original from its byte {} "
                                "on; the original is as it was",
-                               draft.path().native(), *at)};
+                               printable(draft.path().native()), *at)};
   }
   result.changed = true;
   result.recorded_bytes = original.size();
@@ -230,7 +233,8 @@ Result<bool> isAsWanted(const fs::path& source, bool packed) {
 template <typename Write>
 Result<ContainerPacked> convert(const fs::path& source, const fs::path& target, bool packed,
                                 Write write) {
-  const ContainerLock lock = ContainerLock::take(source);
+  const std::optional<ContainerLock> lock = ContainerLock::take(source);
+  if (!lock) return busyFailure(source);
   const Result<bool> done = isAsWanted(source, packed);
   if (!done) return done.failure();
   if (*done && source == target) return ContainerPacked{};

@@ -9,18 +9,21 @@
 #include <cstring>
 #include <utility>
 
+#include "core/printable.hpp"
+
 namespace omnio {
 
 Result<File> File::open(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    return Failure{errno == ENOENT ? Code::kNotFound : Code::kSystem,
-                   fmt::format("{}: {}", path.native(), std::strerror(errno))};
+    const int error = errno;
+    return Failure{error == ENOENT ? Code::kNotFound : Code::kSystem,
+                   fmt::format("{}: {}", printable(path.native()), std::strerror(error))};
   }
   File file(fd);
   struct stat status {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    return Failure{Code::kNotOurs, fmt::format("{}: not a regular file", path.native())};
+    return Failure{Code::kNotOurs, fmt::format("{}: not a regular file", printable(path.native()))};
   }
   return file;
 }

@@ -12,6 +12,7 @@
 
 #include "core/container_draft.hpp"
 #include "core/container_pack.hpp"
+#include "core/printable.hpp"
 #include "core/process_life.hpp"
 #include "core/trace.hpp"
 #include "core/wire/info.hpp"
@@ -27,7 +28,7 @@ struct Container {
 };
 
 Failure refused(const fs::path& trace, std::string_view why) {
-  return {Code::kInvalid, fmt::format("{}: {}", trace.native(), why)};
+  return {Code::kInvalid, fmt::format("{}: {}", printable(trace.native()), why)};
 }
 
 // What a trace holds, as far as the beginnings of its containers tell.
@@ -77,7 +78,7 @@ class Survey {
                    fmt::format("process {} did not say that it ended: it may still run, or have "
                                "left events, on host {}; run `omnio collect` there, or give "
                                "--assume-ended",
-                               start.header.pid, host.empty() ? "unknown" : host));
+                               start.header.pid, host.empty() ? "unknown" : printable(host)));
   }
 
   std::optional<Failure> checkRings() {
@@ -213,7 +214,8 @@ class DirectoryDraft {
     std::error_code error;
     const auto status = fs::symlink_status(target_, error);
     if (fs::exists(status) && (!fs::is_directory(status) || !fs::is_empty(target_, error))) {
-      return Failure{Code::kInvalid, fmt::format("{}: exists already", target_.native())};
+      return Failure{Code::kInvalid,
+                     fmt::format("{}: exists already", printable(target_.native()))};
     }
     fs::path path = target_.has_filename() ? target_ : target_.parent_path();
     target_ = path;
@@ -223,11 +225,12 @@ class DirectoryDraft {
     const auto [end, ignored] =
         std::mismatch(real.begin(), real.end(), parent.begin(), parent.end());
     if (end == real.end()) {
-      return Failure{Code::kInvalid, fmt::format("{}: lies within the trace", target_.native())};
+      return Failure{Code::kInvalid,
+                     fmt::format("{}: lies within the trace", printable(target_.native()))};
     }
     path += fmt::format(".{}{}", getpid(), kDraftSuffix);
     if (!fs::create_directories(path, error)) {
-      return Failure{Code::kSystem, fmt::format("cannot create {}: {}", path.native(),
+      return Failure{Code::kSystem, fmt::format("cannot create {}: {}", printable(path.native()),
                                                 error ? error.message() : "it exists")};
     }
     path_ = path;
@@ -238,8 +241,8 @@ class DirectoryDraft {
     std::error_code error;
     fs::rename(path_, target_, error);
     if (error) {
-      return Failure{Code::kSystem,
-                     fmt::format("cannot create {}: {}", target_.native(), error.message())};
+      return Failure{Code::kSystem, fmt::format("cannot create {}: {}", printable(target_.native()),
+                                                error.message())};
     }
     path_.clear();
     return std::nullopt;
@@ -267,12 +270,13 @@ std::optional<Failure> copyTheRest(const fs::path& trace, const fs::path& to,
     fs::copy(entry->path(), to / name,
              fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
     if (error) {
-      return Failure{Code::kSystem, fmt::format("cannot copy {} to {}: {}", entry->path().native(),
-                                                to.native(), error.message())};
+      return Failure{Code::kSystem,
+                     fmt::format("cannot copy {} to {}: {}", printable(entry->path().native()),
+                                 printable(to.native()), error.message())};
     }
   }
   if (!error) return std::nullopt;
-  return Failure{Code::kSystem, fmt::format("{}: {}", trace.native(), error.message())};
+  return Failure{Code::kSystem, fmt::format("{}: {}", printable(trace.native()), error.message())};
 }
 
 }  // namespace
@@ -285,7 +289,8 @@ Result<PackReport> packTrace(const fs::path& trace, const PackOptions& options) 
   if (survey.readable.empty()) {
     // Says what is there instead of a trace.
     const Result<Trace> opened = Trace::open(trace);
-    return opened ? refused(trace, "holds nothing to pack") : opened.failure();
+    if (!opened) return opened.failure();
+    if (!opened->processes().empty()) return refused(trace, "holds nothing to pack");
   }
   PackReport report;
   report.containers = survey.readable.size();

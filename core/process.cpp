@@ -7,6 +7,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "core/printable.hpp"
 #include "core/process_life.hpp"
 #include "core/wire/info.hpp"
 
@@ -53,7 +54,7 @@ bool alike(const StoredChunk& a, const StoredChunk& b) {
 std::string Process::name() const {
   const std::string& host = info.text(wire::info::kHost);
   return host.empty() ? fmt::format("process {}", pid)
-                      : fmt::format("process {} on host {}", pid, host);
+                      : fmt::format("process {} on host {}", pid, printable(host));
 }
 
 Result<ContainerStart> readContainerStart(const std::filesystem::path& path, const File& file) {
@@ -61,30 +62,31 @@ Result<ContainerStart> readContainerStart(const std::filesystem::path& path, con
   const std::size_t read = file.readAt(0, block.data(), block.size());
   ContainerStart start;
   if (read == 0) {
-    return Failure{Code::kDamaged, fmt::format("{}: empty", path.native())};
+    return Failure{Code::kUnwritten, fmt::format("{}: empty: the process could not write its log",
+                                                 printable(path.native()))};
   }
   std::memcpy(&start.header, block.data(), sizeof start.header);
   if (read < sizeof start.header.magic || start.header.magic != wire::kContainerMagic) {
     return Failure{Code::kNotOurs,
-                   fmt::format("{}: byte 0: not an omnio trace file", path.native())};
+                   fmt::format("{}: byte 0: not an omnio trace file", printable(path.native()))};
   }
   if (read < sizeof start.header) {
     return Failure{Code::kDamaged,
                    fmt::format("{}: byte {}: the file ends within its header of {} bytes",
-                               path.native(), read, sizeof start.header)};
+                               printable(path.native()), read, sizeof start.header)};
   }
   if (start.header.version != wire::kFormatVersion && !start.isPacked()) {
     return Failure{Code::kOtherVersion,
                    fmt::format("{}: byte 8: format version {}, but this omnio reads versions "
                                "{} and {}",
-                               path.native(), start.header.version, wire::kFormatVersion,
+                               printable(path.native()), start.header.version, wire::kFormatVersion,
                                wire::kPackedFormatVersion)};
   }
   const std::size_t header_bytes =
       start.isPacked() ? wire::kPackedHeaderBytes : wire::kContainerHeaderBytes;
   if (!wire::isWhole(start.header) || start.header.header_bytes != header_bytes) {
-    return Failure{Code::kDamaged,
-                   fmt::format("{}: byte 0: the file's header is damaged", path.native())};
+    return Failure{Code::kDamaged, fmt::format("{}: byte 0: the file's header is damaged",
+                                               printable(path.native()))};
   }
   wire::Account account;
   std::memcpy(&account, block.data() + wire::kAccountOffset, sizeof account);

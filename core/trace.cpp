@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/printable.hpp"
 #include "core/process_life.hpp"
 #include "core/wire/info.hpp"
 
@@ -82,14 +83,14 @@ Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
   std::error_code error;
   const fs::file_status status = fs::status(directory, error);
   if (!fs::exists(status)) {
-    return Failure{Code::kNotFound, fmt::format("{}: {}", directory.native(),
+    return Failure{Code::kNotFound, fmt::format("{}: {}", printable(directory.native()),
                                                 std::strerror(error ? error.value() : ENOENT))};
   }
   if (!fs::is_directory(status)) {
     return Failure{Code::kNotOurs,
                    fmt::format("{}: not a directory; a trace is a directory that `omnio trace -o` "
                                "made",
-                               directory.native())};
+                               printable(directory.native()))};
   }
   std::vector<fs::path> containers;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -97,8 +98,8 @@ Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
     if (entry->path().extension() == wire::kContainerSuffix) containers.push_back(entry->path());
   }
   if (error) {
-    return Failure{Code::kSystem,
-                   fmt::format("{}: {}", directory.native(), std::strerror(error.value()))};
+    return Failure{Code::kSystem, fmt::format("{}: {}", printable(directory.native()),
+                                              std::strerror(error.value()))};
   }
   std::sort(containers.begin(), containers.end());
   return containers;
@@ -141,16 +142,19 @@ Result<Trace> Trace::open(const fs::path& directory) {
   gatherer.readFrom(ringDirectories({places.begin(), places.end()}));
   trace.takeRings(std::move(gatherer.rings), identity);
   if (trace.processes_.empty()) {
+    const auto unwritten = [](const Failure& failure) { return failure.code == Code::kUnwritten; };
+    if (std::any_of(trace.unreadable_.begin(), trace.unreadable_.end(), unwritten)) return trace;
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
     // A command was traced into it, and did nothing that is recorded.
     if (hasLaunch(directory)) {
       return Failure{Code::kNotFound,
                      fmt::format("{}: holds no event: what ran there did no I/O on files that are "
                                  "recorded",
-                                 directory.native())};
+                                 printable(directory.native()))};
     }
-    return Failure{Code::kNotOurs, fmt::format("{}: holds no trace (there is no file *{} in it)",
-                                               directory.native(), wire::kContainerSuffix)};
+    return Failure{Code::kNotOurs,
+                   fmt::format("{}: holds no trace (there is no file *{} in it)",
+                               printable(directory.native()), wire::kContainerSuffix)};
   }
   const ThisNode node;
   for (auto& process : trace.processes_) settle(*process, node);
@@ -159,7 +163,7 @@ Result<Trace> Trace::open(const fs::path& directory) {
   }
   std::sort(trace.processes_.begin(), trace.processes_.end(),
             [](const auto& a, const auto& b) { return orderOf(*a) < orderOf(*b); });
-  trace.clocks_ = assignClocks(trace.processes_);
+  trace.clocks_ = assignClocks(trace.processes_, node.boot);
   return trace;
 }
 
@@ -198,11 +202,15 @@ Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) 
     if (own) ranks.insert(*own);
     if (!rank || own == rank) chosen.push_back(process.get());
   }
+  if (rank && ranks.empty()) {
+    return Failure{Code::kInvalid, fmt::format("{}: no rank {} in this trace; it has no rank",
+                                               printable(directory_.native()), *rank)};
+  }
   if (rank && chosen.empty()) {
-    return Failure{
-        Code::kInvalid,
-        fmt::format("{}: no rank {} in this trace; it has rank{} {}", directory_.native(), *rank,
-                    ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "))};
+    return Failure{Code::kInvalid,
+                   fmt::format("{}: no rank {} in this trace; it has rank{} {}",
+                               printable(directory_.native()), *rank, ranks.size() > 1 ? "s" : "",
+                               fmt::join(ranks, ", "))};
   }
   return chosen;
 }

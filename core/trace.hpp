@@ -17,7 +17,8 @@ namespace omnio {
 class Trace {
  public:
   // Reads the headers of all containers and of the rings that belong to them. Fails when there is
-  // no directory, no container, or none that can be read.
+  // no directory, no container, or none that can be read. A container of 0 bytes, whose process
+  // could not write to it, makes a trace: of no process when it is the only one.
   static Result<Trace> open(const std::filesystem::path& directory);
 
   const std::filesystem::path& directory() const { return directory_; }

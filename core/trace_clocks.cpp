@@ -1,10 +1,13 @@
 #include "core/trace_clocks.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -38,20 +41,92 @@ struct Edge {
 
 using DomainKey = std::tuple<std::string, std::string, std::string>;
 
-DomainKey domainOf(const Process& process) {
-  const std::string& boot = process.info.text(info::kBoot);
-  // When that was lost, it is taken for a node of its own.
-  return {boot.empty() ? fmt::format("{:016x}", process.token) : boot,
-          process.info.text(info::kTimeNamespace), process.info.text(info::kTestClock)};
+// Where a process ran.
+struct Place {
+  DomainKey domain;
+  std::string host;
+};
+
+Place toldPlace(const Process& process) {
+  return {.domain = {process.info.text(info::kBoot), process.info.text(info::kTimeNamespace),
+                     process.info.text(info::kTestClock)},
+          .host = process.info.text(info::kHost)};
 }
+
+// "node.1" of "/trace/node.1.4711.0.omnio"; empty for a name of another form.
+std::string hostInName(const std::filesystem::path& container) {
+  std::string name = container.filename().native();
+  for (int part = 0; part < 3; ++part) {
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos) return {};
+    name.resize(dot);
+  }
+  return name;
+}
+
+std::string thisHost() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// The place of each process; for one without facts, the place that they would tell.
+class Places {
+ public:
+  Places(const std::vector<std::unique_ptr<Process>>& processes, const std::string& this_boot) {
+    for (const auto& process : processes) {
+      of_process_.push_back(toldPlace(*process));
+      const Place& place = of_process_.back();
+      const std::string& boot = std::get<0>(place.domain);
+      if (boot.empty()) continue;
+      by_boot_[boot].insert({place.domain, place.host});
+      if (!place.host.empty()) by_host_[place.host].insert({place.domain, place.host});
+    }
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (std::get<0>(of_process_[i].domain).empty())
+        of_process_[i] = find(*processes[i], this_boot);
+    }
+  }
+
+  const Place& of(std::size_t process) const { return of_process_[process]; }
+
+ private:
+  using Known = std::map<std::string, std::map<DomainKey, std::string>>;
+
+  // The only one there is.
+  static std::optional<Place> only(const Known& known, const std::string& name) {
+    const auto found = known.find(name);
+    if (found == known.end() || found->second.size() != 1) return std::nullopt;
+    const auto& [domain, host] = *found->second.begin();
+    return Place{.domain = domain, .host = host};
+  }
+
+  Place find(const Process& process, const std::string& this_boot) const {
+    std::string host = process.info.text(info::kHost);
+    if (host.empty()) host = hostInName(process.container);
+    // Rings are read on the node that they were written on.
+    if (!process.rings.empty() && !this_boot.empty()) {
+      if (const auto place = only(by_boot_, this_boot)) return *place;
+      return {.domain = {this_boot, {}, {}}, .host = host.empty() ? thisHost() : host};
+    }
+    if (const auto place = only(by_host_, host)) return *place;
+    // A node of its own.
+    return {.domain = {fmt::format("{:016x}", process.token), {}, {}}, .host = host};
+  }
+
+  Known by_boot_;
+  Known by_host_;
+  std::vector<Place> of_process_;
+};
 
 class Domains {
  public:
-  explicit Domains(const std::vector<std::unique_ptr<Process>>& processes) {
+  Domains(const std::vector<std::unique_ptr<Process>>& processes, const Places& places) {
     std::map<DomainKey, std::size_t> by_key;
     std::map<std::uint64_t, std::size_t> by_token;
-    for (const auto& process : processes) {
-      const auto [place, is_new] = by_key.try_emplace(domainOf(*process), domains_.size());
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      const auto& process = processes[i];
+      const auto [place, is_new] = by_key.try_emplace(places.of(i).domain, domains_.size());
       if (is_new) domains_.emplace_back();
       of_process_.push_back(place->second);
       by_token[process->token] = place->second;
@@ -211,10 +286,12 @@ std::string_view nameOf(ClockMethod method) {
   return "realtime";
 }
 
-std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>& processes) {
+std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>& processes,
+                                    const std::string& this_boot) {
   std::vector<HostClock> hosts;
   if (processes.empty()) return hosts;
-  Domains domains(processes);
+  const Places places(processes, this_boot);
+  Domains domains(processes, places);
   domains.settle();
   // Processes of a domain that count in different ticks (one may have been denied the counter) need
   // a clock each.
@@ -224,7 +301,7 @@ std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>&
     auto& clock = clocks[{domains.of(i), processes[i]->clock_kind}];
     if (!clock) clock = std::make_shared<NodeClock>();
     addAnchors(*processes[i], *clock);
-    const std::string& host = processes[i]->info.text(info::kHost);
+    const std::string& host = places.of(i).host;
     const auto [entry, is_new] = entries.try_emplace({domains.of(i), host}, hosts.size());
     if (is_new) hosts.push_back(told(host, domains[domains.of(i)]));
     hosts[entry->second].processes.push_back(i);

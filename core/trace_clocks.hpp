@@ -38,7 +38,11 @@ struct HostClock {
 
 // Gives each process its clock. Returns an entry for each host, and for each of its clocks where it
 // has several, in the order of the processes.
-std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>& processes);
+//
+// A process that did not bring its facts into the trace has the clock of this node, `this_boot`
+// (thisBoot()), if its rings were read here; else that of the node its container is named after.
+std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>& processes,
+                                    const std::string& this_boot);
 
 // "host b: 3.000000 s ahead of host a, 50.00 ppm fast (+-0.31), wrong by at most 21.4 us
 // (exchange)", for each host whose clock is another than the reference's.

@@ -222,7 +222,7 @@ Wholeness assess(const Trace& trace) {
     checkFile(*process, missing, result);
   }
   for (const Failure& failure : trace.unreadable()) {
-    result.reasons.push_back(printable(failure.sentence));
+    result.reasons.push_back(failure.sentence);
     result.at_least = true;
   }
   result.whole = result.reasons.empty();

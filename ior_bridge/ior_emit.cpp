@@ -50,7 +50,7 @@ std::string fsyncSentence(const IorPlan& plan) {
 }
 
 void put(Writer& out, const char* key, std::string_view value) {
-  const std::string clean = printable(value);
+  const std::string clean = safeText(value);
   out.Key(key);
   out.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
 }
@@ -89,10 +89,10 @@ std::string scriptOf(const PhasePlan& phase, const IorPlan& plan) {
   std::string out = "#!/bin/sh\n";
   out +=
       fmt::format("# Phase {} of {}, by IOR. Variables: TARGET (needed), RESULTS, LAUNCHER, IOR.\n",
-                  phase.phase, printable(plan.source));
+                  phase.phase, safeText(plan.source));
   out += fmt::format("# {}\n", fsyncSentence(plan));
   for (const std::string& sentence : phase.approximations) {
-    out += fmt::format("# approximation: {}\n", sentence);
+    out += fmt::format("# approximation: {}\n", safeText(sentence));
   }
   out += fmt::format(kScript);
   const auto is_cold = [](const IorRun& run) { return run.cold; };
@@ -147,7 +147,7 @@ std::string jsonOf(const IorPlan& plan) {
     out.EndArray();
     out.Key("approximations");
     out.StartArray();
-    for (const std::string& sentence : phase.approximations) out.String(sentence.c_str());
+    for (const std::string& sentence : phase.approximations) out.String(safeText(sentence).c_str());
     out.EndArray();
     out.EndObject();
   }

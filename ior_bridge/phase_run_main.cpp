@@ -164,7 +164,7 @@ std::optional<Failure> report(const Options& options, const std::string& command
   if (!options.results.empty()) {
     if (auto failure = model::writeDocument(options.results, text)) return failure;
   }
-  const std::string& shown = options.results.empty() ? text : table;
+  const std::string shown = options.results.empty() ? safeJson(text) : safeText(table, "\n");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
       std::fflush(stdout) == 0) {
     return std::nullopt;
@@ -174,7 +174,7 @@ std::optional<Failure> report(const Options& options, const std::string& command
 
 int work(Options options, const std::string& command, const PhaseTeam& world) {
   const auto fail = [&](const Failure& failure) {
-    if (world.isFirst()) fmt::print(stderr, "omnio-phase-run: {}\n", failure.sentence);
+    if (world.isFirst()) fmt::print(stderr, "omnio-phase-run: {}\n", safeText(failure.sentence));
     return kFailed;
   };
   const Result<model::PhaseModel> model = readModel(options, world);
@@ -234,7 +234,8 @@ int run(int argc, char** argv, const PhaseTeam& world) {
     const bool asked = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
     if (asked && world.isFirst()) app.exit(error);
     if (!asked && world.isFirst()) {
-      fmt::print(stderr, "omnio-phase-run: {}\nTry `omnio-phase-run --help`.\n", error.what());
+      fmt::print(stderr, "omnio-phase-run: {}\nTry `omnio-phase-run --help`.\n",
+                 safeText(error.what()));
     }
     return asked ? kDone : kWrongUsage;
   }

@@ -25,7 +25,7 @@ std::vector<std::string> commandOf(const Process& process) {
   const std::string& text = process.info.text(wire::info::kCommand);
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t to = std::min(text.find(kArgumentEnd, from), text.size());
-    words.push_back(text.substr(from, to - from));
+    words.push_back(printable(text.substr(from, to - from)));
     from = to + 1;
   }
   return words;
@@ -53,8 +53,8 @@ void addWholeness(const Trace& trace, std::uint64_t undecodable, model::PhaseMod
   model.source_whole = wholeness.whole;
   if (wholeness.whole) return;
   model.left_out.push_back(fmt::format("the trace is not whole; {}", missingSentence(wholeness)));
-  for (const std::string& reason : reasonsInBrief(wholeness)) {
-    model.left_out.push_back(printable(reason));
+  for (std::string& reason : reasonsInBrief(wholeness)) {
+    model.left_out.push_back(std::move(reason));
   }
 }
 
@@ -116,7 +116,7 @@ void ModelBuilder::finish(const PathTable& paths, std::int64_t origin_ns,
 
 Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& options) {
   model::PhaseModel model;
-  model.source = trace.directory().native();
+  model.source = printable(trace.directory().native());
   std::map<int, std::vector<const Process*>> ranks;
   std::vector<const Process*> without_rank;
   for (const auto& process : trace.processes()) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <vector>
 
-#include "core/printable.hpp"
 #include "core/text_table.hpp"
 #include "phase_model/offset_function.hpp"
 #include "phase_model/phase_series.hpp"
@@ -132,7 +131,7 @@ void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Se
 
 }  // namespace
 
-// Paths and sentences of a model are printable as they are.
+// What a model holds is text (core/printable.hpp).
 std::string textOf(const PhaseModel& model) {
   std::uint64_t weight = 0;
   std::int64_t io_ns = 0;
@@ -140,10 +139,9 @@ std::string textOf(const PhaseModel& model) {
     weight += phase.weight_bytes;
     io_ns += phase.io_time_ns;
   }
-  std::string out = fmt::format("Phase model of {}\n", printable(model.source));
+  std::string out = fmt::format("Phase model of {}\n", model.source);
   if (!model.command.empty()) {
-    out += fmt::format("Application: {}\n",
-                       printable(fmt::format("{}", fmt::join(model.command, " "))));
+    out += fmt::format("Application: {}\n", fmt::join(model.command, " "));
   }
   out += fmt::format("{}, {}, {}; weight {} bytes; trace whole: {}\n",
                      plural(static_cast<std::size_t>(model.processes), "process", "processes"),

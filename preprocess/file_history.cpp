@@ -39,7 +39,7 @@ FileNumber FileHistory::numberAt(std::string location, std::string_view source) 
   if (is_new) {
     FileName added;
     added.location = at->first;
-    added.source = printable(source);
+    added.source = source;
     names_.push_back(std::move(added));
   }
   return at->second;

@@ -83,7 +83,7 @@ std::string LocationMap::locationOf(std::string_view absolute) const {
     const std::string_view rest = std::string_view(path).substr(rule.from.size());
     if (!rest.empty() && rest.front() != '/') continue;
     const std::string location = joined(rule.to, rest.empty() ? rest : rest.substr(1));
-    return location.empty() ? "." : printable(location);
+    return location.empty() ? "." : location;
   }
   return ".";  // not reached: the rule of "@root" fits every path
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "core/printable.hpp"
 #include "replay/launch.hpp"
 #include "replay/run.hpp"
 #include "replay/session.hpp"
@@ -19,7 +20,7 @@ constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
 int fail(const std::string& sentence) {
-  fmt::print(stderr, "omnio-replay: {}\n", sentence);
+  fmt::print(stderr, "omnio-replay: {}\n", safeText(sentence));
   return kFailed;
 }
 
@@ -87,7 +88,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-    fmt::print(stderr, "omnio-replay: {}\nTry `omnio-replay --help`.\n", error.what());
+    fmt::print(stderr, "omnio-replay: {}\nTry `omnio-replay --help`.\n", safeText(error.what()));
     return kWrongUsage;
   }
   request.trace = !no_trace;

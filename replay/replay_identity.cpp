@@ -36,7 +36,7 @@ Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_dir
     return refuse("\"tree\" or \"threads\" is missing");
   }
   ReplayIdentity identity;
-  identity.tree = report["tree"].GetString();
+  identity.tree = bytesOf(report["tree"].GetString());
   identity.write_overwrite = report.HasMember("write_overwrite") &&
                              report["write_overwrite"].IsBool() &&
                              report["write_overwrite"].GetBool();

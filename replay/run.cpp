@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/model/document_file.hpp"
+#include "core/printable.hpp"
 #include "replay/raw_syscall.hpp"
 #include "replay/report.hpp"
 #include "replay/sleeper.hpp"
@@ -204,7 +205,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   }
   std::error_code ignored;
   std::filesystem::remove_all(programs, ignored);
-  fmt::print("{}", textOf(report));
+  fmt::print("{}", safeText(textOf(report), "\n"));
   std::fflush(stdout);
   // `omnio replay` reads the report; a launcher would comment on a status that is not 0.
   if (request.compiled) return kDone;

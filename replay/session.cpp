@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/printable.hpp"
+
 namespace omnio::replay {
 
 struct Session::State {
@@ -74,7 +76,7 @@ Session::~Session() {
 }
 
 void Session::abort(const std::string& sentence) {
-  fmt::print(stderr, "omnio-replay: rank {}: {}\n", rank_, sentence);
+  fmt::print(stderr, "omnio-replay: rank {}: {}\n", rank_, safeText(sentence));
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::_Exit(1);

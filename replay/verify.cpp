@@ -215,6 +215,11 @@ class Comparison final : public model::ScheduleSink {
     differ(event, fmt::format("{} {} in the schedule, {} in the replay", what, wanted, got));
   }
 
+  void equalNames(const ScheduleEvent& event, std::string_view what, std::string_view wanted,
+                  std::string_view got) {
+    equal(event, what, printable(wanted), printable(got));
+  }
+
   // The location of a path in the tree, the whole path of one outside.
   std::string below(std::string_view absolute) const {
     if (absolute == identity_.tree) return ".";
@@ -231,12 +236,11 @@ class Comparison final : public model::ScheduleSink {
       const Text& text = got.texts[static_cast<std::size_t>(i)];
       if (row.arguments[static_cast<std::size_t>(i)] == Role::kPath &&
           wanted.file != model::kNoFileNumber) {
-        equal(wanted, "file", std::string(files_.location(wanted.file)), below(text.absolute));
+        equalNames(wanted, "file", files_.location(wanted.file), below(text.absolute));
       }
       if (row.arguments[static_cast<std::size_t>(i)] == Role::kPathNew &&
           wanted.new_file != model::kNoFileNumber) {
-        equal(wanted, "new name", std::string(files_.location(wanted.new_file)),
-              below(text.absolute));
+        equalNames(wanted, "new name", files_.location(wanted.new_file), below(text.absolute));
       }
     }
     if (wanted.fd == model::kNoDescriptor) return;
@@ -245,7 +249,7 @@ class Comparison final : public model::ScheduleSink {
     if (got.handle == nullptr) {
       differ(wanted, "on a descriptor that the replay did not have");
     } else {
-      equal(wanted, "file", std::string(*location), below(got.handle->path.absolute));
+      equalNames(wanted, "file", *location, below(got.handle->path.absolute));
     }
   }
 

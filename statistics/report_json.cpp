@@ -77,11 +77,11 @@ void wholeness(Writer& out, const Report& report) {
   out.Bool(w.whole);
   key(out, "reasons");
   out.StartArray();
-  for (const std::string& reason : w.reasons) text(out, printable(reason));
+  for (const std::string& reason : w.reasons) text(out, safeText(reason));
   out.EndArray();
   key(out, "notes");
   out.StartArray();
-  for (const std::string& note : w.notes) text(out, note);
+  for (const std::string& note : w.notes) text(out, safeText(note));
   out.EndArray();
   number(out, "ranks_expected", static_cast<std::uint64_t>(w.ranks_expected));
   number(out, "ranks_reporting", static_cast<std::uint64_t>(w.ranks_reporting));

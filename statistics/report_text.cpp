@@ -99,7 +99,7 @@ void appendWholeness(std::string& out, const Report& report) {
   fmt::format_to(std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
                  missingSentence(w));
   for (const std::string& reason : reasonsInBrief(w)) {
-    fmt::format_to(std::back_inserter(out), "  - {}\n", printable(reason));
+    fmt::format_to(std::back_inserter(out), "  - {}\n", reason);
   }
   for (const std::string& note : w.notes) {
     fmt::format_to(std::back_inserter(out), "Note: {}\n", note);

@@ -89,8 +89,7 @@ struct Phase {
   std::vector<RandomAccess> random;  // only of mode kRandom, and only up to a stated number
 };
 
-// Texts of a model are for people: bytes of paths that are no UTF-8, and control characters, stand
-// as \xHH (core/printable.hpp).
+// All strings of a model are text (core/printable.hpp), for people: no path is opened.
 struct ModelFile {
   // Of one file each: with {rank} where the rank stands ({rank:04} when it has leading zeros), or
   // the lowest rank's.

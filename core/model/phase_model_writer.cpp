@@ -1,5 +1,3 @@
-#include <rapidjson/memorybuffer.h>
-#include <rapidjson/memorystream.h>
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
@@ -16,19 +14,9 @@ void key(Writer& out, std::string_view name) {
   out.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
 }
 
-bool isUtf8(std::string_view value) {
-  rapidjson::MemoryStream in(value.data(), value.size());
-  rapidjson::MemoryBuffer copy;
-  while (in.Tell() < value.size()) {
-    if (!rapidjson::UTF8<>::Validate(in, copy)) return false;
-  }
-  return in.Tell() == value.size();
-}
-
-// Paths are bytes, JSON is UTF-8: a text that does not fit is written with \xHH. One that fits is
-// written as it is, so that a model that was read is written unchanged.
+// A model that was read is written unchanged, but for what a terminal must not see.
 void text(Writer& out, std::string_view value) {
-  const std::string safe = isUtf8(value) ? std::string(value) : printable(value);
+  const std::string safe = safeText(value);
   out.String(safe.data(), static_cast<rapidjson::SizeType>(safe.size()));
 }
 

@@ -158,10 +158,11 @@ void readArgument(Members& members, const ScheduleKey& key, const Locations& loc
   const auto location = [&]() {
     const JsonNode* value = members.require(key.key, Kind::kString);
     if (value == nullptr) return kNoFileNumber;
-    const auto found = locations.find(value->text);
+    const std::string bytes = bytesOf(value->text);
+    const auto found = locations.find(bytes);
     if (found != locations.end()) return found->second;
-    members.refuse(
-        *value, fmt::format("location \"{}\" is not in the list of files", printable(value->text)));
+    members.refuse(*value,
+                   fmt::format("location \"{}\" is not in the list of files", printable(bytes)));
     return kNoFileNumber;
   };
   const auto descriptor = [&] { return Descriptor{members.integer(key.key, -1)}; };
@@ -288,25 +289,27 @@ Verdict readGlobal(const JsonNode& node, ScheduleGlobal& global) {
   if (Verdict verdict = members.verdict()) return verdict;
   if (source == nullptr) return std::nullopt;
   Members origin(*source);
-  global.source = origin.text("trace");
+  global.source = bytesOf(origin.text("trace"));
   global.source_whole = origin.truth("whole", true);
   global.source_events_missing =
       static_cast<std::uint64_t>(origin.integer("events_missing", 0, false));
   global.command = origin.texts("command");
+  for (std::string& word : global.command) word = bytesOf(word);
   global.left_out = origin.texts("left_out");
   return origin.verdict();
 }
 
 Verdict readFile(const JsonNode& node, ScheduleFile& file) {
   Members members(node);
-  file.location = members.text("location");
+  file.location = bytesOf(members.text("location"));
   file.role = members.oneOf("role", kRoles);
   file.exists = members.truth("exists", true);
   file.size = static_cast<std::uint64_t>(members.integer("size", 0, false));
   file.read_before_written =
       static_cast<std::uint64_t>(members.integer("read_before_written", 0, false));
   file.lines = members.truth("lines", false);
-  if (const JsonNode* source = members.take("source", Kind::kString)) file.source = source->text;
+  if (const JsonNode* source = members.take("source", Kind::kString))
+    file.source = bytesOf(source->text);
   if (file.read_before_written > file.size) {
     members.refuse(fmt::format("{} bytes are read before they are written, of {} that there are",
                                file.read_before_written, file.size));

@@ -186,7 +186,7 @@ class Reader final : public JsonUnits {
     const std::string_view name = path.substr(kThread.size() + 1);
     if (name == "host") {
       if (node.kind != JsonNode::Kind::kString) return Complaint{"\"host\" is no text", node.place};
-      thread_header_.host = node.text;
+      thread_header_.host = bytesOf(node.text);
       return std::nullopt;
     }
     if (name != "thread" && name != "pid" && name != "tid" && name != "recorder") {

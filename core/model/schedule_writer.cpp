@@ -34,11 +34,8 @@ void put(Json& json, std::string_view name, std::int64_t value) {
   key(json, name);
   json.Int64(value);
 }
-void putList(Json& json, std::string_view name, const std::vector<std::string>& values) {
-  key(json, name);
-  json.StartArray();
-  for (const std::string& value : values) text(json, printable(value));
-  json.EndArray();
+void putName(Json& json, std::string_view name, std::string_view bytes) {
+  put(json, name, printable(bytes));
 }
 
 }  // namespace
@@ -55,7 +52,7 @@ struct ScheduleWriter::State {
   }
   void putLocation(std::string_view name, FileNumber number) {
     if (number == kNoFileNumber) return;
-    put(json, name, locations[static_cast<std::size_t>(number)]);
+    putName(json, name, locations[static_cast<std::size_t>(number)]);
   }
   void putArgument(const ScheduleEvent& event, const ScheduleKey& item);
   void putCall(const ScheduleEvent& event);
@@ -89,12 +86,18 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
   put(json, "ranks", global.ranks);
   key(json, "source");
   json.StartObject();
-  put(json, "trace", printable(global.source));
+  putName(json, "trace", global.source);
   key(json, "whole");
   json.Bool(global.source_whole);
   put(json, "events_missing", static_cast<std::int64_t>(global.source_events_missing));
-  putList(json, "command", global.command);
-  putList(json, "left_out", global.left_out);
+  key(json, "command");
+  json.StartArray();
+  for (const std::string& word : global.command) text(json, printable(word));
+  json.EndArray();
+  key(json, "left_out");
+  json.StartArray();
+  for (const std::string& sentence : global.left_out) text(json, safeText(sentence));
+  json.EndArray();
   json.EndObject();
   json.EndObject();
   state_->flush(fmt::format("{{\"format\":\"{}\",\"version\":{},\n\"global\":", kScheduleFormat,
@@ -104,7 +107,7 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
 void ScheduleWriter::file(const ScheduleFile& file) {
   Json& json = state_->json;
   json.StartObject();
-  put(json, "location", file.location);
+  putName(json, "location", file.location);
   put(json, "role", wordOf(kRoles, file.role));
   key(json, "exists");
   json.Bool(file.exists);
@@ -116,7 +119,7 @@ void ScheduleWriter::file(const ScheduleFile& file) {
     key(json, "lines");
     json.Bool(true);
   }
-  put(json, "source", file.source);
+  putName(json, "source", file.source);
   json.EndObject();
   state_->flush(state_->locations.empty() ? ",\n\"files\":[\n" : ",\n");
   state_->locations.push_back(file.location);

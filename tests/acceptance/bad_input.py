@@ -9,8 +9,10 @@ import struct
 import sys
 import time
 
+import devices
 from damage import change, containers, copyOf, cut, flip, largestContainer
-from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, run, stats, trace
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, preloadLibrary,
+                           program, run, stats, trace)
 
 THREADS, CALLS = 3, 12000
 PLACES = 50
@@ -38,8 +40,6 @@ def checkNoTrace(checks, work, good):
     strange = emptied(os.path.join(work, "strange"))
     with open(os.path.join(strange, "host.1.0.omnio"), "wb") as file:
         file.write(random.Random(1).randbytes(100000))
-    nothing = emptied(os.path.join(work, "nothing"))
-    open(os.path.join(nothing, "host.1.0.omnio"), "wb").close()
     later = copyOf(good, os.path.join(work, "later"))
     for container in containers(later):
         change(container, VERSION_OFFSET, struct.pack("<I", 999))
@@ -49,9 +49,44 @@ def checkNoTrace(checks, work, good):
     missing = os.path.join(work, "missing")
     for command in ("log", "stats"):
         for what, path in (("missing", missing), ("empty directory", empty),
-                           ("random bytes", strange), ("empty container", nothing),
-                           ("another version", later), ("a text file", file)):
+                           ("random bytes", strange), ("another version", later),
+                           ("a text file", file)):
             checkRefused(checks, f"{command}, {what}", [command, path], 1, path)
+
+
+def checkEmptyLog(checks, work):
+    """A process on a full device leaves a file of 0 bytes: a trace of which nothing is known."""
+    directory = emptied(os.path.join(work, "empty log"))
+    log = os.path.join(directory, "host.1.0.omnio")
+    open(log, "wb").close()
+    reason = f"{log}: empty: the process could not write its log"
+    state = stats(directory)["trace"]
+    checks.that(not state["whole"] and state["events"] == 0 and state["reasons"] == [reason],
+                f"empty log: {state}")
+    for words in (["stats"], ["log"], ["log", "--mpi"], ["phases"], ["collect"], ["pack"]):
+        result = run([omnio(), words[0], directory, *words[1:]])
+        checks.equal(result.status, 0, f"empty log, {' '.join(words)}: {result.err!r}")
+        if words[0] != "collect":
+            checks.that(reason.encode() in result.out + result.err,
+                        f"empty log, {' '.join(words)}: the file is named: {result}")
+    result = run([omnio(), "preprocess", directory, "-o", os.path.join(work, "schedule.json")])
+    checks.equal(result.status, 1, "empty log, preprocess: there is nothing to replay")
+    checks.that(reason.encode() in result.err, f"empty log, preprocess: {result.err!r}")
+    # The whole way: the tracer itself, on a device without a byte.
+    if os.geteuid() != 0:
+        checks.skip("empty log of a full device", "needs root")
+        return
+    with devices.tmpfs(work, "full") as device:
+        os.makedirs(device.path)
+        device.fillUp(0)
+        result = run([program("c_steady"), emptied(os.path.join(work, "run")), "1", "10", "10"],
+                     env=environment(LD_PRELOAD=preloadLibrary("serial"), OMNIO_DIR=device.path,
+                                     OMNIO_RING_DIR="/nonexistent"))
+        checks.equal(result.status, 0, f"empty log, the program: {result}")
+        left = containers(device.path)
+        print(f"on a full device: {[(path, os.path.getsize(path)) for path in left]}")
+        if left:
+            checks.equal(run([omnio(), "stats", device.path]).status, 0, "full device: omnio stats")
 
 
 def checkUsage(checks, good):
@@ -170,6 +205,7 @@ def main():
                     f"the trace before any damage: {state}")
         events = state["events"]
         for name, part in (("no trace", lambda: checkNoTrace(checks, work, good)),
+                           ("empty log", lambda: checkEmptyLog(checks, work)),
                            ("usage", lambda: checkUsage(checks, good)),
                            ("cuts", lambda: checkCuts(checks, work, good, events, chance)),
                            ("flips", lambda: checkFlips(checks, work, good, events, chance)),

@@ -146,6 +146,76 @@ TEST_F(ReadingCommands, StatsInBothForms) {
   EXPECT_STREQ(document["groups"][0]["name"].GetString(), "1");
 }
 
+// A process that could not write a byte of its log.
+class EmptyLog : public testing::Test {
+ protected:
+  void SetUp() override { test::writeAll(file_, ""); }
+  const char* trace() const { return directory_.path().c_str(); }
+  const std::string reason() const {
+    return file_.native() + ": empty: the process could not write its log";
+  }
+  test::TemporaryDirectory directory_;
+  std::filesystem::path file_ = directory_ / "node1.300.0.omnio";
+};
+
+TEST_F(EmptyLog, IsReadAsAnIncompleteTraceWithoutEvents) {
+  const Ran stats = omnio({"stats", trace()});
+  EXPECT_EQ(stats.status, 0);
+  EXPECT_EQ(stats.out, fmt::format("Trace {}: 0 events, 0 processes, 0 of 1 rank\n"
+                                   "Whole: no; how many events are missing is not known\n  - {}\n",
+                                   trace(), reason()));
+  EXPECT_EQ(stats.err, "");
+  for (const char* by : {"rank", "thread", "call", "file"}) {
+    const Ran json = omnio({"stats", trace(), "--by", by, "--json"});
+    EXPECT_EQ(json.status, 0);
+    rapidjson::Document document;
+    ASSERT_FALSE(document.Parse(json.out.c_str()).HasParseError());
+    EXPECT_FALSE(document["trace"]["whole"].GetBool());
+    EXPECT_EQ(document["trace"]["reasons"][0].GetString(), reason());
+    EXPECT_TRUE(document["clocks"].Empty());
+    EXPECT_TRUE(document["groups"].Empty());
+  }
+  const std::string notes =
+      fmt::format("# {}: the trace is not whole; how many events are missing is not known\n# {}\n",
+                  trace(), reason());
+  EXPECT_EQ(omnio({"log", trace()}).out, notes);
+  EXPECT_EQ(omnio({"log", trace(), "--json"}).out, "");
+  const Ran mpi = omnio({"log", trace(), "--mpi"});
+  EXPECT_EQ(mpi.status, 0);
+  EXPECT_TRUE(mpi.out.starts_with(notes)) << mpi.out;
+  EXPECT_EQ(omnio({"log", trace(), "--mpi", "--json"}).status, 0);
+}
+
+TEST_F(EmptyLog, NoRankOrThreadCanBeChosen) {
+  const Ran ran = omnio({"stats", trace(), "--rank", "2"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.err, fmt::format("omnio: {}: no rank 2 in this trace; it has no rank\n", trace()));
+}
+
+TEST_F(EmptyLog, OtherCommandsSayWhatIsThere) {
+  const Ran phases = omnio({"phases", trace(), "--json"});
+  EXPECT_EQ(phases.status, 0) << phases.err;
+  rapidjson::Document document;
+  ASSERT_FALSE(document.Parse(phases.out.c_str()).HasParseError());
+  EXPECT_TRUE(document["phases"].Empty());
+  EXPECT_EQ(omnio({"phases", trace()}).status, 0);
+  const Ran collected = omnio({"collect", trace()});
+  EXPECT_EQ(collected.status, 0) << collected.err;
+  EXPECT_EQ(collected.out, "0 events of 0 ended processes collected\n");
+  const Ran packed = omnio({"pack", trace()});
+  EXPECT_EQ(packed.status, 0);
+  EXPECT_EQ(packed.err, "omnio: " + reason() + "; it is left as it is\n");
+  EXPECT_EQ(omnio({"pack", trace(), "--json"}).status, 0);
+  const test::TemporaryDirectory directory;
+  const std::string schedule = directory / "s.json";
+  const Ran preprocessed = omnio({"preprocess", trace(), "-o", schedule.c_str()});
+  EXPECT_EQ(preprocessed.status, 1);
+  EXPECT_EQ(preprocessed.err,
+            fmt::format("omnio: {0}: the trace is not whole: {1}; how many events are missing is "
+                        "not known\nomnio: {0}: holds no I/O on files that could be replayed\n",
+                        trace(), reason()));
+}
+
 TEST_F(ReadingCommands, CollectOfAWholeTraceHasNothingToDo) {
   const Ran ran = omnio({"collect", trace()});
   EXPECT_EQ(ran.status, 0);

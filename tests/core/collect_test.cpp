@@ -7,12 +7,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/container_lock.hpp"
 #include "core/trace.hpp"
 #include "core/wholeness.hpp"
 #include "tests/core/temporary_directory.hpp"
@@ -138,22 +140,123 @@ TEST_F(CollectTest, ARunningProcessKeepsItsRings) {
   EXPECT_TRUE(fs::exists(rings_ / "omnio-0000000000001234-1"));
 }
 
-TEST_F(CollectTest, WhereNothingCanBeWrittenTheRingsStay) {
-  // A limit instead of a full device: what it does to write() is the same.
-  const std::string before = test::readAll(container_);
+// A limit instead of a full device: what it does to write() is the same.
+CollectReport collectWithin(std::uint64_t file_bytes, const fs::path& trace) {
   rlimit limit{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
-  const rlimit small{.rlim_cur = before.size(), .rlim_max = limit.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const CollectReport report = collectRings(directory_.path());
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{.rlim_cur = file_bytes, .rlim_max = limit.rlim_max};
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  CollectReport report = collectRings(trace);
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  return report;
+}
+
+TEST_F(CollectTest, WhereNothingCanBeWrittenTheRingsStay) {
+  const std::string before = test::readAll(container_);
+  const CollectReport report = collectWithin(before.size(), directory_.path());
   ASSERT_EQ(report.troubles.size(), 1U);
   EXPECT_EQ(report.troubles[0],
-            fmt::format("{}: File too large; 9 events of process {} stay in {}",
-                        container_.native(), test::kDeadPid, rings_.path().native()));
+            fmt::format("{}: File too large; 5 events of process {} stay in {}: free space and run "
+                        "`omnio collect {}`, or give them up with `omnio collect {} --discard`",
+                        container_.native(), test::kDeadPid, rings_.path().native(),
+                        directory_.path().native(), directory_.path().native()));
   EXPECT_EQ(test::readAll(container_), before);
   EXPECT_FALSE(ringsAreGone());
   EXPECT_EQ(wholeness().events, 9U);
+}
+
+TEST_F(CollectTest, TriesThatFailDoNotEatTheSpaceThatIsLeft) {
+  test::saveRing(rings_ / "omnio-0000000000001234-0",
+                 {.token = kToken,
+                  .pid = test::kDeadPid,
+                  .trace_directory = directory_.path(),
+                  .facts = {{{"stops", "1"}, {"host", "node1"}}, {{"stops", "2"}}},
+                  .closed = {&first_, &second_},
+                  .open = &third_});
+  const std::uint64_t room = fs::file_size(container_) + 1000;
+  const ChunkBuilder big = writes(3, 9, 500);
+  test::saveRing(
+      rings_ / "omnio-0000000000001234-1",
+      {.token = kToken, .pid = test::kDeadPid, .trace_directory = directory_.path(), .open = &big});
+  const CollectReport first = collectWithin(room, directory_.path());
+  EXPECT_EQ(first.events, 5U);
+  const std::string after = test::readAll(container_);
+  for (int again = 0; again < 3; ++again) {
+    const CollectReport report = collectWithin(room, directory_.path());
+    ASSERT_EQ(report.troubles.size(), 1U);
+    EXPECT_NE(report.troubles[0].find("; 500 events of process"), std::string::npos)
+        << report.troubles[0];
+    EXPECT_EQ(report.events, 0U);
+    EXPECT_EQ(test::readAll(container_), after);
+  }
+  EXPECT_EQ(wholeness().events, 509U);
+  const CollectReport last = collectRings(directory_.path());
+  EXPECT_TRUE(last.troubles.empty()) << last.troubles.front();
+  EXPECT_EQ(last.events, 500U);
+  EXPECT_TRUE(ringsAreGone());
+  const Result<Trace> trace = Trace::open(directory_.path());
+  EXPECT_EQ(trace->processes().front()->info.text("stops"), "2");
+  EXPECT_EQ(wholeness().events, 509U);
+}
+
+TEST_F(CollectTest, AContainerThatCannotBeMadeLeavesNothingBehind) {
+  fs::remove(container_);
+  ContainerBuilder(kToken + 1)
+      .facts(test::usualFacts())
+      .ended(0)
+      .save(directory_ / "node1.1.0.omnio");
+  for (int again = 0; again < 2; ++again) {
+    const CollectReport report = collectWithin(100, directory_.path());
+    ASSERT_EQ(report.troubles.size(), 1U);
+    EXPECT_NE(report.troubles[0].find("File too large; 9 events of process"), std::string::npos)
+        << report.troubles[0];
+    EXPECT_EQ(containersIn(directory_.path())->size(), 1U);
+  }
+  EXPECT_EQ(wholeness().events, 9U);
+}
+
+TEST_F(CollectTest, AContainerWithinWhoseHeaderTheDeviceWasFullTakesTheTail) {
+  fs::resize_file(container_, 1000);
+  const CollectReport report = collectRings(directory_.path());
+  EXPECT_TRUE(report.troubles.empty()) << report.troubles.front();
+  EXPECT_TRUE(ringsAreGone());
+  EXPECT_EQ(wholeness().events, 9U);
+}
+
+TEST_F(CollectTest, AChunkThatIsThereInPartIsCompletedOnce) {
+  const ChunkBuilder part = writes(1, 4, 1);
+  ContainerBuilder container(kToken, test::kDeadPid);
+  container.facts(test::usualFacts()).chunk(first_).chunk(part).running();
+  container.save(container_);
+  // All but the last chunk fits, at each try.
+  const ChunkBuilder big = writes(3, 9, 500);
+  test::saveRing(
+      rings_ / "omnio-0000000000001234-1",
+      {.token = kToken, .pid = test::kDeadPid, .trace_directory = directory_.path(), .open = &big});
+  const std::uint64_t room = fs::file_size(container_) + 1000;
+  EXPECT_EQ(collectWithin(room, directory_.path()).events, 4U);
+  const std::string after = test::readAll(container_);
+  EXPECT_EQ(collectWithin(room, directory_.path()).events, 0U);
+  EXPECT_EQ(test::readAll(container_), after);
+  collectRings(directory_.path());
+  EXPECT_EQ(wholeness().events, 509U);
+  EXPECT_EQ(Trace::open(directory_.path())->processes().front()->account->events_written, 509U);
+}
+
+TEST_F(CollectTest, ALockThatIsNeverGivenBackIsNotWaitedForWithoutEnd) {
+  const int held = ::open(container_.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  EXPECT_FALSE(ContainerLock::take(container_, std::chrono::milliseconds(20)));
+  const int mine = ::open(container_.c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_EQ(lockWithin(mine, std::chrono::milliseconds(20)), Locked::kBusy);
+  ::close(held);
+  EXPECT_EQ(lockWithin(mine, std::chrono::milliseconds(20)), Locked::kYes);
+  ::close(mine);
+  EXPECT_TRUE(ContainerLock::take(container_, std::chrono::milliseconds(20)));
+  EXPECT_EQ(busyFailure(container_).sentence,
+            container_.native() +
+                ": another `omnio collect` or `omnio pack` has been at work on it for 60 s; end "
+                "it, or wait");
 }
 
 TEST_F(CollectTest, AProcessThatCouldCreateNoContainerGetsOne) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "core/call_layout.hpp"
 #include "core/call_names.hpp"
@@ -49,6 +50,62 @@ TEST(Printable, EscapesWhatWouldBreakALineOrIsNoUtf8) {
   EXPECT_EQ(printable("\xFF\xC3"), "\\xFF\\xC3");
   EXPECT_EQ(printable("\xC0\x80"), "\\xC0\\x80");           // overlong
   EXPECT_EQ(printable("\xED\xA0\x80"), "\\xED\\xA0\\x80");  // a surrogate
+}
+
+// U+009B, U+061C, U+200E, U+200F, U+202A, U+202E, U+2066, U+2069, U+2028, U+2029, U+200B, U+FEFF,
+// U+E0041; and their neighbours, which are shown.
+constexpr std::string_view kUnsafe[] = {
+    "\xC2\x80",     "\xC2\x9B",     "\xC2\x9F",     "\xD8\x9C",     "\xE2\x80\x8E",
+    "\xE2\x80\x8F", "\xE2\x80\xAA", "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x81\xA9",
+    "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\x8B", "\xEF\xBB\xBF", "\xF3\xA0\x81\x81"};
+constexpr std::string_view kSafe[] = {"\xC2\xA0",         "\xD8\x9B",     "\xD8\x9D",
+                                      "\xE2\x80\x90",     "\xE2\x80\xA7", "\xE2\x80\xAF",
+                                      "\xE2\x81\x9F",     "\xE2\x81\xB0", "\xEF\xBB\xBE",
+                                      "\xF0\x9F\x98\x80", "\xE2\x82\xAC"};
+
+TEST(Printable, EscapesWhatATerminalObeysAndWhatCannotBeSeen) {
+  for (const std::string_view character : kUnsafe) {
+    std::string escaped;
+    for (const char c : character)
+      escaped += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+    EXPECT_EQ(printable(character), escaped);
+    EXPECT_EQ(safeText(character), escaped);
+  }
+  for (const std::string_view character : kSafe) {
+    EXPECT_EQ(printable(character), character);
+    EXPECT_EQ(safeText(character), character);
+  }
+}
+
+TEST(Printable, GivesItsBytesBack) {
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+  for (const std::string_view character : kUnsafe) all += character;
+  all += "\\x41";
+  EXPECT_EQ(bytesOf(printable(all)), all);
+  EXPECT_EQ(bytesOf("a\\b \\x4 \\xZZ \\x"), "a\\b \\x4 \\xZZ \\x");  // written by hand
+  EXPECT_EQ(bytesOf("\\x41\\xe9"), "A\xE9");
+}
+
+TEST(SafeText, LeavesTextAsItIs) {
+  const std::string text = printable("a\\b\x1B\xC2\x9B\xFF");
+  EXPECT_EQ(text, "a\\x5Cb\\x1B\\xC2\\x9B\\xFF");
+  EXPECT_EQ(safeText(text), text);
+  EXPECT_EQ(safeText("a\\b\nc\x1B"), "a\\b\\x0Ac\\x1B");
+  EXPECT_EQ(safeText("a\n\tc", "\n"), "a\n\\x09c");
+}
+
+TEST(SafeText, LeavesJsonItsValues) {
+  EXPECT_EQ(safeJson("{\"a\\nb\":\"\xC2\x9B\xE2\x80\xAE\xF3\xA0\x81\x81\xC3\xBC\xFF\"}\n"),
+            "{\"a\\nb\":\"\\u009B\\u202E\\uDB40\\uDC41\xC3\xBC\\uFFFD\"}\n");
+}
+
+TEST(SafeText, PlainTextIsRecognised) {
+  EXPECT_TRUE(isPlainText(""));
+  EXPECT_TRUE(isPlainText("plain \\ text ~\n"));
+  for (const char* text : {"tab\t", "\x1B", "\x7F", "\xC2\x9B", "\xC3\xBC"}) {
+    EXPECT_FALSE(isPlainText(text)) << text;
+  }
 }
 
 TEST(ProcessInfo, LaterFactsReplaceEarlierOnesAndTornOnesAreLeftOut) {

@@ -170,6 +170,13 @@ void saveRing(const std::filesystem::path& path, const RingSpec& spec) {
     data.resize(wire::aligned(data.size()));
     data += bytesOf(header) + chunk.payload();
   };
+  for (const auto& facts : spec.facts) {
+    const std::string payload = factsPayload(facts);
+    wire::ChunkHeader header{.kind = wire::ChunkKind::kInfo, .token = spec.token};
+    header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+    data.resize(wire::aligned(data.size()));
+    data += bytesOf(header) + payload;
+  }
   for (const ChunkBuilder* chunk : spec.closed) add(*chunk, false);
   wire::Progress progress;
   progress.chunk = static_cast<std::uint32_t>(wire::aligned(data.size()));

@@ -89,6 +89,7 @@ struct RingSpec {
   std::uint64_t process_start = 1;  // no process started that early
   std::string trace_directory{};
   std::optional<wire::Account> note{};
+  std::vector<std::map<std::string, std::string>> facts{};  // an info chunk each
   std::vector<const ChunkBuilder*> closed{};
   const ChunkBuilder* open = nullptr;
 };

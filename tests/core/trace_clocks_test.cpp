@@ -122,6 +122,8 @@ TEST(ClockCorrection, LeavesOutWhatIsTooFarAway) {
   line.referenceNs(kLeast);
 }
 
+constexpr const char* kThisBoot = "this boot";
+
 // Processes as a trace has them, whose clocks count nanoseconds.
 class TraceClocksTest : public testing::Test {
  protected:
@@ -141,6 +143,14 @@ class TraceClocksTest : public testing::Test {
     process->info.take(test::factsPayload(more));
     processes_.push_back(std::move(process));
   }
+  // A process whose facts were lost.
+  void addWithoutFacts(const std::string& container) {
+    auto process = std::make_unique<Process>();
+    process->token = 900 + processes_.size();
+    process->container = container;
+    process->clock_kind = processes_.front()->clock_kind;
+    processes_.push_back(std::move(process));
+  }
   static std::string met(std::int64_t own_ns, std::int64_t peer_ns, int error_ns, int peer_rank) {
     return fmt::format("{} {} {} {:016x}", own_ns, peer_ns, error_ns, 100 + peer_rank);
   }
@@ -158,7 +168,7 @@ TEST_F(TraceClocksTest, TwoExchangesTellOffsetAndDrift) {
   add(1, "b", 510 * kSecond, 990 * kSecond,
       {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)},
        {"clock.end", met(611 * kSecond + 5'000'000, 111 * kSecond, 15'000, 0)}});
-  const std::vector<HostClock> clocks = assignClocks(processes_);
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
   EXPECT_NEAR(at(1, 511 * kSecond), 11 * kSecond, 1);
   ASSERT_EQ(clocks.size(), 2U);
@@ -179,7 +189,7 @@ TEST_F(TraceClocksTest, OneExchangeTellsTheOffset) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
   add(1, "b", 510 * kSecond, 990 * kSecond,
       {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}, {"clock.end", "damaged"}});
-  const std::vector<HostClock> clocks = assignClocks(processes_);
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 611 * kSecond), 111 * kSecond);
   EXPECT_EQ(clocks[1].method, ClockMethod::kStartOnly);
   EXPECT_FALSE(clocks[1].drift);
@@ -192,7 +202,7 @@ TEST_F(TraceClocksTest, OneExchangeTellsTheOffset) {
 TEST_F(TraceClocksTest, WithoutAnExchangeTheTimeOfDayHasToDo) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
   add(1, "b", 510 * kSecond, 1002 * kSecond, {{"clock.start", "1 2 3"}});
-  const std::vector<HostClock> clocks = assignClocks(processes_);
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 511 * kSecond), 13 * kSecond);
   EXPECT_EQ(clocks[1].method, ClockMethod::kRealtime);
   EXPECT_FALSE(clocks[1].error_ns);
@@ -205,7 +215,7 @@ TEST_F(TraceClocksTest, RankZeroIsTheReferenceThoughAnotherBeganFirst) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
   add(1, "b", 510 * kSecond, 1 * kSecond,
       {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}});
-  assignClocks(processes_);
+  assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
   EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
 }
@@ -218,7 +228,7 @@ TEST_F(TraceClocksTest, AChainAddsItsErrors) {
   add(3, "d", 1110 * kSecond, 1000 * kSecond,
       {{"clock.start", met(1112 * kSecond, 112 * kSecond, 5'000, 2)},
        {"clock.end", met(1212 * kSecond, 212 * kSecond, 6'000, 2)}});
-  const std::vector<HostClock> clocks = assignClocks(processes_);
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(2, 1112 * kSecond), 12 * kSecond);
   EXPECT_EQ(clocks[2].error_ns, 16'000);
   EXPECT_EQ(clocks[2].offset_ns, 1100 * kSecond);
@@ -232,7 +242,7 @@ TEST_F(TraceClocksTest, ASecondJobKeepsToItsOwnRoot) {
   add(2, "c", 210 * kSecond, 1050 * kSecond);
   add(3, "d", 310 * kSecond, 900 * kSecond,  // its time of day is wrong
       {{"clock.start", met(311 * kSecond, 211 * kSecond, 10'000, 2)}});
-  const std::vector<HostClock> clocks = assignClocks(processes_);
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(2, 210 * kSecond), 60 * kSecond);
   EXPECT_EQ(at(3, 311 * kSecond), 61 * kSecond);
   EXPECT_EQ(clocks[2].method, ClockMethod::kRealtime);
@@ -243,7 +253,7 @@ TEST_F(TraceClocksTest, TimeNamespacesOfOneBootHaveAClockEach) {
   add(0, "a", 10 * kSecond, 1000 * kSecond, {{"time_namespace", "time:[1]"}});
   add(1, "a", 1012 * kSecond, 1002 * kSecond, {{"time_namespace", "time:[2]"}});
   add(2, "a", 13 * kSecond, 1003 * kSecond, {{"time_namespace", "time:[1]"}});
-  const std::vector<HostClock> clocks = assignClocks(processes_);
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 1012 * kSecond), 12 * kSecond);
   EXPECT_EQ(at(2, 13 * kSecond), 13 * kSecond);
   ASSERT_EQ(clocks.size(), 2U);
@@ -257,9 +267,37 @@ TEST_F(TraceClocksTest, WhatNoClockSaysChangesNothing) {
   // A peer that is not in the trace, and itself.
   add(1, "b", 510 * kSecond, 1000 * kSecond,
       {{"clock.start", met(1, 2, 3, 77)}, {"clock.end", met(1, 2, 3, 1)}});
-  const std::vector<HostClock> clocks = assignClocks(processes_);
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
   EXPECT_EQ(clocks[1].method, ClockMethod::kRealtime);
+}
+
+TEST_F(TraceClocksTest, AProcessOfWhichOnlyRingsAreLeftRanOnThisNode) {
+  add(0, "this", 10 * kSecond, 1000 * kSecond, {{"boot", kThisBoot}});
+  addWithoutFacts("");
+  processes_.back()->rings.emplace_back();
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  ASSERT_EQ(clocks.size(), 1U);
+  EXPECT_EQ(clocks[0].host, "this");
+  EXPECT_EQ(clocks[0].processes, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(clockSentences(clocks), std::vector<std::string>{});
+  EXPECT_EQ(processes_[1]->clock, processes_[0]->clock);
+}
+
+TEST_F(TraceClocksTest, AProcessWithoutFactsRanWhereItsContainerSays) {
+  add(0, "node.a", 10 * kSecond, 1000 * kSecond);
+  add(1, "node.b", 510 * kSecond, 1000 * kSecond,
+      {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}});
+  addWithoutFacts("/trace/node.b.4711.0.omnio");
+  addWithoutFacts("/trace/node.c.4711.0.omnio");
+  addWithoutFacts("/trace/renamed.omnio");
+  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  ASSERT_EQ(clocks.size(), 4U);
+  EXPECT_EQ(clocks[1].processes, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(at(2, 511 * kSecond), 11 * kSecond);
+  EXPECT_EQ(clocks[2].host, "node.c");
+  EXPECT_EQ(clocks[2].method, ClockMethod::kRealtime);
+  EXPECT_EQ(clocks[3].host, "");
 }
 
 }  // namespace

@@ -107,14 +107,55 @@ TEST_F(TraceTest, WhatIsNoTraceIsSaidInOneSentence) {
   EXPECT_EQ(failure(),
             directory_.path().native() +
                 ": holds no event: what ran there did no I/O on files that are recorded");
-  save("");
-  EXPECT_EQ(failure(), file() + ": empty");
+  save(std::string(5000, 'x'));
   EXPECT_EQ(sentence(file()),
             file() + ": not a directory; a trace is a directory that `omnio trace -o` made");
-  save(std::string(5000, 'x'));
   EXPECT_EQ(failure(), file() + ": byte 0: not an omnio trace file");
   save(twoChunks().bytes().substr(0, 40));
   EXPECT_EQ(failure(), file() + ": byte 40: the file ends within its header of 64 bytes");
+}
+
+TEST_F(TraceTest, AnEmptyLogAloneIsATraceOfNoProcess) {
+  save("");
+  const Trace trace = open();
+  EXPECT_TRUE(trace.processes().empty());
+  EXPECT_TRUE(trace.clocks().empty());
+  Wholeness wholeness = assess(trace);
+  EXPECT_FALSE(wholeness.whole);
+  EXPECT_EQ(wholeness.reasons,
+            std::vector<std::string>{file() + ": empty: the process could not write its log"});
+  EXPECT_EQ(wholeness.events, 0U);
+  EXPECT_EQ(wholeness.ranks_expected, 1);
+  EXPECT_EQ(wholeness.ranks_reporting, 0);
+  EXPECT_EQ(missingSentence(wholeness), "how many events are missing is not known");
+  EXPECT_EQ(trace.processesOf(std::nullopt)->size(), 0U);
+  EXPECT_EQ(trace.processesOf(3).failure().sentence,
+            directory_.path().native() + ": no rank 3 in this trace; it has no rank");
+  // Beside it, what is not ours is a reason too; without it, the trace is refused.
+  test::writeAll(directory_ / "a.1.0.omnio", "garbage");
+  wholeness = assess(open());
+  ASSERT_EQ(wholeness.reasons.size(), 2U);
+  EXPECT_EQ(wholeness.reasons[0],
+            (directory_ / "a.1.0.omnio").native() + ": byte 0: not an omnio trace file");
+  std::filesystem::remove(file());
+  EXPECT_EQ(failure(), (directory_ / "a.1.0.omnio").native() + ": byte 0: not an omnio trace file");
+}
+
+TEST_F(TraceTest, AProcessOfWhichOnlyRingsAreLeftHasThisNodesClock) {
+  ContainerBuilder container = twoChunks();
+  auto facts = test::usualFacts();
+  facts[wire::info::kBoot] = thisBoot();
+  container.body = test::infoChunk(kToken, facts);
+  save(container.bytes());
+  const ChunkBuilder chunk(kToken + 1, 0, 0, 0);
+  test::saveRing(rings_ / "omnio-0000000000009999-0", {.token = kToken + 1,
+                                                       .pid = test::kDeadPid,
+                                                       .trace_directory = directory_.path(),
+                                                       .open = &chunk});
+  const Trace trace = open();
+  EXPECT_EQ(trace.processes().size(), 2U);
+  ASSERT_EQ(trace.clocks().size(), 1U);
+  EXPECT_EQ(trace.clocks()[0].host, "node1");
 }
 
 TEST_F(TraceTest, AnotherVersionIsNamed) {

@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::string line; processes.size() < fuzz::kMostProcesses && std::getline(lines, line);) {
     processes.push_back(fuzz::processOf(line, processes.size() + 1));
   }
-  const std::vector<HostClock> clocks = assignClocks(processes);
+  const std::vector<HostClock> clocks = assignClocks(processes, "boot of a test");
   fuzz::require(clockSentences(clocks).size() <= clocks.size());
   for (const auto& process : processes) {
     fuzz::require(process->clock != nullptr);

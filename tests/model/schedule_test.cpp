@@ -95,6 +95,7 @@ class Schedule : public testing::Test {
 };
 
 TEST_F(Schedule, WhatIsWrittenIsRead) {
+  const std::string kOddName = "y\xC2\x9B\xFF\n\\x41";
   ScheduleEvent opened;
   opened.row = row("openat64");
   opened.start_ns = 10;
@@ -161,7 +162,7 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
                  .size = 100,
                  .read_before_written = 90,
                  .lines = true});
-    writer.file({.location = "y", .source = "/data/y", .role = FileRole::kOutput});
+    writer.file({.location = kOddName, .source = "/data/y", .role = FileRole::kOutput});
     writer.beginThread({.rank = 1, .thread = 0, .pid = 5, .tid = 6, .host = "node"});
     writer.event(opened);
     writer.event(written);
@@ -187,6 +188,9 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
   ASSERT_EQ(got.files_.size(), 2U);
   EXPECT_EQ(got.files_[0].location, "in/x");
   EXPECT_EQ(got.files_[0].role, FileRole::kInput);
+  EXPECT_EQ(got.files_[1].location, kOddName);
+  EXPECT_NE(text().find(R"("location":"y\\xC2\\x9B\\xFF\\x0A\\x5Cx41")"), std::string::npos)
+      << text();
   EXPECT_EQ(got.files_[0].read_before_written, 90U);
   EXPECT_TRUE(got.files_[0].lines);
   EXPECT_FALSE(got.files_[1].exists);
@@ -391,6 +395,11 @@ TEST_F(Schedule, LocationsStayBelowTheTarget) {
             "location \"" + path.substr(0, 200) + "...\" is longer than a path may be");
   EXPECT_EQ(bad(path + "f", "absent"), "");
   EXPECT_EQ(bad("a\\u0000b"), "location \"a\\x00b\" has a NUL in it");
+  // What an escape stands for counts.
+  EXPECT_EQ(bad("a\\\\x00b"), "location \"a\\x00b\" has a NUL in it");
+  EXPECT_EQ(bad("a/\\\\x2E\\\\x2e/x"),
+            "location \"a/../x\" leads out of the target: it has .. in it");
+  EXPECT_EQ(bad("\\\\x2Fetc"), "location \"/etc\" leads out of the target: it begins with /");
 }
 
 TEST_F(Schedule, TheOrderOfItsPartsIsKept) {

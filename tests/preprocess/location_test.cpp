@@ -37,8 +37,8 @@ TEST(LocationMap, ARuleMayTakeEverything) {
   EXPECT_EQ(map.locationOf("/home/u/x"), "x");
 }
 
-TEST(LocationMap, BytesThatAreNoTextAreSpelledOut) {
-  EXPECT_EQ(LocationMap({}, "/r").locationOf("/r/a\xff\n"), "a\\xFF\\x0A");
+TEST(LocationMap, IsTheBytesOfTheName) {
+  EXPECT_EQ(LocationMap({}, "/r").locationOf("/r/a\xff\n\\"), "a\xff\n\\");
 }
 
 TEST(MapRule, NonsenseIsRefused) {
