@@ -83,8 +83,8 @@ int collectOrphans() {
                         counted(before.running, "ring", "rings"));
   }
   if (before.of_others > 0) {
-    text +=
-        fmt::format("{} of other users left alone\n", counted(before.of_others, "ring", "rings"));
+    text += fmt::format("{} of other users left alone\n",
+                        counted(before.of_others, "ring file", "ring files"));
   }
   const int printed = printAll(text);
   return all ? printed : kFailed;
@@ -102,8 +102,8 @@ int work(const TraceSelection& selection) {
                           : fmt::format("; {} still running",
                                         counted(report.running, "process is", "processes are")),
       report.of_others == 0 ? std::string()
-                            : fmt::format("; {} left alone, of users who may not write the trace",
-                                          counted(report.of_others, "ring is", "rings are"))));
+                            : fmt::format("; {} of other owners left alone",
+                                          counted(report.of_others, "ring file", "ring files"))));
   return report.troubles.empty() ? printed : kFailed;
 }
 

@@ -171,9 +171,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
       printFailure(reading.trace.failure().sentence);
       return;
     }
-    // A command without I/O on files is no trouble; one that cannot be traced is.
-    const std::string reason = whyUntraceable(request.command.front());
-    if (!reason.empty()) printFailure(fmt::format("nothing was traced: {}", reason));
+    // A command without I/O on files is no trouble.
     return;
   }
   const auto written = writeManifest(*reading.trace, reading.wholeness);
@@ -219,6 +217,8 @@ int work(Request& request) {
   }
   const OpenDirectory opened(directory->path);
   setEnvironment(request.values, *directory, *library);
+  const CommandCheck command = checkCommand(request.command.front());
+  prepareEnvironmentFor(command);
 
   Launch launch{.command = request.command,
                 .host = hostName(),
@@ -241,6 +241,9 @@ int work(Request& request) {
                              std::generic_category().message(end.start_error)));
     releaseDirectory(directory->path, launcher);
     return end.exitCode();
+  }
+  if (command.check.reason) {
+    noteUntraced(directory->path, launch.host, *command.check.reason, command.program);
   }
   // The library is for the command alone.
   unsetenv("LD_PRELOAD");

@@ -1,12 +1,20 @@
-// Programs that a preloaded library cannot reach.
+// Programs that a preloaded library cannot reach, or not without help.
 #pragma once
 
+#include <filesystem>
 #include <string>
+
+#include "core/untraced.hpp"
 
 namespace omnio::cli {
 
-// Why this command cannot be traced, as "/bin/x is statically linked"; empty when it can be, or
-// when that cannot be told. The command is looked for in PATH as exec would.
-std::string whyUntraceable(const std::string& command);
+struct CommandCheck {
+  std::filesystem::path program;  // as exec would find it, in PATH where it has no slash
+  ProgramCheck check;
+};
+CommandCheck checkCommand(const std::string& command);
+
+// Puts into this process's environment what the command needs to start with the tracer preloaded.
+void prepareEnvironmentFor(const CommandCheck& command);
 
 }  // namespace omnio::cli

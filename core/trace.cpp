@@ -141,7 +141,9 @@ Result<Trace> Trace::open(const fs::path& directory) {
   }
   gatherer.readFrom(ringDirectories({places.begin(), places.end()}));
   trace.takeRings(std::move(gatherer.rings), identity);
+  trace.untraced_ = readUntraced(directory);
   if (trace.processes_.empty()) {
+    if (!trace.untraced_.empty()) return trace;
     const auto unwritten = [](const Failure& failure) { return failure.code == Code::kUnwritten; };
     if (std::any_of(trace.unreadable_.begin(), trace.unreadable_.end(), unwritten)) return trace;
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();

@@ -11,6 +11,7 @@
 #include "core/result.hpp"
 #include "core/trace_clocks.hpp"
 #include "core/trace_identity.hpp"
+#include "core/untraced.hpp"
 
 namespace omnio {
 
@@ -32,6 +33,9 @@ class Trace {
   // Containers that could not be read, each with its sentence.
   const std::vector<Failure>& unreadable() const { return unreadable_; }
 
+  // Programs that ran without the tracer, by path.
+  const std::vector<UntracedProgram>& untraced() const { return untraced_; }
+
   // The rank a process counts as: its own; 0 when the whole trace is of no job; else none.
   std::optional<int> rankOf(const Process& process) const;
 
@@ -45,6 +49,7 @@ class Trace {
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<HostClock> clocks_;
   std::vector<Failure> unreadable_;
+  std::vector<UntracedProgram> untraced_;
   bool has_ranks_ = false;
 };
 

@@ -193,8 +193,12 @@ void checkFile(const Process& process, std::uint64_t missing, Wholeness& result)
 // been unable to make one; that it did nothing cannot be told from that.
 void checkRefusedImages(const Trace& trace, Wholeness& result) {
   for (const auto& process : trace.processes()) {
-    const std::string& program = process->info.text(wire::info::kRefusedImage);
-    if (program.empty()) continue;
+    std::string program = printable(process->info.text(wire::info::kRefusedImage));
+    if (process->info.text(wire::info::kRefusingFilter).empty() ||
+        process->life != Life::kReplaced) {
+      continue;
+    }
+    if (program.empty()) program = "another program";
     const auto is_next = [&process](const auto& other) {
       return other->pid == process->pid && other->token != process->token &&
              other->begin.realtime_ns >= process->begin.realtime_ns &&
@@ -205,7 +209,7 @@ void checkRefusedImages(const Trace& trace, Wholeness& result) {
     result.reasons.push_back(
         fmt::format("{} became {}, which left no log: its filter of system calls does not let one "
                     "be made",
-                    process->name(), printable(program)));
+                    process->name(), program));
   }
 }
 
@@ -223,6 +227,10 @@ Wholeness assess(const Trace& trace) {
   }
   for (const Failure& failure : trace.unreadable()) {
     result.reasons.push_back(failure.sentence);
+    result.at_least = true;
+  }
+  for (const UntracedProgram& program : trace.untraced()) {
+    result.reasons.push_back(program.sentence());
     result.at_least = true;
   }
   result.whole = result.reasons.empty();

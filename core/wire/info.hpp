@@ -36,8 +36,9 @@ inline constexpr char kMounts[] = "mounts";  // /proc/self/mounts of the node
 inline constexpr char kOwnerPrefix[] = "owner.";
 // Why recording ended before the process did; not there: it did not.
 inline constexpr char kRecordingEnded[] = "recording_ended";
-// The program that the process was about to become while a filter of its own was in force that
-// refuses what a log needs.
+// "1": the process set a filter of system calls that refuses what a new log needs; and the program
+// that it was about to become with it, where that could still be written.
+inline constexpr char kRefusingFilter[] = "refusing_filter";
 inline constexpr char kRefusedImage[] = "refused_image";
 inline constexpr char kParentToken[] =
     "parent_token";  // hex: the traced process it was forked from

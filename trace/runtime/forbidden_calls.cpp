@@ -19,6 +19,7 @@
 #include "core/wire/run.hpp"
 #include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/settings.hpp"
 #include "trace/runtime/text.hpp"
 
 // Newer than the oldest headers that the tracer is built with.
@@ -102,6 +103,9 @@ constexpr Probe kProbes[] = {
     {SYS_gettid, {}},
     {SYS_getppid, {}},
     {SYS_geteuid, {}},
+    {SYS_getegid, {}},
+    {SYS_pread64, {kNone, 0, 0, 0}},
+    {SYS_fgetxattr, {kNone, 0, 0, 0}},
     {SYS_getrandom, {0, 0, 0}},
     {SYS_uname, {0}},
     {SYS_socket, {kNone, 0, 0}},
@@ -287,6 +291,16 @@ constexpr std::size_t kProbeCount = sizeof kProbes / sizeof kProbes[0];
 
 }  // namespace
 
+namespace {
+
+template <typename IsForbidden>
+bool leavesTooLittle(IsForbidden is_forbidden) {
+  return is_forbidden(SYS_getpid) || is_forbidden(SYS_gettid) || is_forbidden(SYS_mmap) ||
+         (is_forbidden(SYS_pwritev) && is_forbidden(SYS_pwrite64));
+}
+
+}  // namespace
+
 void forbid(long number) {
   if (static_cast<unsigned long>(number) >= static_cast<unsigned long>(kMostCalls)) return;
   forbidden_calls[number / 64].fetch_or(std::uint64_t{1} << (number % 64));
@@ -310,8 +324,13 @@ FilterVerdict judgeFilter(const sock_fprog& program) {
     verdict.refuses_logs = verdict.refuses_logs || probe.makes_logs;
     verdict.refuses_opening = verdict.refuses_opening || probe.opens_logs;
   }
+  verdict.refuses_logs = verdict.refuses_logs || leavesTooLittle([&verdict](long number) {
+                           return verdict.punishes(number);
+                         });
   return verdict;
 }
+
+bool leavesTooLittle() { return leavesTooLittle(isForbidden); }
 
 void apply(const FilterVerdict& verdict) {
   for (std::size_t i = 0; i < kMostCalls / 64; ++i) {
@@ -348,7 +367,8 @@ void takeHandedOn() {
 }  // namespace
 
 void tryInheritedFilter() {
-  if (!hasFilter()) return;
+  static std::atomic<bool> is_done{false};
+  if (is_done.exchange(true) || !isAskedFor() || !hasFilter()) return;
   takeHandedOn();
   if (isForbidden(SYS_clone) || isForbidden(SYS_wait4)) return;
   constexpr long kPage = 4096;

@@ -29,6 +29,8 @@ void forbid(long number);
 // What a filter does to the tracer's calls.
 struct FilterVerdict {
   std::uint64_t punished[kMostCalls / 64] = {};
+  bool punishes(long number) const { return (punished[number / 64] >> (number % 64) & 1) != 0; }
+
   bool refuses_logs = false;     // no new log could be made: such calls are punished or refused
   bool refuses_opening = false;  // the log could not be opened again once it is closed
 };
@@ -36,6 +38,10 @@ struct FilterVerdict {
 // Nothing is punished by a program that is none: the kernel refuses it.
 FilterVerdict judgeFilter(const sock_fprog& program);
 void apply(const FilterVerdict& verdict);
+
+// Whether so much is forbidden that no recording can begin: which process this is cannot be known,
+// or no log be written.
+bool leavesTooLittle();
 
 // Whether a filter that was seen refuses what a new image needs to make its log.
 bool refusesLogs();
@@ -49,7 +55,7 @@ bool putForbidden(char (&text)[kForbiddenText]);
 
 // When a filter came over exec or from a parent: takes over what the image before has handed on;
 // for the rest, which calls it punishes is tried in a child of our own, which may die of it. Does
-// nothing where there is no filter.
+// nothing where there is no filter, and once; before the tracer's first call.
 void tryInheritedFilter();
 
 }  // namespace omnio::trace

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cstring>
@@ -149,12 +150,7 @@ bool factsOf(int fd, FileFacts& facts) {
   if (result == -EBADF) return false;
   // Kernels before 4.11 have no statx, and container runtimes have forbidden it for years.
   struct stat s;
-  if (rawSyscall(SYS_fstat, fd, address(&s)) != 0) {
-    // A filter that punishes both: an application that has such a filter works on files.
-    if (fd < 0 || !isForbidden(SYS_fstat)) return false;
-    facts.kind = wire::FileKind::kRegular;
-    return true;
-  }
+  if (rawSyscall(SYS_fstat, fd, address(&s)) != 0) return false;
   facts.device = static_cast<std::uint64_t>(s.st_dev);
   facts.inode = s.st_ino;
   facts.kind = S_ISREG(s.st_mode)   ? wire::FileKind::kRegular
@@ -266,13 +262,24 @@ Entry adopt(int fd) {
   return entry;
 }
 
+void adoptAll() {
+  constexpr std::uint64_t kMost = 65536;
+  rlimit limit{};
+  if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) != 0) return;
+  const auto count = static_cast<int>(limit.rlim_cur < kMost ? limit.rlim_cur : kMost);
+  for (int fd = 0; fd < count; ++fd) find(fd);
+}
+
 Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) {
   // The application may have closed the tracer's descriptor by a way of its own, and got its
   // number.
   if (isOwnDescriptor(fd)) [[unlikely]]
     forgetOwnDescriptor();
   FileFacts facts;
-  if (!factsOf(fd, facts) || facts.kind == wire::FileKind::kOther) {
+  // Where a filter of system calls lets nobody ask: what has been opened by name is a file.
+  const bool is_known = factsOf(fd, facts);
+  if (!is_known && isForbidden(SYS_fstat)) facts.kind = wire::FileKind::kRegular;
+  if (facts.kind == wire::FileKind::kOther) {
     markNotTraced(fd);
     return Entry::notTraced();
   }

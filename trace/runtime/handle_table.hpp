@@ -76,6 +76,8 @@ extern std::atomic<Page*> pages[kPages];
 
 // A descriptor that was open before recording began, or came over exec: finds out what it is.
 Entry adopt(int fd);
+// All descriptors that are open: before nobody can be asked any more what they are.
+void adoptAll();
 [[gnu::always_inline]] inline Entry find(int fd) {
   const Entry entry = lookUp(fd);
   return entry.isKnown() ? entry : adopt(fd);

@@ -12,6 +12,7 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/clock_choice.hpp"
 #include "trace/runtime/container_writer.hpp"
+#include "trace/runtime/forbidden_calls.hpp"
 #include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/launcher_image.hpp"
@@ -84,9 +85,9 @@ Mode start() {
     prepareLauncher(program);
     return Mode::kPassive;
   }
+  if (leavesTooLittle()) return Mode::kPassive;
   if (!makeEpochPage()) return Mode::kPassive;
   readSettings(process.settings);
-  tryInheritedFilter();
   identifyRun();
   rememberLauncher();
   useKernelClocks();
@@ -108,6 +109,7 @@ void onForkInChild();
 
 bool ensureStarted() {
   if (process.mode.load(std::memory_order_acquire) != Mode::kUnknown) return isActive();
+  tryInheritedFilter();  // before any call that it could punish
   const auto tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
   Patience patience;
   for (std::uint32_t other = 0; !starter.compare_exchange_strong(other, tid); other = 0) {

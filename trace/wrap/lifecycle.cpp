@@ -1,7 +1,9 @@
 // The beginning and the ends of a process: what is recorded must be written out before _exit, abort
 // or exec take the memory away. (A process that is killed leaves its rings to be collected.)
 #include <alloca.h>
+#include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,7 +15,9 @@
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/text.hpp"
+#include "trace/wrap/intercept.hpp"
 #include "trace/wrap/loader.hpp"
+#include "trace/wrap/next_image.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 
@@ -29,11 +33,13 @@ struct Ends {
   void (*quick_exit)(int);
   void (*abort)();
   int (*execve)(const char*, char* const*, char* const*);
-  int (*execv)(const char*, char* const*);
-  int (*execvp)(const char*, char* const*);
   int (*execvpe)(const char*, char* const*, char* const*);
   int (*fexecve)(int, char* const*, char* const*);
   int (*execveat)(int, const char*, char* const*, char* const*, int);
+  decltype(&::posix_spawn) posix_spawn;
+  decltype(&::posix_spawnp) posix_spawnp;
+  int (*system)(const char*);
+  FILE* (*popen)(const char*, const char*);
   int (*daemon)(int, int);
   int (*chroot)(const char*);
   int (*setuid)(uid_t);
@@ -54,8 +60,10 @@ void lookUpEnds() {
   lookUpEnd(ends.quick_exit, "quick_exit");
   lookUpEnd(ends.abort, "abort");
   lookUpEnd(ends.execve, "execve");
-  lookUpEnd(ends.execv, "execv");
-  lookUpEnd(ends.execvp, "execvp");
+  lookUpEnd(ends.posix_spawn, "posix_spawn");
+  lookUpEnd(ends.posix_spawnp, "posix_spawnp");
+  lookUpEnd(ends.system, "system");
+  lookUpEnd(ends.popen, "popen");
   lookUpEnd(ends.execvpe, "execvpe");
   lookUpEnd(ends.fexecve, "fexecve");
   lookUpEnd(ends.execveat, "execveat");
@@ -71,6 +79,7 @@ __attribute__((constructor)) void atLoad() {
   lookUpEnds();
   resolveAll();
   ensureStarted();
+  rememberTrace();
 }
 
 __attribute__((destructor)) void atEnd() {
@@ -91,18 +100,37 @@ void tellOfRefusedImage(const char* program) {
   appendInfo(facts, text.size());
 }
 
-// exec returns only when it failed; then recording goes on.
+// exec returns only when it failed; then recording goes on. `exec` is given the variables that the
+// next image gets.
 template <typename Exec>
-int execWith(const char* program, Exec exec) {
+[[gnu::always_inline]] inline int execWith(const ProgramName& program, char* const* variables,
+                                           Exec exec) {
   lookUpEnds();
-  tellOfRefusedImage(program);
+  const ImageEnvironment next(program, variables);
+  if (next.isChanged()) {
+    variables = next.fill(static_cast<char**>(alloca(sizeof(char*) * next.entries())));
+  }
+  tellOfRefusedImage(program.path == nullptr ? "(a descriptor)" : program.path);
   finish(AccountState::kReplaced);
-  const int result = exec();
+  const int result = exec(variables);
   const int error = errno;
   resume();
   errno = error;
   return result;
 }
+
+template <typename Spawn>
+[[gnu::always_inline]] inline int spawnWith(const ProgramName& program, char* const* variables,
+                                            Spawn spawn) {
+  lookUpEnds();
+  const ImageEnvironment next(program, variables);
+  if (next.isChanged()) {
+    variables = next.fill(static_cast<char**>(alloca(sizeof(char*) * next.entries())));
+  }
+  return spawn(variables);
+}
+
+constexpr char kShell[] = "/bin/sh";
 
 // The trace directory may be out of reach afterwards: the container is made now, since without it
 // nobody could be told of what is lost.
@@ -193,24 +221,62 @@ OMNIO_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
 }
 
 OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {
-  return execWith(path, [=] { return ends.execve(path, arguments, variables); });
+  return execWith({.path = path}, variables,
+                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
 }
 OMNIO_EXPORT int execv(const char* path, char* const* arguments) noexcept {
-  return execWith(path, [=] { return ends.execv(path, arguments); });
+  return execWith({.path = path}, environ,
+                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
 }
 OMNIO_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
-  return execWith(file, [=] { return ends.execvp(file, arguments); });
+  return execWith({.path = file, .is_searched = true}, environ,
+                  [=](char* const* changed) { return ends.execvpe(file, arguments, changed); });
 }
 OMNIO_EXPORT int execvpe(const char* file, char* const* arguments,
                          char* const* variables) noexcept {
-  return execWith(file, [=] { return ends.execvpe(file, arguments, variables); });
+  return execWith({.path = file, .is_searched = true}, variables,
+                  [=](char* const* changed) { return ends.execvpe(file, arguments, changed); });
 }
 OMNIO_EXPORT int fexecve(int fd, char* const* arguments, char* const* variables) noexcept {
-  return execWith("(a descriptor)", [=] { return ends.fexecve(fd, arguments, variables); });
+  return execWith({.directory = fd}, variables,
+                  [=](char* const* changed) { return ends.fexecve(fd, arguments, changed); });
 }
 OMNIO_EXPORT int execveat(int dirfd, const char* path, char* const* arguments,
                           char* const* variables, int flags) noexcept {
-  return execWith(path, [=] { return ends.execveat(dirfd, path, arguments, variables, flags); });
+  const bool is_descriptor = isReadableMemory(path, 1) && *path == '\0';
+  return execWith(
+      {.path = is_descriptor ? nullptr : path, .directory = dirfd}, variables,
+      [=](char* const* changed) { return ends.execveat(dirfd, path, arguments, changed, flags); });
+}
+
+OMNIO_EXPORT int posix_spawn(pid_t* pid, const char* path,
+                             const posix_spawn_file_actions_t* actions,
+                             const posix_spawnattr_t* attributes, char* const* arguments,
+                             char* const* variables) {
+  return spawnWith({.path = path}, variables, [=](char* const* changed) {
+    return ends.posix_spawn(pid, path, actions, attributes, arguments, changed);
+  });
+}
+OMNIO_EXPORT int posix_spawnp(pid_t* pid, const char* file,
+                              const posix_spawn_file_actions_t* actions,
+                              const posix_spawnattr_t* attributes, char* const* arguments,
+                              char* const* variables) {
+  return spawnWith({.path = file, .is_searched = true}, variables, [=](char* const* changed) {
+    return ends.posix_spawnp(pid, file, actions, attributes, arguments, changed);
+  });
+}
+
+// The C library starts the shell by functions of its own; the shell's environment is this
+// process's.
+OMNIO_EXPORT int system(const char* command) {
+  lookUpEnds();
+  if (command != nullptr) const ImageEnvironment shell({.path = kShell}, environ);
+  return ends.system(command);
+}
+OMNIO_EXPORT FILE* popen(const char* command, const char* type) {
+  lookUpEnds();
+  const ImageEnvironment shell({.path = kShell}, environ);
+  return ends.popen(command, type);
 }
 
 // Fills `arguments` (and `variables` where wanted) from the variable arguments behind FIRST.
@@ -228,18 +294,21 @@ OMNIO_EXPORT int execveat(int dirfd, const char* path, char* const* arguments,
 OMNIO_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   va_end(list);
-  return execWith(path, [=] { return ends.execv(path, arguments); });
+  return execWith({.path = path}, environ,
+                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
 }
 OMNIO_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   va_end(list);
-  return execWith(file, [=] { return ends.execvp(file, arguments); });
+  return execWith({.path = file, .is_searched = true}, environ,
+                  [=](char* const* changed) { return ends.execvpe(file, arguments, changed); });
 }
 OMNIO_EXPORT int execle(const char* path, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   char* const* const variables = va_arg(list, char* const*);
   va_end(list);
-  return execWith(path, [=] { return ends.execve(path, arguments, variables); });
+  return execWith({.path = path}, variables,
+                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
 }
 
 // The child of a vfork runs on the parent's stack, so no frame of ours may be under it: this one

@@ -10,7 +10,9 @@
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <string_view>
 
+#include "core/wire/info.hpp"
 #include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/forbidden_calls.hpp"
 #include "trace/runtime/process.hpp"
@@ -72,7 +74,14 @@ long withFilter(const sock_fprog* program, Install install) {
   // Before it is in force: what other threads do in the tracer meanwhile could be punished. Where
   // the kernel refuses it, a little was given up for nothing.
   const FilterVerdict verdict = judgeFilter(*program);
+  if (verdict.refuses_logs) {
+    constexpr char kFact[] = "refusing_filter\0001";
+    static_assert(std::string_view(kFact).size() ==
+                  std::string_view(wire::info::kRefusingFilter).size());
+    appendInfo(kFact, sizeof kFact);
+  }
   if (verdict.refuses_opening) keepDescriptor();
+  if (verdict.punishes(SYS_readlinkat) || verdict.punishes(SYS_statx)) adoptAll();
   apply(verdict);
   return install();
 }
