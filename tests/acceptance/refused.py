@@ -185,6 +185,7 @@ class Refused:
             # What malloc() of the C library needs when it is first called. This program does
             # without it; the loader does not when a library looks symbols up.
             numbers |= {str(number) for number in MALLOC_CALLS[os.uname().machine]}
+            self.emptyDirectory()
             self._only = "only=" + ",".join(sorted(numbers, key=int))
         return self._only
 
