@@ -70,6 +70,9 @@ std::string complaintAbout(const Setting& setting, const std::string& word) {
     case SettingType::kSize:
       if (wire::parseSize(word)) return {};
       return complain("size: a whole number of bytes, or of K, M, G or T (10G)");
+    case SettingType::kWhenSlow:
+      if (wire::parseWhenSlow(word)) return {};
+      return fmt::format("\"{}\" is neither wait nor drop", printable(word));
   }
   return {};
 }

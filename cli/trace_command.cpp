@@ -263,6 +263,8 @@ const char* placeholderOf(const wire::Setting& setting) {
       return "SIGNAL";
     case wire::SettingType::kSize:
       return "SIZE";
+    case wire::SettingType::kWhenSlow:
+      return "wait|drop";
     case wire::SettingType::kSwitch:
       break;
   }

@@ -113,6 +113,9 @@ std::string dropReason(const Process& process, const wire::Account& account) {
   if (account.error == wire::kFilterError) {
     return ": a filter of system calls, which the process set, does not let its log be written";
   }
+  if (account.error == wire::kSlowError) {
+    return ": the device of the log was too slow (--when-slow drop)";
+  }
   if (account.error != wire::kLogLimitError) {
     return fmt::format(": {}", std::strerror(static_cast<int>(account.error)));
   }
@@ -221,6 +224,7 @@ Wholeness assess(const Trace& trace) {
   checkRefusedImages(trace, result);
   for (const auto& process : trace.processes()) {
     ++result.processes;
+    result.stalled_ns += process->info.number(wire::info::kStalled).value_or(0);
     checkLife(*process, result);
     const std::uint64_t missing = countEvents(*process, result);
     checkFile(*process, missing, result);

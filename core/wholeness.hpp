@@ -19,6 +19,9 @@ struct Wholeness {
   std::size_t processes = 0;
   std::uint64_t events = 0;  // that can be read, in all layers
   std::uint64_t events_missing = 0;
+  // That application threads waited for the log to be written, in all; not known of processes that
+  // were killed, nor of less than 1 ms a process.
+  std::uint64_t stalled_ns = 0;
   bool at_least = false;  // of a process that was killed, more may be missing than can be known
 };
 

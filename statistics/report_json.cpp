@@ -87,6 +87,7 @@ void wholeness(Writer& out, const Report& report) {
   number(out, "ranks_reporting", static_cast<std::uint64_t>(w.ranks_reporting));
   number(out, "processes", w.processes);
   number(out, "events", w.events);
+  number(out, "stalled_ns", w.stalled_ns);
   number(out, "events_missing", w.events_missing);
   key(out, "events_missing_at_least");
   out.Bool(w.at_least);

@@ -118,6 +118,10 @@ void appendWholeness(std::string& out, const Report& report) {
                    "Recording took at least {} of the application's time\n",
                    humanNs(report.recording_ns));
   }
+  if (w.stalled_ns > 0) {
+    fmt::format_to(std::back_inserter(out), "Threads waited {} for the log to be written\n",
+                   humanNs(static_cast<std::int64_t>(w.stalled_ns)));
+  }
 }
 
 }  // namespace

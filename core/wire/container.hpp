@@ -44,6 +44,8 @@ enum class AccountState : std::uint32_t {
 inline constexpr std::uint32_t kLogLimitError = 0x10000;
 // The process has a filter of system calls that keeps its log from being written.
 inline constexpr std::uint32_t kFilterError = 0x10001;
+// Events were not waited for (--when-slow drop), and the log's device did not keep up.
+inline constexpr std::uint32_t kSlowError = 0x10002;
 
 // What is known of the whole log. Rewritten in place in a block that exists since the beginning,
 // so that a full device can still say what it lost.

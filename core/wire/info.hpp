@@ -36,6 +36,8 @@ inline constexpr char kMounts[] = "mounts";  // /proc/self/mounts of the node
 inline constexpr char kOwnerPrefix[] = "owner.";
 // Why recording ended before the process did; not there: it did not.
 inline constexpr char kRecordingEnded[] = "recording_ended";
+// Time that the application's threads waited for the log, ns, all together; not there: under 1 ms.
+inline constexpr char kStalled[] = "stalled_ns";
 // "1": the process set a filter of system calls that refuses what a new log needs; and the program
 // that it was about to become with it, where that could still be written.
 inline constexpr char kRefusingFilter[] = "refusing_filter";

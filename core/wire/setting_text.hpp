@@ -50,6 +50,13 @@ constexpr std::optional<bool> parseSwitch(std::string_view text) {
   return {};
 }
 
+// What to do when the log's device is slow: "wait" (false) or "drop" (true).
+constexpr std::optional<bool> parseWhenSlow(std::string_view text) {
+  if (text.empty() || text == "wait") return false;
+  if (text == "drop") return true;
+  return {};
+}
+
 // "none" (0), "USR1", "SIGUSR1", or a number; of the rest those alone whose meaning is not taken:
 // a signal that stops a process, or that tells of an error in it, cannot be had. The numbers are
 // those of Linux on x86 and ARM.

@@ -20,6 +20,7 @@ enum class SettingId : std::uint8_t {
   kStartStopped,
   kToggleSignal,
   kMaxLogSize,
+  kWhenSlow,
   kSystemClock,
   kRingDirectory,
   kLibraryDirectory,
@@ -33,6 +34,7 @@ enum class SettingType : std::uint8_t {
   kSwitch,    // setting_text.hpp has the words of these three
   kSignal,
   kSize,
+  kWhenSlow,  // one of two words
 };
 
 struct Setting {
@@ -63,6 +65,10 @@ inline constexpr Setting kSettings[] = {
     {SettingId::kMaxLogSize, SettingType::kSize, true, "--max-log-size", "OMNIO_MAX_LOG_SIZE",
      "max_log_size", "0",
      "The log of a process grows no further; what is dropped is counted (default: 0, no limit)"},
+    {SettingId::kWhenSlow, SettingType::kWhenSlow, true, "--when-slow", "OMNIO_WHEN_SLOW",
+     "when_slow", "wait",
+     "What a thread does whose rings are all full since the log's device is slow: wait for it, or "
+     "drop events (default: wait)"},
     {SettingId::kSystemClock, SettingType::kSwitch, true, "--system-clock", "OMNIO_SYSTEM_CLOCK",
      "system_clock", "no", "Times by CLOCK_MONOTONIC, also where the processor's counter is good"},
     {SettingId::kRingDirectory, SettingType::kPath, true, "--ring-directory", "OMNIO_RING_DIR",

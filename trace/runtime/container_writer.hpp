@@ -16,7 +16,7 @@ namespace omnio::trace {
 bool openContainer();
 bool hasContainer();
 // Opens the container's file and keeps its descriptor, also where that takes a number of the
-// application's: before a filter that lets nobody open it again.
+// application's: before it can no longer be opened (a filter, another root, another user).
 void keepDescriptor();
 // Whether this is the tracer's own descriptor, which does not exist for the application. A system
 // call when the number is right; a number that stands for something else is forgotten.

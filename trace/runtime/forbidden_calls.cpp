@@ -97,6 +97,7 @@ constexpr Probe kProbes[] = {
     {SYS_sigaltstack, {0, 0}},
     {SYS_membarrier, {kNone, 0, 0}},
     {SYS_nanosleep, {0, 0}},
+    {SYS_futex, {0, 1, 0, 0, 0, 0}},  // FUTEX_WAKE of nothing
     {SYS_sched_yield, {}},
     {SYS_tgkill, {kNone, kNone, 0}},
     {SYS_getpid, {}},

@@ -11,6 +11,7 @@
 #include "core/wire/launcher.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "trace/runtime/event_cost.hpp"
+#include "trace/runtime/log_helper.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
@@ -173,9 +174,11 @@ void putRank(Facts& facts) {
 
 const char* loadedLibrary(const char* prefix) {
   LibrarySearch search{.prefix = prefix, .found = nullptr};
-  if (process.parent_token != 0) {
-    // A forked child: a thread that it does not have may hold the loader's lock for ever. But then
-    // there is nobody either who could change the loader's list.
+  if (process.parent_token != 0 || LogHelper::isThisThread()) {
+    // In a forked child a thread that it does not have may hold the loader's lock for ever; but
+    // then nothing can change the loader's list either. The log helper is not known to the C
+    // library, which could not lock for it; libraries are added at the end of the list, and rarely
+    // removed.
     for (const link_map* map = _r_debug.r_map; map != nullptr; map = map->l_next) {
       if (map->l_name != nullptr && fileName(map->l_name).starts_with(prefix)) return map->l_name;
     }

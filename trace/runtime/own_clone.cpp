@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <cstddef>
+#include <cstring>
+
 #include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 
@@ -32,11 +35,12 @@ namespace {
 thread_local constinit bool is_in_own_table = false;
 
 // The number of the clone, 0 never: that one goes to omnioBeginClone with `start`.
-long cloneRaw(unsigned long flags, void* stack, std::uint32_t* ended, Start* start) {
+long cloneRaw(unsigned long flags, void* stack, std::uint32_t* ended, void* thread_pointer,
+              Start* start) {
 #if defined(__x86_64__)
   long result = SYS_clone;
   register long r10 asm("r10") = reinterpret_cast<long>(ended);
-  register long r8 asm("r8") = 0;
+  register void* r8 asm("r8") = thread_pointer;
   register Start* r12 asm("r12") = start;
   asm volatile(
       "syscall\n"
@@ -56,7 +60,7 @@ long cloneRaw(unsigned long flags, void* stack, std::uint32_t* ended, Start* sta
   register long x0 asm("x0") = static_cast<long>(flags);
   register void* x1 asm("x1") = stack;
   register long x2 asm("x2") = 0;
-  register long x3 asm("x3") = 0;
+  register void* x3 asm("x3") = thread_pointer;
   register std::uint32_t* x4 asm("x4") = ended;
   register Start* x19 asm("x19") = start;
   asm volatile(
@@ -70,6 +74,29 @@ long cloneRaw(unsigned long flags, void* stack, std::uint32_t* ended, Start* sta
       : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x19)
       : "memory", "cc", "x30");
   return x0;
+#endif
+}
+
+// Thread-local memory at the bottom of the clone's stack: its creator may end before it does, and
+// its own memory with it. The tracer's variables are at a fixed distance from the thread pointer
+// (initial-exec), and zero is what those begin with that a clone uses. nullptr when it does not
+// fit.
+void* ownThreadLocals(char* memory, std::size_t bytes) {
+  char* const current = static_cast<char*>(__builtin_thread_pointer());
+  const std::ptrdiff_t distance = reinterpret_cast<char*>(&is_in_own_table) - current;
+  constexpr std::ptrdiff_t kRoom =
+      16 * 1024;  // of the tracer's variables, and of the pointer's own
+  const std::ptrdiff_t size = (distance < 0 ? -distance : distance) + kRoom;
+  if (size * 2 > static_cast<std::ptrdiff_t>(bytes)) return nullptr;
+  std::memset(memory, 0, static_cast<std::size_t>(size));
+#if defined(__x86_64__)
+  char* const pointer = memory + ((size - kRoom / 2) & ~std::ptrdiff_t{63});
+  std::memcpy(pointer, &pointer, sizeof pointer);  // its first word is itself (psABI)
+  constexpr std::ptrdiff_t kGuard = 0x28;          // of the stack protector
+  std::memcpy(pointer + kGuard, current + kGuard, sizeof(long));
+  return pointer;
+#else
+  return memory + 64;
 #endif
 }
 
@@ -112,7 +139,13 @@ long startClone(unsigned long flags, char* stack, std::size_t bytes, long (*func
   start = reinterpret_cast<Start*>(reinterpret_cast<std::uintptr_t>(start) & ~std::uintptr_t{63});
   *start = {.function = function, .argument = argument, .is_thread = flags & CLONE_THREAD};
   if (ended != nullptr) flags |= CLONE_CHILD_CLEARTID;
-  return cloneRaw(flags, start, ended, start);
+  void* thread_pointer = nullptr;
+  if ((flags & CLONE_THREAD) != 0) {
+    thread_pointer = ownThreadLocals(stack, bytes);
+    if (thread_pointer == nullptr) return -ENOMEM;
+    flags |= CLONE_SETTLS;
+  }
+  return cloneRaw(flags, start, ended, thread_pointer, start);
 }
 
 bool isInOwnTable() { return is_in_own_table; }

@@ -1,6 +1,6 @@
 // Threads and children of the tracer's own, made past the C library, which keeps lists of its own
-// and is told nothing. They have no thread-local state: what they run must not use any, or its
-// creator must wait meanwhile.
+// and is told nothing. A thread has thread-local memory of its own, in which the tracer's variables
+// begin as zero; a child uses its creator's, who has to wait meanwhile.
 #pragma once
 
 #include <cstddef>

@@ -16,6 +16,7 @@
 #include "trace/runtime/held_signals.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/launcher_image.hpp"
+#include "trace/runtime/log_helper.hpp"
 #include "trace/runtime/own_clone.hpp"
 #include "trace/runtime/patience.hpp"
 #include "trace/runtime/raw_syscall.hpp"
@@ -56,6 +57,7 @@ void beginImage(bool stopped) {
   process.begin = wire::takeAnchor(process.clock);
   process.events_written.store(0);
   process.events_lost.store(0);
+  process.stalled_ns.store(0);
   process.error.store(0);
   process.next_log.store(0);
   process.next_thread.store(0);
@@ -124,7 +126,8 @@ bool ensureStarted() {
   const Mode mode = start();
   // First, so that no fork passes between: the handler does nothing until the tracer is active.
   if (mode == Mode::kActive) {
-    __register_atfork(nullptr, nullptr, onForkInChild, __dso_handle);
+    // A thread of ours could hold what the child needs.
+    __register_atfork(LogHelper::stop, nullptr, onForkInChild, __dso_handle);
   }
   process.mode.store(mode, std::memory_order_release);
   return mode == Mode::kActive;
@@ -135,6 +138,7 @@ void becomeForkedChild() {
   SpareDescriptors::restoreInChild();
   process.parent_token = process.token;
   const bool stopped = !isRecording();
+  LogHelper::forget();
   forgetContainer(true);
   forgetRings();
   beginImage(stopped);
@@ -195,11 +199,27 @@ bool isVforkChild() {
   return false;
 }
 
+namespace {
+
+// Of a usual log it is some microseconds in each MiB, and not worth a chunk.
+void tellStalledTime() {
+  constexpr std::uint64_t kWorthTelling = 1'000'000;
+  const std::uint64_t stalled = process.stalled_ns.load();
+  if (stalled < kWorthTelling || !hasContainer()) return;
+  char facts[64];
+  Text text(facts, sizeof facts);
+  text.put(wire::info::kStalled).putByte('\0').putNumber(stalled).putByte('\0');
+  appendInfo(facts, text.size());
+}
+
+}  // namespace
+
 void finish(wire::AccountState state) {
   if (process.mode.load() != Mode::kActive || isVforkChild()) return;
   if (process.epoch_page->load() == 0) becomeForkedChild();
   process.account_state.store(state);
   process.draining_each.store(true);
+  LogHelper::stop();
   // Other threads see the flag after their next event at the latest: the barrier puts it between
   // the event's store and the look at the flag on every processor, so no event falls between.
   if (ringCount() > 1 && rawSyscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
@@ -215,6 +235,7 @@ void finish(wire::AccountState state) {
     if (!is_rank || state == wire::AccountState::kReplaced || !openContainer()) return;
   }
   finishStops();
+  tellStalledTime();
   bool all = writeOutAll();
   // What a log of limited size has no room for is meant to be dropped: nobody is to collect it.
   all = all || process.error.load() == wire::kLogLimitError;

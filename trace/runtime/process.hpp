@@ -42,7 +42,8 @@ struct Process {
   std::atomic<std::uint32_t> next_thread{0};
   std::atomic<std::uint64_t> events_written{0};
   std::atomic<std::uint64_t> events_lost{0};
-  std::atomic<std::uint32_t> error{0};  // errno of the last write to the container that failed
+  std::atomic<std::uint64_t> stalled_ns{0};  // that application threads waited for the log
+  std::atomic<std::uint32_t> error{0};       // errno of the last write to the container that failed
   std::atomic<wire::AccountState> account_state{wire::AccountState::kRunning};
 
   Settings settings;

@@ -5,6 +5,7 @@
 #include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
+#include "trace/runtime/log_helper.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring_claim.hpp"
 #include "trace/runtime/thread_sanitizer.hpp"
@@ -58,8 +59,9 @@ wire::Progress progressOf(const Ring& ring) {
   return wire::Progress::unpack(ring.header.progress.load(std::memory_order_acquire));
 }
 
-// Writes out what the ring holds, or drops and counts it, and begins a chunk in the empty ring.
-void emptyInto(Ring& ring, Thread& self, unsigned lane) {
+// Writes out what the ring holds, or drops and counts it. A reader that comes meanwhile, or after
+// the death of the process, finds the ring as it was or empty.
+void empty(Ring& ring) {
   if (!writeOut(ring)) {
     const std::uint32_t events = ring.closed_events.load() + progressOf(ring).events;
     process.events_lost.fetch_add(events - ring.accounted.exchange(events),
@@ -70,6 +72,13 @@ void emptyInto(Ring& ring, Thread& self, unsigned lane) {
   ring.accounted.store(0);
   // A death between these stores finds an empty ring, or one whose chunk the container has too.
   ring.header.progress.store(0);
+}
+
+// The same for a thread that waits for it, and a new chunk in the empty ring.
+void emptyInto(Ring& ring, Thread& self, unsigned lane) {
+  const std::uint64_t before = wire::systemNs(CLOCK_MONOTONIC);
+  empty(ring);
+  LogHelper::noteWrite(wire::systemNs(CLOCK_MONOTONIC) - before);
   beginChunk(ring, self, lane, ring.data());
 }
 
@@ -99,6 +108,15 @@ void drain(Ring& ring, Thread& self, unsigned lane) {
   const RingClaim claim(ring);
   self.lanes[lane].events += ring.events;
   emptyInto(ring, self, lane);
+}
+
+void freeRing(Ring& ring) {
+  const RingClaim claim(ring);
+  empty(ring);
+  ring.chunk = nullptr;
+  ring.cursor = nullptr;
+  ring.events = 0;
+  ring.owner.store(kFree, std::memory_order_release);
 }
 
 void giveUpRecord(Thread& self, unsigned lane) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/wire/definition.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/prediction.hpp"
 #include "core/wire/ring.hpp"
@@ -23,17 +24,21 @@ struct KnownText {
   std::uint32_t raw_offset = 0;
 };
 
+// In place of a thread: nobody's, and empty; full, and the log helper's to write out.
+inline constexpr std::uint32_t kFree = 0;
+inline constexpr std::uint32_t kHandedOver = ~std::uint32_t{0};
+
 // The writer's part has process-private pointers in it; only the process that made the ring ever
 // looks at it.
 struct Ring {
   wire::RingHeader header;
 
-  std::atomic<std::uint32_t> owner{0};  // tid
+  std::atomic<std::uint32_t> owner{0};  // tid, kFree or kHandedOver
   std::atomic<bool> is_claimed{false};  // ring_claim.hpp
   std::atomic<bool> has_file{false};
   std::uint32_t number = 0;  // of the ring file
   char* cursor = nullptr;    // where the next record goes
-  char* limit = nullptr;     // end of the data area, less the 8 bytes a store may touch
+  char* limit = nullptr;     // of an event's begin and need; behind it is the reserve
   wire::ChunkHeader* chunk = nullptr;
   std::uint32_t events = 0;  // in the open chunk
   // In the chunks before it, and how many of all the process's account knows. Both change under the
@@ -44,8 +49,12 @@ struct Ring {
   KnownText texts[wire::kTextSlots];
 
   char* data() { return reinterpret_cast<char*>(this) + wire::kRingHeaderBytes; }
-  std::size_t room() const { return static_cast<std::size_t>(limit - cursor); }
+  // For an event of at most so many bytes; what it introduces goes into the reserve.
+  bool hasRoom(std::size_t need) const { return cursor + need <= limit; }
 };
+// A handle that a chunk meets for the first time is defined in it, with up to two texts, of which
+// the second is short (wrap/intercept.hpp); and a store may touch 8 bytes beyond what it writes.
+inline constexpr std::size_t kRingReserve = 3 * wire::kMaxDefinition + wire::kMaxText + 1 + 8;
 static_assert(sizeof(Ring) <= wire::kRingHeaderBytes);
 
 inline constexpr std::size_t kRingBytes = wire::kRingHeaderBytes + wire::kRingDataBytes;
@@ -75,6 +84,11 @@ void drain(Ring& ring, Thread& self, unsigned lane);
 // The thread will not go on with the record it is in the middle of: what was published stays, a new
 // chunk follows, since the half record has already changed what the next one would be read by.
 void giveUpRecord(Thread& self, unsigned lane);
+// Writes out a ring that was handed over, and makes it free for any thread.
+void freeRing(Ring& ring);
+// Writes out one ring that was handed over, or drops and counts what it holds, and frees it; false
+// when there is none. For the log helper alone.
+bool writeHandedOver();
 // Makes the ring, whose owner was another thread or nobody, that of the lane: what it holds stays,
 // a new chunk follows it.
 void beginOwnership(Ring& ring, Thread& self, unsigned lane);

@@ -162,7 +162,7 @@ Ring* mapRing() {
   // Fresh memory is zero, which is what every member not named here begins with.
   ring->has_file.store(has_file);
   ring->number = number;
-  ring->limit = ring->data() + wire::kRingDataBytes - 8;
+  ring->limit = ring->data() + wire::kRingDataBytes - kRingReserve;
   return ring;
 }
 
@@ -187,7 +187,7 @@ void replaceRing(Ring& ring) {
   }
   ring.chunk = reinterpret_cast<wire::ChunkHeader*>(ring.data());
   ring.cursor = reinterpret_cast<char*>(ring.chunk + 1);
-  ring.limit = ring.data() + wire::kRingDataBytes - 8;
+  ring.limit = ring.data() + wire::kRingDataBytes - kRingReserve;
 }
 
 void removeRingFile(Ring& ring) {

@@ -2,6 +2,7 @@
 // asking the kernel for the thread when a ring is wanted, so that no thread has to say good-bye.
 #include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/held_signals.hpp"
+#include "trace/runtime/log_helper.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/recording_switch.hpp"
@@ -59,12 +60,73 @@ Ring* takeUsedRing(const Thread& self) {
     Ring* ring = rings[n].load(std::memory_order_acquire);
     if (ring == nullptr || ring == self.lanes[0].ring || ring == self.lanes[1].ring) continue;
     std::uint32_t owner = ring->owner.load(std::memory_order_acquire);
-    if (owner != self.tid && !threadIsGone(owner)) continue;
+    if (owner == kHandedOver) continue;
+    if (owner != kFree && owner != self.tid && !threadIsGone(owner)) continue;
     if (ring->owner.compare_exchange_strong(owner, self.tid, std::memory_order_acq_rel)) {
       return ring;
     }
   }
   return nullptr;
+}
+
+std::atomic<std::uint32_t> spare_rings{0};  // made since a device was slow
+
+// A ring that is free; nullptr when there is none.
+Ring* takeFreeRing(const Thread& self) {
+  Ring* taken = nullptr;
+  forEachRing([&taken, &self](Ring& ring) {
+    std::uint32_t owner = kFree;
+    if (taken == nullptr && ring.owner.load(std::memory_order_relaxed) == kFree &&
+        ring.owner.compare_exchange_strong(owner, self.tid, std::memory_order_acq_rel)) {
+      taken = &ring;
+    }
+  });
+  return taken;
+}
+
+Ring* makeSpareRing(const Thread& self) {
+  const std::uint32_t threads = process.next_thread.load(std::memory_order_relaxed);
+  const std::uint32_t share = threads * kSpareRingsOfThread;
+  const std::uint32_t most = share < kSpareRings ? share : kSpareRings;
+  if (spare_rings.fetch_add(1, std::memory_order_relaxed) < most) {
+    if (Ring* ring = makeRing(self); ring != nullptr) return ring;
+  }
+  spare_rings.fetch_sub(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+// Gives the lane's full ring to the log helper and goes on in another. False when the event has to
+// be dropped, since there is no other ring and nothing is to be waited for.
+bool handOver(Thread& self, unsigned lane_number) {
+  Lane& lane = self.lanes[lane_number];
+  std::uint64_t waits_since = 0;
+  while (true) {
+    if (!LogHelper::start()) {
+      drain(*lane.ring, self, lane_number);
+      break;
+    }
+    Ring* next = takeFreeRing(self);
+    if (next == nullptr) next = makeSpareRing(self);
+    if (next != nullptr) {
+      Ring& full = *lane.ring;
+      lane.events += full.events;
+      lane.ring = next;
+      beginOwnership(*next, self, lane_number);
+      full.owner.store(kHandedOver, std::memory_order_release);
+      LogHelper::wake();
+      break;
+    }
+    if (LogHelper::dropsEvents()) {
+      ++lane.events;
+      process.error.store(wire::kSlowError);
+      process.events_lost.fetch_add(1, std::memory_order_relaxed);
+      return false;
+    }
+    if (waits_since == 0) waits_since = wire::systemNs(CLOCK_MONOTONIC);
+    LogHelper::awaitRing();
+  }
+  if (waits_since != 0) LogHelper::noteWrite(wire::systemNs(CLOCK_MONOTONIC) - waits_since);
+  return true;
 }
 
 // The thread's first event in this process, or its first since an exec failed.
@@ -119,8 +181,9 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
   if (lane.ring == nullptr) {
     Ring* ring = takeUsedRing(self);
     if (ring == nullptr) {
-      // With the first ring, so that a process that is killed soon is known by name and rank.
-      if (ringCount() == 0) openContainer();
+      // With the first ring, so that a process that is killed soon is known by name and rank. Where
+      // the log is not to be waited for, its helper does it.
+      if (ringCount() == 0 && !(LogHelper::dropsEvents() && LogHelper::start())) openContainer();
       ring = makeRing(self);
     }
     if (ring == nullptr) {
@@ -139,12 +202,28 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
     if (!ring->has_file.load()) noteFirstLoss();
     lane.ring = ring;
   }
-  if (lane.ring->room() < need) drain(*lane.ring, self, lane_number);
-  if (lane.ring->room() < need) {  // more than any ring holds
+  if (!lane.ring->hasRoom(need)) {
+    if (!LogHelper::isWanted()) {
+      drain(*lane.ring, self, lane_number);
+    } else if (!handOver(self, lane_number)) {
+      return nullptr;
+    }
+  }
+  if (!lane.ring->hasRoom(need)) {  // more than any ring holds
     process.events_lost.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   return lane.ring;
+}
+
+bool writeHandedOver() {
+  Ring* full = nullptr;
+  forEachRing([&full](Ring& ring) {
+    if (full == nullptr && ring.owner.load(std::memory_order_acquire) == kHandedOver) full = &ring;
+  });
+  if (full == nullptr) return false;
+  freeRing(*full);
+  return true;
 }
 
 bool writeOutAll() {
@@ -199,6 +278,7 @@ void forgetRings() {
     rings[i].store(nullptr, std::memory_order_relaxed);
   }
   ring_count.store(0, std::memory_order_release);
+  spare_rings.store(0);
 }
 
 }  // namespace omnio::trace

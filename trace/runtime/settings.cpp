@@ -62,6 +62,7 @@ void readSettings(Settings& settings) {
   Text refused(refused_copy, sizeof refused_copy);
   read(SettingId::kStartStopped, wire::parseSwitch, settings.starts_stopped, refused);
   read(SettingId::kSystemClock, wire::parseSwitch, settings.system_clock, refused);
+  read(SettingId::kWhenSlow, wire::parseWhenSlow, settings.drops_when_slow, refused);
   read(SettingId::kToggleSignal, wire::parseSignal, settings.toggle_signal, refused);
   read(
       SettingId::kMaxLogSize,

@@ -18,6 +18,7 @@ struct Settings {
   bool flavour_is_ours = true;  // to find out, since nobody asked for one
   bool starts_stopped = false;
   bool system_clock = false;
+  bool drops_when_slow = false;
   int toggle_signal = 0;           // 0: none
   std::uint64_t max_log_size = 0;  // bytes; 0: no limit
   TestClock test_clock;

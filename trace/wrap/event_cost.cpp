@@ -13,7 +13,7 @@ static_assert(calls::kTable[kPwrite].name == "pwrite64");
 constexpr std::uint32_t kHandle = 1;
 constexpr int kBatches = 5;
 constexpr std::uint64_t kEvents = 50;  // in a batch
-constexpr std::size_t kDataBytes = 16 * 1024;
+constexpr std::size_t kDataBytes = 24 * 1024;
 constexpr std::size_t kBytes = wire::kRingHeaderBytes + kDataBytes;
 
 // A ring that nobody reads.
@@ -24,7 +24,7 @@ Ring* mapScratch() {
   auto* ring = reinterpret_cast<Ring*>(memory);
   ring->chunk = reinterpret_cast<wire::ChunkHeader*>(ring->data());
   ring->cursor = reinterpret_cast<char*>(ring->chunk + 1);
-  ring->limit = ring->data() + kDataBytes - 8;
+  ring->limit = ring->data() + kDataBytes - kRingReserve;
   ring->prediction.handles[wire::handleSlot(kHandle)].handle = kHandle;
   return ring;
 }
@@ -46,8 +46,7 @@ void recordOne(Thread& scratch, std::int64_t offset) {
   const bool same = scratch.epoch == process.epoch_page->load(std::memory_order_relaxed);
   const bool ending = process.draining_each.load(std::memory_order_relaxed);
   asm volatile("" : : "r"(same), "r"(ending) : "memory");
-  append<kPwrite>(*scratch.lanes[0].ring, scratch, 0, roomFor<kPwrite>(), times, false, numbers, 8,
-                  8, subject);
+  append<kPwrite>(*scratch.lanes[0].ring, scratch, times, false, numbers, 8, 8, subject);
 }
 
 // The quickest batch, which nothing came between.

@@ -17,10 +17,7 @@ void countUnrecorded() {
   process.events_lost.fetch_add(1, std::memory_order_relaxed);
 }
 
-void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t need) {
-  // Three definitions: one of a handle that was closed meanwhile has two texts, the second short.
-  const std::size_t room = need + 3 * wire::kMaxDefinition + wire::kMaxText + 1;
-  if (ring.room() < room) drain(ring, self, lane);
+void introduce(Ring& ring, Entry entry) {
   char* out = ring.cursor;
   defineHandle(ring, out, infoOf(entry), entry.handle());
   // Not published: the definition counts with the event that needs it.

@@ -51,8 +51,8 @@ bool mayRecordSlow(Thread& self);
 // An event that could not be recorded is lost, unless none is to be recorded now.
 void countUnrecorded();
 
-// Stores the handle's definition into the open chunk, draining the ring when it has no room.
-void introduce(Ring& ring, Thread& self, unsigned lane, Entry entry, std::size_t need);
+// Stores the handle's definition into the open chunk; the ring's reserve has room for it.
+void introduce(Ring& ring, Entry entry);
 // Whether the text can be read. For calls that failed: many have a reason to fail that comes before
 // they look at the path, and what is an error there must not become a crash here.
 bool isReadable(const char* text);
@@ -95,21 +95,20 @@ constexpr std::size_t roomFor() {
   return room;
 }
 
-// Writes the event behind those of the ring, which has `need` bytes of room. `numbers` are the
+// Writes the event behind those of the ring, which has room for it. `numbers` are the
 // arguments by index, as numbers; `request` the bytes asked for. Out of line for all but the
 // commonest rows would cost a quarter of the whole, so it is inlined everywhere.
 template <std::uint16_t kNumber>
-[[gnu::always_inline]] inline void append(Ring& ring, Thread& self, unsigned lane, std::size_t need,
-                                          wire::EventTimes times, bool failed,
-                                          wire::Arguments<kNumber>& numbers, std::uint64_t request,
-                                          std::int64_t result, const Subject& subject,
-                                          std::uint16_t number = kNumber) {
+[[gnu::always_inline]] inline void append(Ring& ring, Thread& self, wire::EventTimes times,
+                                          bool failed, wire::Arguments<kNumber>& numbers,
+                                          std::uint64_t request, std::int64_t result,
+                                          const Subject& subject, std::uint16_t number = kNumber) {
   constexpr const calls::Row& row = calls::kTable[kNumber];
   constexpr wire::Plan plan = wire::kPlans[kNumber];
   if constexpr (plan.handle >= 0) {
     const std::uint8_t slot = wire::handleSlot(subject.handle.handle());
     if (ring.prediction.handles[slot].handle != subject.handle.handle()) [[unlikely]] {
-      introduce(ring, self, lane, subject.handle, need);
+      introduce(ring, subject.handle);
     }
     numbers[plan.handle] = slot;
   }
@@ -183,12 +182,11 @@ template <std::uint16_t kNumber>
   }
   Ring* ring = self.lanes[lane].ring;
   if (ring == nullptr || self.epoch != process.epoch_page->load(std::memory_order_relaxed) ||
-      ring->room() < need) [[unlikely]] {
+      !ring->hasRoom(need)) [[unlikely]] {
     ring = makeRoom(self, lane, need);
   }
   if (ring != nullptr) [[likely]] {
-    append<kNumber>(*ring, self, lane, need, times, failed, numbers, request, result, subject,
-                    number);
+    append<kNumber>(*ring, self, times, failed, numbers, request, result, subject, number);
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   --self.level;

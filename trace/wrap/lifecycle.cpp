@@ -1,6 +1,8 @@
 // The beginning and the ends of a process: what is recorded must be written out before _exit, abort
 // or exec take the memory away. (A process that is killed leaves its rings to be collected.)
 #include <alloca.h>
+#include <grp.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,8 +14,10 @@
 #include "trace/runtime/forbidden_calls.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
+#include "trace/runtime/log_helper.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/text.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/loader.hpp"
@@ -45,6 +49,14 @@ struct Ends {
   int (*setuid)(uid_t);
   int (*setreuid)(uid_t, uid_t);
   int (*setresuid)(uid_t, uid_t, uid_t);
+  int (*seteuid)(uid_t);
+  int (*setgid)(gid_t);
+  int (*setegid)(gid_t);
+  int (*setregid)(gid_t, gid_t);
+  int (*setresgid)(gid_t, gid_t, gid_t);
+  int (*setgroups)(size_t, const gid_t*);
+  int (*unshare)(int);
+  int (*setns)(int, int);
   void* vfork;
 } ends;
 
@@ -72,6 +84,14 @@ void lookUpEnds() {
   lookUpEnd(ends.setuid, "setuid");
   lookUpEnd(ends.setreuid, "setreuid");
   lookUpEnd(ends.setresuid, "setresuid");
+  lookUpEnd(ends.seteuid, "seteuid");
+  lookUpEnd(ends.setgid, "setgid");
+  lookUpEnd(ends.setegid, "setegid");
+  lookUpEnd(ends.setregid, "setregid");
+  lookUpEnd(ends.setresgid, "setresgid");
+  lookUpEnd(ends.setgroups, "setgroups");
+  lookUpEnd(ends.unshare, "unshare");
+  lookUpEnd(ends.setns, "setns");
   lookUpEnd(ends.vfork, "vfork");
 }
 
@@ -139,6 +159,27 @@ void beforeLeaving() {
   if (!isActive() || isVforkChild()) return;
   if (process.epoch_page->load() == 0) becomeForkedChild();
   openContainer();
+  keepDescriptor();
+  LogHelper::stop();
+}
+
+// Later rings belong to the new user, and readers take rings of those alone who may write the
+// trace.
+void beforeBecoming(uid_t user) {
+  beforeLeaving();
+  constexpr auto kUnchanged = static_cast<uid_t>(-1);
+  if (user == kUnchanged || !isActive() || isVforkChild() || !hasContainer()) return;
+  if (user == static_cast<uid_t>(rawSyscall(SYS_geteuid))) return;
+  char fact[64];
+  Text text(fact, sizeof fact);
+  text.put(wire::info::kOwnerPrefix).putNumber(user).putByte('\0').putByte('1').putByte('\0');
+  appendInfo(fact, text.size());
+}
+
+// Calls that a second thread makes fail, or that leave it as it was: the log helper's is ended.
+void beforeAlone() {
+  lookUpEnds();
+  if (isActive() && !isVforkChild()) LogHelper::stop();
 }
 
 // The arguments of execl and its like, as the array that execv wants; `list` stands behind the
@@ -208,15 +249,47 @@ OMNIO_EXPORT int chroot(const char* path) noexcept {
   return ends.chroot(path);
 }
 OMNIO_EXPORT int setuid(uid_t user) noexcept {
-  beforeLeaving();
+  beforeBecoming(user);
   return ends.setuid(user);
 }
 OMNIO_EXPORT int setreuid(uid_t real, uid_t effective) noexcept {
-  beforeLeaving();
+  beforeBecoming(effective);
   return ends.setreuid(real, effective);
 }
+OMNIO_EXPORT int seteuid(uid_t user) noexcept {
+  beforeBecoming(user);
+  return ends.seteuid(user);
+}
+OMNIO_EXPORT int setgid(gid_t group) noexcept {
+  beforeAlone();
+  return ends.setgid(group);
+}
+OMNIO_EXPORT int setegid(gid_t group) noexcept {
+  beforeAlone();
+  return ends.setegid(group);
+}
+OMNIO_EXPORT int setregid(gid_t real, gid_t effective) noexcept {
+  beforeAlone();
+  return ends.setregid(real, effective);
+}
+OMNIO_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
+  beforeAlone();
+  return ends.setresgid(real, effective, saved);
+}
+OMNIO_EXPORT int setgroups(size_t count, const gid_t* groups) noexcept {
+  beforeAlone();
+  return ends.setgroups(count, groups);
+}
+OMNIO_EXPORT int unshare(int flags) noexcept {
+  beforeAlone();
+  return ends.unshare(flags);
+}
+OMNIO_EXPORT int setns(int fd, int type) noexcept {
+  beforeAlone();
+  return ends.setns(fd, type);
+}
 OMNIO_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
-  beforeLeaving();
+  beforeBecoming(effective);
   return ends.setresuid(real, effective, saved);
 }
 

@@ -15,6 +15,7 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/forbidden_calls.hpp"
+#include "trace/runtime/log_helper.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring.hpp"
 #include "trace/wrap/intercept.hpp"
@@ -70,6 +71,7 @@ bool isReadableProgram(const sock_fprog* program) {
 template <typename Install>
 long withFilter(const sock_fprog* program, Install install) {
   if (!isWatched() || !isReadableProgram(program)) return install();
+  LogHelper::stop();
   makeLogAndRing();
   // Before it is in force: what other threads do in the tracer meanwhile could be punished. Where
   // the kernel refuses it, a little was given up for nothing.
