@@ -409,6 +409,18 @@ TEST_F(Schedule, TheOrderOfItsPartsIsKept) {
             "line 1, column 70: no time_replay \"later\"");
 }
 
+TEST(RequestOf, DoesNotWrapAround) {
+  ScheduleEvent items;
+  items.row = row("fread");
+  items.arguments[1] = std::int64_t{1} << 33;
+  items.arguments[2] = std::int64_t{1} << 33;
+  EXPECT_EQ(requestOf(items), UINT64_MAX);
+  ScheduleEvent pieces;
+  pieces.row = row("readv");
+  pieces.pieces = {std::uint64_t{1} << 63, std::uint64_t{1} << 63, 5};
+  EXPECT_EQ(requestOf(pieces), UINT64_MAX);
+}
+
 // Every call that a schedule may have is written and read back with all of its keys.
 TEST_F(Schedule, EveryCallGoesRoundWhole) {
   std::vector<const calls::Row*> rows;
