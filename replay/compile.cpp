@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/printable.hpp"
+#include "core/model/json_units.hpp"
 #include "replay/cycles.hpp"
 #include "replay/line_ends.hpp"
 #include "replay/program.hpp"
@@ -420,7 +420,7 @@ Compiler::Complaint Compiler::State::arrangeFiles() {
     eachAbove(file.location, [&](std::string_view above) {
       if (file.exists && regular.contains(above) && !complaint) {
         complaint = fmt::format("location \"{}\" lies below \"{}\", which is a file",
-                                printable(file.location), printable(above));
+                                model::inBrief(file.location), model::inBrief(above));
       }
       if (!file.exists && made_later.contains(above)) file.made_by_events = true;
     });

@@ -12,7 +12,6 @@
 #include "core/model/json_units.hpp"
 #include "core/model/schedule_event_json.hpp"
 #include "core/model/schedule_words.hpp"
-#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {
@@ -44,11 +43,6 @@ std::string whyNotBelow(std::string_view location, FileRole role) {
   return {};
 }
 
-std::string inBrief(std::string_view location) {
-  constexpr std::size_t kMost = 200;
-  return printable(location.substr(0, kMost)) + (location.size() > kMost ? "..." : "");
-}
-
 class Reader final : public JsonUnits {
  public:
   explicit Reader(ScheduleSink& sink) : sink_(sink) {}
@@ -71,7 +65,7 @@ class Reader final : public JsonUnits {
     if (path.starts_with(kThread) && path != kThread && path != kEvents) {
       return takeOfThread(path, node);
     }
-    return Complaint{fmt::format("unknown: {}", printable(path)), node.place};
+    return Complaint{fmt::format("unknown: {}", inBrief(path)), node.place};
   }
 
   Verdict enter(std::string_view path) override {
@@ -190,7 +184,7 @@ class Reader final : public JsonUnits {
       return std::nullopt;
     }
     if (name != "thread" && name != "pid" && name != "tid" && name != "recorder") {
-      return Complaint{fmt::format("unknown: \"{}\" of a thread", printable(name)), node.place};
+      return Complaint{fmt::format("unknown: \"{}\" of a thread", inBrief(name)), node.place};
     }
     if (node.kind != JsonNode::Kind::kInteger || node.integer < 0 || node.integer > INT32_MAX) {
       return Complaint{fmt::format("\"{}\" has to be a number from 0 on", name), node.place};

@@ -355,6 +355,13 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
             "line 7, column 50: there is no call \"MPI_Init\"");
   EXPECT_EQ(bad("{\"start\":2,\"end\":1,\"command\":\"delay\"}"),
             "line 7, column 36: it ends before it starts");
+  const std::string longer(16000, 'x');
+  EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"" + longer + "\"}"),
+            "line 7, column 16031: there is no call \"" + longer.substr(0, 200) + "...\"");
+  EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"unlink\",\"location\":\"" + longer +
+                "\",\"result\":0}"),
+            "line 7, column 16051: location \"" + longer.substr(0, 200) +
+                "...\" is not in the list of files");
   EXPECT_EQ(bad("7"), "line 7, column 1: has to be an object");
   const std::string deep(5000, '[');
   EXPECT_EQ(bad(deep), "line 7, column 26: nested too deeply");
