@@ -56,7 +56,8 @@ def refusedSchedules(canary):
                         [[{"command": "symlink", "target": target, "location": "link", "result": 0},
                           opened("link/canary", 0, "O_WRONLY|O_TRUNC"), closed(0)]]),
                "is not in the list of files")
-    yield "descriptor from nowhere", one(closed(7), a), "comes from nowhere"
+    yield ("descriptor from nowhere", one(closed(7), a),
+           "fd 7 is used, but no event of rank 0 opens it")
     yield ("descriptor made twice",
            schedule([a], [[opened("a", 0), opened("a", 0)]]), "is made twice")
     yield ("descriptor far out", schedule([a], [[opened("a", 900000000), closed(900000000)]]),

@@ -336,7 +336,11 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0,\"count\":-1}"),
             "line 8, column 65: \"count\" is -1; it has to be 0 or more");
   EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":5,\"count\":1}"),
-            "line 8, column 64: fd 5 comes from nowhere: no event of rank 0 makes it");
+            "line 8, column 64: fd 5 is used, but no event of rank 0 opens it");
+  EXPECT_EQ(bad(write + "\"fd\":0,\"count\":1},\n" + open()),
+            "line 7, column 64: fd 0 is used before its own thread opens it");
+  EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"dup\",\"fd\":0,\"result\":0}"),
+            "line 7, column 52: fd 0 is used before its own thread opens it");
   EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0,\"count\":1.5}"),
             "line 8, column 66: \"count\" has to be a whole number, not a number");
   EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0}"), "line 8, column 54: \"count\" is missing");
