@@ -247,7 +247,7 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
   Instruction copy = call.instruction;
   std::memcpy(mode.data(), copy.open_mode.data(), std::min(copy.open_mode.size(), kMaxModeLength));
   copy.open_mode = {mode.data(), copy.open_mode.size()};
-  Call with_mode{copy, call.bench, call.symbol, {}};
+  Call with_mode{copy, call.bench, call.symbol, {}, call.on_stream};
 
   const std::tuple<A...> arguments{makeArgument<kNumber, kIndices, A>(with_mode)...};
   R value{};
@@ -308,8 +308,17 @@ Outcome issueTyped(Call& call, R (*real)(A...)) {
 
 using Issue = Outcome (*)(Call&);
 
+// How a call works on its stream.
+enum class StreamUse : std::uint8_t {
+  kNone,
+  kUses,
+  kUsesUnlocked,  // leaves it to the application to let one thread at a time work on it
+  kCloses,
+};
+
 struct Dispatch {
   std::array<Issue, calls::kNumberLimit> issue{};
+  std::array<StreamUse, calls::kNumberLimit> stream_use{};
   std::array<void*, calls::kNumberLimit> symbol{};
 };
 Dispatch dispatch;
@@ -323,11 +332,38 @@ Dispatch dispatch;
       return issueOf<NUMBER>(call, reinterpret_cast<decltype(&::NAME)>(call.symbol)); \
     };                                                                                \
   }
-#define OMNIO_CALL(BODY, NUMBER, NAME, ...)       \
-  {                                               \
-    OMNIO_ISSUE_##BODY(NUMBER, NAME);             \
-    dispatch.symbol[NUMBER] = symbolNamed(#NAME); \
+#define OMNIO_CALL(BODY, NUMBER, NAME, ...)            \
+  {                                                    \
+    OMNIO_ISSUE_##BODY(NUMBER, NAME);                  \
+    dispatch.symbol[NUMBER] = symbolNamed(#NAME);      \
+    dispatch.stream_use[NUMBER] = streamUseOf(NUMBER); \
   }
+
+StreamUse streamUseOf(std::uint16_t number) {
+  const calls::Row& row = calls::kTable[number];
+  constexpr std::uint16_t kPclose = 361;  // not issued
+  if (!calls::has(row, Role::kStream) || number == kPclose) return StreamUse::kNone;
+  if (row.call_class == Class::kClose) return StreamUse::kCloses;
+  return row.name.find("_unlocked") == std::string_view::npos ? StreamUse::kUses
+                                                              : StreamUse::kUsesUnlocked;
+}
+
+// Keeps other threads from a stream during a call that does not lock it by itself. An edited
+// schedule may let two of them meet there, which the C library does not survive.
+class StreamLock {
+ public:
+  StreamLock(FILE* stream, bool is_wanted) : stream_(is_wanted ? stream : nullptr) {
+    if (stream_ != nullptr) flockfile(stream_);
+  }
+  StreamLock(const StreamLock&) = delete;
+  StreamLock& operator=(const StreamLock&) = delete;
+  ~StreamLock() {
+    if (stream_ != nullptr) funlockfile(stream_);
+  }
+
+ private:
+  FILE* stream_;
+};
 
 // Discarded branches outside of templates are compiled all the same: these two only exist where
 // they make sense.
@@ -372,7 +408,16 @@ void findSymbols(){
 Outcome issue(const Instruction& instruction, Bench& bench) {
   const std::uint16_t number = instruction.op.row;
   if (number >= calls::kNumberLimit || dispatch.symbol[number] == nullptr) return notIssued();
-  Call call{instruction, bench, dispatch.symbol[number], {}};
+  Call call{instruction, bench, dispatch.symbol[number], {}, nullptr};
+  const StreamUse how = dispatch.stream_use[number];
+  if (how == StreamUse::kNone) return dispatch.issue[number](call);
+  if (how == StreamUse::kCloses) {
+    call.on_stream = bench.descriptors.takeStream(instruction.op.fd);
+    return dispatch.issue[number](call);
+  }
+  const Descriptors::StreamUse use(bench.descriptors, instruction.op.fd);
+  call.on_stream = use.get();
+  const StreamLock lock(use.get(), how == StreamUse::kUsesUnlocked);
   return dispatch.issue[number](call);
 }
 

@@ -19,13 +19,14 @@ struct Call {
   Bench& bench;
   void* symbol = nullptr;
   std::string path_template;  // mkstemp writes into it
+  FILE* on_stream = nullptr;  // of calls on streams: stays open until the call is done
 
   const Op& op() const { return instruction.op; }
   std::int64_t argument(int index) const {
     return index < 0 ? 0 : instruction.arguments[static_cast<std::size_t>(index)];
   }
   int fd() const { return bench.descriptors.fd(op().fd); }
-  FILE* stream() const { return bench.descriptors.stream(op().fd); }
+  FILE* stream() const { return on_stream; }
   const char* path() const { return bench.paths.of(op().file); }
 };
 
