@@ -73,6 +73,18 @@ std::size_t bytesOf(const Call& call) {
   return static_cast<std::size_t>(bytes);
 }
 
+// As many items as there is room for: a call that failed may have asked for any number.
+template <std::uint16_t kNumber>
+std::int64_t itemsOf(const Call& call, std::int64_t asked) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  const auto size = static_cast<std::uint64_t>(call.argument(calls::indexOf(row, Role::kItemSize)));
+  const Buffers& buffers = call.bench.buffers;
+  const std::uint64_t room =
+      row.call_class == Class::kWrite ? buffers.writeRoom() : buffers.readRoom();
+  if (size == 0) return asked;
+  return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(asked), room / size));
+}
+
 const iovec* piecesOf(Call& call, bool is_write) {
   std::uint64_t total = 0;
   for (int i = 0; i < call.op().piece_count; ++i) total += call.instruction.pieces[i];
@@ -225,6 +237,8 @@ A makeArgument(Call& call) {
     return piecesOf(call, is_write);
   } else if constexpr (role == Role::kIovCount) {
     return call.op().piece_count;
+  } else if constexpr (role == Role::kItemCount) {
+    return static_cast<A>(itemsOf<kNumber>(call, number));
   } else if constexpr (role == Role::kFlags) {
     return static_cast<A>(flagsOf<kNumber>(call, kIndex));
   } else if constexpr (role == Role::kIgnored) {

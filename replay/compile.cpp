@@ -28,8 +28,10 @@ constexpr std::int64_t kMaxDescriptor = std::int64_t{1} << 30;
 // so many that their table takes the memory.
 constexpr std::uint64_t kSlotsToSpare = 1 << 20;
 
-// A call that failed moved nothing, whatever it asked for.
-constexpr std::uint64_t kMaxFailedRequest = 1 << 20;
+// What a call that failed wrote from its buffer is not known: beyond this it is the same byte.
+constexpr std::uint64_t kMaxFailedContent = 1 << 20;
+// But the replay's may succeed, and then the kernel moves up to this much (MAX_RW_COUNT).
+constexpr std::uint64_t kMaxFailedRequest = std::uint64_t{1} << 31;
 
 struct Named {
   std::uint64_t id = 0;
@@ -219,14 +221,29 @@ void Compiler::State::measure(const ScheduleEvent& event) {
   if (calls::has(*event.row, Role::kFdSource)) return;
   std::uint64_t request = event.request;
   std::uint64_t pieces = 0;
-  for (const std::uint64_t piece : event.pieces) pieces += piece;
+  for (const std::uint64_t piece : event.pieces) {
+    if (__builtin_add_overflow(pieces, piece, &pieces)) pieces = UINT64_MAX;
+  }
   request = std::max(request, pieces);
-  if (event.failed) request = std::min(request, kMaxFailedRequest);
+  if (event.failed) {
+    request = std::min(request, kMaxFailedRequest);
+    if (event.row->call_class == calls::Class::kWrite) {
+      // A stream's call is given no more items than there is content for (backend.cpp).
+      if (event.row->api == calls::Api::kPosix) {
+        into.write_failed = std::max(into.write_failed, request);
+      }
+      request = std::min(request, kMaxFailedContent);
+    }
+  }
   std::uint64_t moved = 0;
   if (!event.failed && event.result > 0) {
     moved = static_cast<std::uint64_t>(event.result);
-    if (event.row->result == calls::Result::kItems || event.row->result == calls::Result::kNumber) {
-      moved = request;
+    if (event.row->result == calls::Result::kNumber) moved = request;
+    if (event.row->result == calls::Result::kItems) {
+      // The last item may have come in part.
+      const int size = calls::indexOf(*event.row, Role::kItemSize);
+      const auto item = static_cast<std::uint64_t>(event.arguments[static_cast<std::size_t>(size)]);
+      if (__builtin_mul_overflow(moved + 1, item, &moved)) moved = request;
     }
   }
   if (event.row->call_class == calls::Class::kRead) {
