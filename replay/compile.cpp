@@ -1,5 +1,6 @@
 #include "replay/compile.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,6 +51,19 @@ struct Waiting {
   std::uint64_t own_id = 0;
   std::uint32_t node = 0;
 };
+
+// __open_2 and its like, which compilers call where no mode is given: glibc aborts when one would
+// be needed.
+bool endsProcess(const ScheduleEvent& event) {
+  const calls::Row& row = *event.row;
+  const int index = calls::indexOf(row, Role::kFlags);
+  if (row.call_class != calls::Class::kOpen || index < 0 || calls::has(row, Role::kMode) ||
+      calls::has(row, Role::kPathTemplate)) {
+    return false;
+  }
+  const std::int64_t flags = event.arguments[static_cast<std::size_t>(index)];
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
 
 bool makesEntry(const ScheduleEvent& event) {
   if (event.step != Step::kCall || event.failed) return false;
@@ -108,8 +122,7 @@ Compiler::~Compiler() = default;
 const Plan& Compiler::plan() const { return state_->plan; }
 
 Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
-  state_->plan.global = global;
-  state_->plan.ranks.resize(static_cast<std::size_t>(std::max(global.ranks, 0)));
+  state_->plan.global = global;  // how many ranks there are is not believed before they have come
   return std::nullopt;
 }
 
@@ -157,6 +170,7 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
     state_->made = 0;
   }
   plan.threads.emplace_back().recorded = thread;
+  plan.ranks.resize(std::max(plan.ranks.size(), static_cast<std::size_t>(thread.rank) + 1));
   state_->order = 0;
   state_->writer =
       std::make_unique<ProgramWriter>(programName(state_->directory, plan.threads.size() - 1));
@@ -207,6 +221,18 @@ Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
   if (event.pieces.size() > kMaxPieces) {
     return fmt::format("{} has {} pieces; the system takes {}", row.name, event.pieces.size(),
                        kMaxPieces);
+  }
+  // Of the printf family, whose result is an int.
+  const bool formats =
+      row.call_class == calls::Class::kWrite && row.result == calls::Result::kCount;
+  if (formats && !event.failed && event.result > INT32_MAX) {
+    return fmt::format("{} cannot have written {} bytes: its result is an int", row.name,
+                       event.result);
+  }
+  if (endsProcess(event)) {
+    return fmt::format(
+        "{} takes no mode: with O_CREAT or O_TMPFILE the C library ends the process; use open",
+        row.name);
   }
   if (!event.failed && event.open_mode.size() > kMaxModeLength) {
     return fmt::format("a mode of {} bytes is no mode to open with", event.open_mode.size());
@@ -446,6 +472,7 @@ Compiler::Complaint Compiler::State::arrangeFiles() {
 }
 
 Compiler::Complaint Compiler::finish() {
+  state_->plan.ranks.resize(static_cast<std::size_t>(std::max(state_->plan.global.ranks, 0)));
   if (auto complaint = state_->checkDescriptors()) return complaint;
   if (auto complaint = state_->orderThreads()) return complaint;
   return state_->arrangeFiles();
