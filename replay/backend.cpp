@@ -257,10 +257,9 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
     if (call.stream() == nullptr) return notIssued();
   }
   // The mode of a stream stands in the program without its end.
-  std::array<char, kMaxModeLength + 1> mode{};
+  const StreamMode mode(call.instruction.open_mode);
   Instruction copy = call.instruction;
-  std::memcpy(mode.data(), copy.open_mode.data(), std::min(copy.open_mode.size(), kMaxModeLength));
-  copy.open_mode = {mode.data(), copy.open_mode.size()};
+  copy.open_mode = {mode.text.data(), copy.open_mode.size()};
   Call with_mode{copy, call.bench, call.symbol, {}, call.on_stream};
 
   const std::tuple<A...> arguments{makeArgument<kNumber, kIndices, A>(with_mode)...};
@@ -289,6 +288,7 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
     }
     noteOpened(call, outcome, static_cast<int>(value), nullptr, direct);
   } else if constexpr (row.result == Result::kNewStream) {
+    if (mode.is_changed) outcome.substitute = Substitute::kMapped;
     const bool is_direct = call.bench.descriptors.isDirect(call.op().fd);
     const int fd = value == nullptr ? -1 : fileno(value);
     if (call.op().fd != kNoSlot && call.op().new_fd == kNoSlot && value != nullptr) {
@@ -497,6 +497,8 @@ const char* textOf(Substitute substitute) {
       return "closefrom, closing one descriptor";
     case Substitute::kOverwrite:
       return "opens that leave what write_overwrite has put there";
+    case Substitute::kMapped:
+      return "streams opened with m, which read and do not map";
     case Substitute::kReopened:
       return "freopen of a stream that is not recorded";
     case Substitute::kNotIssued:

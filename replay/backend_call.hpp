@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "replay/backend.hpp"
@@ -37,6 +39,24 @@ Outcome notIssued();
 inline bool leavesContent(const Call& call, std::int64_t flags) {
   return call.bench.write_overwrite && (flags & O_CREAT) != 0 && (call.op().flags & kOpFailed) == 0;
 }
+
+// The mode of a stream, ended by a NUL, and whether it is as recorded: without m, which maps a file
+// that is only read.
+struct StreamMode {
+  std::array<char, kMaxModeLength + 1> text{};
+  bool is_changed = false;
+
+  explicit StreamMode(std::string_view recorded) {
+    recorded = recorded.substr(0, kMaxModeLength);
+    std::copy(recorded.begin(), recorded.end(), text.begin());
+    for (char& c : text) {
+      if (c == '\0' || c == ',') break;  // ,ccs=...
+      if (c != 'm') continue;
+      c = 'b';  // says nothing, and leaves what follows where it is
+      is_changed = true;
+    }
+  }
+};
 
 // Runs `real` between two readings of the clock and says what came of it. What it returns is judged
 // as the tracer does (trace/wrap/intercept.hpp): both have to mean the same by failed.

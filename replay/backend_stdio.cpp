@@ -158,11 +158,12 @@ Outcome reopen(Call& call) {
   const bool is_known = stream != nullptr;
   if (!is_known) stream = ownLibc().fopen("/dev/null", "r");
   if (stream == nullptr) return notIssued();
-  const std::string mode(call.instruction.open_mode);
+  const StreamMode mode(call.instruction.open_mode);
   const auto real = reinterpret_cast<FILE* (*)(const char*, const char*, FILE*)>(call.symbol);
   FILE* got = nullptr;
   Outcome outcome =
-      timed<Result::kNewStream>([&] { return got = real(call.path(), mode.c_str(), stream); });
+      timed<Result::kNewStream>([&] { return got = real(call.path(), mode.text.data(), stream); });
+  if (mode.is_changed) outcome.substitute = Substitute::kMapped;
   if (is_known) {
     call.bench.descriptors.gone(slot);
   } else {
