@@ -73,6 +73,18 @@ std::size_t bytesOf(const Call& call) {
   return static_cast<std::size_t>(bytes);
 }
 
+// As many items as there is room for: a call that failed may have asked for any number.
+template <std::uint16_t kNumber>
+std::int64_t itemsOf(const Call& call, std::int64_t asked) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  const auto size = static_cast<std::uint64_t>(call.argument(calls::indexOf(row, Role::kItemSize)));
+  const Buffers& buffers = call.bench.buffers;
+  const std::uint64_t room =
+      row.call_class == Class::kWrite ? buffers.writeRoom() : buffers.readRoom();
+  if (size == 0) return asked;
+  return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(asked), room / size));
+}
+
 const iovec* piecesOf(Call& call, bool is_write) {
   std::uint64_t total = 0;
   for (int i = 0; i < call.op().piece_count; ++i) total += call.instruction.pieces[i];
@@ -225,6 +237,8 @@ A makeArgument(Call& call) {
     return piecesOf(call, is_write);
   } else if constexpr (role == Role::kIovCount) {
     return call.op().piece_count;
+  } else if constexpr (role == Role::kItemCount) {
+    return static_cast<A>(itemsOf<kNumber>(call, number));
   } else if constexpr (role == Role::kFlags) {
     return static_cast<A>(flagsOf<kNumber>(call, kIndex));
   } else if constexpr (role == Role::kIgnored) {
@@ -243,11 +257,10 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
     if (call.stream() == nullptr) return notIssued();
   }
   // The mode of a stream stands in the program without its end.
-  std::array<char, kMaxModeLength + 1> mode{};
+  const StreamMode mode(call.instruction.open_mode);
   Instruction copy = call.instruction;
-  std::memcpy(mode.data(), copy.open_mode.data(), std::min(copy.open_mode.size(), kMaxModeLength));
-  copy.open_mode = {mode.data(), copy.open_mode.size()};
-  Call with_mode{copy, call.bench, call.symbol, {}};
+  copy.open_mode = {mode.text.data(), copy.open_mode.size()};
+  Call with_mode{copy, call.bench, call.symbol, {}, call.on_stream};
 
   const std::tuple<A...> arguments{makeArgument<kNumber, kIndices, A>(with_mode)...};
   R value{};
@@ -275,6 +288,7 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
     }
     noteOpened(call, outcome, static_cast<int>(value), nullptr, direct);
   } else if constexpr (row.result == Result::kNewStream) {
+    if (mode.is_changed) outcome.substitute = Substitute::kMapped;
     const bool is_direct = call.bench.descriptors.isDirect(call.op().fd);
     const int fd = value == nullptr ? -1 : fileno(value);
     if (call.op().fd != kNoSlot && call.op().new_fd == kNoSlot && value != nullptr) {
@@ -308,8 +322,17 @@ Outcome issueTyped(Call& call, R (*real)(A...)) {
 
 using Issue = Outcome (*)(Call&);
 
+// How a call works on its stream.
+enum class StreamUse : std::uint8_t {
+  kNone,
+  kUses,
+  kUsesUnlocked,  // leaves it to the application to let one thread at a time work on it
+  kCloses,
+};
+
 struct Dispatch {
   std::array<Issue, calls::kNumberLimit> issue{};
+  std::array<StreamUse, calls::kNumberLimit> stream_use{};
   std::array<void*, calls::kNumberLimit> symbol{};
 };
 Dispatch dispatch;
@@ -323,11 +346,38 @@ Dispatch dispatch;
       return issueOf<NUMBER>(call, reinterpret_cast<decltype(&::NAME)>(call.symbol)); \
     };                                                                                \
   }
-#define OMNIO_CALL(BODY, NUMBER, NAME, ...)       \
-  {                                               \
-    OMNIO_ISSUE_##BODY(NUMBER, NAME);             \
-    dispatch.symbol[NUMBER] = symbolNamed(#NAME); \
+#define OMNIO_CALL(BODY, NUMBER, NAME, ...)            \
+  {                                                    \
+    OMNIO_ISSUE_##BODY(NUMBER, NAME);                  \
+    dispatch.symbol[NUMBER] = symbolNamed(#NAME);      \
+    dispatch.stream_use[NUMBER] = streamUseOf(NUMBER); \
   }
+
+StreamUse streamUseOf(std::uint16_t number) {
+  const calls::Row& row = calls::kTable[number];
+  constexpr std::uint16_t kPclose = 361;  // not issued
+  if (!calls::has(row, Role::kStream) || number == kPclose) return StreamUse::kNone;
+  if (row.call_class == Class::kClose) return StreamUse::kCloses;
+  return row.name.find("_unlocked") == std::string_view::npos ? StreamUse::kUses
+                                                              : StreamUse::kUsesUnlocked;
+}
+
+// Keeps other threads from a stream during a call that does not lock it by itself. An edited
+// schedule may let two of them meet there, which the C library does not survive.
+class StreamLock {
+ public:
+  StreamLock(FILE* stream, bool is_wanted) : stream_(is_wanted ? stream : nullptr) {
+    if (stream_ != nullptr) flockfile(stream_);
+  }
+  StreamLock(const StreamLock&) = delete;
+  StreamLock& operator=(const StreamLock&) = delete;
+  ~StreamLock() {
+    if (stream_ != nullptr) funlockfile(stream_);
+  }
+
+ private:
+  FILE* stream_;
+};
 
 // Discarded branches outside of templates are compiled all the same: these two only exist where
 // they make sense.
@@ -372,7 +422,16 @@ void findSymbols(){
 Outcome issue(const Instruction& instruction, Bench& bench) {
   const std::uint16_t number = instruction.op.row;
   if (number >= calls::kNumberLimit || dispatch.symbol[number] == nullptr) return notIssued();
-  Call call{instruction, bench, dispatch.symbol[number], {}};
+  Call call{instruction, bench, dispatch.symbol[number], {}, nullptr};
+  const StreamUse how = dispatch.stream_use[number];
+  if (how == StreamUse::kNone) return dispatch.issue[number](call);
+  if (how == StreamUse::kCloses) {
+    call.on_stream = bench.descriptors.takeStream(instruction.op.fd);
+    return dispatch.issue[number](call);
+  }
+  const Descriptors::StreamUse use(bench.descriptors, instruction.op.fd);
+  call.on_stream = use.get();
+  const StreamLock lock(use.get(), how == StreamUse::kUsesUnlocked);
   return dispatch.issue[number](call);
 }
 
@@ -438,6 +497,8 @@ const char* textOf(Substitute substitute) {
       return "closefrom, closing one descriptor";
     case Substitute::kOverwrite:
       return "opens that leave what write_overwrite has put there";
+    case Substitute::kMapped:
+      return "streams opened with m, which read and do not map";
     case Substitute::kReopened:
       return "freopen of a stream that is not recorded";
     case Substitute::kNotIssued:

@@ -42,10 +42,11 @@ enum class Substitute : std::uint8_t {
   kScan,       // reads characters: what it scanned for is not recorded
   kCloseFrom,  // closes the one descriptor
   kOverwrite,  // opened without cutting off what write_overwrite has put there
+  kMapped,     // read, not mapped: who maps a file is ended by a signal when another cuts it off
   kReopened,   // freopen of a stream that is not recorded: another was closed for it
   kNotIssued,  // not issued: no such symbol here, no stream to work on, or it would reach outside
 };
-inline constexpr int kSubstituteCount = 8;
+inline constexpr int kSubstituteCount = 9;
 const char* textOf(Substitute substitute);
 
 // What came of a call, in the terms of the record.

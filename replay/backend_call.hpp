@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "replay/backend.hpp"
@@ -19,13 +21,14 @@ struct Call {
   Bench& bench;
   void* symbol = nullptr;
   std::string path_template;  // mkstemp writes into it
+  FILE* on_stream = nullptr;  // of calls on streams: stays open until the call is done
 
   const Op& op() const { return instruction.op; }
   std::int64_t argument(int index) const {
     return index < 0 ? 0 : instruction.arguments[static_cast<std::size_t>(index)];
   }
   int fd() const { return bench.descriptors.fd(op().fd); }
-  FILE* stream() const { return bench.descriptors.stream(op().fd); }
+  FILE* stream() const { return on_stream; }
   const char* path() const { return bench.paths.of(op().file); }
 };
 
@@ -36,6 +39,24 @@ Outcome notIssued();
 inline bool leavesContent(const Call& call, std::int64_t flags) {
   return call.bench.write_overwrite && (flags & O_CREAT) != 0 && (call.op().flags & kOpFailed) == 0;
 }
+
+// The mode of a stream, ended by a NUL, and whether it is as recorded: without m, which maps a file
+// that is only read.
+struct StreamMode {
+  std::array<char, kMaxModeLength + 1> text{};
+  bool is_changed = false;
+
+  explicit StreamMode(std::string_view recorded) {
+    recorded = recorded.substr(0, kMaxModeLength);
+    std::copy(recorded.begin(), recorded.end(), text.begin());
+    for (char& c : text) {
+      if (c == '\0' || c == ',') break;  // ,ccs=...
+      if (c != 'm') continue;
+      c = 'b';  // says nothing, and leaves what follows where it is
+      is_changed = true;
+    }
+  }
+};
 
 // Runs `real` between two readings of the clock and says what came of it. What it returns is judged
 // as the tracer does (trace/wrap/intercept.hpp): both have to mean the same by failed.

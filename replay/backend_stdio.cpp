@@ -153,19 +153,19 @@ Outcome scan(Call& call) {
 
 Outcome reopen(Call& call) {
   // Which stream it was is recorded where the schedule names it as what the number stood for.
-  FILE* stream = call.op().other != kNoSlot ? call.bench.descriptors.stream(call.op().other)
-                 : call.op().fd != kNoSlot  ? call.bench.descriptors.stream(call.op().fd)
-                                            : nullptr;
+  const std::uint32_t slot = call.op().other != kNoSlot ? call.op().other : call.op().fd;
+  FILE* stream = slot == kNoSlot ? nullptr : call.bench.descriptors.takeStream(slot);
   const bool is_known = stream != nullptr;
   if (!is_known) stream = ownLibc().fopen("/dev/null", "r");
   if (stream == nullptr) return notIssued();
-  const std::string mode(call.instruction.open_mode);
+  const StreamMode mode(call.instruction.open_mode);
   const auto real = reinterpret_cast<FILE* (*)(const char*, const char*, FILE*)>(call.symbol);
   FILE* got = nullptr;
   Outcome outcome =
-      timed<Result::kNewStream>([&] { return got = real(call.path(), mode.c_str(), stream); });
+      timed<Result::kNewStream>([&] { return got = real(call.path(), mode.text.data(), stream); });
+  if (mode.is_changed) outcome.substitute = Substitute::kMapped;
   if (is_known) {
-    call.bench.descriptors.gone(call.op().other != kNoSlot ? call.op().other : call.op().fd);
+    call.bench.descriptors.gone(slot);
   } else {
     outcome.substitute = Substitute::kReopened;
   }

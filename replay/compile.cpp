@@ -1,5 +1,6 @@
 #include "replay/compile.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/printable.hpp"
+#include "core/model/json_units.hpp"
 #include "replay/cycles.hpp"
 #include "replay/line_ends.hpp"
 #include "replay/program.hpp"
@@ -28,8 +29,10 @@ constexpr std::int64_t kMaxDescriptor = std::int64_t{1} << 30;
 // so many that their table takes the memory.
 constexpr std::uint64_t kSlotsToSpare = 1 << 20;
 
-// A call that failed moved nothing, whatever it asked for.
-constexpr std::uint64_t kMaxFailedRequest = 1 << 20;
+// What a call that failed wrote from its buffer is not known: beyond this it is the same byte.
+constexpr std::uint64_t kMaxFailedContent = 1 << 20;
+// But the replay's may succeed, and then the kernel moves up to this much (MAX_RW_COUNT).
+constexpr std::uint64_t kMaxFailedRequest = std::uint64_t{1} << 31;
 
 struct Named {
   std::uint64_t id = 0;
@@ -48,6 +51,19 @@ struct Waiting {
   std::uint64_t own_id = 0;
   std::uint32_t node = 0;
 };
+
+// __open_2 and its like, which compilers call where no mode is given: glibc aborts when one would
+// be needed.
+bool endsProcess(const ScheduleEvent& event) {
+  const calls::Row& row = *event.row;
+  const int index = calls::indexOf(row, Role::kFlags);
+  if (row.call_class != calls::Class::kOpen || index < 0 || calls::has(row, Role::kMode) ||
+      calls::has(row, Role::kPathTemplate)) {
+    return false;
+  }
+  const std::int64_t flags = event.arguments[static_cast<std::size_t>(index)];
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
 
 bool makesEntry(const ScheduleEvent& event) {
   if (event.step != Step::kCall || event.failed) return false;
@@ -106,8 +122,7 @@ Compiler::~Compiler() = default;
 const Plan& Compiler::plan() const { return state_->plan; }
 
 Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
-  state_->plan.global = global;
-  state_->plan.ranks.resize(static_cast<std::size_t>(std::max(global.ranks, 0)));
+  state_->plan.global = global;  // how many ranks there are is not believed before they have come
   return std::nullopt;
 }
 
@@ -155,6 +170,7 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
     state_->made = 0;
   }
   plan.threads.emplace_back().recorded = thread;
+  plan.ranks.resize(std::max(plan.ranks.size(), static_cast<std::size_t>(thread.rank) + 1));
   state_->order = 0;
   state_->writer =
       std::make_unique<ProgramWriter>(programName(state_->directory, plan.threads.size() - 1));
@@ -206,6 +222,18 @@ Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
     return fmt::format("{} has {} pieces; the system takes {}", row.name, event.pieces.size(),
                        kMaxPieces);
   }
+  // Of the printf family, whose result is an int.
+  const bool formats =
+      row.call_class == calls::Class::kWrite && row.result == calls::Result::kCount;
+  if (formats && !event.failed && event.result > INT32_MAX) {
+    return fmt::format("{} cannot have written {} bytes: its result is an int", row.name,
+                       event.result);
+  }
+  if (endsProcess(event)) {
+    return fmt::format(
+        "{} takes no mode: with O_CREAT or O_TMPFILE the C library ends the process; use open",
+        row.name);
+  }
   if (!event.failed && event.open_mode.size() > kMaxModeLength) {
     return fmt::format("a mode of {} bytes is no mode to open with", event.open_mode.size());
   }
@@ -219,14 +247,29 @@ void Compiler::State::measure(const ScheduleEvent& event) {
   if (calls::has(*event.row, Role::kFdSource)) return;
   std::uint64_t request = event.request;
   std::uint64_t pieces = 0;
-  for (const std::uint64_t piece : event.pieces) pieces += piece;
+  for (const std::uint64_t piece : event.pieces) {
+    if (__builtin_add_overflow(pieces, piece, &pieces)) pieces = UINT64_MAX;
+  }
   request = std::max(request, pieces);
-  if (event.failed) request = std::min(request, kMaxFailedRequest);
+  if (event.failed) {
+    request = std::min(request, kMaxFailedRequest);
+    if (event.row->call_class == calls::Class::kWrite) {
+      // A stream's call is given no more items than there is content for (backend.cpp).
+      if (event.row->api == calls::Api::kPosix) {
+        into.write_failed = std::max(into.write_failed, request);
+      }
+      request = std::min(request, kMaxFailedContent);
+    }
+  }
   std::uint64_t moved = 0;
   if (!event.failed && event.result > 0) {
     moved = static_cast<std::uint64_t>(event.result);
-    if (event.row->result == calls::Result::kItems || event.row->result == calls::Result::kNumber) {
-      moved = request;
+    if (event.row->result == calls::Result::kNumber) moved = request;
+    if (event.row->result == calls::Result::kItems) {
+      // The last item may have come in part.
+      const int size = calls::indexOf(*event.row, Role::kItemSize);
+      const auto item = static_cast<std::uint64_t>(event.arguments[static_cast<std::size_t>(size)]);
+      if (__builtin_mul_overflow(moved + 1, item, &moved)) moved = request;
     }
   }
   if (event.row->call_class == calls::Class::kRead) {
@@ -420,7 +463,7 @@ Compiler::Complaint Compiler::State::arrangeFiles() {
     eachAbove(file.location, [&](std::string_view above) {
       if (file.exists && regular.contains(above) && !complaint) {
         complaint = fmt::format("location \"{}\" lies below \"{}\", which is a file",
-                                printable(file.location), printable(above));
+                                model::inBrief(file.location), model::inBrief(above));
       }
       if (!file.exists && made_later.contains(above)) file.made_by_events = true;
     });
@@ -429,6 +472,7 @@ Compiler::Complaint Compiler::State::arrangeFiles() {
 }
 
 Compiler::Complaint Compiler::finish() {
+  state_->plan.ranks.resize(static_cast<std::size_t>(std::max(state_->plan.global.ranks, 0)));
   if (auto complaint = state_->checkDescriptors()) return complaint;
   if (auto complaint = state_->orderThreads()) return complaint;
   return state_->arrangeFiles();

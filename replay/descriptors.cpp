@@ -7,14 +7,19 @@
 #include <new>
 #include <utility>
 
+#include "replay/backend.hpp"
 #include "replay/libc.hpp"
 #include "replay/raw_syscall.hpp"
 
 namespace omnio::replay {
 namespace {
 
-// For a descriptor that another thread of the rank makes without an edge that says so.
-constexpr int kPatienceMs = 5000;
+constexpr std::int64_t kPauseUs = 50;
+
+void pauseBriefly() {
+  const timespec pause{.tv_sec = 0, .tv_nsec = kPauseUs * 1000};
+  nanosleep(&pause, nullptr);
+}
 
 const char* modeOf(int fd) {
   const long flags = syscall(SYS_fcntl, fd, F_GETFL, 0);
@@ -32,8 +37,8 @@ const char* modeOf(int fd) {
 
 }  // namespace
 
-Descriptors::Descriptors(std::uint32_t slots)
-    : count_(slots), slots_(std::make_unique<Slot[]>(slots)) {}
+Descriptors::Descriptors(std::uint32_t slots, std::int64_t patience_us)
+    : count_(slots), slots_(std::make_unique<Slot[]>(slots)), patience_us_(patience_us) {}
 
 Descriptors::~Descriptors() = default;
 
@@ -41,9 +46,10 @@ int Descriptors::fd(std::uint32_t slot) const {
   const Slot* found = find(slot);
   if (found == nullptr) return -1;
   int fd = found->fd.load(std::memory_order_acquire);
-  for (int waited_us = 0; fd == kNotYet && waited_us < kPatienceMs * 1000; waited_us += 50) {
-    const timespec pause{.tv_sec = 0, .tv_nsec = 50000};
-    nanosleep(&pause, nullptr);
+  while (fd == kNotYet && patience_us_.load(std::memory_order_relaxed) > 0) {
+    const std::int64_t begin_ns = nowNs();
+    pauseBriefly();
+    patience_us_ -= (nowNs() - begin_ns) / 1000;
     fd = found->fd.load(std::memory_order_acquire);
   }
   return fd == kNotYet ? -1 : fd;
@@ -63,6 +69,19 @@ FILE* Descriptors::stream(std::uint32_t slot) {
   stream = ownLibc().fdopen(number, mode);
   found->stream.store(stream, std::memory_order_release);
   return stream;
+}
+
+FILE* Descriptors::takeOut(Slot& slot) {
+  FILE* stream = slot.stream.exchange(nullptr);
+  while (stream != nullptr && slot.users != 0) pauseBriefly();
+  return stream;
+}
+
+FILE* Descriptors::takeStream(std::uint32_t slot) {
+  if (stream(slot) == nullptr) return nullptr;
+  Slot& found = *find(slot);
+  found.fd.store(kGone);  // before the stream is away, or the next call would make another
+  return takeOut(found);
 }
 
 bool Descriptors::isDirect(std::uint32_t slot) const {
@@ -95,7 +114,7 @@ void Descriptors::moveStream(std::uint32_t from, std::uint32_t to) {
   Slot* old = find(from);
   Slot* next = find(to);
   if (old == nullptr || next == nullptr || old == next) return;
-  if (FILE* stream = old->stream.exchange(nullptr)) next->stream.store(stream);
+  if (FILE* stream = takeOut(*old)) next->stream.store(stream);
   const std::lock_guard lock(mutex_);
   if (auto buffer = buffers_.extract(from)) {
     buffer.key() = to;
@@ -106,7 +125,7 @@ void Descriptors::moveStream(std::uint32_t from, std::uint32_t to) {
 void Descriptors::forgetStream(std::uint32_t slot) {
   Slot* found = find(slot);
   if (found == nullptr) return;
-  FILE* stream = found->stream.exchange(nullptr);
+  FILE* stream = takeOut(*found);
   if (stream == nullptr) return;
   __fpurge(stream);
   // The stream goes on pointing to its buffer.

@@ -99,8 +99,10 @@ Result<fs::path> findOmnio(const fs::path& wanted) {
 }
 
 volatile std::sig_atomic_t child = 0;
+volatile std::sig_atomic_t passed_on = 0;  // the last signal
 
 void passOn(int signal) {
+  passed_on = signal;
   if (child > 0) kill(static_cast<pid_t>(child), signal);
 }
 
@@ -214,6 +216,8 @@ Result<int> runTraced(const Request& request, const fs::path& tree, char** argv)
   }
   constexpr int kSignal = 128;  // as omnio trace tells it
   if (status <= kSignal) return status;
+  // The launcher ends all ranks because of one, which has said why.
+  if (status == kSignal + passed_on) return status;
   return Failure{Code::kSystem, fmt::format("ended by signal {} ({})", status - kSignal,
                                             strsignal(status - kSignal))};
 }

@@ -1,6 +1,7 @@
 #include "replay/line_ends.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace omnio::replay {
@@ -19,13 +20,15 @@ bool isStreamRead(const calls::Row& row) {
   return row.call_class == calls::Class::kRead && row.api == calls::Api::kStdio;
 }
 
-// A byte in place of one that must not stand there: any that is allowed.
+// A byte in place of one that must not stand there: any that is allowed. Where lines end with each
+// of them, it stays.
 char substitute(char byte, const std::string& delimiters) {
   char other = static_cast<char>(byte ^ 0x55);
-  while (other == '\0' || delimiters.find(other) != std::string::npos) {
+  for (int tries = 0; tries < 256; ++tries) {
+    if (other != '\0' && delimiters.find(other) == std::string::npos) return other;
     other = static_cast<char>(other + 1);
   }
-  return other;
+  return byte;
 }
 
 }  // namespace
@@ -73,11 +76,15 @@ void LineEnds::moveInto(std::vector<PlannedFile>& files) {
 }
 
 void setLineEnds(const PlannedFile& file, std::uint64_t offset, std::span<char> content) {
-  for (char& byte : content) {
-    if (byte == '\0' || file.delimiters.find(byte) != std::string::npos) {
-      byte = substitute(byte, file.delimiters);
-    }
+  // By table: there may be gigabytes of it.
+  std::array<char, 256> instead{};
+  for (int i = 0; i < 256; ++i) {
+    const auto byte = static_cast<char>(i);
+    const bool stays = byte != '\0' && file.delimiters.find(byte) == std::string::npos;
+    instead[static_cast<std::size_t>(i)] = stays ? byte : substitute(byte, file.delimiters);
   }
+  for (char& byte : content) byte = instead[static_cast<unsigned char>(byte)];
+  if (offset >= kOffsetLimit) return;
   auto end = std::lower_bound(file.line_ends.begin(), file.line_ends.end(), offset << 8);
   for (; end != file.line_ends.end() && (*end >> 8) < offset + content.size(); ++end) {
     content[(*end >> 8) - offset] = static_cast<char>(*end & 0xFF);

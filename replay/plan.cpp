@@ -110,7 +110,8 @@ void parts(Io& io, T& value) {
   } else if constexpr (std::same_as<Part, PlannedThread>) {
     parts(io, value.recorded);
     io.item(value.operations), io.item(value.read_request), io.item(value.read_moved);
-    io.item(value.write_request), io.item(value.waits), io.item(value.raises);
+    io.item(value.write_request), io.item(value.write_failed), io.item(value.waits),
+        io.item(value.raises);
   } else if constexpr (std::same_as<Part, PlannedRank>) {
     io.item(value.slots), io.item(value.made), io.item(value.preopened);
   } else if constexpr (std::same_as<Part, model::ScheduleGlobal>) {

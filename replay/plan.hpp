@@ -51,6 +51,7 @@ struct PlannedThread {
   std::uint64_t read_request = 0;   // largest, in bytes
   std::uint64_t read_moved = 0;     // largest that a read returned
   std::uint64_t write_request = 0;  // largest
+  std::uint64_t write_failed = 0;   // largest of a write that failed, as far as one can be done
   std::vector<Wait> waits;
   // By the order of the thread's operations that have an id: the flag that its end raises, or
   // kNoFlag when no other thread waits for it.

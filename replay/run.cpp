@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <fstream>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -66,6 +69,39 @@ void raiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// The number behind a key in a file of /proc, in bytes; UINT64_MAX when the kernel does not say.
+std::uint64_t bytesIn(const char* path, std::string_view wanted) {
+  std::ifstream facts(path);
+  std::string key;
+  for (std::uint64_t kib = 0; facts >> key;) {
+    if (key == wanted && facts >> kib) return kib * 1024;
+  }
+  return UINT64_MAX;
+}
+
+// getline takes as much memory as a line is long, and in a file with holes a line may be as long as
+// numbers go. While this lives, the process gets so much more, and no call gets all there is.
+class GrowthLimit {
+ public:
+  GrowthLimit() {
+    constexpr std::uint64_t kGrowth = std::uint64_t{512} << 20;
+    const std::uint64_t now = bytesIn("/proc/self/status", "VmData:");
+    if (now == UINT64_MAX || getrlimit(RLIMIT_DATA, &before_) != 0) return;
+    rlimit limit = before_;
+    limit.rlim_cur = std::min<rlim_t>(before_.rlim_cur, now + kGrowth);
+    is_set_ = setrlimit(RLIMIT_DATA, &limit) == 0;
+  }
+  GrowthLimit(const GrowthLimit&) = delete;
+  GrowthLimit& operator=(const GrowthLimit&) = delete;
+  ~GrowthLimit() {
+    if (is_set_) setrlimit(RLIMIT_DATA, &before_);
+  }
+
+ private:
+  rlimit before_{};
+  bool is_set_ = false;
+};
+
 std::uint64_t ownThreads(const Plan& plan, const Session& session) {
   std::uint64_t threads = 0;
   for (const PlannedThread& thread : plan.threads) {
@@ -87,6 +123,29 @@ bool hasProcessorEach(const Plan& plan, const Session& session) {
   const bool is_bound = processors < all;
   return threads * (is_bound ? 1 : static_cast<std::uint64_t>(session.nodeProcesses())) <=
          processors;
+}
+
+// Buffers are touched before the clock starts. The kernel promises memory that is not there, and
+// ends a process when it is wanted.
+std::optional<Failure> checkMemory(const Plan& plan, const Session& session) {
+  std::uint64_t needed = 0;
+  const PlannedThread* largest = nullptr;
+  for (const PlannedThread& thread : plan.threads) {
+    const int process = processOf(static_cast<std::uint32_t>(thread.recorded.rank), session);
+    if (session.nodeOf()[static_cast<std::size_t>(process)] != session.node()) continue;
+    const std::uint64_t bytes = Buffers::bytesTouched(thread);
+    needed += bytes;
+    if (largest == nullptr || bytes > Buffers::bytesTouched(*largest)) largest = &thread;
+  }
+  const std::uint64_t available = bytesIn("/proc/meminfo", "MemAvailable:");
+  if (largest == nullptr || needed <= available) return std::nullopt;
+  return Failure{
+      Code::kSystem,
+      fmt::format("the requests on this node need {} bytes of memory, and {} are available; the "
+                  "largest are those of recorded rank {}, thread {}: reads of {} bytes, writes of "
+                  "{}; use more nodes",
+                  needed, available, largest->recorded.rank, largest->recorded.thread,
+                  largest->read_moved, largest->write_request)};
 }
 
 // Whoever raises a flag tells the leaders of the other nodes that have somebody waiting.
@@ -138,6 +197,10 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   if (!tree) session.abort(tree.failure().sentence);
   raiseDescriptorLimit();
 
+  if (session.isNodeLeader()) {
+    if (const auto failure = checkMemory(*plan, session)) session.abort(failure->sentence);
+  }
+
   const std::int64_t preparing = nowNs();
   if (session.rank() == 0) {
     if (const auto failure = checkSpace(*plan, *tree)) session.abort(failure->sentence);
@@ -174,9 +237,12 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   Engine engine(std::move(settings), ranksOf(*plan, session));
   if (const auto failure = engine.start()) session.abort(failure->sentence);
   session.barrier();
-  engine.go(session.fromNodeLeader(nowNs() + kLeadNs));
-  attend(session, *plan, engine, flags, outbox);
-  engine.finish();
+  {
+    const GrowthLimit limit;
+    engine.go(session.fromNodeLeader(nowNs() + kLeadNs));
+    attend(session, *plan, engine, flags, outbox);
+    engine.finish();
+  }
 
   Report report;
   report.sync_ns = syncTree(session, *tree);

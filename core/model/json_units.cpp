@@ -55,7 +55,7 @@ class Handler {
     key_.assign(text, length);
     if (open_.empty()) return true;
     if (open_.back().find(key_) != nullptr) {
-      return refuse(fmt::format("\"{}\" stands twice in one object", printable(key_)));
+      return refuse(fmt::format("\"{}\" stands twice in one object", inBrief(key_)));
     }
     keys_.back() = key_;
     return true;
@@ -169,6 +169,11 @@ class Handler {
 };
 
 }  // namespace
+
+std::string inBrief(std::string_view text) {
+  constexpr std::size_t kMost = 200;
+  return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
+}
 
 std::optional<Failure> readJsonUnits(const std::filesystem::path& path, JsonUnits& units) {
   JsonFileStream stream(path);

@@ -36,6 +36,9 @@ class JsonUnits {
   virtual Verdict leave(std::string_view path) = 0;
 };
 
+// A text of the document, fit for a complaint: the beginning of one that is long.
+std::string inBrief(std::string_view text);
+
 // Reads the whole file. Fails with one sentence: file, line, column, reason.
 std::optional<Failure> readJsonUnits(const std::filesystem::path& path, JsonUnits& units);
 

@@ -9,7 +9,6 @@
 
 #include "core/call_values.hpp"
 #include "core/model/schedule_words.hpp"
-#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {
@@ -30,13 +29,13 @@ class Members {
     if (complaint_) return complaint_;
     for (const auto& [name, value] : node_.members) {
       if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-        return Complaint{fmt::format("\"{}\" has no place here", printable(name)), value.place};
+        return Complaint{fmt::format("\"{}\" has no place here", inBrief(name)), value.place};
       }
     }
     if (step_ != nullptr) {
       for (const auto& [name, value] : step_->members) {
         if (node_.find(name) == nullptr || value.kind != Kind::kInteger) {
-          return Complaint{fmt::format("no step for \"{}\"", printable(name)), value.place};
+          return Complaint{fmt::format("no step for \"{}\"", inBrief(name)), value.place};
         }
       }
     }
@@ -101,7 +100,7 @@ class Members {
     if (value == nullptr) return 0;
     const std::optional<std::int64_t> number = parse(value->text);
     if (!number) {
-      refuse(*value, fmt::format("\"{}\" is no {} that there is", printable(value->text), key));
+      refuse(*value, fmt::format("\"{}\" is no {} that there is", inBrief(value->text), key));
     }
     return number.value_or(0);
   }
@@ -110,7 +109,7 @@ class Members {
     const JsonNode* value = require(key, Kind::kString);
     if (value == nullptr) return Value{};
     const std::optional<Value> found = valueOf(words, value->text);
-    if (!found) refuse(*value, fmt::format("no {} \"{}\"", key, printable(value->text)));
+    if (!found) refuse(*value, fmt::format("no {} \"{}\"", key, inBrief(value->text)));
     return found.value_or(Value{});
   }
   template <typename Number>
@@ -161,8 +160,13 @@ void readArgument(Members& members, const ScheduleKey& key, const Locations& loc
     const std::string bytes = bytesOf(value->text);
     const auto found = locations.find(bytes);
     if (found != locations.end()) return found->second;
+<<<<<<< HEAD
     members.refuse(*value,
                    fmt::format("location \"{}\" is not in the list of files", printable(bytes)));
+=======
+    members.refuse(
+        *value, fmt::format("location \"{}\" is not in the list of files", inBrief(value->text)));
+>>>>>>> wt-c
     return kNoFileNumber;
   };
   const auto descriptor = [&] { return Descriptor{members.integer(key.key, -1)}; };
@@ -239,7 +243,7 @@ void checkRequest(Members& members, const ScheduleEvent& event) {
   if (calls::has(*event.row, calls::Role::kOpenMode) &&
       (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
        mode.size() > 64)) {
-    members.refuse(fmt::format("\"{}\" is no mode of a stream", printable(mode)));
+    members.refuse(fmt::format("\"{}\" is no mode of a stream", inBrief(mode)));
   }
   constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
   // What one file gives another needs no memory: cp asks for all there may be.
@@ -259,7 +263,7 @@ void readCall(Members& members, const std::string& command, const Locations& loc
   }();
   const auto found = kRows.find(command);
   if (found == kRows.end() || !isSchedulable(*found->second)) {
-    members.refuse(fmt::format("there is no call \"{}\"", printable(command)));
+    members.refuse(fmt::format("there is no call \"{}\"", inBrief(command)));
     return;
   }
   event.row = found->second;

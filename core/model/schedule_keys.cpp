@@ -134,13 +134,18 @@ std::uint64_t requestOf(const ScheduleEvent& event) {
                      : static_cast<std::uint64_t>(event.arguments[static_cast<std::size_t>(index)]);
   };
   if (calls::has(row, Role::kItemCount)) {
-    return argument(Role::kItemCount) * argument(Role::kItemSize);
+    std::uint64_t bytes = 0;
+    const bool is_beyond =
+        __builtin_mul_overflow(argument(Role::kItemCount), argument(Role::kItemSize), &bytes);
+    return is_beyond ? UINT64_MAX : bytes;
   }
   if (calls::has(row, Role::kSize)) return argument(Role::kSize);
   if (calls::has(row, Role::kTextOut)) return argument(Role::kTextOut);
   if (calls::has(row, Role::kIov)) {
     std::uint64_t sum = 0;
-    for (const std::uint64_t piece : event.pieces) sum += piece;
+    for (const std::uint64_t piece : event.pieces) {
+      if (__builtin_add_overflow(sum, piece, &sum)) return UINT64_MAX;
+    }
     return sum;
   }
   return bytesMoved(event);

@@ -12,7 +12,6 @@
 #include "core/model/json_units.hpp"
 #include "core/model/schedule_event_json.hpp"
 #include "core/model/schedule_words.hpp"
-#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {
@@ -44,11 +43,6 @@ std::string whyNotBelow(std::string_view location, FileRole role) {
   return {};
 }
 
-std::string inBrief(std::string_view location) {
-  constexpr std::size_t kMost = 200;
-  return printable(location.substr(0, kMost)) + (location.size() > kMost ? "..." : "");
-}
-
 class Reader final : public JsonUnits {
  public:
   explicit Reader(ScheduleSink& sink) : sink_(sink) {}
@@ -71,7 +65,7 @@ class Reader final : public JsonUnits {
     if (path.starts_with(kThread) && path != kThread && path != kEvents) {
       return takeOfThread(path, node);
     }
-    return Complaint{fmt::format("unknown: {}", printable(path)), node.place};
+    return Complaint{fmt::format("unknown: {}", inBrief(path)), node.place};
   }
 
   Verdict enter(std::string_view path) override {
@@ -98,6 +92,7 @@ class Reader final : public JsonUnits {
       thread_header_ = {
           .rank = rank_, .thread = -1, .pid = 0, .tid = 0, .host = {}, .recorder_ns = 0};
       has_events_ = false;
+      wanted_here_.clear();
     }
     if (path == kEvents) return beginThread();
     return std::nullopt;
@@ -110,9 +105,9 @@ class Reader final : public JsonUnits {
       if (!rank_known_) return Complaint{"a rank without \"rank\""};
       if (!wanted_.empty()) {
         const auto& [descriptor, place] = *wanted_.begin();
-        return Complaint{fmt::format("fd {} comes from nowhere: no event of rank {} makes it",
-                                     descriptor, rank_),
-                         place};
+        return Complaint{
+            fmt::format("fd {} is used, but no event of rank {} opens it", descriptor, rank_),
+            place};
       }
     }
     if (path.empty()) return finish();
@@ -190,7 +185,7 @@ class Reader final : public JsonUnits {
       return std::nullopt;
     }
     if (name != "thread" && name != "pid" && name != "tid" && name != "recorder") {
-      return Complaint{fmt::format("unknown: \"{}\" of a thread", printable(name)), node.place};
+      return Complaint{fmt::format("unknown: \"{}\" of a thread", inBrief(name)), node.place};
     }
     if (node.kind != JsonNode::Kind::kInteger || node.integer < 0 || node.integer > INT32_MAX) {
       return Complaint{fmt::format("\"{}\" has to be a number from 0 on", name), node.place};
@@ -232,18 +227,25 @@ class Reader final : public JsonUnits {
   Verdict takeOne(const JsonNode& node, std::int64_t turn) {
     ScheduleEvent event;
     if (auto complaint = readEvent(node, locations_, turn, event)) return complaint;
-    if (makesDescriptor(event)) {
-      if (!made_.insert(static_cast<std::int64_t>(event.new_fd)).second) {
-        return Complaint{fmt::format("fd {} of rank {} is made twice",
-                                     static_cast<std::int64_t>(event.new_fd), rank_),
-                         node.place};
-      }
-      wanted_.erase(static_cast<std::int64_t>(event.new_fd));
-    }
     for (const Descriptor used : {event.fd, event.source, event.replaced}) {
       const auto number = static_cast<std::int64_t>(used);
+      if (used == kNoDescriptor || made_.contains(number)) continue;
       // Another thread of the rank, further down in the document, may be the one that makes it.
-      if (used != kNoDescriptor && !made_.contains(number)) wanted_.emplace(number, node.place);
+      wanted_.emplace(number, node.place);
+      wanted_here_.emplace(number, node.place);
+    }
+    if (makesDescriptor(event)) {
+      const auto number = static_cast<std::int64_t>(event.new_fd);
+      if (!made_.insert(number).second) {
+        return Complaint{fmt::format("fd {} of rank {} is made twice", number, rank_), node.place};
+      }
+      wanted_.erase(number);
+      // A preopened one is there before all events, wherever it stands.
+      const auto early = wanted_here_.find(number);
+      if (early != wanted_here_.end() && event.step != Step::kPreopened) {
+        return Complaint{fmt::format("fd {} is used before its own thread opens it", number),
+                         early->second};
+      }
     }
     if (event.id != 0) {
       if (!ids_.insert(event.id).second) {
@@ -283,10 +285,11 @@ class Reader final : public JsonUnits {
   int thread_ = -1;
   ScheduleThread thread_header_;
   Locations locations_;
-  std::unordered_set<std::int64_t> made_;      // descriptors of the rank
-  std::map<std::int64_t, TextPlace> wanted_;   // used, and not yet made
-  std::unordered_set<std::uint64_t> ids_;      // of the schedule
-  std::map<std::uint64_t, TextPlace> waited_;  // named by `after`, and not yet met
+  std::unordered_set<std::int64_t> made_;                    // descriptors of the rank
+  std::map<std::int64_t, TextPlace> wanted_;                 // used, and not yet made
+  std::unordered_map<std::int64_t, TextPlace> wanted_here_;  // those that the thread used
+  std::unordered_set<std::uint64_t> ids_;                    // of the schedule
+  std::map<std::uint64_t, TextPlace> waited_;                // named by `after`, and not yet met
 };
 
 }  // namespace

@@ -11,12 +11,14 @@ from replay_testing import closed, file, opened, replay, report, schedule, write
 CANARY = "outside/canary"
 
 
-def canaries(work):
-    """Name, inode, size, time and content of all that no replay may touch."""
+def factsOf(root, without=None):
+    """Inode, size, time, links, mode and content of all below a directory, and of the directory."""
     facts = {}
-    for parent, folders, files in os.walk(os.path.join(work, "outside")):
-        for name in folders + files:
-            path = os.path.join(parent, name)
+    for parent, folders, files in os.walk(root):
+        if without in [os.path.join(parent, name) for name in folders]:
+            folders.remove(os.path.basename(without))
+        for name in [".", *folders, *files]:
+            path = os.path.normpath(os.path.join(parent, name))
             status = os.lstat(path)
             content = None
             if os.path.isfile(path):
@@ -27,8 +29,68 @@ def canaries(work):
     return facts
 
 
+def canaries(work):
+    """All that no replay may touch."""
+    return factsOf(os.path.join(work, "outside"))
+
+
 def one(event, *files):
     return schedule(files, [[event]])
+
+
+def stream(location, fd, mode):
+    return {"command": "fopen", "location": location, "type": mode, "result": fd}
+
+
+def edgesOfMemory():
+    """Calls that get, or ask for, more than their recording did: (name, document)"""
+    a, large = file("a"), file("in", "input", True, 1 << 25)
+    reads = [stream("in", 0, "r"), *({"command": name, "fd": 0, **arguments, "errno": "EIO"}
+                                     for name, arguments in (
+        ("fread", {"size": 1, "nmemb": 1 << 25}), ("fread", {"size": 1, "nmemb": -1}),
+        ("fread_unlocked", {"size": 1 << 40, "nmemb": 1 << 40})))]
+    yield "streams that read what failed", schedule([large], [reads])
+    yield "descriptors that read what failed", schedule([large], [[
+        opened("in", 0, "O_RDONLY"),
+        {"command": "read", "fd": 0, "count": 1 << 25, "errno": "EIO"},
+        {"command": "pread", "fd": 0, "count": -1, "offset": 0, "errno": "EIO"},
+        {"command": "preadv", "fd": 0, "iov": [1 << 24, 1 << 62, 1 << 62, 1 << 62, 1 << 62],
+         "offset": 0, "errno": "EIO"}]])
+    yield "writes that failed", schedule([a], [[
+        stream("a", 0, "w"),
+        {"command": "fwrite", "fd": 0, "size": 1, "nmemb": -1, "errno": "EIO"},
+        {"command": "fwrite", "fd": 0, "size": 1 << 40, "nmemb": 1 << 40, "errno": "EIO"},
+        {"command": "write", "fd": 0, "count": 1 << 24, "errno": "EIO"}]])
+    sparse = [opened("a", 0), {"command": "ftruncate", "fd": 0, "length": 1 << 43, "result": 0},
+              {"command": "fdopen", "fd": 0, "type": "r", "result": 1}]
+    yield "a line of terabytes", schedule([a], [[
+        *sparse, *[{"command": "getline", "fd": 1, "result": 5}] * 3]])
+    yield "a read that gets terabytes", schedule([a], [[
+        *sparse, {"command": "fread", "fd": 1, "size": 1, "nmemb": 1 << 45, "result": 5}]])
+    yield "a mapped stream whose file is cut off", schedule([large], [[
+        opened("in", 0), stream("in", 1, "rm"), {"command": "fgetc", "fd": 1, "result": 1},
+        {"command": "ftruncate", "fd": 0, "length": 0, "result": 0},
+        {"command": "fread", "fd": 1, "size": 1, "nmemb": 100000, "result": 100000}]])
+    lines = {**a, "lines": True}
+    yield "a write far behind all lines", schedule([lines], [[
+        opened("a", 0), {"command": "fdopen", "fd": 0, "type": "r+", "result": 1},
+        {"command": "fgets", "fd": 1, "size": 100, "offset": 10, "result": 5},
+        {"command": "pwrite", "fd": 0, "count": 5, "offset": 1 << 56, "result": 5}]])
+    yield "each byte ends a line", schedule([lines], [[
+        stream("a", 0, "w+"),
+        *({"command": "getdelim", "fd": 0, "char": byte, "offset": 5 * byte, "result": 5}
+          for byte in range(256)),
+        {"command": "fputs", "fd": 0, "count": 100, "offset": 0, "result": 1}]])
+
+
+def threadsOnOneStream():
+    """What two threads do to a stream that one of them closes: (name, document)"""
+    for name in ("fputc", "fputc_unlocked"):
+        puts = [{"command": name, "char": 65, "fd": 0, "result": 1}] * 20000
+        yield f"fclose amid {name}", schedule([file("a")], [
+            [{**stream("a", 0, "w"), "id": 1}, *puts], [{**puts[0], "after": [1]}, *puts],
+            [{"command": "delay", "after": [1], "start": 0, "end": 2000000},
+             {"command": "fclose", "fd": 0, "result": 0}]])
 
 
 def refusedSchedules(canary):
@@ -56,7 +118,8 @@ def refusedSchedules(canary):
                         [[{"command": "symlink", "target": target, "location": "link", "result": 0},
                           opened("link/canary", 0, "O_WRONLY|O_TRUNC"), closed(0)]]),
                "is not in the list of files")
-    yield "descriptor from nowhere", one(closed(7), a), "comes from nowhere"
+    yield ("descriptor from nowhere", one(closed(7), a),
+           "fd 7 is used, but no event of rank 0 opens it")
     yield ("descriptor made twice",
            schedule([a], [[opened("a", 0), opened("a", 0)]]), "is made twice")
     yield ("descriptor far out", schedule([a], [[opened("a", 900000000), closed(900000000)]]),
@@ -84,8 +147,22 @@ def refusedSchedules(canary):
            schedule([file("a", "input", True, 5), file("a/b", "input", True, 5)]),
            "which is a file")
     yield "an unknown key", one({**opened("a", 0), "shell": "rm -rf /"}, a), "has no place here"
+    yield ("a descriptor used before it is opened", schedule([a], [[
+        {"command": "write", "fd": 0, "count": 5, "result": 5}, opened("a", 0)]]),
+           "fd 0 is used before its own thread opens it")
+    yield ("an open that the C library ends the process for", one(
+        {"command": "__open_2", "location": "a", "flags": "O_RDWR|O_CREAT", "result": 0}, a),
+           "__open_2 takes no mode")
+    yield ("items beyond all numbers", schedule([a], [[stream("a", 0, "w+"), {
+        "command": "__fread_chk", "fd": 0, "size": 1 << 33, "nmemb": 1 << 33, "result": 0}]]),
+           "bytes in one call")
+    yield ("a text beyond an int", schedule([a], [[stream("a", 0, "w"), {
+        "command": "fprintf", "fd": 0, "result": 1 << 32}]]), "its result is an int")
+    yield "more ranks than there are", {**schedule([a]), "global": {
+        "time_replay": "asap", "ranks": 16777216}}, 'it has 1 ranks, but "global" names 16777216'
     yield "deep nesting", '{"format":"omnio-schedule","version":1,"global":' + "[" * 200000, "deep"
-    yield "a megabyte of location", schedule([file("x" * (1 << 20))]), ""
+    yield ("a megabyte of location", schedule([file("x" * (1 << 20))]),
+           "line 1, column 1048694: a text of 1048581 bytes")
     yield "another version", {**schedule([a]), "version": 99}, "version 99"
     yield "not ours", '{"a":1}', "not a schedule"
     yield "empty", "", "empty"
@@ -93,6 +170,8 @@ def refusedSchedules(canary):
 
 def harmlessSchedules():
     """(name, document)"""
+    yield from edgesOfMemory()
+    yield from threadsOnOneStream()
     # Through links within the tree, which is all that links can be.
     yield "through a link to a link", schedule(
         [file("d", "directory", True), file("link"), file("other"), file("other/a")],
@@ -145,6 +224,8 @@ def checkRefused(checks, work, name, document, wanted):
     checks.that(wanted in sentence, f"{what}: {wanted!r} in {sentence[:300]!r}")
     checks.that(not os.path.exists(target) and not os.path.exists(output),
                 f"{what}: nothing is made")
+    for made in (target, output):  # one that was not refused is not to fail those after it
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def checkTargets(checks, work):
@@ -159,7 +240,8 @@ def checkTargets(checks, work):
             ("a directory with files", os.path.join(work, "outside"), "which no replay made"),
             ("a file", os.path.join(work, CANARY), "not a directory"),
             ("the root", "/", "which no replay made"),
-            ("a tree that is a link", linked, "")):
+            ("a tree that is a link", linked,
+             f"{os.path.join(linked, 'tree')}: not a directory; name another --target")):
         for options in ((), ("--fresh",)):
             result = replay(good, target, output, *options)
             sentence = sentenceOf(result)
@@ -188,7 +270,8 @@ def main():
             whole_text = text.read()
         for cut in range(1, len(whole_text), max(1, len(whole_text) // 12)):
             with checks.case(f"cut at {cut}"):
-                checkRefused(checks, work, f"cut off at {cut}", whole_text[:cut], "")
+                checkRefused(checks, work, f"cut off at {cut}", whole_text[:cut],
+                             f"line 1, column {cut + 1}: no JSON: ")
         for name, document in harmlessSchedules():
             with checks.case(name):
                 path = write(os.path.join(work, "hostile.json"), document)

@@ -340,7 +340,11 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0,\"count\":-1}"),
             "line 8, column 65: \"count\" is -1; it has to be 0 or more");
   EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":5,\"count\":1}"),
-            "line 8, column 64: fd 5 comes from nowhere: no event of rank 0 makes it");
+            "line 8, column 64: fd 5 is used, but no event of rank 0 opens it");
+  EXPECT_EQ(bad(write + "\"fd\":0,\"count\":1},\n" + open()),
+            "line 7, column 64: fd 0 is used before its own thread opens it");
+  EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"dup\",\"fd\":0,\"result\":0}"),
+            "line 7, column 52: fd 0 is used before its own thread opens it");
   EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0,\"count\":1.5}"),
             "line 8, column 66: \"count\" has to be a whole number, not a number");
   EXPECT_EQ(bad(open() + ",\n" + write + "\"fd\":0}"), "line 8, column 54: \"count\" is missing");
@@ -359,6 +363,13 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
             "line 7, column 50: there is no call \"MPI_Init\"");
   EXPECT_EQ(bad("{\"start\":2,\"end\":1,\"command\":\"delay\"}"),
             "line 7, column 36: it ends before it starts");
+  const std::string longer(16000, 'x');
+  EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"" + longer + "\"}"),
+            "line 7, column 16031: there is no call \"" + longer.substr(0, 200) + "...\"");
+  EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"unlink\",\"location\":\"" + longer +
+                "\",\"result\":0}"),
+            "line 7, column 16051: location \"" + longer.substr(0, 200) +
+                "...\" is not in the list of files");
   EXPECT_EQ(bad("7"), "line 7, column 1: has to be an object");
   const std::string deep(5000, '[');
   EXPECT_EQ(bad(deep), "line 7, column 26: nested too deeply");
@@ -416,6 +427,18 @@ TEST_F(Schedule, TheOrderOfItsPartsIsKept) {
             "line 1, column 110: it has 1 ranks, but \"global\" names 2");
   EXPECT_EQ(refusal(head + "\"global\":{\"time_replay\":\"later\",\"ranks\":2}}"),
             "line 1, column 70: no time_replay \"later\"");
+}
+
+TEST(RequestOf, DoesNotWrapAround) {
+  ScheduleEvent items;
+  items.row = row("fread");
+  items.arguments[1] = std::int64_t{1} << 33;
+  items.arguments[2] = std::int64_t{1} << 33;
+  EXPECT_EQ(requestOf(items), UINT64_MAX);
+  ScheduleEvent pieces;
+  pieces.row = row("readv");
+  pieces.pieces = {std::uint64_t{1} << 63, std::uint64_t{1} << 63, 5};
+  EXPECT_EQ(requestOf(pieces), UINT64_MAX);
 }
 
 // Every call that a schedule may have is written and read back with all of its keys.

@@ -1,5 +1,6 @@
 #include "replay/compile.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include "replay/program.hpp"
@@ -126,6 +127,72 @@ TEST_F(Compile, ACircleIsRefusedByName) {
   ASSERT_TRUE(complaint);
   EXPECT_NE(complaint->find("events wait for each other in a circle"), std::string::npos)
       << *complaint;
+}
+
+// The recorded call moved nothing; the replay's may.
+TEST_F(Compile, ACallThatFailedGetsTheRoomThatItAskedFor) {
+  constexpr std::int64_t kAsked = 10 << 20;
+  ScheduleEvent read = call("read", 20);
+  read.fd = Descriptor{0};
+  read.request = kAsked;
+  read.failed = true;
+  ScheduleEvent write = written(40, 0, kAsked);
+  write.failed = true;
+  ScheduleEvent beyond = read;
+  beyond.request = UINT64_MAX;
+  ScheduleEvent items = call("fwrite", 60);
+  items.fd = Descriptor{0};
+  items.request = UINT64_MAX;
+  items.failed = true;
+  ASSERT_FALSE(feed({{opened(0, 0), read, write}, {opened(0, 0), beyond}, {opened(0, 0), items}}));
+  const std::vector<PlannedThread>& threads = compiler.plan().threads;
+  EXPECT_EQ(threads[0].read_request, std::uint64_t{kAsked});
+  EXPECT_EQ(threads[0].read_moved, 0U);
+  EXPECT_EQ(threads[0].write_request, std::uint64_t{1} << 20);
+  EXPECT_EQ(threads[0].write_failed, std::uint64_t{kAsked});
+  EXPECT_EQ(threads[1].read_request, std::uint64_t{1} << 31);
+  EXPECT_EQ(threads[2].write_failed, 0U);
+}
+
+TEST_F(Compile, ItemsThatAReadGotAreWhatItMoved) {
+  ScheduleEvent read = call("fread", 20);
+  read.fd = Descriptor{0};
+  read.arguments[1] = 8;
+  read.arguments[2] = 1 << 20;
+  read.request = 8 << 20;
+  read.result = 100;
+  ASSERT_FALSE(feed({{opened(0, 0), read}}));
+  EXPECT_EQ(compiler.plan().threads[0].read_request, std::uint64_t{8} << 20);
+  EXPECT_EQ(compiler.plan().threads[0].read_moved, 101U * 8);
+}
+
+TEST_F(Compile, CallsThatWouldEndTheProcessAreRefused) {
+  for (const char* name : {"__open_2", "__openat64_2"}) {
+    ScheduleEvent event = call(name, 0);
+    event.file = FileNumber{0};
+    event.new_fd = Descriptor{0};
+    const int flags = calls::indexOf(*event.row, calls::Role::kFlags);
+    event.arguments[static_cast<std::size_t>(flags)] = O_RDWR | O_TMPFILE;
+    EXPECT_EQ(feed({{event}}),
+              std::string(name) +
+                  " takes no mode: with O_CREAT or O_TMPFILE the C library ends the process; use "
+                  "open");
+  }
+}
+
+TEST_F(Compile, WhatIsFormattedIsNoLongerThanAnInt) {
+  ScheduleEvent event = call("fprintf", 20);
+  event.fd = Descriptor{0};
+  event.result = std::int64_t{1} << 31;
+  EXPECT_EQ(feed({{opened(0, 0), event}}),
+            "fprintf cannot have written 2147483648 bytes: its result is an int");
+}
+
+TEST_F(Compile, HowManyRanksThereAreIsNotBelievedBeforeTheyHaveCome) {
+  model::ScheduleGlobal global;
+  global.ranks = 16777216;
+  ASSERT_FALSE(compiler.global(global));
+  EXPECT_LT(compiler.plan().ranks.capacity(), 100U);
 }
 
 TEST_F(Compile, WhatLiesInADirectoryThatAnEventMakesIsMadeLaterToo) {

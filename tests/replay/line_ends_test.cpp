@@ -78,6 +78,21 @@ TEST(LineEnds, OtherDelimitersAreKeptApart) {
   EXPECT_EQ(std::ranges::count(content, '\n'), 1);
 }
 
+// 2^56 << 8 is 0: where the first lines end.
+TEST(LineEnds, PlacesBeyondAllLinesHaveNone) {
+  const PlannedFile file = fileOfLines({lineRead("fgets", 0, 10)});
+  for (const std::uint64_t offset : {std::uint64_t{1} << 56, UINT64_MAX - 499}) {
+    EXPECT_EQ(contentOf(file, offset, 500).find('\n'), std::string::npos) << offset;
+  }
+}
+
+TEST(LineEnds, WhereEachByteEndsALineNoneIsReplaced) {
+  PlannedFile file;
+  file.lines = true;
+  for (int byte = 1; byte < 256; ++byte) file.delimiters += static_cast<char>(byte);
+  EXPECT_EQ(contentOf(file, 0, 500).size(), 500U);
+}
+
 TEST(LineEnds, FailedReadsAndUnknownPlacesSayNothing) {
   model::ScheduleEvent failed = lineRead("fgets", 0, 0);
   failed.failed = true;
