@@ -230,6 +230,7 @@ TEST_F(LostNotesTest, AreCollectedIntoAContainer) {
   ASSERT_EQ(trace->processes().size(), 2U);
   const Wholeness wholeness = assess(*trace);
   EXPECT_EQ(wholeness.events_missing, 7U);
+  ASSERT_FALSE(wholeness.reasons.empty());
   EXPECT_EQ(wholeness.reasons.back(), lostReasons(thisHost(), "Too many open files").back());
   const CollectReport again = collectRings(directory_.path());
   EXPECT_EQ(again.processes, 0U);

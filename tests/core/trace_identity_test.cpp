@@ -204,7 +204,7 @@ TEST_F(IdentityTest, OfADirectoryThatIsGoneOnlyOwnRingsAreTaken) {
   fs::rename(trace_, place_ / "gone");
   const TraceIdentity of_run = TraceIdentity::ofRun(own.run);
   EXPECT_EQ(of_run.fit(own, false), Fit::kOurs);
-  if (geteuid() != kStranger) EXPECT_EQ(of_run.fit(planted, false), Fit::kOtherOwner);
+  EXPECT_EQ(of_run.fit(planted, false), Fit::kOtherOwner);
   EXPECT_EQ(TraceIdentity::ofRun(kOtherRun).fit(own, false), Fit::kOtherRun);
   EXPECT_EQ(TraceIdentity::ofGone(trace_).fit(own, false), Fit::kOurs);
   EXPECT_EQ(TraceIdentity::ofGone(trace_).fit(planted, false), Fit::kOtherOwner);
