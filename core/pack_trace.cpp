@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
-#include <set>
 #include <system_error>
 #include <thread>
 
@@ -51,7 +51,7 @@ class Survey {
       readable.push_back({path, file->size()});
       ProcessInfo info;
       readFirstFacts(*file, start->header.token, info);
-      tokens_.insert(start->header.token);
+      by_token_[start->header.token] = path;
       places_.push_back(info.text(wire::info::kRingPlace));
       if (auto failure = checkEnd(*start, info, assume_ended)) return failure;
     }
@@ -84,15 +84,23 @@ class Survey {
   std::optional<Failure> checkRings() {
     std::sort(places_.begin(), places_.end());
     places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
-    const TraceIdentity identity = TraceIdentity::of(trace_);
+    TraceIdentity identity = TraceIdentity::of(trace_);
     for (const fs::path& path : ringFiles(ringDirectories(places_))) {
       const auto name = ringNameOf(path.filename().native());
       if (!name || !identity.isCandidate(*name)) continue;
       const auto ring = readRing(path);
-      if (!ring ||
-          identity.fit(*ring, tokens_.contains(ring->token)) != TraceIdentity::Fit::kOurs) {
-        continue;
+      if (!ring) continue;
+      const auto container = by_token_.find(ring->token);
+      const bool is_known = container != by_token_.end();
+      auto fit = identity.fit(*ring, is_known);
+      if (fit == TraceIdentity::Fit::kOtherOwner && is_known) {
+        // The process may have become another user, and says so in its log.
+        if (const Result<Process> process = openContainer(container->second)) {
+          admitOwners(identity, *process);
+          fit = identity.fit(*ring, is_known);
+        }
       }
+      if (fit != TraceIdentity::Fit::kOurs) continue;
       if (ring->alive) {
         return refused(trace_, fmt::format("process {} is still running", ring->pid));
       }
@@ -105,7 +113,7 @@ class Survey {
 
   const fs::path trace_;
   const ThisNode node_;
-  std::set<std::uint64_t> tokens_;
+  std::map<std::uint64_t, fs::path> by_token_;
   std::vector<std::string> places_;
 };
 

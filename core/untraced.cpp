@@ -46,6 +46,8 @@ std::vector<UntracedProgram> readUntraced(const fs::path& directory) {
       count(fs::read_symlink(entry->path(), link_error).native(), counts);
       continue;
     }
+    // A pipe would be waited for.
+    if (!entry->is_regular_file(link_error)) continue;
     std::ifstream in(entry->path(), std::ios::binary);
     for (std::string record; std::getline(in, record, '\0');) count(record, counts);
   }

@@ -60,8 +60,9 @@ constexpr bool takeHexNumber(std::string_view& text, std::size_t most, std::uint
 constexpr bool takeRunId(std::string_view& text, RunId& id) {
   constexpr std::size_t kHalf = kRunIdDigits / 2;
   if (text.size() < kRunIdDigits) return false;
-  std::string_view high = text.substr(0, kHalf);
-  std::string_view low = text.substr(kHalf, kHalf);
+  // Not by substr(), whose exception would make the tracer need the C++ library.
+  std::string_view high(text.data(), kHalf);
+  std::string_view low(text.data() + kHalf, kHalf);
   if (!takeHexNumber(high, kHalf, id.high) || !high.empty() || !takeHexNumber(low, kHalf, id.low) ||
       !low.empty()) {
     return false;

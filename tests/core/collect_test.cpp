@@ -44,19 +44,22 @@ class CollectTest : public testing::Test {
     ContainerBuilder container(kToken, test::kDeadPid);
     container.facts(test::usualFacts()).chunk(first_).running();
     container.save(container_);
-    test::RingSpec ring{.token = kToken,
+    test::RingSpec spec{.token = kToken,
                         .pid = test::kDeadPid,
                         .trace_directory = directory_.path(),
                         .closed = {&first_, &second_},
                         .open = &third_};
-    test::saveRing(rings_ / "omnio-0000000000001234-0", ring);
-    ring.closed = {};
-    ring.open = nullptr;
-    test::saveRing(rings_ / "omnio-0000000000001234-1", ring);
+    test::saveRing(ring(0), spec);
+    spec.closed = {};
+    spec.open = nullptr;
+    test::saveRing(ring(1), spec);
   }
   void TearDown() override { unsetenv("OMNIO_RING_DIR"); }
 
   Wholeness wholeness() const { return assess(*Trace::open(directory_.path())); }
+  fs::path ring(unsigned number) const {
+    return rings_ / test::ringName(directory_.path(), kToken, number);
+  }
   bool ringsAreGone() const { return fs::is_empty(rings_.path()); }
 
   test::TemporaryDirectory directory_;
@@ -114,9 +117,9 @@ TEST_F(CollectTest, CollectorsAtOnceBringEverythingOnce) {
 }
 
 TEST_F(CollectTest, InterruptedBeforeTheRingsWereRemovedItCanBeRunAgain) {
-  const std::string ring = test::readAll(rings_ / "omnio-0000000000001234-0");
+  const std::string bytes = test::readAll(ring(0));
   collectRings(directory_.path());
-  test::writeAll(rings_ / "omnio-0000000000001234-0", ring);
+  test::writeAll(ring(0), bytes);
   const CollectReport report = collectRings(directory_.path());
   EXPECT_EQ(report.events, 0U);
   EXPECT_EQ(report.rings, 1U);
@@ -128,16 +131,16 @@ TEST_F(CollectTest, ARunningProcessKeepsItsRings) {
   std::string stat = test::readAll("/proc/self/stat");
   stat = stat.substr(stat.rfind(')') + 2);
   for (int field = 3; field < 22; ++field) stat = stat.substr(stat.find(' ') + 1);
-  test::saveRing(rings_ / "omnio-0000000000001234-0", {.token = kToken,
-                                                       .pid = static_cast<std::uint32_t>(getpid()),
-                                                       .process_start = std::stoull(stat),
-                                                       .trace_directory = directory_.path(),
-                                                       .open = &third_});
+  test::saveRing(ring(0), {.token = kToken,
+                           .pid = static_cast<std::uint32_t>(getpid()),
+                           .process_start = std::stoull(stat),
+                           .trace_directory = directory_.path(),
+                           .open = &third_});
   const CollectReport report = collectRings(directory_.path());
   EXPECT_EQ(report.running, 1U);
   EXPECT_EQ(report.processes, 0U);
-  EXPECT_TRUE(fs::exists(rings_ / "omnio-0000000000001234-0"));
-  EXPECT_TRUE(fs::exists(rings_ / "omnio-0000000000001234-1"));
+  EXPECT_TRUE(fs::exists(ring(0)));
+  EXPECT_TRUE(fs::exists(ring(1)));
 }
 
 // A limit instead of a full device: what it does to write() is the same.
@@ -166,17 +169,16 @@ TEST_F(CollectTest, WhereNothingCanBeWrittenTheRingsStay) {
 }
 
 TEST_F(CollectTest, TriesThatFailDoNotEatTheSpaceThatIsLeft) {
-  test::saveRing(rings_ / "omnio-0000000000001234-0",
-                 {.token = kToken,
-                  .pid = test::kDeadPid,
-                  .trace_directory = directory_.path(),
-                  .facts = {{{"stops", "1"}, {"host", "node1"}}, {{"stops", "2"}}},
-                  .closed = {&first_, &second_},
-                  .open = &third_});
+  test::saveRing(ring(0), {.token = kToken,
+                           .pid = test::kDeadPid,
+                           .trace_directory = directory_.path(),
+                           .facts = {{{"stops", "1"}, {"host", "node1"}}, {{"stops", "2"}}},
+                           .closed = {&first_, &second_},
+                           .open = &third_});
   const std::uint64_t room = fs::file_size(container_) + 1000;
   const ChunkBuilder big = writes(3, 9, 500);
   test::saveRing(
-      rings_ / "omnio-0000000000001234-1",
+      ring(1),
       {.token = kToken, .pid = test::kDeadPid, .trace_directory = directory_.path(), .open = &big});
   const CollectReport first = collectWithin(room, directory_.path());
   EXPECT_EQ(first.events, 5U);
@@ -231,7 +233,7 @@ TEST_F(CollectTest, AChunkThatIsThereInPartIsCompletedOnce) {
   // All but the last chunk fits, at each try.
   const ChunkBuilder big = writes(3, 9, 500);
   test::saveRing(
-      rings_ / "omnio-0000000000001234-1",
+      ring(1),
       {.token = kToken, .pid = test::kDeadPid, .trace_directory = directory_.path(), .open = &big});
   const std::uint64_t room = fs::file_size(container_) + 1000;
   EXPECT_EQ(collectWithin(room, directory_.path()).events, 4U);
@@ -272,15 +274,14 @@ TEST_F(CollectTest, AProcessThatCouldCreateNoContainerGetsOne) {
 
 TEST_F(CollectTest, WhatTheProcessCountedAsLostAndComesBackIsLostNoMore) {
   // It ended by itself on a full device and left its account in the ring.
-  test::saveRing(rings_ / "omnio-0000000000001234-0",
-                 {.token = kToken,
-                  .pid = test::kDeadPid,
-                  .trace_directory = directory_.path(),
-                  .note = wire::Account{.state = wire::AccountState::kEnded,
-                                        .error = ENOSPC,
-                                        .events_written = 4,
-                                        .events_lost = 7},
-                  .open = &second_});
+  test::saveRing(ring(0), {.token = kToken,
+                           .pid = test::kDeadPid,
+                           .trace_directory = directory_.path(),
+                           .note = wire::Account{.state = wire::AccountState::kEnded,
+                                                 .error = ENOSPC,
+                                                 .events_written = 4,
+                                                 .events_lost = 7},
+                           .open = &second_});
   EXPECT_EQ(wholeness().events_missing, 5U);
   collectRings(directory_.path());
   const Result<Trace> trace = Trace::open(directory_.path());

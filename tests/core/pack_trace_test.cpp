@@ -57,6 +57,7 @@ class PackTest : public testing::Test {
   void TearDown() override { unsetenv("OMNIO_RING_DIR"); }
 
   void save(const std::string& bytes) { test::writeAll(file_, bytes); }
+  fs::path ring() const { return rings_ / test::ringName(directory_.path(), kToken); }
   std::string stored() const { return test::readAll(file_); }
 
   PackReport change(bool restore) {
@@ -270,10 +271,10 @@ TEST_F(PackTest, WhatIsCollectedAfterwardsIsAdded) {
   container.facts(test::usualFacts()).chunk(writes(0, 0, 40)).ended(40, 400, 28);
   const ChunkBuilder late = writes(1, 40, 400);
   const auto collectLate = [&] {
-    test::saveRing(rings_ / "omnio-0000000000001234-0", {.token = kToken,
-                                                         .pid = test::kDeadPid,
-                                                         .trace_directory = directory_.path(),
-                                                         .closed = {&late}});
+    test::saveRing(ring(), {.token = kToken,
+                            .pid = test::kDeadPid,
+                            .trace_directory = directory_.path(),
+                            .closed = {&late}});
     const CollectReport report = collectRings(directory_.path());
     EXPECT_TRUE(report.troubles.empty());
     EXPECT_EQ(report.events, 400U);
@@ -303,10 +304,10 @@ TEST_F(PackTest, WhatIsCollectedAfterwardsIsAdded) {
 TEST_F(PackTest, EventsInMemoryAreCollectedFirst) {
   save(threeChunks().bytes());
   const ChunkBuilder late = writes(2, 70, 3);
-  test::saveRing(rings_ / "omnio-0000000000001234-0", {.token = kToken,
-                                                       .pid = test::kDeadPid,
-                                                       .trace_directory = directory_.path(),
-                                                       .closed = {&late}});
+  test::saveRing(ring(), {.token = kToken,
+                          .pid = test::kDeadPid,
+                          .trace_directory = directory_.path(),
+                          .closed = {&late}});
   EXPECT_EQ(refusal(), fmt::format("{}: events of process {} are still in memory: run `omnio "
                                    "collect` first",
                                    directory_.path().native(), test::kDeadPid));

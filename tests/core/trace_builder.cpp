@@ -1,10 +1,16 @@
 #include "tests/core/trace_builder.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 
 #include "core/wire/info.hpp"
+#include "core/wire/lost_note.hpp"
 #include "core/wire/ring.hpp"
 #include "tests/core/encode_any.hpp"
 #include "tests/core/temporary_directory.hpp"
@@ -19,7 +25,44 @@ std::string bytesOf(const T& block) {
   return {reinterpret_cast<const char*>(&block), sizeof block};
 }
 
+struct stat statOf(const std::filesystem::path& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) facts = {};
+  return facts;
+}
+
+// `ring` with all that was not given filled in.
+RingSpec complete(RingSpec ring) {
+  const struct stat directory = statOf(ring.trace_directory);
+  if (!ring.run) ring.run = runOf(ring.trace_directory);
+  if (!ring.directory_device) ring.directory_device = directory.st_dev;
+  if (!ring.directory_inode) ring.directory_inode = directory.st_ino;
+  if (!ring.uid) ring.uid = geteuid();
+  return ring;
+}
+
 }  // namespace
+
+wire::RunId runOf(const std::filesystem::path& trace_directory) {
+  const struct stat facts = statOf(trace_directory);
+  struct statx more {};
+  std::uint64_t birth_ns = 0;
+  if (statx(AT_FDCWD, trace_directory.c_str(), 0, STATX_BTIME, &more) == 0 &&
+      (more.stx_mask & STATX_BTIME) != 0) {
+    birth_ns =
+        static_cast<std::uint64_t>(more.stx_btime.tv_sec) * 1'000'000'000 + more.stx_btime.tv_nsec;
+  }
+  return wire::derivedRun(facts.st_dev, facts.st_ino, birth_ns);
+}
+
+std::string ringName(const wire::RunId& run, std::uint64_t token, unsigned number) {
+  return fmt::format("omnio-{:016x}{:016x}-{:016x}-{}", run.high, run.low, token, number);
+}
+
+std::string ringName(const std::filesystem::path& trace_directory, std::uint64_t token,
+                     unsigned number) {
+  return ringName(runOf(trace_directory), token, number);
+}
 
 std::uint16_t numberOf(std::string_view symbol) {
   for (const calls::Row& row : calls::kTable) {
@@ -159,7 +202,8 @@ std::string ContainerBuilder::bytes() const {
 
 void ContainerBuilder::save(const std::filesystem::path& path) const { writeAll(path, bytes()); }
 
-void saveRing(const std::filesystem::path& path, const RingSpec& spec) {
+void saveRing(const std::filesystem::path& path, const RingSpec& ring) {
+  const RingSpec spec = complete(ring);
   std::string data;
   // Headers in rings carry no checksums yet: what stands there instead has to be harmless.
   const auto add = [&data](const ChunkBuilder& chunk, bool open) {
@@ -196,10 +240,28 @@ void saveRing(const std::filesystem::path& path, const RingSpec& spec) {
   header->has_note = spec.note.has_value();
   if (spec.note) header->note = *spec.note;
   header->progress = progress.pack();
+  header->run = *spec.run;
+  header->supervisor = spec.supervisor;
+  header->directory_device = *spec.directory_device;
+  header->directory_inode = *spec.directory_inode;
+  header->uid = *spec.uid;
   spec.trace_directory.copy(header->trace_directory, wire::kMaxTraceDirectory - 1);
   std::string bytes = bytesOf(*header);
   bytes.resize(wire::kRingHeaderBytes);
   writeAll(path, bytes + data);
+}
+
+void saveLostNote(const std::filesystem::path& path, const RingSpec& ring,
+                  const std::string& program) {
+  const RingSpec spec = complete(ring);
+  const wire::Account account = spec.note.value_or(wire::Account{});
+  std::filesystem::create_symlink(
+      fmt::format("{:x}.{:x}.{:x}.0.{:x}.{:x}.{:x}.{:x}.{:x}.{:x}.{:x}.{:x}.{:x}{}//{}",
+                  wire::kLostNoteMagic, spec.pid, spec.process_start, *spec.uid,
+                  *spec.directory_device, *spec.directory_inode, account.error, account.events_lost,
+                  static_cast<std::uint32_t>(account.state), spec.supervisor.pid,
+                  spec.supervisor.start, spec.supervisor.boot, spec.trace_directory, program),
+      path);
 }
 
 }  // namespace omnio::test

@@ -17,6 +17,7 @@
 #include "core/wire/container.hpp"
 #include "core/wire/definition.hpp"
 #include "core/wire/prediction.hpp"
+#include "core/wire/run.hpp"
 
 namespace omnio::test {
 
@@ -83,6 +84,14 @@ class ContainerBuilder {
   void save(const std::filesystem::path& path) const;
 };
 
+// The run of a trace directory without a claim, as the tracer derives it.
+wire::RunId runOf(const std::filesystem::path& trace_directory);
+
+// File name of a ring: of that run, or of that trace directory's run.
+std::string ringName(const wire::RunId& run, std::uint64_t token, unsigned number = 0);
+std::string ringName(const std::filesystem::path& trace_directory, std::uint64_t token,
+                     unsigned number = 0);
+
 struct RingSpec {
   std::uint64_t token = 0;
   std::uint32_t pid = 0;
@@ -92,9 +101,19 @@ struct RingSpec {
   std::vector<std::map<std::string, std::string>> facts{};  // an info chunk each
   std::vector<const ChunkBuilder*> closed{};
   const ChunkBuilder* open = nullptr;
+  wire::Supervisor supervisor{};
+  // Where not given: as the tracer finds them for the trace directory and this process.
+  std::optional<wire::RunId> run{};
+  std::optional<std::uint64_t> directory_device{};
+  std::optional<std::uint64_t> directory_inode{};
+  std::optional<std::uint32_t> uid{};
 };
 
 void saveRing(const std::filesystem::path& path, const RingSpec& ring);
+
+// A symbolic link in place of a ring (core/wire/lost_note.hpp), with the identity that `ring` has.
+void saveLostNote(const std::filesystem::path& path, const RingSpec& ring,
+                  const std::string& program);
 
 // A process that is gone: a pid that cannot exist.
 inline constexpr std::uint32_t kDeadPid = 0x7FFFFFFF;

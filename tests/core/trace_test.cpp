@@ -71,6 +71,9 @@ class TraceTest : public testing::Test {
     return std::move(*trace);
   }
   std::string failure() { return Trace::open(directory_.path()).failure().sentence; }
+  std::filesystem::path ring(std::uint64_t token = kToken) const {
+    return rings_ / test::ringName(directory_.path(), token);
+  }
   std::string file() const { return (directory_ / kName).native(); }
 
   TemporaryDirectory directory_;
@@ -148,10 +151,10 @@ TEST_F(TraceTest, AProcessOfWhichOnlyRingsAreLeftHasThisNodesClock) {
   container.body = test::infoChunk(kToken, facts);
   save(container.bytes());
   const ChunkBuilder chunk(kToken + 1, 0, 0, 0);
-  test::saveRing(rings_ / "omnio-0000000000009999-0", {.token = kToken + 1,
-                                                       .pid = test::kDeadPid,
-                                                       .trace_directory = directory_.path(),
-                                                       .open = &chunk});
+  test::saveRing(ring(kToken + 1), {.token = kToken + 1,
+                                    .pid = test::kDeadPid,
+                                    .trace_directory = directory_.path(),
+                                    .open = &chunk});
   const Trace trace = open();
   EXPECT_EQ(trace.processes().size(), 2U);
   ASSERT_EQ(trace.clocks().size(), 1U);
@@ -337,11 +340,11 @@ TEST_F(TraceTest, TheTailOfAKilledProcessIsReadFromItsRings) {
   const ChunkBuilder again = writes(0, 0, 4);
   const ChunkBuilder closed = writes(1, 4, 2);
   const ChunkBuilder last = writes(2, 6, 3);
-  test::saveRing(rings_ / "omnio-0000000000abcdef-0", {.token = kToken,
-                                                       .pid = test::kDeadPid,
-                                                       .trace_directory = directory_.path(),
-                                                       .closed = {&again, &closed},
-                                                       .open = &last});
+  test::saveRing(ring(), {.token = kToken,
+                          .pid = test::kDeadPid,
+                          .trace_directory = directory_.path(),
+                          .closed = {&again, &closed},
+                          .open = &last});
   const Trace trace = open();
   EXPECT_EQ(eventsOf(trace), upTo(9));
   const Wholeness wholeness = assess(trace);
@@ -363,10 +366,10 @@ TEST_F(TraceTest, WithoutItsRingsTheTailOfAKilledProcessIsNotKnown) {
   EXPECT_EQ(missingSentence(wholeness), "how many events are missing is not known");
 
   const ChunkBuilder last = writes(1, 4, 1);
-  test::saveRing(rings_ / "omnio-0000000000abcdef-0", {.token = kToken,
-                                                       .pid = test::kDeadPid,
-                                                       .trace_directory = directory_.path(),
-                                                       .open = &last});
+  test::saveRing(ring(), {.token = kToken,
+                          .pid = test::kDeadPid,
+                          .trace_directory = directory_.path(),
+                          .open = &last});
   wholeness = assess(open());
   EXPECT_FALSE(wholeness.whole);
   EXPECT_EQ(wholeness.events, 5U);
@@ -379,7 +382,7 @@ TEST_F(TraceTest, RingsOfOtherTracesStayOut) {
   const ChunkBuilder last = writes(2, 7, 3);
   TemporaryDirectory elsewhere;
   test::saveRing(
-      rings_ / "omnio-0000000000abcdef-0",
+      ring(),
       {.token = kToken, .pid = test::kDeadPid, .trace_directory = elsewhere.path(), .open = &last});
   test::writeAll(rings_ / "omnio-garbage", std::string(20000, 'g'));
   test::writeAll(rings_ / "omnio-short", "g");
@@ -391,7 +394,7 @@ TEST_F(TraceTest, AProcessWithoutAContainerIsReadFromItsRings) {
   ChunkBuilder chunk(99, 0, 0, 0, 80000);
   chunk.write(80000, 80050, 512);
   test::saveRing(
-      rings_ / "omnio-0000000000000063-0",
+      ring(99),
       {.token = 99,
        .pid = test::kDeadPid,
        .trace_directory = directory_.path(),

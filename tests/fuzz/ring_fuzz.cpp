@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool with_container = data[sizeof progress] % 2 != 0;
   const std::string area =
       fuzz::repaired({reinterpret_cast<const char*>(data) + fuzz::kPrefix, size - fuzz::kPrefix});
-  const std::filesystem::path ring = place.rings / "omnio-0101010101010101-0";
+  const std::filesystem::path ring = place.rings / test::ringName(place.trace.path(), fuzz::kToken);
 
   test::ContainerBuilder container(fuzz::kToken);
   if (with_container) container.running().save(place.container());

@@ -21,6 +21,10 @@ const std::set<std::string> kLifeCycle = {
     "execlp", "execle", "fexecve", "execveat", "vfork", "__vfork", "daemon",
     // After these the trace directory may be out of reach.
     "chroot", "setuid", "setreuid", "setresuid",
+    // What could punish the tracer's calls, or end its clock, is looked at before it takes effect.
+    "prctl", "syscall",
+    // Programs that they start may be out of the tracer's reach.
+    "posix_spawn", "posix_spawnp", "system", "popen",
     // By this an application stops and starts recording.
     "posix_madvise",
     // These may leave a record that a signal handler has interrupted.

@@ -116,8 +116,71 @@ constexpr Probe kProbes[] = {
     {SYS_wait4, {0, 0, 0x40000, 0}},          // no such option
 };
 
-// One run of the program over one call; the action it returns. 0 (to kill) where the program does
-// what the kernel would not have let it do.
+// Whether the kernel takes the step as one of a filter (seccomp_check_filter() there). It lets no
+// jump lead backwards.
+bool isStep(const sock_fprog& program, std::uint32_t at) {
+  const sock_filter& step = program.filter[at];
+  const std::uint32_t k = step.k;
+  const std::uint32_t steps_after = program.len - at - 1U;
+  switch (step.code) {
+    case BPF_LD | BPF_W | BPF_ABS:
+      return k <= sizeof(seccomp_data) - sizeof k && (k & 3) == 0;
+    case BPF_LD | BPF_W | BPF_LEN:
+    case BPF_LDX | BPF_W | BPF_LEN:
+    case BPF_LD | BPF_IMM:
+    case BPF_LDX | BPF_IMM:
+    case BPF_MISC | BPF_TAX:
+    case BPF_MISC | BPF_TXA:
+    case BPF_ALU | BPF_NEG:
+    case BPF_RET | BPF_K:
+    case BPF_RET | BPF_A:
+      return true;
+    case BPF_LD | BPF_MEM:
+    case BPF_LDX | BPF_MEM:
+    case BPF_ST:
+    case BPF_STX:
+      return k < BPF_MEMWORDS;
+    case BPF_JMP | BPF_JA:
+      return k < steps_after;
+    default:
+      break;
+  }
+  const bool has_constant = BPF_SRC(step.code) == BPF_K;
+  const int operation = BPF_OP(step.code);
+  if (step.code == (BPF_ALU | BPF_SRC(step.code) | operation)) {
+    switch (operation) {
+      case BPF_ADD:
+      case BPF_SUB:
+      case BPF_MUL:
+      case BPF_AND:
+      case BPF_OR:
+      case BPF_XOR:
+        return true;
+      case BPF_DIV:
+        return !has_constant || k != 0;
+      case BPF_LSH:
+      case BPF_RSH:
+        return !has_constant || k < 32;
+      default:
+        return false;
+    }
+  }
+  return step.code == (BPF_JMP | BPF_SRC(step.code) | operation) &&
+         (operation == BPF_JEQ || operation == BPF_JGT || operation == BPF_JGE ||
+          operation == BPF_JSET) &&
+         step.jt < steps_after && step.jf < steps_after;
+}
+
+bool isFilter(const sock_fprog& program) {
+  if (program.len == 0) return false;
+  for (std::uint32_t at = 0; at < program.len; ++at) {
+    if (!isStep(program, at)) return false;
+  }
+  const std::uint32_t last = program.filter[program.len - 1].code;
+  return last == (BPF_RET | BPF_K) || last == (BPF_RET | BPF_A);
+}
+
+// One run of the program, which isFilter(), over one call; the action it returns.
 std::uint32_t run(const sock_fprog& program, const seccomp_data& data) {
   std::uint32_t a = 0;
   std::uint32_t x = 0;
@@ -127,7 +190,6 @@ std::uint32_t run(const sock_fprog& program, const seccomp_data& data) {
     const std::uint32_t k = step.k;
     switch (step.code) {
       case BPF_LD | BPF_W | BPF_ABS:
-        if (k > sizeof data - sizeof a || (k & 3) != 0) return SECCOMP_RET_KILL_THREAD;
         std::memcpy(&a, reinterpret_cast<const char*>(&data) + k, sizeof a);
         break;
       case BPF_LD | BPF_W | BPF_LEN:
@@ -143,16 +205,16 @@ std::uint32_t run(const sock_fprog& program, const seccomp_data& data) {
         x = k;
         break;
       case BPF_LD | BPF_MEM:
-        a = memory[k % BPF_MEMWORDS];
+        a = memory[k];
         break;
       case BPF_LDX | BPF_MEM:
-        x = memory[k % BPF_MEMWORDS];
+        x = memory[k];
         break;
       case BPF_ST:
-        memory[k % BPF_MEMWORDS] = a;
+        memory[k] = a;
         break;
       case BPF_STX:
-        memory[k % BPF_MEMWORDS] = x;
+        memory[k] = x;
         break;
       case BPF_MISC | BPF_TAX:
         x = a;
@@ -194,10 +256,10 @@ std::uint32_t run(const sock_fprog& program, const seccomp_data& data) {
               a ^= operand;
               break;
             case BPF_LSH:
-              a = operand < 32 ? a << operand : 0;
+              a <<= operand & 31;  // as processors do, and the kernel
               break;
             case BPF_RSH:
-              a = operand < 32 ? a >> operand : 0;
+              a >>= operand & 31;
               break;
             default:
               return SECCOMP_RET_KILL_THREAD;
@@ -309,6 +371,7 @@ void forbid(long number) {
 
 FilterVerdict judgeFilter(const sock_fprog& program) {
   FilterVerdict verdict;
+  if (!isFilter(program)) return verdict;
   const auto punish = [&verdict](long number) {
     verdict.punished[number / 64] |= std::uint64_t{1} << (number % 64);
   };
