@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -62,7 +63,12 @@ int collectOrphans() {
                         counted(group.events, "event", "events"),
                         counted(group.processes, "ended process", "ended processes"),
                         counted(group.rings.size(), "ring", "rings"));
-    if (!group.is_there) {
+    if (!group.is_there && !group.is_gone) {
+      text += "left where they are, since the trace cannot be looked at\n";
+      all = false;
+      continue;
+    }
+    if (group.is_gone) {
       const std::uint64_t removed = removeAll(group.rings, all);
       text += removed == group.rings.size() ? "removed, since the trace is gone\n"
                                             : "not all could be removed\n";
@@ -71,7 +77,13 @@ int collectOrphans() {
     const CollectReport report = collectRings(group.directory);
     for (const std::string& trouble : report.troubles) printFailure(trouble);
     all = all && report.troubles.empty();
-    text += report.troubles.empty() ? "brought into the trace\n" : "left where they are\n";
+    std::error_code error;
+    const bool is_left =
+        std::any_of(group.rings.begin(), group.rings.end(), [&error](const auto& ring) {
+          return std::filesystem::exists(symlink_status(ring, error));
+        });
+    text += is_left ? "left where they are\n" : "brought into the trace\n";
+    all = all && !is_left;
   }
   const std::uint64_t unfinished = removeAll(before.unfinished, all);
   if (unfinished > 0) {

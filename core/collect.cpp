@@ -360,8 +360,11 @@ Orphans findOrphans() {
     auto& [group, tokens] = groups[{run, ring.trace_directory}];
     struct stat there {};
     group.directory = ring.trace_directory;
-    group.is_there = stat(ring.trace_directory.c_str(), &there) == 0 &&
-                     there.st_dev == ring.directory_device && there.st_ino == ring.directory_inode;
+    // One that cannot be looked at may be there all the same.
+    const bool is_seen = stat(ring.trace_directory.c_str(), &there) == 0;
+    group.is_there =
+        is_seen && there.st_dev == ring.directory_device && there.st_ino == ring.directory_inode;
+    group.is_gone = is_seen ? !group.is_there : errno == ENOENT || errno == ENOTDIR;
     group.processes += tokens.insert(ring.token).second ? 1 : 0;
     group.events += eventsOf(ring);
     std::error_code error;

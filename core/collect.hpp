@@ -41,6 +41,7 @@ struct Orphans {
   struct Group {
     std::filesystem::path directory;  // as the run knew it
     bool is_there = false;            // and it still is that directory
+    bool is_gone = false;             // nothing, or another directory, has its name now
     std::uint64_t processes = 0;
     std::uint64_t events = 0;
     std::uint64_t bytes = 0;

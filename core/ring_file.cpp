@@ -179,7 +179,8 @@ std::optional<RingContent> readLostNote(const fs::path& path, uid_t owner) {
   ring.stated_uid = static_cast<uid_t>(note.uid);
   ring.pid = static_cast<std::uint32_t>(note.pid);
   ring.process_start = note.process_start;
-  ring.alive = (note.pid_namespace == 0 || note.pid_namespace == pidNamespaceNumber()) &&
+  // Whether a process of another container runs cannot be told: its note is left alone.
+  ring.alive = (note.pid_namespace != 0 && note.pid_namespace != pidNamespaceNumber()) ||
                isAlive(ring.pid, ring.process_start);
   ring.trace_directory = note.directory;
   wire::Account account;

@@ -9,6 +9,7 @@
 
 #include "core/call_values.hpp"
 #include "core/model/schedule_words.hpp"
+#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {
@@ -160,13 +161,8 @@ void readArgument(Members& members, const ScheduleKey& key, const Locations& loc
     const std::string bytes = bytesOf(value->text);
     const auto found = locations.find(bytes);
     if (found != locations.end()) return found->second;
-<<<<<<< HEAD
     members.refuse(*value,
-                   fmt::format("location \"{}\" is not in the list of files", printable(bytes)));
-=======
-    members.refuse(
-        *value, fmt::format("location \"{}\" is not in the list of files", inBrief(value->text)));
->>>>>>> wt-c
+                   fmt::format("location \"{}\" is not in the list of files", inBrief(bytes)));
     return kNoFileNumber;
   };
   const auto descriptor = [&] { return Descriptor{members.integer(key.key, -1)}; };

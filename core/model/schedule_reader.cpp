@@ -12,6 +12,7 @@
 #include "core/model/json_units.hpp"
 #include "core/model/schedule_event_json.hpp"
 #include "core/model/schedule_words.hpp"
+#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {

@@ -49,8 +49,12 @@ bool findLibrary(const char* preload, char (&library)[kPathBytes]) {
   while (!rest.empty()) {
     const std::size_t end = rest.find_first_of(": ");
     const std::string_view one = rest.substr(0, end);
-    const std::size_t slash = one.rfind('/');
-    if (one.substr(slash == std::string_view::npos ? 0 : slash + 1).starts_with(kLibraryPrefix)) {
+    // No substr(): it would need the C++ library.
+    std::string_view file = one;
+    if (const std::size_t slash = one.rfind('/'); slash != std::string_view::npos) {
+      file.remove_prefix(slash + 1);
+    }
+    if (file.starts_with(kLibraryPrefix)) {
       Text(library, sizeof library).put(one);
       return true;
     }
