@@ -177,7 +177,8 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   const auto written = writeManifest(*reading.trace, reading.wholeness);
   if (!written) printFailure(written.failure().sentence);
   // That a command failed it has said itself; what it cannot know is that events are missing.
-  if (launch.exit_code == 0 || reading.wholeness.events_missing > 0) {
+  if (launch.exit_code == 0 || reading.wholeness.events_missing > 0 ||
+      !reading.trace->untraced().empty()) {
     for (const std::string& reason : reasonsInBrief(reading.wholeness)) {
       printFailure(fmt::format("the trace is not whole: {}", reason));
     }

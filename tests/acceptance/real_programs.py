@@ -21,7 +21,12 @@ def wholeJudge(checks):
     def judge(case, flavour, trace_directory):
         said = stats(trace_directory)["trace"]
         what = f"{case.name} under {flavour}"
-        checks.equal((said["whole"], said["events_missing"]), (True, 0),
+        # One case starts a program that no library can be preloaded into, and that has to be said.
+        untraced = "p.static was started once and not traced: it is statically linked"
+        others = [reason for reason in said["reasons"] if not reason.endswith(untraced)]
+        checks.equal(len(said["reasons"]) - len(others), 1 if case.name == "compiler" else 0,
+                     f"{what}: static programs that are named")
+        checks.equal((not others, said["events_missing"]), (True, 0),
                      f"{what}: trace whole, events missing (reasons: {said['reasons']})")
         checks.that(said["events"] > 0, f"{what}: events were recorded")
         if case.ranks:

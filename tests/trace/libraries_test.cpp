@@ -23,6 +23,8 @@ const std::set<std::string> kLifeCycle = {
     "chroot", "setuid", "setreuid", "setresuid",
     // What could punish the tracer's calls, or end its clock, is looked at before it takes effect.
     "prctl", "syscall",
+    // The log helper is gone before them.
+    "seteuid", "setgid", "setegid", "setregid", "setresgid", "setgroups", "unshare", "setns",
     // Programs that they start may be out of the tracer's reach.
     "posix_spawn", "posix_spawnp", "system", "popen",
     // By this an application stops and starts recording.

@@ -41,8 +41,9 @@ void noteError(long result) {
 
 // Gives the log's descriptor a number that applications do not hand out, or rarely sweep: the first
 // beyond the limit, which takes nothing of what the application may open. Where that cannot be had,
-// one of about 1000 while the limit could still be raised; the kernel's table grows with the
-// number. Where it could not (soft = hard), each number counts: -1, and the descriptor is closed.
+// one of about 1000 while the limit could still be raised, or is one that nothing uses up; the
+// kernel's table grows with the number. Else (soft = hard) each number counts: -1, and the
+// descriptor is closed. A log that is kept open also outlives a move of its directory.
 int keepHigh(long fd) {
   constexpr long kWanted = 1000;
   long high = -1;
@@ -50,9 +51,10 @@ int keepHigh(long fd) {
     high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, beyond);
   }
   rlimit limit{};
-  const bool may_rise = rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0 &&
-                        limit.rlim_cur < limit.rlim_max;
-  if (high < 0 && may_rise && !isInOwnTable()) {
+  constexpr rlim_t kNeverUsedUp = 4096;
+  const bool is_spare = rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0 &&
+                        (limit.rlim_cur < limit.rlim_max || limit.rlim_cur > kNeverUsedUp);
+  if (high < 0 && is_spare && !isInOwnTable()) {
     long from = kWanted;
     if (limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
       from = static_cast<long>(limit.rlim_cur) - 8;

@@ -217,7 +217,12 @@ ImageEnvironment::ImageEnvironment(const ProgramName& program, char* const* vari
   }
   const Examined examined = examine(real);
   UntracedReason reason = examined.reason;
-  if (reason == UntracedReason::kNone) reason = reasonOf(variables);
+  // Shells and launchers are not traced in any case, and what they start on another node gets its
+  // environment from the launcher there.
+  if (reason == UntracedReason::kNone &&
+      (real.path == nullptr || !isUntracedProgram(real.path))) {
+    reason = reasonOf(variables);
+  }
   if (reason != UntracedReason::kNone) {
     // A file that cannot be executed is no child.
     const bool is_there = real.path == nullptr ||
