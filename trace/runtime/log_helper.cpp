@@ -84,6 +84,9 @@ bool LogHelper::isRunning() { return state.load(std::memory_order_acquire) == St
 bool LogHelper::isThisThread() { return is_helper; }
 
 bool LogHelper::start() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;  // what sanitizers put into each access wants a thread of the C library
+#endif
   if (isRunning()) return true;
   State seen = State::kNone;
   if (process.draining_each.load() || !state.compare_exchange_strong(seen, State::kStarting)) {
