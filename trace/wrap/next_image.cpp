@@ -219,8 +219,7 @@ ImageEnvironment::ImageEnvironment(const ProgramName& program, char* const* vari
   UntracedReason reason = examined.reason;
   // Shells and launchers are not traced in any case, and what they start on another node gets its
   // environment from the launcher there.
-  if (reason == UntracedReason::kNone &&
-      (real.path == nullptr || !isUntracedProgram(real.path))) {
+  if (reason == UntracedReason::kNone && (real.path == nullptr || !isUntracedProgram(real.path))) {
     reason = reasonOf(variables);
   }
   if (reason != UntracedReason::kNone) {
