@@ -52,8 +52,8 @@ int discard(const std::filesystem::path& trace) {
   return all ? printed : kFailed;
 }
 
-// What runs that are over have left on this node: brought into their traces where these are still
-// there, else removed.
+// Clears away the rings of runs that are over: brings their events into traces that still exist, and
+// removes the other rings.
 int collectOrphans() {
   bool all = true;
   std::string text;

@@ -135,7 +135,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
               const Launcher& launcher, Launch launch) {
   const std::optional<std::filesystem::path> there = opened.path();
   if (!there) {
-    // Nobody can collect what its processes left.
+    // Without the directory these rings can never be collected.
     for (const auto& ring : deadRingsOf(TraceIdentity::ofRun(run.id)).rings) {
       std::error_code error;
       std::filesystem::remove(ring, error);

@@ -241,8 +241,8 @@ class ProcessCollector {
 
 namespace {
 
-// A file named like a ring that is none, since its process ended while it was made, or since an
-// earlier version made it: nobody is left to finish it.
+// Whether the file has the name of a ring but no valid header, and no process has it open: its
+// process ended while it made the ring, or an earlier version of the tracer made it.
 bool isUnfinished(const fs::path& path) {
   struct stat status {};
   return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -266,7 +266,7 @@ bool isSupervised(const RingContent& ring) {
          isAlive(ring.supervisor.pid, ring.supervisor.start);
 }
 
-// What there is in the ring directories for one trace.
+// The rings of one trace in the ring directories.
 struct RingSurvey {
   std::map<std::uint64_t, std::vector<fs::path>> dead;  // by token
   std::set<std::uint64_t> running;

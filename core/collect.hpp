@@ -25,7 +25,7 @@ struct CollectReport {
 CollectReport collectRings(const std::filesystem::path& trace);
 
 struct DeadRings {
-  // Of the trace, their process gone, and unfinished ones that no process has open.
+  // Rings of the trace whose process is gone, and unfinished rings that no process has open.
   std::vector<std::filesystem::path> rings;
   // That name this run and are of users who may not write it, as far as is known without a look at
   // the containers; also of processes that run.
@@ -52,7 +52,7 @@ struct Orphans {
   std::uint64_t running = 0;                      // rings of this user whose run is not over
   std::uint64_t of_others = 0;                    // rings of other users
 };
-// Of the user who asks alone. Changes nothing.
+// Looks at the rings of the calling user only, and changes nothing.
 Orphans findOrphans();
 
 }  // namespace omnio

@@ -110,7 +110,7 @@ Examined examine(const ProgramName& program) {
                         : rawSyscall(SYS_openat, program.directory, address(program.path),
                                      O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-      // One that may be executed but not read can only be one that the loader runs securely.
+      // A file that may be executed but not read is not judged.
       return result;
     }
     facts = {};
