@@ -52,8 +52,8 @@ int discard(const std::filesystem::path& trace) {
   return all ? printed : kFailed;
 }
 
-// Clears away the rings of runs that are over: brings their events into traces that still exist, and
-// removes the other rings.
+// Clears away the rings of runs that are over: brings their events into traces that still exist,
+// and removes the other rings.
 int collectOrphans() {
   bool all = true;
   std::string text;
