@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "core/pack_trace.hpp"
-#include "core/trace.hpp"
+#include "core/tracefile/pack_trace.hpp"
+#include "core/tracefile/trace.hpp"
 #include "statistics/report.hpp"
 
 namespace {

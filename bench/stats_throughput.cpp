@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 #include "core/wire/container.hpp"
 #include "core/wire/definition.hpp"
 #include "core/wire/encode.hpp"

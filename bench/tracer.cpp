@@ -27,7 +27,7 @@
 
 #include "bench/traced_child.hpp"
 #include "bench/tracer_calls.hpp"
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 
 namespace omnio::bench {
 namespace {

@@ -7,10 +7,10 @@
 #include <exception>
 #include <string>
 
-#include "cli/commands.hpp"
+#include "cli/commands/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/failure.hpp"
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
 
 namespace omnio::cli {
 namespace {

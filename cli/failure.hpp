@@ -1,5 +1,5 @@
 // Says why a command failed: one line on stderr, `omnio: <sentence>`, safe for a terminal
-// (core/printable.hpp).
+// (core/base/printable.hpp).
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // Standard output of commands that print much: one large buffer, and errors that are noticed. What
-// goes out is safe for a terminal (core/printable.hpp).
+// goes out is safe for a terminal (core/base/printable.hpp).
 #pragma once
 
 #include <string>

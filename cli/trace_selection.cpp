@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "cli/failure.hpp"
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
 
 namespace omnio::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 
 namespace CLI {
 class App;

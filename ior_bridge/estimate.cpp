@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
 
 namespace omnio::ior {
 namespace {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
-#include "core/result.hpp"
-#include "ior_bridge/summary_reader.hpp"
+#include "ior_bridge/ior/summary_reader.hpp"
 
 namespace omnio::ior {
 

@@ -1,8 +1,8 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
+#include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
-#include "core/printable.hpp"
 #include "ior_bridge/estimate.hpp"
 
 namespace omnio::ior {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "core/event/path_table.hpp"
 #include "core/model/phase_model.hpp"
-#include "core/path_table.hpp"
 
 namespace omnio::phases {
 

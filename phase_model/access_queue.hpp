@@ -1,5 +1,5 @@
 // Accesses in the order in which they began, held back behind a read whose bytes a later event
-// tells (core/later_reads.hpp).
+// tells (core/event/deferred_reads.hpp).
 #pragma once
 
 #include <cstddef>

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include "core/data_layout.hpp"
-#include "core/later_reads.hpp"
-#include "core/log_reader.hpp"
-#include "core/merged_reader.hpp"
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
+#include "core/event/deferred_reads.hpp"
+#include "core/mpi/data_layout.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "phase_model/access_queue.hpp"
 #include "phase_model/mpi_position.hpp"
 #include "phase_model/posix_position.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/mpi_shared_offsets.hpp"
-#include "core/trace.hpp"
+#include "core/mpi/shared_offsets.hpp"
+#include "core/tracefile/trace.hpp"
 #include "phase_model/access.hpp"
 
 namespace omnio::phases {

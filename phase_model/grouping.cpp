@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/saturating_sum.hpp"
+#include "core/base/saturating_sum.hpp"
 #include "phase_model/offset_function.hpp"
 
 namespace omnio::phases {

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "core/printable.hpp"
-#include "core/wholeness.hpp"
+#include "core/base/printable.hpp"
+#include "core/tracefile/completeness.hpp"
 #include "core/wire/info.hpp"
 #include "phase_model/access_reader.hpp"
 #include "phase_model/file_family.hpp"

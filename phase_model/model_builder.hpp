@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
-#include "core/result.hpp"
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 #include "phase_model/rank_patterns.hpp"
 
 namespace omnio::phases {

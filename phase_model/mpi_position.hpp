@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "core/mpi_file_offsets.hpp"
-#include "core/process.hpp"
+#include "core/mpi/file_offsets.hpp"
+#include "core/tracefile/process.hpp"
 #include "phase_model/access.hpp"
 
 namespace omnio::phases {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/saturating_sum.hpp"
+#include "core/base/saturating_sum.hpp"
 
 namespace omnio::phases {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "core/text_table.hpp"
+#include "core/base/text_table.hpp"
 #include "phase_model/offset_function.hpp"
 #include "phase_model/phase_series.hpp"
 
@@ -131,7 +131,7 @@ void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Se
 
 }  // namespace
 
-// What a model holds is text (core/printable.hpp).
+// What a model holds is text (core/base/printable.hpp).
 std::string textOf(const PhaseModel& model) {
   std::uint64_t weight = 0;
   std::int64_t io_ns = 0;

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "core/saturating_sum.hpp"
+#include "core/base/saturating_sum.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::phases {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/event.hpp"
-#include "core/process.hpp"
+#include "core/event/event.hpp"
+#include "core/tracefile/process.hpp"
 
 namespace omnio::phases {
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/merged_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::preprocess {

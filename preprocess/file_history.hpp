@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/event.hpp"
+#include "core/event/event.hpp"
 #include "core/model/schedule.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/interval_set.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
 
 namespace omnio::preprocess {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/event.hpp"
+#include "core/event/event.hpp"
 #include "core/model/schedule.hpp"
 
 namespace omnio::preprocess {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/base/printable.hpp"
+#include "core/event/path_table.hpp"
 #include "core/model/schedule_writer.hpp"
-#include "core/path_table.hpp"
-#include "core/printable.hpp"
 #include "core/wire/info.hpp"
 #include "preprocess/analysis.hpp"
 #include "preprocess/thread_pass.hpp"

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
-#include "core/result.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/trace.hpp"
 #include "preprocess/location.hpp"
 
 namespace omnio::preprocess {

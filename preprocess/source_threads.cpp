@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "core/merged_reader.hpp"
-#include "core/posix_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
+#include "core/tracefile/posix_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::preprocess {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "core/event_source.hpp"
+#include "core/event/event_source.hpp"
+#include "core/event/path_table.hpp"
 #include "core/model/schedule.hpp"
-#include "core/path_table.hpp"
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 
 namespace omnio::preprocess {
 
@@ -18,7 +18,7 @@ struct SourceThread {
   std::size_t process_index = 0;  // in Trace::processes()
   std::vector<const Log*> lanes;  // the thread's own log, and that of its signal handlers
 
-  // Its POSIX and stream calls, by the time they began (core/posix_reader.hpp).
+  // Its POSIX and stream calls, by the time they began (core/tracefile/posix_reader.hpp).
   std::unique_ptr<EventSource> open(PathTable& paths) const;
 };
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/event_text.hpp"
+#include "core/event/event_text.hpp"
 #include "core/model/schedule_keys.hpp"
 
 namespace omnio::preprocess {

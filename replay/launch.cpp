@@ -15,11 +15,11 @@
 #include <system_error>
 #include <utility>
 
-#include "core/model/document_file.hpp"
-#include "core/printable.hpp"
+#include "core/base/document_file.hpp"
+#include "core/base/printable.hpp"
 #include "core/wire/launcher.hpp"
-#include "replay/compile.hpp"
-#include "replay/tree.hpp"
+#include "replay/plan/compile.hpp"
+#include "replay/target/tree.hpp"
 
 namespace omnio::replay {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
-#include "core/result.hpp"
-#include "replay/prepare.hpp"
+#include "replay/target/prepare.hpp"
 
 namespace omnio::replay {
 

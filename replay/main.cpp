@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
 #include "replay/launch.hpp"
-#include "replay/run.hpp"
-#include "replay/session.hpp"
+#include "replay/run/run.hpp"
+#include "replay/run/session.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <rapidjson/document.h>
 
-#include "core/model/json_document.hpp"
-#include "core/printable.hpp"
+#include "core/base/json_document.hpp"
+#include "core/base/printable.hpp"
 #include "replay/report.hpp"
 #include "replay/verify.hpp"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
-#include "core/result.hpp"
-#include "replay/engine.hpp"
-#include "replay/prepare.hpp"
+#include "replay/run/engine.hpp"
+#include "replay/target/prepare.hpp"
 
 namespace omnio::replay {
 

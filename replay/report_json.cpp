@@ -1,7 +1,7 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
 #include "replay/report.hpp"
 
 namespace omnio::replay {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
 #include "replay/report.hpp"
 
 namespace omnio::replay {

@@ -7,13 +7,13 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/call_names.hpp"
-#include "core/event_text.hpp"
-#include "core/merged_reader.hpp"
+#include "core/base/printable.hpp"
+#include "core/calls/words/names.hpp"
+#include "core/event/event_text.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
-#include "core/posix_reader.hpp"
-#include "core/printable.hpp"
+#include "core/tracefile/merged_reader.hpp"
+#include "core/tracefile/posix_reader.hpp"
 
 namespace omnio::replay {
 namespace {

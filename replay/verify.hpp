@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/result.hpp"
-#include "core/trace.hpp"
+#include "core/base/result.hpp"
+#include "core/tracefile/trace.hpp"
 
 namespace omnio::replay {
 

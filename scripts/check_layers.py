@@ -13,20 +13,27 @@ import pathlib
 import re
 import sys
 
-BELOW_CORE = ("core/calls", "core/wire")
-CORE = ("core", *BELOW_CORE)
-ALL_OF_CORE = (*CORE, "core/model", "core/pattern")
+SHARED = ("core/calls", "core/wire")
+EVENT = ("core/base", "core/calls/words", *SHARED)
+TRACEFILE = (*EVENT, "core/event")
+MPI = (*TRACEFILE, "core/tracefile")
+ORDER = (*MPI, "core/mpi")
+ALL_OF_CORE = (*ORDER, "core/order", "core/model")
 ALL_BUT_TRACE = (*ALL_OF_CORE, "statistics", "preprocess", "phase_model", "predict", "replay",
                  "ior_bridge")
 
 # Folder -> the other folders that it may include. A file belongs to the longest that fits its path.
 LAYERS = {
+    "core/base": (),
     "core/calls": (),
+    "core/calls/words": ("core/calls", "core/base"),
     "core/wire": ("core/calls",),
-    "core": BELOW_CORE,
-    "core/model": CORE,
-    "core/pattern": CORE,
-    "trace": BELOW_CORE,
+    "core/event": EVENT,
+    "core/tracefile": TRACEFILE,
+    "core/mpi": MPI,
+    "core/order": ORDER,
+    "core/model": (*EVENT, "core/event"),
+    "trace": SHARED,
     "statistics": ALL_OF_CORE,
     "preprocess": ALL_OF_CORE,
     "phase_model": ALL_OF_CORE,

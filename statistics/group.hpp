@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/calls/role.hpp"
-#include "core/event.hpp"
+#include "core/event/event.hpp"
 
 namespace omnio::stats {
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "core/later_reads.hpp"
-#include "core/log_reader.hpp"
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
+#include "core/event/deferred_reads.hpp"
+#include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::stats {

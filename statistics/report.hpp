@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
+#include "core/base/result.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/trace.hpp"
 #include "statistics/group.hpp"
 
 namespace omnio::stats {

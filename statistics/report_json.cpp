@@ -1,8 +1,8 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
-#include "core/call_names.hpp"
-#include "core/printable.hpp"
+#include "core/base/printable.hpp"
+#include "core/calls/words/names.hpp"
 #include "statistics/report.hpp"
 
 namespace omnio::stats {

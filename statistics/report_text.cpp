@@ -4,9 +4,9 @@
 #include <iterator>
 #include <vector>
 
-#include "core/call_names.hpp"
-#include "core/printable.hpp"
-#include "core/text_table.hpp"
+#include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
+#include "core/calls/words/names.hpp"
 #include "statistics/human.hpp"
 #include "statistics/report.hpp"
 

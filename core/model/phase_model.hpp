@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/result.hpp"
+#include "core/base/result.hpp"
 
 namespace omnio::model {
 
@@ -89,7 +89,7 @@ struct Phase {
   std::vector<RandomAccess> random;  // only of mode kRandom, and only up to a stated number
 };
 
-// All strings of a model are text (core/printable.hpp), for people: no path is opened.
+// All strings of a model are text (core/base/printable.hpp), for people: no path is opened.
 struct ModelFile {
   // Of one file each: with {rank} where the rank stands ({rank:04} when it has leading zeros), or
   // the lowest rank's.

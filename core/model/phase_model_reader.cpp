@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/model/json_document.hpp"
+#include "core/base/json_document.hpp"
+#include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
-#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {

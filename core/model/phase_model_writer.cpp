@@ -1,9 +1,9 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
-#include "core/model/document_file.hpp"
+#include "core/base/document_file.hpp"
+#include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
-#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {

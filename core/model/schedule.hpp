@@ -51,7 +51,7 @@ enum class FileRole : std::uint8_t {
 };
 
 struct ScheduleFile {
-  // Names are bytes here, and text (core/printable.hpp) in the document.
+  // Names are bytes here, and text (core/base/printable.hpp) in the document.
   std::string location;  // below the target: "a/b", no "..", no leading "/"
   std::string source;    // the recorded absolute path
   FileRole role = FileRole::kOutput;

@@ -7,9 +7,9 @@
 #include <limits>
 #include <string_view>
 
-#include "core/call_values.hpp"
+#include "core/base/printable.hpp"
+#include "core/calls/words/values.hpp"
 #include "core/model/schedule_words.hpp"
-#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {

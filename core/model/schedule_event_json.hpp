@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/model/json_units.hpp"
+#include "core/base/json_units.hpp"
 #include "core/model/schedule.hpp"
 #include "core/model/schedule_keys.hpp"
 

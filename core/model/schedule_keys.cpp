@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/event.hpp"
+#include "core/event/event.hpp"
 
 namespace omnio::model {
 namespace {

@@ -9,10 +9,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/model/json_units.hpp"
+#include "core/base/json_units.hpp"
+#include "core/base/printable.hpp"
 #include "core/model/schedule_event_json.hpp"
 #include "core/model/schedule_words.hpp"
-#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {

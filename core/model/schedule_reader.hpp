@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
-#include "core/result.hpp"
 
 namespace omnio::model {
 

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/call_names.hpp"
-#include "core/model/document_file.hpp"
+#include "core/base/document_file.hpp"
+#include "core/base/printable.hpp"
+#include "core/calls/words/names.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_words.hpp"
-#include "core/printable.hpp"
 
 namespace omnio::model {
 namespace {

@@ -23,7 +23,7 @@ struct Anchor {
 };
 
 // How the system's clocks are read; the tracer has a way of its own
-// (trace/runtime/system_clock.hpp).
+// (trace/runtime/sys/system_clock.hpp).
 using ClockReader = int (*)(clockid_t, timespec*);
 extern ClockReader clock_reader;
 

@@ -28,7 +28,7 @@ enum class PackedPiece : std::uint8_t {
 enum class PackMethod : std::uint8_t {
   kStored = 0,  // as it was
   kZstd = 1,    // one zstd frame
-  kColumns = 2  // records as columns (core/record_columns.hpp), then one zstd frame
+  kColumns = 2  // records as columns (core/tracefile/record_columns.hpp), then one zstd frame
 };
 
 // The start of the payload of a packed chunk; the packed bytes follow.

@@ -3,7 +3,7 @@
 // own names too.
 //
 // To add a setting: 1. a row here, and its name in SettingId at the same place; 2. its field in
-// cli/trace_command.cpp, or what the tracer makes of it in trace/runtime/settings.cpp; 3. a line
+// cli/commands/trace.cpp, or what the tracer makes of it in trace/runtime/settings.cpp; 3. a line
 // in docs/formats/config.md. Parsing, precedence, --dump-config and launchers follow from the row.
 #pragma once
 

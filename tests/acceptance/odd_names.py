@@ -38,7 +38,7 @@ def isSafe(checks, what, text):
 
 
 def printable(name):
-    """What stands for a name: the rule of core/printable.hpp, for the names here."""
+    """What stands for a name: the rule of core/base/printable.hpp, for the names here."""
     out = re.sub(rb"\\", rb"\\x5C", name)
     for bad in (RAW, re.compile(rb"\n|\xff|\xc3(?![\x80-\xbf])")):
         out = bad.sub(lambda found: b"".join(b"\\x%02X" % byte for byte in found.group()), out)

@@ -1,4 +1,4 @@
-#include "cli/config_file.hpp"
+#include "cli/trace/config_file.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

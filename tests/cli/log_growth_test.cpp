@@ -1,4 +1,4 @@
-#include "cli/log_growth.hpp"
+#include "cli/trace/log_growth.hpp"
 
 #include <gtest/gtest.h>
 

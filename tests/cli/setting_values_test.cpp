@@ -1,4 +1,4 @@
-#include "cli/setting_values.hpp"
+#include "cli/trace/setting_values.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

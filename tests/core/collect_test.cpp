@@ -1,4 +1,4 @@
-#include "core/collect.hpp"
+#include "core/tracefile/collect.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/container_lock.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/container_lock.hpp"
+#include "core/tracefile/trace.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
 

@@ -1,5 +1,5 @@
 // The text form of events, line by line.
-#include "core/event_text.hpp"
+#include "core/event/event_text.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "core/log_reader.hpp"
-#include "core/merged_reader.hpp"
-#include "core/trace.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
+#include "core/tracefile/trace.hpp"
 #include "core/wire/record.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"

@@ -1,5 +1,5 @@
 // What file systems say of a file's layout.
-#include "core/file_layout.hpp"
+#include "core/mpi/file_layout.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,9 @@
 // Which bytes a nonblocking or split read is told, when events of it are missing or come late.
-#include "core/later_reads.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "core/event/deferred_reads.hpp"
 #include "tests/core/trace_builder.hpp"
 
 namespace omnio {

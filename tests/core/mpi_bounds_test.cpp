@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/mpi_matcher.hpp"
+#include "core/order/matcher.hpp"
 #include "core/wire/mpi_requests.hpp"
 
 namespace omnio {

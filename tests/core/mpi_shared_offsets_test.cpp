@@ -1,13 +1,12 @@
 // Places of accesses by shared file pointers, from synthetic traces of several ranks.
-#include "core/mpi_shared_offsets.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <memory>
 
-#include "core/trace.hpp"
+#include "core/mpi/shared_offsets.hpp"
+#include "core/tracefile/trace.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/record.hpp"
 #include "tests/core/temporary_directory.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/calls/role.hpp"
-#include "core/mpi_picture_reader.hpp"
+#include "core/order/matched_events.hpp"
 #include "core/wire/mpi_requests.hpp"
 #include "tests/core/trace_builder.hpp"
 

@@ -1,10 +1,9 @@
 // Datatypes as a trace tells them, and where their data lies.
-#include "core/mpi_type.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/mpi_view.hpp"
+#include "core/mpi/datatype.hpp"
+#include "core/mpi/view.hpp"
 
 namespace omnio {
 namespace {

@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "core/collect.hpp"
-#include "core/process_life.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
+#include "core/tracefile/collect.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"

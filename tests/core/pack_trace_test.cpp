@@ -1,6 +1,6 @@
 // A trace packed and restored: what is read stays the same, damage and all, and what was recorded
 // comes back to the byte.
-#include "core/pack_trace.hpp"
+#include "core/tracefile/pack_trace.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "core/collect.hpp"
-#include "core/event_text.hpp"
-#include "core/log_reader.hpp"
-#include "core/process_life.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
+#include "core/event/event_text.hpp"
+#include "core/tracefile/collect.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"

@@ -1,5 +1,5 @@
 // Receives in post order, whichever order they were found complete in.
-#include "core/receive_order.hpp"
+#include "core/order/receive_order.hpp"
 
 #include <gtest/gtest.h>
 

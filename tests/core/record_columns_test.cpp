@@ -1,12 +1,12 @@
 // Records as columns: whatever a payload holds comes back, and whatever columns hold does no harm.
-#include "core/record_columns.hpp"
+#include "core/tracefile/record_columns.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 
-#include "core/packed_payload.hpp"
+#include "core/tracefile/packed_payload.hpp"
 #include "tests/core/trace_builder.hpp"
 
 namespace omnio {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record_columns.hpp"
+#include "core/tracefile/record_columns.hpp"
 #include "core/wire/decode.hpp"
 #include "core/wire/record.hpp"
 #include "tests/core/encode_any.hpp"

@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-#include "core/call_layout.hpp"
-#include "core/call_names.hpp"
-#include "core/node_clock.hpp"
-#include "core/path_table.hpp"
-#include "core/printable.hpp"
-#include "core/process_info.hpp"
-#include "core/process_life.hpp"
-#include "core/wholeness.hpp"
+#include "core/base/printable.hpp"
+#include "core/calls/words/layout.hpp"
+#include "core/calls/words/names.hpp"
+#include "core/event/path_table.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/node_clock.hpp"
+#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process_life.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/trace_builder.hpp"
 

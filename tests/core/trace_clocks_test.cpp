@@ -1,6 +1,6 @@
 // Clocks of several nodes: the line through two moments, one moment alone, damaged facts, chains,
 // and nodes that never compared theirs.
-#include "core/trace_clocks.hpp"
+#include "core/tracefile/trace_clocks.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which rings a trace takes, by their names, headers and owners.
-#include "core/trace_identity.hpp"
+#include "core/tracefile/trace_identity.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 
 #include <cstdlib>
 
-#include "core/collect.hpp"
-#include "core/pack_trace.hpp"
-#include "core/process_life.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
+#include "core/tracefile/collect.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/pack_trace.hpp"
+#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/trace.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
 

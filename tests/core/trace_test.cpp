@@ -1,6 +1,6 @@
 // A trace directory as it may be found: whole, cut, damaged, doubled, foreign, or with a tail in
 // rings.
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/log_reader.hpp"
-#include "core/wholeness.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"

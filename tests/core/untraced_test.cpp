@@ -1,6 +1,6 @@
 // What a program file says of whether the tracer gets into it, and the notes about those where it
 // did not.
-#include "core/untraced.hpp"
+#include "core/tracefile/untraced.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 // the two, two more how large a payload is claimed to be.
 #include <cstring>
 
-#include "core/packed_payload.hpp"
-#include "core/record_columns.hpp"
+#include "core/tracefile/packed_payload.hpp"
+#include "core/tracefile/record_columns.hpp"
 #include "core/wire/checksum.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/trace_seeds.hpp"

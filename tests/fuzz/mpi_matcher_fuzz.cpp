@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/mpi_matcher.hpp"
+#include "core/order/matcher.hpp"
 #include "core/wire/record.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 

@@ -3,7 +3,7 @@
 // restored or refused. The first byte tells which of the two.
 #include <filesystem>
 
-#include "core/container_pack.hpp"
+#include "core/tracefile/container_pack.hpp"
 #include "core/wire/packed.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/read_trace.hpp"

@@ -5,8 +5,8 @@
 
 #include "core/model/phase_model.hpp"
 #include "core/model/schedule_reader.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/trace.hpp"
 #include "phase_model/model_builder.hpp"
 #include "preprocess/preprocess.hpp"
 #include "tests/fuzz/fuzz_target.hpp"

@@ -3,12 +3,12 @@
 #include <memory>
 #include <string>
 
-#include "core/event_text.hpp"
-#include "core/log_reader.hpp"
-#include "core/merged_reader.hpp"
-#include "core/posix_reader.hpp"
-#include "core/trace.hpp"
-#include "core/wholeness.hpp"
+#include "core/event/event_text.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
+#include "core/tracefile/posix_reader.hpp"
+#include "core/tracefile/trace.hpp"
 #include "statistics/report.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 

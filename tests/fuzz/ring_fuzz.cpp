@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "core/collect.hpp"
-#include "core/ring_file.hpp"
+#include "core/tracefile/collect.hpp"
+#include "core/tracefile/ring_file.hpp"
 #include "core/wire/ring.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/read_trace.hpp"

@@ -1,7 +1,7 @@
 // Whatever a schedule says: it is read and compiled, or refused by one sentence that names it.
 #include <filesystem>
 
-#include "replay/compile.hpp"
+#include "replay/plan/compile.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/schedule_counter.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ior_bridge/phase_results.hpp"
+#include "ior_bridge/runner/phase_results.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/ior_bridge/sample_model.hpp"
 

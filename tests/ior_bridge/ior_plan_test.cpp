@@ -1,9 +1,8 @@
-#include "ior_bridge/ior_plan.hpp"
-
 #include <gtest/gtest.h>
 
-#include "ior_bridge/ior_emit.hpp"
-#include "ior_bridge/phase_requests.hpp"
+#include "ior_bridge/ior/emit.hpp"
+#include "ior_bridge/ior/plan.hpp"
+#include "ior_bridge/runner/phase_requests.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/ior_bridge/sample_model.hpp"
 

@@ -1,8 +1,8 @@
-#include "ior_bridge/ior_run.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "ior_bridge/ior/run.hpp"
 
 namespace omnio::ior {
 namespace {

@@ -1,4 +1,4 @@
-#include "ior_bridge/loose_json.hpp"
+#include "ior_bridge/ior/loose_json.hpp"
 
 #include <gtest/gtest.h>
 

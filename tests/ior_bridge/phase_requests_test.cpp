@@ -1,4 +1,4 @@
-#include "ior_bridge/phase_requests.hpp"
+#include "ior_bridge/runner/phase_requests.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The samples in fixtures/ are what IOR wrote: 4.1.0+dev, and the releases that their names say.
-#include "ior_bridge/summary_reader.hpp"
+#include "ior_bridge/ior/summary_reader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ior_bridge/phase_results.hpp"
+#include "ior_bridge/runner/phase_results.hpp"
 #include "tests/core/temporary_directory.hpp"
 
 namespace omnio::ior {

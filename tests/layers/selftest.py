@@ -26,8 +26,8 @@ class CheckLayers(unittest.TestCase):
             self.check({
                 "core/calls/table.hpp": "",
                 "core/wire/record.hpp": '#include "core/calls/table.hpp"\n',
-                "core/reader.hpp": '#include "core/wire/record.hpp"\n#include <vector>\n',
-                "statistics/count.cpp": '#include "core/reader.hpp"\n',
+                "core/tracefile/reader.hpp": '#include "core/wire/record.hpp"\n#include <vector>\n',
+                "statistics/count.cpp": '#include "core/tracefile/reader.hpp"\n',
                 "cli/main.cpp": '#include "statistics/count.hpp"\n',
                 "trace/log.cpp": '#include "core/wire/record.hpp"\n#include <mpi.h>\n',
             }), (0, []))
@@ -35,16 +35,16 @@ class CheckLayers(unittest.TestCase):
     def test_tracer_may_not_include_core(self):
         self.assertEqual(
             self.check({
-                "core/reader.hpp": "",
-                "trace/log.cpp": '#include <cstdint>\n#  include "core/reader.hpp"\n',
-            }), (1, ["trace/log.cpp:2: includes core/reader.hpp, which trace may not"]))
+                "core/tracefile/reader.hpp": "",
+                "trace/log.cpp": '#include <cstdint>\n#  include "core/tracefile/reader.hpp"\n',
+            }), (1, ["trace/log.cpp:2: includes core/tracefile/reader.hpp, which trace may not"]))
 
     def test_a_relative_path_does_not_hide_an_include(self):
         self.assertEqual(
             self.check({
-                "core/reader.hpp": "",
-                "trace/wrap/log.cpp": '#include "../../core/reader.hpp"\n',
-            }), (1, ["trace/wrap/log.cpp:1: includes core/reader.hpp, which trace may not"]))
+                "core/tracefile/reader.hpp": "",
+                "trace/wrap/log.cpp": '#include "../../core/tracefile/reader.hpp"\n',
+            }), (1, ["trace/wrap/log.cpp:1: includes core/tracefile/reader.hpp, which trace may not"]))
 
     def test_angle_brackets_do_not_hide_an_include(self):
         self.assertEqual(
@@ -68,8 +68,8 @@ class CheckLayers(unittest.TestCase):
 
     def test_a_folder_without_a_layer_is_named(self):
         self.assertEqual(
-            self.check({"tests/fake.hpp": "", "core/a.cpp": '#include "tests/fake.hpp"\n'}),
-            (1, ["core/a.cpp:1: includes tests/fake.hpp, which core may not: it is in no layer"]))
+            self.check({"tests/fake.hpp": "", "core/base/a.cpp": '#include "tests/fake.hpp"\n'}),
+            (1, ["core/base/a.cpp:1: includes tests/fake.hpp, which core/base may not: it is in no layer"]))
 
     def test_freestanding_layers_do_without_the_heap(self):
         self.assertEqual(

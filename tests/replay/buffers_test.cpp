@@ -1,4 +1,4 @@
-#include "replay/buffers.hpp"
+#include "replay/issue/buffers.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "replay/compile.hpp"
+#include "replay/plan/compile.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
-#include "replay/program.hpp"
+#include "replay/plan/program.hpp"
 #include "tests/core/temporary_directory.hpp"
 
 namespace omnio::replay {

@@ -1,4 +1,4 @@
-#include "replay/content.hpp"
+#include "replay/target/content.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/cycles.hpp"
+#include "replay/plan/cycles.hpp"
 
 #include <gtest/gtest.h>
 

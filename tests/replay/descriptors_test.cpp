@@ -1,4 +1,4 @@
-#include "replay/descriptors.hpp"
+#include "replay/issue/descriptors.hpp"
 
 #include <gtest/gtest.h>
 

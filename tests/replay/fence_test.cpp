@@ -1,4 +1,4 @@
-#include "replay/fence.hpp"
+#include "replay/target/fence.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "replay/flags.hpp"
+#include "replay/run/flags.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/lateness.hpp"
+#include "replay/run/lateness.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/line_ends.hpp"
+#include "replay/plan/line_ends.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/pacing.hpp"
+#include "replay/run/pacing.hpp"
 
 #include <gtest/gtest.h>
 

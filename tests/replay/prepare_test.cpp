@@ -1,4 +1,4 @@
-#include "replay/prepare.hpp"
+#include "replay/target/prepare.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

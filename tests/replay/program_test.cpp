@@ -1,4 +1,4 @@
-#include "replay/program.hpp"
+#include "replay/plan/program.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/tree.hpp"
+#include "replay/target/tree.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

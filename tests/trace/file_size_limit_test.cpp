@@ -1,4 +1,4 @@
-#include "trace/runtime/file_size_limit.hpp"
+#include "trace/runtime/sys/file_size_limit.hpp"
 
 #include <gtest/gtest.h>
 

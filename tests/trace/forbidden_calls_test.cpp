@@ -1,5 +1,5 @@
 // Filters of system calls are judged as the kernel runs them, and what they punish is not called.
-#include "trace/runtime/forbidden_calls.hpp"
+#include "trace/runtime/sys/forbidden_calls.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 
 #include "tests/core/temporary_directory.hpp"
 #include "tests/trace/traced_child.hpp"
-#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/trace/recorded.hpp"
 #include "tests/trace/traced_child.hpp"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/launcher.hpp"
 #include "tests/core/temporary_directory.hpp"

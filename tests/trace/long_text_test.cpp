@@ -1,4 +1,4 @@
-#include "trace/runtime/long_text.hpp"
+#include "trace/runtime/sys/long_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trace/runtime/message_streams.hpp"
+#include "trace/runtime/mpi/message_streams.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,3 @@
-#include "trace/runtime/mpi_files.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,7 +8,8 @@
 #include <vector>
 
 #include "tests/trace/started_fixture.hpp"
-#include "trace/runtime/mpi_path.hpp"
+#include "trace/runtime/mpi/files.hpp"
+#include "trace/runtime/mpi/path.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/runtime/own_clone.hpp"
+#include "trace/runtime/sys/own_clone.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "tests/core/temporary_directory.hpp"
 #include "tests/trace/traced_child.hpp"
-#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/runtime/pointer_table.hpp"
+#include "trace/runtime/mpi/pointer_table.hpp"
 
 #include <gtest/gtest.h>
 

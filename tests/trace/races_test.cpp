@@ -15,8 +15,8 @@
 
 #include "tests/trace/recording.hpp"
 #include "tests/trace/started_fixture.hpp"
-#include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/recording_switch.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/log_reader.hpp"
-#include "core/trace.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/trace.hpp"
 
 namespace omnio::test {
 namespace {

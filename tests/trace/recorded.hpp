@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/wholeness.hpp"
+#include "core/tracefile/completeness.hpp"
 
 namespace omnio::test {
 

@@ -1,11 +1,11 @@
-#include "trace/runtime/ring.hpp"
+#include "trace/runtime/ring/ring.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 #include "core/wire/mpi_requests.hpp"
 #include "tests/trace/recording.hpp"
 #include "tests/trace/started_fixture.hpp"

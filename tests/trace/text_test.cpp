@@ -1,4 +1,4 @@
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 

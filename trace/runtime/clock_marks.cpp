@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "core/wire/clock.hpp"
-#include "trace/runtime/hex.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/raw_syscall.hpp"
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/sys/hex.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 namespace {

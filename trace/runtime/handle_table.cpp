@@ -9,12 +9,12 @@
 
 #include <cstring>
 
-#include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/raw_syscall.hpp"
-#include "trace/runtime/text.hpp"
-#include "trace/runtime/thread_sanitizer.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/text.hpp"
+#include "trace/runtime/sys/thread_sanitizer.hpp"
 
 namespace omnio::trace {
 

@@ -11,13 +11,13 @@
 #include "core/wire/launcher.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "trace/runtime/event_cost.hpp"
-#include "trace/runtime/log_helper.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/recording_switch.hpp"
-#include "trace/runtime/ring_memory.hpp"
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/ring/log_helper.hpp"
+#include "trace/runtime/ring/ring_memory.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 

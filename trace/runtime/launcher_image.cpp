@@ -10,8 +10,8 @@
 
 #include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
-#include "trace/runtime/raw_syscall.hpp"
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
 namespace {

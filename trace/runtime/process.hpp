@@ -9,7 +9,7 @@
 
 #include "core/wire/clock.hpp"
 #include "core/wire/container.hpp"
-#include "trace/runtime/ring.hpp"
+#include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/settings.hpp"
 
 namespace omnio::trace {

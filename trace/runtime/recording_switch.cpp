@@ -4,9 +4,9 @@
 #include <signal.h>
 
 #include "core/wire/info.hpp"
-#include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/wire/setting_text.hpp"
 #include "core/wire/settings.hpp"
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 namespace {

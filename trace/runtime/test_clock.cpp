@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/wire/clock.hpp"
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 namespace {

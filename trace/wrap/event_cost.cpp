@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/wrap/intercept.hpp"
 
 namespace omnio::trace {

@@ -1,6 +1,6 @@
 #include "trace/wrap/intercept.hpp"
 
-#include "trace/runtime/raw_syscall.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
 

@@ -16,12 +16,12 @@
 #include <type_traits>
 
 #include "core/wire/encode.hpp"
-#include "trace/runtime/container_writer.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/ring.hpp"
-#include "trace/runtime/stack_pointer.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/ring/ring.hpp"
+#include "trace/runtime/sys/stack_pointer.hpp"
 #include "trace/wrap/real_symbol.hpp"
 
 namespace omnio::trace {

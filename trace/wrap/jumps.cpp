@@ -8,9 +8,9 @@
 #include <bit>
 
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/raw_syscall.hpp"
-#include "trace/runtime/ring.hpp"
-#include "trace/runtime/stack_pointer.hpp"
+#include "trace/runtime/ring/ring.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/stack_pointer.hpp"
 #include "trace/wrap/loader.hpp"
 #include "trace/wrap/signature.hpp"
 

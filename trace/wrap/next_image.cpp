@@ -15,13 +15,13 @@
 #include "core/wire/program_file.hpp"
 #include "core/wire/settings.hpp"
 #include "core/wire/untraced_note.hpp"
-#include "trace/runtime/file_size_limit.hpp"
-#include "trace/runtime/forbidden_calls.hpp"
-#include "trace/runtime/own_clone.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/raw_syscall.hpp"
 #include "trace/runtime/settings.hpp"
-#include "trace/runtime/text.hpp"
+#include "trace/runtime/sys/file_size_limit.hpp"
+#include "trace/runtime/sys/forbidden_calls.hpp"
+#include "trace/runtime/sys/own_clone.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -13,11 +13,11 @@
 #include <string_view>
 
 #include "core/wire/info.hpp"
-#include "trace/runtime/container_writer.hpp"
-#include "trace/runtime/forbidden_calls.hpp"
-#include "trace/runtime/log_helper.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/ring.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/ring/log_helper.hpp"
+#include "trace/runtime/ring/ring.hpp"
+#include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/loader.hpp"
 #include "trace/wrap/signature.hpp"

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <optional>
 
-#include "core/trace.hpp"
+#include "core/tracefile/trace.hpp"
 #include "statistics/report.hpp"
 
 int main(int argc, char** argv) {

@@ -1,0 +1,79 @@
+// omnio estimate: the I/O time of an application on a storage system, from benchmarks of its
+// phases.
+#include "ior_bridge/estimate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/output.hpp"
+#include "core/base/printable.hpp"
+#include "core/model/phase_model.hpp"
+
+namespace omnio::cli {
+namespace {
+
+// Of a table that is read at a glance.
+constexpr std::size_t kRows = 20;
+
+struct Options {
+  std::string model;
+  std::vector<std::string> results;
+  bool partial = false;
+  bool json = false;
+  bool all = false;
+  double peak_mib_s = 0;
+};
+
+int fail(const std::string& sentence) {
+  printFailure(sentence);
+  return kFailed;
+}
+
+int work(const Options& options) {
+  const Result<model::PhaseModel> model = model::readPhaseModel(options.model);
+  if (!model) return fail(model.failure().sentence);
+  std::vector<ior::GivenResult> results;
+  for (const std::string& word : options.results) results.push_back(ior::givenResult(word));
+  const Result<ior::Estimate> estimate = ior::estimate(*model, results);
+  if (!estimate) return fail(estimate.failure().sentence);
+  if (!estimate->missing.empty() && (!options.partial || estimate->phases.empty())) {
+    return fail(fmt::format("{}: no result for phase {} (--partial leaves them out)",
+                            printable(options.model), fmt::join(estimate->missing, ", ")));
+  }
+  std::optional<double> peak;
+  if (options.peak_mib_s > 0) peak = options.peak_mib_s;
+  if (options.json) return printJson(ior::jsonOf(*estimate, peak));
+  return printAll(ior::textOf(*estimate, peak, options.all ? estimate->phases.size() : kRows));
+}
+
+}  // namespace
+
+void addEstimateCommand(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "estimate", "The I/O time on a storage system where the phases were benchmarked");
+  command->add_option("MODEL", options->model, "A phase model (omnio phases)")->required();
+  command
+      ->add_option("RESULT", options->results,
+                   "Results of omnio-phase-run, or IOR's JSON summaries: phase-ID.json, ID=FILE, "
+                   "ID=FILE#TEST")
+      ->required();
+  command->add_flag("--partial", options->partial, "Leaves out phases without a result");
+  command
+      ->add_option("--peak", options->peak_mib_s,
+                   "The storage's peak in MiB/s: adds how much of it the application used")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--all", options->all, "A row for each phase, not only for the 20 longest");
+  command->add_flag("--json", options->json, "A JSON document instead of a table");
+  command->callback([options, &exit_code] { exit_code = work(*options); });
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,65 @@
+// omnio ior: the phases of an application as runs of IOR.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/output.hpp"
+#include "core/model/phase_model.hpp"
+#include "ior_bridge/ior/emit.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string directory;
+  std::string api = "model";
+  bool no_fsync = false;
+  int iterations = 3;
+  bool json = false;
+};
+
+int work(const Options& options) {
+  const Result<model::PhaseModel> model = model::readPhaseModel(options.model);
+  if (!model) {
+    printFailure(model.failure().sentence);
+    return kFailed;
+  }
+  ior::PlanOptions wanted{.api = {}, .fsync = !options.no_fsync, .iterations = options.iterations};
+  if (options.api == "POSIX") wanted.api = ior::Api::kPosix;
+  if (options.api == "MPIIO") wanted.api = ior::Api::kMpiIo;
+  const ior::IorPlan plan = ior::planFor(*model, wanted);
+  if (!options.directory.empty()) {
+    if (const auto failure = ior::emit(plan, options.directory)) {
+      printFailure(failure->sentence);
+      return kFailed;
+    }
+  }
+  return options.json ? printJson(ior::jsonOf(plan)) : printAll(ior::textOf(plan));
+}
+
+}  // namespace
+
+void addIorCommand(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "ior", "The phases as command lines of IOR, and what IOR cannot express of them");
+  command->add_option("MODEL", options->model, "A phase model (omnio phases)")->required();
+  command->add_option("--emit", options->directory,
+                      "Writes a script for each phase and one for all into this directory");
+  command->add_option("--api", options->api, "IOR's backend; model: the one of each phase")
+      ->check(CLI::IsMember({"model", "POSIX", "MPIIO"}))
+      ->capture_default_str();
+  command->add_flag("--no-fsync", options->no_fsync,
+                    "Leaves what was written in the page cache (no -e)");
+  command->add_option("--iterations", options->iterations, "Runs of each, for a spread")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "A JSON document instead of command lines");
+  command->callback([options, &exit_code] { exit_code = work(*options); });
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,174 @@
+// omnio log: the recorded events, one a line.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/log/event_json.hpp"
+#include "cli/log/mpi_io_json.hpp"
+#include "cli/log/mpi_log.hpp"
+#include "cli/output.hpp"
+#include "cli/trace_selection.hpp"
+#include "core/base/printable.hpp"
+#include "core/event/event_text.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct Options {
+  TraceSelection selection;
+  bool json = false;
+  bool mpi = false;
+};
+
+// A thread's logs by lane.
+using ThreadLogs = std::map<std::uint32_t, std::vector<const Log*>>;
+
+ThreadLogs threadsOf(const Process& process, std::optional<unsigned> only) {
+  ThreadLogs threads;
+  for (const Log& log : process.logs) {
+    if (!only || log.thread == *only) threads[log.thread].push_back(&log);
+  }
+  return threads;
+}
+
+void appendHeader(std::string& out, const EventOrigin& origin, const std::string& host,
+                  const Log& log) {
+  fmt::format_to(std::back_inserter(out), "# rank={} thread={} host={} pid={} tid={}",
+                 origin.rank ? fmt::format("{}", *origin.rank) : "none", origin.thread,
+                 host.empty() ? "unknown" : printable(host, " "), origin.pid, origin.tid);
+  if (log.omp_thread_plus_1 != 0) {
+    fmt::format_to(std::back_inserter(out), " omp_thread={}", log.omp_thread_plus_1 - 1);
+  }
+  out += '\n';
+}
+
+class Printer {
+ public:
+  Printer(const Trace& trace, const Options& options)
+      : trace_(trace),
+        json_(options.json),
+        output_(options.json ? OutputForm::kJson : OutputForm::kText) {
+    if (json_) mpi_io_.emplace(trace);
+  }
+
+  // Comments have no place among JSON lines: there they go to stderr.
+  void note(std::string_view sentence) {
+    if (json_) {
+      printFailure(sentence);
+    } else {
+      fmt::format_to(std::back_inserter(output_.text()), "# {}\n", sentence);
+    }
+  }
+
+  // False when there is no use in going on.
+  bool print(const Process& process, const std::vector<const Log*>& lanes) {
+    const Log& first = *lanes.front();
+    const EventOrigin origin{.rank = trace_.rankOf(process),
+                             .thread = first.thread,
+                             .pid = process.pid,
+                             .tid = first.tid};
+    if (!json_) {
+      appendHeader(output_.text(), origin, process.info.text(wire::info::kHost), first);
+    }
+    MergedReader reader;
+    for (const Log* lane : lanes) {
+      reader.add(std::make_unique<LogReader>(process, *lane, paths_));
+    }
+    while (const Event* event = reader.next()) {
+      if (reader.missingBefore() > 0) noteGap(reader.missingBefore());
+      if (json_) {
+        appendJsonOpen(output_.text(), *event, origin, paths_);
+        mpi_io_->append(output_.text(), process, *event);
+        output_.text() += "}\n";
+      } else {
+        appendText(output_.text(), *event);
+      }
+      if (!output_.drain()) return false;
+    }
+    if (reader.missingBefore() > 0) noteGap(reader.missingBefore());
+    return true;
+  }
+
+  int finish() { return output_.finish(); }
+
+ private:
+  // JSON readers see the sum alone, which assess() told.
+  void noteGap(std::uint64_t events) {
+    if (json_) return;
+    note(fmt::format("{} event{} missing here", events, events == 1 ? " is" : "s are"));
+  }
+
+  const Trace& trace_;
+  const bool json_;
+  std::optional<MpiIoJson> mpi_io_;
+  PathTable paths_;
+  Output output_;
+};
+
+int work(const Options& options) {
+  const std::optional<Trace> trace = options.selection.open();
+  if (!trace) return kFailed;
+  const Result<std::vector<const Process*>> processes = trace->processesOf(options.selection.rank);
+  if (!processes) {
+    printFailure(processes.failure().sentence);
+    return kFailed;
+  }
+  const bool any = std::any_of(processes->begin(), processes->end(), [&](const Process* process) {
+    return !threadsOf(*process, options.selection.thread).empty();
+  });
+  if (!any && options.selection.thread) {
+    printFailure(fmt::format("{}: no thread {} in what was chosen",
+                             printable(options.selection.trace), *options.selection.thread));
+    return kFailed;
+  }
+  Printer printer(*trace, options);
+  const Wholeness wholeness = assess(*trace);
+  if (!wholeness.whole) {
+    printer.note(fmt::format("{}: the trace is not whole; {}", printable(options.selection.trace),
+                             missingSentence(wholeness)));
+    for (const std::string& reason : reasonsInBrief(wholeness)) printer.note(reason);
+  }
+  for (const std::string& note : wholeness.notes) printer.note(note);
+  if (options.mpi) {
+    const int status = printer.finish();
+    return status == kDone ? printMpiLog(*trace, options.selection, options.json) : status;
+  }
+  for (const Process* process : *processes) {
+    for (const auto& [thread, lanes] : threadsOf(*process, options.selection.thread)) {
+      if (!printer.print(*process, lanes)) return printer.finish();
+    }
+  }
+  return printer.finish();
+}
+
+}  // namespace
+
+void addLogCommand(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "log", "The recorded events, one a line: START_NS END_NS CALL key=value,...");
+  options->selection.addTrace(*command);
+  options->selection.addRank(*command);
+  options->selection.addThread(*command);
+  command->add_flag("--json", options->json, "A JSON object a line");
+  command->add_flag("--mpi", options->mpi,
+                    "The MPI calls of all ranks by time, each with its counterparts and how long "
+                    "it waited for them");
+  command->callback([options, &exit_code] { exit_code = work(*options); });
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,192 @@
+// omnio pack: makes a finished trace small, and the way back.
+#include <fmt/format.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/output.hpp"
+#include "core/base/printable.hpp"
+#include "core/tracefile/pack_trace.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct Options {
+  std::string trace;
+  std::string copy;
+  int level = kDefaultPackLevel;
+  unsigned jobs = 0;  // 0: as many as are useful
+  bool undo = false;
+  bool assume_ended = false;
+  bool json = false;
+};
+
+// One line that is written over and over, on a terminal alone.
+class ProgressLine {
+ public:
+  void show(std::uint64_t done, std::uint64_t all) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown_ < std::chrono::milliseconds(200)) return;
+    shown_ = now;
+    written_ = true;
+    fmt::print(stderr, "\r{} of {} MiB", done >> 20, all >> 20);
+  }
+  ~ProgressLine() {
+    if (written_) fmt::print(stderr, "\r\x1b[K");
+  }
+
+ private:
+  std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
+  bool written_ = false;
+};
+
+double perEvent(const PackReport& report, std::uint64_t bytes) {
+  return report.events == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(report.events);
+}
+
+std::string jsonOf(const PackReport& report, const Options& options) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> json(buffer);
+  const auto put = [&json](const char* key, std::uint64_t number) {
+    json.Key(key);
+    json.Uint64(number);
+  };
+  const auto putPerEvent = [&](const char* key, std::uint64_t bytes) {
+    json.Key(key);
+    if (report.events == 0) {
+      json.Null();
+    } else {
+      json.Double(perEvent(report, bytes));
+    }
+  };
+  json.SetMaxDecimalPlaces(3);
+  json.StartObject();
+  json.Key("format");
+  json.String("omnio-pack");
+  put("version", 1);
+  json.Key("trace");
+  json.String(printable(options.copy.empty() ? options.trace : options.copy).c_str());
+  json.Key("packed");
+  json.Bool(!options.undo);
+  put("containers", report.containers);
+  put("changed", report.changed);
+  put("unreadable", report.kept.size());
+  put("events", report.events);
+  put("recorded_bytes", report.recorded_bytes);
+  put("packed_bytes", report.packed_bytes);
+  putPerEvent("recorded_bytes_per_event", report.recorded_bytes);
+  putPerEvent("packed_bytes_per_event", report.packed_bytes);
+  json.EndObject();
+  return buffer.GetString() + std::string("\n");
+}
+
+std::string sizeOf(std::uint64_t bytes) {
+  constexpr std::uint64_t kKib = 1024;
+  if (bytes < 10 * kKib) return fmt::format("{} bytes", bytes);
+  if (bytes < 10 * kKib * kKib) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / kKib);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (kKib * kKib));
+}
+
+std::string textOf(const PackReport& report, const Options& options) {
+  const char* const done = options.undo ? "unpacked" : "packed";
+  if (report.changed == 0) {
+    return fmt::format("{}: {}\n", printable(options.trace),
+                       options.undo ? "not packed" : "already packed");
+  }
+  const std::uint64_t from = options.undo ? report.packed_bytes : report.recorded_bytes;
+  const std::uint64_t to = options.undo ? report.recorded_bytes : report.packed_bytes;
+  std::string text = fmt::format("{} file{} {}: {} to {}", report.changed,
+                                 report.changed == 1 ? "" : "s", done, sizeOf(from), sizeOf(to));
+  if (report.events > 0) {
+    text +=
+        fmt::format(", {} event{}, {:.2f} to {:.2f} bytes each", report.events,
+                    report.events == 1 ? "" : "s", perEvent(report, from), perEvent(report, to));
+  }
+  return text + "\n";
+}
+
+int work(const Options& options) {
+  PackOptions wanted{.restore = options.undo,
+                     .copy = options.copy,
+                     .level = options.level,
+                     .jobs = options.jobs == 0 ? usualPackJobs() : options.jobs,
+                     .assume_ended = options.assume_ended,
+                     .progress = {}};
+  const Result<PackReport> report = [&] {
+    ProgressLine line;
+    if (isatty(STDERR_FILENO) != 0) {
+      wanted.progress = [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); };
+    }
+    return packTrace(options.trace, wanted);
+  }();
+  if (!report) {
+    printFailure(report.failure().sentence);
+    return kFailed;
+  }
+  for (const std::string& kept : report->kept) {
+    printFailure(fmt::format("{}; it is left as it is", kept));
+  }
+  for (const std::string& trouble : report->troubles) printFailure(trouble);
+  if (!report->troubles.empty()) return kFailed;
+  return options.json ? printJson(jsonOf(*report, options)) : printAll(textOf(*report, options));
+}
+
+// CLI11's own check would print the range of a double.
+CLI::Validator between(int least, int most) {
+  return CLI::Validator(
+      [least, most](const std::string& word) {
+        int number = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+        const bool holds = error == std::errc() && end == word.data() + word.size() &&
+                           number >= least && number <= most;
+        return holds ? std::string()
+                     : fmt::format("{} is no whole number from {} to {}", printable(word), least,
+                                   most);
+      },
+      "");
+}
+
+}  // namespace
+
+void addPackCommand(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("pack", "Compress a finished trace; every command reads it as before");
+  command->add_option("TRACE", options->trace, "The directory that `omnio trace -o` made")
+      ->required();
+  // An empty variable of a script would mean the original.
+  command
+      ->add_option("-o,--output", options->copy,
+                   "Make a packed copy in this directory instead of packing TRACE itself")
+      ->check(CLI::Validator(
+          [](const std::string& word) {
+            return word.empty() ? std::string("no directory is named") : std::string();
+          },
+          ""));
+  CLI::Option* const level =
+      command
+          ->add_option("--level", options->level,
+                       fmt::format("zstd's compression level, {} to {} ({}); more is slower and a "
+                                   "little smaller",
+                                   kMinPackLevel, kMaxPackLevel, kDefaultPackLevel))
+          ->check(between(kMinPackLevel, kMaxPackLevel));
+  command->add_option("--jobs", options->jobs, "Files at once (the number of processors)")
+      ->check(between(1, static_cast<int>(kMostPackJobs)));
+  command->add_flag("--undo", options->undo, "Restore a packed trace to the byte")->excludes(level);
+  command->add_flag("--assume-ended", options->assume_ended,
+                    "Of processes on other nodes that did not say that they ended: their node is "
+                    "gone");
+  command->add_flag("--json", options->json, "As a JSON document");
+  command->callback([options, &exit_code] { exit_code = work(*options); });
+}
+
+}  // namespace omnio::cli

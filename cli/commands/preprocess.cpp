@@ -1,0 +1,139 @@
+// omnio preprocess: a trace directory becomes a schedule for a replay.
+#include "preprocess/preprocess.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/output.hpp"
+#include "cli/trace_selection.hpp"
+#include "core/base/printable.hpp"
+#include "core/model/schedule_words.hpp"
+#include "core/tracefile/completeness.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct Options {
+  TraceSelection selection;
+  std::string schedule;
+  std::string timing = "dt";
+  double size_scale = 1;
+  double time_scale = 1;
+  bool write_overwrite = false;
+  std::vector<std::string> map;
+};
+
+// More would leave the numbers that sizes and times have.
+const CLI::Validator kScale(
+    [](const std::string& text) {
+      const char* begin = text.c_str();
+      char* end = nullptr;
+      const double value = std::strtod(begin, &end);
+      const bool fits =
+          end != begin && *end == '\0' && std::isfinite(value) && value >= 1e-6 && value <= 1e6;
+      return fits ? std::string()
+                  : fmt::format("{} is no number from 0.000001 to 1000000", printable(text));
+    },
+    "", "scale");
+
+// All containers are open at once, so that their events can be read by time.
+void allowManyFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int work(const Options& options) {
+  preprocess::Settings settings{.timing = *model::valueOf(model::kTimings, options.timing),
+                                .size_scale = options.size_scale,
+                                .time_scale = options.time_scale,
+                                .write_overwrite = options.write_overwrite,
+                                .map = {}};
+  for (const std::string& text : options.map) {
+    const Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
+    if (!rule) {
+      printFailure(rule.failure().sentence);
+      return kWrongUsage;
+    }
+    settings.map.push_back(*rule);
+  }
+  allowManyFiles();
+  const std::optional<Trace> trace = options.selection.open();
+  if (!trace) return kFailed;
+  const Wholeness wholeness = assess(*trace);
+  const Result<preprocess::Summary> summary =
+      preprocess::preprocess(*trace, wholeness, settings, options.schedule);
+  // The time of a stop stands as think time, since a schedule has nothing else to put there.
+  for (const std::string& note : wholeness.notes) {
+    printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
+  }
+  if (!summary) {
+    if (!wholeness.whole) {
+      printFailure(fmt::format("{}: the trace is not whole: {}; {}",
+                               printable(options.selection.trace), wholeness.reasons.front(),
+                               missingSentence(wholeness)));
+    }
+    printFailure(summary.failure().sentence);
+    return kFailed;
+  }
+  if (!wholeness.whole) {
+    printFailure(fmt::format("{}: the trace is not whole, and so is the schedule; {}",
+                             printable(options.selection.trace), missingSentence(wholeness)));
+  }
+  std::string text = fmt::format(
+      "{}: {} events of {} ranks in {} threads on {} files, {} dependencies, timing {}\n",
+      printable(options.schedule), summary->events, summary->ranks, summary->threads,
+      summary->files, summary->edges, options.timing);
+  for (const std::string& words : summary->left_out) text += fmt::format("left out: {}\n", words);
+  return printAll(text);
+}
+
+}  // namespace
+
+void addPreprocessCommand(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "preprocess", "Make a schedule of a trace: what a replay does, to be read and edited");
+  options->selection.addTrace(*command);
+  command->add_option("-o,--output", options->schedule, "The schedule to write")
+      ->required()
+      ->type_name("SCHEDULE");
+  command
+      ->add_option("--timing", options->timing,
+                   "asap: no think time; dt: the time between operations is kept; start: each at "
+                   "its recorded start (default: dt)")
+      ->check(CLI::IsMember({"asap", "dt", "start"}))
+      ->type_name("MODE");
+  command
+      ->add_option("--size-scale", options->size_scale, "Multiply sizes and offsets (default: 1)")
+      ->check(kScale)
+      ->type_name("X");
+  command->add_option("--time-scale", options->time_scale, "Multiply times (default: 1)")
+      ->check(kScale)
+      ->type_name("X");
+  command->add_flag("--write-overwrite", options->write_overwrite,
+                    "Files that the application makes are there in full size before the replay");
+  command
+      ->add_option("--map", options->map,
+                   "What lies below FROM, an absolute path, goes below TO in the target; may be "
+                   "given more than once (default: the working directory of the run to the target "
+                   "itself, all else to @root)")
+      ->type_name("FROM=TO")
+      ->expected(1)
+      ->take_all();
+  command->callback([options, &exit_code] { exit_code = work(*options); });
+}
+
+}  // namespace omnio::cli

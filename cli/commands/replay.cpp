@@ -1,0 +1,191 @@
+// omnio replay: starts the MPI program omnio-replay with the launcher that there is.
+#include <fmt/format.h>
+#include <rapidjson/pointer.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/trace/child.hpp"
+#include "core/base/json_document.hpp"
+#include "core/base/printable.hpp"
+#include "replay/launch.hpp"
+#include "replay/plan/compile.hpp"
+#include "replay/report.hpp"
+#include "replay/target/tree.hpp"
+
+namespace omnio::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  replay::Request request;
+  std::string timing;
+  std::string cache = "cold";
+  std::string launcher;
+  std::vector<std::string> launcher_options;
+  int processes = 0;
+  bool no_trace = false;
+};
+
+std::optional<model::Timing> timingOf(const std::string& word) {
+  if (word == "asap") return model::Timing::kAsap;
+  if (word == "dt") return model::Timing::kDelta;
+  if (word == "start") return model::Timing::kStart;
+  return std::nullopt;
+}
+
+int processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+Result<fs::path> ownProgram(const char* name, const char* folder_as_built) {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place : {folder / name, folder.parent_path() / folder_as_built / name}) {
+    if (access(place.c_str(), X_OK) == 0) return place;
+  }
+  return Failure{Code::kNotFound,
+                 fmt::format("{} is not beside {} (omnio may have been built without MPI)", name,
+                             printable(folder.native()))};
+}
+
+// mpirun knows options that its likes do not: it is asked who it is.
+bool isOpenMpi(const std::string& launcher) {
+  FILE* pipe = popen((launcher + " --version 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return false;
+  std::string text;
+  char part[256];
+  while (const std::size_t bytes = fread(part, 1, sizeof part, pipe)) text.append(part, bytes);
+  pclose(pipe);
+  return text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos;
+}
+
+std::vector<std::string> launcherWords(const Options& options, int processes) {
+  std::vector<std::string> words;
+  if (!options.launcher.empty()) {
+    std::istringstream split(options.launcher);
+    for (std::string word; split >> word;) words.push_back(word);
+  } else {
+    words = {"mpirun"};
+    if (isOpenMpi("mpirun")) {
+      // Recorded threads of a rank are threads here too: bound to one processor they would wait for
+      // each other.
+      words.insert(words.end(), {"--bind-to", "none"});
+      if (processes > processors()) words.emplace_back("--oversubscribe");
+      if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
+    }
+    words.insert(words.end(), {"-n", std::to_string(processes)});
+  }
+  words.insert(words.end(), options.launcher_options.begin(), options.launcher_options.end());
+  return words;
+}
+
+int fail(const Failure& failure) {
+  printFailure(failure.sentence);
+  return kFailed;
+}
+
+int statusOf(const fs::path& path) {
+  const Result<rapidjson::Document> report = model::readJsonDocument(path);
+  if (!report) return fail(report.failure());
+  const rapidjson::Value* count = rapidjson::Pointer("/total/differences").Get(*report);
+  return count != nullptr && count->IsUint64() && count->GetUint64() > 0 ? kDifferences : kDone;
+}
+
+int work(Options options) {
+  replay::Request& request = options.request;
+  std::error_code error;
+  if (request.output.empty()) request.output = replay::defaultOutput(request.schedule);
+  for (fs::path* path : {&request.schedule, &request.target, &request.output}) {
+    *path = fs::absolute(*path, error).lexically_normal();
+    if (!path->has_filename()) *path = path->parent_path();
+  }
+  request.timing = timingOf(options.timing);
+  const Result<fs::path> program = ownProgram("omnio-replay", "replay");
+  if (!program) return fail(program.failure());
+  // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
+  if (const auto failure = replay::checkOutput(request)) return fail(*failure);
+  if (const auto failure = replay::checkTarget(request.target, request.fresh))
+    return fail(*failure);
+  const fs::path programs = replay::programsIn(request.output);
+  const Result<replay::Plan> plan =
+      replay::compileSchedule(request.schedule, programs, request.timing);
+  if (!plan) return fail(plan.failure());
+  const int processes =
+      options.processes > 0 ? options.processes : std::max(1, static_cast<int>(plan->ranks.size()));
+
+  std::vector<std::string> words = launcherWords(options, processes);
+  words.insert(words.end(),
+               {program->native(), request.schedule.native(), "--compiled", "--target",
+                request.target.native(), "-o", request.output.native(), "--cache", options.cache});
+  if (request.fresh) words.emplace_back("--fresh");
+  if (options.no_trace) words.emplace_back("--no-trace");
+  if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
+  const ChildEnd end = runChild(words);
+  if (end.start_error != 0) {
+    printFailure(fmt::format("cannot run {}: {}", printable(words.front()),
+                             std::generic_category().message(end.start_error)));
+  }
+  // The programs are gone after a replay that came to its end.
+  fs::remove_all(programs, error);
+  fs::remove(request.output, error);  // if nothing else is in it
+  if (end.exitCode() != kDone) return kFailed;
+  return statusOf(request.output / replay::kReportName);
+}
+
+}  // namespace
+
+void addReplayCommand(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("replay", "Replay a schedule on a target directory, with mpirun");
+  command->add_option("SCHEDULE", options->request.schedule, "Of omnio preprocess")->required();
+  command
+      ->add_option("--target", options->request.target,
+                   "Directory to work in; all I/O goes to DIR/tree")
+      ->required()
+      ->type_name("DIR");
+  command
+      ->add_option("-o,--output", options->request.output,
+                   "Trace directory of the replay (default: SCHEDULE's name with .replay)")
+      ->type_name("DIR");
+  command
+      ->add_option("-n,--processes", options->processes,
+                   "Processes to replay with (default: one for each recorded rank)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--timing", options->timing, "asap, dt or start instead of the schedule's own")
+      ->check(CLI::IsMember({"asap", "dt", "start"}));
+  command->add_option("--cache", options->cache, "State of the page cache for input files")
+      ->check(CLI::IsMember({"cold", "warm", "as-is"}))
+      ->capture_default_str();
+  command->add_flag("--fresh", options->request.fresh, "Remove the tree of an earlier replay");
+  command->add_flag("--no-trace", options->no_trace, "Write the report alone, and no trace");
+  command
+      ->add_option("--launcher", options->launcher,
+                   "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
+      ->type_name("WORDS");
+  command
+      ->add_option("--mpi-option", options->launcher_options,
+                   "A word for the launcher; may be given more than once")
+      ->type_name("WORD")
+      ->expected(1)
+      ->take_all();
+  command->callback([options, &exit_code] { exit_code = work(*options); });
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,49 @@
+// omnio stats: where the I/O time went.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/output.hpp"
+#include "cli/trace_selection.hpp"
+#include "statistics/report.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct Options {
+  TraceSelection selection;
+  std::string by = "file";
+  bool json = false;
+};
+
+int work(const Options& options) {
+  const std::optional<Trace> trace = options.selection.open();
+  if (!trace) return kFailed;
+  const Result<stats::Report> report =
+      stats::makeReport(*trace, *stats::byName(options.by), options.selection.rank);
+  if (!report) {
+    printFailure(report.failure().sentence);
+    return kFailed;
+  }
+  return options.json ? printJson(stats::jsonOf(*report) + "\n") : printAll(stats::textOf(*report));
+}
+
+}  // namespace
+
+void addStatsCommand(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "stats", "Operations, bytes, times and bandwidth, by file, rank, thread or call");
+  options->selection.addTrace(*command);
+  options->selection.addRank(*command);
+  command->add_option("--by", options->by, "What a line of the report is about")
+      ->check(CLI::IsMember({"file", "rank", "thread", "call"}))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "A JSON document instead of tables");
+  command->callback([options, &exit_code] { exit_code = work(*options); });
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,330 @@
+// omnio trace: runs a command with the tracer preloaded, and outlives it: what a killed process
+// left in memory is brought into the trace, and the manifest is written.
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/failure.hpp"
+#include "cli/output.hpp"
+#include "cli/trace/child.hpp"
+#include "cli/trace/config_file.hpp"
+#include "cli/trace/log_growth.hpp"
+#include "cli/trace/manifest.hpp"
+#include "cli/trace/preload.hpp"
+#include "cli/trace/setting_values.hpp"
+#include "cli/trace/trace_directory.hpp"
+#include "cli/trace/untraceable.hpp"
+#include "core/base/printable.hpp"
+#include "core/tracefile/collect.hpp"
+#include "core/tracefile/trace_identity.hpp"
+#include "core/wire/info.hpp"
+#include "core/wire/path_pattern.hpp"
+#include "core/wire/setting_text.hpp"
+#include "core/wire/settings.hpp"
+
+namespace omnio::cli {
+namespace {
+
+constexpr int kOwnTrouble = 125;  // as env(1) and timeout(1) have it
+
+// A setting as it may stand on the command line.
+struct GivenOption {
+  CLI::Option* option = nullptr;
+  std::vector<std::string> words;
+  bool is_on = false;  // of a switch
+};
+
+struct Request {
+  std::array<GivenOption, std::size(wire::kSettings)> given;
+  std::string config;
+  bool no_config = false;
+  bool dump_config = false;
+  bool list_filters = false;
+  std::vector<std::string> command;
+  SettingValues values;  // in force
+
+  const std::string& word(wire::SettingId id) const { return values.word(id); }
+};
+
+// Brings the values together, the lowest first.
+std::optional<Failure> settle(Request& request) {
+  const auto path = request.no_config ? std::nullopt : findConfig(request.config);
+  if (path) {
+    if (auto failure = readConfig(*path, request.values)) return failure;
+  }
+  if (auto failure = request.values.takeEnvironment()) return failure;
+  for (const wire::Setting& setting : wire::kSettings) {
+    GivenOption& given = request.given[static_cast<std::size_t>(setting.id)];
+    if (given.option->count() == 0) continue;
+    if (setting.type == wire::SettingType::kSwitch) given.words = {given.is_on ? "yes" : "no"};
+    request.values.take(setting.id, given.words, setting.option);
+  }
+  return std::nullopt;
+}
+
+std::int64_t unixNs() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+std::string hostName() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+int listFilters() {
+  std::string text;
+  std::string_view rest = wire::kDefaultExclude;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find(':');
+    text += rest.substr(0, end);
+    text += '\n';
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return printAll(text);
+}
+
+// Other ranks may still be writing their last lines when rank 0 is done.
+struct Reading {
+  Result<Trace> trace;
+  Wholeness wholeness;
+};
+
+Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& launcher) {
+  constexpr useconds_t kPauseUs = 50000;
+  // By the clock: opening a trace of thousands of processes takes longer than the pause.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (true) {
+    Result<Trace> trace = Trace::open(directory);
+    Wholeness wholeness;
+    if (trace) wholeness = assess(*trace);
+    const bool settled = launcher.ranks <= 1 || (trace && wholeness.whole);
+    if (settled || std::chrono::steady_clock::now() >= deadline) {
+      return {std::move(trace), std::move(wholeness)};
+    }
+    usleep(kPauseUs);
+  }
+}
+
+void explain(const Trace& trace) {
+  for (const auto& process : trace.processes()) {
+    const ProcessInfo& facts = process->info;
+    const auto rank = facts.rank();
+    fmt::print(stderr, "omnio: {}pid {} {}: {} ({})\n",
+               rank ? fmt::format("rank {} ", *rank) : std::string(), process->pid,
+               printable(facts.text(wire::info::kProgram)), facts.text(wire::info::kFlavour),
+               safeText(facts.text(wire::info::kFlavourReason)));
+  }
+}
+
+// What there is to say once the command has ended. Its exit status stands whatever comes up here.
+void conclude(const Request& request, const OpenDirectory& opened, const wire::Run& run,
+              const Launcher& launcher, Launch launch) {
+  const std::optional<std::filesystem::path> there = opened.path();
+  if (!there) {
+    // Without the directory these rings can never be collected.
+    for (const auto& ring : deadRingsOf(TraceIdentity::ofRun(run.id)).rings) {
+      std::error_code error;
+      std::filesystem::remove(ring, error);
+    }
+    printFailure(
+        fmt::format("{} is gone, and the trace with it", printable(opened.first_path().native())));
+    return;
+  }
+  const std::filesystem::path& directory = *there;
+  if (directory != opened.first_path()) {
+    printFailure(fmt::format("{} was moved; the trace is in {}",
+                             printable(opened.first_path().native()),
+                             printable(directory.native())));
+  }
+  // Where nothing was left the containers need not be looked at: each of thousands of ranks may
+  // have an `omnio trace` of its own.
+  const DeadRings left = deadRingsOf(TraceIdentity::of(directory));
+  const CollectReport collected =
+      left.rings.empty() && left.of_others == 0 ? CollectReport{} : collectRings(directory);
+  launch.events_collected = collected.events;
+  launch.troubles = collected.troubles;
+  for (const std::string& trouble : collected.troubles) printFailure(trouble);
+  if (launcher.writes_documents || launch.exit_code != 0) {
+    const auto written = writeLaunch(directory, launch);
+    if (!written) printFailure(written.failure().sentence);
+  }
+  if (!launcher.writes_documents) return;
+
+  const Reading reading = readWhenSettled(directory, launcher);
+  if (!reading.trace) {
+    const auto containers = containersIn(directory);
+    if (!containers || !containers->empty()) {
+      printFailure(reading.trace.failure().sentence);
+      return;
+    }
+    // A command without I/O on files is no trouble.
+    return;
+  }
+  const auto written = writeManifest(*reading.trace, reading.wholeness);
+  if (!written) printFailure(written.failure().sentence);
+  // That a command failed it has said itself; what it cannot know is that events are missing.
+  if (launch.exit_code == 0 || reading.wholeness.events_missing > 0 ||
+      !reading.trace->untraced().empty()) {
+    for (const std::string& reason : reasonsInBrief(reading.wholeness)) {
+      printFailure(fmt::format("the trace is not whole: {}", reason));
+    }
+  }
+  if (request.word(wire::SettingId::kExplain) == "yes") explain(*reading.trace);
+  if (isatty(STDERR_FILENO) != 0) {
+    for (const std::string& note : reading.wholeness.notes) printFailure(note);
+    fmt::print(stderr, "omnio: {} events of {} processes in {}: {}\n", reading.wholeness.events,
+               reading.wholeness.processes, printable(directory.native()),
+               growthText(growthOf(*reading.trace)));
+  }
+}
+
+int work(Request& request) {
+  if (request.list_filters) return listFilters();
+  if (const auto failure = settle(request)) {
+    printFailure(failure->sentence);
+    return kOwnTrouble;
+  }
+  if (request.dump_config) return printJson(configText(request.values));
+  const std::string& flavour = request.word(wire::SettingId::kFlavour);
+  const Result<std::filesystem::path> library =
+      findLibrary(flavourOf(flavour), request.word(wire::SettingId::kLibraryDirectory));
+  if (!library) {
+    printFailure(library.failure().sentence);
+    return kOwnTrouble;
+  }
+  const Launcher launcher = launcherOf();
+  const std::string& output = request.word(wire::SettingId::kOutput);
+  const std::filesystem::path wanted = output.empty()
+                                           ? defaultDirectory(request.command.front(), launcher)
+                                           : std::filesystem::path(output);
+  const Result<ClaimedDirectory> directory = claimDirectory(wanted, launcher);
+  if (!directory) {
+    printFailure(directory.failure().sentence);
+    return kOwnTrouble;
+  }
+  const OpenDirectory opened(directory->path);
+  setEnvironment(request.values, *directory, *library);
+  const CommandCheck command = checkCommand(request.command.front());
+  prepareEnvironmentFor(command);
+
+  Launch launch{.command = request.command,
+                .host = hostName(),
+                .flavour = flavour,
+                .library = library->native(),
+                .pid = getpid(),
+                .started_ns = unixNs(),
+                .ended_ns = 0,
+                .exit_code = 0,
+                .signal = 0,
+                .events_collected = 0,
+                .troubles = {}};
+  const ChildEnd end =
+      runChild(request.command, *wire::parseSignal(request.word(wire::SettingId::kToggleSignal)));
+  launch.ended_ns = unixNs();
+  launch.exit_code = end.exitCode();
+  launch.signal = end.signal;
+  if (end.start_error != 0) {
+    printFailure(fmt::format("cannot run {}: {}", printable(request.command.front()),
+                             std::generic_category().message(end.start_error)));
+    releaseDirectory(directory->path, launcher);
+    return end.exitCode();
+  }
+  if (command.check.reason) {
+    noteUntraced(directory->path, launch.host, *command.check.reason, command.program);
+  }
+  // The library is for the command alone.
+  unsetenv("LD_PRELOAD");
+  conclude(request, opened, directory->run, launcher, std::move(launch));
+  return end.exitCode();
+}
+
+const char* placeholderOf(const wire::Setting& setting) {
+  switch (setting.type) {
+    case wire::SettingType::kPath:
+      return "DIR";
+    case wire::SettingType::kPatterns:
+      return "GLOB";
+    case wire::SettingType::kFlavour:
+      return "NAME";
+    case wire::SettingType::kSignal:
+      return "SIGNAL";
+    case wire::SettingType::kSize:
+      return "SIZE";
+    case wire::SettingType::kWhenSlow:
+      return "wait|drop";
+    case wire::SettingType::kSwitch:
+      break;
+  }
+  return "";
+}
+
+void addSetting(CLI::App& command, const wire::Setting& setting, GivenOption& given) {
+  const std::string name = setting.option;  // "--exclude"
+  if (setting.type == wire::SettingType::kSwitch) {
+    given.option = command.add_flag(fmt::format("{},!--no-{}", name, name.substr(2)), given.is_on,
+                                    setting.help);
+    return;
+  }
+  const bool is_output = setting.id == wire::SettingId::kOutput;
+  given.option = command.add_option(is_output ? "-o," + name : name, given.words, setting.help)
+                     ->type_name(placeholderOf(setting))
+                     ->expected(1);
+  if (setting.type == wire::SettingType::kPatterns) {
+    given.option->take_all();
+  } else {
+    given.option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  if (setting.type == wire::SettingType::kFlavour) {
+    given.option->check(CLI::IsMember({"auto", "serial", "openmp", "mpi", "hybrid"}));
+    given.option->type_name(placeholderOf(setting));
+  } else {
+    given.option->check(CLI::Validator(
+        [&setting](std::string& word) { return complaintAbout(setting, word); }, ""));
+  }
+}
+
+}  // namespace
+
+void addTraceCommand(CLI::App& app, int& exit_code) {
+  const auto request = std::make_shared<Request>();
+  CLI::App* command = app.add_subcommand(
+      "trace", "Run COMMAND and record its I/O; exits with the status of COMMAND");
+  for (const wire::Setting& setting : wire::kSettings) {
+    addSetting(*command, setting, request->given[static_cast<std::size_t>(setting.id)]);
+  }
+  CLI::Option* config =
+      command
+          ->add_option("--config", request->config,
+                       "Configuration file (default: omnio/config.json in the usual folders)")
+          ->type_name("FILE");
+  command->add_flag("--no-config", request->no_config, "Read no configuration file")
+      ->excludes(config);
+  command->add_flag("--dump-config", request->dump_config,
+                    "Print the settings in force as a configuration file, and do nothing else");
+  command->add_flag("--list-filters", request->list_filters,
+                    "Print the patterns of what is left out by default, and do nothing else");
+  command->add_option("COMMAND", request->command, "The command and its arguments, after --");
+  command->positionals_at_end();
+  command->callback([request, &exit_code] {
+    if (request->command.empty() && !request->list_filters && !request->dump_config) {
+      throw CLI::RequiredError("a COMMAND to run");
+    }
+    exit_code = work(*request);
+  });
+}
+
+}  // namespace omnio::cli

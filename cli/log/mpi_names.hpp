@@ -1,0 +1,45 @@
+// What the matched picture is called in text and JSON: ranks of MPI_COMM_WORLD in place of those in
+// groups, and words in place of enumerators.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/mpi/groups.hpp"
+#include "core/order/matched_event.hpp"
+#include "core/tracefile/trace.hpp"
+
+namespace omnio::cli {
+
+class MpiNames {
+ public:
+  // Both outlive it.
+  MpiNames(const Trace& trace, const MpiGroups& groups);
+
+  const MpiGroups& groups() const { return groups_; }
+  const Process& process(ProcessIndex index) const { return *trace_.processes()[index]; }
+  // The rank in MPI_COMM_WORLD; nothing when the process has none.
+  std::optional<int> rankOf(ProcessIndex process) const { return ranks_[process]; }
+  // Of the other end of an operation, or of its root; nothing when there is none or the trace does
+  // not tell.
+  std::optional<int> peerOf(const MpiOperation& operation, ProcessIndex process) const;
+  std::optional<int> rootOf(const MpiOperation& operation, ProcessIndex process) const;
+
+ private:
+  std::optional<int> worldRank(const MpiOperation& operation, ProcessIndex process,
+                               std::int32_t rank) const;
+
+  const Trace& trace_;
+  const MpiGroups& groups_;
+  std::vector<std::optional<int>> ranks_;
+};
+
+std::string_view nameOf(OperationKind kind);
+// "MPI_Barrier" of PMPI_Barrier as well.
+std::string_view plainName(const MpiEventRef& event);
+bool isReceive(const MpiOperation& operation);
+bool isMessage(const MpiOperation& operation);
+
+}  // namespace omnio::cli

@@ -1,0 +1,98 @@
+#include "cli/trace/child.hpp"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <new>
+
+namespace omnio::cli {
+namespace {
+
+constexpr std::array kPassedOn = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
+constexpr std::array kLeftToGroup = {SIGINT, SIGQUIT};
+
+volatile std::sig_atomic_t child_pid = 0;
+
+void passOn(int signal) {
+  if (child_pid > 0) kill(static_cast<pid_t>(child_pid), signal);
+}
+
+}  // namespace
+
+int ChildEnd::exitCode() const {
+  if (start_error == ENOENT || start_error == ENOTDIR) return 127;
+  if (start_error != 0) return 126;
+  return signal != 0 ? 128 + signal : status;
+}
+
+ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+
+  ChildEnd end;
+  // Tells why exec failed. Memory and no pipe, which would need descriptors that a small limit has
+  // not got.
+  void* const shared =
+      mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) {
+    end.start_error = errno;
+    return end;
+  }
+  auto& start_error = *new (shared) std::atomic<int>(0);
+  // Blocked until the child's number is known, so that none is lost in between.
+  sigset_t passed_on;
+  sigset_t before;
+  sigemptyset(&passed_on);
+  std::vector<int> signals(kPassedOn.begin(), kPassedOn.end());
+  if (also_pass_on != 0) signals.push_back(also_pass_on);
+  for (const int signal : signals) sigaddset(&passed_on, signal);
+  sigprocmask(SIG_BLOCK, &passed_on, &before);
+  const pid_t pid = fork();
+  if (pid < 0) {
+    end.start_error = errno;
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    munmap(shared, sizeof(int));
+    return end;
+  }
+  if (pid == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    execvp(arguments[0], arguments.data());
+    start_error.store(errno);
+    _exit(127);
+  }
+  child_pid = pid;
+  struct sigaction action {};
+  sigemptyset(&action.sa_mask);
+  for (const int signal : signals) {
+    struct sigaction old {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler == SIG_IGN) continue;  // nohup: the child ignores it too
+    action.sa_handler = passOn;
+    sigaction(signal, &action, nullptr);
+  }
+  action.sa_handler = SIG_IGN;
+  for (const int signal : kLeftToGroup) sigaction(signal, &action, nullptr);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  end.start_error = start_error.load();
+  munmap(shared, sizeof(int));
+  child_pid = 0;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+  } else {
+    end.status = WEXITSTATUS(status);
+  }
+  return end;
+}
+
+}  // namespace omnio::cli

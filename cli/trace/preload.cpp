@@ -1,0 +1,112 @@
+#include "cli/trace/preload.hpp"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/base/printable.hpp"
+#include "core/tracefile/trace_identity.hpp"
+#include "core/wire/run.hpp"
+
+namespace omnio::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kNames = {"auto", "serial", "openmp", "mpi", "hybrid"};  // as Flavour has them
+
+// Folders that may hold the libraries, best first.
+std::vector<fs::path> libraryFolders(const fs::path& wanted) {
+  std::vector<fs::path> folders;
+  if (!wanted.empty()) return {wanted};  // asked for: no other is a substitute
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return folders;
+  const fs::path beside = program.parent_path().parent_path();
+  folders.push_back(beside / "trace");  // as built
+  for (const char* lib : {"lib", "lib64"}) folders.push_back(beside / lib / "omnio");
+  for (const auto& entry : fs::directory_iterator(beside / "lib", error)) {
+    folders.push_back(entry.path() / "omnio");  // lib/x86_64-linux-gnu
+  }
+  return folders;
+}
+
+}  // namespace
+
+bool isFlavour(std::string_view name) {
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+Flavour flavourOf(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (name == kNames[i]) return static_cast<Flavour>(i);
+  }
+  return Flavour::kAuto;
+}
+
+Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
+  std::vector<std::string> names = {
+      fmt::format("libomnio_{}.so", kNames[static_cast<std::size_t>(flavour)])};
+  // Without MPI at build time, what can be everything is the OpenMP library.
+  if (flavour == Flavour::kAuto) names = {"libomnio_hybrid.so", "libomnio_openmp.so"};
+  const std::vector<fs::path> folders = libraryFolders(folder);
+  std::error_code error;
+  for (const std::string& name : names) {
+    for (const fs::path& place : folders) {
+      const fs::path library = fs::absolute(place / name, error).lexically_normal();
+      if (!fs::exists(library, error)) continue;
+      if (library.native().find_first_of(": \t\n") != std::string::npos) {
+        return Failure{Code::kInvalid,
+                       fmt::format("{} cannot be preloaded: LD_PRELOAD takes no path with a colon "
+                                   "or a blank in it",
+                                   printable(library.native()))};
+      }
+      return library;
+    }
+  }
+  std::string places;
+  for (const fs::path& place : folders)
+    places += fmt::format("{}{}", places.empty() ? "" : ", ", printable(place.native()));
+  return Failure{Code::kNotFound,
+                 fmt::format("{} is in none of {}; set {} to its folder{}", names.front(),
+                             places.empty() ? "the usual folders" : places,
+                             wire::settingOf(wire::SettingId::kLibraryDirectory).variable,
+                             flavour == Flavour::kMpi || flavour == Flavour::kHybrid
+                                 ? " (omnio may have been built without MPI)"
+                                 : "")};
+}
+
+void setEnvironment(const SettingValues& values, const ClaimedDirectory& directory,
+                    const fs::path& library) {
+  std::string preload = library.native();
+  if (const char* before = getenv("LD_PRELOAD"); before != nullptr && *before != '\0') {
+    preload += ':';
+    preload += before;
+  }
+  setenv("LD_PRELOAD", preload.c_str(), 1);
+  setenv(wire::kDirectoryVariable, directory.path.c_str(), 1);
+  setenv(wire::kRunVariable, runText(directory.run).c_str(), 1);
+  for (const wire::Setting& setting : wire::kSettings) {
+    if (!setting.reaches_processes) continue;
+    std::string value = values.variableOf(setting.id);
+    std::error_code error;
+    // The command may be started elsewhere.
+    if (setting.type == wire::SettingType::kPath && !value.empty()) {
+      value = fs::absolute(value, error).native();
+    }
+    if (setting.type != wire::SettingType::kPatterns && value.empty()) {
+      unsetenv(setting.variable);
+    } else {
+      setenv(setting.variable, value.c_str(), 1);
+    }
+  }
+  // This trace's: one that the command itself makes is another.
+  unsetenv(wire::settingOf(wire::SettingId::kOutput).variable);
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,28 @@
+// What has to be in a command's environment for it to be traced.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "cli/trace/setting_values.hpp"
+#include "cli/trace/trace_directory.hpp"
+#include "core/base/result.hpp"
+
+namespace omnio::cli {
+
+enum class Flavour { kAuto, kSerial, kOpenmp, kMpi, kHybrid };
+
+Flavour flavourOf(std::string_view name);  // kAuto for any other word
+bool isFlavour(std::string_view name);
+
+// The library to preload for a flavour: for `auto` the one that can be all of them, and finds out
+// in each process what that is. Looked for in `folder` alone when it is not empty, else beside this
+// program as it is built or installed.
+Result<std::filesystem::path> findLibrary(Flavour flavour, const std::filesystem::path& folder);
+
+// Sets the variables in this process's environment, for the command to inherit. What LD_PRELOAD
+// already holds stays, behind ours. `directory` is the trace's.
+void setEnvironment(const SettingValues& values, const ClaimedDirectory& directory,
+                    const std::filesystem::path& library);
+
+}  // namespace omnio::cli

@@ -1,0 +1,70 @@
+#include "core/base/document_file.hpp"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <utility>
+
+#include "core/base/printable.hpp"
+
+namespace omnio::model {
+
+DocumentFile::DocumentFile(std::filesystem::path path) : path_(std::move(path)) {
+  // What gets its name by renaming would take the place of a device, a pipe or a link.
+  std::error_code error;
+  const auto status = std::filesystem::status(path_, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    error_ = EEXIST;
+    is_foreign_ = true;
+    return;
+  }
+  if (std::filesystem::is_symlink(path_, error)) {
+    const auto real = std::filesystem::canonical(path_, error);
+    if (!error) path_ = real;
+  }
+  draft_ = path_;
+  draft_ += fmt::format(".{}.tmp", getpid());
+  file_ = std::fopen(draft_.c_str(), "wbe");
+  if (file_ == nullptr) error_ = errno;
+}
+
+DocumentFile::~DocumentFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  std::error_code ignored;
+  std::filesystem::remove(draft_, ignored);
+}
+
+void DocumentFile::write(std::string_view text) {
+  if (error_ != 0) return;
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno;
+}
+
+std::optional<Failure> DocumentFile::finish() {
+  if (error_ == 0 && std::fflush(file_) != 0) error_ = errno;
+  if (file_ != nullptr && std::fclose(std::exchange(file_, nullptr)) != 0 && error_ == 0) {
+    error_ = errno;
+  }
+  std::error_code error(error_, std::generic_category());
+  if (error_ == 0) std::filesystem::rename(draft_, path_, error);
+  if (!error) return std::nullopt;
+  if (is_foreign_) {
+    return Failure{Code::kSystem,
+                   fmt::format("cannot write {}: not a regular file", printable(path_.native()))};
+  }
+  std::error_code ignored;
+  std::filesystem::remove(draft_, ignored);
+  return Failure{Code::kSystem,
+                 fmt::format("cannot write {}: {}", printable(path_.native()), error.message())};
+}
+
+std::optional<Failure> writeDocument(const std::filesystem::path& path, std::string_view text) {
+  DocumentFile file(path);
+  file.write(text);
+  return file.finish();
+}
+
+}  // namespace omnio::model

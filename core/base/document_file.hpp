@@ -1,0 +1,38 @@
+// A document being written: it appears under its name only when complete.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "core/base/result.hpp"
+
+namespace omnio::model {
+
+class DocumentFile {
+ public:
+  // Writes go to a draft beside `path`, which is made with the first of them.
+  explicit DocumentFile(std::filesystem::path path);
+  DocumentFile(const DocumentFile&) = delete;
+  DocumentFile& operator=(const DocumentFile&) = delete;
+  ~DocumentFile();  // without finish(), the draft is removed
+
+  // The first error is kept for finish(); what comes after it is dropped.
+  void write(std::string_view text);
+  bool failed() const { return error_ != 0; }
+
+  // Writes the rest out and gives the document its name. Fails with a sentence that names it.
+  std::optional<Failure> finish();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path draft_;
+  std::FILE* file_ = nullptr;
+  int error_ = 0;
+  bool is_foreign_ = false;  // something that is no file has the name
+};
+
+std::optional<Failure> writeDocument(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace omnio::model

@@ -1,0 +1,89 @@
+#include "core/event/deferred_reads.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/wire/mpi_requests.hpp"
+
+namespace omnio {
+namespace {
+
+using calls::Role;
+
+bool isSplit(const calls::Row& row, std::string_view end) { return row.variant_of.ends_with(end); }
+
+}  // namespace
+
+bool LaterReads::begins(const Event& event) {
+  const calls::Row& row = *event.row;
+  if (row.api != calls::Api::kMpi || row.call_class != calls::Class::kRead || event.failed) {
+    return false;
+  }
+  if (isSplit(row, "_begin")) return event.handle != nullptr;
+  // A request that was complete at once has no end of its own.
+  return argumentOf(event, Role::kRequest) > 0;
+}
+
+void LaterReads::begin(const Event& event, std::size_t place, const Take& take) {
+  if (isSplit(*event.row, "_begin")) {
+    Halves& halves = split_[event.handle->definition.handle];
+    if (order_ == Order::kByTime) halves.clear();  // one that nobody ended
+    halves.push_back({event.start_ns, false, place});
+    return;
+  }
+  const auto request = static_cast<std::uint64_t>(argumentOf(event, Role::kRequest));
+  const auto found = ended_.find(request);
+  if (found == ended_.end()) {
+    begun_[request] = place;
+    return;
+  }
+  take(place, found->second);
+  ended_.erase(found);
+}
+
+void LaterReads::ended(std::uint64_t request, std::uint64_t bytes, const Take& take) {
+  const auto found = begun_.find(request);
+  if (found == begun_.end()) {
+    ended_[request] = bytes;
+    return;
+  }
+  take(found->second, bytes);
+  begun_.erase(found);
+}
+
+void LaterReads::end(const Event& event, const Take& take) {
+  const calls::Row& row = *event.row;
+  if (row.api != calls::Api::kMpi) return;
+  if (calls::has(row, Role::kDone)) {
+    std::string_view list = event.pieces;
+    wire::DoneRequest done;
+    while (!list.empty() && wire::take(list, done)) {
+      if (done.kind == wire::DoneRequest::kGot) ended(done.request, done.bytes, take);
+    }
+  } else if (isSplit(row, "_end") && calls::has(row, Role::kGot) && event.handle != nullptr) {
+    // One that failed got nothing, and is the end of its begin all the same.
+    const auto file = split_.try_emplace(event.handle->definition.handle).first;
+    file->second.push_back(
+        {event.start_ns, true, static_cast<std::uint64_t>(argumentOf(event, Role::kGot))});
+    if (order_ == Order::kByLog) return;
+    settle(file->second, take);
+    split_.erase(file);
+  }
+}
+
+// A file handle has one split collective at a time (MPI-3.1, section 13.4.5), so that an end is of
+// the begin that stands right before it, if one does.
+void LaterReads::settle(Halves& halves, const Take& take) {
+  std::stable_sort(halves.begin(), halves.end(),
+                   [](const Half& a, const Half& b) { return a.start_ns < b.start_ns; });
+  for (std::size_t i = 1; i < halves.size(); ++i) {
+    if (halves[i].is_end && !halves[i - 1].is_end) take(halves[i - 1].value, halves[i].value);
+  }
+}
+
+void LaterReads::finish(const Take& take) {
+  for (auto& [file, halves] : split_) settle(halves, take);
+  split_.clear();
+}
+
+}  // namespace omnio

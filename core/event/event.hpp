@@ -1,0 +1,85 @@
+// An event as readers see it: times in nanoseconds, descriptors and paths by name, bytes counted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/calls/table.hpp"
+#include "core/event/path_table.hpp"
+#include "core/wire/definition.hpp"
+
+namespace omnio {
+
+// A path (or another text) that an event names.
+struct Text {
+  std::string_view absolute;
+  std::string_view raw;   // as the application gave it
+  FileId file = kNoFile;  // only where the text was used as a path
+};
+
+// What is behind a descriptor or stream.
+struct Handle {
+  wire::HandleDefinition definition;
+  Text path;
+};
+
+// An event lives until its reader moves on; what it points to lives as long.
+struct Event {
+  const calls::Row* row = nullptr;
+  std::int64_t start_ns = 0;  // CLOCK_MONOTONIC of the reference node
+  std::int64_t end_ns = 0;
+  bool failed = false;
+  unsigned depth = 0;  // 0: the application's own call; else issued by a library below one
+  // By index in the row's arguments; see wire::RawEvent. Numbers as the application gave them,
+  // except for texts, handles and iovecs.
+  std::array<std::int64_t, calls::kMaxArguments> arguments{};
+  std::array<Text, calls::kMaxArguments> texts{};  // of text arguments
+  const Handle* handle = nullptr;                  // the call works on it
+  const Handle* new_handle = nullptr;              // the call made it
+  FileId file = kNoFile;                           // the file the call works on
+  std::uint64_t request = 0;                       // bytes asked for
+  std::int64_t result = 0;                         // errno (or the MPI error code) when failed
+  std::uint64_t bytes = 0;                         // moved by a read or write
+  std::string_view pieces;                         // varints: the sizes of an iovec's pieces
+
+  // Nothing more to read: no error, although the call reports it like one.
+  bool endOfFile() const {
+    return failed && result == 0 &&
+           (row->result == calls::Result::kChar || row->result == calls::Result::kLine);
+  }
+  // The descriptor the call works on or made, -1 when there is none.
+  int fd() const {
+    const Handle* h = handle != nullptr ? handle : new_handle;
+    return h != nullptr ? h->definition.fd : -1;
+  }
+};
+
+// The first argument with this role, 0 when the call has none.
+inline std::int64_t argumentOf(const Event& event, calls::Role role) {
+  const int index = calls::indexOf(*event.row, role);
+  return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
+}
+
+// Whether a call of this kind moves bytes, and its event tells how many.
+constexpr bool countsBytes(const calls::Row& row) {
+  using calls::Result;
+  if (row.call_class != calls::Class::kRead && row.call_class != calls::Class::kWrite) return false;
+  switch (row.result) {
+    case Result::kBytes:
+    case Result::kItems:
+    case Result::kCount:
+    case Result::kText:
+    case Result::kChar:
+    case Result::kLine:
+    case Result::kMpi:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Bytes that an event moved; 0 for calls that do not count them, and for failed ones.
+std::uint64_t bytesMoved(const Event& event);
+
+}  // namespace omnio

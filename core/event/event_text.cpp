@@ -1,0 +1,187 @@
+#include "core/event/event_text.hpp"
+
+#include <fcntl.h>
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "core/base/printable.hpp"
+#include "core/calls/words/names.hpp"
+#include "core/wire/length_code.hpp"
+
+namespace omnio {
+namespace {
+
+// Separators of the line, which a value may therefore not contain.
+constexpr std::string_view kSeparators = ",= ";
+
+// The mode of an open that makes no file is whatever stood in a register.
+bool modeMatters(const Event& event) {
+  const int flags = calls::indexOf(*event.row, calls::Role::kFlags);
+  if (event.row->result != calls::Result::kNewFd || flags < 0) return true;
+  const auto value = event.arguments[static_cast<std::size_t>(flags)];
+  return (value & O_CREAT) != 0 || (value & O_TMPFILE) == O_TMPFILE;
+}
+
+void append(std::string& out, std::int64_t value) {
+  fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value);
+}
+
+// Appends the value of an item; false when this event does not have it.
+bool appendValue(std::string& out, const Event& event, const Item& item) {
+  switch (item.kind) {
+    case ItemKind::kText:
+    case ItemKind::kHandlePath: {
+      const auto text = textOf(event, item);
+      if (text) appendPrintable(out, *text, kSeparators);
+      return text.has_value();
+    }
+    case ItemKind::kPieces: {
+      bool first = true;
+      for (const std::uint64_t size : pieceSizes(event)) {
+        if (!first) out += ':';
+        first = false;
+        fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), size);
+      }
+      return true;
+    }
+    case ItemKind::kErrno:
+      if (!event.failed || event.endOfFile() || event.row->result == calls::Result::kMpi) {
+        return false;
+      }
+      appendErrno(out, event.result);
+      return true;
+    case ItemKind::kResult: {
+      if (event.endOfFile()) {
+        out += "EOF";
+        return true;
+      }
+      if (event.failed && event.row->result != calls::Result::kMpi) return false;
+      const auto result = resultOf(event);
+      if (result) append(out, *result);
+      return result.has_value();
+    }
+    default:
+      break;
+  }
+  const auto number = numberOf(event, item);
+  if (!number) return false;
+  switch (item.kind) {
+    case ItemKind::kOpenFlags:
+      appendOpenFlags(out, static_cast<std::uint64_t>(*number));
+      break;
+    case ItemKind::kOctal:
+      fmt::format_to(std::back_inserter(out), "{:#o}", *number);
+      break;
+    case ItemKind::kHex:
+      fmt::format_to(std::back_inserter(out), "{:#x}", *number);
+      break;
+    case ItemKind::kAmode:
+      appendAmode(out, static_cast<std::uint64_t>(*number));
+      break;
+    case ItemKind::kWhence:
+      appendWhence(out, *number);
+      break;
+    case ItemKind::kCommand:
+      appendCommand(out, *number);
+      break;
+    case ItemKind::kDirFd:
+      appendDirFd(out, *number);
+      break;
+    default:
+      append(out, *number);
+  }
+  return true;
+}
+
+}  // namespace
+
+void appendText(std::string& out, const Event& event) {
+  fmt::format_to(std::back_inserter(out), FMT_COMPILE("{} {} {}"), event.start_ns, event.end_ns,
+                 event.row->name);
+  char separator = ' ';
+  for (const Item& item : layoutOf(*event.row)) {
+    const std::size_t before = out.size();
+    out += separator;
+    out += item.key;
+    out += '=';
+    if (appendValue(out, event, item)) {
+      separator = ',';
+    } else {
+      out.resize(before);
+    }
+  }
+  out += '\n';
+}
+
+std::optional<std::int64_t> numberOf(const Event& event, const Item& item) {
+  switch (item.kind) {
+    case ItemKind::kText:
+    case ItemKind::kHandlePath:
+    case ItemKind::kPieces:
+    case ItemKind::kErrno:
+    case ItemKind::kResult:
+      return {};
+    case ItemKind::kFd:
+      if (event.handle == nullptr) return {};
+      return event.handle->definition.fd;
+    case ItemKind::kFileHandle:
+      if (event.handle == nullptr) return {};
+      return event.handle->definition.handle;
+    case ItemKind::kDepth:
+      if (event.depth == 0) return {};
+      return event.depth;
+    case ItemKind::kPieceCount: {
+      const int pieces = calls::indexOf(*event.row, calls::Role::kIov);
+      if (pieces < 0) return {};
+      return event.arguments[static_cast<std::size_t>(pieces)];
+    }
+    case ItemKind::kLineLength:
+      if (event.failed) return {};
+      return event.result;
+    case ItemKind::kOctal:
+      if (!modeMatters(event)) return {};
+      return event.arguments[item.argument];
+    default:
+      return event.arguments[item.argument];
+  }
+}
+
+std::optional<std::string_view> textOf(const Event& event, const Item& item) {
+  if (item.kind == ItemKind::kText) {
+    if (event.arguments[item.argument] == 0) return {};
+    return event.texts[item.argument].raw;
+  }
+  const Handle* handle = event.handle != nullptr ? event.handle : event.new_handle;
+  if (item.kind != ItemKind::kHandlePath || handle == nullptr) return {};
+  return handle->path.raw;
+}
+
+std::vector<std::uint64_t> pieceSizes(const Event& event) {
+  std::vector<std::uint64_t> sizes;
+  const char* at = event.pieces.data();
+  const char* const end = at + event.pieces.size();
+  while (at != nullptr && at < end) {
+    std::uint64_t size = 0;
+    at = wire::getVarint(at, end, size);
+    if (at != nullptr) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+std::optional<std::int64_t> resultOf(const Event& event) {
+  using calls::Result;
+  const Result kind = event.row->result;
+  if (kind == Result::kNone) return {};
+  if (event.failed) {
+    return kind == Result::kMpi || kind == Result::kErrorNumber ? event.result : -1;
+  }
+  if (kind == Result::kNewFd || kind == Result::kNewStream) {
+    if (event.new_handle == nullptr) return {};
+    return event.new_handle->definition.fd;
+  }
+  return event.result;
+}
+
+}  // namespace omnio

@@ -1,0 +1,31 @@
+// The classic text form of an event: START_NS END_NS CALL key=value,key=value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/calls/words/layout.hpp"
+#include "core/event/event.hpp"
+
+namespace omnio {
+
+// Appends the event as one line, with the newline.
+void appendText(std::string& out, const Event& event);
+
+// The value of an item that is a plain number for this event, nothing when the event lacks it.
+// Texts, pieces, errno and results have none here.
+std::optional<std::int64_t> numberOf(const Event& event, const Item& item);
+
+// The text of an item of kind kText or kHandlePath, nothing when the event lacks it (a null
+// pointer, a handle that is not known).
+std::optional<std::string_view> textOf(const Event& event, const Item& item);
+
+std::vector<std::uint64_t> pieceSizes(const Event& event);
+
+// The result as a number; a descriptor for calls that make one or a stream, nothing when it is
+// not known which.
+std::optional<std::int64_t> resultOf(const Event& event);
+
+}  // namespace omnio

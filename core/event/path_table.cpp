@@ -1,0 +1,38 @@
+#include "core/event/path_table.hpp"
+
+namespace omnio {
+
+std::string normalisedPath(std::string_view absolute) {
+  std::string out;
+  out.reserve(absolute.size());
+  std::size_t begin = 0;
+  const bool rooted = !absolute.empty() && absolute.front() == '/';
+  while (begin < absolute.size()) {
+    std::size_t end = absolute.find('/', begin);
+    if (end == std::string_view::npos) end = absolute.size();
+    const std::string_view part = absolute.substr(begin, end - begin);
+    if (!part.empty() && part != ".") {
+      if (rooted || !out.empty()) out += '/';
+      out += part;
+    }
+    begin = end + 1;
+  }
+  if (out.empty() && rooted) out = "/";
+  return out;
+}
+
+FileId PathTable::idOf(std::string_view absolute) {
+  // Most paths are in order already and are found without being put together anew.
+  if (const auto found = index_.find(absolute); found != index_.end()) return found->second;
+  std::string path = normalisedPath(absolute);
+  if (const auto found = index_.find(path); found != index_.end()) return found->second;
+  const FileId id{static_cast<std::uint32_t>(paths_.size())};
+  index_.emplace(paths_.emplace_back(std::move(path)), id);
+  return id;
+}
+
+std::string_view PathTable::path(FileId id) const {
+  return id == kNoFile ? std::string_view() : paths_[static_cast<std::size_t>(id)];
+}
+
+}  // namespace omnio

@@ -1,0 +1,104 @@
+#include "core/mpi/datatype_lists.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace omnio {
+
+void NumberList::add(Run run) {
+  if (run.count <= 0) return;
+  if (run.count == 1) run.step = 0;
+  size_ += run.count;
+  runs_.push_back(run);
+}
+
+std::vector<std::int64_t> NumberList::all() const {
+  constexpr std::size_t kMost = 64;
+  std::vector<std::int64_t> numbers;
+  for (Cursor at(*this); !at.atEnd() && numbers.size() < kMost; at.skip(1)) {
+    numbers.push_back(at.value());
+  }
+  return numbers;
+}
+
+void TypeText::fail(std::string_view why) {
+  if (!failed()) problem_ = fmt::format("datatype, byte {}: {}", at_, why);
+}
+
+bool TypeText::takeIf(char c) {
+  if (failed() || !isNext(c)) return false;
+  ++at_;
+  return true;
+}
+
+void TypeText::take(char c) {
+  if (!takeIf(c)) fail(fmt::format("no '{}' here", c));
+}
+
+std::string_view TypeText::word() {
+  const std::size_t begin = at_;
+  while (!failed() && at_ < text_.size() &&
+         ((text_[at_] >= 'a' && text_[at_] <= 'z') || text_[at_] == '_')) {
+    ++at_;
+  }
+  return text_.substr(begin, at_ - begin);
+}
+
+std::string TypeText::letters() {
+  std::string all;
+  do {
+    const std::string_view letter = word();
+    if (letter.size() != 1) fail("no letter here");
+    if (failed()) return {};
+    all += letter;
+  } while (takeIf(','));
+  return all;
+}
+
+std::int64_t TypeText::number() {
+  if (failed()) return 0;
+  std::int64_t value = 0;
+  const char* const begin = text_.data() + at_;
+  const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+  if (error != std::errc()) {
+    fail("no number here");
+    return 0;
+  }
+  at_ += static_cast<std::size_t>(end - begin);
+  return value;
+}
+
+std::int64_t TypeText::count() {
+  const std::int64_t value = number();
+  if (value < 0) fail("a count is negative");
+  return failed() ? 0 : value;
+}
+
+NumberList TypeText::list() {
+  NumberList numbers;
+  if (isNext(';')) return numbers;
+  do {
+    NumberList::Run run{.first = number(), .step = 0, .count = 1};
+    const bool up = takeIf('+');
+    if (up || isNext('-')) run.step = number();
+    if (up && run.step < 0) fail("a step has two signs");
+    if (takeIf('x')) {
+      run.count = count();
+    } else if (run.step != 0) {
+      fail("a step without a count");
+    }
+    std::int64_t last = 0;
+    std::int64_t size = 0;
+    if (__builtin_mul_overflow(run.step, run.count, &last) ||
+        __builtin_add_overflow(run.first, last, &last) ||
+        __builtin_add_overflow(numbers.size(), run.count, &size)) {
+      fail("a list is longer than any");
+    }
+    if (failed()) return {};
+    numbers.add(run);
+  } while (takeIf(','));
+  return numbers;
+}
+
+}  // namespace omnio

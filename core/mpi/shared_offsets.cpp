@@ -1,0 +1,283 @@
+#include "core/mpi/shared_offsets.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/mpi/calls_below.hpp"
+#include "core/mpi/file_offsets.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio {
+namespace {
+
+using calls::Role;
+
+// A step of the shared pointer, as one rank has made it.
+struct Step {
+  enum Kind : std::uint8_t { kUnordered, kOrdered, kView, kSeek, kOther };
+  Kind kind = kOther;
+  std::uint64_t seq = 0;  // of collective ones
+  std::uint64_t tick = 0;
+  std::optional<std::int64_t> etypes;  // moved; of a seek where to
+  std::int64_t whence = SEEK_SET;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+// A file's group of ranks, as its id and one member say.
+struct Member {
+  std::string id;
+  int rank = 0;
+  int size = 0;
+};
+
+std::optional<Member> memberOf(const ProcessInfo& info, std::uint64_t group) {
+  const std::string& fact = info.text(wire::info::kGroupPrefix + std::to_string(group));
+  std::vector<std::string_view> words;
+  std::string_view rest = fact;
+  while (!rest.empty()) {
+    const std::size_t space = rest.find(' ');
+    words.push_back(rest.substr(0, space));
+    rest = space == rest.npos ? std::string_view() : rest.substr(space + 1);
+  }
+  if (words.size() < 3) return {};
+  Member member{.id = std::string(words[0])};
+  const auto number = [](std::string_view text, int& value) {
+    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+  };
+  if (!number(words[1], member.rank) || !number(words[2], member.size) || member.rank < 0 ||
+      member.rank >= member.size) {
+    return {};
+  }
+  return member;
+}
+
+// All that the ranks of a file did to its shared pointer.
+struct SharedFile {
+  struct Rank {
+    const Process* process = nullptr;
+    std::vector<Step> steps;
+  };
+  int size = 0;
+  std::map<int, Rank> ranks;
+  std::optional<std::int64_t> begin;  // of the pointer, after the open
+};
+
+class History {
+ public:
+  // In order, all of a process.
+  void take(const Process& process, const Event& event,
+            const std::optional<MpiFileOffsets::Placed>& placed) {
+    const calls::Row& row = *event.row;
+    if (row.call_class == calls::Class::kOpen && !event.failed && event.handle != nullptr) {
+      open(process, event);
+      return;
+    }
+    if (event.handle == nullptr) return;
+    const auto known = open_.find({&process, event.handle->definition.handle});
+    if (known == open_.end()) return;
+    Step step{.seq = static_cast<std::uint64_t>(argumentOf(event, Role::kSeq)),
+              .tick = static_cast<std::uint64_t>(argumentOf(event, Role::kTick)),
+              .etypes = {},
+              .start_ns = event.start_ns,
+              .end_ns = event.end_ns};
+    if (placed && placed->form.pointer == MpiPointer::kShared) {
+      step.kind = placed->form.collective ? Step::kOrdered : Step::kUnordered;
+      if (!event.failed && placed->file->etype_bytes > 0) {
+        step.etypes = static_cast<std::int64_t>(event.request) / placed->file->etype_bytes;
+      }
+    } else if (!event.failed && calls::has(row, Role::kFiletype)) {
+      step.kind = Step::kView;
+    } else if (!event.failed && calls::has(row, Role::kWhence) && step.seq > 0) {
+      step.kind = Step::kSeek;
+      step.etypes = argumentOf(event, Role::kOffset);
+      step.whence = argumentOf(event, Role::kWhence);
+    }
+    if (step.kind != Step::kOther || step.seq > 0) known->second->steps.push_back(step);
+    if (row.call_class == calls::Class::kClose) open_.erase(known);
+  }
+
+  std::map<std::string, SharedFile>& files() { return files_; }
+
+ private:
+  void open(const Process& process, const Event& event) {
+    const auto group = static_cast<std::uint64_t>(argumentOf(event, Role::kNewComm));
+    const std::optional<Member> member = memberOf(process.info, group);
+    if (!member) return;
+    SharedFile& file = files_[member->id];
+    file.size = member->size;
+    const std::int64_t position = argumentOf(event, Role::kPosition);
+    if (position >= 0) file.begin = position;
+    SharedFile::Rank& rank = file.ranks[member->rank];
+    rank.process = &process;
+    open_[{&process, event.handle->definition.handle}] = &rank;
+  }
+
+  std::map<std::string, SharedFile> files_;
+  std::map<std::pair<const Process*, std::uint32_t>, SharedFile::Rank*> open_;
+};
+
+// The pointer from collective call to collective call.
+class Follower {
+ public:
+  using Found = std::function<void(const Process&, std::uint64_t tick, std::int64_t etypes)>;
+  Follower(const SharedFile& file, const Found& found) : file_(file), found_(found) {}
+
+  void follow() {
+    if (static_cast<int>(file_.ranks.size()) != file_.size) return;
+    pointer_ = file_.begin;
+    std::vector<Place> places;
+    for (const auto& [number, rank] : file_.ranks) places.push_back({&rank, 0});
+    while (true) {
+      for (Place& place : places) takeUnordered(place);
+      std::vector<const Step*> steps;
+      for (Place& place : places) {
+        if (place.next == place.rank->steps.size()) return;
+        steps.push_back(&place.rank->steps[place.next++]);
+      }
+      for (const Step* step : steps) {
+        if (step->seq != steps[0]->seq || step->kind != steps[0]->kind) return;  // not whole
+      }
+      collective(places, steps);
+    }
+  }
+
+ private:
+  struct Place {
+    const SharedFile::Rank* rank;
+    std::size_t next;
+  };
+
+  void move(std::optional<std::int64_t> etypes) {
+    std::int64_t next = 0;
+    if (!pointer_ || !etypes || __builtin_add_overflow(*pointer_, *etypes, &next)) {
+      pointer_.reset();
+    } else {
+      pointer_ = next;
+    }
+  }
+
+  // Their sum is what counts, as long as all of them lie between two collective calls in time too.
+  void takeUnordered(Place& place) {
+    while (place.next < place.rank->steps.size() &&
+           place.rank->steps[place.next].kind == Step::kUnordered) {
+      const Step& step = place.rank->steps[place.next++];
+      if (step.start_ns < last_end_) pointer_.reset();
+      unordered_end_ = std::max(unordered_end_, step.end_ns);
+      move(step.etypes);
+    }
+  }
+
+  void collective(const std::vector<Place>& places, const std::vector<const Step*>& steps) {
+    std::int64_t first_start = steps[0]->start_ns;
+    std::int64_t end = steps[0]->end_ns;
+    for (const Step* step : steps) {
+      first_start = std::min(first_start, step->start_ns);
+      end = std::max(end, step->end_ns);
+    }
+    const Step& any = *steps[0];
+    switch (any.kind) {
+      case Step::kOrdered:
+        if (unordered_end_ > first_start) pointer_.reset();
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+          if (pointer_) found_(*places[i].rank->process, steps[i]->tick, *pointer_);
+          move(steps[i]->etypes);
+        }
+        last_end_ = end;
+        break;
+      case Step::kView:
+        pointer_ = 0;
+        last_end_ = end;
+        break;
+      case Step::kSeek:
+        if (any.whence == SEEK_SET) {
+          pointer_ = any.etypes;
+        } else if (any.whence == SEEK_CUR && unordered_end_ <= first_start) {
+          move(any.etypes);
+        } else {
+          pointer_.reset();
+        }
+        last_end_ = end;
+        break;
+      default:
+        break;
+    }
+  }
+
+  const SharedFile& file_;
+  const Found& found_;
+  std::optional<std::int64_t> pointer_;  // in etypes
+  std::int64_t unordered_end_ = INT64_MIN;
+  std::int64_t last_end_ = INT64_MIN;  // of the last collective call that the pointer counts from
+};
+
+// Of an access that moved just this.
+std::optional<MpiSharedPlace> placeOf(const Event& event, const MpiFileState& file,
+                                      CallsBelow::Moved& moved) {
+  MpiSharedPlace place;
+  if (file.view) {
+    place.etypes =
+        file.view->requestAt(moved.begin, moved.end, static_cast<std::int64_t>(event.bytes));
+  } else {
+    place.pieces = std::move(moved.pieces);
+  }
+  if (!place.etypes && place.pieces.empty()) return {};
+  return place;
+}
+
+}  // namespace
+
+bool usesSharedPointers(const ProcessInfo& info) {
+  return !info.text(wire::info::kSharedPointers).empty();
+}
+
+MpiSharedOffsets::MpiSharedOffsets(const std::vector<const Process*>& processes) {
+  PathTable paths;
+  History history;
+  for (const Process* process : processes) {
+    if (!usesSharedPointers(process->info)) continue;
+    MergedReader events;
+    std::vector<std::uint32_t> threads;
+    for (const Log& log : process->logs) {
+      events.add(std::make_unique<LogReader>(*process, log, paths));
+      threads.push_back(log.number);
+    }
+    MpiFileOffsets offsets(process->info);
+    std::map<std::uint32_t, CallsBelow> below;  // by log
+    while (const Event* event = events.next()) {
+      CallsBelow& calls = below[threads[events.source()]];
+      if (event->depth == 1 && event->row->api == calls::Api::kPosix) calls.add(*event);
+      if (event->depth > 0 || event->row->api != calls::Api::kMpi) continue;
+      const std::optional<MpiFileOffsets::Placed> placed = offsets.take(*event);
+      history.take(*process, *event, placed);
+      if (!placed) continue;
+      std::optional<CallsBelow::Moved> moved = calls.within(*event);
+      if (!moved || placed->form.pointer != MpiPointer::kShared || placed->form.collective)
+        continue;
+      if (std::optional<MpiSharedPlace> place = placeOf(*event, *placed->file, *moved)) {
+        places_[{process, static_cast<std::uint64_t>(argumentOf(*event, Role::kTick))}] =
+            std::move(*place);
+      }
+    }
+  }
+  const Follower::Found found = [this](const Process& process, std::uint64_t tick,
+                                       std::int64_t etypes) {
+    places_[{&process, tick}].etypes = etypes;
+  };
+  for (const auto& [id, file] : history.files()) Follower(file, found).follow();
+}
+
+const MpiSharedPlace* MpiSharedOffsets::find(const Process& process, std::uint64_t tick) const {
+  const auto place = places_.find({&process, tick});
+  return place == places_.end() ? nullptr : &place->second;
+}
+
+}  // namespace omnio

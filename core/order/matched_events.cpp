@@ -1,0 +1,129 @@
+#include "core/order/matched_events.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/order/log_source.hpp"
+
+namespace omnio {
+namespace {
+
+// Of clocks that were not compared: what a time service keeps.
+constexpr std::int64_t kTimeServiceNs = 1'000'000;
+
+struct Head {
+  std::int64_t start_ns;
+  std::size_t log;
+  bool operator<(const Head& other) const {  // for a heap with the earliest on top
+    return start_ns != other.start_ns ? start_ns > other.start_ns : log > other.log;
+  }
+};
+
+struct Source {
+  std::unique_ptr<MpiLogSource> log;  // none at its end
+  const Event* event = nullptr;
+  ProcessIndex process = 0;
+  std::uint32_t thread = 0;
+  std::uint64_t* number = nullptr;  // of the thread, whose lanes count together
+};
+
+class Merge {
+ public:
+  Merge(const Trace& trace, PathTable& paths) {
+    ProcessIndex index = 0;
+    for (const auto& process : trace.processes()) {
+      for (const Log& log : process->logs) {
+        sources_.push_back({.log = std::make_unique<MpiLogSource>(*process, log, paths),
+                            .process = index,
+                            .thread = log.thread,
+                            .number = &numbers_[{index, log.thread}]});
+      }
+      logs_left_.push_back(process->logs.size());
+      ++index;
+    }
+  }
+
+  // Hands the matcher all events by the time they began, and tells it when a process has no more.
+  void run(MpiMatcher& matcher, MpiPictureEnd& end) {
+    for (ProcessIndex process = 0; process < logs_left_.size(); ++process) {
+      if (logs_left_[process] == 0) matcher.end(process);
+    }
+    for (std::size_t i = 0; i < sources_.size(); ++i) pull(i, matcher, end);
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end());
+      const std::size_t index = heap_.back().log;
+      heap_.pop_back();
+      const Source& source = sources_[index];
+      const Event& event = *source.event;
+      matcher.push({.row = event.row,
+                    .process = source.process,
+                    .thread = source.thread,
+                    .number = ++*source.number,
+                    .start_ns = event.start_ns,
+                    .end_ns = event.end_ns},
+                   event);
+      pull(index, matcher, end);
+    }
+  }
+
+ private:
+  void pull(std::size_t index, MpiMatcher& matcher, MpiPictureEnd& end) {
+    Source& source = sources_[index];
+    source.event = source.log->next();
+    if (source.event != nullptr) {
+      heap_.push_back({source.event->start_ns, index});
+      std::push_heap(heap_.begin(), heap_.end());
+      return;
+    }
+    end.missing += source.log->missing();
+    end.undecodable += source.log->undecodable();
+    source.log.reset();
+    if (--logs_left_[source.process] == 0) matcher.end(source.process);
+  }
+
+  std::vector<Source> sources_;
+  std::map<std::pair<ProcessIndex, std::uint32_t>, std::uint64_t> numbers_;
+  std::vector<std::size_t> logs_left_;  // by process
+  std::vector<Head> heap_;
+};
+
+WaitingRules rulesOf(const Trace& trace, const MpiGroups& groups) {
+  WaitingRules rules;
+  rules.groups = &groups;
+  rules.clocks.resize(trace.processes().size());
+  std::uint32_t number = 0;
+  for (const HostClock& clock : trace.clocks()) {
+    const bool exact = clock.method == ClockMethod::kReference;
+    const std::int64_t error_ns = exact ? 0 : clock.error_ns.value_or(kTimeServiceNs);
+    rules.most_slack_ns = std::max(rules.most_slack_ns, 2 * error_ns);
+    for (const std::size_t process : clock.processes) rules.clocks[process] = {number, error_ns};
+    ++number;
+  }
+  return rules;
+}
+
+}  // namespace
+
+MpiGroups mpiGroupsOf(const Trace& trace) {
+  MpiGroups groups;
+  for (const auto& process : trace.processes()) groups.add(process->info);
+  return groups;
+}
+
+MpiPictureEnd readMpiPicture(const Trace& trace, const MpiGroups& groups, PathTable& paths,
+                             MpiPictureSink& sink, MpiMatcher::Limits limits) {
+  std::vector<bool> several_threads;
+  for (const auto& process : trace.processes()) several_threads.push_back(process->logs.size() > 1);
+  MpiMatcher matcher(groups, std::move(several_threads), rulesOf(trace, groups), sink, limits);
+  MpiPictureEnd end;
+  Merge merge(trace, paths);
+  merge.run(matcher, end);
+  matcher.finish();
+  end.counts = matcher.counts();
+  return end;
+}
+
+}  // namespace omnio

@@ -1,0 +1,28 @@
+// The matched picture (core/order/matched_event.hpp) of a whole trace: the MPI events of all ranks,
+// merged by time.
+#pragma once
+
+#include <cstdint>
+
+#include "core/event/path_table.hpp"
+#include "core/mpi/groups.hpp"
+#include "core/order/matched_event.hpp"
+#include "core/order/matcher.hpp"
+#include "core/tracefile/trace.hpp"
+
+namespace omnio {
+
+struct MpiPictureEnd {
+  MpiCounts counts;
+  std::uint64_t missing = 0;      // events of all kinds that are missing
+  std::uint64_t undecodable = 0;  // of these, such as only show while reading
+};
+
+// The groups that the processes of a trace told of.
+MpiGroups mpiGroupsOf(const Trace& trace);
+
+// Reads all of it. `groups` is that of the trace; `paths` gets the files of the events.
+MpiPictureEnd readMpiPicture(const Trace& trace, const MpiGroups& groups, PathTable& paths,
+                             MpiPictureSink& sink, MpiMatcher::Limits limits = {});
+
+}  // namespace omnio

@@ -1,0 +1,277 @@
+#include "core/tracefile/completeness.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "core/base/printable.hpp"
+#include "core/tracefile/stops.hpp"
+#include "core/wire/info.hpp"
+#include "core/wire/settings.hpp"
+
+namespace omnio {
+namespace {
+
+std::string counted(std::uint64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+struct Job {
+  int ranks = 1;
+  std::set<int> reporting;
+};
+
+void checkRanks(const Trace& trace, Wholeness& result) {
+  std::map<std::string, Job> jobs;
+  for (const auto& process : trace.processes()) {
+    const auto rank = process->info.rank();
+    if (!rank) continue;
+    Job& job = jobs[process->info.text(wire::info::kJob)];
+    job.ranks = std::max(job.ranks, process->info.ranks());
+    job.reporting.insert(*rank);
+  }
+  if (jobs.empty()) {
+    result.ranks_expected = 1;
+    result.ranks_reporting = trace.processes().empty() ? 0 : 1;
+    return;
+  }
+  for (const auto& [name, job] : jobs) {
+    result.ranks_expected += job.ranks;
+    result.ranks_reporting += static_cast<int>(job.reporting.size());
+    // A long list would hide the rest of the report.
+    constexpr int kNamed = 5;
+    int silent = 0;
+    for (int rank = 0; rank < job.ranks; ++rank) {
+      if (job.reporting.contains(rank)) continue;
+      if (++silent <= kNamed) {
+        result.reasons.push_back(fmt::format("rank {} of {} did not report", rank, job.ranks));
+      }
+    }
+    if (silent > kNamed) {
+      result.reasons.push_back(fmt::format("{} ranks more did not report", silent - kNamed));
+    }
+  }
+}
+
+void checkLife(const Process& process, Wholeness& result) {
+  const auto because = [&](std::string_view what) {
+    result.reasons.push_back(fmt::format("{} {}", process.name(), what));
+  };
+  switch (process.life) {
+    case Life::kEnded:
+    case Life::kReplaced:
+      break;
+    case Life::kAborted:
+      because("aborted");
+      break;
+    case Life::kKilled:
+      because("was killed");
+      break;
+    case Life::kRunning:
+      because("is still running");
+      break;
+    case Life::kUnknown:
+      because("did not say that it ended: it was killed, or still runs on its node");
+      break;
+  }
+  if (process.container.empty()) because("could not create its file in the trace directory");
+  const std::string& ended = process.info.text(wire::info::kRecordingEnded);
+  if (!ended.empty()) {
+    because(fmt::format("was recorded only until {}", printable(ended)));
+  }
+  const std::string& refused = process.info.text(wire::info::kMpiRefused);
+  if (!refused.empty()) {
+    because(
+        fmt::format("used an MPI library that this omnio cannot trace ({})", printable(refused)));
+  }
+}
+
+// What of the log's numbering is not there.
+std::uint64_t gapsOf(const Process& process, const Log& log) {
+  std::uint64_t expected = 0;
+  std::uint64_t gaps = 0;
+  for (std::size_t i = 0; i < log.chunk_count; ++i) {
+    const wire::ChunkHeader& header = process.chunks[log.first_chunk + i].header;
+    if (header.first_event > expected) gaps += header.first_event - expected;
+    expected = std::max(expected, header.first_event + header.event_count);
+  }
+  return gaps;
+}
+
+// Whether the process told its end: its account then counts every event that it ever recorded.
+bool finalAccount(const Process& process) {
+  return process.account && process.account->state != wire::AccountState::kRunning &&
+         process.account->state != wire::AccountState::kCollected;
+}
+
+std::string dropReason(const Process& process, const wire::Account& account) {
+  if (account.error == 0) return {};
+  if (account.error == wire::kFilterError) {
+    return ": a filter of system calls, which the process set, does not let its log be written";
+  }
+  if (account.error == wire::kSlowError) {
+    return ": the device of the log was too slow (--when-slow drop)";
+  }
+  if (account.error != wire::kLogLimitError) {
+    return fmt::format(": {}", std::strerror(static_cast<int>(account.error)));
+  }
+  const std::string& limit = process.info.text(wire::info::kMaxLogSize);
+  return fmt::format(": the log reached its limit{} ({})",
+                     limit.empty() ? limit : fmt::format(" of {} bytes", limit),
+                     wire::settingOf(wire::SettingId::kMaxLogSize).variable);
+}
+
+// Adds what can be read and what cannot; returns how many events of this process cannot.
+std::uint64_t countEvents(const Process& process, Wholeness& result) {
+  std::uint64_t events = 0;
+  std::uint64_t gaps = 0;
+  for (const StoredChunk& chunk : process.chunks) events += chunk.header.event_count;
+  for (const Log& log : process.logs) gaps += gapsOf(process, log);
+  result.events += events;
+
+  const wire::Account account = process.account.value_or(wire::Account{});
+  const std::uint64_t recorded = account.events_written + account.events_lost;
+  std::uint64_t missing = recorded > events ? recorded - events : 0;
+  if (!finalAccount(process)) {
+    // The account is as old as the last chunk written, and gaps are of events it may count as lost
+    // too: the largest figure is what is sure.
+    missing = std::max({missing, gaps, account.events_lost});
+    // Without an account nothing tells what came behind the last chunk. A killed process's tail is
+    // in its rings or was collected.
+    // Killed where its rings are out of reach (another node, or memory alone): nobody knows.
+    const bool tail_unknown = process.account &&
+                              process.account->state == wire::AccountState::kRunning &&
+                              process.rings.empty() && process.life != Life::kRunning;
+    if (missing > 0 || !process.account || !process.damage.empty() || tail_unknown) {
+      result.at_least = true;
+    }
+  }
+  result.events_missing += missing;
+
+  // Of what was lost when it was recorded, rings may have brought some back.
+  const std::uint64_t dropped = std::min(account.events_lost, missing);
+  if (dropped > 0) {
+    result.reasons.push_back(fmt::format("{} of {} {} dropped{}", counted(dropped, "event"),
+                                         process.name(), dropped == 1 ? "was" : "were",
+                                         dropReason(process, account)));
+  }
+  if (missing > dropped) {
+    result.reasons.push_back(fmt::format("{} of {} {} missing in its file",
+                                         counted(missing - dropped, "event"), process.name(),
+                                         missing - dropped == 1 ? "is" : "are"));
+  }
+  return missing;
+}
+
+void checkFile(const Process& process, std::uint64_t missing, Wholeness& result) {
+  if (process.container.empty()) return;
+  const std::string file = printable(process.container.filename().native());
+  if (!process.account) result.reasons.push_back(fmt::format("{}: its account is damaged", file));
+  // A thread that the end of its process cuts off in the middle of writing leaves a hole. Where the
+  // account is final and every event it counts is there, nothing was in it.
+  if (finalAccount(process) && missing == 0) return;
+  constexpr std::size_t kNamed = 3;
+  for (std::size_t i = 0; i < std::min(process.damage.size(), kNamed); ++i) {
+    const Damage& damage = process.damage[i];
+    if (damage.bytes == 0) {
+      result.reasons.push_back(
+          fmt::format("{}: the packed file is cut off at byte {}", file, damage.offset));
+      continue;
+    }
+    result.reasons.push_back(fmt::format("{}: {} from byte {} on {} no whole chunk", file,
+                                         counted(damage.bytes, "byte"), damage.offset,
+                                         damage.bytes == 1 ? "is" : "are"));
+  }
+  if (process.damage.size() > kNamed) {
+    result.reasons.push_back(fmt::format("{}: damaged in {}", file,
+                                         counted(process.damage.size() - kNamed, "more place")));
+  }
+}
+
+// Where a process set a filter that refuses what a log needs, the image that followed it may have
+// been unable to make one; that it did nothing cannot be told from that.
+void checkRefusedImages(const Trace& trace, Wholeness& result) {
+  for (const auto& process : trace.processes()) {
+    std::string program = printable(process->info.text(wire::info::kRefusedImage));
+    if (process->info.text(wire::info::kRefusingFilter).empty() ||
+        process->life != Life::kReplaced) {
+      continue;
+    }
+    if (program.empty()) program = "another program";
+    const auto is_next = [&process](const auto& other) {
+      return other->pid == process->pid && other->token != process->token &&
+             other->begin.realtime_ns >= process->begin.realtime_ns &&
+             other->info.text(wire::info::kProcessStart) ==
+                 process->info.text(wire::info::kProcessStart);
+    };
+    if (std::any_of(trace.processes().begin(), trace.processes().end(), is_next)) continue;
+    result.reasons.push_back(
+        fmt::format("{} became {}, which left no log: its filter of system calls does not let one "
+                    "be made",
+                    process->name(), program));
+  }
+}
+
+}  // namespace
+
+Wholeness assess(const Trace& trace) {
+  Wholeness result;
+  checkRanks(trace, result);
+  checkRefusedImages(trace, result);
+  for (const auto& process : trace.processes()) {
+    ++result.processes;
+    result.stalled_ns += process->info.number(wire::info::kStalled).value_or(0);
+    checkLife(*process, result);
+    const std::uint64_t missing = countEvents(*process, result);
+    checkFile(*process, missing, result);
+  }
+  for (const Failure& failure : trace.unreadable()) {
+    result.reasons.push_back(failure.sentence);
+    result.at_least = true;
+  }
+  for (const UntracedProgram& program : trace.untraced()) {
+    result.reasons.push_back(program.sentence());
+    result.at_least = true;
+  }
+  result.whole = result.reasons.empty();
+  if (std::string stopped = stoppedSentence(trace); !stopped.empty()) {
+    result.notes.push_back(std::move(stopped));
+  }
+  for (std::string& sentence : refusedSettings(trace)) result.notes.push_back(std::move(sentence));
+  return result;
+}
+
+void addUndecodable(Wholeness& wholeness, std::uint64_t events) {
+  if (events == 0) return;
+  wholeness.whole = false;
+  wholeness.events -= std::min(wholeness.events, events);
+  wholeness.events_missing += events;
+  wholeness.reasons.push_back(fmt::format("{} could not be decoded", counted(events, "event")));
+}
+
+std::vector<std::string> reasonsInBrief(const Wholeness& wholeness) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> brief = wholeness.reasons;
+  if (brief.size() > kMost + 1) {
+    brief.resize(kMost);
+    brief.push_back(fmt::format("and {} reasons more, which `omnio stats --json` has in full",
+                                wholeness.reasons.size() - kMost));
+  }
+  return brief;
+}
+
+std::string missingSentence(const Wholeness& wholeness) {
+  const std::uint64_t missing = wholeness.events_missing;
+  if (missing == 0) {
+    return wholeness.at_least ? "how many events are missing is not known"
+                              : "no events are missing";
+  }
+  return fmt::format("{}{} {} missing", wholeness.at_least ? "at least " : "",
+                     counted(missing, "event"), missing == 1 ? "is" : "are");
+}
+
+}  // namespace omnio

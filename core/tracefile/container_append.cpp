@@ -1,0 +1,98 @@
+#include "core/tracefile/container_append.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/file.hpp"
+#include "core/base/printable.hpp"
+#include "core/base/write_all.hpp"
+#include "core/tracefile/process.hpp"
+
+namespace omnio {
+namespace {
+
+Failure failed(const std::filesystem::path& path, int error) {
+  return {Code::kSystem, fmt::format("{}: {}", printable(path.native()), std::strerror(error))};
+}
+
+}  // namespace
+
+Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& path) {
+  std::optional<ContainerLock> lock = ContainerLock::take(path);
+  if (!lock) return busyFailure(path);
+  const Result<File> file = File::open(path);
+  if (!file) return file.failure();
+  const Result<ContainerStart> start = readContainerStart(path, *file);
+  if (!start) return start.failure();
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return failed(path, errno);
+  struct stat status {};
+  if (fstat(fd, &status) != 0) {
+    const int error = errno;
+    ::close(fd);
+    return failed(path, error);
+  }
+  // A full device may have cut the header block; readers look for chunks behind it.
+  const auto end = std::max<std::uint64_t>(static_cast<std::uint64_t>(status.st_size),
+                                           start->header.header_bytes);
+  return ContainerAppender(fd, end, std::move(*lock));
+}
+
+Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path& path,
+                                                    const wire::ContainerHeader& header) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return failed(path, errno);
+  std::optional<ContainerLock> lock = ContainerLock::take(path);
+  if (!lock) {  // another made it its own at once
+    ::close(fd);
+    return busyFailure(path);
+  }
+  std::string block(wire::kContainerHeaderBytes, '\0');
+  std::memcpy(block.data(), &header, sizeof header);
+  if (const int error = writeAll(fd, block.data(), block.size(), 0); error != 0) {
+    ::close(fd);
+    ::unlink(path.c_str());
+    return failed(path, error);
+  }
+  return ContainerAppender(fd, block.size(), std::move(*lock));
+}
+
+ContainerAppender::ContainerAppender(ContainerAppender&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), end_(other.end_), lock_(std::move(other.lock_)) {}
+
+ContainerAppender::~ContainerAppender() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+int ContainerAppender::append(wire::ChunkHeader header, std::string_view payload) {
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  header.payload_check = wire::checksum(payload.data(), payload.size());
+  wire::stamp(header);
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  bytes += payload;
+  const std::uint64_t at = wire::aligned(end_);
+  const int error = writeAll(fd_, bytes.data(), bytes.size(), at);
+  if (error != 0) {
+    if (ftruncate(fd_, static_cast<off_t>(end_)) != 0) return errno;
+    return error;
+  }
+  end_ = at + bytes.size();
+  return 0;
+}
+
+int ContainerAppender::writeAccount(wire::Account account) {
+  wire::stamp(account);
+  return writeAll(fd_, reinterpret_cast<const char*>(&account), sizeof account,
+                  wire::kAccountOffset);
+}
+
+}  // namespace omnio

@@ -1,0 +1,190 @@
+#include "core/tracefile/log_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/tracefile/packed_payload.hpp"
+#include "core/wire/record.hpp"
+
+namespace omnio {
+namespace {
+
+// Of one log.
+bool isBefore(const StoredChunk& a, const StoredChunk& b) {
+  return std::pair(a.header.sequence, a.header.event_count) <
+         std::pair(b.header.sequence, b.header.event_count);
+}
+
+}  // namespace
+
+LogReader::LogReader(const Process& process, const Log& log, PathTable& paths)
+    : process_(process), log_(log), paths_(paths) {}
+
+const Event* LogReader::next() {
+  missing_before_ = 0;
+  wire::TextDefinition text;
+  wire::HandleDefinition handle;
+  while (true) {
+    if (!decoder_ && !openChunk()) return nullptr;
+    const wire::Decoded what = decoder_->next(raw_, text, handle);
+    bool good = true;
+    switch (what) {
+      case wire::Decoded::kText:
+        define(text);
+        break;
+      case wire::Decoded::kHandle:
+        good = define(handle);
+        break;
+      case wire::Decoded::kEvent:
+        good = fill();
+        if (good) {
+          ++in_chunk_;
+          return &event_;
+        }
+        break;
+      case wire::Decoded::kEnd:
+      case wire::Decoded::kDamaged:
+        good = false;
+        break;
+    }
+    if (!good) leaveChunk();
+  }
+}
+
+bool LogReader::openChunk() {
+  if (next_chunk_ == log_.chunk_count) return false;
+  const StoredChunk& chunk = process_.chunks[log_.first_chunk + next_chunk_++];
+  in_chunk_ = 0;
+  has_text_.fill(false);
+  has_handle_.fill(false);
+  // Chunks of one log never overlap, unless one is damaged: then nothing is known to be missing.
+  if (chunk.header.first_event > expected_event_) {
+    missing_before_ += chunk.header.first_event - expected_event_;
+  }
+  expected_event_ = chunk.header.first_event + chunk.header.event_count;
+  if (!loadPayload(chunk)) payload_.clear();
+  // A trace may have more threads than a process may have files open.
+  if (next_chunk_ == log_.chunk_count) container_.reset();
+  decoder_.emplace(std::string_view(payload_.data(), payload_.size()), chunk.header.base_ticks);
+  return true;
+}
+
+bool LogReader::loadPayload(const StoredChunk& chunk) {
+  if (chunk.source > 0) {
+    const std::uint32_t bytes = chunk.header.payload_bytes;  // checked when the chunk was found
+    const std::vector<char>& data = process_.rings[chunk.source - 1].data;
+    const auto begin = data.begin() + static_cast<std::ptrdiff_t>(chunk.payload_offset);
+    payload_.assign(begin, begin + bytes);
+    return true;
+  }
+  if (!container_ && !openFile()) return false;
+  const StoredChunk* place = placeOf(chunk);
+  return place != nullptr && readPayload(*container_, *place, payload_);
+}
+
+bool LogReader::openFile() {
+  Result<File> file = File::open(process_.container);
+  if (!file) return false;
+  container_.emplace(std::move(*file));
+  if (container_->identity() == process_.container_identity) return true;
+  ProcessInfo ignored;
+  std::vector<StoredChunk> found = scanContainer(*container_, process_.token, ignored).chunks;
+  std::erase_if(found, [this](const StoredChunk& c) { return c.header.log != log_.number; });
+  std::sort(found.begin(), found.end(), isBefore);
+  moved_ = std::move(found);
+  return true;
+}
+
+const StoredChunk* LogReader::placeOf(const StoredChunk& chunk) const {
+  if (!moved_) return &chunk;
+  const auto same = std::lower_bound(moved_->begin(), moved_->end(), chunk, isBefore);
+  return same == moved_->end() || isBefore(chunk, *same) ? nullptr : &*same;
+}
+
+void LogReader::leaveChunk() {
+  const StoredChunk& chunk = process_.chunks[log_.first_chunk + next_chunk_ - 1];
+  if (in_chunk_ < chunk.header.event_count) {
+    undecodable_ += chunk.header.event_count - in_chunk_;
+    missing_before_ += chunk.header.event_count - in_chunk_;
+  }
+  decoder_.reset();
+}
+
+void LogReader::define(const wire::TextDefinition& text) {
+  texts_[text.slot] = {.absolute = text.bytes, .raw = text.bytes.substr(text.raw_offset)};
+  has_text_[text.slot] = true;
+}
+
+bool LogReader::define(const wire::HandleDefinition& handle) {
+  if (!has_text_[handle.text_slot]) return false;
+  const std::uint8_t slot = wire::handleSlot(handle.handle);
+  Text& path = texts_[handle.text_slot];
+  fileOf(path);
+  handles_[slot] = {.definition = handle, .path = path};
+  has_handle_[slot] = true;
+  return true;
+}
+
+FileId LogReader::fileOf(Text& text) {
+  if (text.file == kNoFile) text.file = paths_.idOf(text.absolute);
+  return text.file;
+}
+
+// Fills the event from the raw one. False when it refers to what was not defined.
+bool LogReader::fill() {
+  const calls::Row& row = *raw_.row;
+  const wire::Plan& plan = wire::kPlans[row.number];
+  event_.row = &row;
+  event_.start_ns = toNs(raw_.start);
+  event_.end_ns = toNs(raw_.end);
+  event_.failed = raw_.failed;
+  event_.depth = raw_.depth;
+  event_.arguments = raw_.arguments;
+  event_.handle = nullptr;
+  event_.new_handle = nullptr;
+  event_.file = kNoFile;
+  event_.request = raw_.request;
+  event_.result = raw_.result;
+  event_.pieces = raw_.pieces;
+  for (unsigned i = 0; i < plan.count; ++i) {
+    if (plan.field[i] != wire::Field::kText) continue;
+    const std::uint8_t index = plan.argument[i];
+    const std::int64_t slot = raw_.arguments[index];
+    event_.texts[index] = {};
+    if (slot == 0) continue;
+    Text& text = texts_[static_cast<std::size_t>(slot - 1)];
+    if (!has_text_[static_cast<std::size_t>(slot - 1)]) return false;
+    const calls::Role role = row.arguments[index];
+    if (event_.file == kNoFile &&
+        (role == calls::Role::kPath || role == calls::Role::kPathTemplate)) {
+      event_.file = fileOf(text);
+    }
+    event_.texts[index] = text;
+  }
+  if (plan.handle >= 0) {
+    const auto slot =
+        static_cast<std::size_t>(raw_.arguments[static_cast<std::size_t>(plan.handle)]);
+    if (!has_handle_[slot]) return false;
+    event_.handle = &handles_[slot];
+    if (event_.file == kNoFile) event_.file = event_.handle->path.file;
+  }
+  const bool makes_handle =
+      row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream;
+  if (makes_handle && !raw_.failed && raw_.result > 0) {
+    const auto slot = static_cast<std::size_t>(raw_.result - 1);
+    if (slot >= wire::kHandleSlots || !has_handle_[slot]) return false;
+    event_.new_handle = &handles_[slot];
+    // Rather than by the path of the call: that may lead through "..", which the tracer has had
+    // resolved for the handle.
+    event_.file = event_.new_handle->path.file;
+  }
+  event_.bytes = bytesMoved(event_);
+  return true;
+}
+
+std::int64_t LogReader::toNs(std::uint64_t ticks) {
+  if (!segment_.holds(ticks)) segment_ = process_.clock->segmentOf(ticks);
+  return segment_.ns(ticks);
+}
+
+}  // namespace omnio

@@ -1,0 +1,220 @@
+#include "core/tracefile/trace.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "core/base/printable.hpp"
+#include "core/tracefile/process_life.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A process that could create no container says nowhere what it counted in: its chunks do.
+void guessClock(Process& process) {
+  for (const StoredChunk& chunk : process.chunks) {
+    if (chunk.header.base_ticks != chunk.header.base_monotonic_ns) {
+      process.clock_kind = wire::detectClock();
+      return;
+    }
+  }
+}
+
+// Reads rings that may belong to the trace, those that were not read before.
+class RingGatherer {
+ public:
+  explicit RingGatherer(const TraceIdentity& identity) : identity_(identity) {}
+
+  void readFrom(const std::vector<fs::path>& directories) {
+    for (const fs::path& path : ringFiles(directories)) {
+      const auto name = ringNameOf(path.filename().native());
+      if (!name || !identity_.isCandidate(*name) || !seen_.insert(path).second) continue;
+      auto ring = readRing(path);
+      if (!ring) continue;
+      // A process that became another user may say so in its container, which is read later. But
+      // whoever puts files there by the thousand is not to fill this program's memory.
+      const bool is_owner = identity_.isOwner(ring->uid);
+      constexpr std::size_t kMostOfOthers = 256;
+      if (!is_owner && ++of_others_ > kMostOfOthers) continue;
+      rings.push_back(std::move(*ring));
+    }
+  }
+
+  std::vector<RingContent> rings;
+
+ private:
+  const TraceIdentity& identity_;
+  std::set<fs::path> seen_;
+  std::size_t of_others_ = 0;
+};
+
+auto orderOf(const Process& process) {
+  constexpr int kLast = std::numeric_limits<int>::max();
+  return std::make_tuple(process.info.rank().value_or(kLast), process.begin.realtime_ns,
+                         process.pid, process.token);
+}
+
+// Whether `omnio trace` has told of a command there.
+bool hasLaunch(const fs::path& directory) {
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().native().starts_with("launch-")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
+  std::error_code error;
+  const fs::file_status status = fs::status(directory, error);
+  if (!fs::exists(status)) {
+    return Failure{Code::kNotFound, fmt::format("{}: {}", printable(directory.native()),
+                                                std::strerror(error ? error.value() : ENOENT))};
+  }
+  if (!fs::is_directory(status)) {
+    return Failure{Code::kNotOurs,
+                   fmt::format("{}: not a directory; a trace is a directory that `omnio trace -o` "
+                               "made",
+                               printable(directory.native()))};
+  }
+  std::vector<fs::path> containers;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == wire::kContainerSuffix) containers.push_back(entry->path());
+  }
+  if (error) {
+    return Failure{Code::kSystem, fmt::format("{}: {}", printable(directory.native()),
+                                              std::strerror(error.value()))};
+  }
+  std::sort(containers.begin(), containers.end());
+  return containers;
+}
+
+void admitOwners(TraceIdentity& identity, const Process& process) {
+  struct stat status {};
+  if (lstat(process.container.c_str(), &status) != 0 || !identity.isOwner(status.st_uid)) return;
+  const std::string_view prefix = wire::info::kOwnerPrefix;
+  for (auto fact = process.info.all().lower_bound(prefix);
+       fact != process.info.all().end() && fact->first.starts_with(prefix); ++fact) {
+    identity.admitOwner(
+        static_cast<uid_t>(std::strtoul(fact->first.c_str() + prefix.size(), nullptr, 10)));
+  }
+}
+
+Result<Trace> Trace::open(const fs::path& directory) {
+  Result<std::vector<fs::path>> containers = containersIn(directory);
+  if (!containers) return containers.failure();
+  Trace trace;
+  trace.directory_ = directory;
+  // Rings before containers: what a running process moves meanwhile is seen twice, not never.
+  TraceIdentity identity = TraceIdentity::of(directory);
+  RingGatherer gatherer(identity);
+  gatherer.readFrom(ringDirectories());
+  for (const fs::path& path : *containers) {
+    Result<Process> process = openContainer(path);
+    if (process) {
+      trace.processes_.push_back(std::make_unique<Process>(std::move(*process)));
+    } else {
+      trace.unreadable_.push_back(process.failure());
+    }
+  }
+  // The processes tell where else rings may be.
+  std::set<std::string> places;
+  for (const auto& process : trace.processes_) {
+    places.insert(process->info.text(wire::info::kRingPlace));
+    admitOwners(identity, *process);
+  }
+  gatherer.readFrom(ringDirectories({places.begin(), places.end()}));
+  trace.takeRings(std::move(gatherer.rings), identity);
+  trace.untraced_ = readUntraced(directory);
+  if (trace.processes_.empty()) {
+    if (!trace.untraced_.empty()) return trace;
+    const auto unwritten = [](const Failure& failure) { return failure.code == Code::kUnwritten; };
+    if (std::any_of(trace.unreadable_.begin(), trace.unreadable_.end(), unwritten)) return trace;
+    if (!trace.unreadable_.empty()) return trace.unreadable_.front();
+    // A command was traced into it, and did nothing that is recorded.
+    if (hasLaunch(directory)) {
+      return Failure{Code::kNotFound,
+                     fmt::format("{}: holds no event: what ran there did no I/O on files that are "
+                                 "recorded",
+                                 printable(directory.native()))};
+    }
+    return Failure{Code::kNotOurs,
+                   fmt::format("{}: holds no trace (there is no file *{} in it)",
+                               printable(directory.native()), wire::kContainerSuffix)};
+  }
+  const ThisNode node;
+  for (auto& process : trace.processes_) settle(*process, node);
+  for (const auto& process : trace.processes_) {
+    trace.has_ranks_ = trace.has_ranks_ || process->info.rank().has_value();
+  }
+  std::sort(trace.processes_.begin(), trace.processes_.end(),
+            [](const auto& a, const auto& b) { return orderOf(*a) < orderOf(*b); });
+  trace.clocks_ = assignClocks(trace.processes_, node.boot);
+  return trace;
+}
+
+void Trace::takeRings(std::vector<RingContent> rings, const TraceIdentity& identity) {
+  std::map<std::uint64_t, Process*> by_token;
+  for (const auto& process : processes_) by_token[process->token] = process.get();
+  for (RingContent& ring : rings) {
+    const auto owner = by_token.find(ring.token);
+    if (identity.fit(ring, owner != by_token.end()) != TraceIdentity::Fit::kOurs) continue;
+    if (owner != by_token.end()) {
+      addRing(*owner->second, std::move(ring));
+      continue;
+    }
+    auto process = std::make_unique<Process>();
+    process->token = ring.token;
+    process->pid = ring.pid;
+    by_token[process->token] = process.get();
+    addRing(*process, std::move(ring));
+    processes_.push_back(std::move(process));
+  }
+  for (const auto& process : processes_) {
+    if (process->container.empty()) guessClock(*process);
+  }
+}
+
+std::optional<int> Trace::rankOf(const Process& process) const {
+  const auto own = process.info.rank();
+  return own || has_ranks_ ? own : std::optional<int>(0);
+}
+
+Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) const {
+  std::vector<const Process*> chosen;
+  std::set<int> ranks;
+  for (const auto& process : processes_) {
+    const auto own = rankOf(*process);
+    if (own) ranks.insert(*own);
+    if (!rank || own == rank) chosen.push_back(process.get());
+  }
+  if (rank && ranks.empty()) {
+    return Failure{Code::kInvalid, fmt::format("{}: no rank {} in this trace; it has no rank",
+                                               printable(directory_.native()), *rank)};
+  }
+  if (rank && chosen.empty()) {
+    return Failure{Code::kInvalid,
+                   fmt::format("{}: no rank {} in this trace; it has rank{} {}",
+                               printable(directory_.native()), *rank, ranks.size() > 1 ? "s" : "",
+                               fmt::join(ranks, ", "))};
+  }
+  return chosen;
+}
+
+}  // namespace omnio

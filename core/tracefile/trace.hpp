@@ -1,0 +1,62 @@
+// A trace directory, opened for reading. Nothing in it is ever modified.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/tracefile/process.hpp"
+#include "core/tracefile/trace_clocks.hpp"
+#include "core/tracefile/trace_identity.hpp"
+#include "core/tracefile/untraced.hpp"
+
+namespace omnio {
+
+class Trace {
+ public:
+  // Reads the headers of all containers and of the rings that belong to them. Fails when there is
+  // no directory, no container, or none that can be read. A container of 0 bytes, whose process
+  // could not write to it, makes a trace: of no process when it is the only one.
+  static Result<Trace> open(const std::filesystem::path& directory);
+
+  const std::filesystem::path& directory() const { return directory_; }
+
+  // By rank (those without one last), then by the time they began.
+  const std::vector<std::unique_ptr<Process>>& processes() const { return processes_; }
+
+  // The clocks of the hosts, as times of events were corrected by them; in the processes' order.
+  const std::vector<HostClock>& clocks() const { return clocks_; }
+
+  // Containers that could not be read, each with its sentence.
+  const std::vector<Failure>& unreadable() const { return unreadable_; }
+
+  // Programs that ran without the tracer, by path.
+  const std::vector<UntracedProgram>& untraced() const { return untraced_; }
+
+  // The rank a process counts as: its own; 0 when the whole trace is of no job; else none.
+  std::optional<int> rankOf(const Process& process) const;
+
+  // Processes of a rank, or all; fails with a sentence that names the ranks there are.
+  Result<std::vector<const Process*>> processesOf(std::optional<int> rank) const;
+
+ private:
+  void takeRings(std::vector<RingContent> rings, const TraceIdentity& identity);
+
+  std::filesystem::path directory_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<HostClock> clocks_;
+  std::vector<Failure> unreadable_;
+  std::vector<UntracedProgram> untraced_;
+  bool has_ranks_ = false;
+};
+
+// The containers in a directory, in order; the sentence of a failure names the directory.
+Result<std::vector<std::filesystem::path>> containersIn(const std::filesystem::path& directory);
+
+// Admits as owners of rings the users that the process says it became.
+void admitOwners(TraceIdentity& identity, const Process& process);
+
+}  // namespace omnio

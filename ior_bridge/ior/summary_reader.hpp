@@ -1,0 +1,54 @@
+// Results of benchmarks: what IOR writes with `-O summaryFormat=JSON` (3.2 to 4.1), and what
+// omnio-phase-run writes (docs/formats/ior_results.md). One reader for both.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/model/phase_model.hpp"
+
+namespace omnio::ior {
+
+// Bandwidths in MiB/s by iteration, over the time from the first open to the last close.
+struct Bandwidths {
+  std::vector<double> write;
+  std::vector<double> read;
+
+  std::vector<double>& of(model::Operation operation) {
+    return operation == model::Operation::kWrite ? write : read;
+  }
+  const std::vector<double>& of(model::Operation operation) const {
+    return operation == model::Operation::kWrite ? write : read;
+  }
+};
+
+struct SummaryTest {
+  int id = 0;                // TestID
+  std::optional<int> phase;  // only in our own results
+  Bandwidths bandwidth_mib_s;
+  // As far as the summary tells them.
+  std::string api;
+  std::optional<std::uint64_t> tasks;
+  std::optional<std::uint64_t> transfer_bytes;
+  std::optional<std::uint64_t> block_bytes;
+  std::optional<std::uint64_t> segments;
+  std::optional<bool> fsync;
+};
+
+struct Summary {
+  std::filesystem::path path;
+  bool ours = false;               // of omnio-phase-run, not of IOR
+  std::string version;             // of what wrote it; empty when it does not say
+  std::size_t mended = 0;          // places at which IOR's text is no JSON
+  std::vector<SummaryTest> tests;  // at least one, each with a bandwidth
+};
+
+// Refuses by name what is missing: a test without results (an aborted run), fewer results than
+// repetitions, a bandwidth that is none, a text that ends too early.
+Result<Summary> readSummary(const std::filesystem::path& path);
+
+}  // namespace omnio::ior

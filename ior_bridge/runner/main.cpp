@@ -1,0 +1,262 @@
+// omnio-phase-run: an MPI program that runs the phases of a model on this storage and measures
+// them.
+#include <fmt/format.h>
+#include <mpi.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/base/document_file.hpp"
+#include "core/base/printable.hpp"
+#include "core/model/phase_model.hpp"
+#include "ior_bridge/estimate.hpp"
+#include "ior_bridge/runner/phase_results.hpp"
+#include "ior_bridge/runner/phase_runner.hpp"
+#include "ior_bridge/runner/phase_team.hpp"
+
+namespace omnio::ior {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+struct Options {
+  std::string model;
+  std::string target;
+  std::string results;
+  std::string api = "model";
+  int phase = 0;
+  bool no_fsync = false;
+  bool warm = false;
+  RunnerOptions runner;
+};
+
+// A fresh directory below the target, made and removed by the first process.
+class WorkDirectory {
+ public:
+  WorkDirectory(const PhaseTeam& world, const fs::path& target, bool keep)
+      : world_(world), keep_(keep) {
+    std::string path = (target / "omnio-phase-run.XXXXXX").native();
+    if (world.isFirst() && mkdtemp(path.data()) == nullptr) {
+      failure_ = Failure{Code::kSystem, fmt::format("{}: cannot make a directory in it: {}",
+                                                    printable(target.native()),
+                                                    std::generic_category().message(errno))};
+    }
+    failure_ = world.agreed(failure_);
+    if (!failure_) path_ = world.ofFirst(path);
+  }
+  WorkDirectory(const WorkDirectory&) = delete;
+  WorkDirectory& operator=(const WorkDirectory&) = delete;
+  ~WorkDirectory() {
+    if (path_.empty()) return;
+    world_.barrier();  // nobody has a file open in it any more
+    std::error_code ignored;
+    if (world_.isFirst() && !keep_) fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const { return path_; }
+  const std::optional<Failure>& failure() const { return failure_; }
+
+ private:
+  const PhaseTeam& world_;
+  bool keep_;
+  fs::path path_;
+  std::optional<Failure> failure_;
+};
+
+// The model, read by each process; what one cannot read, none can use.
+Result<model::PhaseModel> readModel(const Options& options, const PhaseTeam& world) {
+  Result<model::PhaseModel> model = model::readPhaseModel(options.model);
+  std::optional<Failure> failure;
+  if (!model) {
+    failure = model.failure();
+  } else if (model->processes != world.size()) {
+    failure = Failure{Code::kInvalid,
+                      fmt::format("{}: it is of {} processes, and {} were started",
+                                  printable(options.model), model->processes, world.size())};
+  } else if (options.phase != 0) {
+    bool found = false;
+    for (const model::Phase& phase : model->phases) found = found || phase.id == options.phase;
+    if (!found) {
+      failure = Failure{Code::kInvalid, fmt::format("{}: it has no phase {}",
+                                                    printable(options.model), options.phase)};
+    }
+  }
+  if (auto agreed = world.agreed(failure)) return *agreed;
+  return model;
+}
+
+void showProgress(const PhaseTeam& world, const model::Phase& phase, int iteration) {
+  if (world.rank() == phase.ranks.front() && isatty(STDERR_FILENO) != 0) {
+    fmt::print(stderr, "phase {}, iteration {}\n", phase.id, iteration + 1);
+  }
+}
+
+// A row for each operation of the phases that move most, in their order; the document has all.
+std::string tableOf(const std::vector<PhaseTest>& tests) {
+  constexpr std::size_t kRows = 20;
+  std::vector<std::pair<std::uint64_t, int>> order;
+  std::size_t noted = 0;
+  for (const PhaseTest& test : tests) {
+    std::uint64_t bytes = 0;
+    for (const PhaseMeasurement& m : test.measurements) bytes += m.bytes;
+    order.emplace_back(bytes, test.phase);
+    noted += test.notes.empty() ? 0 : 1;
+  }
+  std::sort(order.rbegin(), order.rend());
+  if (order.size() > kRows) order.resize(kRows);
+  std::string out =
+      "phase  api    operation  processes           bytes      MiB/s  least .. most\n";
+  for (const PhaseTest& test : tests) {
+    const auto is_this = [&](const auto& one) { return one.second == test.phase; };
+    if (std::none_of(order.begin(), order.end(), is_this)) continue;
+    for (const auto operation : {model::Operation::kWrite, model::Operation::kRead}) {
+      std::vector<double> bandwidths;
+      std::uint64_t bytes = 0;
+      for (const PhaseMeasurement& m : test.measurements) {
+        if (m.operation != operation) continue;
+        bytes = m.bytes;
+        bandwidths.push_back(bandwidthMibS(m));
+      }
+      if (bandwidths.empty()) continue;
+      const Spread spread = spreadOf(bandwidths);
+      out += fmt::format("{:>5}  {:<5}  {:<9}  {:>9}  {:>14}  {:>9.1f}  {:.1f} .. {:.1f}\n",
+                         test.phase, test.api, model::nameOf(operation), test.tasks, bytes,
+                         spread.median, spread.least, spread.most);
+    }
+    if (test.cold && test.resident_percent > 0) {
+      out += fmt::format("phase {}: {:.1f}% of the file stayed in memory before the read\n",
+                         test.phase, test.resident_percent);
+    }
+  }
+  if (tests.size() > order.size()) {
+    out += fmt::format("and {} phases that move less\n", tests.size() - order.size());
+  }
+  if (noted > 0) {
+    out += fmt::format("{} phases were not run quite as the application did: see their notes\n",
+                       noted);
+  }
+  return out;
+}
+
+std::optional<Failure> report(const Options& options, const std::string& command,
+                              std::vector<PhaseTest> tests) {
+  utsname machine{};
+  uname(&machine);
+  const std::string table = tableOf(tests);
+  const std::string text = jsonOf(
+      {.version = OMNIO_VERSION,
+       .command = command,
+       .machine = fmt::format("{} {} {}", machine.sysname, machine.nodename, machine.release),
+       .target = options.target,
+       .tests = std::move(tests)});
+  if (!options.results.empty()) {
+    if (auto failure = model::writeDocument(options.results, text)) return failure;
+  }
+  const std::string shown = options.results.empty() ? safeJson(text) : safeText(table, "\n");
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
+      std::fflush(stdout) == 0) {
+    return std::nullopt;
+  }
+  return Failure{Code::kSystem, "cannot write to standard output"};
+}
+
+int work(Options options, const std::string& command, const PhaseTeam& world) {
+  const auto fail = [&](const Failure& failure) {
+    if (world.isFirst()) fmt::print(stderr, "omnio-phase-run: {}\n", safeText(failure.sentence));
+    return kFailed;
+  };
+  const Result<model::PhaseModel> model = readModel(options, world);
+  if (!model) return fail(model.failure());
+  RunnerOptions& runner = options.runner;
+  runner.fsync = !options.no_fsync;
+  runner.cold = !options.warm;
+  if (options.phase != 0) runner.phase = options.phase;
+  if (options.api == "posix") runner.api = RunApi::kPosix;
+  if (options.api == "stdio") runner.api = RunApi::kStdio;
+  if (options.api == "mpiio") runner.api = RunApi::kMpiIo;
+
+  Result<std::vector<PhaseTest>> tests = std::vector<PhaseTest>();
+  {
+    const WorkDirectory directory(world, options.target, runner.keep);
+    if (directory.failure()) return fail(*directory.failure());
+    runner.directory = directory.path();
+    tests = runPhases(*model, runner, world, [&](const model::Phase& phase, int iteration) {
+      showProgress(world, phase, iteration);
+    });
+  }
+  if (!tests) return fail(tests.failure());
+  std::optional<Failure> failure;
+  if (world.isFirst()) failure = report(options, command, std::move(*tests));
+  if (auto agreed = world.agreed(failure)) return fail(*agreed);
+  return kDone;
+}
+
+void addOptions(CLI::App& app, Options& options) {
+  app.set_version_flag("--version", "omnio-phase-run " OMNIO_VERSION);
+  app.add_option("MODEL", options.model, "A phase model (omnio phases)")->required();
+  app.add_option("--target", options.target, "A directory on the storage system under test")
+      ->required();
+  app.add_option("-o,--output", options.results,
+                 "Writes the results here, and prints a table instead of them");
+  app.add_option("--iterations", options.runner.iterations, "Runs of each phase, for a spread")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--phase", options.phase, "This phase alone")->check(CLI::PositiveNumber);
+  app.add_option("--api", options.api, "The interface; model: the one of each phase")
+      ->check(CLI::IsMember({"model", "posix", "stdio", "mpiio"}))
+      ->capture_default_str();
+  app.add_flag("--no-fsync", options.no_fsync, "Leaves what was written in the page cache");
+  app.add_flag("--warm", options.warm, "Reads what may still be in the page cache");
+  app.add_flag("--keep", options.runner.keep, "Leaves the files below the target");
+}
+
+// Each process reads the same words; the first one answers.
+int run(int argc, char** argv, const PhaseTeam& world) {
+  Options options;
+  CLI::App app("Runs the phases of a model on this storage and measures them; started by mpirun.",
+               "omnio-phase-run");
+  addOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool asked = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    if (asked && world.isFirst()) app.exit(error);
+    if (!asked && world.isFirst()) {
+      fmt::print(stderr, "omnio-phase-run: {}\nTry `omnio-phase-run --help`.\n",
+                 safeText(error.what()));
+    }
+    return asked ? kDone : kWrongUsage;
+  }
+  std::string command;
+  for (int i = 0; i < argc; ++i) command += fmt::format("{}{}", i > 0 ? " " : "", argv[i]);
+  return work(std::move(options), command, world);
+}
+
+}  // namespace
+}  // namespace omnio::ior
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int status = 1;
+  try {
+    status = omnio::ior::run(argc, argv, omnio::ior::PhaseTeam(MPI_COMM_WORLD));
+  } catch (const std::exception& error) {
+    // Out of memory, mostly: the others may wait in a collective call.
+    fmt::print(stderr, "omnio-phase-run: {}\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, status);
+  }
+  MPI_Finalize();
+  return status;
+}

@@ -1,0 +1,280 @@
+#include "ior_bridge/runner/phase_runner.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "ior_bridge/runner/phase_description.hpp"
+#include "ior_bridge/runner/phase_preparation.hpp"
+
+namespace omnio::ior {
+namespace {
+
+namespace fs = std::filesystem;
+using model::Operation;
+
+// What Linux moves in one call, and what the count of an MPI call holds.
+constexpr std::uint64_t kLargestRequest = 0x7ffff000;
+constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
+
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// What comes out of running it, the same on all its processes.
+struct Outcome {
+  std::vector<PhaseMeasurement> measurements;
+  double resident_percent = -1;
+  bool one_node = true;
+};
+
+// When one process was through with each part, and its time in writes and reads.
+struct Lap {
+  double begin = 0, opened = 0, transferred = 0, closed = 0;
+  double write_s = 0, read_s = 0;
+  std::uint64_t written_bytes = 0, read_bytes = 0;
+  std::uint64_t writes = 0, reads = 0;
+};
+
+class PhaseRunner {
+ public:
+  PhaseRunner(const model::PhaseModel& model, const model::Phase& phase,
+              const RunnerOptions& options, const PhaseTeam& team, int rank)
+      : phase_(phase),
+        options_(options),
+        team_(team),
+        rank_(rank),
+        shared_(isShared(model, phase)),
+        writes_(has(phase, Operation::kWrite)),
+        reads_(has(phase, Operation::kRead)),
+        api_(apiOf(phase, options)),
+        collective_(phase.collective && api_ == RunApi::kMpiIo),
+        extent_(extentOf(phase, rank)) {
+    const std::string name =
+        shared_ ? fmt::format("phase-{}", phase.id) : fmt::format("phase-{}.{}", phase.id, rank);
+    path_ = (options.directory / name).native();
+  }
+
+  Result<Outcome> run(const Progress& progress) {
+    if (auto failure = together(check())) return *failure;
+    Outcome outcome;
+    outcome.one_node = team_.onOneNode();
+    for (int i = 0; i < options_.iterations; ++i) {
+      progress(phase_, i);
+      if (auto failure = together(prepare(i))) return *failure;
+      if (reads_ && options_.cold) {
+        outcome.resident_percent = team_.most(giveUpPages(path_).value_or(-1.0));
+      }
+      Lap lap;
+      if (auto failure = together(iterate(lap))) return *failure;
+      addTo(outcome, lap);
+    }
+    if (!options_.keep) removeFile();
+    return outcome;
+  }
+
+ private:
+  // One failure for all, with the rank that has it.
+  std::optional<Failure> together(std::optional<Failure> mine) const {
+    if (mine) mine->sentence = fmt::format("rank {}: {}", rank_, mine->sentence);
+    return team_.agreed(mine);
+  }
+
+  std::optional<Failure> check() {
+    if (extent_.begin < 0 || extent_.end > kLargestOffset) {
+      return Failure{Code::kInvalid,
+                     fmt::format("phase {} leads from offset {} to {}, where no file is", phase_.id,
+                                 extent_.begin, extent_.end)};
+    }
+    if (extent_.largest_bytes > kLargestRequest) {
+      return Failure{Code::kInvalid,
+                     fmt::format("phase {} has a request of {} bytes, more than the {} of one call",
+                                 phase_.id, extent_.largest_bytes, kLargestRequest)};
+    }
+    content_ = Content::ofRequests(extent_.largest_bytes, static_cast<std::uint64_t>(rank_) + 1);
+    if (content_) return std::nullopt;
+    return Failure{Code::kSystem, fmt::format("no memory for requests of {} bytes in phase {}",
+                                              extent_.largest_bytes, phase_.id)};
+  }
+
+  void removeFile() const {
+    std::error_code ignored;
+    if (!shared_ || team_.isFirst()) fs::remove(path_, ignored);
+  }
+
+  // Writes find no file, reads find all that they read.
+  std::optional<Failure> prepare(int iteration) const {
+    if (reads_) return iteration == 0 ? fillPart() : std::nullopt;
+    removeFile();
+    return std::nullopt;
+  }
+
+  std::optional<Failure> fillPart() const {
+    std::int64_t begin = extent_.read_begin;
+    std::int64_t end = extent_.read_end;
+    if (shared_) {
+      const std::int64_t all_begin = team_.least(begin < end ? begin : kLargestOffset);
+      const std::int64_t all_end = team_.most(end);
+      const std::int64_t all = std::max<std::int64_t>(all_end - all_begin, 0);
+      const std::int64_t part = all / team_.size() + 1;
+      begin = std::min(all_end, all_begin + part * team_.rank());
+      end = std::min(all_end, begin + part);
+    }
+    if (begin >= end) return std::nullopt;
+    return fill(path_, begin, end, static_cast<std::uint64_t>(rank_) + 1);
+  }
+
+  std::optional<Failure> iterate(Lap& lap) {
+    PhaseFileOptions options{.path = path_,
+                             .writes = writes_,
+                             .reads = reads_,
+                             .collective = collective_,
+                             .communicator = shared_ ? team_.communicator() : MPI_COMM_SELF};
+    std::unique_ptr<PhaseFile> file = makePhaseFile(api_, options);
+    PhaseRequests requests(phase_, rank_);
+    if (collective_ && shared_) requests.padTo(team_.most(requests.counts()));
+    team_.barrier();
+    lap.begin = now();
+    std::optional<Failure> failure = file->open();
+    if (api_ == RunApi::kMpiIo && shared_ && team_.agreed(failure)) {
+      // Closing is collective too: where others have nothing to close, it would wait for ever.
+      (void)file.release();
+      return failure;
+    }
+    lap.opened = now();
+    if (failure) return failure;
+    failure = transferAll(*file, requests, lap);
+    lap.transferred = now();
+    if (options_.fsync && writes_) {
+      auto synced = file->sync();
+      if (!failure) failure = std::move(synced);
+    }
+    auto closed = file->close();
+    if (!failure) failure = std::move(closed);
+    lap.closed = now();
+    return failure;
+  }
+
+  std::optional<Failure> transferAll(PhaseFile& file, PhaseRequests& requests, Lap& lap) {
+    std::optional<Failure> failure;
+    const bool mixed = writes_ && reads_;
+    std::uint64_t n = 0;
+    while (std::optional<Request> request = requests.next()) {
+      if (failure) request->bytes = 0;  // goes on, lest others wait for it in a collective call
+      if (request->bytes == 0 && !collective_) {
+        if (failure) break;
+        continue;
+      }
+      const bool is_write = request->operation == Operation::kWrite;
+      const double begin = mixed ? now() : 0;
+      auto result =
+          file.transfer(*request, is_write ? content_->forWriting(n++) : content_->forReading());
+      if (mixed) (is_write ? lap.write_s : lap.read_s) += now() - begin;
+      (is_write ? lap.written_bytes : lap.read_bytes) += request->bytes;
+      (is_write ? lap.writes : lap.reads) += request->bytes > 0 ? 1 : 0;
+      if (!failure) failure = std::move(result);
+    }
+    return failure;
+  }
+
+  // From the first that began to the last that ended; on several nodes, whose clocks differ, of the
+  // process that took longest.
+  double span(double begin, double end) const {
+    return team_.onOneNode() ? team_.most(end) - team_.least(begin) : team_.most(end - begin);
+  }
+
+  void addTo(Outcome& outcome, const Lap& lap) const {
+    const double total = span(lap.begin, lap.closed);
+    PhaseMeasurement m{.open_s = span(lap.begin, lap.opened),
+                       .transfer_s = span(lap.opened, lap.transferred),
+                       .close_s = span(lap.transferred, lap.closed)};
+    // A mixed phase takes one time, of which each operation has its share: by the time spent in its
+    // calls, and for writes in the close with its fsync.
+    const double write_s =
+        team_.sum(lap.write_s + (options_.fsync ? lap.closed - lap.transferred : 0));
+    const double read_s = team_.sum(lap.read_s);
+    const double write_share = !reads_ ? 1 : !writes_ ? 0 : write_s / (write_s + read_s);
+    const auto add = [&](Operation operation, double share, std::uint64_t bytes,
+                         std::uint64_t requests) {
+      PhaseMeasurement one = m;
+      one.operation = operation;
+      one.bytes = team_.sum(bytes);
+      one.requests = team_.sum(requests);
+      one.transfer_s = m.transfer_s * share;
+      one.total_s = total * share;
+      outcome.measurements.push_back(one);
+    };
+    if (writes_) add(Operation::kWrite, write_share, lap.written_bytes, lap.writes);
+    if (reads_) add(Operation::kRead, 1 - write_share, lap.read_bytes, lap.reads);
+  }
+
+  const model::Phase& phase_;
+  const RunnerOptions& options_;
+  const PhaseTeam& team_;
+  const int rank_;
+  const bool shared_;
+  const bool writes_;
+  const bool reads_;
+  const RunApi api_;
+  const bool collective_;
+  const RequestExtent extent_;
+  std::string path_;
+  std::optional<Content> content_;
+};
+
+// From the first process of the phase to all of the world.
+Outcome broadcast(Outcome outcome, int from, MPI_Comm world) {
+  auto count = static_cast<int>(outcome.measurements.size());
+  MPI_Bcast(&count, 1, MPI_INT, from, world);
+  outcome.measurements.resize(static_cast<std::size_t>(count));
+  MPI_Bcast(outcome.measurements.data(), count * static_cast<int>(sizeof(PhaseMeasurement)),
+            MPI_BYTE, from, world);
+  MPI_Bcast(&outcome.resident_percent, 1, MPI_DOUBLE, from, world);
+  int one_node = outcome.one_node ? 1 : 0;
+  MPI_Bcast(&one_node, 1, MPI_INT, from, world);
+  outcome.one_node = one_node != 0;
+  return outcome;
+}
+
+}  // namespace
+
+Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
+                                         const RunnerOptions& options, const PhaseTeam& world,
+                                         const Progress& progress) {
+  std::vector<PhaseTest> tests;
+  for (const model::Phase& phase : model.phases) {
+    if (options.phase && phase.id != *options.phase) continue;
+    const bool member = std::binary_search(phase.ranks.begin(), phase.ranks.end(), world.rank());
+    MPI_Comm members = MPI_COMM_NULL;
+    MPI_Comm_split(world.communicator(), member ? 0 : MPI_UNDEFINED, world.rank(), &members);
+    std::optional<Failure> failure;
+    Outcome outcome;
+    if (member) {
+      const PhaseTeam team(members);
+      Result<Outcome> result = PhaseRunner(model, phase, options, team, world.rank()).run(progress);
+      if (result) {
+        outcome = std::move(*result);
+      } else {
+        failure = result.failure();
+      }
+      MPI_Comm_free(&members);
+    }
+    world.patientBarrier();
+    if (auto agreed = world.agreed(failure)) return *agreed;
+    outcome = broadcast(std::move(outcome), phase.ranks.front(), world.communicator());
+    PhaseTest& test = tests.emplace_back(describe(model, phase, options));
+    test.measurements = std::move(outcome.measurements);
+    test.resident_percent = outcome.resident_percent;
+    if (!outcome.one_node) {
+      test.notes.emplace_back("several nodes: times are those of the slowest process");
+    }
+  }
+  return tests;
+}
+
+}  // namespace omnio::ior

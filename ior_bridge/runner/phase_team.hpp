@@ -1,0 +1,51 @@
+// The processes that run a phase together: what they have to agree on.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+
+namespace omnio::ior {
+
+class PhaseTeam {
+ public:
+  // The communicator outlives it.
+  explicit PhaseTeam(MPI_Comm communicator);
+
+  MPI_Comm communicator() const { return communicator_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  bool isFirst() const { return rank_ == 0; }
+  bool onOneNode() const { return on_one_node_; }  // so its clocks are one
+
+  // Collective, each of them.
+  void barrier() const;
+  // Leaves the processor to others while it waits: processes that have no part in a phase must not
+  // slow those that have.
+  void patientBarrier() const;
+  double least(double value) const;
+  double most(double value) const;
+  double sum(double value) const;
+  std::uint64_t sum(std::uint64_t value) const;
+  std::int64_t least(std::int64_t value) const;
+  std::int64_t most(std::int64_t value) const;
+  std::vector<std::uint64_t> most(std::vector<std::uint64_t> values) const;
+  std::string ofFirst(std::string text) const;
+  // The failure of the lowest rank that has one, the same for all.
+  std::optional<Failure> agreed(const std::optional<Failure>& failure) const;
+
+ private:
+  std::string broadcast(std::string text, int from) const;
+
+  MPI_Comm communicator_;
+  int rank_ = 0;
+  int size_ = 1;
+  bool on_one_node_ = true;
+};
+
+}  // namespace omnio::ior

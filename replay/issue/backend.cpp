@@ -1,0 +1,510 @@
+// Regular rows: one template makes the arguments of all of them from their roles.
+#include "replay/issue/backend.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include "core/calls/unlisted.hpp"
+#include "replay/issue/backend_call.hpp"
+#include "replay/issue/libc.hpp"
+#include "replay/issue/raw_syscall.hpp"
+#include "replay/plan/line_ends.hpp"
+
+namespace omnio::replay {
+namespace {
+
+using calls::Class;
+using calls::Result;
+using calls::Role;
+
+// Of the __xstat family; the version of struct stat, by architecture (glibc, bits/struct_stat.h).
+#ifdef __x86_64__
+constexpr int kStatVersion = 1;
+#else
+constexpr int kStatVersion = 0;
+#endif
+
+constexpr std::size_t kTemplateLetters = 6;  // the X of mkstemp
+
+struct Facts {
+  union {
+    struct stat plain;
+    struct stat64 large;
+    struct statx extended;
+  };
+};
+thread_local Facts facts;
+thread_local std::array<iovec, kMaxPieces> pieces;
+
+// What the call may write, made unlike what was written before; with lines where the file has them.
+std::span<char> contentFor(Call& call, std::size_t bytes) {
+  Bench& bench = call.bench;
+  const std::span<char> content =
+      bench.buffers.forWrite(bytes, bench.descriptors.isDirect(call.op().fd));
+  const PlannedFile* file = bench.paths.planned(call.op().file);
+  if (file != nullptr && file->lines && call.op().offset >= 0) {
+    setLineEnds(*file, static_cast<std::uint64_t>(call.op().offset), content);
+  }
+  return content;
+}
+
+template <std::uint16_t kNumber>
+std::size_t bytesOf(const Call& call) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  std::uint64_t bytes = call.op().request;
+  for (int i = 0; i < call.op().piece_count; ++i) {
+    bytes = std::max(bytes, call.instruction.pieces[i]);
+  }
+  if constexpr (calls::has(row, Role::kTextOut)) {
+    bytes = static_cast<std::uint64_t>(call.argument(calls::indexOf(row, Role::kTextOut)));
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+// As many items as there is room for: a call that failed may have asked for any number.
+template <std::uint16_t kNumber>
+std::int64_t itemsOf(const Call& call, std::int64_t asked) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  const auto size = static_cast<std::uint64_t>(call.argument(calls::indexOf(row, Role::kItemSize)));
+  const Buffers& buffers = call.bench.buffers;
+  const std::uint64_t room =
+      row.call_class == Class::kWrite ? buffers.writeRoom() : buffers.readRoom();
+  if (size == 0) return asked;
+  return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(asked), room / size));
+}
+
+const iovec* piecesOf(Call& call, bool is_write) {
+  std::uint64_t total = 0;
+  for (int i = 0; i < call.op().piece_count; ++i) total += call.instruction.pieces[i];
+  char* at = is_write ? contentFor(call, static_cast<std::size_t>(total)).data()
+                      : call.bench.buffers.forRead();
+  for (int i = 0; i < call.op().piece_count; ++i) {
+    const auto bytes = static_cast<std::size_t>(call.instruction.pieces[i]);
+    pieces[static_cast<std::size_t>(i)] = {.iov_base = at, .iov_len = bytes};
+    at += bytes;
+  }
+  return pieces.data();
+}
+
+char* templateOf(Call& call, std::int64_t suffix) {
+  std::string& name = call.path_template;
+  name = call.path();
+  const std::size_t slash = name.rfind('/') + 1;
+  const auto after = static_cast<std::size_t>(suffix < 0 ? 0 : suffix);
+  if (name.size() - slash >= after + kTemplateLetters) {
+    name.replace(name.size() - after - kTemplateLetters, kTemplateLetters, kTemplateLetters, 'X');
+  }
+  return name.data();
+}
+
+// The number that dup2 is to use: that of the descriptor which it stood for, or a free one.
+int wishedNumber(Call& call) {
+  const int replaced = call.op().other == kNoSlot ? -1 : call.bench.descriptors.fd(call.op().other);
+  if (replaced >= 0) return replaced;
+  return raw::duplicate(call.fd(), 3);
+}
+
+// After dup2: a stream of the descriptor whose number was taken goes on with the new file.
+void noteReplaced(Call& call, const Outcome& outcome, int wished, int fd, bool direct) {
+  const Op& op = call.op();
+  Descriptors& descriptors = call.bench.descriptors;
+  if (outcome.failed) {
+    // A free number was taken for it, and nothing came to stand there.
+    if (op.other == kNoSlot && wished >= 0) raw::closeFd(wished);
+    if (op.new_fd != kNoSlot) descriptors.gone(op.new_fd);
+    return;
+  }
+  if (op.new_fd == op.fd) return;  // to itself
+  descriptors.opened(op.new_fd, fd, nullptr, direct);
+  if (op.other == kNoSlot || op.other == op.new_fd) return;
+  descriptors.moveStream(op.other, op.new_fd);
+  descriptors.gone(op.other);
+}
+
+const char* linkText(Call& call) {
+  // A link to what is not in the schedule leads nowhere, and not out of the tree.
+  return call.op().new_file == kNoFile ? "omnio-not-in-the-schedule"
+                                       : call.bench.paths.of(call.op().new_file);
+}
+
+template <std::uint16_t kNumber>
+char* streamBuffer(Call& call) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr int mode = calls::indexOf(row, Role::kNumber);
+  constexpr int size = calls::indexOf(row, Role::kSize);
+  if (size < 0 || call.argument(size) <= 0) return nullptr;
+  if (mode >= 0 && call.argument(mode) == _IONBF) return nullptr;
+  return call.bench.descriptors.bufferFor(call.op().fd,
+                                          static_cast<std::size_t>(call.argument(size)));
+}
+
+template <typename>
+constexpr bool kNever = false;
+
+// An argument that was not recorded: what it has to be follows from its type.
+template <typename A, std::uint16_t kNumber>
+A unrecorded(Call& call) {
+  Bench& bench = call.bench;
+  if constexpr (std::is_same_v<A, struct stat*>) {
+    return &facts.plain;
+  } else if constexpr (std::is_same_v<A, struct stat64*>) {
+    return &facts.large;
+  } else if constexpr (std::is_same_v<A, struct statx*>) {
+    return &facts.extended;
+  } else if constexpr (std::is_same_v<A, unsigned>) {
+    return STATX_BASIC_STATS;
+  } else if constexpr (std::is_same_v<A, int>) {
+    return kStatVersion;
+  } else if constexpr (std::is_same_v<A, off_t*> || std::is_same_v<A, off64_t*>) {
+    return nullptr;  // the descriptor's own position
+  } else if constexpr (std::is_same_v<A, char**>) {
+    return &bench.line;
+  } else if constexpr (std::is_same_v<A, size_t*>) {
+    return &bench.line_room;
+  } else if constexpr (std::is_same_v<A, fpos_t*> || std::is_same_v<A, fpos64_t*>) {
+    bench.has_position = true;
+    return reinterpret_cast<A>(&bench.position);
+  } else if constexpr (std::is_same_v<A, const fpos_t*> || std::is_same_v<A, const fpos64_t*>) {
+    if (!bench.has_position) ownLibc().fgetpos64(call.stream(), &bench.position);
+    return reinterpret_cast<A>(&bench.position);
+  } else if constexpr (std::is_same_v<A, char*>) {
+    return streamBuffer<kNumber>(call);
+  } else {
+    static_assert(kNever<A>, "an argument of this type cannot be made up");
+  }
+}
+
+// Opening what write_overwrite has put there must not cut it off.
+template <std::uint16_t kNumber>
+std::int64_t flagsOf(const Call& call, int index) {
+  std::int64_t flags = call.argument(index);
+  if constexpr (calls::kTable[kNumber].result == Result::kNewFd) {
+    if (leavesContent(call, flags)) flags &= ~(O_EXCL | O_TRUNC);
+  }
+  return flags;
+}
+
+template <std::uint16_t kNumber, std::size_t kIndex, typename A>
+A makeArgument(Call& call) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr Role role = row.arguments[kIndex];
+  constexpr bool is_write = row.call_class == Class::kWrite;
+  const std::int64_t number = call.argument(kIndex);
+  if constexpr (role == Role::kFd) {
+    return call.fd();
+  } else if constexpr (role == Role::kFdNew) {
+    return wishedNumber(call);
+  } else if constexpr (role == Role::kFdSource) {
+    return call.bench.descriptors.fd(call.op().other);
+  } else if constexpr (role == Role::kDirFd || role == Role::kDirFdNew) {
+    return AT_FDCWD;  // paths are absolute
+  } else if constexpr (role == Role::kPath) {
+    return call.path();
+  } else if constexpr (role == Role::kPathNew) {
+    return call.bench.paths.of(call.op().new_file);
+  } else if constexpr (role == Role::kPathTemplate) {
+    return templateOf(call, call.argument(calls::indexOf(row, Role::kNumber)));
+  } else if constexpr (role == Role::kLinkText) {
+    return linkText(call);
+  } else if constexpr (role == Role::kStream) {
+    return call.stream();
+  } else if constexpr (role == Role::kOpenMode) {
+    return call.instruction.open_mode.data();  // followed by a NUL: see issueRegular
+  } else if constexpr (role == Role::kBuf) {
+    return is_write ? contentFor(call, bytesOf<kNumber>(call)).data()
+                    : call.bench.buffers.forRead();
+  } else if constexpr (role == Role::kTextOut) {
+    const std::span<char> text = contentFor(call, bytesOf<kNumber>(call));
+    *text.end() = '\0';  // there is room for it
+    return text.data();
+  } else if constexpr (role == Role::kLineIn) {
+    return call.bench.buffers.forRead();
+  } else if constexpr (role == Role::kBufLimit) {
+    return static_cast<A>(-1);  // as large as anything: our buffer fits the request
+  } else if constexpr (role == Role::kIov) {
+    return piecesOf(call, is_write);
+  } else if constexpr (role == Role::kIovCount) {
+    return call.op().piece_count;
+  } else if constexpr (role == Role::kItemCount) {
+    return static_cast<A>(itemsOf<kNumber>(call, number));
+  } else if constexpr (role == Role::kFlags) {
+    return static_cast<A>(flagsOf<kNumber>(call, kIndex));
+  } else if constexpr (role == Role::kIgnored) {
+    return unrecorded<A, kNumber>(call);
+  } else {
+    static_assert(std::is_integral_v<A>, "a role that cannot be made into this argument");
+    return static_cast<A>(number);
+  }
+}
+
+template <std::uint16_t kNumber, typename R, typename... A, std::size_t... kIndices>
+Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices...>) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  static_assert(sizeof...(A) == row.argument_count);
+  if constexpr (calls::has(row, Role::kStream)) {
+    if (call.stream() == nullptr) return notIssued();
+  }
+  // The mode of a stream stands in the program without its end.
+  const StreamMode mode(call.instruction.open_mode);
+  Instruction copy = call.instruction;
+  copy.open_mode = {mode.text.data(), copy.open_mode.size()};
+  Call with_mode{copy, call.bench, call.symbol, {}, call.on_stream};
+
+  const std::tuple<A...> arguments{makeArgument<kNumber, kIndices, A>(with_mode)...};
+  R value{};
+  Outcome outcome =
+      timed<row.result>([&]() -> R { return value = real(std::get<kIndices>(arguments)...); });
+  if constexpr (row.result == Result::kNewFd) {
+    if constexpr (calls::has(row, Role::kPathTemplate)) {
+      if (!outcome.failed && with_mode.path_template != call.path()) {
+        raw::renameAt(AT_FDCWD, with_mode.path_template.c_str(), AT_FDCWD, call.path());
+      }
+    }
+    bool direct = false;
+    if constexpr (calls::has(row, Role::kFlags) && !calls::has(row, Role::kFdNew)) {
+      const std::int64_t flags = call.argument(calls::indexOf(row, Role::kFlags));
+      direct = (flags & O_DIRECT) != 0;
+      if (flags != flagsOf<kNumber>(call, calls::indexOf(row, Role::kFlags))) {
+        outcome.substitute = Substitute::kOverwrite;
+      }
+    }
+    if constexpr (calls::has(row, Role::kFd))
+      direct = call.bench.descriptors.isDirect(call.op().fd);
+    if constexpr (calls::has(row, Role::kFdNew)) {
+      noteReplaced(call, outcome, std::get<1>(arguments), static_cast<int>(value), direct);
+      return outcome;
+    }
+    noteOpened(call, outcome, static_cast<int>(value), nullptr, direct);
+  } else if constexpr (row.result == Result::kNewStream) {
+    if (mode.is_changed) outcome.substitute = Substitute::kMapped;
+    const bool is_direct = call.bench.descriptors.isDirect(call.op().fd);
+    const int fd = value == nullptr ? -1 : fileno(value);
+    if (call.op().fd != kNoSlot && call.op().new_fd == kNoSlot && value != nullptr) {
+      call.bench.descriptors.opened(call.op().fd, fd, value, is_direct);  // fdopen
+    } else {
+      noteOpened(call, outcome, fd, value, is_direct);
+    }
+  }
+  if constexpr (row.call_class == Class::kClose) {
+    noteClosed(call, outcome, calls::has(row, Role::kStream));
+  }
+  if constexpr (row.result == Result::kLine) {
+    if (value != nullptr) outcome.result = static_cast<std::int64_t>(strlen(value));
+  }
+  return outcome;
+}
+
+// Calls without a result have nothing to do afterwards.
+template <std::uint16_t kNumber, typename... A, std::size_t... kIndices>
+Outcome issueRegular(Call& call, void (*real)(A...), std::index_sequence<kIndices...>) {
+  constexpr const calls::Row& row = calls::kTable[kNumber];
+  if (call.stream() == nullptr) return notIssued();
+  const std::tuple<A...> arguments{makeArgument<kNumber, kIndices, A>(call)...};
+  return timed<row.result>([&] { real(std::get<kIndices>(arguments)...); });
+}
+
+template <std::uint16_t kNumber, typename R, typename... A>
+Outcome issueTyped(Call& call, R (*real)(A...)) {
+  return issueRegular<kNumber>(call, real, std::index_sequence_for<A...>{});
+}
+
+using Issue = Outcome (*)(Call&);
+
+// How a call works on its stream.
+enum class StreamUse : std::uint8_t {
+  kNone,
+  kUses,
+  kUsesUnlocked,  // leaves it to the application to let one thread at a time work on it
+  kCloses,
+};
+
+struct Dispatch {
+  std::array<Issue, calls::kNumberLimit> issue{};
+  std::array<StreamUse, calls::kNumberLimit> stream_use{};
+  std::array<void*, calls::kNumberLimit> symbol{};
+};
+Dispatch dispatch;
+
+#define OMNIO_ISSUE_kCustom(NUMBER, NAME) dispatch.issue[NUMBER] = &byHand<NUMBER>
+#define OMNIO_ISSUE_kRegular(NUMBER, NAME)                                            \
+  if constexpr (isByHand(NUMBER)) {                                                   \
+    dispatch.issue[NUMBER] = &byHandIfAny<NUMBER>;                                    \
+  } else {                                                                            \
+    dispatch.issue[NUMBER] = [](Call& call) {                                         \
+      return issueOf<NUMBER>(call, reinterpret_cast<decltype(&::NAME)>(call.symbol)); \
+    };                                                                                \
+  }
+#define OMNIO_CALL(BODY, NUMBER, NAME, ...)            \
+  {                                                    \
+    OMNIO_ISSUE_##BODY(NUMBER, NAME);                  \
+    dispatch.symbol[NUMBER] = symbolNamed(#NAME);      \
+    dispatch.stream_use[NUMBER] = streamUseOf(NUMBER); \
+  }
+
+StreamUse streamUseOf(std::uint16_t number) {
+  const calls::Row& row = calls::kTable[number];
+  constexpr std::uint16_t kPclose = 361;  // not issued
+  if (!calls::has(row, Role::kStream) || number == kPclose) return StreamUse::kNone;
+  if (row.call_class == Class::kClose) return StreamUse::kCloses;
+  return row.name.find("_unlocked") == std::string_view::npos ? StreamUse::kUses
+                                                              : StreamUse::kUsesUnlocked;
+}
+
+// Keeps other threads from a stream during a call that does not lock it by itself. An edited
+// schedule may let two of them meet there, which the C library does not survive.
+class StreamLock {
+ public:
+  StreamLock(FILE* stream, bool is_wanted) : stream_(is_wanted ? stream : nullptr) {
+    if (stream_ != nullptr) flockfile(stream_);
+  }
+  StreamLock(const StreamLock&) = delete;
+  StreamLock& operator=(const StreamLock&) = delete;
+  ~StreamLock() {
+    if (stream_ != nullptr) funlockfile(stream_);
+  }
+
+ private:
+  FILE* stream_;
+};
+
+// Discarded branches outside of templates are compiled all the same: these two only exist where
+// they make sense.
+template <std::uint16_t kNumber>
+Outcome byHandIfAny(Call& call) {
+  if constexpr (isByHand(kNumber)) return byHand<kNumber>(call);
+  return notIssued();
+}
+template <std::uint16_t kNumber, typename Function>
+Outcome issueOf(Call& call, Function real) {
+  if constexpr (!isByHand(kNumber)) return issueTyped<kNumber>(call, real);
+  return notIssued();
+}
+
+}  // namespace
+
+Paths::Paths(const Plan& plan, std::string tree) : plan_(plan), tree_(std::move(tree)) {
+  absolute_.reserve(plan.files.size());
+  for (const PlannedFile& file : plan.files) absolute_.push_back(tree_ + "/" + file.location);
+}
+
+const char* Paths::of(std::uint32_t file) const {
+  return file < absolute_.size() ? absolute_[file].c_str() : "";
+}
+
+const PlannedFile* Paths::planned(std::uint32_t file) const {
+  return file < plan_.files.size() ? &plan_.files[file] : nullptr;
+}
+
+std::int64_t nowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+void findSymbols(){
+#include "core/calls/posix.def"
+#include "core/calls/stdio.def"
+}
+#undef OMNIO_CALL
+
+Outcome issue(const Instruction& instruction, Bench& bench) {
+  const std::uint16_t number = instruction.op.row;
+  if (number >= calls::kNumberLimit || dispatch.symbol[number] == nullptr) return notIssued();
+  Call call{instruction, bench, dispatch.symbol[number], {}, nullptr};
+  const StreamUse how = dispatch.stream_use[number];
+  if (how == StreamUse::kNone) return dispatch.issue[number](call);
+  if (how == StreamUse::kCloses) {
+    call.on_stream = bench.descriptors.takeStream(instruction.op.fd);
+    return dispatch.issue[number](call);
+  }
+  const Descriptors::StreamUse use(bench.descriptors, instruction.op.fd);
+  call.on_stream = use.get();
+  const StreamLock lock(use.get(), how == StreamUse::kUsesUnlocked);
+  return dispatch.issue[number](call);
+}
+
+Outcome notIssued() {
+  Outcome outcome;
+  outcome.issued = false;
+  outcome.substitute = Substitute::kNotIssued;
+  outcome.start_ns = outcome.end_ns = nowNs();
+  return outcome;
+}
+
+void noteOpened(Call& call, const Outcome& outcome, int fd, FILE* stream, bool direct) {
+  if (call.op().new_fd == kNoSlot) {
+    // The recorded call failed and this one did not: nothing in the schedule will close it.
+    if (!outcome.failed && stream != nullptr) ownLibc().fclose(stream);
+    if (!outcome.failed && stream == nullptr && fd >= 0) raw::closeFd(fd);
+    return;
+  }
+  if (outcome.failed) {
+    call.bench.descriptors.gone(call.op().new_fd);
+  } else {
+    call.bench.descriptors.opened(call.op().new_fd, fd, stream, direct);
+  }
+}
+
+void noteClosed(Call& call, const Outcome& outcome, bool is_stream) {
+  if (!is_stream && outcome.failed && outcome.result == EBADF) return;
+  if (!is_stream) call.bench.descriptors.forgetStream(call.op().fd);
+  call.bench.descriptors.gone(call.op().fd);
+}
+
+int preopen(const Preopened& preopened, const Paths& paths, Descriptors& descriptors) {
+  const int flags = preopened.flags & ~(O_CREAT | O_EXCL | O_TRUNC);
+  const int fd =
+      raw::openAt(AT_FDCWD, paths.of(preopened.file), flags | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (fd < 0) return errno;
+  if (preopened.offset > 0) raw::seek(fd, preopened.offset, SEEK_SET);
+  descriptors.opened(preopened.slot, fd, nullptr, (flags & O_DIRECT) != 0);
+  return 0;
+}
+
+void inherit(const Op& op, Descriptors& descriptors) {
+  const int fd = descriptors.fd(op.fd);
+  const int copy = fd < 0 ? -1 : raw::duplicate(fd, 0);
+  if (copy < 0) {
+    descriptors.gone(op.new_fd);
+  } else {
+    descriptors.opened(op.new_fd, copy, nullptr, descriptors.isDirect(op.fd));
+  }
+}
+
+const char* textOf(Substitute substitute) {
+  switch (substitute) {
+    case Substitute::kNone:
+      return "as recorded";
+    case Substitute::kLock:
+      return "locks, taken without waiting and without a range";
+    case Substitute::kTmpfile:
+      return "tmpfile, made in the tree";
+    case Substitute::kScan:
+      return "scans, which read single characters";
+    case Substitute::kCloseFrom:
+      return "closefrom, closing one descriptor";
+    case Substitute::kOverwrite:
+      return "opens that leave what write_overwrite has put there";
+    case Substitute::kMapped:
+      return "streams opened with m, which read and do not map";
+    case Substitute::kReopened:
+      return "freopen of a stream that is not recorded";
+    case Substitute::kNotIssued:
+      return "not issued";
+  }
+  return "";
+}
+
+}  // namespace omnio::replay

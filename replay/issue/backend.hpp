@@ -1,0 +1,92 @@
+// Reissues calls: by the exact symbol that was recorded, with arguments made from the roles of the
+// table of calls. C types of signatures appear in backend*.cpp alone.
+//
+// A regular row needs nothing here: a role that cannot be made into an argument of its type does
+// not compile. A custom row needs a body in backend_posix.cpp or backend_stdio.cpp; without one it
+// does not compile either.
+#pragma once
+
+#include <stdio.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replay/issue/buffers.hpp"
+#include "replay/issue/descriptors.hpp"
+#include "replay/plan/plan.hpp"
+#include "replay/plan/program.hpp"
+
+namespace omnio::replay {
+
+// The files of the plan as absolute paths in the tree.
+class Paths {
+ public:
+  Paths(const Plan& plan, std::string tree);
+  const char* of(std::uint32_t file) const;  // "" for kNoFile: no call finds it
+  const PlannedFile* planned(std::uint32_t file) const;
+  const std::string& tree() const { return tree_; }
+
+ private:
+  const Plan& plan_;
+  std::string tree_;
+  std::vector<std::string> absolute_;
+};
+
+// Why something else was done than what was recorded; counted by kind.
+enum class Substitute : std::uint8_t {
+  kNone,
+  kLock,       // a lock: what was locked is not recorded, and waiting for it could last for ever
+  kTmpfile,    // made in the tree, not in the system's folder for temporary files
+  kScan,       // reads characters: what it scanned for is not recorded
+  kCloseFrom,  // closes the one descriptor
+  kOverwrite,  // opened without cutting off what write_overwrite has put there
+  kMapped,     // read, not mapped: who maps a file is ended by a signal when another cuts it off
+  kReopened,   // freopen of a stream that is not recorded: another was closed for it
+  kNotIssued,  // not issued: no such symbol here, no stream to work on, or it would reach outside
+};
+inline constexpr int kSubstituteCount = 9;
+const char* textOf(Substitute substitute);
+
+// What came of a call, in the terms of the record.
+struct Outcome {
+  bool failed = false;
+  std::int64_t result = 0;    // errno when failed
+  std::int64_t start_ns = 0;  // CLOCK_MONOTONIC
+  std::int64_t end_ns = 0;
+  Substitute substitute = Substitute::kNone;
+  bool issued = true;
+};
+
+// What a thread needs to issue calls.
+struct Bench {
+  const Paths& paths;
+  Descriptors& descriptors;
+  Buffers& buffers;
+  bool write_overwrite = false;
+
+  char* line = nullptr;  // getline's
+  std::size_t line_room = 0;
+  bool has_position = false;  // of fgetpos
+  fpos64_t position{};
+
+  Bench(const Paths& p, Descriptors& d, Buffers& b, bool overwrite)
+      : paths(p), descriptors(d), buffers(b), write_overwrite(overwrite) {}
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench() { free(line); }
+};
+
+std::int64_t nowNs();  // CLOCK_MONOTONIC
+
+// Looks up all symbols; once, before the first issue().
+void findSymbols();
+Outcome issue(const Instruction& instruction, Bench& bench);
+
+// Opens before the clock starts, as the application had it; errno or 0.
+int preopen(const Preopened& preopened, const Paths& paths, Descriptors& descriptors);
+// A forked child's copy of a descriptor.
+void inherit(const Op& op, Descriptors& descriptors);
+
+}  // namespace omnio::replay

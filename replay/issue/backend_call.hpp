@@ -1,0 +1,158 @@
+// The parts that bodies of calls in backend*.cpp share.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "replay/issue/backend.hpp"
+
+namespace omnio::replay {
+
+// One call being made.
+struct Call {
+  const Instruction& instruction;
+  Bench& bench;
+  void* symbol = nullptr;
+  std::string path_template;  // mkstemp writes into it
+  FILE* on_stream = nullptr;  // of calls on streams: stays open until the call is done
+
+  const Op& op() const { return instruction.op; }
+  std::int64_t argument(int index) const {
+    return index < 0 ? 0 : instruction.arguments[static_cast<std::size_t>(index)];
+  }
+  int fd() const { return bench.descriptors.fd(op().fd); }
+  FILE* stream() const { return on_stream; }
+  const char* path() const { return bench.paths.of(op().file); }
+};
+
+Outcome notIssued();
+
+// Whether an open must not cut off what write_overwrite has put there. One that failed is to fail
+// again.
+inline bool leavesContent(const Call& call, std::int64_t flags) {
+  return call.bench.write_overwrite && (flags & O_CREAT) != 0 && (call.op().flags & kOpFailed) == 0;
+}
+
+// The mode of a stream, ended by a NUL, and whether it is as recorded: without m, which maps a file
+// that is only read.
+struct StreamMode {
+  std::array<char, kMaxModeLength + 1> text{};
+  bool is_changed = false;
+
+  explicit StreamMode(std::string_view recorded) {
+    recorded = recorded.substr(0, kMaxModeLength);
+    std::copy(recorded.begin(), recorded.end(), text.begin());
+    for (char& c : text) {
+      if (c == '\0' || c == ',') break;  // ,ccs=...
+      if (c != 'm') continue;
+      c = 'b';  // says nothing, and leaves what follows where it is
+      is_changed = true;
+    }
+  }
+};
+
+// Runs `real` between two readings of the clock and says what came of it. What it returns is judged
+// as the tracer does (trace/wrap/intercept.hpp): both have to mean the same by failed.
+template <calls::Result kResult, typename Real>
+Outcome timed(Real real) {
+  using calls::Result;
+  Outcome outcome;
+  errno = 0;
+  using R = decltype(real());
+  if constexpr (std::is_void_v<R>) {
+    outcome.start_ns = nowNs();
+    real();
+    outcome.end_ns = nowNs();
+  } else {
+    outcome.start_ns = nowNs();
+    const R value = real();
+    outcome.end_ns = nowNs();
+    const int error = errno;
+    if constexpr (std::is_pointer_v<R>) {
+      outcome.failed = value == nullptr;
+    } else if constexpr (kResult == Result::kZero || kResult == Result::kErrorNumber) {
+      outcome.failed = value != 0;
+    } else if constexpr (kResult != Result::kItems) {
+      outcome.failed = value < 0;
+    }
+    if (outcome.failed) {
+      if constexpr (kResult == Result::kErrorNumber) {
+        outcome.result = static_cast<std::int64_t>(value);
+      } else {
+        outcome.result = error;
+      }
+    } else if constexpr (!std::is_pointer_v<R>) {
+      outcome.result = static_cast<std::int64_t>(value);
+    }
+  }
+  return outcome;
+}
+
+// After a call that makes a descriptor.
+void noteOpened(Call& call, const Outcome& outcome, int fd, FILE* stream, bool direct);
+// After one that closes; a stream's descriptor is gone whatever fclose says.
+void noteClosed(Call& call, const Outcome& outcome, bool is_stream);
+
+// Bodies of custom rows, and of regular ones whose arguments no role describes. Each is declared
+// below; a custom row without one does not compile.
+template <std::uint16_t kNumber>
+Outcome byHand(Call&) = delete;
+
+#define OMNIO_BY_HAND(NUMBER) \
+  template <>                 \
+  Outcome byHand<NUMBER>(Call & call)
+
+OMNIO_BY_HAND(1);    // open
+OMNIO_BY_HAND(2);    // open64
+OMNIO_BY_HAND(5);    // openat
+OMNIO_BY_HAND(6);    // openat64
+OMNIO_BY_HAND(81);   // close_range
+OMNIO_BY_HAND(82);   // closefrom
+OMNIO_BY_HAND(83);   // closedir
+OMNIO_BY_HAND(93);   // fcntl
+OMNIO_BY_HAND(94);   // fcntl64
+OMNIO_BY_HAND(95);   // flock
+OMNIO_BY_HAND(113);  // chdir
+OMNIO_BY_HAND(114);  // fchdir
+OMNIO_BY_HAND(259);  // freopen
+OMNIO_BY_HAND(260);  // freopen64
+OMNIO_BY_HAND(261);  // tmpfile
+OMNIO_BY_HAND(262);  // tmpfile64
+OMNIO_BY_HAND(287);  // puts
+OMNIO_BY_HAND(288);  // putchar
+OMNIO_BY_HAND(290);  // fprintf
+OMNIO_BY_HAND(291);  // __fprintf_chk
+OMNIO_BY_HAND(292);  // vfprintf
+OMNIO_BY_HAND(293);  // __vfprintf_chk
+OMNIO_BY_HAND(294);  // printf
+OMNIO_BY_HAND(295);  // __printf_chk
+OMNIO_BY_HAND(296);  // vprintf
+OMNIO_BY_HAND(297);  // __vprintf_chk
+OMNIO_BY_HAND(298);  // dprintf
+OMNIO_BY_HAND(299);  // __dprintf_chk
+OMNIO_BY_HAND(300);  // vdprintf
+OMNIO_BY_HAND(301);  // __vdprintf_chk
+OMNIO_BY_HAND(322);  // getchar
+OMNIO_BY_HAND(324);  // fscanf
+OMNIO_BY_HAND(325);  // __isoc99_fscanf
+OMNIO_BY_HAND(326);  // vfscanf
+OMNIO_BY_HAND(327);  // __isoc99_vfscanf
+OMNIO_BY_HAND(361);  // pclose
+
+// Regular rows that are nevertheless made by hand.
+constexpr bool isByHand(std::uint16_t number) {
+  constexpr std::array<std::uint16_t, 8> kNumbers = {95, 261, 262, 292, 293, 300, 301, 361};
+  for (const std::uint16_t n : kNumbers) {
+    if (n == number) return true;
+  }
+  return false;
+}
+
+}  // namespace omnio::replay

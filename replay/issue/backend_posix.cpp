@@ -1,0 +1,159 @@
+// POSIX calls that no role describes in full.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "replay/issue/backend_call.hpp"
+#include "replay/issue/libc.hpp"
+
+namespace omnio::replay {
+namespace {
+
+using calls::Result;
+
+// Flags by which a descriptor works; what would send signals to us is left out.
+constexpr std::int64_t kStatusFlags = O_APPEND | O_DIRECT | O_NONBLOCK | O_NOATIME;
+
+int openFlags(const Call& call, std::int64_t recorded) {
+  std::int64_t flags = recorded;
+  if (leavesContent(call, flags)) flags &= ~(O_EXCL | O_TRUNC);
+  return static_cast<int>(flags);
+}
+
+// Recorded as path, flags, mode; with the directory before them in the *at forms.
+template <int kFirst, typename Open>
+Outcome openWith(Call& call, Open open) {
+  const std::int64_t recorded = call.argument(kFirst);
+  const int flags = openFlags(call, recorded);
+  const auto mode = static_cast<mode_t>(call.argument(kFirst + 1));
+  int fd = -1;
+  Outcome outcome = timed<Result::kNewFd>([&] { return fd = open(flags, mode); });
+  if (flags != recorded) outcome.substitute = Substitute::kOverwrite;
+  noteOpened(call, outcome, fd, nullptr, (flags & O_DIRECT) != 0);
+  return outcome;
+}
+
+Outcome openPlain(Call& call) {
+  const auto real = reinterpret_cast<int (*)(const char*, int, ...)>(call.symbol);
+  return openWith<1>(call, [&](int flags, mode_t mode) { return real(call.path(), flags, mode); });
+}
+
+Outcome openRelative(Call& call) {
+  const auto real = reinterpret_cast<int (*)(int, const char*, int, ...)>(call.symbol);
+  return openWith<2>(
+      call, [&](int flags, mode_t mode) { return real(AT_FDCWD, call.path(), flags, mode); });
+}
+
+Outcome fcntlCall(Call& call) {
+  const auto real = reinterpret_cast<int (*)(int, int, ...)>(call.symbol);
+  const auto command = static_cast<int>(call.argument(1));
+  const std::int64_t value = call.argument(2);
+  const int fd = call.fd();
+  switch (command) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC: {
+      int made = -1;
+      const Outcome outcome =
+          timed<Result::kNumber>([&] { return made = real(fd, command, static_cast<int>(value)); });
+      noteOpened(call, outcome, made, nullptr, call.bench.descriptors.isDirect(call.op().fd));
+      return outcome;
+    }
+    case F_SETFL: {
+      const auto flags = static_cast<int>(value & kStatusFlags);
+      const Outcome outcome = timed<Result::kNumber>([&] { return real(fd, command, flags); });
+      if (!outcome.failed) {
+        call.bench.descriptors.setDirect(call.op().fd, (flags & O_DIRECT) != 0);
+      }
+      return outcome;
+    }
+    case F_GETFD:
+    case F_SETFD:
+    case F_GETFL:
+      return timed<Result::kNumber>([&] { return real(fd, command, static_cast<int>(value)); });
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW: {
+      // Which range was locked, and whether it was locked or given up, is not recorded. Giving up
+      // takes the same way to the file system and its lock server, and never waits.
+      struct flock lock {};
+      const bool asks = command == F_GETLK || command == F_OFD_GETLK;
+      lock.l_type = asks ? F_RDLCK : F_UNLCK;
+      lock.l_whence = SEEK_SET;
+      Outcome outcome = timed<Result::kNumber>([&] { return real(fd, command, &lock); });
+      outcome.substitute = Substitute::kLock;
+      return outcome;
+    }
+    default:
+      return notIssued();  // owners, signals, leases, pipes, seals: nothing of a file's data
+  }
+}
+
+Outcome closeRange(Call& call, void* symbol) {
+  const auto real = reinterpret_cast<int (*)(unsigned, unsigned, int)>(symbol);
+  const int fd = call.fd();
+  if (real == nullptr || fd < 0) return notIssued();
+  const auto number = static_cast<unsigned>(fd);
+  const Outcome outcome = timed<Result::kZero>([&] { return real(number, number, 0); });
+  noteClosed(call, outcome, false);
+  return outcome;
+}
+
+}  // namespace
+
+OMNIO_BY_HAND(1) { return openPlain(call); }
+OMNIO_BY_HAND(2) { return openPlain(call); }
+OMNIO_BY_HAND(5) { return openRelative(call); }
+OMNIO_BY_HAND(6) { return openRelative(call); }
+
+OMNIO_BY_HAND(81) { return closeRange(call, call.symbol); }
+
+// closefrom would close everything from there on, the replayer's own descriptors too.
+OMNIO_BY_HAND(82) {
+  static void* const kCloseRange = symbolNamed("close_range");
+  Outcome outcome = closeRange(call, kCloseRange);
+  if (outcome.issued) outcome.substitute = Substitute::kCloseFrom;
+  return outcome;
+}
+
+OMNIO_BY_HAND(83) {
+  const int fd = call.fd();
+  DIR* const directory = fd < 0 ? nullptr : ownLibc().fdopendir(fd);
+  if (directory == nullptr) return notIssued();
+  const auto real = reinterpret_cast<int (*)(DIR*)>(call.symbol);
+  const Outcome outcome = timed<Result::kZero>([&] { return real(directory); });
+  noteClosed(call, outcome, false);
+  return outcome;
+}
+
+OMNIO_BY_HAND(93) { return fcntlCall(call); }
+OMNIO_BY_HAND(94) { return fcntlCall(call); }
+
+// Waiting for a lock that another thread is to give up later could last for ever.
+OMNIO_BY_HAND(95) {
+  const auto real = reinterpret_cast<int (*)(int, int)>(call.symbol);
+  const auto operation = static_cast<int>(call.argument(1));
+  const bool waits = (operation & (LOCK_UN | LOCK_NB)) == 0;
+  const int fd = call.fd();
+  Outcome outcome =
+      timed<Result::kZero>([&] { return real(fd, waits ? operation | LOCK_NB : operation); });
+  if (waits) outcome.substitute = Substitute::kLock;
+  return outcome;
+}
+
+// The working directory is the whole process's, and nothing in a replay depends on it: all paths
+// are absolute.
+OMNIO_BY_HAND(113) {
+  const auto real = reinterpret_cast<int (*)(const char*)>(call.symbol);
+  return timed<Result::kZero>([&] { return real(call.path()); });
+}
+OMNIO_BY_HAND(114) {
+  const auto real = reinterpret_cast<int (*)(int)>(call.symbol);
+  const int fd = call.fd();
+  return timed<Result::kZero>([&] { return real(fd); });
+}
+
+}  // namespace omnio::replay

@@ -1,0 +1,242 @@
+// Stream calls that no role describes in full: variadic ones, those that mean stdout or stdin
+// without naming it, freopen and tmpfile.
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <span>
+
+#include "replay/issue/backend_call.hpp"
+#include "replay/issue/libc.hpp"
+#include "replay/issue/raw_syscall.hpp"
+#include "replay/plan/line_ends.hpp"
+
+namespace omnio::replay {
+namespace {
+
+using calls::Result;
+
+constexpr int kMaxConversions = 9;
+constexpr const char* kAllText = "%.*s";
+
+// As many bytes as the recorded call wrote.
+struct Text {
+  int bytes = 0;
+  char* begin = nullptr;
+};
+
+Text textFor(Call& call, std::int64_t bytes) {
+  const auto wanted = static_cast<std::size_t>(std::clamp<std::int64_t>(bytes, 0, INT32_MAX));
+  const std::span<char> content = call.bench.buffers.forWrite(wanted, false);
+  const PlannedFile* file = call.bench.paths.planned(call.op().file);
+  if (file != nullptr && file->lines && call.op().offset >= 0) {
+    setLineEnds(*file, static_cast<std::uint64_t>(call.op().offset), content);
+  }
+  return {static_cast<int>(content.size()), content.data()};
+}
+
+std::int64_t recordedBytes(const Call& call) {
+  return (call.op().flags & kOpFailed) != 0 ? 0 : call.op().result;
+}
+
+// The va_list of a call that is given one.
+template <typename Use>
+int withList(Use use, ...) {
+  va_list list;
+  va_start(list, use);
+  const int result = use(list);
+  va_end(list);
+  return result;
+}
+
+// Formats the text into `target`, a stream or descriptor, by one of the eight forms.
+template <typename Target, bool kChecked, bool kTakesList>
+Outcome format(Call& call, Target target) {
+  const Text text = textFor(call, recordedBytes(call));
+  return timed<Result::kCount>([&] {
+    if constexpr (kTakesList && kChecked) {
+      const auto real = reinterpret_cast<int (*)(Target, int, const char*, va_list)>(call.symbol);
+      return withList([&](va_list list) { return real(target, 1, kAllText, list); }, text.bytes,
+                      text.begin);
+    } else if constexpr (kTakesList) {
+      const auto real = reinterpret_cast<int (*)(Target, const char*, va_list)>(call.symbol);
+      return withList([&](va_list list) { return real(target, kAllText, list); }, text.bytes,
+                      text.begin);
+    } else if constexpr (kChecked) {
+      const auto real = reinterpret_cast<int (*)(Target, int, const char*, ...)>(call.symbol);
+      return real(target, 1, kAllText, text.bytes, text.begin);
+    } else {
+      const auto real = reinterpret_cast<int (*)(Target, const char*, ...)>(call.symbol);
+      return real(target, kAllText, text.bytes, text.begin);
+    }
+  });
+}
+
+template <bool kChecked, bool kTakesList>
+Outcome formatToStream(Call& call) {
+  FILE* stream = call.stream();
+  return stream == nullptr ? notIssued() : format<FILE*, kChecked, kTakesList>(call, stream);
+}
+
+template <bool kChecked, bool kTakesList>
+Outcome formatToDescriptor(Call& call) {
+  return format<int, kChecked, kTakesList>(call, call.fd());
+}
+
+// Lets a standard stream of the process be another one for the length of a call: recorded ranks
+// that share a process each have a stdout of their own.
+template <typename Use>
+Outcome withStandardStream(Call& call, FILE*& standard, Use use) {
+  static std::mutex mutex;
+  FILE* stream = call.stream();
+  if (stream == nullptr) return notIssued();
+  const std::lock_guard lock(mutex);
+  FILE* before = standard;
+  standard = stream;
+  const Outcome outcome = use();
+  standard = before;
+  return outcome;
+}
+
+template <bool kChecked, bool kTakesList>
+Outcome formatToStandard(Call& call) {
+  const Text text = textFor(call, recordedBytes(call));
+  return withStandardStream(call, stdout, [&] {
+    return timed<Result::kCount>([&] {
+      if constexpr (kTakesList && kChecked) {
+        const auto real = reinterpret_cast<int (*)(int, const char*, va_list)>(call.symbol);
+        return withList([&](va_list list) { return real(1, kAllText, list); }, text.bytes,
+                        text.begin);
+      } else if constexpr (kTakesList) {
+        const auto real = reinterpret_cast<int (*)(const char*, va_list)>(call.symbol);
+        return withList([&](va_list list) { return real(kAllText, list); }, text.bytes, text.begin);
+      } else if constexpr (kChecked) {
+        const auto real = reinterpret_cast<int (*)(int, const char*, ...)>(call.symbol);
+        return real(1, kAllText, text.bytes, text.begin);
+      } else {
+        const auto real = reinterpret_cast<int (*)(const char*, ...)>(call.symbol);
+        return real(kAllText, text.bytes, text.begin);
+      }
+    });
+  });
+}
+
+// What was scanned for is not recorded, only how many conversions there were: as many characters.
+template <bool kTakesList>
+Outcome scan(Call& call) {
+  FILE* stream = call.stream();
+  if (stream == nullptr) return notIssued();
+  const std::int64_t recorded = (call.op().flags & kOpFailed) != 0 ? 1 : call.op().result;
+  const int conversions = static_cast<int>(std::clamp<std::int64_t>(recorded, 0, kMaxConversions));
+  const std::string pattern = [conversions] {
+    std::string all;
+    for (int i = 0; i < conversions; ++i) all += "%c";
+    return all;
+  }();
+  std::array<char, kMaxConversions> c{};
+  Outcome outcome = timed<Result::kNumber>([&] {
+    if constexpr (kTakesList) {
+      const auto real = reinterpret_cast<int (*)(FILE*, const char*, va_list)>(call.symbol);
+      return withList([&](va_list list) { return real(stream, pattern.c_str(), list); }, &c[0],
+                      &c[1], &c[2], &c[3], &c[4], &c[5], &c[6], &c[7], &c[8]);
+    } else {
+      const auto real = reinterpret_cast<int (*)(FILE*, const char*, ...)>(call.symbol);
+      return real(stream, pattern.c_str(), &c[0], &c[1], &c[2], &c[3], &c[4], &c[5], &c[6], &c[7],
+                  &c[8]);
+    }
+  });
+  outcome.substitute = Substitute::kScan;
+  return outcome;
+}
+
+Outcome reopen(Call& call) {
+  // Which stream it was is recorded where the schedule names it as what the number stood for.
+  const std::uint32_t slot = call.op().other != kNoSlot ? call.op().other : call.op().fd;
+  FILE* stream = slot == kNoSlot ? nullptr : call.bench.descriptors.takeStream(slot);
+  const bool is_known = stream != nullptr;
+  if (!is_known) stream = ownLibc().fopen("/dev/null", "r");
+  if (stream == nullptr) return notIssued();
+  const StreamMode mode(call.instruction.open_mode);
+  const auto real = reinterpret_cast<FILE* (*)(const char*, const char*, FILE*)>(call.symbol);
+  FILE* got = nullptr;
+  Outcome outcome =
+      timed<Result::kNewStream>([&] { return got = real(call.path(), mode.text.data(), stream); });
+  if (mode.is_changed) outcome.substitute = Substitute::kMapped;
+  if (is_known) {
+    call.bench.descriptors.gone(slot);
+  } else {
+    outcome.substitute = Substitute::kReopened;
+  }
+  noteOpened(call, outcome, got == nullptr ? -1 : fileno(got), got, false);
+  return outcome;
+}
+
+// The library's own tmpfile makes its file in /tmp, wherever that is: outside the target.
+Outcome temporary(Call& call) {
+  int fd = -1;
+  FILE* stream = nullptr;
+  Outcome outcome = timed<Result::kNewStream>([&] {
+    fd = raw::openAt(AT_FDCWD, call.bench.paths.tree().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
+                     0600);
+    if (fd < 0) return stream;
+    return stream = ownLibc().fdopen(fd, "w+");
+  });
+  outcome.substitute = Substitute::kTmpfile;
+  noteOpened(call, outcome, fd, stream, false);
+  return outcome;
+}
+
+}  // namespace
+
+OMNIO_BY_HAND(259) { return reopen(call); }
+OMNIO_BY_HAND(260) { return reopen(call); }
+OMNIO_BY_HAND(261) { return temporary(call); }
+OMNIO_BY_HAND(262) { return temporary(call); }
+
+OMNIO_BY_HAND(287) {
+  // It adds a newline to what it is given.
+  const Text text = textFor(call, std::max<std::int64_t>(recordedBytes(call) - 1, 0));
+  text.begin[text.bytes] = '\0';
+  const auto real = reinterpret_cast<int (*)(const char*)>(call.symbol);
+  return withStandardStream(
+      call, stdout, [&] { return timed<Result::kCount>([&] { return real(text.begin); }); });
+}
+OMNIO_BY_HAND(288) {
+  const auto real = reinterpret_cast<int (*)(int)>(call.symbol);
+  const auto character = static_cast<int>(call.argument(0));
+  return withStandardStream(call, stdout,
+                            [&] { return timed<Result::kChar>([&] { return real(character); }); });
+}
+OMNIO_BY_HAND(322) {
+  const auto real = reinterpret_cast<int (*)()>(call.symbol);
+  return withStandardStream(call, stdin,
+                            [&] { return timed<Result::kChar>([&] { return real(); }); });
+}
+
+OMNIO_BY_HAND(290) { return formatToStream<false, false>(call); }
+OMNIO_BY_HAND(291) { return formatToStream<true, false>(call); }
+OMNIO_BY_HAND(292) { return formatToStream<false, true>(call); }
+OMNIO_BY_HAND(293) { return formatToStream<true, true>(call); }
+OMNIO_BY_HAND(294) { return formatToStandard<false, false>(call); }
+OMNIO_BY_HAND(295) { return formatToStandard<true, false>(call); }
+OMNIO_BY_HAND(296) { return formatToStandard<false, true>(call); }
+OMNIO_BY_HAND(297) { return formatToStandard<true, true>(call); }
+OMNIO_BY_HAND(298) { return formatToDescriptor<false, false>(call); }
+OMNIO_BY_HAND(299) { return formatToDescriptor<true, false>(call); }
+OMNIO_BY_HAND(300) { return formatToDescriptor<false, true>(call); }
+OMNIO_BY_HAND(301) { return formatToDescriptor<true, true>(call); }
+
+OMNIO_BY_HAND(324) { return scan<false>(call); }
+OMNIO_BY_HAND(325) { return scan<false>(call); }
+OMNIO_BY_HAND(326) { return scan<true>(call); }
+OMNIO_BY_HAND(327) { return scan<true>(call); }
+
+// A pipe is no storage.
+template <>
+Outcome byHand<361>(Call&) {
+  return notIssued();
+}
+
+}  // namespace omnio::replay

@@ -1,0 +1,49 @@
+// Memory that a thread reads into and writes from: touched before the clock starts, on page
+// boundaries (O_DIRECT), used again by each call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/base/result.hpp"
+#include "replay/plan/plan.hpp"
+
+namespace omnio::replay {
+
+class Buffers {
+ public:
+  Buffers() = default;
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  ~Buffers();
+
+  // For the largest requests of the thread. `seed` makes its content its own. Fails when there are
+  // no addresses for it; memory itself has to be there (bytesTouched).
+  std::optional<Failure> reserve(const PlannedThread& thread, std::uint64_t seed);
+  // What reserve() takes of the node's memory.
+  static std::uint64_t bytesTouched(const PlannedThread& thread);
+
+  char* forRead() const { return read_; }
+  // What a call may be told to read, or to write. Requests that moved data in the recording fit.
+  std::size_t readRoom() const { return read_bytes_; }
+  std::size_t writeRoom() const { return write_bytes_ - kSlack; }
+  // `bytes` bytes unlike what was written before, without NUL and newline, and room for one behind
+  // them. On a page boundary when `aligned`. At most what reserve() was told; fewer where that is
+  // less.
+  std::span<char> forWrite(std::size_t bytes, bool aligned);
+
+ private:
+  // Behind the largest request: each call begins at another place, so that small writes differ too.
+  static constexpr std::size_t kSlack = 64 * 1024;
+
+  char* read_ = nullptr;
+  std::size_t read_bytes_ = 0;
+  char* write_ = nullptr;
+  std::size_t write_bytes_ = kSlack;
+  std::size_t write_room_ = 0;
+  std::uint64_t stamp_ = 0;
+};
+
+}  // namespace omnio::replay

@@ -1,0 +1,153 @@
+#include "replay/issue/descriptors.hpp"
+
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <time.h>
+
+#include <new>
+#include <utility>
+
+#include "replay/issue/backend.hpp"
+#include "replay/issue/libc.hpp"
+#include "replay/issue/raw_syscall.hpp"
+
+namespace omnio::replay {
+namespace {
+
+constexpr std::int64_t kPauseUs = 50;
+
+void pauseBriefly() {
+  const timespec pause{.tv_sec = 0, .tv_nsec = kPauseUs * 1000};
+  nanosleep(&pause, nullptr);
+}
+
+const char* modeOf(int fd) {
+  const long flags = syscall(SYS_fcntl, fd, F_GETFL, 0);
+  if (flags < 0) return nullptr;
+  const bool append = (flags & O_APPEND) != 0;
+  switch (flags & O_ACCMODE) {
+    case O_RDONLY:
+      return "r";
+    case O_WRONLY:
+      return append ? "a" : "w";
+    default:
+      return append ? "a+" : "r+";
+  }
+}
+
+}  // namespace
+
+Descriptors::Descriptors(std::uint32_t slots, std::int64_t patience_us)
+    : count_(slots), slots_(std::make_unique<Slot[]>(slots)), patience_us_(patience_us) {}
+
+Descriptors::~Descriptors() = default;
+
+int Descriptors::fd(std::uint32_t slot) const {
+  const Slot* found = find(slot);
+  if (found == nullptr) return -1;
+  int fd = found->fd.load(std::memory_order_acquire);
+  while (fd == kNotYet && patience_us_.load(std::memory_order_relaxed) > 0) {
+    const std::int64_t begin_ns = nowNs();
+    pauseBriefly();
+    patience_us_ -= (nowNs() - begin_ns) / 1000;
+    fd = found->fd.load(std::memory_order_acquire);
+  }
+  return fd == kNotYet ? -1 : fd;
+}
+
+FILE* Descriptors::stream(std::uint32_t slot) {
+  const int number = fd(slot);
+  Slot* found = find(slot);
+  if (found == nullptr) return nullptr;
+  FILE* stream = found->stream.load(std::memory_order_acquire);
+  if (stream != nullptr || number < 0) return stream;
+  const std::lock_guard lock(mutex_);
+  stream = found->stream.load(std::memory_order_acquire);
+  if (stream != nullptr) return stream;
+  const char* mode = modeOf(number);
+  if (mode == nullptr) return nullptr;
+  stream = ownLibc().fdopen(number, mode);
+  found->stream.store(stream, std::memory_order_release);
+  return stream;
+}
+
+FILE* Descriptors::takeOut(Slot& slot) {
+  FILE* stream = slot.stream.exchange(nullptr);
+  while (stream != nullptr && slot.users != 0) pauseBriefly();
+  return stream;
+}
+
+FILE* Descriptors::takeStream(std::uint32_t slot) {
+  if (stream(slot) == nullptr) return nullptr;
+  Slot& found = *find(slot);
+  found.fd.store(kGone);  // before the stream is away, or the next call would make another
+  return takeOut(found);
+}
+
+bool Descriptors::isDirect(std::uint32_t slot) const {
+  const Slot* found = find(slot);
+  return found != nullptr && found->direct.load(std::memory_order_relaxed);
+}
+
+void Descriptors::opened(std::uint32_t slot, int fd, FILE* stream, bool direct) {
+  Slot* found = find(slot);
+  if (found == nullptr) return;
+  found->direct.store(direct, std::memory_order_relaxed);
+  found->stream.store(stream, std::memory_order_release);
+  found->fd.store(fd, std::memory_order_release);
+}
+
+void Descriptors::gone(std::uint32_t slot) {
+  Slot* found = find(slot);
+  if (found == nullptr) return;
+  found->stream.store(nullptr, std::memory_order_release);
+  found->fd.store(kGone, std::memory_order_release);
+  const std::lock_guard lock(mutex_);
+  buffers_.erase(slot);
+}
+
+void Descriptors::setDirect(std::uint32_t slot, bool direct) {
+  if (Slot* found = find(slot)) found->direct.store(direct, std::memory_order_relaxed);
+}
+
+void Descriptors::moveStream(std::uint32_t from, std::uint32_t to) {
+  Slot* old = find(from);
+  Slot* next = find(to);
+  if (old == nullptr || next == nullptr || old == next) return;
+  if (FILE* stream = takeOut(*old)) next->stream.store(stream);
+  const std::lock_guard lock(mutex_);
+  if (auto buffer = buffers_.extract(from)) {
+    buffer.key() = to;
+    buffers_.insert(std::move(buffer));
+  }
+}
+
+void Descriptors::forgetStream(std::uint32_t slot) {
+  Slot* found = find(slot);
+  if (found == nullptr) return;
+  FILE* stream = takeOut(*found);
+  if (stream == nullptr) return;
+  __fpurge(stream);
+  // The stream goes on pointing to its buffer.
+  const std::lock_guard lock(mutex_);
+  if (auto buffer = buffers_.extract(slot)) buffer.mapped().release();
+}
+
+char* Descriptors::bufferFor(std::uint32_t slot, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<char[]> buffer(new (std::nothrow) char[bytes]);
+  if (buffer == nullptr) return nullptr;  // then the library takes one of its own
+  auto& kept = buffers_[slot];
+  // One that the stream has already must live as long as the stream: it is kept by it for good.
+  if (kept != nullptr) kept.release();
+  kept = std::move(buffer);
+  return kept.get();
+}
+
+void Descriptors::flushStreams() {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (FILE* stream = slots_[i].stream.load()) ownLibc().fflush(stream);
+  }
+}
+
+}  // namespace omnio::replay

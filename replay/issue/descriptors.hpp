@@ -1,0 +1,96 @@
+// The descriptors of a recorded rank: which real descriptor or stream stands for each of the
+// schedule's. Threads of the rank share it.
+#pragma once
+
+#include <stdio.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "replay/plan/program.hpp"
+
+namespace omnio::replay {
+
+class Descriptors {
+ public:
+  // For descriptors that other threads of the rank make without an edge that says so.
+  static constexpr std::int64_t kPatienceUs = 5'000'000;
+
+  explicit Descriptors(std::uint32_t slots, std::int64_t patience_us = kPatienceUs);
+  Descriptors(const Descriptors&) = delete;
+  Descriptors& operator=(const Descriptors&) = delete;
+  ~Descriptors();
+
+  // A stream that stays open as long as this lives.
+  class StreamUse;
+
+  // The real descriptor, -1 when it is closed or its call failed. Another thread may be about to
+  // make it: that is waited for, but not for ever (`patience_us`, for all such waits of the rank
+  // together); -1 after that.
+  int fd(std::uint32_t slot) const;
+  // The stream of a descriptor that is to be closed: no call finds it any more, and those that work
+  // on it have returned.
+  FILE* takeStream(std::uint32_t slot);
+  bool isDirect(std::uint32_t slot) const;
+
+  void opened(std::uint32_t slot, int fd, FILE* stream, bool direct);
+  // The call that should have made it failed, or it is not there any more.
+  void gone(std::uint32_t slot);
+  void setDirect(std::uint32_t slot, bool direct);
+  // A new file took the number of `from` (dup2): its stream goes on with `to`.
+  void moveStream(std::uint32_t from, std::uint32_t to);
+  // Its stream must not be flushed any more: the descriptor below it is closed.
+  void forgetStream(std::uint32_t slot);
+  // Memory for setvbuf, as long as the stream lives; nullptr when there is none.
+  char* bufferFor(std::uint32_t slot, std::size_t bytes);
+
+  // Writes out what streams hold that the application left open, as its end would have done.
+  void flushStreams();
+
+ private:
+  struct Slot {
+    std::atomic<int> fd{kNotYet};
+    std::atomic<bool> direct{false};
+    std::atomic<FILE*> stream{nullptr};
+    std::atomic<std::uint32_t> users{0};  // calls at work on the stream
+  };
+  static constexpr int kNotYet = -2;
+  static constexpr int kGone = -1;
+
+  static FILE* takeOut(Slot& slot);
+  // Where the descriptor has no stream yet (a redirected stdout), it gets one. nullptr as -1.
+  FILE* stream(std::uint32_t slot);
+
+  Slot* find(std::uint32_t slot) const { return slot < count_ ? &slots_[slot] : nullptr; }
+
+  std::uint32_t count_ = 0;
+  std::unique_ptr<Slot[]> slots_;
+  mutable std::atomic<std::int64_t> patience_us_;
+  std::mutex mutex_;  // of what follows, and of making streams
+  std::unordered_map<std::uint32_t, std::unique_ptr<char[]>> buffers_;
+};
+
+class Descriptors::StreamUse {
+ public:
+  StreamUse() = default;
+  StreamUse(Descriptors& descriptors, std::uint32_t slot) : slot_(descriptors.find(slot)) {
+    // Whoever takes the stream out looks at the users after that: one of the two sees the other.
+    if (slot_ != nullptr) ++slot_->users;
+    stream_ = descriptors.stream(slot);
+  }
+  StreamUse(const StreamUse&) = delete;
+  StreamUse& operator=(const StreamUse&) = delete;
+  ~StreamUse() {
+    if (slot_ != nullptr) --slot_->users;
+  }
+  FILE* get() const { return stream_; }
+
+ private:
+  Slot* slot_ = nullptr;
+  FILE* stream_ = nullptr;
+};
+
+}  // namespace omnio::replay

@@ -1,0 +1,481 @@
+#include "replay/plan/compile.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/json_units.hpp"
+#include "replay/plan/cycles.hpp"
+#include "replay/plan/line_ends.hpp"
+#include "replay/plan/program.hpp"
+
+namespace omnio::replay {
+namespace {
+
+using calls::Role;
+using model::Descriptor;
+using model::ScheduleEvent;
+using model::Step;
+
+// A process has to find room for the largest request, and half its addresses for the rest.
+constexpr std::uint64_t kMaxRequest = std::uint64_t{1} << 46;
+constexpr std::int64_t kMaxDescriptor = std::int64_t{1} << 30;
+// Descriptors are numbered in the order of appearance; an edited schedule may leave gaps, but not
+// so many that their table takes the memory.
+constexpr std::uint64_t kSlotsToSpare = 1 << 20;
+
+// What a call that failed wrote from its buffer is not known: beyond this it is the same byte.
+constexpr std::uint64_t kMaxFailedContent = 1 << 20;
+// But the replay's may succeed, and then the kernel moves up to this much (MAX_RW_COUNT).
+constexpr std::uint64_t kMaxFailedRequest = std::uint64_t{1} << 31;
+
+struct Named {
+  std::uint64_t id = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t ordinal = 0;  // among the thread's named events
+  std::uint64_t order = 0;    // among the thread's events
+  std::int64_t end_ns = 0;
+  std::uint32_t flag = kNoFlag;
+  std::uint32_t node = 0;
+};
+
+struct Waiting {
+  std::uint32_t thread = 0;
+  std::uint64_t order = 0;
+  std::vector<std::uint64_t> ids;
+  std::uint64_t own_id = 0;
+  std::uint32_t node = 0;
+};
+
+// __open_2 and its like, which compilers call where no mode is given: glibc aborts when one would
+// be needed.
+bool endsProcess(const ScheduleEvent& event) {
+  const calls::Row& row = *event.row;
+  const int index = calls::indexOf(row, Role::kFlags);
+  if (row.call_class != calls::Class::kOpen || index < 0 || calls::has(row, Role::kMode) ||
+      calls::has(row, Role::kPathTemplate)) {
+    return false;
+  }
+  const std::int64_t flags = event.arguments[static_cast<std::size_t>(index)];
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+bool makesEntry(const ScheduleEvent& event) {
+  if (event.step != Step::kCall || event.failed) return false;
+  const std::string_view call = event.row->variant_of;
+  return call == "mkdir" || call == "mkdirat" || call == "rename" || call == "renameat" ||
+         call == "renameat2" || call == "link" || call == "linkat" || call == "symlink" ||
+         call == "symlinkat";
+}
+
+}  // namespace
+
+struct Compiler::State {
+  explicit State(std::filesystem::path where) : directory(std::move(where)) {}
+
+  std::filesystem::path directory;
+  Plan plan;
+  std::unique_ptr<ProgramWriter> writer;
+  std::uint64_t order = 0;  // of the next event in its thread
+  std::vector<Named> named;
+  std::vector<Waiting> waiting;
+  LineEnds line_ends;
+  // Of the rank at hand, by slot, what its descriptors stand for: calls on a descriptor do not name
+  // the file. One that a later thread of the document makes is not known yet.
+  std::vector<std::uint32_t> file_of_slot;
+  std::uint64_t made = 0;  // descriptors of the rank
+
+  PlannedThread& thread() { return plan.threads.back(); }
+  PlannedRank& rank() { return plan.ranks[static_cast<std::size_t>(thread().recorded.rank)]; }
+
+  Complaint takeSlot(Descriptor descriptor, std::uint32_t& slot) {
+    slot = kNoSlot;
+    if (descriptor == model::kNoDescriptor) return std::nullopt;
+    const auto number = static_cast<std::int64_t>(descriptor);
+    if (number < 0 || number > kMaxDescriptor) {
+      return fmt::format("fd {} is beyond what can be numbered ({})", number, kMaxDescriptor);
+    }
+    slot = static_cast<std::uint32_t>(number);
+    rank().slots = std::max(rank().slots, slot + 1);
+    return std::nullopt;
+  }
+
+  std::uint32_t fileOf(const ScheduleEvent& event) const;
+  void noteDescriptor(const ScheduleEvent& event, std::uint32_t file);
+  Complaint checkDescriptors() const;
+  Complaint preopened(const ScheduleEvent& event);
+  Complaint checkCall(const ScheduleEvent& event);
+  void measure(const ScheduleEvent& event);
+  Complaint orderThreads();
+  Complaint arrangeFiles();
+};
+
+Compiler::Compiler(std::filesystem::path directory)
+    : state_(std::make_unique<State>(std::move(directory))) {}
+Compiler::~Compiler() = default;
+
+const Plan& Compiler::plan() const { return state_->plan; }
+
+Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
+  state_->plan.global = global;  // how many ranks there are is not believed before they have come
+  return std::nullopt;
+}
+
+Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile& file) {
+  PlannedFile planned;
+  planned.location = file.location;
+  planned.role = file.role;
+  planned.exists = file.exists;
+  planned.lines = file.lines;
+  planned.size = file.size;
+  if (file.size > static_cast<std::uint64_t>(INT64_MAX)) return "a file cannot be that large";
+  state_->plan.files.push_back(std::move(planned));
+  return std::nullopt;
+}
+
+// The file that the call names, or that its descriptor stands for.
+std::uint32_t Compiler::State::fileOf(const ScheduleEvent& event) const {
+  if (event.file != model::kNoFileNumber) return static_cast<std::uint32_t>(event.file);
+  const auto slot = static_cast<std::size_t>(event.fd);
+  return slot < file_of_slot.size() ? file_of_slot[slot] : kNoFile;
+}
+
+void Compiler::State::noteDescriptor(const ScheduleEvent& event, std::uint32_t file) {
+  if (event.new_fd == model::kNoDescriptor) return;
+  rank().made = ++made;
+  const auto slot = static_cast<std::size_t>(event.new_fd);
+  if (slot >= made + kSlotsToSpare) return;  // refused at the end of the rank
+  if (slot >= file_of_slot.size()) file_of_slot.resize(slot + 1, kNoFile);
+  file_of_slot[slot] = file;
+}
+
+Compiler::Complaint Compiler::State::checkDescriptors() const {
+  for (std::size_t i = 0; i < plan.ranks.size(); ++i) {
+    if (plan.ranks[i].slots <= plan.ranks[i].made + kSlotsToSpare) continue;
+    return fmt::format("fd {} of rank {}: it makes {} descriptors, which are numbered from 0",
+                       plan.ranks[i].slots - 1, i, plan.ranks[i].made);
+  }
+  return std::nullopt;
+}
+
+Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
+  Plan& plan = state_->plan;
+  if (plan.threads.empty() || plan.threads.back().recorded.rank != thread.rank) {
+    state_->file_of_slot.clear();
+    state_->made = 0;
+  }
+  plan.threads.emplace_back().recorded = thread;
+  plan.ranks.resize(std::max(plan.ranks.size(), static_cast<std::size_t>(thread.rank) + 1));
+  state_->order = 0;
+  state_->writer =
+      std::make_unique<ProgramWriter>(programName(state_->directory, plan.threads.size() - 1));
+  return std::nullopt;
+}
+
+Compiler::Complaint Compiler::endThread() {
+  const auto failure = state_->writer->finish();
+  state_->writer.reset();
+  if (failure) return failure->sentence;
+  return std::nullopt;
+}
+
+Compiler::Complaint Compiler::State::preopened(const ScheduleEvent& event) {
+  if (event.file == model::kNoFileNumber) return "a preopened descriptor without its file";
+  if (event.id != 0 || !event.after.empty()) {
+    return "a preopened descriptor is there before all events: it has neither id nor after";
+  }
+  Preopened opened;
+  if (auto complaint = takeSlot(event.new_fd, opened.slot)) return complaint;
+  opened.file = static_cast<std::uint32_t>(event.file);
+  opened.flags = static_cast<std::int32_t>(event.arguments[0]);
+  opened.offset = event.offset;
+  rank().preopened.push_back(opened);
+  noteDescriptor(event, opened.file);
+  return std::nullopt;
+}
+
+Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
+  const calls::Row& row = *event.row;
+  if (row.api == calls::Api::kMpi) {
+    return fmt::format("{} cannot be replayed: POSIX and stream calls can", row.name);
+  }
+  std::uint64_t pieces = 0;
+  for (const std::uint64_t piece : event.pieces) {
+    if (piece > kMaxRequest || __builtin_add_overflow(pieces, piece, &pieces)) {
+      pieces = kMaxRequest + 1;
+    }
+  }
+  // What goes from one descriptor to the other takes no room here, and "all of it" is asked for by
+  // numbers beyond any file.
+  const std::uint64_t request =
+      calls::has(row, Role::kFdSource) ? 0 : std::max(event.request, pieces);
+  // A call that failed may have asked for anything; it never got it.
+  if (!event.failed && request > kMaxRequest) {
+    return fmt::format("{} asks for {} bytes, more than a process has room for", row.name, request);
+  }
+  if (event.pieces.size() > kMaxPieces) {
+    return fmt::format("{} has {} pieces; the system takes {}", row.name, event.pieces.size(),
+                       kMaxPieces);
+  }
+  // Of the printf family, whose result is an int.
+  const bool formats =
+      row.call_class == calls::Class::kWrite && row.result == calls::Result::kCount;
+  if (formats && !event.failed && event.result > INT32_MAX) {
+    return fmt::format("{} cannot have written {} bytes: its result is an int", row.name,
+                       event.result);
+  }
+  if (endsProcess(event)) {
+    return fmt::format(
+        "{} takes no mode: with O_CREAT or O_TMPFILE the C library ends the process; use open",
+        row.name);
+  }
+  if (!event.failed && event.open_mode.size() > kMaxModeLength) {
+    return fmt::format("a mode of {} bytes is no mode to open with", event.open_mode.size());
+  }
+  return std::nullopt;
+}
+
+// What the thread's buffers have to hold.
+void Compiler::State::measure(const ScheduleEvent& event) {
+  PlannedThread& into = thread();
+  ++into.operations;
+  if (calls::has(*event.row, Role::kFdSource)) return;
+  std::uint64_t request = event.request;
+  std::uint64_t pieces = 0;
+  for (const std::uint64_t piece : event.pieces) {
+    if (__builtin_add_overflow(pieces, piece, &pieces)) pieces = UINT64_MAX;
+  }
+  request = std::max(request, pieces);
+  if (event.failed) {
+    request = std::min(request, kMaxFailedRequest);
+    if (event.row->call_class == calls::Class::kWrite) {
+      // A stream's call is given no more items than there is content for (backend.cpp).
+      if (event.row->api == calls::Api::kPosix) {
+        into.write_failed = std::max(into.write_failed, request);
+      }
+      request = std::min(request, kMaxFailedContent);
+    }
+  }
+  std::uint64_t moved = 0;
+  if (!event.failed && event.result > 0) {
+    moved = static_cast<std::uint64_t>(event.result);
+    if (event.row->result == calls::Result::kNumber) moved = request;
+    if (event.row->result == calls::Result::kItems) {
+      // The last item may have come in part.
+      const int size = calls::indexOf(*event.row, Role::kItemSize);
+      const auto item = static_cast<std::uint64_t>(event.arguments[static_cast<std::size_t>(size)]);
+      if (__builtin_mul_overflow(moved + 1, item, &moved)) moved = request;
+    }
+  }
+  if (event.row->call_class == calls::Class::kRead) {
+    into.read_request = std::max(into.read_request, request);
+    into.read_moved = std::max(into.read_moved, std::min(moved, request));
+  } else if (event.row->call_class == calls::Class::kWrite) {
+    // The printf family asks for nothing: what it wrote is its result.
+    if (event.row->result == calls::Result::kCount) {
+      request = std::max(request, std::min(moved, kMaxRequest));
+    }
+    const int text = calls::indexOf(*event.row, Role::kTextOut);
+    if (text >= 0) {
+      request = std::max(request, static_cast<std::uint64_t>(std::max<std::int64_t>(
+                                      event.arguments[static_cast<std::size_t>(text)], 0)));
+    }
+    into.write_request = std::max(into.write_request, std::min(request, kMaxRequest));
+  }
+}
+
+Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
+  State& state = *state_;
+  if (event.step == Step::kPreopened) return state.preopened(event);
+  Op op;
+  switch (event.step) {
+    case Step::kInherited:
+      op.step = OpStep::kInherited;
+      break;
+    case Step::kDelay:
+      op.step = OpStep::kDelay;
+      break;
+    default:
+      op.step = OpStep::kCall;
+  }
+  if (event.step == Step::kCall) {
+    if (auto complaint = state.checkCall(event)) return complaint;
+    op.row = event.row->number;
+    state.measure(event);
+  }
+  op.file = state.fileOf(event);
+  if (op.file != kNoFile && event.step == Step::kCall) {
+    state.line_ends.note(event, op.file, state.plan.files[op.file]);
+  }
+  state.noteDescriptor(event, op.file);
+  if (event.end_ns < event.start_ns) {
+    return fmt::format("it ends at {} ns, before it starts at {} ns", event.end_ns, event.start_ns);
+  }
+  if (makesEntry(event)) {
+    const model::FileNumber made =
+        event.new_file != model::kNoFileNumber && !event.row->variant_of.starts_with("symlink")
+            ? event.new_file
+            : event.file;
+    if (made != model::kNoFileNumber) {
+      state.plan.files[static_cast<std::size_t>(made)].made_by_events = true;
+    }
+  }
+  op.flags = event.failed ? kOpFailed : 0;
+  op.start_ns = event.start_ns;
+  op.end_ns = event.end_ns;
+  op.result = event.result;
+  op.request = event.request;
+  op.offset = event.offset;
+  op.new_file = static_cast<std::uint32_t>(event.new_file);
+  if (auto complaint = state.takeSlot(event.fd, op.fd)) return complaint;
+  const Descriptor other = event.source != model::kNoDescriptor ? event.source : event.replaced;
+  if (auto complaint = state.takeSlot(other, op.other)) return complaint;
+  if (auto complaint = state.takeSlot(event.new_fd, op.new_fd)) return complaint;
+
+  PlannedThread& thread = state.thread();
+  const auto number = static_cast<std::uint32_t>(state.plan.threads.size() - 1);
+  if (!event.after.empty()) {
+    state.waiting.push_back({.thread = number,
+                             .order = state.order,
+                             .ids = event.after,
+                             .own_id = event.id,
+                             .node = 0});
+    thread.waits.emplace_back();
+    op.wait = static_cast<std::uint32_t>(thread.waits.size());
+  }
+  if (event.id != 0) {
+    state.named.push_back({.id = event.id,
+                           .thread = number,
+                           .ordinal = static_cast<std::uint32_t>(thread.raises.size()),
+                           .order = state.order,
+                           .end_ns = event.end_ns,
+                           .flag = kNoFlag,
+                           .node = 0});
+    thread.raises.push_back(kNoFlag);
+    op.named = static_cast<std::uint32_t>(thread.raises.size());
+  }
+  ++state.order;
+  // Of one that is too long, and so failed, the beginning fails as well.
+  state.writer->add(op, event.arguments, event.pieces, event.open_mode.substr(0, kMaxModeLength));
+  return std::nullopt;
+}
+
+Compiler::Complaint Compiler::State::orderThreads() {
+  std::unordered_map<std::uint64_t, std::uint32_t> by_id;
+  by_id.reserve(named.size());
+  // Nodes of the graph: events that wait or are named, by thread and order, each once.
+  struct Place {
+    std::uint32_t thread;
+    std::uint64_t order;
+    bool operator==(const Place&) const = default;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places;
+  for (std::uint32_t i = 0; i < named.size(); ++i) {
+    by_id.emplace(named[i].id, i);
+    places.push_back({named[i].thread, named[i].order});
+  }
+  for (const Waiting& event : waiting) places.push_back({event.thread, event.order});
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const auto node_of = [&places](std::uint32_t thread, std::uint64_t event) {
+    const auto found = std::lower_bound(places.begin(), places.end(), Place{thread, event});
+    return static_cast<std::uint32_t>(found - places.begin());
+  };
+  for (Named& event : named) event.node = node_of(event.thread, event.order);
+
+  std::vector<OrderEdge> edges;
+  for (std::uint32_t i = 1; i < places.size(); ++i) {
+    if (places[i].thread == places[i - 1].thread) edges.push_back({.before = i - 1, .after = i});
+  }
+  std::vector<std::size_t> next_wait(plan.threads.size(), 0);
+  for (Waiting& event : waiting) {
+    event.node = node_of(event.thread, event.order);
+    Wait& wait = plan.threads[event.thread].waits[next_wait[event.thread]++];
+    for (const std::uint64_t id : event.ids) {
+      const auto found = by_id.find(id);
+      if (found == by_id.end()) return fmt::format("\"after\" names id {}, which no event has", id);
+      Named& before = named[found->second];
+      edges.push_back({.before = before.node, .after = event.node});
+      wait.recorded_end_ns = std::max(wait.recorded_end_ns, before.end_ns);
+      if (before.thread == event.thread) continue;  // its own order sees to it
+      if (before.flag == kNoFlag) {
+        before.flag = static_cast<std::uint32_t>(plan.flag_waiters.size());
+        plan.flag_waiters.emplace_back();
+        plan.threads[before.thread].raises[before.ordinal] = before.flag;
+      }
+      wait.flags.push_back(before.flag);
+      auto& waiters = plan.flag_waiters[before.flag];
+      const auto rank = static_cast<std::uint32_t>(plan.threads[event.thread].recorded.rank);
+      if (std::find(waiters.begin(), waiters.end(), rank) == waiters.end()) {
+        waiters.push_back(rank);
+      }
+    }
+  }
+  if (const auto node = findCycle(static_cast<std::uint32_t>(places.size()), edges)) {
+    const auto& at = places[*node];
+    const auto& thread = plan.threads[at.thread].recorded;
+    for (const Named& event : named) {
+      if (event.node != *node) continue;
+      return fmt::format(
+          "events wait for each other in a circle: id {} (rank {}, thread {}, "
+          "event {}) has to come before itself",
+          event.id, thread.rank, thread.thread, at.order);
+    }
+    return fmt::format(
+        "events wait for each other in a circle: event {} of rank {}, thread {} has "
+        "to come before itself",
+        at.order, thread.rank, thread.thread);
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// The directories that a location lies in.
+template <typename Use>
+void eachAbove(std::string_view location, Use use) {
+  for (std::size_t at = location.find('/'); at != std::string_view::npos;
+       at = location.find('/', at + 1)) {
+    use(location.substr(0, at));
+  }
+}
+
+}  // namespace
+
+// A file of the preparation cannot be the directory of another, and what lies in a directory that
+// an event makes cannot be there before.
+Compiler::Complaint Compiler::State::arrangeFiles() {
+  line_ends.moveInto(plan.files);
+  std::unordered_set<std::string_view> regular;
+  std::unordered_set<std::string_view> made_later;
+  for (const PlannedFile& file : plan.files) {
+    if (file.exists && file.role != model::FileRole::kDirectory) regular.insert(file.location);
+    if (!file.exists && file.made_by_events) made_later.insert(file.location);
+  }
+  Complaint complaint;
+  for (PlannedFile& file : plan.files) {
+    eachAbove(file.location, [&](std::string_view above) {
+      if (file.exists && regular.contains(above) && !complaint) {
+        complaint = fmt::format("location \"{}\" lies below \"{}\", which is a file",
+                                model::inBrief(file.location), model::inBrief(above));
+      }
+      if (!file.exists && made_later.contains(above)) file.made_by_events = true;
+    });
+  }
+  return complaint;
+}
+
+Compiler::Complaint Compiler::finish() {
+  state_->plan.ranks.resize(static_cast<std::size_t>(std::max(state_->plan.global.ranks, 0)));
+  if (auto complaint = state_->checkDescriptors()) return complaint;
+  if (auto complaint = state_->orderThreads()) return complaint;
+  return state_->arrangeFiles();
+}
+
+}  // namespace omnio::replay

@@ -1,0 +1,44 @@
+// Compiles a schedule: one program a recorded thread and one plan, in `directory`. All that can be
+// refused is refused here, before anything on the target is touched.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "core/base/result.hpp"
+#include "core/model/schedule_reader.hpp"
+#include "replay/plan/plan.hpp"
+
+namespace omnio::replay {
+
+// Takes a schedule piece by piece. `directory` has to exist.
+class Compiler final : public model::ScheduleSink {
+ public:
+  explicit Compiler(std::filesystem::path directory);
+  ~Compiler() override;
+
+  Complaint global(const model::ScheduleGlobal& global) override;
+  Complaint file(model::FileNumber number, const model::ScheduleFile& file) override;
+  Complaint beginThread(const model::ScheduleThread& thread) override;
+  Complaint event(const model::ScheduleEvent& event) override;
+  Complaint endThread() override;
+
+  // After the whole schedule: resolves who waits for whom. Complains about events that wait for
+  // each other in a circle, and about files that cannot stand side by side.
+  Complaint finish();
+  const Plan& plan() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Reads the schedule and writes the programs and the plan (plan.hpp) into `directory`, which is
+// made when it is not there. On failure nothing of it is left. Memory grows with the events that
+// wait or are waited for, with lines that are read and with files, not with the other events.
+Result<Plan> compileSchedule(const std::filesystem::path& schedule,
+                             const std::filesystem::path& directory,
+                             std::optional<model::Timing> timing);
+
+}  // namespace omnio::replay

@@ -1,0 +1,83 @@
+// What all processes of a replay have to know besides the operations of their own threads: the
+// files to prepare, the threads, and who waits for whom. Made by compile.hpp; kept in one file
+// beside the programs, in the replayer's own form (see program.hpp).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/model/schedule.hpp"
+
+namespace omnio::replay {
+
+struct PlannedFile {
+  std::string location;
+  model::FileRole role = model::FileRole::kOutput;
+  bool exists = false;
+  // A mkdir, rename or link makes it, or a directory above it: not to be there before.
+  bool made_by_events = false;
+  bool lines = false;
+  std::uint64_t size = 0;         // before the run
+  std::uint64_t written_end = 0;  // furthest byte that a write of known place reaches
+  // Bytes that lines end with, by place: offset << 8 | byte, sorted. Only where `lines`.
+  std::vector<std::uint64_t> line_ends;
+  // All bytes that lines end with: they stand nowhere else.
+  std::string delimiters;
+};
+
+// A descriptor that was open before the recording began.
+struct Preopened {
+  std::uint32_t slot = 0;
+  std::uint32_t file = 0;
+  std::int32_t flags = 0;
+  std::int64_t offset = 0;
+};
+
+// What an operation waits for besides its thread's own last one.
+struct Wait {
+  std::int64_t recorded_end_ns = 0;  // the latest recorded end among those waited for
+  std::vector<std::uint32_t> flags;  // by number among all flags of the replay
+};
+
+inline constexpr std::uint32_t kNoFlag = 0xFFFFFFFF;
+
+struct PlannedThread {
+  model::ScheduleThread recorded;
+  std::uint64_t operations = 0;     // calls
+  std::uint64_t read_request = 0;   // largest, in bytes
+  std::uint64_t read_moved = 0;     // largest that a read returned
+  std::uint64_t write_request = 0;  // largest
+  std::uint64_t write_failed = 0;   // largest of a write that failed, as far as one can be done
+  std::vector<Wait> waits;
+  // By the order of the thread's operations that have an id: the flag that its end raises, or
+  // kNoFlag when no other thread waits for it.
+  std::vector<std::uint32_t> raises;
+};
+
+struct PlannedRank {
+  std::uint32_t slots = 0;  // one more than the largest number of a descriptor
+  std::uint64_t made = 0;   // descriptors that its events make
+  std::vector<Preopened> preopened;
+};
+
+struct Plan {
+  model::ScheduleGlobal global;
+  std::string schedule;  // path
+  std::vector<PlannedFile> files;
+  std::vector<PlannedRank> ranks;
+  std::vector<PlannedThread> threads;  // in the schedule's order
+  // By flag, the ranks that wait for it.
+  std::vector<std::vector<std::uint32_t>> flag_waiters;
+};
+
+inline constexpr const char* kPlanName = "plan";
+std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread);
+
+std::optional<Failure> writePlan(const std::filesystem::path& path, const Plan& plan);
+Result<Plan> readPlan(const std::filesystem::path& path);
+
+}  // namespace omnio::replay

@@ -1,0 +1,184 @@
+#include "replay/plan/program.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "core/base/printable.hpp"
+#include "replay/issue/raw_syscall.hpp"
+
+namespace omnio::replay {
+namespace {
+
+constexpr std::size_t kAlignment = 8;
+constexpr std::size_t kMaxRecord = sizeof(Op) + calls::kMaxArguments * sizeof(std::int64_t) +
+                                   kMaxPieces * sizeof(std::uint64_t) + kMaxModeLength + kAlignment;
+static_assert(kMaxRecord < kBlockBytes);
+
+// "omniorep" and the version: a file of another program, or of another version of this one, is not
+// taken for operations.
+constexpr std::array<char, kAlignment> kMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '1'};
+
+Failure systemFailure(const std::filesystem::path& path, int error) {
+  return {Code::kSystem,
+          fmt::format("{}: {}", printable(path.native()), std::generic_category().message(error))};
+}
+
+std::size_t roundedUp(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+template <typename T>
+void append(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+ProgramWriter::ProgramWriter(std::filesystem::path path) : path_(std::move(path)) {
+  fd_ = raw::openAt(AT_FDCWD, path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd_ < 0) error_ = errno;
+  block_.reserve(kBlockBytes);
+  block_.append(kMagic.data(), kMagic.size());
+}
+
+ProgramWriter::~ProgramWriter() {
+  if (fd_ >= 0) raw::closeFd(fd_);
+}
+
+void ProgramWriter::flush() {
+  std::size_t done = 0;
+  while (error_ == 0 && done < block_.size()) {
+    const long n = syscall(SYS_write, fd_, block_.data() + done, block_.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      error_ = errno;
+    } else {
+      done += static_cast<std::size_t>(n);
+    }
+  }
+  block_.clear();
+}
+
+void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
+                        const std::vector<std::uint64_t>& pieces, std::string_view open_mode) {
+  op.set = 0;
+  std::size_t bytes = sizeof op;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == 0) continue;
+    op.set = static_cast<std::uint16_t>(op.set | 1U << i);
+    bytes += sizeof arguments[i];
+  }
+  op.piece_count = static_cast<std::uint16_t>(pieces.size());
+  op.mode_length = static_cast<std::uint16_t>(open_mode.size());
+  bytes = roundedUp(bytes + pieces.size() * sizeof(std::uint64_t) + open_mode.size());
+  op.bytes = static_cast<std::uint32_t>(bytes);
+  // A record keeps within its block, so that blocks can be read without regard to each other.
+  if (block_.size() + bytes > kBlockBytes) {
+    block_.resize(kBlockBytes, '\0');
+    flush();
+  }
+  const std::size_t end = block_.size() + bytes;
+  append(block_, op);
+  for (const std::int64_t argument : arguments) {
+    if (argument != 0) append(block_, argument);
+  }
+  for (const std::uint64_t piece : pieces) append(block_, piece);
+  block_ += open_mode;
+  block_.resize(end, '\0');
+}
+
+std::optional<Failure> ProgramWriter::finish() {
+  flush();
+  if (fd_ >= 0 && raw::closeFd(std::exchange(fd_, -1)) != 0 && error_ == 0) error_ = errno;
+  if (error_ != 0) return systemFailure(path_, error_);
+  return std::nullopt;
+}
+
+ProgramReader::~ProgramReader() {
+  if (fd_ >= 0) raw::closeFd(fd_);
+}
+
+std::optional<Failure> ProgramReader::open(const std::filesystem::path& path) {
+  path_ = path;
+  fd_ = raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) return systemFailure(path, errno);
+  block_bytes_ = fetch(block_);
+  if (failure_) return failure_;
+  if (block_bytes_ < kMagic.size() || std::memcmp(block_.data(), kMagic.data(), 8) != 0) {
+    return Failure{Code::kNotOurs, printable(path.native()) + ": no program of this replayer"};
+  }
+  at_ = kMagic.size();
+  return std::nullopt;
+}
+
+std::size_t ProgramReader::fetch(std::vector<char>& block) {
+  struct stat facts {};
+  if (block.empty()) {
+    // A thread with few operations does not take two whole blocks: there may be thousands.
+    std::size_t wanted = kBlockBytes;
+    if (syscall(SYS_newfstatat, fd_, "", &facts, AT_EMPTY_PATH) == 0 &&
+        static_cast<std::uint64_t>(facts.st_size) - offset_ < kBlockBytes) {
+      wanted = static_cast<std::size_t>(facts.st_size) - offset_;
+    }
+    block.resize(wanted == 0 ? 1 : wanted);
+  }
+  const std::int64_t bytes = raw::readWholeAt(fd_, block.data(), block.size(), offset_);
+  if (bytes < 0) {
+    failure_ = systemFailure(path_, errno);
+    return 0;
+  }
+  if (static_cast<std::size_t>(bytes) < kBlockBytes) at_end_ = true;
+  offset_ += static_cast<std::uint64_t>(bytes);
+  return static_cast<std::size_t>(bytes);
+}
+
+void ProgramReader::fetchAhead() {
+  if (ahead_bytes_ == 0 && !at_end_) ahead_bytes_ = fetch(ahead_);
+}
+
+const Instruction* ProgramReader::damaged() {
+  failure_ =
+      Failure{Code::kDamaged, fmt::format("{}: damaged at byte {}", printable(path_.native()),
+                                          offset_ - ahead_bytes_ - block_bytes_ + at_)};
+  return nullptr;
+}
+
+const Instruction* ProgramReader::next() {
+  if (failure_) return nullptr;
+  for (;;) {
+    const bool block_done =
+        at_ + sizeof(Op) > block_bytes_ || static_cast<OpStep>(block_[at_]) == OpStep::kPadding;
+    if (!block_done) break;
+    fetchAhead();
+    if (failure_ || ahead_bytes_ == 0) return nullptr;
+    std::swap(block_, ahead_);
+    block_bytes_ = std::exchange(ahead_bytes_, 0);
+    at_ = 0;
+  }
+  Op& op = instruction_.op;
+  std::memcpy(&op, block_.data() + at_, sizeof op);
+  const auto set = static_cast<std::size_t>(__builtin_popcount(op.set));
+  const std::size_t needed = sizeof op + set * sizeof(std::int64_t) +
+                             op.piece_count * sizeof(std::uint64_t) + op.mode_length;
+  if (op.bytes > block_bytes_ - at_ || op.bytes < needed || op.bytes % kAlignment != 0) {
+    return damaged();
+  }
+  const char* part = block_.data() + at_ + sizeof op;
+  instruction_.arguments.fill(0);
+  for (std::size_t i = 0; i < instruction_.arguments.size(); ++i) {
+    if ((op.set >> i & 1U) == 0) continue;
+    std::memcpy(&instruction_.arguments[i], part, sizeof(std::int64_t));
+    part += sizeof(std::int64_t);
+  }
+  // Blocks and records are aligned to 8 bytes.
+  instruction_.pieces = reinterpret_cast<const std::uint64_t*>(part);
+  instruction_.open_mode = {part + op.piece_count * sizeof(std::uint64_t), op.mode_length};
+  at_ += op.bytes;
+  return &instruction_;
+}
+
+}  // namespace omnio::replay

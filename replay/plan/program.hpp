@@ -1,0 +1,132 @@
+// The engine's own form of a recorded thread: operations of fixed size with small parts behind
+// them, in blocks that a thread reads ahead. Made from a schedule by compile.hpp, on the machine
+// that replays it, and thrown away afterwards: it is no format for others, and another version of
+// this program does not read it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/calls/table.hpp"
+
+namespace omnio::replay {
+
+// A descriptor's place in its rank's table; what no call works on is kNoSlot.
+inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFF;
+inline constexpr std::uint32_t kNoFile = 0xFFFFFFFF;
+
+enum class OpStep : std::uint8_t {
+  kPadding,  // to the end of the block
+  kCall,
+  kInherited,
+  kDelay,
+};
+
+enum OpFlag : std::uint8_t {
+  kOpFailed = 1,  // the recorded call failed
+};
+
+// Behind it, as far as they are there: the arguments that are not 0, in order (8 bytes each; `set`
+// has a bit for each), the pieces (8 bytes each), the open mode. Rounded up to 8 bytes.
+struct Op {
+  OpStep step = OpStep::kPadding;
+  std::uint8_t flags = 0;
+  std::uint16_t row = 0;
+  std::uint16_t set = 0;
+  std::uint16_t piece_count = 0;
+  std::uint16_t mode_length = 0;
+  std::uint16_t unused = 0;
+  std::uint32_t bytes = 0;  // of the whole record
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t result = 0;
+  std::uint64_t request = 0;
+  std::int64_t offset = -1;
+  std::uint32_t fd = kNoSlot;
+  // kFdSource, or of a kFdNew what the wished number stood for: no call has both.
+  std::uint32_t other = kNoSlot;
+  std::uint32_t new_fd = kNoSlot;
+  std::uint32_t file = kNoFile;
+  std::uint32_t new_file = kNoFile;
+  std::uint32_t wait = 0;   // 1 + index of the thread's waits; 0: none
+  std::uint32_t named = 0;  // 1 + index of the thread's names; 0: nobody waits for it
+  std::uint32_t unused_too = 0;
+};
+static_assert(sizeof(Op) == 88);
+
+// An operation with its parts, which live until the reader moves on.
+struct Instruction {
+  Op op;
+  std::array<std::int64_t, calls::kMaxArguments> arguments{};
+  const std::uint64_t* pieces = nullptr;
+  std::string_view open_mode;
+};
+
+inline constexpr std::size_t kBlockBytes = 256 * 1024;
+// More than any call takes: UIO_MAXIOV is 1024.
+inline constexpr std::size_t kMaxPieces = 1024;
+inline constexpr std::size_t kMaxModeLength = 64;
+
+class ProgramWriter {
+ public:
+  explicit ProgramWriter(std::filesystem::path path);
+  ProgramWriter(const ProgramWriter&) = delete;
+  ProgramWriter& operator=(const ProgramWriter&) = delete;
+  ~ProgramWriter();
+
+  // `bytes` and `set` of the operation are filled in here. At most kMaxPieces and kMaxModeLength.
+  void add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
+           const std::vector<std::uint64_t>& pieces, std::string_view open_mode);
+  std::optional<Failure> finish();
+
+ private:
+  void flush();
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+  int error_ = 0;
+  std::string block_;
+};
+
+// Reads by system calls of its own, which no preloaded tracer sees. Two blocks: while one is worked
+// on, the next one can be fetched when there is time.
+class ProgramReader {
+ public:
+  ProgramReader() = default;
+  ProgramReader(const ProgramReader&) = delete;
+  ProgramReader& operator=(const ProgramReader&) = delete;
+  ~ProgramReader();
+
+  std::optional<Failure> open(const std::filesystem::path& path);
+  // The next operation, nullptr at the end or when the file cannot be read (then there is a
+  // failure()).
+  const Instruction* next();
+  // Fetches the following block unless it is here. For moments in which there is nothing to do.
+  void fetchAhead();
+  bool hasFetched() const { return ahead_bytes_ > 0 || at_end_; }
+  const std::optional<Failure>& failure() const { return failure_; }
+
+ private:
+  std::size_t fetch(std::vector<char>& block);
+  const Instruction* damaged();
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+  std::uint64_t offset_ = 0;
+  std::vector<char> block_;
+  std::vector<char> ahead_;
+  std::size_t block_bytes_ = 0;
+  std::size_t ahead_bytes_ = 0;
+  std::size_t at_ = 0;
+  bool at_end_ = false;
+  Instruction instruction_;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace omnio::replay

@@ -1,0 +1,267 @@
+#include "replay/run/engine.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/base/printable.hpp"
+#include "core/event/event.hpp"
+#include "replay/issue/raw_syscall.hpp"
+#include "replay/plan/program.hpp"
+#include "replay/run/compare.hpp"
+#include "replay/run/pacing.hpp"
+#include "replay/run/sleeper.hpp"
+
+namespace omnio::replay {
+namespace {
+
+// Thousands of recorded threads may be folded into one process.
+constexpr std::size_t kStackBytes = 512 * 1024;
+// With more time than this to pass, the next block of the program is fetched meanwhile.
+constexpr std::int64_t kIdleNs = 2000000;
+
+}  // namespace
+
+struct Engine::Thread {
+  Engine& engine;
+  std::size_t number;  // in the plan
+  const PlannedThread& planned;
+  std::size_t rank_place;
+  Buffers buffers;
+  std::unique_ptr<Bench> bench;
+  ProgramReader program;
+  pthread_t handle{};
+  bool is_joinable = false;
+
+  // While it runs.
+  std::uint64_t event = 0;
+  std::int64_t recorded_end_ns = 0;  // of the last operation
+  std::int64_t actual_end_ns = 0;
+  RankCounts counts;
+  std::vector<Difference> differences;
+  Event moved;  // to count bytes with
+};
+
+void RankCounts::merge(const RankCounts& other) {
+  operations += other.operations;
+  bytes_read += other.bytes_read;
+  bytes_written += other.bytes_written;
+  io_ns += other.io_ns;
+  end_ns = std::max(end_ns, other.end_ns);
+  negative_gaps += other.negative_gaps;
+  differences += other.differences;
+  for (std::size_t i = 0; i < substitutes.size(); ++i) substitutes[i] += other.substitutes[i];
+  lateness.merge(other.lateness);
+}
+
+Engine::Engine(Settings settings, const std::vector<std::uint32_t>& ranks)
+    : settings_(std::move(settings)), ranks_(ranks), counts_(ranks.size()) {
+  for (std::size_t i = 0; i < ranks_.size(); ++i) counts_[i].rank = ranks_[i];
+}
+
+Engine::~Engine() = default;
+
+std::optional<Failure> Engine::start() {
+  const Plan& plan = settings_.plan;
+  for (const std::uint32_t rank : ranks_) {
+    const PlannedRank& planned = plan.ranks[rank];
+    descriptors_.push_back(std::make_unique<Descriptors>(planned.slots));
+    for (const Preopened& preopened : planned.preopened) {
+      if (const int error = preopen(preopened, settings_.paths, *descriptors_.back())) {
+        return Failure{Code::kSystem,
+                       fmt::format("cannot open {}, which was open from the start: {}",
+                                   printable(plan.files[preopened.file].location),
+                                   std::generic_category().message(error))};
+      }
+    }
+  }
+  for (std::size_t i = 0; i < plan.threads.size(); ++i) {
+    const auto place = std::find(ranks_.begin(), ranks_.end(),
+                                 static_cast<std::uint32_t>(plan.threads[i].recorded.rank));
+    if (place == ranks_.end()) continue;
+    threads_.push_back(std::unique_ptr<Thread>(
+        new Thread{.engine = *this,
+                   .number = i,
+                   .planned = plan.threads[i],
+                   .rank_place = static_cast<std::size_t>(place - ranks_.begin()),
+                   .buffers = {},
+                   .bench = nullptr,
+                   .program = {},
+                   .counts = {},
+                   .differences = {},
+                   .moved = {}}));
+    Thread& thread = *threads_.back();
+    if (auto failure = thread.buffers.reserve(thread.planned, i + 1)) return failure;
+    thread.bench = std::make_unique<Bench>(settings_.paths, *descriptors_[thread.rank_place],
+                                           thread.buffers, plan.global.write_overwrite);
+    if (auto failure = thread.program.open(programName(settings_.programs, i))) return failure;
+  }
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  running_ = static_cast<std::uint32_t>(threads_.size());
+  int error = 0;
+  for (const auto& thread : threads_) {
+    error = pthread_create(&thread->handle, &attributes, &Engine::entry, thread.get());
+    if (error != 0) break;
+    thread->is_joinable = true;
+  }
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    return Failure{Code::kSystem, fmt::format("cannot start a thread, of {}: {}", threads_.size(),
+                                              std::generic_category().message(error))};
+  }
+  // The clock starts when all are ready.
+  for (std::uint32_t n = started_; n != threads_.size(); n = started_) started_.wait(n);
+  return failure();
+}
+
+void Engine::go(std::int64_t beginning_ns) {
+  beginning_ns_ = beginning_ns;
+  beginning_ns_.notify_all();
+}
+
+bool Engine::isDone() const { return running_ == 0 || failure().has_value(); }
+
+void Engine::waitDone(std::int64_t ns) const {
+  constexpr std::int64_t kStep = 100000;
+  for (std::int64_t waited = 0; waited < ns && running_ != 0; waited += kStep) {
+    sleepUntil(nowNs() + kStep, false);
+  }
+}
+
+std::optional<Failure> Engine::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Engine::fail(const Thread& thread, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (failure_) return;
+  failure_ = Failure{Code::kSystem,
+                     fmt::format("recorded rank {}, thread {}: {}", thread.planned.recorded.rank,
+                                 thread.planned.recorded.thread, reason)};
+}
+
+void* Engine::entry(void* argument) {
+  auto& thread = *static_cast<Thread*>(argument);
+  thread.engine.run(thread);
+  return nullptr;
+}
+
+void Engine::run(Thread& thread) {
+  makeTimersSharp();
+  if (!settings_.fence.enter()) fail(thread, "the kernel does not fence this thread in");
+  {
+    const std::lock_guard lock(mutex_);
+    places_.push_back({.rank = static_cast<std::uint32_t>(thread.planned.recorded.rank),
+                       .thread = static_cast<std::uint32_t>(thread.planned.recorded.thread),
+                       .pid = static_cast<std::uint32_t>(getpid()),
+                       .tid = static_cast<std::uint32_t>(raw::thread())});
+  }
+  if (settings_.warm_up) access(settings_.paths.tree().c_str(), F_OK);
+  ++started_;
+  started_.notify_all();
+  beginning_ns_.wait(0);
+  sleepUntil(beginning_ns_, settings_.may_spin);
+  while (const Instruction* instruction = thread.program.next()) {
+    perform(thread, *instruction);
+    ++thread.event;
+  }
+  if (thread.program.failure()) fail(thread, thread.program.failure()->sentence);
+  {
+    const std::lock_guard lock(mutex_);
+    counts_[thread.rank_place].merge(thread.counts);
+    for (Difference& difference : thread.differences) {
+      if (differences_.size() < kKeptDifferences) differences_.push_back(std::move(difference));
+    }
+  }
+  --running_;
+}
+
+void Engine::perform(Thread& thread, const Instruction& instruction) {
+  const Op& op = instruction.op;
+  const model::Timing timing = settings_.plan.global.timing;
+  const std::int64_t beginning = beginning_ns_.load(std::memory_order_relaxed);
+  Predecessors before{
+      behindRecorder(thread.recorded_end_ns, op.start_ns, thread.planned.recorded.recorder_ns),
+      thread.actual_end_ns};
+  if (op.wait != 0) {
+    const Wait& wait = thread.planned.waits[op.wait - 1];
+    before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);
+    for (const std::uint32_t flag : wait.flags) {
+      before.actual_end_ns = std::max(
+          before.actual_end_ns, settings_.flags.wait(flag, settings_.may_spin ? kSpinNs / 5 : 0));
+    }
+  }
+  std::int64_t end = before.actual_end_ns;
+  if (op.step == OpStep::kInherited) {
+    inherit(op, *descriptors_[thread.rank_place]);
+  } else if (op.step == OpStep::kDelay) {
+    end = delayEnd(timing, before, op.end_ns);
+    sleepUntil(beginning + end, settings_.may_spin);
+  } else {
+    const Due due = dueOf(timing, before, op.start_ns);
+    const std::int64_t at = beginning + due.at_ns;
+    if (timing != model::Timing::kAsap && at > nowNs()) {
+      if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
+      sleepUntil(at, settings_.may_spin);
+    }
+    const Outcome outcome = issue(instruction, *thread.bench);
+    end = outcome.end_ns - beginning;
+
+    RankCounts& counts = thread.counts;
+    ++counts.operations;
+    counts.io_ns += outcome.end_ns - outcome.start_ns;
+    counts.end_ns = std::max(counts.end_ns, end);
+    counts.negative_gaps += due.gap_was_negative ? 1 : 0;
+    counts.lateness.add(outcome.start_ns - at);
+    ++counts.substitutes[static_cast<std::size_t>(outcome.substitute)];
+    const calls::Row& row = calls::kTable[op.row];
+    if (countsBytes(row) && !outcome.failed && outcome.issued) {
+      thread.moved.row = &row;
+      thread.moved.arguments = instruction.arguments;
+      thread.moved.request = op.request;
+      thread.moved.result = outcome.result;
+      const std::uint64_t bytes = bytesMoved(thread.moved);
+      (row.call_class == calls::Class::kRead ? counts.bytes_read : counts.bytes_written) += bytes;
+    }
+    if (differs(instruction, outcome)) {
+      ++counts.differences;
+      if (thread.differences.size() < kKeptDifferences) {
+        const PlannedFile* file = settings_.paths.planned(op.file);
+        thread.differences.push_back(
+            {.rank = static_cast<std::uint32_t>(thread.planned.recorded.rank),
+             .thread = static_cast<std::uint32_t>(thread.planned.recorded.thread),
+             .event = thread.event + 1,
+             .call = std::string(row.name),
+             .location = file == nullptr ? std::string() : file->location,
+             .expected = resultText(row, (op.flags & kOpFailed) != 0, op.result),
+             .got = resultText(row, outcome.failed, outcome.result)});
+      }
+    }
+  }
+  thread.recorded_end_ns = std::max(thread.recorded_end_ns, op.end_ns);
+  thread.actual_end_ns = std::max(thread.actual_end_ns, end);
+  if (op.named != 0) {
+    const std::uint32_t flag = thread.planned.raises[op.named - 1];
+    if (flag != kNoFlag) {
+      settings_.flags.raise(flag, thread.actual_end_ns);
+      if (settings_.announce) settings_.announce(flag, thread.actual_end_ns);
+    }
+  }
+}
+
+void Engine::finish() {
+  for (const auto& thread : threads_) {
+    if (thread->is_joinable) pthread_join(thread->handle, nullptr);
+    thread->is_joinable = false;
+  }
+  for (const auto& rank : descriptors_) rank->flushStreams();
+}
+
+}  // namespace omnio::replay

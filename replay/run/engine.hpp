@@ -1,0 +1,122 @@
+// Replays the threads of one process: one real thread for each recorded one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "replay/issue/backend.hpp"
+#include "replay/plan/plan.hpp"
+#include "replay/run/flags.hpp"
+#include "replay/run/lateness.hpp"
+#include "replay/target/fence.hpp"
+
+namespace omnio::replay {
+
+inline constexpr std::size_t kKeptDifferences = 20;
+
+struct Difference {
+  std::uint32_t rank = 0;
+  std::uint32_t thread = 0;
+  std::uint64_t event = 0;  // by place in the thread, from 0
+  std::string call;
+  std::string location;
+  std::string expected;
+  std::string got;
+};
+
+// What came of a rank's threads.
+struct RankCounts {
+  std::uint32_t rank = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::int64_t io_ns = 0;   // summed over its operations
+  std::int64_t end_ns = 0;  // of its last operation, since the beginning of the replay
+  std::uint64_t negative_gaps = 0;
+  std::uint64_t differences = 0;
+  std::array<std::uint64_t, kSubstituteCount> substitutes{};
+  Lateness lateness;
+
+  void merge(const RankCounts& other);
+};
+
+struct ThreadPlace {
+  std::uint32_t rank = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t pid = 0;
+  std::uint32_t tid = 0;
+};
+
+class Engine {
+ public:
+  struct Settings {
+    const Plan& plan;
+    const Paths& paths;
+    std::filesystem::path programs;
+    const Fence& fence;
+    Flags& flags;
+    bool may_spin = true;
+    // The replay is traced: each thread makes one call before the clock starts, so that the tracer
+    // has its log open. Readers of the trace know it by its path, the tree itself.
+    bool warm_up = false;
+    // Is told of raised flags that ranks in other processes wait for; called by replay threads.
+    std::function<void(std::uint32_t flag, std::int64_t end_ns)> announce;
+  };
+
+  // For the threads of these ranks.
+  Engine(Settings settings, const std::vector<std::uint32_t>& ranks);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  // Opens what was open before, makes buffers, starts the threads, which then wait for go(). Fails
+  // when one cannot be started.
+  std::optional<Failure> start();
+  // The beginning of the replay on CLOCK_MONOTONIC.
+  void go(std::int64_t beginning_ns);
+  // True when all threads have ended, or one of them has failed.
+  bool isDone() const;
+  // Waits for isDone() for so long at most.
+  void waitDone(std::int64_t ns) const;
+  // Why it cannot go on, when a thread failed.
+  std::optional<Failure> failure() const;
+  // Joins the threads; writes out streams that the application left open.
+  void finish();
+
+  const std::vector<RankCounts>& counts() const { return counts_; }
+  const std::vector<ThreadPlace>& places() const { return places_; }
+  const std::vector<Difference>& differences() const { return differences_; }
+
+ private:
+  struct Thread;
+
+  void fail(const Thread& thread, const std::string& reason);
+  void run(Thread& thread);
+  std::optional<Failure> replay(Thread& thread);
+  void perform(Thread& thread, const struct Instruction& instruction);
+  static void* entry(void* thread);
+
+  Settings settings_;
+  std::vector<std::uint32_t> ranks_;
+  std::vector<std::unique_ptr<Descriptors>> descriptors_;  // by place in ranks_
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::atomic<std::int64_t> beginning_ns_{0};
+  mutable std::atomic<std::uint32_t> started_{0};
+  mutable std::atomic<std::uint32_t> running_{0};
+  mutable std::mutex mutex_;  // of what follows
+  std::optional<Failure> failure_;
+  std::vector<RankCounts> counts_;
+  std::vector<ThreadPlace> places_;
+  std::vector<Difference> differences_;
+};
+
+}  // namespace omnio::replay

@@ -1,0 +1,281 @@
+#include "replay/run/run.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/base/document_file.hpp"
+#include "core/base/printable.hpp"
+#include "replay/issue/raw_syscall.hpp"
+#include "replay/report.hpp"
+#include "replay/run/sleeper.hpp"
+
+namespace omnio::replay {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kDifferences = 3;
+// From the decision when to begin to the beginning: all have to hear of it.
+constexpr std::int64_t kLeadNs = 20000000;
+// Between looks at what goes on; messages from other nodes are waited for more eagerly.
+constexpr std::int64_t kRestNs = 1000000;
+constexpr std::int64_t kShortRestNs = 50000;
+
+// Flags that ranks on other nodes wait for, from the threads that raise them to the one that sends.
+class Outbox {
+ public:
+  void put(Session::Raised raised) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(raised);
+  }
+  std::deque<Session::Raised> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(waiting_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Session::Raised> waiting_;
+};
+
+// A recorded rank is replayed by one process; where there are fewer, they go round.
+int processOf(std::uint32_t rank, const Session& session) {
+  return static_cast<int>(rank % static_cast<std::uint32_t>(session.size()));
+}
+
+std::vector<std::uint32_t> ranksOf(const Plan& plan, const Session& session) {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    if (processOf(rank, session) == session.rank()) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+void raiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The number behind a key in a file of /proc, in bytes; UINT64_MAX when the kernel does not say.
+std::uint64_t bytesIn(const char* path, std::string_view wanted) {
+  std::ifstream facts(path);
+  std::string key;
+  for (std::uint64_t kib = 0; facts >> key;) {
+    if (key == wanted && facts >> kib) return kib * 1024;
+  }
+  return UINT64_MAX;
+}
+
+// getline takes as much memory as a line is long, and in a file with holes a line may be as long as
+// numbers go. While this lives, the process gets so much more, and no call gets all there is.
+class GrowthLimit {
+ public:
+  GrowthLimit() {
+    constexpr std::uint64_t kGrowth = std::uint64_t{512} << 20;
+    const std::uint64_t now = bytesIn("/proc/self/status", "VmData:");
+    if (now == UINT64_MAX || getrlimit(RLIMIT_DATA, &before_) != 0) return;
+    rlimit limit = before_;
+    limit.rlim_cur = std::min<rlim_t>(before_.rlim_cur, now + kGrowth);
+    is_set_ = setrlimit(RLIMIT_DATA, &limit) == 0;
+  }
+  GrowthLimit(const GrowthLimit&) = delete;
+  GrowthLimit& operator=(const GrowthLimit&) = delete;
+  ~GrowthLimit() {
+    if (is_set_) setrlimit(RLIMIT_DATA, &before_);
+  }
+
+ private:
+  rlimit before_{};
+  bool is_set_ = false;
+};
+
+std::uint64_t ownThreads(const Plan& plan, const Session& session) {
+  std::uint64_t threads = 0;
+  for (const PlannedThread& thread : plan.threads) {
+    threads +=
+        processOf(static_cast<std::uint32_t>(thread.recorded.rank), session) == session.rank();
+  }
+  return threads;
+}
+
+// Whether this process's threads have a processor each, as far as it can know: launchers that bind
+// give each its own.
+bool hasProcessorEach(const Plan& plan, const Session& session) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return false;
+  const auto processors = static_cast<std::uint64_t>(CPU_COUNT(&set));
+  const auto all = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  const std::uint64_t threads = ownThreads(plan, session);
+  const bool is_bound = processors < all;
+  return threads * (is_bound ? 1 : static_cast<std::uint64_t>(session.nodeProcesses())) <=
+         processors;
+}
+
+// Buffers are touched before the clock starts. The kernel promises memory that is not there, and
+// ends a process when it is wanted.
+std::optional<Failure> checkMemory(const Plan& plan, const Session& session) {
+  std::uint64_t needed = 0;
+  const PlannedThread* largest = nullptr;
+  for (const PlannedThread& thread : plan.threads) {
+    const int process = processOf(static_cast<std::uint32_t>(thread.recorded.rank), session);
+    if (session.nodeOf()[static_cast<std::size_t>(process)] != session.node()) continue;
+    const std::uint64_t bytes = Buffers::bytesTouched(thread);
+    needed += bytes;
+    if (largest == nullptr || bytes > Buffers::bytesTouched(*largest)) largest = &thread;
+  }
+  const std::uint64_t available = bytesIn("/proc/meminfo", "MemAvailable:");
+  if (largest == nullptr || needed <= available) return std::nullopt;
+  return Failure{
+      Code::kSystem,
+      fmt::format("the requests on this node need {} bytes of memory, and {} are available; the "
+                  "largest are those of recorded rank {}, thread {}: reads of {} bytes, writes of "
+                  "{}; use more nodes",
+                  needed, available, largest->recorded.rank, largest->recorded.thread,
+                  largest->read_moved, largest->write_request)};
+}
+
+// Whoever raises a flag tells the leaders of the other nodes that have somebody waiting.
+void forward(const Plan& plan, Session& session, Session::Raised raised) {
+  std::vector<int> told;
+  for (const std::uint32_t rank : plan.flag_waiters[static_cast<std::size_t>(raised.flag)]) {
+    const int node = session.nodeOf()[static_cast<std::size_t>(processOf(rank, session))];
+    if (node == session.node() || std::find(told.begin(), told.end(), node) != told.end()) continue;
+    told.push_back(node);
+    session.send(session.leaderOf()[static_cast<std::size_t>(node)], raised);
+  }
+}
+
+// Until all processes are done: looks after failures and messages.
+void attend(Session& session, const Plan& plan, Engine& engine, Flags& flags, Outbox& outbox) {
+  const bool one_node = session.leaderOf().size() == 1;
+  bool arrived = false;
+  for (;;) {
+    if (const auto failure = engine.failure()) session.abort(failure->sentence);
+    if (!one_node) {
+      for (const Session::Raised& raised : outbox.take()) forward(plan, session, raised);
+      while (const auto raised = session.receive()) {
+        flags.raise(static_cast<std::uint32_t>(raised->flag), raised->end_ns);
+      }
+    }
+    if (!arrived && engine.isDone() && !engine.failure()) {
+      for (const Session::Raised& raised : outbox.take()) forward(plan, session, raised);
+      session.beginBarrier();
+      arrived = true;
+    }
+    if (arrived && session.barrierDone()) return;
+    sleepUntil(nowNs() + (one_node ? kRestNs : kShortRestNs), false);
+  }
+}
+
+std::int64_t syncTree(Session& session, const Tree& tree) {
+  const std::int64_t begin = nowNs();
+  if (session.isNodeLeader()) raw::syncFileSystem(tree.fd());
+  return session.largest(nowNs() - begin);
+}
+
+}  // namespace
+
+int run(Session& session, const Request& request, const std::filesystem::path& tree_path) {
+  const std::filesystem::path programs = programsIn(request.output);
+  const Result<Plan> plan = readPlan(programs / kPlanName);
+  if (!plan) session.abort(plan.failure().sentence);
+  const Result<Tree> tree = Tree::open(tree_path);
+  if (!tree) session.abort(tree.failure().sentence);
+  raiseDescriptorLimit();
+
+  if (session.isNodeLeader()) {
+    if (const auto failure = checkMemory(*plan, session)) session.abort(failure->sentence);
+  }
+
+  const std::int64_t preparing = nowNs();
+  if (session.rank() == 0) {
+    if (const auto failure = checkSpace(*plan, *tree)) session.abort(failure->sentence);
+    if (const auto failure = prepareDirectories(*plan, *tree)) session.abort(failure->sentence);
+  }
+  session.barrier();
+  const Result<Prepared> prepared = prepareFiles(
+      *plan, *tree, {.process = session.rank(), .processes = session.size()}, request.cache);
+  if (!prepared) session.abort(prepared.failure().sentence);
+  session.barrier();
+  const std::int64_t preparation_ns = nowNs() - preparing;
+
+  findSymbols();
+  std::vector<std::filesystem::path> writable = {tree_path, request.output, "/dev/shm"};
+  if (const char* rings = getenv("OMNIO_RING_DIR")) writable.emplace_back(rings);
+  const Fence fence(writable);
+  Flags flags(session.sharedWords(plan->flag_waiters.size()));
+  const Paths paths(*plan, tree_path.native());
+  const bool may_spin = hasProcessorEach(*plan, session);
+  Outbox outbox;
+  Engine::Settings settings{.plan = *plan,
+                            .paths = paths,
+                            .programs = programs,
+                            .fence = fence,
+                            .flags = flags,
+                            .may_spin = may_spin,
+                            .warm_up = isTraced(),
+                            .announce = {}};
+  if (session.leaderOf().size() > 1) {
+    settings.announce = [&outbox](std::uint32_t flag, std::int64_t end_ns) {
+      outbox.put({.flag = flag, .end_ns = end_ns});
+    };
+  }
+  Engine engine(std::move(settings), ranksOf(*plan, session));
+  if (const auto failure = engine.start()) session.abort(failure->sentence);
+  session.barrier();
+  {
+    const GrowthLimit limit;
+    engine.go(session.fromNodeLeader(nowNs() + kLeadNs));
+    attend(session, *plan, engine, flags, outbox);
+    engine.finish();
+  }
+
+  Report report;
+  report.sync_ns = syncTree(session, *tree);
+  report.schedule = plan->schedule;
+  report.target = request.target.native();
+  report.tree = tree_path.native();
+  if (isTraced()) report.trace = request.output.native();
+  report.timing = plan->global.timing;
+  report.write_overwrite = plan->global.write_overwrite;
+  report.cache = request.cache;
+  report.fence = fence.name();
+  report.processes = session.size();
+  report.nodes = static_cast<int>(session.leaderOf().size());
+  report.spins = session.largest(may_spin ? 0 : 1) == 0;
+  report.prepared.files = session.sum(prepared->files);
+  report.prepared.bytes = session.sum(prepared->bytes);
+  report.preparation_ns = preparation_ns;
+  const std::vector<std::string> shares = session.gather(encodeShare(engine));
+  if (session.rank() != 0) return kDone;
+  for (const std::string& share : shares) {
+    if (!addShare(share, report)) session.abort("a process sent a report that cannot be read");
+  }
+  report.makespan_ns = report.total().end_ns;
+  if (auto failure = model::writeDocument(request.output / kReportName, jsonOf(report))) {
+    session.abort(failure->sentence);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(programs, ignored);
+  fmt::print("{}", safeText(textOf(report), "\n"));
+  std::fflush(stdout);
+  // `omnio replay` reads the report; a launcher would comment on a status that is not 0.
+  if (request.compiled) return kDone;
+  return report.total().differences > 0 ? kDifferences : kDone;
+}
+
+}  // namespace omnio::replay

@@ -1,0 +1,181 @@
+#include "replay/target/prepare.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <unordered_set>
+#include <vector>
+
+#include "core/base/printable.hpp"
+#include "replay/issue/raw_syscall.hpp"
+#include "replay/plan/line_ends.hpp"
+#include "replay/target/content.hpp"
+
+namespace omnio::replay {
+namespace {
+
+// A piece of a file that one process makes at a time.
+constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kBufferBytes = 1 << 20;
+// Whether a file could be run is not recorded, and asked for (access) by what looks for programs.
+constexpr unsigned kFileMode = 0755;
+
+Failure cannotMake(const std::string& location, int error) {
+  return {Code::kSystem, fmt::format("cannot make {} in the tree: {}", printable(location),
+                                     std::generic_category().message(error))};
+}
+
+std::string parentOf(const std::string& location) {
+  const std::size_t slash = location.rfind('/');
+  return slash == std::string::npos ? std::string() : location.substr(0, slash);
+}
+
+// Whether an event makes the directory, or one above it: then it must not be there before.
+bool isMadeLater(const std::unordered_set<std::string_view>& made, const std::string& location) {
+  for (std::size_t end = location.find('/');; end = location.find('/', end + 1)) {
+    if (made.contains(std::string_view(location).substr(0, end))) return true;
+    if (end == std::string::npos) return false;
+  }
+}
+
+struct Wanted {
+  bool there = false;
+  std::uint64_t size = 0;
+};
+
+Wanted wantedOf(const Plan& plan, const PlannedFile& file) {
+  if (file.role == model::FileRole::kDirectory || file.role == model::FileRole::kAbsent) return {};
+  if (file.exists) {
+    const bool grows = plan.global.write_overwrite && file.role != model::FileRole::kInput;
+    return {true, grows ? std::max(file.size, file.written_end) : file.size};
+  }
+  if (plan.global.write_overwrite && !file.made_by_events && file.written_end > 0) {
+    return {true, file.written_end};
+  }
+  return {};
+}
+
+class Maker {
+ public:
+  Maker(const Tree& tree, Cache cache) : tree_(tree), cache_(cache), buffer_(kBufferBytes) {}
+
+  // 0 or errno.
+  int makePiece(const PlannedFile& file, std::uint64_t number, std::uint64_t begin,
+                std::uint64_t end) {
+    const int fd = tree_.openFile(file.location, O_RDWR | O_CREAT, kFileMode);
+    if (fd < 0) return errno;
+    int error = fill(file, number, begin, end, fd);
+    if (error == 0 && cache_ == Cache::kCold) {
+      if (raw::syncData(fd) != 0) error = errno;
+      raw::adviseDontNeed(fd);
+    }
+    if (error == 0 && cache_ == Cache::kWarm) error = readBack(begin, end, fd);
+    raw::closeFd(fd);
+    return error;
+  }
+
+ private:
+  int fill(const PlannedFile& file, std::uint64_t number, std::uint64_t begin, std::uint64_t end,
+           int fd) {
+    while (begin < end) {
+      const auto bytes =
+          static_cast<std::size_t>(std::min<std::uint64_t>(buffer_.size(), end - begin));
+      const std::span<char> content(buffer_.data(), bytes);
+      fillContent(number, begin, content);
+      if (file.lines) setLineEnds(file, begin, content);
+      if (!raw::writeWholeAt(fd, buffer_.data(), bytes, begin)) return errno;
+      begin += bytes;
+    }
+    return 0;
+  }
+
+  int readBack(std::uint64_t begin, std::uint64_t end, int fd) {
+    while (begin < end) {
+      const auto bytes =
+          static_cast<std::size_t>(std::min<std::uint64_t>(buffer_.size(), end - begin));
+      const std::int64_t got = raw::readWholeAt(fd, buffer_.data(), bytes, begin);
+      if (got < 0) return errno;
+      if (got == 0) break;
+      begin += static_cast<std::uint64_t>(got);
+    }
+    return 0;
+  }
+
+  const Tree& tree_;
+  const Cache cache_;
+  std::vector<char> buffer_;
+};
+
+}  // namespace
+
+std::optional<Failure> checkSpace(const Plan& plan, const Tree& tree) {
+  struct statfs facts {};
+  if (syscall(SYS_fstatfs, tree.fd(), &facts) != 0) return std::nullopt;  // making them will tell
+  std::uint64_t needed = 0;
+  for (const PlannedFile& file : plan.files) {
+    const Wanted wanted = wantedOf(plan, file);
+    if (wanted.there && __builtin_add_overflow(needed, wanted.size, &needed)) needed = UINT64_MAX;
+  }
+  const auto block = static_cast<std::uint64_t>(facts.f_bsize);
+  const std::uint64_t available = static_cast<std::uint64_t>(facts.f_bavail) * block;
+  if (needed <= available) return std::nullopt;
+  return Failure{Code::kSystem,
+                 fmt::format("{}: the files to prepare have {} bytes, and {} are free",
+                             printable(tree.path().native()), needed, available)};
+}
+
+std::optional<Failure> prepareDirectories(const Plan& plan, const Tree& tree) {
+  std::unordered_set<std::string_view> made;
+  for (const PlannedFile& file : plan.files) {
+    if (file.made_by_events && !file.exists) made.insert(file.location);
+  }
+  std::unordered_set<std::string> done;
+  const auto make = [&](const std::string& location) {
+    return location.empty() || !done.insert(location).second ? 0 : tree.makeDirectories(location);
+  };
+  // What was there comes first: it is there whatever events make below or above it.
+  for (const PlannedFile& file : plan.files) {
+    if (!file.exists) continue;
+    const bool is_directory = file.role == model::FileRole::kDirectory;
+    if (const int error = make(is_directory ? file.location : parentOf(file.location))) {
+      return cannotMake(file.location, error);
+    }
+  }
+  for (const PlannedFile& file : plan.files) {
+    const std::string parent = parentOf(file.location);
+    if (file.exists || file.role == model::FileRole::kAbsent || isMadeLater(made, parent)) continue;
+    if (const int error = make(parent)) return cannotMake(parent, error);
+  }
+  return std::nullopt;
+}
+
+Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache) {
+  Prepared prepared;
+  Maker maker(tree, cache);
+  std::uint64_t piece = 0;
+  for (std::size_t number = 0; number < plan.files.size(); ++number) {
+    const PlannedFile& file = plan.files[number];
+    const Wanted wanted = wantedOf(plan, file);
+    if (!wanted.there) continue;
+    std::uint64_t begin = 0;
+    do {
+      const std::uint64_t end = std::min(wanted.size, begin + kPieceBytes);
+      if (piece++ % static_cast<std::uint64_t>(share.processes) ==
+          static_cast<std::uint64_t>(share.process)) {
+        if (const int error = maker.makePiece(file, number, begin, end)) {
+          return cannotMake(file.location, error);
+        }
+        prepared.files += begin == 0 ? 1 : 0;
+        prepared.bytes += end - begin;
+      }
+      begin = end;
+    } while (begin < wanted.size);
+  }
+  return prepared;
+}
+
+}  // namespace omnio::replay

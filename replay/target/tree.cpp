@@ -1,0 +1,177 @@
+#include "replay/target/tree.hpp"
+
+#include <fmt/format.h>
+#include <linux/openat2.h>
+
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/base/printable.hpp"
+#include "replay/issue/raw_syscall.hpp"
+
+namespace omnio::replay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMarker = ".omnio-replay";
+constexpr const char* kTree = "tree";
+
+Failure systemFailure(const std::string& what, int error) {
+  return {Code::kSystem,
+          fmt::format("{}: {}", printable(what), std::generic_category().message(error))};
+}
+
+int openBeneath(int directory, const char* name, int flags, unsigned mode) {
+  open_how how{};
+  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
+  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(syscall(SYS_openat2, directory, name, &how, sizeof how));
+}
+
+// Component by component, for kernels before 5.6.
+int openStepwise(int root, const std::string& location, int flags, unsigned mode) {
+  int at = raw::duplicate(root, 3);
+  std::size_t begin = 0;
+  for (std::size_t end = location.find('/'); at >= 0 && end != std::string::npos;
+       begin = end + 1, end = location.find('/', begin)) {
+    const std::string part = location.substr(begin, end - begin);
+    if (part.empty() || part == ".") continue;
+    const int next =
+        part == ".." ? (errno = EXDEV, -1)
+                     : raw::openAt(at, part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int error = errno;
+    raw::closeFd(at);
+    errno = error;
+    at = next;
+  }
+  if (at < 0) return -1;
+  const std::string last = location.substr(begin);
+  const int fd = last == ".." ? (errno = EXDEV, -1)
+                              : raw::openAt(at, last.empty() ? "." : last.c_str(),
+                                            flags | O_NOFOLLOW | O_CLOEXEC, mode);
+  const int error = errno;
+  raw::closeFd(at);
+  errno = error;
+  return fd;
+}
+
+// A directory that is not there, is empty, or is ours.
+struct Look {
+  bool there = false;
+  bool ours = false;
+  bool has_tree = false;
+};
+
+Result<Look> lookAt(const fs::path& target) {
+  std::error_code error;
+  Look look;
+  const fs::file_status status = fs::status(target, error);
+  if (status.type() == fs::file_type::not_found) return look;
+  if (error) return systemFailure(target.native(), error.value());
+  if (status.type() != fs::file_type::directory) {
+    return Failure{Code::kInvalid, printable(target.native()) + ": not a directory"};
+  }
+  look.there = true;
+  look.ours = fs::exists(fs::symlink_status(target / kMarker, error));
+  const fs::file_status tree = fs::symlink_status(target / kTree, error);
+  look.has_tree = fs::exists(tree);
+  if (look.has_tree && tree.type() != fs::file_type::directory) {
+    return Failure{Code::kInvalid, printable((target / kTree).native()) +
+                                       ": not a directory; name another --target"};
+  }
+  for (fs::directory_iterator entry(target, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const fs::path name = entry->path().filename();
+    if (look.ours && (name == kMarker || name == kTree)) continue;
+    return Failure{Code::kInvalid,
+                   fmt::format("{} holds {}, which no replay made; a target has to be empty",
+                               printable(target.native()), printable(name.native()))};
+  }
+  if (error) return systemFailure(target.native(), error.value());
+  return look;
+}
+
+Result<Look> lookAndRefuse(const fs::path& target, bool fresh) {
+  Result<Look> look = lookAt(target);
+  if (!look) return look;
+  if (look->has_tree && !fresh) {
+    return Failure{Code::kInvalid,
+                   fmt::format("{} holds the tree of an earlier replay; --fresh removes it",
+                               printable(target.native()))};
+  }
+  return look;
+}
+
+}  // namespace
+
+std::optional<Failure> checkTarget(const fs::path& target, bool fresh) {
+  const Result<Look> look = lookAndRefuse(target, fresh);
+  if (!look) return look.failure();
+  return std::nullopt;
+}
+
+Result<fs::path> makeTree(const fs::path& target, bool fresh) {
+  const Result<Look> look = lookAndRefuse(target, fresh);
+  if (!look) return look.failure();
+  std::error_code error;
+  fs::create_directories(target, error);
+  if (error) {
+    return Failure{Code::kSystem, fmt::format("cannot create {}: {}", printable(target.native()),
+                                              error.message())};
+  }
+  const fs::path real = fs::canonical(target, error);
+  if (error) return systemFailure(target.native(), error.value());
+  // The marker comes before the tree: what is half made is known for ours too.
+  const int marker = raw::openAt(AT_FDCWD, (real / kMarker).c_str(),
+                                 O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (marker < 0) return systemFailure((real / kMarker).native(), errno);
+  raw::closeFd(marker);
+  const fs::path tree = real / kTree;
+  fs::remove_all(tree, error);  // removes links as such
+  if (error) return systemFailure(tree.native(), error.value());
+  if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return systemFailure(tree.native(), errno);
+  return tree;
+}
+
+Result<Tree> Tree::open(const fs::path& path) {
+  const int fd =
+      raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return systemFailure(path.native(), errno);
+  return Tree(path, fd);
+}
+
+Tree::Tree(Tree&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+Tree::~Tree() {
+  if (fd_ >= 0) raw::closeFd(fd_);
+}
+
+int Tree::openFile(const std::string& location, int flags, unsigned mode) const {
+  const int fd = openBeneath(fd_, location.c_str(), flags, mode);
+  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return fd;
+  return openStepwise(fd_, location, flags, mode);
+}
+
+int Tree::makeDirectories(const std::string& location) const {
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = location.find('/', end + 1);
+    const std::string upper = location.substr(0, end);
+    const std::size_t slash = upper.rfind('/');
+    const std::string name = slash == std::string::npos ? upper : upper.substr(slash + 1);
+    if (name.empty() || name == ".") continue;
+    const std::string parent = slash == std::string::npos ? "." : upper.substr(0, slash);
+    const int directory = openFile(parent, O_PATH | O_DIRECTORY);
+    if (directory < 0) return errno;
+    const int made = raw::mkdirAt(directory, name.c_str(), 0755);
+    const int error = made == 0 ? 0 : errno;
+    raw::closeFd(directory);
+    if (error != 0 && error != EEXIST) return error;
+  }
+  return 0;
+}
+
+}  // namespace omnio::replay

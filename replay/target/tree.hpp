@@ -1,0 +1,46 @@
+// The one directory that a replay works in: TARGET/tree, fresh for each. A marker file beside it
+// says that the target is ours; a directory that holds anything else is not touched.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/base/result.hpp"
+
+namespace omnio::replay {
+
+// Makes the target and an empty tree in it; what an earlier replay left is removed if `fresh`, else
+// refused. Returns the tree's absolute path, without links in it. One process of a replay does
+// this.
+Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh);
+// What makeTree would complain about, without changing anything.
+std::optional<Failure> checkTarget(const std::filesystem::path& target, bool fresh);
+
+// The tree, open. Every name is looked up beneath it, and no link is followed on the way, so
+// nothing outside can be reached whatever stands in the tree.
+class Tree {
+ public:
+  static Result<Tree> open(const std::filesystem::path& path);
+
+  Tree(Tree&& other) noexcept;
+  Tree& operator=(Tree&&) = delete;
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  ~Tree();
+
+  const std::filesystem::path& path() const { return path_; }
+  int fd() const { return fd_; }
+  // Below the tree, by location; -1 and errno when it cannot be. `flags` as of open(2).
+  int openFile(const std::string& location, int flags, unsigned mode = 0) const;
+  // The directory and all above it; 0, or errno.
+  int makeDirectories(const std::string& location) const;
+
+ private:
+  Tree(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+};
+
+}  // namespace omnio::replay

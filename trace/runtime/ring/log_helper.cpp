@@ -1,0 +1,140 @@
+#include "trace/runtime/ring/log_helper.hpp"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <cstring>
+
+#include "core/wire/clock.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/ring/ring.hpp"
+#include "trace/runtime/sys/held_signals.hpp"
+#include "trace/runtime/sys/own_clone.hpp"
+#include "trace/runtime/sys/patience.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+
+namespace omnio::trace {
+namespace {
+
+enum class State : std::uint32_t { kNone, kStarting, kRunning, kStopping };
+
+constexpr long kStackBytes = 256 * 1024;
+constexpr long kIdleNs = 100'000'000;
+constexpr long kWaitNs = 5'000'000;
+
+std::atomic<State> state{State::kNone};
+std::atomic<bool> is_slow{false};
+std::atomic<bool> is_to_stop{false};
+std::atomic<std::uint32_t> handed_over{0};  // futex of the helper
+std::atomic<std::uint32_t> came_free{0};    // futex of threads that wait for a ring
+long number = 0;                            // of the thread
+std::uint32_t ended = 0;                    // not 0 while it lives; cleared by the kernel
+char* stack = nullptr;
+thread_local constinit bool is_helper = false;
+
+// What may be woken without need wakes for nothing: both look again.
+void sleepOn(std::atomic<std::uint32_t>& word, std::uint32_t seen, long ns) {
+  const timespec limit = {.tv_sec = 0, .tv_nsec = ns};
+  if (rawSyscall(SYS_futex, address(&word), FUTEX_WAIT_PRIVATE, seen, address(&limit), 0, 0) ==
+      -EPERM) {
+    const timespec nap = {.tv_sec = 0, .tv_nsec = 1'000'000};
+    rawSyscall(SYS_nanosleep, address(&nap), 0);
+  }
+}
+
+void wakeOn(std::atomic<std::uint32_t>& word) {
+  word.fetch_add(1);
+  rawSyscall(SYS_futex, address(&word), FUTEX_WAKE_PRIVATE, 1 << 30, 0, 0, 0);
+}
+
+long work(void* /*nothing*/) {
+  is_helper = true;
+  // Where events are dropped rather than waited for, the first one did not wait for the log either.
+  openContainer();
+  while (!is_to_stop.load()) {
+    const std::uint32_t seen = handed_over.load();
+    if (writeHandedOver()) {
+      wakeOn(came_free);
+    } else {
+      sleepOn(handed_over, seen, kIdleNs);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void LogHelper::noteWrite(std::uint64_t ns) {
+  process.stalled_ns.fetch_add(ns, std::memory_order_relaxed);
+  if (ns >= kSlowWriteNs) is_slow.store(true, std::memory_order_relaxed);
+}
+
+bool LogHelper::dropsEvents() { return process.settings.drops_when_slow; }
+
+bool LogHelper::isWanted() {
+  return (is_slow.load(std::memory_order_relaxed) || dropsEvents()) &&
+         !process.draining_each.load(std::memory_order_relaxed);
+}
+
+bool LogHelper::isRunning() { return state.load(std::memory_order_acquire) == State::kRunning; }
+
+bool LogHelper::isThisThread() { return is_helper; }
+
+bool LogHelper::start() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;  // what sanitizers put into each access wants a thread of the C library
+#endif
+  if (isRunning()) return true;
+  State seen = State::kNone;
+  if (process.draining_each.load() || !state.compare_exchange_strong(seen, State::kStarting)) {
+    return seen == State::kRunning;
+  }
+  const HeldSignals held;  // the thread begins with what is held here
+  if (stack == nullptr) {
+    const long memory = rawSyscall(SYS_mmap, 0, kStackBytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory > 0 || memory < -4095) stack = reinterpret_cast<char*>(memory);
+  }
+  is_to_stop.store(false);
+  ended = 1;  // not yet begun is not yet ended
+  const long number = stack == nullptr
+                          ? -1
+                          : startClone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+                                           CLONE_THREAD | CLONE_SYSVSEM,
+                                       stack, kStackBytes, work, nullptr, &ended);
+  state.store(number > 0 ? State::kRunning : State::kNone, std::memory_order_release);
+  return number > 0;
+}
+
+void LogHelper::stop() {
+  State seen = State::kRunning;
+  if (!state.compare_exchange_strong(seen, State::kStopping)) return;
+  is_to_stop.store(true);
+  wakeOn(handed_over);
+  Patience patience;
+  const std::atomic_ref<std::uint32_t> life(ended);
+  while (life.load() != 0) {
+    if (!patience.wait()) return;  // its device does not answer: its stack is still in use
+  }
+  // Gone from its memory, it still counts as a thread for a moment, which unshare(2) would mind.
+  while (rawSyscall(SYS_tgkill, process.pid, number, 0) == 0) {
+    if (!patience.wait()) break;
+  }
+  state.store(State::kNone, std::memory_order_release);
+  wakeOn(came_free);
+}
+
+void LogHelper::forget() {
+  state.store(State::kNone);
+  is_to_stop.store(false);
+  stack = nullptr;  // it may be the parent's thread's at this moment: a page or two are left
+}
+
+void LogHelper::wake() { wakeOn(handed_over); }
+
+void LogHelper::awaitRing() { sleepOn(came_free, came_free.load(), kWaitNs); }
+
+}  // namespace omnio::trace

@@ -1,0 +1,65 @@
+// System calls that leave no trace of their own: no errno, no cancellation point, no symbol that
+// another preloaded library could have replaced. Results are as the kernel gives them: -errno.
+// Calls that would hurt the process (forbidden_calls.hpp) are not made, and fail with EPERM.
+#pragma once
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include <cstdint>
+
+#include "trace/runtime/sys/forbidden_calls.hpp"
+#include "trace/runtime/sys/thread_sanitizer.hpp"
+
+namespace omnio::trace {
+
+#if defined(__x86_64__)
+
+inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                       long f = 0) {
+  if (isForbidden(number)) [[unlikely]]
+    return -EPERM;
+  long result;
+#ifdef OMNIO_THREAD_SANITIZER
+  if (mappedByLibrary(number, {a, b, c, d, e, f}, result)) return result;
+#endif
+  register long r10 asm("r10") = d;
+  register long r8 asm("r8") = e;
+  register long r9 asm("r9") = f;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  return result;
+}
+
+#elif defined(__aarch64__)
+
+inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                       long f = 0) {
+  if (isForbidden(number)) [[unlikely]]
+    return -EPERM;
+  register long x8 asm("x8") = number;
+  register long x0 asm("x0") = a;
+  register long x1 asm("x1") = b;
+  register long x2 asm("x2") = c;
+  register long x3 asm("x3") = d;
+  register long x4 asm("x4") = e;
+  register long x5 asm("x5") = f;
+  asm volatile("svc 0"
+               : "+r"(x0)
+               : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+               : "memory");
+  return x0;
+}
+
+#else
+#error "the tracer knows x86-64 and aarch64"
+#endif
+
+template <typename T>
+long address(T* pointer) {
+  return reinterpret_cast<long>(pointer);
+}
+
+}  // namespace omnio::trace

@@ -1,0 +1,34 @@
+// Memory for the length of a function: on the stack as long as it is little, else a block that is
+// kept for the next who needs one.
+#pragma once
+
+#include <cstddef>
+
+#include "trace/runtime/sys/scratch_pool.hpp"
+
+namespace omnio::trace {
+
+template <typename T, std::size_t kOnStack>
+class Scratch {
+ public:
+  explicit Scratch(std::size_t count) : data_(little_) {
+    if (count <= kOnStack) return;
+    if (count <= ~std::size_t{0} / sizeof(T)) block_ = takeScratch(count * sizeof(T));
+    data_ = static_cast<T*>(block_.memory);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { giveScratchBack(block_); }
+
+  // False when there was no memory.
+  explicit operator bool() const { return data_ != nullptr; }
+  T* data() const { return data_; }
+  T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  T little_[kOnStack];
+  T* data_;
+  ScratchBlock block_;
+};
+
+}  // namespace omnio::trace

@@ -1,0 +1,153 @@
+// Collective calls. Each member counts those on its communicator, so that they have the same number
+// everywhere. Bytes are what this rank gives: its part of the data, or of a scatter what it gets.
+#include <string_view>
+
+#include "trace/wrap/mpi/communicators.hpp"
+#include "trace/wrap/mpi/completion.hpp"
+
+namespace omnio::trace {
+namespace {
+
+constexpr std::uint16_t kBarrier = mpiRow("MPI_Barrier");
+constexpr std::uint16_t kIbarrier = mpiRow("MPI_Ibarrier");
+constexpr std::uint16_t kAllreduce = mpiRow("MPI_Allreduce");
+constexpr std::uint16_t kIallreduce = mpiRow("MPI_Iallreduce");
+constexpr std::uint16_t kBcast = mpiRow("MPI_Bcast");
+constexpr std::uint16_t kIbcast = mpiRow("MPI_Ibcast");
+
+// Ranks that this one exchanges data with.
+int peersIn(MPI_Comm communicator) {
+  const Group* group = groupOf(communicator);
+  if (group == nullptr) return 0;
+  return group->kind == GroupKind::kInter ? group->remote : group->size;
+}
+
+std::uint64_t bytesOfAll(const int* counts, MPI_Datatype type, int ranks) {
+  long sum = 0;
+  for (int i = 0, n = counts == nullptr ? 0 : ranks; i < n; ++i) sum += counts[i];
+  return bytesOf(sum, type);
+}
+
+// Of a reduction's result each rank of one's own side gets a part.
+int ranksIn(MPI_Comm communicator) {
+  const Group* group = groupOf(communicator);
+  return group == nullptr ? 0 : group->size;
+}
+
+std::uint64_t bytesOfEach(const int* counts, const MPI_Datatype* types, MPI_Comm communicator) {
+  std::uint64_t sum = 0;
+  if (counts == nullptr || types == nullptr) return 0;
+  for (int i = 0, n = peersIn(communicator); i < n; ++i) sum += bytesOf(counts[i], types[i]);
+  return sum;
+}
+
+bool isInPlace(const void* data) { return data == MPI_IN_PLACE; }
+
+// What is recorded besides the group and the number of the call.
+enum class Shape { kPlain, kSized, kRooted };
+
+// Of an intercommunicator, whose own side's root and the ranks beside it name no data: MPI does not
+// look at what they pass (MPI-3.1, 5.2.2), nor do we.
+bool isLookedAt(std::uint16_t row, int root) {
+  if (root == MPI_PROC_NULL) return false;
+  const std::string_view call = calls::kTable[row].variant_of;
+  const bool is_root = root == MPI_ROOT;
+  return !is_root || call.ends_with("cast") || call.ends_with("educe");
+}
+
+// `bytes` is asked after a call that has not failed.
+template <Shape kShape, typename Make, typename Bytes>
+int collective(std::uint16_t row, MPI_Comm communicator, int root, MPI_Request* request, Make make,
+               Bytes bytes) {
+  SyncCall call(row);
+  call.make(make);
+  if (!call.isOurs()) return call.result();
+  Group* group = nullptr;
+  std::uint64_t size = 0;
+  std::uint64_t seq = 0;
+  std::uint64_t began = 0;
+  if (!call.failed()) {
+    group = groupOf(communicator);
+    seq = nextCall(group);
+    if (kShape != Shape::kRooted || isLookedAt(row, root)) size = bytes();
+    if (request != nullptr) began = beginRequest(*request, {});
+  }
+  const std::int64_t comm = asNumber(numberOf(group));
+  if constexpr (kShape == Shape::kPlain) {
+    if (request == nullptr) {
+      call.record<kBarrier>({comm, asNumber(seq)});
+    } else {
+      call.record<kIbarrier>({comm, asNumber(seq), asNumber(began)});
+    }
+  } else if constexpr (kShape == Shape::kSized) {
+    if (request == nullptr) {
+      call.record<kAllreduce>({comm, asNumber(size), asNumber(seq)});
+    } else {
+      call.record<kIallreduce>({comm, asNumber(size), asNumber(seq), asNumber(began)});
+    }
+  } else {
+    if (request == nullptr) {
+      call.record<kBcast>({comm, root, asNumber(size), asNumber(seq)});
+    } else {
+      call.record<kIbcast>({comm, root, asNumber(size), asNumber(seq), asNumber(began)});
+    }
+  }
+  return call.result();
+}
+
+}  // namespace
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+// A call under both names. Its parameters are a0, a1, ...: COMM, ROOT, REQUEST and BYTES are said
+// in terms of them.
+#define OMNIO_COLLECTIVE_NAME(PREFIX, NAME, COUNT, SHAPE, COMM, ROOT, REQUEST, BYTES) \
+  OMNIO_EXPORT int PREFIX##_##NAME(OMNIO_PARAMETERS_##COUNT(PREFIX##_##NAME)) {       \
+    constexpr std::uint16_t kRow = mpiRow("MPI_" #NAME);                              \
+    constexpr std::uint16_t kNumber = #PREFIX[0] == 'P' ? kRow + 1 : kRow;            \
+    auto* const real = omnio::trace::realMpi<decltype(::MPI_##NAME)>(kRow);           \
+    return collective<Shape::SHAPE>(                                                  \
+        kNumber, COMM, ROOT, REQUEST, [&] { return real(OMNIO_NAMES_##COUNT); },      \
+        [&]() -> std::uint64_t { return BYTES; });                                    \
+  }
+#define OMNIO_COLLECTIVE_BOTH(NAME, COUNT, ...)        \
+  OMNIO_COLLECTIVE_NAME(MPI, NAME, COUNT, __VA_ARGS__) \
+  OMNIO_COLLECTIVE_NAME(PMPI, NAME, COUNT, __VA_ARGS__)
+// And its nonblocking form, whose one parameter more is the request.
+#define OMNIO_COLLECTIVE(NAME, INAME, COUNT, ICOUNT, SHAPE, COMM, ROOT, BYTES) \
+  OMNIO_COLLECTIVE_BOTH(NAME, COUNT, SHAPE, COMM, ROOT, nullptr, BYTES)        \
+  OMNIO_COLLECTIVE_BOTH(INAME, ICOUNT, SHAPE, COMM, ROOT, a##COUNT, BYTES)
+
+OMNIO_COLLECTIVE(Barrier, Ibarrier, 1, 2, kPlain, a0, 0, 0)
+OMNIO_COLLECTIVE(Bcast, Ibcast, 5, 6, kRooted, a4, a3, bytesOf(a1, a2))
+OMNIO_COLLECTIVE(Reduce, Ireduce, 7, 8, kRooted, a6, a5, bytesOf(a2, a3))
+OMNIO_COLLECTIVE(Allreduce, Iallreduce, 6, 7, kSized, a5, 0, bytesOf(a2, a3))
+OMNIO_COLLECTIVE(Gather, Igather, 8, 9, kRooted, a7, a6,
+                 isInPlace(a0) ? bytesOf(a4, a5) : bytesOf(a1, a2))
+OMNIO_COLLECTIVE(Gatherv, Igatherv, 9, 10, kRooted, a8, a7, isInPlace(a0) ? 0 : bytesOf(a1, a2))
+OMNIO_COLLECTIVE(Scatter, Iscatter, 8, 9, kRooted, a7, a6,
+                 isInPlace(a3) ? bytesOf(a1, a2) : bytesOf(a4, a5))
+OMNIO_COLLECTIVE(Scatterv, Iscatterv, 9, 10, kRooted, a8, a7, isInPlace(a4) ? 0 : bytesOf(a5, a6))
+OMNIO_COLLECTIVE(Allgather, Iallgather, 7, 8, kSized, a6, 0,
+                 isInPlace(a0) ? bytesOf(a4, a5) : bytesOf(a1, a2))
+OMNIO_COLLECTIVE(Allgatherv, Iallgatherv, 8, 9, kSized, a7, 0, isInPlace(a0) ? 0 : bytesOf(a1, a2))
+OMNIO_COLLECTIVE(Alltoall, Ialltoall, 7, 8, kSized, a6, 0,
+                 static_cast<std::uint64_t>(peersIn(a6)) *
+                     (isInPlace(a0) ? bytesOf(a4, a5) : bytesOf(a1, a2)))
+OMNIO_COLLECTIVE(Alltoallv, Ialltoallv, 9, 10, kSized, a8, 0,
+                 isInPlace(a0) ? bytesOfAll(a5, a7, peersIn(a8)) : bytesOfAll(a1, a3, peersIn(a8)))
+OMNIO_COLLECTIVE(Alltoallw, Ialltoallw, 9, 10, kSized, a8, 0,
+                 isInPlace(a0) ? bytesOfEach(a5, a7, a8) : bytesOfEach(a1, a3, a8))
+OMNIO_COLLECTIVE(Reduce_scatter, Ireduce_scatter, 6, 7, kSized, a5, 0,
+                 bytesOfAll(a2, a3, ranksIn(a5)))
+OMNIO_COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block, 6, 7, kSized, a5, 0,
+                 static_cast<std::uint64_t>(ranksIn(a5)) * bytesOf(a2, a3))
+OMNIO_COLLECTIVE(Scan, Iscan, 6, 7, kSized, a5, 0, bytesOf(a2, a3))
+OMNIO_COLLECTIVE(Exscan, Iexscan, 6, 7, kSized, a5, 0, bytesOf(a2, a3))
+// To each neighbour; how many there are is in the facts of the communicator.
+OMNIO_COLLECTIVE(Neighbor_allgather, Ineighbor_allgather, 7, 8, kSized, a6, 0, bytesOf(a1, a2))
+OMNIO_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, 8, 9, kSized, a7, 0, bytesOf(a1, a2))
+OMNIO_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, 7, 8, kSized, a6, 0, bytesOf(a1, a2))
+OMNIO_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, 9, 10, kSized, a8, 0, 0)
+OMNIO_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, 9, 10, kSized, a8, 0, 0)

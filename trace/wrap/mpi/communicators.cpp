@@ -1,0 +1,256 @@
+// Communicators: each gets an id that all of its members make of what they know alike, without a
+// message: the parent's id, the number of the parent's collective call, and who is its rank 0.
+#include "trace/wrap/mpi/communicators.hpp"
+
+#include "core/wire/info.hpp"
+#include "trace/runtime/identity.hpp"
+#include "trace/runtime/mpi/message_streams.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/sys/text.hpp"
+#include "trace/wrap/mpi/completion.hpp"
+#include "trace/wrap/mpi/neighbours.hpp"
+#include "trace/wrap/mpi/rank_list.hpp"
+#include "trace/wrap/mpi/sync_call.hpp"
+
+namespace omnio::trace {
+namespace {
+
+template <typename Function>
+int askRank(const char* name, MPI_Comm communicator) {
+  auto* const function = mpiFunction<Function>(name);
+  int value = 0;
+  if (function == nullptr || function(communicator, &value) != MPI_SUCCESS) return 0;
+  return value;
+}
+
+// What MPI knows of a communicator.
+Group factsOf(MPI_Comm communicator) {
+  Group facts;
+  facts.rank = askRank<decltype(MPI_Comm_rank)>("PMPI_Comm_rank", communicator);
+  facts.size = askRank<decltype(MPI_Comm_size)>("PMPI_Comm_size", communicator);
+  if (askRank<decltype(MPI_Comm_test_inter)>("PMPI_Comm_test_inter", communicator) != 0) {
+    facts.kind = GroupKind::kInter;
+    facts.remote = askRank<decltype(MPI_Comm_remote_size)>("PMPI_Comm_remote_size", communicator);
+  }
+  return facts;
+}
+
+struct Sides {
+  std::uint64_t local = 0;
+  std::uint64_t remote = 0;
+};
+
+// Groups by their first ranks, which every member can ask for. Who is asked for the other side of
+// what has none would end the application.
+Sides sidesOf(MPI_Comm communicator, GroupKind kind) {
+  Sides sides;
+  sides.local = worldRankOf<decltype(MPI_Comm_group)>("PMPI_Comm_group", communicator);
+  sides.remote = kind == GroupKind::kInter ? worldRankOf<decltype(MPI_Comm_remote_group)>(
+                                                 "PMPI_Comm_remote_group", communicator)
+                                           : sides.local;
+  return sides;
+}
+
+Group* remember(MPI_Comm communicator, Group facts) {
+  Group* group = addGroup(communicator, facts);
+  if (group != nullptr) tellNeighbours(communicator, *group);
+  return group;
+}
+
+}  // namespace
+
+void knowPredefined() {
+  auto* const world = static_cast<MPI_Comm>(mpiLibrary().world);
+  const MPI_Comm self = open_mpi::selfCommunicator();
+  if (world == nullptr || self == nullptr || findGroup(world) != nullptr) return;
+  Group facts = factsOf(world);
+  facts.id = mixed(jobNumber(), 1);
+  const std::uint64_t alone =
+      mixed(facts.id, 2 + static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.rank)));
+  addGroup(world, facts);
+  addGroup(self, {.id = alone, .rank = 0, .size = 1});
+}
+
+Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, GroupKind kind) {
+  if (parent == nullptr) {
+    dropGroup(object);
+    return nullptr;
+  }
+  Group facts = *parent;
+  facts.id = mixed(mixed(parent->id, seq), static_cast<std::uint64_t>(kind) + 1);
+  facts.kind = kind;
+  facts.calls = 0;
+  return addGroup(object, facts);
+}
+
+Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq) {
+  if (communicator == nullptr || communicator == open_mpi::nullCommunicator()) return nullptr;
+  if (parent == nullptr) {
+    dropGroup(communicator);
+    return nullptr;
+  }
+  Group facts = factsOf(communicator);
+  const Sides sides = sidesOf(communicator, facts.kind);
+  facts.side = sides.local <= sides.remote ? 0 : 1;
+  // Of an intercommunicator either side may be made first.
+  facts.id = mixed(mixed(parent->id, seq), (facts.side == 0 ? sides.local : sides.remote) + 16);
+  return remember(communicator, facts);
+}
+
+namespace {
+
+constexpr std::uint16_t kDup = mpiRow("MPI_Comm_dup");
+constexpr std::uint16_t kIdup = mpiRow("MPI_Comm_idup");
+
+// The first argument is the parent, the last where the new one is put.
+template <typename Real, typename... A>
+int makeOfAll(std::uint16_t number, Real* real, MPI_Comm parent, A... a) {
+  SyncCall call(number);
+  call.make([&] { return real(parent, a...); });
+  MPI_Comm* const place = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
+  if (!call.isOurs()) return leaveUnknown(call, place);
+  Group* group = nullptr;
+  Group* made = nullptr;
+  std::uint64_t seq = 0;
+  if (!call.failed()) {
+    group = groupOf(parent);
+    seq = nextCall(group);
+    made = newCommunicator(*place, group, seq);
+  }
+  call.record<kDup>({asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq)});
+  return call.result();
+}
+
+// The new one may not be asked before it is complete: it is what its parent is. Nor may its place
+// be looked at then, which is a local variable of the Fortran bindings; Open MPI fills it at once.
+template <typename Real>
+int idup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Comm* place, MPI_Request* request) {
+  SyncCall call(number);
+  call.make([&] { return real(parent, place, request); });
+  if (!call.isOurs()) return leaveUnknown(call, place);
+  Group* group = nullptr;
+  Group* made = nullptr;
+  std::uint64_t seq = 0;
+  std::uint64_t began = 0;
+  if (!call.failed()) {
+    group = groupOf(parent);
+    seq = nextCall(group);
+    if (*place != nullptr && *place != open_mpi::nullCommunicator()) {
+      made = deriveGroup(*place, group, seq, group == nullptr ? GroupKind::kComm : group->kind);
+      if (made != nullptr) tellNeighbours(parent, *made);
+    }
+    began = beginRequest(*request, {});
+  }
+  call.record<kIdup>(
+      {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq), asNumber(began)});
+  return call.result();
+}
+
+// One that is not made by all of a communicator: its id is made of who takes part, which is `key`,
+// the tag, and how many such there were before.
+Group* rememberNamed(MPI_Comm made, Group facts, std::uint64_t key, int tag) {
+  const std::uint64_t count = countIn({.group = key, .tag = tag, .way = Way::kNamed});
+  if (count == 0) {  // too many for numbers that all have alike
+    dropGroup(made);
+    return nullptr;
+  }
+  facts.id = mixed(mixed(key, static_cast<std::uint32_t>(tag)), count);
+  return remember(made, facts);
+}
+
+template <typename Real>
+int createGroup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Group members, int tag,
+                MPI_Comm* place) {
+  SyncCall call(number);
+  call.make([&] { return real(parent, members, tag, place); });
+  if (!call.isOurs()) return leaveUnknown(call, place);
+  Group* group = nullptr;
+  Group* made = nullptr;
+  if (!call.failed()) {
+    group = groupOf(parent);
+    if (group == nullptr) {
+      dropGroup(*place);
+    } else if (*place != open_mpi::nullCommunicator()) {
+      const std::uint64_t key = mixed(group->id, hashOfRanks(members));
+      made = rememberNamed(*place, factsOf(*place), key, tag);
+    }
+  }
+  call.record<kDup>(
+      {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(nextCall(made))});
+  return call.result();
+}
+
+template <typename Real>
+int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MPI_Comm bridge,
+                int remote_leader, int tag, MPI_Comm* place) {
+  SyncCall call(number);
+  call.make([&] { return real(local, leader, bridge, remote_leader, tag, place); });
+  if (!call.isOurs()) return leaveUnknown(call, place);
+  Group* made = nullptr;
+  if (!call.failed() && *place != open_mpi::nullCommunicator()) {
+    Group facts = factsOf(*place);
+    const Sides sides = sidesOf(*place, facts.kind);
+    facts.side = sides.local <= sides.remote ? 0 : 1;
+    // Of the same ranks there may be several: each of them has made all of them.
+    const std::uint64_t own = hashOfRanksOf<decltype(MPI_Comm_group)>("PMPI_Comm_group", *place);
+    const std::uint64_t other =
+        hashOfRanksOf<decltype(MPI_Comm_remote_group)>("PMPI_Comm_remote_group", *place);
+    const Group* world = findGroup(mpiLibrary().world);
+    const std::uint64_t job = world == nullptr ? 0 : world->id;
+    const std::uint64_t key = mixed(job, facts.side == 0 ? mixed(own, other) : mixed(other, own));
+    made = rememberNamed(*place, facts, key, tag);
+  }
+  call.record<kDup>(
+      {asNumber(numberOf(groupOf(local))), asNumber(numberOf(made)), asNumber(nextCall(made))});
+  return call.result();
+}
+
+// Between jobs: the new group, which is put where the argument behind the parent says, has ranks of
+// two worlds and is not told of.
+template <std::size_t kParent, typename Real, typename... A>
+int makeBetweenJobs(std::uint16_t number, Real* real, A... a) {
+  const std::tuple<A...> arguments(a...);
+  SyncCall call(number);
+  call.make([&] { return real(a...); });
+  leaveUnknown(call, std::get<kParent + 1>(arguments));
+  if (!call.isOurs()) return call.result();
+  Group* group = call.failed() ? nullptr : groupOf(std::get<kParent>(arguments));
+  call.record<kDup>({asNumber(numberOf(group)), 0, asNumber(nextCall(group))});
+  return call.result();
+}
+
+template <typename Real, typename... A>
+int spawn(std::uint16_t number, Real* real, A... a) {
+  return makeBetweenJobs<sizeof...(A) - 3>(number, real, a...);
+}
+
+template <typename Real, typename... A>
+int meet(std::uint16_t number, Real* real, A... a) {
+  return makeBetweenJobs<sizeof...(A) - 2>(number, real, a...);
+}
+
+}  // namespace
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_MPI_BOTH(Comm_dup, 2, makeOfAll)
+OMNIO_MPI_BOTH(Comm_dup_with_info, 3, makeOfAll)
+OMNIO_MPI_BOTH(Comm_split, 4, makeOfAll)
+OMNIO_MPI_BOTH(Comm_split_type, 5, makeOfAll)
+OMNIO_MPI_BOTH(Comm_create, 3, makeOfAll)
+OMNIO_MPI_BOTH(Cart_create, 6, makeOfAll)
+OMNIO_MPI_BOTH(Cart_sub, 3, makeOfAll)
+OMNIO_MPI_BOTH(Graph_create, 6, makeOfAll)
+OMNIO_MPI_BOTH(Dist_graph_create, 9, makeOfAll)
+OMNIO_MPI_BOTH(Dist_graph_create_adjacent, 10, makeOfAll)
+OMNIO_MPI_BOTH(Intercomm_merge, 3, makeOfAll)
+OMNIO_MPI_BOTH(Comm_idup, 3, idup)
+OMNIO_MPI_BOTH(Comm_create_group, 4, createGroup)
+OMNIO_MPI_BOTH(Intercomm_create, 6, createInter)
+OMNIO_MPI_BOTH(Comm_free, 1, freeObject)
+OMNIO_MPI_BOTH(Comm_disconnect, 1, freeObject)
+OMNIO_MPI_BOTH(Comm_spawn, 8, spawn)
+OMNIO_MPI_BOTH(Comm_spawn_multiple, 9, spawn)
+OMNIO_MPI_BOTH(Comm_accept, 5, meet)
+OMNIO_MPI_BOTH(Comm_connect, 5, meet)

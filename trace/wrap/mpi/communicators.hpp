@@ -1,0 +1,53 @@
+// Which group of ranks (trace/runtime/mpi/groups.hpp) a communicator is.
+#pragma once
+
+#include "trace/runtime/mpi/groups.hpp"
+#include "trace/wrap/mpi/sync_call.hpp"
+
+namespace omnio::trace {
+
+// MPI_COMM_WORLD and MPI_COMM_SELF; when MPI has begun.
+void knowPredefined();
+
+// The communicator's group, nullptr of one that is not known: between jobs that were not started
+// together, or made before recording.
+inline Group* groupOf(MPI_Comm communicator) { return findGroup(communicator); }
+inline Group* groupOf(MPI_Win window) { return findGroup(window); }
+
+// A group of the same ranks as its parent: of a window or a file, made by the parent's collective
+// call `seq`. nullptr when the parent is not known.
+Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, GroupKind kind);
+
+// A communicator that was made of `parent` by its collective call `seq`.
+Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq);
+
+// What is made inside another MPI call stays unknown, and its address may have been that of one
+// that was not. Returns what the call did.
+template <typename Object>
+int leaveUnknown(const SyncCall& call, const Object* place) {
+  if (call.knowsObjects() && !call.failed()) dropGroup(*place);
+  return call.result();
+}
+
+// Frees a communicator or a window. One whose freeing failed is there still; one that was freed
+// inside another MPI call is gone as well.
+template <typename Real, typename Object>
+int freeObject(std::uint16_t row, Real* real, Object* place) {
+  constexpr std::uint16_t kLike = mpiRow("MPI_Comm_free");
+  SyncCall call(row);
+  const bool is_known = call.knowsObjects() && place != nullptr;
+  const Object object = is_known ? *place : nullptr;
+  const Group* const there = is_known ? groupOf(object) : nullptr;
+  // Another thread may be given its address while the call lasts.
+  const Group freed = there == nullptr ? Group{} : *there;
+  call.make([&] { return real(place); });
+  if (there == nullptr || call.failed()) {
+    call.record<kLike>({0, 0});
+  } else {
+    dropGroup(object, freed.id);
+    call.record<kLike>({asNumber(freed.number), asNumber(freed.calls) + 1});
+  }
+  return call.result();
+}
+
+}  // namespace omnio::trace

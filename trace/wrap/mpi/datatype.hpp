@@ -1,0 +1,16 @@
+// Datatypes of views as the trace tells them: how a type was made, asked of MPI (MPI-3.1, 4.1.13)
+// and recorded as a fact once for each content. docs/formats/trace.md, "Types".
+#pragma once
+
+#include <cstdint>
+
+#include "trace/wrap/mpi/open_mpi.hpp"
+
+namespace omnio::trace {
+
+// The number of the type in this process; 0 when it cannot be told: made in a way that MPI-3.1 does
+// not know, nested more deeply or larger than anybody's, or there is no trace to tell it to. Only
+// of a type that MPI has accepted.
+std::uint32_t typeNumberOf(MPI_Datatype type);
+
+}  // namespace omnio::trace

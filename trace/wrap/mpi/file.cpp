@@ -1,0 +1,259 @@
+// MPI files: opening, views, sizes, pointers. What moves data is in trace/wrap/mpi/file_data.cpp.
+#include "core/calls/mpi_values.hpp"
+#include "core/wire/info.hpp"
+#include "trace/runtime/mpi/path.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/sys/text.hpp"
+#include "trace/wrap/mpi/communicators.hpp"
+#include "trace/wrap/mpi/datatype.hpp"
+#include "trace/wrap/mpi/file_call.hpp"
+#include "trace/wrap/mpi/file_hints.hpp"
+
+namespace omnio::trace {
+namespace {
+
+static_assert(MPI_MODE_CREATE == calls::kModeCreate && MPI_MODE_RDONLY == calls::kModeReadOnly &&
+              MPI_MODE_WRONLY == calls::kModeWriteOnly && MPI_MODE_RDWR == calls::kModeReadWrite &&
+              MPI_MODE_DELETE_ON_CLOSE == calls::kModeDeleteOnClose &&
+              MPI_MODE_UNIQUE_OPEN == calls::kModeUniqueOpen &&
+              MPI_MODE_EXCL == calls::kModeExclusive && MPI_MODE_APPEND == calls::kModeAppend &&
+              MPI_MODE_SEQUENTIAL == calls::kModeSequential);
+
+using calls::Role;
+
+// Asks MPI for a number; 0 when it cannot tell.
+template <typename Number, typename Function, typename... A>
+std::int64_t ask(const char* pmpi_name, A... a) {
+  auto* const function = mpiFunction<Function>(pmpi_name);
+  Number number = 0;
+  if (function == nullptr || function(a..., &number) != MPI_SUCCESS || number < 0) return 0;
+  return number;
+}
+
+// A path whose text can be read: a call that failed may have done so before it looked.
+bool canRead(const char* name, bool failed) {
+  return name != nullptr && (!failed || isReadable(name));
+}
+
+template <std::uint16_t kNumber>
+int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hints,
+                MPI_File* file) {
+  auto* const real = realMpi<decltype(MPI_File_open)>(kNumber);
+  FileCall<kNumber> call;
+  Group* const members = groupOf(communicator);
+  std::uint64_t seq = 0;
+  if (call.isOwn()) {
+    seq = nextCall(members);
+    call.template put<Role::kSeq>(seq);
+    call.template put<Role::kComm>(numberOf(members));
+  }
+  const int result = call.call([&] { return real(communicator, name, amode, hints, file); });
+  if (!call.canRecord() || !canRead(name, call.failed())) return result;
+  const char* const path = withoutFileSystem(name);
+  const wire::PathParts parts = resolvePath(AT_FDCWD, path);
+  if (!isRecorded(parts)) return result;
+  Subject subject;
+  subject.handle = openFile(path, parts, static_cast<std::uint32_t>(amode), !call.failed());
+  if (!subject.handle.isTraced()) return result;  // no memory
+  call.template put<Role::kAmode>(amode);
+  if (!call.failed()) {
+    call.template put<Role::kRanks>(
+        ask<int, decltype(MPI_Comm_size)>("PMPI_Comm_size", communicator));
+    rememberMpiFile(*file, subject.handle);
+    const Group* const sharers =
+        deriveGroup(*file, call.isOwn() ? members : nullptr, seq, GroupKind::kFile);
+    call.template put<Role::kNewComm>(numberOf(sharers));
+    if (sharers == nullptr || sharers->rank == 0) {
+      tellHints(*file, hints, subject.handle.handle());
+      tellFileLayout(path, subject.handle.handle());
+    }
+    // Elsewhere it is 0; of a sequential file there is none.
+    if ((amode & MPI_MODE_APPEND) != 0) {
+      call.template put<Role::kPosition>((amode & MPI_MODE_SEQUENTIAL) != 0 ? -1
+                                                                            : positionIn(*file));
+    }
+  }
+  call.record(subject);
+  // A failed open has a handle for its event alone.
+  if (call.failed()) releaseHandle(subject.handle);
+  return result;
+}
+
+template <std::uint16_t kNumber>
+int closeMpiFile(MPI_File* file) {
+  auto* const real = realMpi<decltype(MPI_File_close)>(kNumber);
+  FileCall<kNumber> call;
+  Subject subject;
+  if (file != nullptr) {
+    if (call.canRecord()) subject.handle = takeMpiFile(*file);
+    // Before another open gets the same MPI_File.
+    call.countOn(findGroup(*file));
+    dropGroup(*file);
+  }
+  const int result = call.call([&] { return real(file); });
+  if (!subject.handle.isTraced()) return result;
+  call.record(subject);
+  releaseHandle(subject.handle);
+  return result;
+}
+
+template <std::uint16_t kNumber>
+int deleteMpiFile(const char* name, MPI_Info hints) {
+  auto* const real = realMpi<decltype(MPI_File_delete)>(kNumber);
+  FileCall<kNumber> call;
+  Subject subject;
+  // Before the call: afterwards there may be no file of either name.
+  if (call.canRecord() && canRead(name, true)) {
+    subject.path = resolvePath(AT_FDCWD, withoutFileSystem(name));
+  }
+  const int result = call.call([&] { return real(name, hints); });
+  if (subject.path.name.data() != nullptr && isRecorded(subject.path)) call.record(subject);
+  return result;
+}
+
+// MPI's numbers for where a seek starts, as the numbers that readers know.
+int whenceOf(int mpi_whence) {
+  switch (mpi_whence) {
+    case MPI_SEEK_SET:
+      return SEEK_SET;
+    case MPI_SEEK_CUR:
+      return SEEK_CUR;
+    case MPI_SEEK_END:
+      return SEEK_END;
+    default:
+      return mpi_whence;
+  }
+}
+
+template <std::uint16_t kNumber>
+int seekFile(MPI_File file, MPI_Offset offset, int whence) {
+  auto* const real = realMpi<int(MPI_File, MPI_Offset, int)>(kNumber);
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, offset, whence); },
+      [&](auto& call) {
+        call.template put<Role::kOffset>(offset);
+        call.template put<Role::kWhence>(whenceOf(whence));
+        if constexpr (calls::has(calls::kTable[kNumber], Role::kPosition)) {
+          call.template put<Role::kPosition>(call.failed() ? -1 : positionIn(file));
+        }
+        return 0;
+      });
+}
+
+// Whether data lie in the file as in memory (MPI-3.1, 13.5): else the places of a view cannot be
+// told from its types.
+bool isAsInMemory(const char* representation) {
+  return std::strcmp(representation, "native") == 0 || std::strcmp(representation, "NATIVE") == 0;
+}
+
+template <std::uint16_t kNumber>
+int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+            const char* representation, MPI_Info hints) {
+  auto* const real = realMpi<decltype(MPI_File_set_view)>(kNumber);
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, disp, etype, filetype, representation, hints); },
+      [&](auto& call) {
+        call.template put<Role::kDisp>(disp);
+        if (call.failed()) return 0;
+        const std::uint32_t number = typeNumberOf(etype);
+        // Of a sequential file the displacement is where it happens to stand.
+        const bool can_tell = isAsInMemory(representation) && disp != MPI_DISPLACEMENT_CURRENT;
+        call.template put<Role::kEtype>(number);
+        call.template put<Role::kFiletype>(std::int64_t{!can_tell ? 0
+                                                        : filetype == etype
+                                                            ? number
+                                                            : typeNumberOf(filetype)});
+        return 0;
+      });
+}
+
+template <std::uint16_t kNumber>
+int setSize(MPI_File file, MPI_Offset bytes) {
+  auto* const real = realMpi<int(MPI_File, MPI_Offset)>(kNumber);
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, bytes); },
+      [&](auto& call) {
+        call.template put<Role::kLength>(bytes);
+        return 0;
+      });
+}
+
+template <std::uint16_t kNumber>
+int query(MPI_File file, MPI_Offset* answer) {
+  auto* const real = realMpi<int(MPI_File, MPI_Offset*)>(kNumber);
+  constexpr Role kAnswer =
+      calls::has(calls::kTable[kNumber], Role::kLength) ? Role::kLength : Role::kNumber;
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, answer); },
+      [&](auto& call) {
+        if (!call.failed()) call.template put<kAnswer>(*answer);
+        return 0;
+      });
+}
+
+template <std::uint16_t kNumber>
+int syncFile(MPI_File file) {
+  auto* const real = realMpi<decltype(MPI_File_sync)>(kNumber);
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file); }, [](auto&) { return 0; });
+}
+
+template <std::uint16_t kNumber>
+int setInfo(MPI_File file, MPI_Info hints) {
+  auto* const real = realMpi<decltype(MPI_File_set_info)>(kNumber);
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, hints); },
+      [&](auto& call) {
+        const Group* const sharers = findGroup(file);
+        if (!call.failed() && (sharers == nullptr || sharers->rank == 0)) {
+          tellHints(file, hints, findMpiFile(file).handle());
+        }
+        return 0;
+      });
+}
+
+template <std::uint16_t kNumber>
+int setAtomicity(MPI_File file, int flag) {
+  auto* const real = realMpi<decltype(MPI_File_set_atomicity)>(kNumber);
+  return onFile<kNumber>(
+      file, [&](bool) { return real(file, flag); },
+      [&](auto& call) {
+        call.template put<Role::kNumber>(flag);
+        return 0;
+      });
+}
+
+}  // namespace
+
+void tellOfSharedPointers() {
+  static std::atomic<bool> told{false};
+  if (told.load(std::memory_order_relaxed) || !openContainer()) return;
+  told.store(true, std::memory_order_relaxed);
+  char fact[32];
+  Text text(fact, sizeof fact);
+  text.put(wire::info::kSharedPointers).putByte('\0').put("yes").putByte('\0');
+  appendInfo(fact, text.size());
+}
+
+std::int64_t positionIn(MPI_File file) {
+  static auto* const function =
+      mpiFunction<decltype(MPI_File_get_position)>("PMPI_File_get_position");
+  MPI_Offset etypes = 0;
+  return function != nullptr && function(file, &etypes) == MPI_SUCCESS ? etypes : -1;
+}
+
+}  // namespace omnio::trace
+
+OMNIO_MPI_PAIR(454, MPI_File_open, 5, openMpiFile)
+OMNIO_MPI_PAIR(456, MPI_File_close, 1, closeMpiFile)
+OMNIO_MPI_PAIR(458, MPI_File_delete, 2, deleteMpiFile)
+OMNIO_MPI_PAIR(480, MPI_File_seek, 3, seekFile)
+OMNIO_MPI_PAIR(482, MPI_File_set_view, 6, setView)
+OMNIO_MPI_PAIR(484, MPI_File_set_size, 2, setSize)
+OMNIO_MPI_PAIR(486, MPI_File_sync, 1, syncFile)
+OMNIO_MPI_PAIR(492, MPI_File_seek_shared, 3, seekFile)
+OMNIO_MPI_PAIR(494, MPI_File_preallocate, 2, setSize)
+OMNIO_MPI_PAIR(496, MPI_File_set_info, 2, setInfo)
+OMNIO_MPI_PAIR(498, MPI_File_set_atomicity, 2, setAtomicity)
+OMNIO_MPI_PAIR(790, MPI_File_get_size, 2, query)
+OMNIO_MPI_PAIR(792, MPI_File_get_position_shared, 2, query)

@@ -1,0 +1,124 @@
+// What all wrappers of MPI-IO do around the real call. What a row of these calls records
+// (core/calls/mpi.def) is asked of MPI after the real call and outside its measured time, and only
+// of objects that the call has accepted: the library would end the application when it is asked
+// about others.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+
+#include "trace/runtime/mpi/files.hpp"
+#include "trace/runtime/mpi/groups.hpp"
+#include "trace/wrap/intercept.hpp"
+#include "trace/wrap/mpi/open_mpi.hpp"
+#include "trace/wrap/signature.hpp"
+
+namespace omnio::trace {
+
+// One MPI-IO call: made with call(), then recorded with record().
+template <std::uint16_t kNumber>
+class FileCall {
+ public:
+  static constexpr const calls::Row& kRow = calls::kTable[kNumber];
+  // Queries do not count.
+  static constexpr bool kTicks = calls::has(kRow, calls::Role::kTick);
+
+  FileCall()
+      : self_(thread), is_own_(!isInsideMpi(self_)), tick_(kTicks ? countMpiEvent(self_) : 0) {
+    can_record_ = isActive() && mayRecord(self_) && mpiLibrary().world != nullptr;
+  }
+  FileCall(const FileCall&) = delete;
+  FileCall& operator=(const FileCall&) = delete;
+  // The application's errno is what the call left.
+  ~FileCall() {
+    if (can_record_) errno = errno_;
+  }
+
+  bool canRecord() const { return can_record_; }
+  // The application's call, and not one that the library makes inside another.
+  bool isOwn() const { return is_own_; }
+
+  template <typename Real>
+  int call(Real real) {
+    const DeeperLayer layer(self_);
+    if (!can_record_) return result_ = real();
+    times_.start = ticks();
+    result_ = real();
+    times_.end = ticks();
+    if (times_.end < times_.start) times_.end = times_.start;
+    errno_ = errno;
+    return result_;
+  }
+
+  bool failed() const { return result_ != MPI_SUCCESS; }
+
+  template <calls::Role kRole, std::integral Number>
+  void put(Number value) {
+    constexpr int at = calls::indexOf(calls::kTable[kNumber], kRole);
+    static_assert(at >= 0, "the row does not record this");
+    numbers_[at] = static_cast<std::int64_t>(value);
+  }
+
+  // Counts a collective call on the group, also when it is not recorded: all members count alike.
+  void countOn(Group* group) {
+    if (!is_own_) return;
+    put<calls::Role::kSeq>(nextCall(group));
+    put<calls::Role::kComm>(numberOf(group));
+  }
+
+  void record(const Subject& subject, std::uint64_t request_bytes = 0) {
+    if constexpr (kTicks) put<calls::Role::kTick>(tick_);
+    trace::record<kNumber>(self_, times_, failed(), numbers_, request_bytes, result_, subject);
+  }
+
+ private:
+  Thread& self_;
+  bool is_own_;
+  std::uint64_t tick_;
+  bool can_record_ = false;
+  int result_ = MPI_SUCCESS;
+  int errno_ = 0;
+  wire::EventTimes times_;
+  wire::Arguments<kNumber> numbers_{};
+};
+
+// Readers that follow shared pointers look at all ranks' calls: only in traces that have such.
+void tellOfSharedPointers();
+constexpr bool usesSharedPointer(const calls::Row& row) {
+  return row.variant_of.find("_shared") != std::string_view::npos ||
+         row.variant_of.find("_ordered") != std::string_view::npos;
+}
+
+// A call on a file that is open: `put` adds what the row records besides file, group and tick, and
+// returns the bytes asked for.
+template <std::uint16_t kNumber, typename Real, typename Put>
+int onFile(MPI_File file, Real real, Put put) {
+  FileCall<kNumber> call;
+  Subject subject;
+  if (call.canRecord()) subject.handle = findMpiFile(file);
+  const bool is_recorded = subject.handle.isTraced();
+  if constexpr (calls::has(calls::kTable[kNumber], calls::Role::kSeq)) {
+    call.countOn(findGroup(file));
+  }
+  const int result = call.call([&] { return real(is_recorded); });
+  if (is_recorded) {
+    if constexpr (usesSharedPointer(calls::kTable[kNumber])) tellOfSharedPointers();
+    call.record(subject, put(call));
+  }
+  return result;
+}
+
+// Where the individual pointer stands, in etypes; -1 when the library does not tell.
+std::int64_t positionIn(MPI_File file);
+
+}  // namespace omnio::trace
+
+// Both names of a call. BODY is a template over the row's number.
+#define OMNIO_MPI_PAIR(NUMBER, NAME, COUNT, BODY)                 \
+  OMNIO_EXPORT int NAME(OMNIO_PARAMETERS_##COUNT(NAME)) {         \
+    static_assert(omnio::calls::kTable[NUMBER].name == #NAME);    \
+    return omnio::trace::BODY<NUMBER>(OMNIO_NAMES_##COUNT);       \
+  }                                                               \
+  OMNIO_EXPORT int P##NAME(OMNIO_PARAMETERS_##COUNT(P##NAME)) {   \
+    return omnio::trace::BODY<(NUMBER) + 1>(OMNIO_NAMES_##COUNT); \
+  }

@@ -1,0 +1,118 @@
+// What the wrappers of MPI calls that order ranks do around the real call: see that it is the
+// application's, time it, and record it. What is recorded is gathered after the call, outside of
+// its measured time, and only of objects that the call has accepted.
+#pragma once
+
+#include <string_view>
+
+#include "core/wire/mpi_requests.hpp"
+#include "trace/wrap/intercept.hpp"
+#include "trace/wrap/mpi/open_mpi.hpp"
+#include "trace/wrap/signature.hpp"
+
+namespace omnio::trace {
+
+// The number of MPI_X, which is even; PMPI_X has the next.
+consteval std::uint16_t mpiRow(std::string_view name) {
+  for (const calls::Row& row : calls::kTable) {
+    if (row.number != 0 && row.number % 2 == 0 && row.name == name) return row.number;
+  }
+  return static_cast<std::uint16_t>(1 / (name.empty() ? 1 : 0));  // no such row: does not compile
+}
+
+class SyncCall {
+ public:
+  // `number` is the row's of the call that the application made. One that is an event only when it
+  // finds something says so, and countWhenFound() when it has.
+  explicit SyncCall(std::uint16_t number, bool may_find_nothing = false)
+      : self_(thread),
+        number_(number),
+        is_ours_(!isInsideMpi(self_)),
+        is_counted_(!may_find_nothing) {
+    if (is_ours_ && is_counted_) countMpiEvent(self_);
+  }
+  SyncCall(const SyncCall&) = delete;
+  SyncCall& operator=(const SyncCall&) = delete;
+  // The application's errno is what the call left.
+  ~SyncCall() {
+    if (is_made_) errno = errno_;
+  }
+
+  // Whether MPI's objects are what we take them for: false of libraries with another ABI.
+  bool knowsObjects() const { return isActive() && mpiLibrary().world != nullptr; }
+  // Whether it is to be recorded: false, besides, of what is called inside another MPI call, by the
+  // library or by a callback of the application's.
+  bool isOurs() const { return is_ours_ && knowsObjects(); }
+
+  template <typename Real>
+  int make(Real real) {
+    if (!is_ours_) {
+      result_ = real();
+    } else {
+      const InsideMpi inside(self_);
+      times_.start = ticks();
+      result_ = real();
+      times_.end = ticks();
+    }
+    if (times_.end < times_.start) times_.end = times_.start;
+    errno_ = errno;
+    is_made_ = true;
+    return result_;
+  }
+
+  void countWhenFound() {
+    if (is_ours_ && !is_counted_) countMpiEvent(self_);
+    is_counted_ = true;
+  }
+
+  bool failed() const { return result_ != MPI_SUCCESS; }
+  int result() const { return result_; }
+
+  // Records the event if it is ours; kLike is a row with the same roles, whose arguments `numbers`
+  // are.
+  template <std::uint16_t kLike>
+  void record(wire::Arguments<kLike> numbers, const Subject& subject = {}) {
+    recordAs<kLike>(number_, times_, numbers, subject);
+  }
+  // What did not find room in it: in row `kMore`, at the moment when the call ended.
+  template <std::uint16_t kMore>
+  void recordMore(wire::Arguments<kMore> numbers, const Subject& subject) {
+    recordAs<kMore>(kMore, {.start = times_.end, .end = times_.end}, numbers, subject);
+  }
+
+ private:
+  template <std::uint16_t kLike>
+  void recordAs(std::uint16_t number, wire::EventTimes times, wire::Arguments<kLike>& numbers,
+                const Subject& subject) {
+    if (!is_ours_ || !mayRecord(self_)) return;
+    trace::record<kLike>(self_, times, failed(), numbers, 0, result_, subject, number);
+  }
+
+  Thread& self_;
+  const std::uint16_t number_;
+  const bool is_ours_;
+  bool is_counted_;
+  bool is_made_ = false;
+  int result_ = MPI_SUCCESS;
+  int errno_ = 0;
+  wire::EventTimes times_;
+};
+
+// Bytes of `count` items of the type; 0 of what is no type.
+inline std::uint64_t bytesOf(long count, MPI_Datatype type) {
+  return count <= 0 ? 0 : static_cast<std::uint64_t>(count * sizeOfType(type));
+}
+
+}  // namespace omnio::trace
+
+// Both names of a call, whose body is BODY(number of the row, real function, arguments...).
+#define OMNIO_MPI_BOTH(NAME, COUNT, BODY)                                                        \
+  OMNIO_EXPORT int MPI_##NAME(OMNIO_PARAMETERS_##COUNT(MPI_##NAME)) {                            \
+    constexpr std::uint16_t kRow = omnio::trace::mpiRow("MPI_" #NAME);                           \
+    return BODY(kRow, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kRow), OMNIO_NAMES_##COUNT); \
+  }                                                                                              \
+  OMNIO_EXPORT int PMPI_##NAME(OMNIO_PARAMETERS_##COUNT(PMPI_##NAME)) {                          \
+    constexpr std::uint16_t kRow = omnio::trace::mpiRow("MPI_" #NAME);                           \
+    return BODY(kRow + 1, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kRow),                   \
+                OMNIO_NAMES_##COUNT);                                                            \
+  }

@@ -1,0 +1,274 @@
+// One-sided communication: windows as groups of ranks, the calls that order them, and the accesses,
+// which order nothing.
+#include "trace/runtime/mpi/message_streams.hpp"
+#include "trace/runtime/mpi/pointer_table.hpp"
+#include "trace/runtime/sys/scratch.hpp"
+#include "trace/wrap/mpi/communicators.hpp"
+#include "trace/wrap/mpi/completion.hpp"
+#include "trace/wrap/mpi/rank_list.hpp"
+
+namespace omnio::trace {
+namespace {
+
+constexpr std::uint16_t kCreate = mpiRow("MPI_Win_create");
+constexpr std::uint16_t kFence = mpiRow("MPI_Win_fence");
+constexpr std::uint16_t kPost = mpiRow("MPI_Win_post");
+constexpr std::uint16_t kLock = mpiRow("MPI_Win_lock");
+constexpr std::uint16_t kLockAll = mpiRow("MPI_Win_lock_all");
+constexpr std::uint16_t kPut = mpiRow("MPI_Put");
+constexpr std::uint16_t kRput = mpiRow("MPI_Rput");
+
+// The window is made by all of the communicator.
+template <typename Make>
+int create(std::uint16_t row, MPI_Comm communicator, const MPI_Win* window, Make make) {
+  SyncCall call(row);
+  call.make(make);
+  if (!call.isOurs()) return leaveUnknown(call, window);
+  Group* parent = nullptr;
+  Group* made = nullptr;
+  std::uint64_t seq = 0;
+  if (!call.failed()) {
+    parent = groupOf(communicator);
+    seq = nextCall(parent);
+    made = deriveGroup(*window, parent, seq, GroupKind::kWindow);
+  }
+  call.record<kCreate>({asNumber(numberOf(parent)), asNumber(numberOf(made)), asNumber(seq)});
+  return call.result();
+}
+
+template <typename Real>
+int createOn(std::uint16_t row, Real* real, void* base, MPI_Aint bytes, int unit, MPI_Info info,
+             MPI_Comm communicator, MPI_Win* window) {
+  return create(row, communicator, window,
+                [&] { return real(base, bytes, unit, info, communicator, window); });
+}
+
+template <typename Real>
+int allocate(std::uint16_t row, Real* real, MPI_Aint bytes, int unit, MPI_Info info,
+             MPI_Comm communicator, void* base, MPI_Win* window) {
+  return create(row, communicator, window,
+                [&] { return real(bytes, unit, info, communicator, base, window); });
+}
+
+template <typename Real>
+int createDynamic(std::uint16_t row, Real* real, MPI_Info info, MPI_Comm communicator,
+                  MPI_Win* window) {
+  return create(row, communicator, window, [&] { return real(info, communicator, window); });
+}
+
+template <typename Real>
+int fence(std::uint16_t row, Real* real, int assertion, MPI_Win window) {
+  SyncCall call(row);
+  call.make([&] { return real(assertion, window); });
+  if (!call.isOurs()) return call.result();
+  Group* group = call.failed() ? nullptr : groupOf(window);
+  call.record<kFence>({asNumber(numberOf(group)), asNumber(nextCall(group))});
+  return call.result();
+}
+
+// The ranks that an epoch is with, until it ends: the call that ends it does not name them.
+struct Epoch {
+  int* ranks = nullptr;
+  int count = 0;
+
+  std::size_t bytes() const { return static_cast<std::size_t>(count) * sizeof(int); }
+};
+constinit PointerTable<Epoch, 7> accesses;
+constinit PointerTable<Epoch, 7> exposures;
+
+void release(const Epoch& epoch) {
+  if (epoch.ranks != nullptr) {
+    rawSyscall(SYS_munmap, address(epoch.ranks), static_cast<long>(epoch.bytes()));
+  }
+}
+
+Epoch epochWith(MPI_Group members, MPI_Win window) {
+  auto* const size_of = mpiFunction<decltype(MPI_Group_size)>("PMPI_Group_size");
+  auto* const group_of = mpiFunction<decltype(MPI_Win_get_group)>("PMPI_Win_get_group");
+  auto* const free_group = mpiFunction<decltype(MPI_Group_free)>("PMPI_Group_free");
+  Epoch epoch;
+  MPI_Group all = nullptr;
+  if (size_of == nullptr || group_of == nullptr || free_group == nullptr ||
+      size_of(members, &epoch.count) != MPI_SUCCESS || epoch.count <= 0 ||
+      group_of(window, &all) != MPI_SUCCESS) {
+    return {};
+  }
+  const long memory = rawSyscall(SYS_mmap, 0, static_cast<long>(epoch.bytes()),
+                                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory >= 0 || memory <= -4096) {
+    epoch.ranks = reinterpret_cast<int*>(memory);
+    for (int i = 0; i < epoch.count; ++i) epoch.ranks[i] = i;
+    if (!translateRanks(members, epoch.ranks, epoch.count, all)) {
+      release(epoch);
+      epoch = {};
+    }
+  } else {
+    epoch = {};
+  }
+  free_group(&all);
+  return epoch;
+}
+
+void recordEpoch(SyncCall& call, const Group* group, const Epoch& epoch, Way way) {
+  const auto most = static_cast<std::size_t>(epoch.count) * 2 * wire::kMaxVarint + 1;
+  const Scratch<char, 2048> list(most);
+  std::int64_t count = 0;
+  char* out = list.data();
+  for (int i = 0; list && group != nullptr && i < epoch.count; ++i) {
+    const int peer = epoch.ranks[i];
+    out = wire::put(out,
+                    wire::Member{.rank = static_cast<std::uint32_t>(peer),
+                                 .seq = countIn({.group = group->id, .peer = peer, .way = way})},
+                    count);
+  }
+  Subject subject;
+  subject.list = list.data();
+  subject.list_bytes = static_cast<std::size_t>(out - list.data());
+  call.record<kPost>({asNumber(numberOf(group)), count}, subject);
+}
+
+int recordFailed(SyncCall& call) {
+  call.record<kPost>({0, 0});
+  return call.result();
+}
+
+template <typename Real>
+int beginEpoch(std::uint16_t row, Real* real, MPI_Group members, int assertion, MPI_Win window) {
+  const bool is_post = calls::kTable[row].sync == calls::Sync::kExpose;
+  SyncCall call(row);
+  call.make([&] { return real(members, assertion, window); });
+  if (!call.isOurs()) return call.result();
+  if (call.failed()) return recordFailed(call);
+  const Epoch epoch = epochWith(members, window);
+  auto& table = is_post ? exposures : accesses;
+  Epoch old;
+  if (table.take(window, old)) release(old);
+  const bool is_kept = table.put(window, [&](Epoch& place) { place = epoch; });
+  recordEpoch(call, groupOf(window), epoch, is_post ? Way::kPosted : Way::kAccessed);
+  if (!is_kept) release(epoch);
+  return call.result();
+}
+
+template <typename Make>
+int endEpoch(std::uint16_t row, MPI_Win window, const int* flag, Make make) {
+  const bool is_exposure = calls::kTable[row].sync == calls::Sync::kExposed;
+  SyncCall call(row, flag != nullptr);
+  call.make(make);
+  if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
+  call.countWhenFound();
+  if (call.failed()) return recordFailed(call);
+  Epoch epoch;
+  (is_exposure ? exposures : accesses).take(window, epoch);
+  recordEpoch(call, groupOf(window), epoch, is_exposure ? Way::kExposed : Way::kCompleted);
+  release(epoch);
+  return call.result();
+}
+
+template <typename Real>
+int endEpochNow(std::uint16_t row, Real* real, MPI_Win window) {
+  return endEpoch(row, window, nullptr, [&] { return real(window); });
+}
+
+template <typename Real>
+int endEpochIf(std::uint16_t row, Real* real, MPI_Win window, int* flag) {
+  return endEpoch(row, window, flag, [&] { return real(window, flag); });
+}
+
+template <typename Make>
+int withOne(std::uint16_t row, int peer, MPI_Win window, Make make) {
+  SyncCall call(row);
+  call.make(make);
+  if (call.isOurs()) {
+    call.record<kLock>({asNumber(numberOf(call.failed() ? nullptr : groupOf(window))), peer});
+  }
+  return call.result();
+}
+
+template <typename Real>
+int lock(std::uint16_t row, Real* real, int type, int peer, int assertion, MPI_Win window) {
+  return withOne(row, peer, window, [&] { return real(type, peer, assertion, window); });
+}
+
+template <typename Real>
+int toOne(std::uint16_t row, Real* real, int peer, MPI_Win window) {
+  return withOne(row, peer, window, [&] { return real(peer, window); });
+}
+
+// The window is the last argument.
+template <typename Real, typename... A>
+int toAll(std::uint16_t row, Real* real, A... a) {
+  SyncCall call(row);
+  call.make([&] { return real(a...); });
+  if (call.isOurs()) {
+    const MPI_Win window = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
+    call.record<kLockAll>({asNumber(numberOf(call.failed() ? nullptr : groupOf(window)))});
+  }
+  return call.result();
+}
+
+// An access: `bytes` is asked after a call that has not failed.
+template <typename Make>
+int access(std::uint16_t row, int peer, int count, MPI_Datatype type, MPI_Win window,
+           MPI_Request* request, Make make) {
+  SyncCall call(row);
+  call.make(make);
+  if (!call.isOurs()) return call.result();
+  const Group* group = call.failed() ? nullptr : groupOf(window);
+  const std::int64_t bytes = asNumber(call.failed() ? 0 : bytesOf(count, type));
+  if (request == nullptr) {
+    call.record<kPut>({asNumber(numberOf(group)), peer, bytes});
+  } else {
+    const std::uint64_t began = call.failed() ? 0 : beginRequest(*request, {});
+    call.record<kRput>({asNumber(numberOf(group)), peer, bytes, asNumber(began)});
+  }
+  return call.result();
+}
+
+}  // namespace
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_MPI_BOTH(Win_create, 6, createOn)
+OMNIO_MPI_BOTH(Win_allocate, 6, allocate)
+OMNIO_MPI_BOTH(Win_allocate_shared, 6, allocate)
+OMNIO_MPI_BOTH(Win_create_dynamic, 3, createDynamic)
+OMNIO_MPI_BOTH(Win_free, 1, freeObject)
+OMNIO_MPI_BOTH(Win_fence, 2, fence)
+OMNIO_MPI_BOTH(Win_post, 3, beginEpoch)
+OMNIO_MPI_BOTH(Win_start, 3, beginEpoch)
+OMNIO_MPI_BOTH(Win_complete, 1, endEpochNow)
+OMNIO_MPI_BOTH(Win_wait, 1, endEpochNow)
+OMNIO_MPI_BOTH(Win_test, 2, endEpochIf)
+OMNIO_MPI_BOTH(Win_lock, 4, lock)
+OMNIO_MPI_BOTH(Win_unlock, 2, toOne)
+OMNIO_MPI_BOTH(Win_flush, 2, toOne)
+OMNIO_MPI_BOTH(Win_flush_local, 2, toOne)
+OMNIO_MPI_BOTH(Win_lock_all, 2, toAll)
+OMNIO_MPI_BOTH(Win_unlock_all, 1, toAll)
+OMNIO_MPI_BOTH(Win_flush_all, 1, toAll)
+OMNIO_MPI_BOTH(Win_flush_local_all, 1, toAll)
+
+// An access under one name. Its parameters are a0, a1, ...
+#define OMNIO_ACCESS_NAME(PREFIX, NAME, COUNT, PEER, ITEMS, TYPE, WINDOW, REQUEST) \
+  OMNIO_EXPORT int PREFIX##_##NAME(OMNIO_PARAMETERS_##COUNT(PREFIX##_##NAME)) {    \
+    constexpr std::uint16_t kRow = mpiRow("MPI_" #NAME);                           \
+    constexpr std::uint16_t kNumber = #PREFIX[0] == 'P' ? kRow + 1 : kRow;         \
+    auto* const real = omnio::trace::realMpi<decltype(::MPI_##NAME)>(kRow);        \
+    return access(kNumber, PEER, ITEMS, TYPE, WINDOW, REQUEST,                     \
+                  [&] { return real(OMNIO_NAMES_##COUNT); });                      \
+  }
+#define OMNIO_ACCESS(...)             \
+  OMNIO_ACCESS_NAME(MPI, __VA_ARGS__) \
+  OMNIO_ACCESS_NAME(PMPI, __VA_ARGS__)
+
+OMNIO_ACCESS(Put, 8, a3, a1, a2, a7, nullptr)
+OMNIO_ACCESS(Get, 8, a3, a1, a2, a7, nullptr)
+OMNIO_ACCESS(Accumulate, 9, a3, a1, a2, a8, nullptr)
+OMNIO_ACCESS(Get_accumulate, 12, a6, a4, a5, a11, nullptr)
+OMNIO_ACCESS(Fetch_and_op, 7, a3, 1, a2, a6, nullptr)
+OMNIO_ACCESS(Compare_and_swap, 7, a4, 1, a3, a6, nullptr)
+OMNIO_ACCESS(Rput, 9, a3, a1, a2, a7, a8)
+OMNIO_ACCESS(Rget, 9, a3, a1, a2, a7, a8)
+OMNIO_ACCESS(Raccumulate, 10, a3, a1, a2, a8, a9)
+OMNIO_ACCESS(Rget_accumulate, 13, a6, a4, a5, a11, a12)
