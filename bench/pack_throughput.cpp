@@ -40,7 +40,7 @@ double cpuSecondsOf(const Work& work) {
 }
 
 std::string read(const fs::path& directory) {
-  const auto trace = omnio::Trace::open(directory);
+  const auto trace = omnio::tracefile::Trace::open(directory);
   if (!trace) fail(trace.failure().sentence);
   const auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kFile, {});
   if (!report) fail(report.failure().sentence);
@@ -52,8 +52,8 @@ std::string read(const fs::path& directory) {
   return text;
 }
 
-omnio::PackReport change(const fs::path& from, const fs::path& to, bool restore) {
-  const auto report = omnio::packTrace(from, {.restore = restore, .copy = to});
+omnio::tracefile::PackReport change(const fs::path& from, const fs::path& to, bool restore) {
+  const auto report = omnio::tracefile::packTrace(from, {.restore = restore, .copy = to});
   if (!report) fail(report.failure().sentence);
   if (!report->troubles.empty()) fail(report->troubles.front());
   return *report;
@@ -73,7 +73,7 @@ int measure(const fs::path& trace, int rounds) {
   std::vector<double> restoring;
   std::vector<double> reading;
   std::vector<double> reading_packed;
-  omnio::PackReport report;
+  omnio::tracefile::PackReport report;
   for (int round = 0; round < rounds; ++round) {
     fs::remove_all(packed);
     fs::remove_all(restored);

@@ -164,7 +164,7 @@ std::uint64_t peakKib() {
 // In a process of its own: "events nanoseconds peak_kib".
 int readTrace(const char* directory) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto trace = omnio::Trace::open(directory);
+  const auto trace = omnio::tracefile::Trace::open(directory);
   if (!trace) {
     fmt::print(stderr, "{}\n", trace.failure().sentence);
     return 1;

@@ -121,7 +121,7 @@ class Bench {
   // 0 of a trace without events; nothing when events are missing.
   static std::optional<double> bytesAnEvent(const fs::path& trace) {
     if (fs::is_empty(trace)) return 0;
-    const auto opened = Trace::open(trace);
+    const auto opened = tracefile::Trace::open(trace);
     if (!opened) return std::nullopt;
     double bytes = 0;
     double events = 0;

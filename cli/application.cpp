@@ -31,7 +31,7 @@ void printUsageError(const CLI::App& app, const CLI::ParseError& error, int argc
   }
   // The library only says that a subcommand is missing, whatever stands in its place.
   const bool unknown = argc > 1 && argv[1][0] != '-';
-  printFailure(unknown ? fmt::format("there is no command `{}`", printable(argv[1]))
+  printFailure(unknown ? fmt::format("there is no command `{}`", base::printable(argv[1]))
                        : std::string(error.what()));
   fmt::print(stderr, "Try `omnio --help`.\n");
 }

@@ -9,7 +9,7 @@
 namespace omnio::cli {
 
 void printFailure(std::string_view sentence) {
-  fmt::print(stderr, "omnio: {}\n", safeText(sentence));
+  fmt::print(stderr, "omnio: {}\n", base::safeText(sentence));
 }
 
 }  // namespace omnio::cli

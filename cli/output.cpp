@@ -20,8 +20,8 @@ constexpr std::size_t kEnough = 256 * 1024;
 bool Output::drain() { return text_.size() < kEnough || flush(); }
 
 bool Output::flush() {
-  if (!isPlainText(text_)) {
-    text_ = form_ == OutputForm::kJson ? safeJson(text_) : safeText(text_, "\n");
+  if (!base::isPlainText(text_)) {
+    text_ = form_ == OutputForm::kJson ? base::safeJson(text_) : base::safeText(text_, "\n");
   }
   std::size_t done = 0;
   while (error_ == 0 && done < text_.size()) {

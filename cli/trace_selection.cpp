@@ -18,8 +18,9 @@ std::string notANumber(const std::string& word) {
   int number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
-  return whole && number >= 0 ? std::string()
-                              : fmt::format("{} is no whole number from 0 up", printable(word));
+  return whole && number >= 0
+             ? std::string()
+             : fmt::format("{} is no whole number from 0 up", base::printable(word));
 }
 
 }  // namespace
@@ -39,8 +40,8 @@ void TraceSelection::addThread(CLI::App& command) {
       ->check(notANumber);
 }
 
-std::optional<Trace> TraceSelection::open() const {
-  Result<Trace> opened = Trace::open(trace);
+std::optional<tracefile::Trace> TraceSelection::open() const {
+  base::Result<tracefile::Trace> opened = tracefile::Trace::open(trace);
   if (opened) return std::move(*opened);
   printFailure(opened.failure().sentence);
   return {};

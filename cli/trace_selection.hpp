@@ -23,7 +23,7 @@ struct TraceSelection {
   void addThread(CLI::App& command);
 
   // Opens the trace; says why not, and returns nothing, when that fails.
-  std::optional<Trace> open() const;
+  std::optional<tracefile::Trace> open() const;
 };
 
 }  // namespace omnio::cli

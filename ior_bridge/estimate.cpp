@@ -80,11 +80,11 @@ PhaseEstimate estimateOf(const model::Phase& phase, const Measured& measured) {
 }
 
 // Adds a summary to the phases that it is of.
-std::optional<Failure> take(const model::PhaseModel& model, const GivenResult& given,
-                            std::map<int, Measured>& measured) {
-  const Result<Summary> summary = readSummary(given.path);
+std::optional<base::Failure> take(const model::PhaseModel& model, const GivenResult& given,
+                                  std::map<int, Measured>& measured) {
+  const base::Result<Summary> summary = readSummary(given.path);
   if (!summary) return summary.failure();
-  const std::string name = printable(given.path.native());
+  const std::string name = base::printable(given.path.native());
   bool any = false;
   for (const SummaryTest& test : summary->tests) {
     if (given.test && test.id != *given.test) continue;
@@ -94,14 +94,15 @@ std::optional<Failure> take(const model::PhaseModel& model, const GivenResult& g
                                   : given.phase ? given.phase
                                                 : phaseOfName(given.path);
     if (!id) {
-      return Failure{
-          Code::kInvalid,
+      return base::Failure{
+          base::Code::kInvalid,
           fmt::format("{}: of which phase it is cannot be told: give it as ID={}", name, name)};
     }
     const model::Phase* phase = find(model, *id);
     if (phase == nullptr) {
-      return Failure{Code::kInvalid,
-                     fmt::format("{}: it is of phase {}, which the model has not", name, *id)};
+      return base::Failure{
+          base::Code::kInvalid,
+          fmt::format("{}: it is of phase {}, which the model has not", name, *id)};
     }
     Measured& into = measured[*id];
     for (const auto operation : {model::Operation::kWrite, model::Operation::kRead}) {
@@ -113,9 +114,10 @@ std::optional<Failure> take(const model::PhaseModel& model, const GivenResult& g
     noteDifferences(*phase, test, name, into.notes);
   }
   if (any) return std::nullopt;
-  return Failure{Code::kInvalid,
-                 given.test ? fmt::format("{}: it has no test {}", name, *given.test)
-                            : fmt::format("{}: it has no test of phase {}", name, *given.phase)};
+  return base::Failure{base::Code::kInvalid,
+                       given.test
+                           ? fmt::format("{}: it has no test {}", name, *given.test)
+                           : fmt::format("{}: it has no test of phase {}", name, *given.phase)};
 }
 
 std::optional<int> numberIn(std::string_view text) {
@@ -179,7 +181,8 @@ std::optional<int> phaseOfName(const std::filesystem::path& path) {
   return numberIn(std::string_view(name).substr(kBegin.size(), end - kBegin.size()));
 }
 
-Result<Estimate> estimate(const model::PhaseModel& model, const std::vector<GivenResult>& results) {
+base::Result<Estimate> estimate(const model::PhaseModel& model,
+                                const std::vector<GivenResult>& results) {
   std::map<int, Measured> measured;
   for (const GivenResult& given : results) {
     if (auto failure = take(model, given, measured)) return *failure;

@@ -78,7 +78,8 @@ std::optional<int> phaseOfName(const std::filesystem::path& path);
 // Reads the results and brings them and the model together. Fails with a sentence for a result that
 // cannot be read, is of no phase, or of one that the model has not. Phases without a result are
 // named in Estimate::missing.
-Result<Estimate> estimate(const model::PhaseModel& model, const std::vector<GivenResult>& results);
+base::Result<Estimate> estimate(const model::PhaseModel& model,
+                                const std::vector<GivenResult>& results);
 
 // `peak_mib_s` adds the paper's SystemUsage = 100 * BW_MD / BW_PK. The table has a row for each of
 // the `rows` phases that take longest, in their order, and one for the rest.

@@ -14,7 +14,7 @@ using Writer = rapidjson::PrettyWriter<Buffer>;
 constexpr int kVersion = 1;
 
 void text(Writer& out, std::string_view value) {
-  const std::string clean = safeText(value);
+  const std::string clean = base::safeText(value);
   out.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
 }
 

@@ -24,7 +24,7 @@ struct Manner {
 struct Access {
   int rank = 0;
   std::uint32_t thread = 0;  // told apart within the rank; numbers mean nothing else
-  FileId file{0};
+  event::FileId file{0};
   model::Operation operation = model::Operation::kWrite;
   Manner manner;
   bool offset_known = true;

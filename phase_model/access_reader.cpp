@@ -23,28 +23,29 @@ namespace {
 
 // Where a log's events come from.
 struct Source {
-  const Process* process;
+  const tracefile::Process* process;
   std::uint32_t thread;  // numbered over the processes of the rank
 };
 
 class RankReader {
  public:
-  RankReader(const std::vector<const Process*>& processes, int rank, const MpiSharedOffsets& shared,
-             Doubts& doubts, const std::function<void(const Access&)>& take)
+  RankReader(const std::vector<const tracefile::Process*>& processes, int rank,
+             const mpi::MpiSharedOffsets& shared, Doubts& doubts,
+             const std::function<void(const Access&)>& take)
       : rank_(rank),
         doubts_(doubts),
         queue_(take),
         posix_(processes, sessions_),
         mpi_(sessions_, shared) {}
 
-  void read(const Source& source, const Event& event) {
+  void read(const Source& source, const event::Event& event) {
     if (event.row->api != calls::Api::kMpi) {
       if (const auto access = posixAccess(source, event)) queue_.add(*access);
       return;
     }
-    LaterReads& later = later_[source.process->token];
+    event::LaterReads& later = later_[source.process->token];
     const std::optional<Access> access = mpiAccess(source, event);
-    if (LaterReads::begins(event)) {
+    if (event::LaterReads::begins(event)) {
       later.begin(event, access ? queue_.addBegun(*access) : kLeftOut, got_);
       return;
     }
@@ -52,7 +53,7 @@ class RankReader {
     if (access) queue_.add(*access);
   }
 
-  void readBelow(const Source& source, const Event& event) {
+  void readBelow(const Source& source, const event::Event& event) {
     mpi_.takeBelow(*source.process, event);
   }
 
@@ -69,19 +70,19 @@ class RankReader {
  private:
   static constexpr std::size_t kLeftOut = ~std::size_t{0};  // of reads that are no access
 
-  static bool movesBytes(const Event& event) {
+  static bool movesBytes(const event::Event& event) {
     return event.row->call_class == calls::Class::kRead ||
            event.row->call_class == calls::Class::kWrite;
   }
 
-  bool isStorage(const Event& event) {
-    const Handle* handle = event.handle;
+  bool isStorage(const event::Event& event) {
+    const event::Handle* handle = event.handle;
     if (handle == nullptr || handle->definition.kind == wire::FileKind::kRegular) return true;
     if (event.bytes > 0) ++doubts_.no_storage;
     return false;
   }
 
-  std::optional<Access> mpiAccess(const Source& source, const Event& event) {
+  std::optional<Access> mpiAccess(const Source& source, const event::Event& event) {
     const int tick = calls::indexOf(*event.row, calls::Role::kTick);
     if (tick < 0) return {};
     // Ticks count the event itself. Those of file operations say nothing about what the process
@@ -96,14 +97,14 @@ class RankReader {
                     now, now > file_events ? now - file_events : 0);
   }
 
-  std::optional<Access> posixAccess(const Source& source, const Event& event) {
+  std::optional<Access> posixAccess(const Source& source, const event::Event& event) {
     if (!movesBytes(event)) {
       posix_.follow(*source.process, event);
       return {};
     }
     const Place place = posix_.placeOf(*source.process, event);
     if (event.failed || !isStorage(event)) return {};
-    if (!countsBytes(*event.row)) ++doubts_.unknown_bytes;
+    if (!event::countsBytes(*event.row)) ++doubts_.unknown_bytes;
     if (event.bytes == 0) return {};
     const bool is_stream = event.row->api == calls::Api::kStdio;
     const bool explicit_offset = calls::has(*event.row, calls::Role::kOffset);
@@ -114,11 +115,11 @@ class RankReader {
     return accessOf(source, event, place, manner, 0, 0);
   }
 
-  Access accessOf(const Source& source, const Event& event, Place place, const Manner& manner,
-                  std::uint64_t tick, std::uint64_t others) {
+  Access accessOf(const Source& source, const event::Event& event, Place place,
+                  const Manner& manner, std::uint64_t tick, std::uint64_t others) {
     // A position below 0 can only come of events that are missing, one beyond all of damage.
-    const bool known = place.known && place.offset >= 0 && place.offset <= DataLayout::kMost &&
-                       event.bytes <= std::uint64_t{DataLayout::kMost};
+    const bool known = place.known && place.offset >= 0 && place.offset <= mpi::DataLayout::kMost &&
+                       event.bytes <= std::uint64_t{mpi::DataLayout::kMost};
     if (!known) ++doubts_.unknown_offset;
     return {.rank = rank_,
             .thread = source.thread,
@@ -139,8 +140,8 @@ class RankReader {
   int rank_;
   Doubts& doubts_;
   AccessQueue queue_;
-  std::map<std::uint64_t, LaterReads> later_;  // by process
-  const LaterReads::Take got_ = [this](std::size_t number, std::uint64_t bytes) {
+  std::map<std::uint64_t, event::LaterReads> later_;  // by process
+  const event::LaterReads::Take got_ = [this](std::size_t number, std::uint64_t bytes) {
     if (number != kLeftOut) queue_.gotBytes(number, bytes);
   };
   std::uint64_t sessions_ = 0;
@@ -149,15 +150,15 @@ class RankReader {
   std::map<std::uint64_t, std::uint64_t> file_events_;  // by process
 };
 
-std::string filesIn(const std::set<FileId>& files, const PathTable& paths) {
-  std::string text = printable(paths.path(*files.begin()));
+std::string filesIn(const std::set<event::FileId>& files, const event::PathTable& paths) {
+  std::string text = base::printable(paths.path(*files.begin()));
   if (files.size() > 1) text += fmt::format(" and {} more", files.size() - 1);
   return text;
 }
 
 }  // namespace
 
-std::vector<std::string> sentencesOf(const Doubts& doubts, const PathTable& paths) {
+std::vector<std::string> sentencesOf(const Doubts& doubts, const event::PathTable& paths) {
   std::vector<std::string> sentences;
   const auto say = [&sentences](std::uint64_t count, std::string_view what) {
     if (count > 0) {
@@ -192,23 +193,23 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const PathTable& path
   return sentences;
 }
 
-ReadRank readAccesses(const std::vector<const Process*>& processes, int rank,
-                      const MpiSharedOffsets& shared, PathTable& paths, Doubts& doubts,
+ReadRank readAccesses(const std::vector<const tracefile::Process*>& processes, int rank,
+                      const mpi::MpiSharedOffsets& shared, event::PathTable& paths, Doubts& doubts,
                       const std::function<void(const Access&)>& take) {
   ReadRank outcome;
   RankReader rank_reader(processes, rank, shared, doubts, take);
-  MergedReader events;
+  tracefile::MergedReader events;
   std::vector<Source> sources;
-  std::map<std::pair<const Process*, std::uint32_t>, std::uint32_t> threads;
-  for (const Process* process : processes) {
-    for (const Log& log : process->logs) {
+  std::map<std::pair<const tracefile::Process*, std::uint32_t>, std::uint32_t> threads;
+  for (const tracefile::Process* process : processes) {
+    for (const tracefile::Log& log : process->logs) {
       const auto number = static_cast<std::uint32_t>(threads.size());
       const auto thread = threads.try_emplace({process, log.thread}, number).first;
       sources.push_back({.process = process, .thread = thread->second});
-      events.add(std::make_unique<LogReader>(*process, log, paths));
+      events.add(std::make_unique<tracefile::LogReader>(*process, log, paths));
     }
   }
-  while (const Event* event = events.next()) {
+  while (const event::Event* event = events.next()) {
     const Source& source = sources[events.source()];
     if (event->depth > 0) {
       rank_reader.readBelow(source, *event);

@@ -21,13 +21,13 @@ struct Doubts {
   std::uint64_t several_blocks = 0;  // accesses over more than one block of a view
   std::uint64_t never_ended = 0;     // see AccessQueue
   std::uint64_t ended_too_late = 0;
-  std::uint64_t no_storage = 0;      // accesses of devices, directories and the like
-  std::set<FileId> began_elsewhere;  // see PositionDoubts
-  std::set<FileId> appended;
+  std::uint64_t no_storage = 0;             // accesses of devices, directories and the like
+  std::set<event::FileId> began_elsewhere;  // see PositionDoubts
+  std::set<event::FileId> appended;
 };
 
 // One sentence each.
-std::vector<std::string> sentencesOf(const Doubts& doubts, const PathTable& paths);
+std::vector<std::string> sentencesOf(const Doubts& doubts, const event::PathTable& paths);
 
 struct ReadRank {
   bool any_event = false;
@@ -38,8 +38,8 @@ struct ReadRank {
 // Passes on each access of the processes, which are those of one rank, as of `rank`. Only the
 // application's own calls count: what MPI-IO does through POSIX is part of the MPI call.
 // `shared` is of all ranks.
-ReadRank readAccesses(const std::vector<const Process*>& processes, int rank,
-                      const MpiSharedOffsets& shared, PathTable& paths, Doubts& doubts,
+ReadRank readAccesses(const std::vector<const tracefile::Process*>& processes, int rank,
+                      const mpi::MpiSharedOffsets& shared, event::PathTable& paths, Doubts& doubts,
                       const std::function<void(const Access&)>& take);
 
 }  // namespace omnio::phases

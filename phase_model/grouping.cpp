@@ -232,7 +232,7 @@ model::Phase phaseOf(const Group& group, int file, std::int64_t origin_ns) {
       phase.last_tick = std::max(phase.last_tick, pattern.last_tick);
       phase.begin_ns = std::min(phase.begin_ns, pattern.begin_ns);
       phase.end_ns = std::max(phase.end_ns, pattern.end_ns);
-      io_ns = saturatingSum(io_ns, pattern.io_ns);
+      io_ns = base::saturatingSum(io_ns, pattern.io_ns);
     }
     phase.io_time_ns = std::max(phase.io_time_ns, io_ns);
     addRandom(phase, *lap);

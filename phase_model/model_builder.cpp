@@ -20,20 +20,20 @@ namespace {
 
 constexpr char kArgumentEnd = '\x01';
 
-std::vector<std::string> commandOf(const Process& process) {
+std::vector<std::string> commandOf(const tracefile::Process& process) {
   std::vector<std::string> words;
   const std::string& text = process.info.text(wire::info::kCommand);
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t to = std::min(text.find(kArgumentEnd, from), text.size());
-    words.push_back(printable(text.substr(from, to - from)));
+    words.push_back(base::printable(text.substr(from, to - from)));
     from = to + 1;
   }
   return words;
 }
 
 // What processes that are of no rank (the launcher, a shell around the ranks) read and wrote.
-void addProcessesWithoutRank(const std::vector<const Process*>& processes,
-                             const MpiSharedOffsets& shared, PathTable& paths,
+void addProcessesWithoutRank(const std::vector<const tracefile::Process*>& processes,
+                             const mpi::MpiSharedOffsets& shared, event::PathTable& paths,
                              std::vector<std::string>& left_out) {
   std::uint64_t accesses = 0;
   std::uint64_t bytes = 0;
@@ -47,13 +47,15 @@ void addProcessesWithoutRank(const std::vector<const Process*>& processes,
       fmt::format("{} accesses of {} bytes by processes that are of no rank", accesses, bytes));
 }
 
-void addWholeness(const Trace& trace, std::uint64_t undecodable, model::PhaseModel& model) {
-  Wholeness wholeness = assess(trace);
-  addUndecodable(wholeness, undecodable);
+void addWholeness(const tracefile::Trace& trace, std::uint64_t undecodable,
+                  model::PhaseModel& model) {
+  tracefile::Wholeness wholeness = tracefile::assess(trace);
+  tracefile::addUndecodable(wholeness, undecodable);
   model.source_whole = wholeness.whole;
   if (wholeness.whole) return;
-  model.left_out.push_back(fmt::format("the trace is not whole; {}", missingSentence(wholeness)));
-  for (std::string& reason : reasonsInBrief(wholeness)) {
+  model.left_out.push_back(
+      fmt::format("the trace is not whole; {}", tracefile::missingSentence(wholeness)));
+  for (std::string& reason : tracefile::reasonsInBrief(wholeness)) {
     model.left_out.push_back(std::move(reason));
   }
 }
@@ -70,20 +72,20 @@ void ModelBuilder::endRank() {
   rank_.reset();
 }
 
-void ModelBuilder::finish(const PathTable& paths, std::int64_t origin_ns,
+void ModelBuilder::finish(const event::PathTable& paths, std::int64_t origin_ns,
                           model::PhaseModel& model) {
   // Files in the order in which the application came to them.
   std::stable_sort(laps_.begin(), laps_.end(), [](const Lap& a, const Lap& b) {
     return a.operations.front().begin_ns < b.operations.front().begin_ns;
   });
-  std::map<FileId, std::size_t> index;
+  std::map<event::FileId, std::size_t> index;
   std::vector<TouchedFile> touched;
   std::vector<std::set<int>> ranks;
   std::vector<std::size_t> touched_by_lap;
   for (const Lap& lap : laps_) {
     const auto [place, is_new] = index.try_emplace(lap.file, touched.size());
     if (is_new) {
-      touched.push_back({.path = printable(paths.path(lap.file)), .ranks = {}});
+      touched.push_back({.path = base::printable(paths.path(lap.file)), .ranks = {}});
       ranks.emplace_back();
     }
     ranks[place->second].insert(lap.rank);
@@ -105,20 +107,21 @@ void ModelBuilder::finish(const PathTable& paths, std::int64_t origin_ns,
     file_of.push_back(static_cast<int>(families.family[file]));
   }
   model.phases = groupIntoPhases(std::move(laps_), file_of, origin_ns);
-  const std::set<FileId> overflowed(overflowed_.begin(), overflowed_.end());
-  for (const FileId file : overflowed) {
+  const std::set<event::FileId> overflowed(overflowed_.begin(), overflowed_.end());
+  for (const event::FileId file : overflowed) {
     model.left_out.push_back(fmt::format(
         "the order of the accesses of {}: a process has more than {} patterns on it, which are "
         "given as random accesses",
-        printable(paths.path(file)), kMaxLaps));
+        base::printable(paths.path(file)), kMaxLaps));
   }
 }
 
-Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& options) {
+base::Result<model::PhaseModel> makePhaseModel(const tracefile::Trace& trace,
+                                               const Options& options) {
   model::PhaseModel model;
-  model.source = printable(trace.directory().native());
-  std::map<int, std::vector<const Process*>> ranks;
-  std::vector<const Process*> without_rank;
+  model.source = base::printable(trace.directory().native());
+  std::map<int, std::vector<const tracefile::Process*>> ranks;
+  std::vector<const tracefile::Process*> without_rank;
   for (const auto& process : trace.processes()) {
     model.processes = std::max(model.processes, process->info.ranks());
     if (const auto rank = trace.rankOf(*process)) {
@@ -132,12 +135,12 @@ Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& opti
     model.command = commandOf(*ranks.begin()->second.front());
   }
 
-  std::vector<const Process*> all = without_rank;
+  std::vector<const tracefile::Process*> all = without_rank;
   for (const auto& [rank, processes] : ranks) {
     all.insert(all.end(), processes.begin(), processes.end());
   }
-  const MpiSharedOffsets shared(all);
-  PathTable paths;
+  const mpi::MpiSharedOffsets shared(all);
+  event::PathTable paths;
   Doubts doubts;
   ModelBuilder builder(options);
   std::uint64_t undecodable = 0;

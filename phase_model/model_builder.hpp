@@ -19,7 +19,8 @@ struct Options {
 
 // One pass over the events, rank by rank: memory grows with the patterns there are, not with the
 // events. A trace that is not whole gives the model of what it has, and the model says so.
-Result<model::PhaseModel> makePhaseModel(const Trace& trace, const Options& options);
+base::Result<model::PhaseModel> makePhaseModel(const tracefile::Trace& trace,
+                                               const Options& options);
 
 // The part behind the reading of traces: accesses come rank by rank, those of a rank in the order
 // of time.
@@ -33,12 +34,12 @@ class ModelBuilder {
 
   // Fills in files and phases, and what of `left_out` concerns them. Paths are those of the
   // accesses' files; times count from `origin_ns`.
-  void finish(const PathTable& paths, std::int64_t origin_ns, model::PhaseModel& model);
+  void finish(const event::PathTable& paths, std::int64_t origin_ns, model::PhaseModel& model);
 
  private:
   Options options_;
   std::vector<Lap> laps_;
-  std::vector<FileId> overflowed_;
+  std::vector<event::FileId> overflowed_;
   std::optional<RankPatterns> rank_;
 };
 

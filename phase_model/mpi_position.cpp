@@ -6,13 +6,13 @@
 namespace omnio::phases {
 namespace {
 
-model::PointerKind kindOf(MpiPointer pointer) {
+model::PointerKind kindOf(mpi::MpiPointer pointer) {
   switch (pointer) {
-    case MpiPointer::kExplicit:
+    case mpi::MpiPointer::kExplicit:
       return model::PointerKind::kExplicit;
-    case MpiPointer::kIndividual:
+    case mpi::MpiPointer::kIndividual:
       return model::PointerKind::kIndividual;
-    case MpiPointer::kShared:
+    case mpi::MpiPointer::kShared:
       break;
   }
   return model::PointerKind::kShared;
@@ -20,24 +20,25 @@ model::PointerKind kindOf(MpiPointer pointer) {
 
 }  // namespace
 
-std::uint64_t MpiPositions::sessionOf(const Process& process, std::uint64_t in_process) {
+std::uint64_t MpiPositions::sessionOf(const tracefile::Process& process, std::uint64_t in_process) {
   std::uint64_t& number = numbers_[{&process, in_process}];
   if (number == 0) number = ++sessions_;
   return number;
 }
 
-MpiFileOffsets& MpiPositions::of(const Process& process) {
-  std::unique_ptr<MpiFileOffsets>& offsets = offsets_[&process];
-  if (!offsets) offsets = std::make_unique<MpiFileOffsets>(process.info);
+mpi::MpiFileOffsets& MpiPositions::of(const tracefile::Process& process) {
+  std::unique_ptr<mpi::MpiFileOffsets>& offsets = offsets_[&process];
+  if (!offsets) offsets = std::make_unique<mpi::MpiFileOffsets>(process.info);
   return *offsets;
 }
 
-MpiPositions::Placed MpiPositions::take(const Process& process, const Event& event) {
-  const std::optional<MpiFileOffsets::Placed> found = of(process).take(event);
+MpiPositions::Placed MpiPositions::take(const tracefile::Process& process,
+                                        const event::Event& event) {
+  const std::optional<mpi::MpiFileOffsets::Placed> found = of(process).take(event);
   Placed placed;
   placed.known = false;
   if (!found) return placed;
-  const MpiFileState& file = *found->file;
+  const mpi::MpiFileState& file = *found->file;
   placed.session = sessionOf(process, file.session);
   placed.manner = {
       .interface = model::Interface::kMpiIo,
@@ -46,9 +47,9 @@ MpiPositions::Placed MpiPositions::take(const Process& process, const Event& eve
       .blocking = !found->form.nonblocking && !found->form.split,
       .has_view = file.has_view,
       .etype_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(file.etype_bytes, 1))};
-  const auto tick = static_cast<std::uint64_t>(argumentOf(event, calls::Role::kTick));
-  const MpiAccess access =
-      accessOf(*found, shared_.find(process, tick), static_cast<std::int64_t>(event.bytes), 2);
+  const auto tick = static_cast<std::uint64_t>(event::argumentOf(event, calls::Role::kTick));
+  const mpi::MpiAccess access =
+      mpi::accessOf(*found, shared_.find(process, tick), static_cast<std::int64_t>(event.bytes), 2);
   if (!access.begin) return placed;
   placed.offset = *access.begin;
   placed.several_blocks = !access.is_whole || access.pieces.size() > 1 ||

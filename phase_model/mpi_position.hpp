@@ -23,23 +23,25 @@ class MpiPositions {
   };
 
   // `sessions` as of PosixPositions.
-  MpiPositions(std::uint64_t& sessions, const MpiSharedOffsets& shared)
+  MpiPositions(std::uint64_t& sessions, const mpi::MpiSharedOffsets& shared)
       : sessions_(sessions), shared_(shared) {}
 
   // Of every event below the application's own, in the order of its log.
-  void takeBelow(const Process& process, const Event& event) { of(process).takeBelow(event); }
+  void takeBelow(const tracefile::Process& process, const event::Event& event) {
+    of(process).takeBelow(event);
+  }
   // Of every MPI file event of the application, in order; what it returns counts when the event
   // reads or writes.
-  Placed take(const Process& process, const Event& event);
+  Placed take(const tracefile::Process& process, const event::Event& event);
 
  private:
-  MpiFileOffsets& of(const Process& process);
-  std::uint64_t sessionOf(const Process& process, std::uint64_t in_process);
+  mpi::MpiFileOffsets& of(const tracefile::Process& process);
+  std::uint64_t sessionOf(const tracefile::Process& process, std::uint64_t in_process);
 
   std::uint64_t& sessions_;
-  const MpiSharedOffsets& shared_;
-  std::map<const Process*, std::unique_ptr<MpiFileOffsets>> offsets_;
-  std::map<std::pair<const Process*, std::uint64_t>, std::uint64_t> numbers_;
+  const mpi::MpiSharedOffsets& shared_;
+  std::map<const tracefile::Process*, std::unique_ptr<mpi::MpiFileOffsets>> offsets_;
+  std::map<std::pair<const tracefile::Process*, std::uint64_t>, std::uint64_t> numbers_;
 };
 
 }  // namespace omnio::phases

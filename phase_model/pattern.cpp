@@ -87,7 +87,7 @@ void Pattern::append(const Pattern& later) {
   last_tick = std::max(last_tick, later.last_tick);
   begin_ns = std::min(begin_ns, later.begin_ns);
   end_ns = std::max(end_ns, later.end_ns);
-  io_ns = saturatingSum(io_ns, later.io_ns);
+  io_ns = base::saturatingSum(io_ns, later.io_ns);
 }
 
 bool Pattern::continuesStride(const Access& access) const {
@@ -111,7 +111,7 @@ void Pattern::add(const Access& access) {
   first_tick = std::min(first_tick, access.tick);
   last_tick = std::max(last_tick, access.tick);
   end_ns = std::max(end_ns, access.end_ns);
-  io_ns = saturatingSum(io_ns, duration(access));
+  io_ns = base::saturatingSum(io_ns, duration(access));
   if (offset_known) list({access.offset, access.bytes});
 }
 

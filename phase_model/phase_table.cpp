@@ -103,7 +103,7 @@ void appendManners(std::string& out, const std::vector<Series>& all) {
   out += "\nHow\n";
   std::vector<Row> rows = {{"access", "phases"}};
   for (const auto& [text, ids] : lines) rows.push_back({text, ids});
-  appendTable(out, rows, Align::kLeft);
+  base::appendTable(out, rows, base::Align::kLeft);
 }
 
 void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Series>& all) {
@@ -122,7 +122,7 @@ void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Se
                     exactSize(file.size_bytes), file.path});
   }
   out += "\nFiles\n";
-  appendTable(out, rows, Align::kLeft);
+  base::appendTable(out, rows, base::Align::kLeft);
   if (shown.size() < model.files.size()) {
     out += fmt::format("and {} whose names differ from these in numbers\n",
                        model.files.size() - shown.size());
@@ -156,7 +156,7 @@ std::string textOf(const PhaseModel& model) {
                               "I/O time", "f(initOffset)"}};
     for (const Series& series : all) appendSeries(rows, model, series);
     rows.push_back({"all", "", "", "", "", exactSize(weight), secondsText(io_ns), ""});
-    appendTable(out, rows, Align::kLeft);
+    base::appendTable(out, rows, base::Align::kLeft);
     appendManners(out, all);
   }
   if (!model.left_out.empty()) {

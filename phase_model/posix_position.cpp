@@ -20,7 +20,7 @@ void moveTo(Place& place, std::int64_t offset) {
   place.offset = offset;
 }
 
-std::uint64_t parentOf(const Process& process) {
+std::uint64_t parentOf(const tracefile::Process& process) {
   const std::string& text = process.info.text(wire::info::kParentToken);
   std::uint64_t token = 0;
   std::from_chars(text.data(), text.data() + text.size(), token, 16);
@@ -29,16 +29,16 @@ std::uint64_t parentOf(const Process& process) {
 
 }  // namespace
 
-PosixPositions::PosixPositions(const std::vector<const Process*>& processes,
+PosixPositions::PosixPositions(const std::vector<const tracefile::Process*>& processes,
                                std::uint64_t& sessions)
     : sessions_(sessions) {
-  for (const Process* process : processes) by_token_[process->token] = process;
+  for (const tracefile::Process* process : processes) by_token_[process->token] = process;
 }
 
-PosixPositions::Key PosixPositions::keyOf(const Process& process,
+PosixPositions::Key PosixPositions::keyOf(const tracefile::Process& process,
                                           const wire::HandleDefinition& handle) const {
   std::uint64_t token = process.token;
-  const Process* owner = &process;
+  const tracefile::Process* owner = &process;
   // Inherited over one fork or more: the opener is the ancestor of that number. (What says of
   // itself that it is its own ancestor is damaged.)
   for (std::size_t forks = 0; handle.birth_pid != 0 && owner->pid != handle.birth_pid; ++forks) {
@@ -51,8 +51,8 @@ PosixPositions::Key PosixPositions::keyOf(const Process& process,
   return {token, handle.description};
 }
 
-PosixPositions::Description& PosixPositions::descriptionOf(const Process& process,
-                                                           const Handle& handle) {
+PosixPositions::Description& PosixPositions::descriptionOf(const tracefile::Process& process,
+                                                           const event::Handle& handle) {
   const wire::HandleDefinition& definition = handle.definition;
   const auto [place, is_new] = descriptions_.try_emplace(keyOf(process, definition));
   Description& description = place->second;
@@ -70,10 +70,10 @@ PosixPositions::Description& PosixPositions::descriptionOf(const Process& proces
   return description;
 }
 
-void PosixPositions::opened(const Process& process, const Event& event) {
-  const Handle& handle = *event.new_handle;
+void PosixPositions::opened(const tracefile::Process& process, const event::Event& event) {
+  const event::Handle& handle = *event.new_handle;
   Description& description = descriptionOf(process, handle);
-  const FileId file = handle.path.file;
+  const event::FileId file = handle.path.file;
   const int mode = calls::indexOf(*event.row, Role::kOpenMode);
   bool truncates =
       (handle.definition.open_flags & O_TRUNC) != 0 || event.row->variant_of == "creat";
@@ -90,7 +90,7 @@ void PosixPositions::opened(const Process& process, const Event& event) {
   }
 }
 
-void PosixPositions::sought(Description& description, const Event& event) {
+void PosixPositions::sought(Description& description, const event::Event& event) {
   if (event.failed) return;
   Place& place = description.place;
   if (event.row->result == calls::Result::kPosition) {  // lseek, ftell
@@ -106,21 +106,21 @@ void PosixPositions::sought(Description& description, const Event& event) {
     place.known = false;
     return;
   }
-  const std::int64_t offset = argumentOf(event, Role::kOffset);
-  switch (argumentOf(event, Role::kWhence)) {
+  const std::int64_t offset = event::argumentOf(event, Role::kOffset);
+  switch (event::argumentOf(event, Role::kWhence)) {
     case SEEK_SET:
       moveTo(place, offset);
       break;
     case SEEK_CUR:
-      place.offset = saturatingSum(place.offset, offset);
+      place.offset = base::saturatingSum(place.offset, offset);
       break;
     default:
-      moveTo(place, saturatingSum(endOf(event.file), offset));
+      moveTo(place, base::saturatingSum(endOf(event.file), offset));
       place.known = ends_known_.contains(event.file);
   }
 }
 
-void PosixPositions::follow(const Process& process, const Event& event) {
+void PosixPositions::follow(const tracefile::Process& process, const event::Event& event) {
   if (event.new_handle != nullptr) opened(process, event);
   if (event.handle == nullptr) return;
   const calls::Class call_class = event.row->call_class;
@@ -133,14 +133,14 @@ void PosixPositions::follow(const Process& process, const Event& event) {
     descriptionOf(process, *event.handle).is_shared = true;
   } else if (event.row->variant_of == "ungetc" && !event.failed) {
     std::int64_t& offset = descriptionOf(process, *event.handle).place.offset;
-    offset = saturatingSum(offset, -1);
+    offset = base::saturatingSum(offset, -1);
   } else if (event.row->variant_of == "ftruncate" && !event.failed) {
-    endOf(event.file) = argumentOf(event, Role::kLength);
+    endOf(event.file) = event::argumentOf(event, Role::kLength);
     ends_known_.insert(event.file);
   }
 }
 
-Place PosixPositions::placeOf(const Process& process, const Event& event) {
+Place PosixPositions::placeOf(const tracefile::Process& process, const event::Event& event) {
   const auto bytes = static_cast<std::int64_t>(event.bytes);
   if (event.handle == nullptr) return {.known = false};
   std::int64_t& end = endOf(event.file);
@@ -151,7 +151,7 @@ Place PosixPositions::placeOf(const Process& process, const Event& event) {
     Place place = position;
     moveTo(place, event.arguments[static_cast<std::size_t>(explicit_offset)]);
     if (place.offset >= 0) {  // of preadv2 and pwritev2, -1 is the position
-      end = std::max(end, saturatingSum(place.offset, bytes));
+      end = std::max(end, base::saturatingSum(place.offset, bytes));
       return place;
     }
   }
@@ -160,7 +160,7 @@ Place PosixPositions::placeOf(const Process& process, const Event& event) {
     place.known = false;
     return place;
   }
-  if (!countsBytes(*event.row)) {  // fscanf: how far it got is not told
+  if (!event::countsBytes(*event.row)) {  // fscanf: how far it got is not told
     position.known = false;
     return position;
   }
@@ -169,7 +169,7 @@ Place PosixPositions::placeOf(const Process& process, const Event& event) {
     if (!ends_known_.contains(event.file)) doubts_.appended.insert(event.file);
   }
   place = position;
-  position.offset = saturatingSum(position.offset, bytes);
+  position.offset = base::saturatingSum(position.offset, bytes);
   if (position.known) end = std::max(end, position.offset);
   return place;
 }

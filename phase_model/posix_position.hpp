@@ -22,22 +22,23 @@ struct Place {
 
 // What is told of files with less than certainty, by file.
 struct PositionDoubts {
-  std::set<FileId> began_elsewhere;  // open before the recording began, at a place not recorded
-  std::set<FileId> appended;         // behind an end that was not recorded
+  std::set<event::FileId>
+      began_elsewhere;               // open before the recording began, at a place not recorded
+  std::set<event::FileId> appended;  // behind an end that was not recorded
 };
 
 class PosixPositions {
  public:
   // The processes of the rank, and the number of open instances it came to so far, which MPI files
   // count in too; they outlive this object.
-  PosixPositions(const std::vector<const Process*>& processes, std::uint64_t& sessions);
+  PosixPositions(const std::vector<const tracefile::Process*>& processes, std::uint64_t& sessions);
 
   // Of every event of the application in the order of time: seeks, opens, closes. Not of those that
   // move bytes: these go to placeOf().
-  void follow(const Process& process, const Event& event);
+  void follow(const tracefile::Process& process, const event::Event& event);
 
   // Where a read or write began; the position moves on by the bytes it moved.
-  Place placeOf(const Process& process, const Event& event);
+  Place placeOf(const tracefile::Process& process, const event::Event& event);
 
   const PositionDoubts& doubts() const { return doubts_; }
 
@@ -50,17 +51,17 @@ class PosixPositions {
     bool is_shared = false;  // by dup or fork: a close is not its end
   };
 
-  Key keyOf(const Process& process, const wire::HandleDefinition& handle) const;
-  Description& descriptionOf(const Process& process, const Handle& handle);
-  void opened(const Process& process, const Event& event);
-  void sought(Description& description, const Event& event);
-  std::int64_t& endOf(FileId file) { return ends_[file]; }
+  Key keyOf(const tracefile::Process& process, const wire::HandleDefinition& handle) const;
+  Description& descriptionOf(const tracefile::Process& process, const event::Handle& handle);
+  void opened(const tracefile::Process& process, const event::Event& event);
+  void sought(Description& description, const event::Event& event);
+  std::int64_t& endOf(event::FileId file) { return ends_[file]; }
 
   std::uint64_t& sessions_;
-  std::map<std::uint64_t, const Process*> by_token_;
+  std::map<std::uint64_t, const tracefile::Process*> by_token_;
   std::map<Key, Description> descriptions_;
-  std::unordered_map<FileId, std::int64_t> ends_;  // the furthest byte known
-  std::set<FileId> ends_known_;                    // files that began empty
+  std::unordered_map<event::FileId, std::int64_t> ends_;  // the furthest byte known
+  std::set<event::FileId> ends_known_;                    // files that began empty
   PositionDoubts doubts_;
 };
 

@@ -13,7 +13,7 @@ namespace omnio::phases {
 // A local access pattern of the paper, with where it stands among its like.
 struct Lap {
   int rank = 0;
-  FileId file{0};
+  event::FileId file{0};
   std::uint32_t thread = 0;  // 0, 1, ... in the order in which threads came to the file
   Operations operations;     // one, or two that alternate
 };
@@ -28,10 +28,10 @@ class RankPatterns {
   std::vector<Lap> finish();
 
   // Files of which a thread has more than kMaxLaps patterns.
-  const std::vector<FileId>& overflowed() const { return overflowed_; }
+  const std::vector<event::FileId>& overflowed() const { return overflowed_; }
 
  private:
-  using Key = std::pair<FileId, std::uint32_t>;  // file, thread
+  using Key = std::pair<event::FileId, std::uint32_t>;  // file, thread
   struct Stream {
     LapStream laps;
     std::uint64_t last_use;
@@ -45,9 +45,9 @@ class RankPatterns {
   std::uint64_t accesses_ = 0;
   std::map<Key, Stream> streams_;
   std::map<Key, std::uint32_t> thread_numbers_;
-  std::map<FileId, std::uint32_t> threads_;  // how many came to a file
+  std::map<event::FileId, std::uint32_t> threads_;  // how many came to a file
   std::vector<Lap> laps_;
-  std::vector<FileId> overflowed_;
+  std::vector<event::FileId> overflowed_;
 };
 
 }  // namespace omnio::phases

@@ -17,10 +17,10 @@ using model::Step;
 
 namespace {
 
-const Text* textAt(const Event& event, Role role) {
+const event::Text* textAt(const event::Event& event, Role role) {
   const int index = calls::indexOf(*event.row, role);
   if (index < 0) return nullptr;
-  const Text& text = event.texts[static_cast<std::size_t>(index)];
+  const event::Text& text = event.texts[static_cast<std::size_t>(index)];
   return text.absolute.empty() ? nullptr : &text;
 }
 
@@ -28,18 +28,18 @@ bool hasHandle(const calls::Row& row) {
   return calls::has(row, Role::kFd) || calls::has(row, Role::kStream);
 }
 
-bool duplicates(const Event& event) {
+bool duplicates(const event::Event& event) {
   if (event.failed || !calls::has(*event.row, Role::kCommand)) return false;
-  const std::int64_t command = argumentOf(event, Role::kCommand);
+  const std::int64_t command = event::argumentOf(event, Role::kCommand);
   return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
 }
 
 }  // namespace
 
-std::string otherPathOf(const Event& event) {
-  if (const Text* path = textAt(event, Role::kPathNew)) return std::string(path->absolute);
+std::string otherPathOf(const event::Event& event) {
+  if (const event::Text* path = textAt(event, Role::kPathNew)) return std::string(path->absolute);
   const int index = calls::indexOf(*event.row, Role::kLinkText);
-  const Text* link = textAt(event, Role::kPath);
+  const event::Text* link = textAt(event, Role::kPath);
   if (index < 0 || link == nullptr) return {};
   const std::string_view text = event.texts[static_cast<std::size_t>(index)].raw;
   if (text.empty() || text.front() == '/') return std::string(text);
@@ -47,11 +47,11 @@ std::string otherPathOf(const Event& event) {
   return std::string(link->absolute.substr(0, link->absolute.rfind('/') + 1)).append(text);
 }
 
-void Analysis::run(PathTable& paths) {
-  MergedReader merged;
+void Analysis::run(event::PathTable& paths) {
+  tracefile::MergedReader merged;
   for (const SourceThread& thread : sources_.threads) merged.add(thread.open(paths));
   std::vector<std::uint64_t> sequences(sources_.threads.size(), 0);
-  while (const Event* event = merged.next()) {
+  while (const event::Event* event = merged.next()) {
     const auto thread = static_cast<std::uint32_t>(merged.source());
     if (!first_start_) first_start_ = event->start_ns;
     take(*event, {thread, sequences[thread]++});
@@ -65,7 +65,7 @@ void Analysis::run(PathTable& paths) {
 }
 
 // A call that names nothing the replay could name cannot be part of the schedule.
-bool Analysis::isUsable(const Event& event) const {
+bool Analysis::isUsable(const event::Event& event) const {
   if (hasHandle(*event.row) && event.handle == nullptr) return false;
   for (const Role role : {Role::kPath, Role::kPathTemplate, Role::kPathNew}) {
     if (calls::has(*event.row, role) && textAt(event, role) == nullptr) return false;
@@ -73,7 +73,7 @@ bool Analysis::isUsable(const Event& event) const {
   return true;
 }
 
-void Analysis::take(const Event& event, EventRef ref) {
+void Analysis::take(const event::Event& event, EventRef ref) {
   const PastEvent when{ref, event.end_ns};
   last_[ref.thread] = when;
   const SourceThread& thread = sources_.threads[ref.thread];
@@ -104,7 +104,7 @@ void Analysis::take(const Event& event, EventRef ref) {
     takeData(event, when, instance, access);
   }
   ContentId content = kNoContent;
-  const Text* path = textAt(event, Role::kPath);
+  const event::Text* path = textAt(event, Role::kPath);
   if (path == nullptr) path = textAt(event, Role::kPathTemplate);
   if (path != nullptr) {
     const std::string other = otherPathOf(event);
@@ -112,8 +112,8 @@ void Analysis::take(const Event& event, EventRef ref) {
                            other.empty() ? model::kNoFileNumber : files_.numberOf(other));
   }
   if (calls::has(*event.row, Role::kFdSource)) {
-    note.source =
-        opens_.atNumber(thread.process_index, static_cast<int>(argumentOf(event, Role::kFdSource)));
+    note.source = opens_.atNumber(thread.process_index,
+                                  static_cast<int>(event::argumentOf(event, Role::kFdSource)));
     if (note.source != kNoInstance) takeSource(event, when, note.source);
   }
   takeMaker(event, when, instance, content, note);
@@ -136,7 +136,7 @@ InstanceId Analysis::makeInstance(int rank, std::uint32_t description, ContentId
 }
 
 // What the call made, if it made a descriptor.
-void Analysis::takeMaker(const Event& event, const PastEvent& when, InstanceId from,
+void Analysis::takeMaker(const event::Event& event, const PastEvent& when, InstanceId from,
                          ContentId content, EventNote& note) {
   const bool is_dup = duplicates(event);
   const bool makes =
@@ -157,7 +157,7 @@ void Analysis::takeMaker(const Event& event, const PastEvent& when, InstanceId f
     content = opens_[from].content;
   } else {
     if (content == kNoContent) content = files_.anonymous();
-    const int flags = static_cast<int>(argumentOf(event, Role::kFlags));
+    const int flags = static_cast<int>(event::argumentOf(event, Role::kFlags));
     const int mode = calls::indexOf(*event.row, Role::kOpenMode);
     const bool append = mode >= 0 ? event.texts[static_cast<std::size_t>(mode)].raw.starts_with('a')
                                   : (flags & O_APPEND) != 0;
@@ -165,7 +165,7 @@ void Analysis::takeMaker(const Event& event, const PastEvent& when, InstanceId f
     if ((flags & O_DIRECT) != 0) files_.content(content).direct = true;
   }
   note.made = makeInstance(thread.header.rank, description, content, when);
-  const Text* path = textAt(event, Role::kPath);
+  const event::Text* path = textAt(event, Role::kPath);
   if (path == nullptr) path = textAt(event, Role::kPathTemplate);
   opens_[note.made].access =
       shares ? opens_[from].access : std::optional(openFlags(event) & (O_ACCMODE | O_APPEND));
@@ -193,7 +193,7 @@ void Analysis::takeMaker(const Event& event, const PastEvent& when, InstanceId f
 
 // Threads of one process that share a descriptor: it is made before it is used, and used before it
 // is closed.
-void Analysis::useInstance(const Event& event, const PastEvent& when, InstanceId instance) {
+void Analysis::useInstance(const event::Event& event, const PastEvent& when, InstanceId instance) {
   InstanceLife& life = lives_[static_cast<std::size_t>(instance)];
   if (life.step_id != 0) {
     const bool is_first = !life.used.contains(when.ref.thread);
@@ -214,7 +214,7 @@ void Analysis::useInstance(const Event& event, const PastEvent& when, InstanceId
 
 // Threads that take turns on one file offset: a seek or read finds it where the other thread left
 // it. Writes of several threads may come in any order, unless one of them was told where to write.
-void Analysis::orderByPosition(const Event& event, const PastEvent& when,
+void Analysis::orderByPosition(const event::Event& event, const PastEvent& when,
                                std::uint32_t description) {
   if (movers_.size() <= description) movers_.resize(description + 1);
   Mover& mover = movers_[description];
@@ -234,12 +234,12 @@ void Analysis::orderByPosition(const Event& event, const PastEvent& when,
 }
 
 // A lock is free once those who had it before have let go of it.
-void Analysis::takeLock(const Event& event, const PastEvent& when, InstanceId instance) {
+void Analysis::takeLock(const event::Event& event, const PastEvent& when, InstanceId instance) {
   InstanceLife& life = lives_[static_cast<std::size_t>(instance)];
   const ContentId content = opens_[instance].content;
   const bool is_lock_call = event.row->variant_of == "flock";
   const bool releases = event.row->call_class == Class::kClose ||
-                        (is_lock_call && (argumentOf(event, Role::kNumber) & LOCK_UN) != 0);
+                        (is_lock_call && (event::argumentOf(event, Role::kNumber) & LOCK_UN) != 0);
   if (releases && life.has_lock) {
     files_.unlocks(content, when);
     life.has_lock = false;
@@ -260,7 +260,7 @@ void Analysis::publish(std::uint32_t description, ContentId content, const PastE
 
 void Analysis::noteEarlyReads(ContentId content, const Range& range, EventRef ref,
                               std::int64_t start_ns) {
-  const Process* process = sources_.threads[ref.thread].process;
+  const tracefile::Process* process = sources_.threads[ref.thread].process;
   for (auto at = buffered_.lower_bound({content, 0});
        at != buffered_.end() && at->first.first == content; ++at) {
     const Buffered& buffered = at->second;
@@ -295,7 +295,7 @@ void Analysis::flushAtExit() {
   }
 }
 
-void Analysis::takeData(const Event& event, const PastEvent& when, InstanceId instance,
+void Analysis::takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
                         const DataAccess& access) {
   const Instance used = opens_[instance];
   const calls::Row& row = *event.row;
@@ -334,25 +334,26 @@ void Analysis::takeData(const Event& event, const PastEvent& when, InstanceId in
       buffered.thread = when.ref.thread;
     }
   } else if (row.variant_of == "fallocate" || row.variant_of == "posix_fallocate") {
-    const std::int64_t end = argumentOf(event, Role::kOffset) + argumentOf(event, Role::kLength);
+    const std::int64_t end =
+        event::argumentOf(event, Role::kOffset) + event::argumentOf(event, Role::kLength);
     files_.extended(used.content, when, static_cast<std::uint64_t>(std::max<std::int64_t>(end, 0)));
   } else if (calls::has(row, Role::kLength) && row.variant_of == "ftruncate") {
-    files_.resized(
-        used.content, when, event.start_ns,
-        static_cast<std::uint64_t>(std::max<std::int64_t>(argumentOf(event, Role::kLength), 0)));
+    files_.resized(used.content, when, event.start_ns,
+                   static_cast<std::uint64_t>(
+                       std::max<std::int64_t>(event::argumentOf(event, Role::kLength), 0)));
   } else if (row.call_class == Class::kSeek && calls::has(row, Role::kWhence) &&
-             argumentOf(event, Role::kWhence) == SEEK_END) {
+             event::argumentOf(event, Role::kWhence) == SEEK_END) {
     files_.needsLength(used.content, when, event.start_ns, false);
     conflicts_.reads(used.content, {0, kAll}, when.ref, event.start_ns);
     noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
-    if (row.result == calls::Result::kPosition && argumentOf(event, Role::kOffset) == 0) {
+    if (row.result == calls::Result::kPosition && event::argumentOf(event, Role::kOffset) == 0) {
       files_.measured(used.content, static_cast<std::uint64_t>(event.result));
     }
   }
 }
 
 // What sendfile and copy_file_range read from: a descriptor besides the one they work on.
-void Analysis::takeSource(const Event& event, const PastEvent& when, InstanceId source) {
+void Analysis::takeSource(const event::Event& event, const PastEvent& when, InstanceId source) {
   useInstance(event, when, source);
   const Instance used = opens_[source];
   orderByPosition(event, when, used.description);

@@ -44,7 +44,7 @@ struct ThreadNotes {
 
 // The second path that a call names: where a rename or link leads, what a symbolic link points to.
 // Absolute; empty when there is none.
-std::string otherPathOf(const Event& event);
+std::string otherPathOf(const event::Event& event);
 
 // The row of a call for a step that no event of the trace is.
 const calls::Row* rowNamed(std::string_view symbol);
@@ -59,7 +59,7 @@ class Analysis {
         last_(sources.threads.size()) {}
 
   // Reads the whole trace.
-  void run(PathTable& paths);
+  void run(event::PathTable& paths);
 
   const Dependencies& dependencies() const { return dependencies_; }
   const OpenTable& opens() const { return opens_; }
@@ -98,29 +98,29 @@ class Analysis {
     std::int64_t start_ns = 0;
   };
 
-  void take(const Event& event, EventRef ref);
-  bool isUsable(const Event& event) const;
+  void take(const event::Event& event, EventRef ref);
+  bool isUsable(const event::Event& event) const;
   InstanceId makeInstance(int rank, std::uint32_t description, ContentId content,
                           const PastEvent& made, bool before_run = false);
-  InstanceId resolve(const Handle& handle, EventRef ref, std::int64_t time_ns);
-  InstanceId preopened(const Handle& handle, EventRef ref, std::int64_t start_ns);
-  InstanceId openBefore(const Handle& handle, EventRef ref);
-  InstanceId openedUnseen(const Handle& handle, EventRef ref, std::int64_t start_ns);
+  InstanceId resolve(const event::Handle& handle, EventRef ref, std::int64_t time_ns);
+  InstanceId preopened(const event::Handle& handle, EventRef ref, std::int64_t start_ns);
+  InstanceId openBefore(const event::Handle& handle, EventRef ref);
+  InstanceId openedUnseen(const event::Handle& handle, EventRef ref, std::int64_t start_ns);
   InstanceId copyOf(InstanceId base);
-  InstanceId keptOverExec(const Handle& handle, const SourceThread& thread);
-  InstanceId unboundOf(const Handle& handle, std::size_t process);
-  void takeMaker(const Event& event, const PastEvent& when, InstanceId from, ContentId content,
-                 EventNote& note);
-  void takeSource(const Event& event, const PastEvent& when, InstanceId source);
-  void takeData(const Event& event, const PastEvent& when, InstanceId instance,
+  InstanceId keptOverExec(const event::Handle& handle, const SourceThread& thread);
+  InstanceId unboundOf(const event::Handle& handle, std::size_t process);
+  void takeMaker(const event::Event& event, const PastEvent& when, InstanceId from,
+                 ContentId content, EventNote& note);
+  void takeSource(const event::Event& event, const PastEvent& when, InstanceId source);
+  void takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
                 const DataAccess& access);
-  void takeLock(const Event& event, const PastEvent& when, InstanceId instance);
+  void takeLock(const event::Event& event, const PastEvent& when, InstanceId instance);
   void noteEarlyReads(ContentId content, const Range& range, EventRef ref, std::int64_t start_ns);
   void flushAtExit();
   void publish(std::uint32_t description, ContentId content, const PastEvent& when);
-  void orderByPosition(const Event& event, const PastEvent& when, std::uint32_t description);
-  void useInstance(const Event& event, const PastEvent& when, InstanceId instance);
-  model::FileNumber fileOf(const Text& text) { return files_.numberOf(text.absolute); }
+  void orderByPosition(const event::Event& event, const PastEvent& when, std::uint32_t description);
+  void useInstance(const event::Event& event, const PastEvent& when, InstanceId instance);
+  model::FileNumber fileOf(const event::Text& text) { return files_.numberOf(text.absolute); }
 
   const SourceThreads& sources_;
   Dependencies dependencies_;

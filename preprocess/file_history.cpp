@@ -185,7 +185,8 @@ void FileHistory::locks(ContentId id, PastEvent when, std::int64_t start_ns) {
   }
 }
 
-void FileHistory::read(ContentId id, const Event& event, PastEvent when, const DataAccess& access) {
+void FileHistory::read(ContentId id, const event::Event& event, PastEvent when,
+                       const DataAccess& access) {
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
   if (readsLines(*event.row)) content.lines = true;

@@ -69,7 +69,7 @@ class FileHistory {
 
   // A call that names files: its effect on names, and what it has to wait for. Returns the content
   // of what it opened.
-  ContentId named(const Event& event, PastEvent when, model::FileNumber file,
+  ContentId named(const event::Event& event, PastEvent when, model::FileNumber file,
                   model::FileNumber new_file);
   // A descriptor that was open before the recording.
   ContentId inherited(model::FileNumber file);
@@ -82,7 +82,7 @@ class FileHistory {
   ContentId anonymous();
 
   // Data that is read or written; its offset may be unknown.
-  void read(ContentId content, const Event& event, PastEvent when, const DataAccess& access);
+  void read(ContentId content, const event::Event& event, PastEvent when, const DataAccess& access);
   void write(ContentId content, PastEvent when, const DataAccess& access);
   // ftruncate, and what is like it.
   void resized(ContentId content, PastEvent when, std::int64_t start_ns, std::uint64_t size);
@@ -127,11 +127,11 @@ class FileHistory {
   void change(model::FileNumber number, const PastEvent& when, std::int64_t start_ns);
   void waitForUsers(ContentId content, const PastEvent& when, std::int64_t start_ns);
   void need(Content& content, std::uint64_t end);
-  ContentId opened(const Event& event, const PastEvent& when, model::FileNumber file);
+  ContentId opened(const event::Event& event, const PastEvent& when, model::FileNumber file);
   ContentId openedFile(model::FileNumber file, const PastEvent& when, std::int64_t start_ns,
                        int flags);
-  void failed(const Event& event, model::FileNumber file);
-  void renamed(const Event& event, const PastEvent& when, model::FileNumber file,
+  void failed(const event::Event& event, model::FileNumber file);
+  void renamed(const event::Event& event, const PastEvent& when, model::FileNumber file,
                model::FileNumber new_file);
   void moveBelow(const std::string& from, const std::string& to, const PastEvent& when);
   void markDirectories();
@@ -156,6 +156,6 @@ bool readsLines(const calls::Row& row);
 bool isBelow(std::string_view location, std::string_view directory);
 
 // What an open asks for, of descriptors and streams alike.
-int openFlags(const Event& event);
+int openFlags(const event::Event& event);
 
 }  // namespace omnio::preprocess

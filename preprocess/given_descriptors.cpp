@@ -32,7 +32,7 @@ const calls::Row* rowNamed(std::string_view symbol) {
                       [symbol](const calls::Row& row) { return row.name == symbol; });
 }
 
-InstanceId Analysis::unboundOf(const Handle& handle, std::size_t process) {
+InstanceId Analysis::unboundOf(const event::Handle& handle, std::size_t process) {
   for (auto at = unbound_.rbegin(); at != unbound_.rend(); ++at) {
     if (at->first != process) continue;
     const InstanceId instance = at->second;
@@ -46,7 +46,7 @@ InstanceId Analysis::unboundOf(const Handle& handle, std::size_t process) {
 }
 
 // The instance a handle stands for, which is made up where no event told of it.
-InstanceId Analysis::resolve(const Handle& handle, EventRef ref, std::int64_t time_ns) {
+InstanceId Analysis::resolve(const event::Handle& handle, EventRef ref, std::int64_t time_ns) {
   const SourceThread& thread = sources_.threads[ref.thread];
   const std::size_t process = thread.process_index;
   const wire::HandleDefinition& definition = handle.definition;
@@ -79,7 +79,7 @@ InstanceId Analysis::resolve(const Handle& handle, EventRef ref, std::int64_t ti
 
 // What the program had open that this one took the place of, or that began it. The number may be
 // another: what a child does between vfork and exec is not recorded.
-InstanceId Analysis::keptOverExec(const Handle& handle, const SourceThread& thread) {
+InstanceId Analysis::keptOverExec(const event::Handle& handle, const SourceThread& thread) {
   const model::FileNumber file = fileOf(handle.path);
   const int access = accessOf(handle.definition.open_flags);
   const auto parent = thread.process->info.number(wire::info::kParent);
@@ -133,7 +133,7 @@ InstanceId Analysis::copyOf(InstanceId base) {
 }
 
 // A descriptor that no recorded call made.
-InstanceId Analysis::preopened(const Handle& handle, EventRef ref, std::int64_t start_ns) {
+InstanceId Analysis::preopened(const event::Handle& handle, EventRef ref, std::int64_t start_ns) {
   const SourceThread& thread = sources_.threads[ref.thread];
   const wire::HandleDefinition& definition = handle.definition;
   const model::FileNumber file = fileOf(handle.path);
@@ -154,7 +154,7 @@ InstanceId Analysis::preopened(const Handle& handle, EventRef ref, std::int64_t 
 }
 
 // It was there before the run.
-InstanceId Analysis::openBefore(const Handle& handle, EventRef ref) {
+InstanceId Analysis::openBefore(const event::Handle& handle, EventRef ref) {
   const SourceThread& thread = sources_.threads[ref.thread];
   const model::FileNumber file = fileOf(handle.path);
   const int flags = keptFlags(handle.definition.open_flags);
@@ -173,7 +173,8 @@ InstanceId Analysis::openBefore(const Handle& handle, EventRef ref) {
 
 // Something that is not recorded, such as a shell, opened a file that the run made: an open in
 // front of the first event that uses it does the same.
-InstanceId Analysis::openedUnseen(const Handle& handle, EventRef ref, std::int64_t start_ns) {
+InstanceId Analysis::openedUnseen(const event::Handle& handle, EventRef ref,
+                                  std::int64_t start_ns) {
   const SourceThread& thread = sources_.threads[ref.thread];
   const model::FileNumber file = fileOf(handle.path);
   int flags = keptFlags(handle.definition.open_flags);

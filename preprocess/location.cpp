@@ -42,9 +42,10 @@ std::string lexicallyAbsolute(std::string_view absolute) {
   return result.empty() ? "/" : result;
 }
 
-Result<MapRule> parseMapRule(std::string_view text) {
+base::Result<MapRule> parseMapRule(std::string_view text) {
   const auto refuse = [text](std::string_view why) {
-    return Failure{Code::kInvalid, fmt::format("--map {}: {}", printable(text), why)};
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("--map {}: {}", base::printable(text), why)};
   };
   const std::size_t equals = text.rfind('=');
   if (equals == std::string_view::npos) return refuse("has to be FROM=TO");

@@ -16,7 +16,7 @@ struct MapRule {
 };
 
 // Fails with a sentence that names the text.
-Result<MapRule> parseMapRule(std::string_view text);
+base::Result<MapRule> parseMapRule(std::string_view text);
 
 class LocationMap {
  public:

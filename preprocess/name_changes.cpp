@@ -15,14 +15,14 @@ using calls::Role;
 using model::FileNumber;
 using model::kNoFileNumber;
 
-int openFlags(const Event& event) {
+int openFlags(const event::Event& event) {
   const std::string_view plain = event.row->variant_of;
   if (plain == "creat") return O_CREAT | O_WRONLY | O_TRUNC;
   if (plain.starts_with("mkstemp") || plain.starts_with("mkostemp")) {
     return O_CREAT | O_EXCL | O_RDWR;
   }
   const int mode = calls::indexOf(*event.row, Role::kOpenMode);
-  if (mode < 0) return static_cast<int>(argumentOf(event, Role::kFlags));
+  if (mode < 0) return static_cast<int>(event::argumentOf(event, Role::kFlags));
   const std::string_view type = event.texts[static_cast<std::size_t>(mode)].raw;
   const bool plus = type.find('+') != std::string_view::npos;
   int flags = plus ? O_RDWR : O_WRONLY;
@@ -33,7 +33,7 @@ int openFlags(const Event& event) {
   return flags;
 }
 
-ContentId FileHistory::opened(const Event& event, const PastEvent& when, FileNumber file) {
+ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, FileNumber file) {
   const int flags = openFlags(event);
   const bool is_temporary = (flags & O_TMPFILE) == O_TMPFILE;
   if (is_temporary || (flags & O_DIRECTORY) != 0 ||
@@ -101,7 +101,7 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, std::i
 }
 
 // What a failure tells about the time before the run.
-void FileHistory::failed(const Event& event, FileNumber file) {
+void FileHistory::failed(const event::Event& event, FileNumber file) {
   FileName& entry = name(file);
   if (event.result == ENOENT) entry.was_missed = true;
   if (entry.content != kNoContent || entry.link_to != kNoFileNumber || entry.is_gone ||
@@ -122,7 +122,7 @@ void FileHistory::failed(const Event& event, FileNumber file) {
   }
 }
 
-ContentId FileHistory::named(const Event& event, PastEvent when, FileNumber file,
+ContentId FileHistory::named(const event::Event& event, PastEvent when, FileNumber file,
                              FileNumber new_file) {
   const std::int64_t start = event.start_ns;
   if (event.failed) {
@@ -150,7 +150,7 @@ ContentId FileHistory::named(const Event& event, PastEvent when, FileNumber file
     change(file, when, start);
     entry.link_to = kNoFileNumber;
     if (plain == "rmdir" ||
-        (plain == "unlinkat" && (argumentOf(event, Role::kFlags) & AT_REMOVEDIR) != 0)) {
+        (plain == "unlinkat" && (event::argumentOf(event, Role::kFlags) & AT_REMOVEDIR) != 0)) {
       entry.is_directory = true;
     }
     entry.content = kNoContent;
@@ -178,26 +178,26 @@ ContentId FileHistory::named(const Event& event, PastEvent when, FileNumber file
     use(file, when, start);
     const ContentId content = find(file);
     name(file).was_written = true;
-    resized(
-        content, when, start,
-        static_cast<std::uint64_t>(std::max<std::int64_t>(argumentOf(event, Role::kLength), 0)));
+    resized(content, when, start,
+            static_cast<std::uint64_t>(
+                std::max<std::int64_t>(event::argumentOf(event, Role::kLength), 0)));
   } else {
     use(file, when, start);
-    const bool is_of_the_link =
-        name(file).link_to != kNoFileNumber &&
-        (plain.starts_with('l') || (argumentOf(event, Role::kFlags) & AT_SYMLINK_NOFOLLOW) != 0);
+    const bool is_of_the_link = name(file).link_to != kNoFileNumber &&
+                                (plain.starts_with('l') || (event::argumentOf(event, Role::kFlags) &
+                                                            AT_SYMLINK_NOFOLLOW) != 0);
     if (!is_of_the_link) find(file);
     if (plain == "chdir") name(file).is_directory = true;
   }
   return kNoContent;
 }
 
-void FileHistory::renamed(const Event& event, const PastEvent& when, FileNumber file,
+void FileHistory::renamed(const event::Event& event, const PastEvent& when, FileNumber file,
                           FileNumber new_file) {
   // A link is moved itself, not what it leads to.
   if (name(file).link_to == kNoFileNumber) find(file);
   const bool exchanges = event.row->variant_of == "renameat2" &&
-                         (argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
+                         (event::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
   if (exchanges && name(new_file).link_to == kNoFileNumber) find(new_file);
   change(file, when, event.start_ns);
   change(new_file, when, event.start_ns);

@@ -70,13 +70,13 @@ std::vector<InstanceId> OpenTable::openOrClosed(std::size_t process) const {
   return instances;
 }
 
-bool movesData(const Event& event) {
+bool movesData(const event::Event& event) {
   return event.row->call_class == Class::kRead || event.row->call_class == Class::kWrite;
 }
 
 namespace {
 
-void seek(const Event& event, Description& description) {
+void seek(const event::Event& event, Description& description) {
   if (event.failed) return;
   if (event.row->result == calls::Result::kPosition) {  // lseek, ftell
     description.position = static_cast<std::uint64_t>(event.result);
@@ -87,9 +87,9 @@ void seek(const Event& event, Description& description) {
     return;
   }
   if (event.row->variant_of == "fgetpos") return;
-  const std::int64_t offset = argumentOf(event, Role::kOffset);
+  const std::int64_t offset = event::argumentOf(event, Role::kOffset);
   if (calls::has(*event.row, Role::kWhence)) {
-    const std::int64_t whence = argumentOf(event, Role::kWhence);
+    const std::int64_t whence = event::argumentOf(event, Role::kWhence);
     if (whence == SEEK_SET) {
       description.position = static_cast<std::uint64_t>(offset);
       return;
@@ -104,7 +104,7 @@ void seek(const Event& event, Description& description) {
 
 }  // namespace
 
-DataAccess follow(const Event& event, Description& description) {
+DataAccess follow(const event::Event& event, Description& description) {
   const calls::Row& row = *event.row;
   if (row.call_class == Class::kSeek) {
     seek(event, description);
@@ -114,9 +114,9 @@ DataAccess follow(const Event& event, Description& description) {
     --*description.position;
   }
   if (!movesData(event)) return {};
-  DataAccess access{.offset = {}, .bytes = event.bytes, .bytes_known = countsBytes(row)};
+  DataAccess access{.offset = {}, .bytes = event.bytes, .bytes_known = event::countsBytes(row)};
   if (calls::has(row, Role::kOffset)) {
-    const std::int64_t offset = argumentOf(event, Role::kOffset);
+    const std::int64_t offset = event::argumentOf(event, Role::kOffset);
     if (offset >= 0) {
       access.offset = static_cast<std::uint64_t>(offset);
       return access;

@@ -83,9 +83,9 @@ struct DataAccess {
 };
 
 // Whether the event reads or writes data.
-bool movesData(const Event& event);
+bool movesData(const event::Event& event);
 
 // Moves the position as the event did. For reads and writes returns where that was.
-DataAccess follow(const Event& event, Description& description);
+DataAccess follow(const event::Event& event, Description& description);
 
 }  // namespace omnio::preprocess

@@ -29,7 +29,7 @@ std::vector<std::string> commandOf(const SourceThreads& sources) {
 }
 
 std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& analysis,
-                                 const Wholeness& wholeness) {
+                                 const tracefile::Wholeness& wholeness) {
   std::vector<std::string> words;
   if (sources.processes_without_rank > 0) {
     words.push_back(fmt::format("the calls of {} processes that are no rank of the job",
@@ -41,23 +41,26 @@ std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& a
         analysis.dropped()));
   }
   if (wholeness.events_missing > 0 || wholeness.at_least) {
-    words.push_back(fmt::format("what the trace has lost: {}", missingSentence(wholeness)));
+    words.push_back(
+        fmt::format("what the trace has lost: {}", tracefile::missingSentence(wholeness)));
   }
   return words;
 }
 
 }  // namespace
 
-Result<Summary> preprocess(const Trace& trace, const Wholeness& wholeness, const Settings& settings,
-                           const std::filesystem::path& schedule) {
+base::Result<Summary> preprocess(const tracefile::Trace& trace,
+                                 const tracefile::Wholeness& wholeness, const Settings& settings,
+                                 const std::filesystem::path& schedule) {
   const SourceThreads sources = sourceThreads(trace);
   const auto nothing = [&trace] {
-    return Failure{Code::kInvalid, fmt::format("{}: holds no I/O on files that could be replayed",
-                                               printable(trace.directory().native()))};
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("{}: holds no I/O on files that could be replayed",
+                                     base::printable(trace.directory().native()))};
   };
   if (sources.threads.empty()) return nothing();
   const LocationMap locations(settings.map, runDirectory(sources));
-  PathTable paths;
+  event::PathTable paths;
   Analysis analysis(sources, locations);
   analysis.run(paths);
   if (analysis.events() == 0) return nothing();
@@ -95,11 +98,12 @@ Result<Summary> preprocess(const Trace& trace, const Wholeness& wholeness, const
     writer.endThread();
   }
   if (summary.events + analysis.dropped() != analysis.events()) {
-    return Failure{Code::kSystem,
-                   fmt::format("{}: {} events could be read the first time, {} the second: it "
-                               "changes, or is of more processes than files may be open here",
-                               printable(trace.directory().native()), analysis.events(),
-                               summary.events + analysis.dropped())};
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("{}: {} events could be read the first time, {} the second: it "
+                    "changes, or is of more processes than files may be open here",
+                    base::printable(trace.directory().native()), analysis.events(),
+                    summary.events + analysis.dropped())};
   }
   if (auto failure = writer.finish()) return *failure;
   return summary;

@@ -33,7 +33,8 @@ struct Summary {
 
 // Reads the trace twice and writes the schedule. Fails, with nothing left behind, when the trace
 // holds no I/O that could be replayed, or the schedule cannot be written.
-Result<Summary> preprocess(const Trace& trace, const Wholeness& wholeness, const Settings& settings,
-                           const std::filesystem::path& schedule);
+base::Result<Summary> preprocess(const tracefile::Trace& trace,
+                                 const tracefile::Wholeness& wholeness, const Settings& settings,
+                                 const std::filesystem::path& schedule);
 
 }  // namespace omnio::preprocess

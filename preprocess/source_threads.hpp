@@ -14,12 +14,13 @@ namespace omnio::preprocess {
 
 struct SourceThread {
   model::ScheduleThread header;
-  const Process* process = nullptr;
+  const tracefile::Process* process = nullptr;
   std::size_t process_index = 0;  // in Trace::processes()
-  std::vector<const Log*> lanes;  // the thread's own log, and that of its signal handlers
+  std::vector<const tracefile::Log*>
+      lanes;  // the thread's own log, and that of its signal handlers
 
   // Its POSIX and stream calls, by the time they began (core/tracefile/posix_reader.hpp).
-  std::unique_ptr<EventSource> open(PathTable& paths) const;
+  std::unique_ptr<event::EventSource> open(event::PathTable& paths) const;
 };
 
 struct SourceThreads {
@@ -27,6 +28,6 @@ struct SourceThreads {
   int ranks = 0;
   std::size_t processes_without_rank = 0;  // of a job's launcher or tools; left out
 };
-SourceThreads sourceThreads(const Trace& trace);
+SourceThreads sourceThreads(const tracefile::Trace& trace);
 
 }  // namespace omnio::preprocess

@@ -26,10 +26,10 @@ class ThreadPass {
         notes_(analysis.threads()[place]),
         settings_(settings) {}
 
-  std::uint64_t write(EventSource& events, model::ScheduleWriter& writer) {
+  std::uint64_t write(event::EventSource& events, model::ScheduleWriter& writer) {
     std::uint64_t written = 0;
     writeExtras(-1, writer);
-    for (std::uint64_t sequence = 0; const Event* event = events.next(); ++sequence) {
+    for (std::uint64_t sequence = 0; const event::Event* event = events.next(); ++sequence) {
       EventNote note{.sequence = sequence};
       if (next_note_ < notes_.notes.size() && notes_.notes[next_note_].sequence == sequence) {
         note = notes_.notes[next_note_++];
@@ -51,7 +51,7 @@ class ThreadPass {
   }
 
   // Not when the first pass could not read what this one can.
-  bool isKnown(const Event& event) const {
+  bool isKnown(const event::Event& event) const {
     const bool needs_handle =
         calls::has(*event.row, Role::kFd) || calls::has(*event.row, Role::kStream);
     return !needs_handle || event.handle == nullptr ||
@@ -73,14 +73,14 @@ class ThreadPass {
     return instance == kNoInstance ? model::kNoDescriptor : analysis_.opens()[instance].descriptor;
   }
 
-  model::FileNumber fileAt(const Event& event, Role role) {
+  model::FileNumber fileAt(const event::Event& event, Role role) {
     const int index = calls::indexOf(*event.row, role);
     if (index < 0) return model::kNoFileNumber;
-    const Text& text = event.texts[static_cast<std::size_t>(index)];
+    const event::Text& text = event.texts[static_cast<std::size_t>(index)];
     return text.absolute.empty() ? model::kNoFileNumber : analysis_.files().numberOf(text.absolute);
   }
 
-  void takeNumbers(const Event& event, ScheduleEvent& out) const {
+  void takeNumbers(const event::Event& event, ScheduleEvent& out) const {
     for (const model::ScheduleKey& key : model::keysOf(*event.row)) {
       switch (key.kind) {
         case model::KeyKind::kOpenFlags:
@@ -107,7 +107,7 @@ class ThreadPass {
     }
   }
 
-  ScheduleEvent converted(const Event& event, const EventNote& note) {
+  ScheduleEvent converted(const event::Event& event, const EventNote& note) {
     ScheduleEvent out;
     out.row = event.row;
     out.start_ns = timeOf(event.start_ns);
@@ -121,7 +121,7 @@ class ThreadPass {
     if (!other.empty()) out.new_file = analysis_.files().numberOf(other);
     const int mode = calls::indexOf(*event.row, Role::kOpenMode);
     if (mode >= 0) out.open_mode = event.texts[static_cast<std::size_t>(mode)].raw;
-    if (calls::has(*event.row, Role::kIov)) out.pieces = pieceSizes(event);
+    if (calls::has(*event.row, Role::kIov)) out.pieces = event::pieceSizes(event);
     bool aligned = false;
     bool reads_foreign_lines = false;
     if (event.handle != nullptr &&
@@ -178,7 +178,7 @@ class ThreadPass {
 }  // namespace
 
 std::uint64_t writeThread(const SourceThreads& sources, std::uint32_t place, Analysis& analysis,
-                          const PassSettings& settings, PathTable& paths,
+                          const PassSettings& settings, event::PathTable& paths,
                           model::ScheduleWriter& writer) {
   const SourceThread& thread = sources.threads[place];
   const auto events = thread.open(paths);

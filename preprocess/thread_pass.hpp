@@ -17,7 +17,7 @@ struct PassSettings {
 // Writes the events of the thread at `place` in `sources`; the caller begins and ends the thread.
 // Returns how many events of the trace it wrote.
 std::uint64_t writeThread(const SourceThreads& sources, std::uint32_t place, Analysis& analysis,
-                          const PassSettings& settings, PathTable& paths,
+                          const PassSettings& settings, event::PathTable& paths,
                           model::ScheduleWriter& writer);
 
 }  // namespace omnio::preprocess

@@ -47,23 +47,24 @@ void tellRefusal(const fs::path& output, LaunchedAs place) {
   fs::remove(word, ignored);
 }
 
-Result<fs::path> prepareOutput(const Request& request) {
+base::Result<fs::path> prepareOutput(const Request& request) {
   if (auto failure = checkOutput(request)) return *failure;
   // The tree is removed when it is made anew.
   if (request.output.native().starts_with(request.target.native() + "/")) {
-    return Failure{Code::kInvalid, fmt::format("the output {} lies in the target {}",
-                                               printable(request.output.native()),
-                                               printable(request.target.native()))};
+    return base::Failure{
+        base::Code::kInvalid,
+        fmt::format("the output {} lies in the target {}", base::printable(request.output.native()),
+                    base::printable(request.target.native()))};
   }
   if (auto failure = checkTarget(request.target, request.fresh)) return *failure;
   const fs::path programs = programsIn(request.output);
   if (!request.compiled) {
-    const Result<Plan> plan = compileSchedule(request.schedule, programs, request.timing);
+    const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.timing);
     if (!plan) return plan.failure();
   }
-  Result<fs::path> tree = makeTree(request.target, request.fresh);
+  base::Result<fs::path> tree = makeTree(request.target, request.fresh);
   if (tree) {
-    if (auto failure = model::writeDocument(programs / kReady, tree->native())) return *failure;
+    if (auto failure = base::writeDocument(programs / kReady, tree->native())) return *failure;
     return tree;
   }
   std::error_code ignored;
@@ -81,21 +82,22 @@ std::string escaped(const std::string& path) {
   return out;
 }
 
-Result<fs::path> findOmnio(const fs::path& wanted) {
+base::Result<fs::path> findOmnio(const fs::path& wanted) {
   std::error_code error;
   if (!wanted.empty()) {
     if (access(wanted.c_str(), X_OK) == 0) return wanted;
-    return Failure{Code::kNotFound, printable(wanted.native()) + ": cannot be run"};
+    return base::Failure{base::Code::kNotFound,
+                         base::printable(wanted.native()) + ": cannot be run"};
   }
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const fs::path& place : {folder / "omnio", folder.parent_path() / "cli" / "omnio"}) {
     if (access(place.c_str(), X_OK) == 0) return place;
   }
-  return Failure{
-      Code::kNotFound,
+  return base::Failure{
+      base::Code::kNotFound,
       fmt::format("omnio, which traces the replay, is not beside {}; name it with --omnio, "
                   "or do without a trace with --no-trace",
-                  printable(folder.native()))};
+                  base::printable(folder.native()))};
 }
 
 volatile std::sig_atomic_t child = 0;
@@ -142,18 +144,20 @@ fs::path defaultOutput(const fs::path& schedule) {
 
 fs::path programsIn(const fs::path& output) { return output / kPrograms; }
 
-std::optional<Failure> checkOutput(const Request& request) {
+std::optional<base::Failure> checkOutput(const Request& request) {
   std::error_code error;
   const fs::file_status status = fs::status(request.output, error);
   if (status.type() == fs::file_type::not_found) return std::nullopt;
   if (error || status.type() != fs::file_type::directory) {
-    return Failure{Code::kInvalid, printable(request.output.native()) + ": not a directory"};
+    return base::Failure{base::Code::kInvalid,
+                         base::printable(request.output.native()) + ": not a directory"};
   }
   for (const auto& entry : fs::directory_iterator(request.output, error)) {
     if (request.compiled && entry.path().filename() == kPrograms) continue;
-    return Failure{Code::kInvalid,
-                   fmt::format("{} is not empty; name another directory with -o, or remove it",
-                               printable(request.output.native()))};
+    return base::Failure{
+        base::Code::kInvalid,
+        fmt::format("{} is not empty; name another directory with -o, or remove it",
+                    base::printable(request.output.native()))};
   }
   return std::nullopt;
 }
@@ -167,15 +171,15 @@ LaunchedAs launchedAs() {
   return {};
 }
 
-std::optional<Result<fs::path>> makeReady(const Request& request, LaunchedAs place) {
+std::optional<base::Result<fs::path>> makeReady(const Request& request, LaunchedAs place) {
   if (place.rank == 0) {
-    Result<fs::path> tree = prepareOutput(request);
+    base::Result<fs::path> tree = prepareOutput(request);
     if (!tree) tellRefusal(request.output, place);
     return tree;
   }
   const pid_t parent = getppid();
   for (;;) {
-    Result<fs::path> tree = readyTree(request);
+    base::Result<fs::path> tree = readyTree(request);
     if (tree) return tree;
     std::error_code error;
     // A launcher that has gone will not start the first rank any more.
@@ -184,18 +188,18 @@ std::optional<Result<fs::path>> makeReady(const Request& request, LaunchedAs pla
   }
 }
 
-Result<fs::path> readyTree(const Request& request) {
+base::Result<fs::path> readyTree(const Request& request) {
   const fs::path path = programsIn(request.output) / kReady;
   std::ifstream in(path);
   const std::string tree{std::istreambuf_iterator<char>(in), {}};
   if (!tree.empty()) return fs::path(tree);
-  return Failure{Code::kNotFound, printable(path.native()) + ": not there"};
+  return base::Failure{base::Code::kNotFound, base::printable(path.native()) + ": not there"};
 }
 
 bool isTraced() { return getenv(kStage) != nullptr; }
 
-Result<int> runTraced(const Request& request, const fs::path& tree, char** argv) {
-  const Result<fs::path> omnio = findOmnio(request.omnio);
+base::Result<int> runTraced(const Request& request, const fs::path& tree, char** argv) {
+  const base::Result<fs::path> omnio = findOmnio(request.omnio);
   if (!omnio) return omnio.failure();
   std::error_code error;
   const std::string self = fs::read_symlink("/proc/self/exe", error).native();
@@ -211,15 +215,16 @@ Result<int> runTraced(const Request& request, const fs::path& tree, char** argv)
   setenv(kStage, "1", 1);
   const int status = runAndPassSignals(words);
   if (status < 0) {
-    return Failure{Code::kSystem, fmt::format("cannot run {}: {}", printable(omnio->native()),
-                                              std::generic_category().message(-status))};
+    return base::Failure{base::Code::kSystem,
+                         fmt::format("cannot run {}: {}", base::printable(omnio->native()),
+                                     std::generic_category().message(-status))};
   }
   constexpr int kSignal = 128;  // as omnio trace tells it
   if (status <= kSignal) return status;
   // The launcher ends all ranks because of one, which has said why.
   if (status == kSignal + passed_on) return status;
-  return Failure{Code::kSystem, fmt::format("ended by signal {} ({})", status - kSignal,
-                                            strsignal(status - kSignal))};
+  return base::Failure{base::Code::kSystem, fmt::format("ended by signal {} ({})", status - kSignal,
+                                                        strsignal(status - kSignal))};
 }
 
 }  // namespace omnio::replay

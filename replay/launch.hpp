@@ -33,7 +33,7 @@ std::filesystem::path defaultOutput(const std::filesystem::path& schedule);
 std::filesystem::path programsIn(const std::filesystem::path& output);
 
 // Fails when the output directory holds anything but, if `compiled`, the programs.
-std::optional<Failure> checkOutput(const Request& request);
+std::optional<base::Failure> checkOutput(const Request& request);
 
 // This process among those that the launcher started; {0, 1} without one.
 struct LaunchedAs {
@@ -44,14 +44,15 @@ LaunchedAs launchedAs();
 
 // The work of the first rank, or waiting for it. Returns the tree. nullopt: the first rank was
 // refused and has said why.
-std::optional<Result<std::filesystem::path>> makeReady(const Request& request, LaunchedAs place);
+std::optional<base::Result<std::filesystem::path>> makeReady(const Request& request,
+                                                             LaunchedAs place);
 // Where makeReady() has left word of the tree.
-Result<std::filesystem::path> readyTree(const Request& request);
+base::Result<std::filesystem::path> readyTree(const Request& request);
 
 // Whether this process runs under the tracer that startTraced() put around it.
 bool isTraced();
 // Runs `omnio trace ... -- argv` as a child. Returns its exit status; fails when it cannot be
 // started, or is ended by a signal: a launcher only tells that some process has ended.
-Result<int> runTraced(const Request& request, const std::filesystem::path& tree, char** argv);
+base::Result<int> runTraced(const Request& request, const std::filesystem::path& tree, char** argv);
 
 }  // namespace omnio::replay

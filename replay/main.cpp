@@ -20,7 +20,7 @@ constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
 int fail(const std::string& sentence) {
-  fmt::print(stderr, "omnio-replay: {}\n", safeText(sentence));
+  fmt::print(stderr, "omnio-replay: {}\n", base::safeText(sentence));
   return kFailed;
 }
 
@@ -34,7 +34,7 @@ int work(Request request, int argc, char** argv) {
   const LaunchedAs place = launchedAs();
   std::filesystem::path tree;
   if (isTraced()) {
-    const Result<std::filesystem::path> made = readyTree(request);
+    const base::Result<std::filesystem::path> made = readyTree(request);
     if (!made) return fail(made.failure().sentence);
     tree = *made;
   } else {
@@ -43,7 +43,7 @@ int work(Request request, int argc, char** argv) {
     if (!*made) return fail(made->failure().sentence);
     tree = **made;
     if (request.trace) {
-      const Result<int> status = runTraced(request, tree, argv);
+      const base::Result<int> status = runTraced(request, tree, argv);
       if (status) return *status;
       return fail(fmt::format("rank {}: {}", place.rank, status.failure().sentence));
     }
@@ -88,7 +88,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-    fmt::print(stderr, "omnio-replay: {}\nTry `omnio-replay --help`.\n", safeText(error.what()));
+    fmt::print(stderr, "omnio-replay: {}\nTry `omnio-replay --help`.\n",
+               base::safeText(error.what()));
     return kWrongUsage;
   }
   request.trace = !no_trace;

@@ -8,17 +8,19 @@
 
 namespace omnio::replay {
 
-Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory) {
+base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory) {
   const std::filesystem::path path = trace_directory / kReportName;
   const auto refuse = [&path](std::string_view why) {
-    return Failure{Code::kNotOurs, fmt::format("{}: {}", printable(path.native()), why)};
+    return base::Failure{base::Code::kNotOurs,
+                         fmt::format("{}: {}", base::printable(path.native()), why)};
   };
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    return Failure{Code::kNotOurs, fmt::format("{}: not of a replay (there is no {} in it)",
-                                               printable(trace_directory.native()), kReportName)};
+    return base::Failure{base::Code::kNotOurs,
+                         fmt::format("{}: not of a replay (there is no {} in it)",
+                                     base::printable(trace_directory.native()), kReportName)};
   }
-  Result<rapidjson::Document> document = model::readJsonDocument(path);
+  base::Result<rapidjson::Document> document = base::readJsonDocument(path);
   if (!document) return document.failure();
   const rapidjson::Value& report = *document;
   const auto isText = [&](const char* key) {
@@ -36,7 +38,7 @@ Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_dir
     return refuse("\"tree\" or \"threads\" is missing");
   }
   ReplayIdentity identity;
-  identity.tree = bytesOf(report["tree"].GetString());
+  identity.tree = base::bytesOf(report["tree"].GetString());
   identity.write_overwrite = report.HasMember("write_overwrite") &&
                              report["write_overwrite"].IsBool() &&
                              report["write_overwrite"].GetBool();

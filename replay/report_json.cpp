@@ -11,7 +11,7 @@ using Json = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 void put(Json& json, const char* key, const std::string& text) {
   json.Key(key);
-  json.String(printable(text).c_str());
+  json.String(base::printable(text).c_str());
 }
 void put(Json& json, const char* key, std::int64_t number) {
   json.Key(key);

@@ -29,8 +29,8 @@ std::string line(std::string_view name, const RankCounts& counts) {
 std::string textOf(const Report& report) {
   constexpr std::size_t kRanksShown = 16;
   const RankCounts total = report.total();
-  std::string out =
-      fmt::format("Replay of {} in {}\n", printable(report.schedule), printable(report.target));
+  std::string out = fmt::format("Replay of {} in {}\n", base::printable(report.schedule),
+                                base::printable(report.target));
   out += fmt::format(
       "Timing {}, cache {}, {} on {}, fence: {}\n", nameOf(report.timing), nameOf(report.cache),
       report.processes == 1 ? "1 process" : fmt::format("{} processes", report.processes),
@@ -77,11 +77,11 @@ std::string textOf(const Report& report) {
     for (const Difference& difference : report.differences) {
       out += fmt::format("  rank {}, thread {}, event {}: {}{}{}: {} was recorded, got {}\n",
                          difference.rank, difference.thread, difference.event, difference.call,
-                         difference.location.empty() ? "" : " ", printable(difference.location),
-                         difference.expected, difference.got);
+                         difference.location.empty() ? "" : " ",
+                         base::printable(difference.location), difference.expected, difference.got);
     }
   }
-  if (!report.trace.empty()) out += fmt::format("Trace: {}\n", printable(report.trace));
+  if (!report.trace.empty()) out += fmt::format("Trace: {}\n", base::printable(report.trace));
   return out;
 }
 

@@ -80,13 +80,15 @@ class FilesOfDescriptors final : public model::ScheduleSink {
 };
 
 // The thread of the replay's trace that replayed a thread of the schedule.
-std::unique_ptr<EventSource> sourceOf(const Trace& trace, const ReplayIdentity::Thread& thread,
-                                      PathTable& paths) {
-  auto merged = std::make_unique<MergedReader>();
+std::unique_ptr<event::EventSource> sourceOf(const tracefile::Trace& trace,
+                                             const ReplayIdentity::Thread& thread,
+                                             event::PathTable& paths) {
+  auto merged = std::make_unique<tracefile::MergedReader>();
   for (const auto& process : trace.processes()) {
     if (process->pid != thread.pid) continue;
-    for (const Log& log : process->logs) {
-      if (log.tid == thread.tid) merged->add(std::make_unique<PosixReader>(*process, log, paths));
+    for (const tracefile::Log& log : process->logs) {
+      if (log.tid == thread.tid)
+        merged->add(std::make_unique<tracefile::PosixReader>(*process, log, paths));
     }
   }
   return merged;
@@ -99,7 +101,7 @@ std::int64_t argument(const ScheduleEvent& event, int index) {
 std::string flagsText(const calls::Row& row, std::int64_t flags) {
   if (row.result != calls::Result::kNewFd) return fmt::format("{:#x}", flags);
   std::string text;
-  appendOpenFlags(text, static_cast<std::uint64_t>(flags));
+  calls::appendOpenFlags(text, static_cast<std::uint64_t>(flags));
   return text;
 }
 
@@ -107,7 +109,7 @@ std::string resultText(bool failed, std::int64_t result) {
   if (!failed) return "success";
   if (result == 0) return "the end of the file";
   std::string text;
-  appendErrno(text, result);
+  calls::appendErrno(text, result);
   return text;
 }
 
@@ -134,8 +136,8 @@ bool isReplaced(const ScheduleEvent& event) {
 
 class Comparison final : public model::ScheduleSink {
  public:
-  Comparison(const Trace& trace, const ReplayIdentity& identity, const FilesOfDescriptors& files,
-             Verification& result)
+  Comparison(const tracefile::Trace& trace, const ReplayIdentity& identity,
+             const FilesOfDescriptors& files, Verification& result)
       : trace_(trace), identity_(identity), files_(files), result_(result) {}
 
   Complaint global(const model::ScheduleGlobal&) override { return std::nullopt; }
@@ -153,7 +155,7 @@ class Comparison final : public model::ScheduleSink {
     done_ = sourceOf(trace_, found->second, paths_);
     pull();
     // The replayer's own first call, by which the tracer opens its log.
-    if (next_ != nullptr && next_->row->name == "access" && next_->file != kNoFile &&
+    if (next_ != nullptr && next_->row->name == "access" && next_->file != event::kNoFile &&
         below(paths_.path(next_->file)) == ".") {
       pull();
     }
@@ -217,7 +219,7 @@ class Comparison final : public model::ScheduleSink {
 
   void equalNames(const ScheduleEvent& event, std::string_view what, std::string_view wanted,
                   std::string_view got) {
-    equal(event, what, printable(wanted), printable(got));
+    equal(event, what, base::printable(wanted), base::printable(got));
   }
 
   // The location of a path in the tree, the whole path of one outside.
@@ -230,10 +232,10 @@ class Comparison final : public model::ScheduleSink {
     return std::string(absolute);
   }
 
-  void compareNames(const ScheduleEvent& wanted, const Event& got) {
+  void compareNames(const ScheduleEvent& wanted, const event::Event& got) {
     const calls::Row& row = *wanted.row;
     for (int i = 0; i < row.argument_count; ++i) {
-      const Text& text = got.texts[static_cast<std::size_t>(i)];
+      const event::Text& text = got.texts[static_cast<std::size_t>(i)];
       if (row.arguments[static_cast<std::size_t>(i)] == Role::kPath &&
           wanted.file != model::kNoFileNumber) {
         equalNames(wanted, "file", files_.location(wanted.file), below(text.absolute));
@@ -253,7 +255,7 @@ class Comparison final : public model::ScheduleSink {
     }
   }
 
-  void compare(const ScheduleEvent& wanted, const Event& got) {
+  void compare(const ScheduleEvent& wanted, const event::Event& got) {
     const calls::Row& row = *wanted.row;
     compareNames(wanted, got);
     for (const model::ScheduleKey& key : model::keysOf(row)) {
@@ -291,7 +293,7 @@ class Comparison final : public model::ScheduleSink {
           }
           break;
         case model::KeyKind::kPieces: {
-          if (!got.failed && !wanted.failed && pieceSizes(got) != wanted.pieces) {
+          if (!got.failed && !wanted.failed && event::pieceSizes(got) != wanted.pieces) {
             differ(wanted, "the pieces have other sizes");
           }
           break;
@@ -307,18 +309,18 @@ class Comparison final : public model::ScheduleSink {
     if (!as_wanted) {
       equal(wanted, "result", resultText(wanted.failed, wanted.result),
             resultText(got.failed, got.result));
-    } else if (!wanted.failed && countsBytes(row)) {
+    } else if (!wanted.failed && event::countsBytes(row)) {
       equal(wanted, "bytes", model::bytesMoved(wanted), got.bytes);
     }
   }
 
-  const Trace& trace_;
+  const tracefile::Trace& trace_;
   const ReplayIdentity& identity_;
   const FilesOfDescriptors& files_;
   Verification& result_;
-  PathTable paths_;
-  std::unique_ptr<EventSource> done_;
-  const Event* next_ = nullptr;
+  event::PathTable paths_;
+  std::unique_ptr<event::EventSource> done_;
+  const event::Event* next_ = nullptr;
   model::ScheduleThread thread_;
   std::uint64_t number_ = 0;  // of the event in the schedule's thread, from 1
   bool lost_ = false;
@@ -326,8 +328,8 @@ class Comparison final : public model::ScheduleSink {
 
 }  // namespace
 
-Result<Verification> verify(const std::filesystem::path& schedule, const Trace& trace,
-                            const ReplayIdentity& identity) {
+base::Result<Verification> verify(const std::filesystem::path& schedule,
+                                  const tracefile::Trace& trace, const ReplayIdentity& identity) {
   FilesOfDescriptors files;
   if (auto failure = model::readSchedule(schedule, files)) return *failure;
   Verification result;

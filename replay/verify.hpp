@@ -25,7 +25,7 @@ struct ReplayIdentity {
   bool write_overwrite = false;
   std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule
 };
-Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory);
+base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory);
 
 struct Verification {
   std::uint64_t compared = 0;     // operations
@@ -38,7 +38,7 @@ inline constexpr std::size_t kDifferencesTold = 20;
 
 // Fails when the schedule cannot be read, or the trace is not one of a replay of such a schedule.
 // Memory does not grow with the number of operations.
-Result<Verification> verify(const std::filesystem::path& schedule, const Trace& trace,
-                            const ReplayIdentity& identity);
+base::Result<Verification> verify(const std::filesystem::path& schedule,
+                                  const tracefile::Trace& trace, const ReplayIdentity& identity);
 
 }  // namespace omnio::replay

@@ -2,7 +2,7 @@
 
 namespace omnio::stats {
 
-void Group::add(const Event& event, bool bytes_later) {
+void Group::add(const event::Event& event, bool bytes_later) {
   const calls::Class call_class = event.row->call_class;
   ++operations[static_cast<std::size_t>(call_class)];
   const bool error = event.failed && !event.endOfFile();
@@ -20,7 +20,8 @@ void Group::add(const Event& event, bool bytes_later) {
   if (call_class != calls::Class::kRead && call_class != calls::Class::kWrite) return;
   Transfer& transfer = call_class == calls::Class::kRead ? read : write;
   transfer.time_ns.add(time);
-  if (!error && !bytes_later && countsBytes(*event.row)) transfer.size_bytes.add(event.bytes);
+  if (!error && !bytes_later && event::countsBytes(*event.row))
+    transfer.size_bytes.add(event.bytes);
 }
 
 }  // namespace omnio::stats

@@ -57,7 +57,7 @@ struct Group {
 
   std::uint64_t of(calls::Class c) const { return operations[static_cast<std::size_t>(c)]; }
   // With `bytes_later` an event tells how many bytes it read, later than this one.
-  void add(const Event& event, bool bytes_later = false);
+  void add(const event::Event& event, bool bytes_later = false);
 };
 
 }  // namespace omnio::stats

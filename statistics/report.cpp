@@ -25,12 +25,13 @@ class Accumulator {
  public:
   explicit Accumulator(By by) : by_(by) {}
 
-  void read(const Trace& trace, const Process& process, std::size_t process_number) {
+  void read(const tracefile::Trace& trace, const tracefile::Process& process,
+            std::size_t process_number) {
     const std::uint64_t events_before = total_.events() + events_below_;
     // Threads share files and requests, and are read one after the other.
-    LaterReads later(process.logs.size() == 1 ? LaterReads::Order::kByTime
-                                              : LaterReads::Order::kByLog);
-    for (const Log& log : process.logs) {
+    event::LaterReads later(process.logs.size() == 1 ? event::LaterReads::Order::kByTime
+                                                     : event::LaterReads::Order::kByLog);
+    for (const tracefile::Log& log : process.logs) {
       if (by_ == By::kRank) {
         current_ = groupOf(rankKey(trace, process));
       } else if (by_ == By::kThread) {
@@ -71,24 +72,25 @@ class Accumulator {
     report.total.name = "total";
     report.events_below = events_below_;
     report.recording_ns = recording_ns_;
-    addUndecodable(report.wholeness, undecodable_);
+    tracefile::addUndecodable(report.wholeness, undecodable_);
   }
 
  private:
   using Key = std::pair<std::int64_t, std::int64_t>;
   static constexpr std::int64_t kNoRank = 1LL << 40;  // behind all ranks
 
-  static Key rankKey(const Trace& trace, const Process& process) {
+  static Key rankKey(const tracefile::Trace& trace, const tracefile::Process& process) {
     const auto rank = trace.rankOf(process);
     return {rank ? *rank : kNoRank, 0};
   }
 
-  static std::string threadName(const Trace& trace, const Process& process, const Log& log) {
+  static std::string threadName(const tracefile::Trace& trace, const tracefile::Process& process,
+                                const tracefile::Log& log) {
     const auto rank = trace.rankOf(process);
     const std::string omp = log.omp_thread_plus_1 == 0
                                 ? std::string()
                                 : fmt::format(", OpenMP thread {}", log.omp_thread_plus_1 - 1);
-    const std::string where = printable(process.info.text(wire::info::kHost));
+    const std::string where = base::printable(process.info.text(wire::info::kHost));
     return fmt::format("rank {} thread {} (host {}, pid {}, tid {}{})",
                        rank ? fmt::format("{}", *rank) : "none", log.thread,
                        where.empty() ? "unknown" : where, process.pid, log.tid, omp);
@@ -96,7 +98,8 @@ class Accumulator {
 
   std::string fileName(std::size_t number) const {
     return number == 0 ? "(no file)"
-                       : printable(paths_.path(FileId(static_cast<std::uint32_t>(number - 1))));
+                       : base::printable(
+                             paths_.path(event::FileId(static_cast<std::uint32_t>(number - 1))));
   }
 
   std::size_t groupOf(Key key) {
@@ -105,7 +108,7 @@ class Accumulator {
     return place->second;
   }
 
-  std::size_t placeOf(const Event& event) {
+  std::size_t placeOf(const event::Event& event) {
     if (by_ == By::kRank || by_ == By::kThread) return current_;
     // The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
     const std::size_t number =
@@ -118,15 +121,16 @@ class Accumulator {
     return by_ == By::kRank || by_ == By::kThread ? groups_[place] : dense_[place];
   }
 
-  void readLog(const Process& process, const Log& log, LaterReads& later) {
-    const auto reader = std::make_unique<LogReader>(process, log, paths_);
-    while (const Event* event = reader->next()) {
+  void readLog(const tracefile::Process& process, const tracefile::Log& log,
+               event::LaterReads& later) {
+    const auto reader = std::make_unique<tracefile::LogReader>(process, log, paths_);
+    while (const event::Event* event = reader->next()) {
       if (event->depth > 0) {
         ++events_below_;
         continue;
       }
       const std::size_t place = placeOf(*event);
-      const bool bytes_later = LaterReads::begins(*event);
+      const bool bytes_later = event::LaterReads::begins(*event);
       groupAt(place).add(*event, bytes_later);
       total_.add(*event, bytes_later);
       if (bytes_later) {
@@ -138,12 +142,12 @@ class Accumulator {
     undecodable_ += reader->undecodable();
   }
 
-  const LaterReads::Take took_ = [this](std::size_t place, std::uint64_t bytes) {
+  const event::LaterReads::Take took_ = [this](std::size_t place, std::uint64_t bytes) {
     groupAt(place).read.size_bytes.add(bytes);
     total_.read.size_bytes.add(bytes);
   };
   By by_;
-  PathTable paths_;
+  event::PathTable paths_;
   std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
   std::vector<Group> groups_;
   std::vector<Group> dense_;  // of calls by number, or of files by number plus 1
@@ -165,14 +169,14 @@ std::optional<By> byName(std::string_view name) {
   return {};
 }
 
-Result<Report> makeReport(const Trace& trace, By by, std::optional<int> rank) {
-  const Result<std::vector<const Process*>> processes = trace.processesOf(rank);
+base::Result<Report> makeReport(const tracefile::Trace& trace, By by, std::optional<int> rank) {
+  const base::Result<std::vector<const tracefile::Process*>> processes = trace.processesOf(rank);
   if (!processes) return processes.failure();
   Report report;
   report.trace = trace.directory().native();
   report.by = by;
   report.rank = rank;
-  report.wholeness = assess(trace);
+  report.wholeness = tracefile::assess(trace);
   report.clocks = trace.clocks();
   Accumulator accumulator(by);
   for (std::size_t i = 0; i < processes->size(); ++i) {

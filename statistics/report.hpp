@@ -23,9 +23,9 @@ std::optional<By> byName(std::string_view name);
 struct Report {
   std::string trace;  // the directory, as it was given
   By by = By::kFile;
-  std::optional<int> rank;  // the one asked for; none: all
-  Wholeness wholeness;      // of the whole trace
-  std::vector<HostClock> clocks;
+  std::optional<int> rank;         // the one asked for; none: all
+  tracefile::Wholeness wholeness;  // of the whole trace
+  std::vector<tracefile::HostClock> clocks;
   std::vector<Group> groups;
   Group total;  // of all groups
   // Calls made by libraries below the application's own: they are what those calls did, so they
@@ -38,7 +38,7 @@ struct Report {
 
 // Groups come in a fixed order: files and calls by the time spent in them, ranks and threads by
 // number.
-Result<Report> makeReport(const Trace& trace, By by, std::optional<int> rank);
+base::Result<Report> makeReport(const tracefile::Trace& trace, By by, std::optional<int> rank);
 
 // A table for people.
 std::string textOf(const Report& report);

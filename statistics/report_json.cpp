@@ -56,7 +56,8 @@ void group(Writer& out, const Group& g) {
   key(out, "operations");
   out.StartObject();
   for (int c = 0; c < calls::kClassCount; ++c) {
-    number(out, className(static_cast<calls::Class>(c)), g.operations[static_cast<std::size_t>(c)]);
+    number(out, calls::className(static_cast<calls::Class>(c)),
+           g.operations[static_cast<std::size_t>(c)]);
   }
   out.EndObject();
   number(out, "failed", g.failed);
@@ -68,20 +69,20 @@ void group(Writer& out, const Group& g) {
 }
 
 void wholeness(Writer& out, const Report& report) {
-  const Wholeness& w = report.wholeness;
+  const tracefile::Wholeness& w = report.wholeness;
   key(out, "trace");
   out.StartObject();
   key(out, "path");
-  text(out, printable(report.trace));
+  text(out, base::printable(report.trace));
   key(out, "whole");
   out.Bool(w.whole);
   key(out, "reasons");
   out.StartArray();
-  for (const std::string& reason : w.reasons) text(out, safeText(reason));
+  for (const std::string& reason : w.reasons) text(out, base::safeText(reason));
   out.EndArray();
   key(out, "notes");
   out.StartArray();
-  for (const std::string& note : w.notes) text(out, safeText(note));
+  for (const std::string& note : w.notes) text(out, base::safeText(note));
   out.EndArray();
   number(out, "ranks_expected", static_cast<std::uint64_t>(w.ranks_expected));
   number(out, "ranks_reporting", static_cast<std::uint64_t>(w.ranks_reporting));
@@ -104,16 +105,16 @@ void orNull(Writer& out, std::string_view name, std::optional<double> value) {
   }
 }
 
-void clock(Writer& out, const HostClock& c) {
+void clock(Writer& out, const tracefile::HostClock& c) {
   out.StartObject();
   key(out, "host");
-  text(out, printable(c.host));
+  text(out, base::printable(c.host));
   key(out, "ranks");
   out.StartArray();
   for (const int rank : c.ranks) out.Int(rank);
   out.EndArray();
   key(out, "method");
-  text(out, nameOf(c.method));
+  text(out, tracefile::nameOf(c.method));
   key(out, "offset_ns");
   out.Int64(c.offset_ns);
   orNull(out, "drift_ppm", c.drift ? std::optional(c.drift->ppm) : std::nullopt);
@@ -141,7 +142,7 @@ std::string jsonOf(const Report& report) {
   wholeness(out, report);
   key(out, "clocks");
   out.StartArray();
-  for (const HostClock& c : report.clocks) clock(out, c);
+  for (const tracefile::HostClock& c : report.clocks) clock(out, c);
   out.EndArray();
   key(out, "by");
   text(out, nameOf(report.by));

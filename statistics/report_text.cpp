@@ -30,7 +30,7 @@ std::string countCell(std::uint64_t n) { return n == 0 ? "-" : fmt::format("{}",
 void appendOperations(std::string& out, const Report& report) {
   const std::vector<calls::Class> classes = usedClasses(report.total);
   Row head;
-  for (const calls::Class c : classes) head.emplace_back(className(c));
+  for (const calls::Class c : classes) head.emplace_back(calls::className(c));
   head.insert(head.end(), {"failed", "time", "avg", "max", std::string(nameOf(report.by))});
   std::vector<Row> rows = {head};
   const auto add = [&](const Group& group) {
@@ -47,7 +47,7 @@ void appendOperations(std::string& out, const Report& report) {
   }
   if (rows.size() > 2) add(report.total);
   out += "Operations on files, and the time spent in them\n";
-  appendTable(out, rows, Align::kRight);
+  base::appendTable(out, rows, base::Align::kRight);
 }
 
 // Calls that order ranks are no I/O, and most of their time is waiting for others.
@@ -63,7 +63,7 @@ void appendCommunication(std::string& out, const Report& report) {
   if (rows.size() > 2) add(report.total);
   if (rows.size() == 1) return;
   out += "\nMPI calls that order ranks (`omnio log --mpi` tells who waited for whom)\n";
-  appendTable(out, rows, Align::kRight);
+  base::appendTable(out, rows, base::Align::kRight);
 }
 
 void appendTransfers(std::string& out, const Report& report, std::string_view title,
@@ -87,24 +87,24 @@ void appendTransfers(std::string& out, const Report& report, std::string_view ti
   if (rows.size() > 2) add(report.total);
   if (rows.size() == 1) return;
   out += fmt::format("\n{} (bandwidth: bytes by the time spent in the calls)\n", title);
-  appendTable(out, rows, Align::kRight);
+  base::appendTable(out, rows, base::Align::kRight);
 }
 
 void appendWholeness(std::string& out, const Report& report) {
-  const Wholeness& w = report.wholeness;
+  const tracefile::Wholeness& w = report.wholeness;
   fmt::format_to(std::back_inserter(out), "Trace {}: {} event{}, {} process{}, {} of {} rank{}\n",
-                 printable(report.trace), w.events, w.events == 1 ? "" : "s", w.processes,
+                 base::printable(report.trace), w.events, w.events == 1 ? "" : "s", w.processes,
                  w.processes == 1 ? "" : "es", w.ranks_reporting, w.ranks_expected,
                  w.ranks_expected == 1 ? "" : "s");
   fmt::format_to(std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
-                 missingSentence(w));
-  for (const std::string& reason : reasonsInBrief(w)) {
+                 tracefile::missingSentence(w));
+  for (const std::string& reason : tracefile::reasonsInBrief(w)) {
     fmt::format_to(std::back_inserter(out), "  - {}\n", reason);
   }
   for (const std::string& note : w.notes) {
     fmt::format_to(std::back_inserter(out), "Note: {}\n", note);
   }
-  for (const std::string& sentence : clockSentences(report.clocks)) {
+  for (const std::string& sentence : tracefile::clockSentences(report.clocks)) {
     fmt::format_to(std::back_inserter(out), "Clock of {}\n", sentence);
   }
   if (report.rank) fmt::format_to(std::back_inserter(out), "Shown: rank {}\n", *report.rank);

@@ -24,10 +24,10 @@ std::string counted(std::uint64_t n, std::string_view one, std::string_view many
 }
 
 // Which rings belong to a trace that may be gone: then its path is all that is known.
-TraceIdentity identityOf(const std::filesystem::path& trace) {
+tracefile::TraceIdentity identityOf(const std::filesystem::path& trace) {
   std::error_code error;
-  if (std::filesystem::is_directory(trace, error)) return TraceIdentity::of(trace);
-  return TraceIdentity::ofGone(std::filesystem::weakly_canonical(trace, error));
+  if (std::filesystem::is_directory(trace, error)) return tracefile::TraceIdentity::of(trace);
+  return tracefile::TraceIdentity::ofGone(std::filesystem::weakly_canonical(trace, error));
 }
 
 // The number of rings that could be removed; the others are said.
@@ -38,7 +38,8 @@ std::uint64_t removeAll(const std::vector<std::filesystem::path>& rings, bool& a
     if (std::filesystem::remove(ring, error)) {
       ++removed;
     } else if (error) {
-      printFailure(fmt::format("cannot remove {}: {}", printable(ring.native()), error.message()));
+      printFailure(
+          fmt::format("cannot remove {}: {}", base::printable(ring.native()), error.message()));
       all = false;
     }
   }
@@ -48,7 +49,7 @@ std::uint64_t removeAll(const std::vector<std::filesystem::path>& rings, bool& a
 // For what cannot be brought in any more: the trace is gone, or its device stays full.
 int discard(const std::filesystem::path& trace) {
   bool all = true;
-  const std::uint64_t removed = removeAll(deadRingsOf(identityOf(trace)).rings, all);
+  const std::uint64_t removed = removeAll(tracefile::deadRingsOf(identityOf(trace)).rings, all);
   const int printed = printAll(fmt::format("{} discarded\n", counted(removed, "ring", "rings")));
   return all ? printed : kFailed;
 }
@@ -58,9 +59,9 @@ int discard(const std::filesystem::path& trace) {
 int collectOrphans() {
   bool all = true;
   std::string text;
-  const Orphans before = findOrphans();
-  for (const Orphans::Group& group : before.groups) {
-    text += fmt::format("{}: {} of {} in {}: ", printable(group.directory.native()),
+  const tracefile::Orphans before = tracefile::findOrphans();
+  for (const tracefile::Orphans::Group& group : before.groups) {
+    text += fmt::format("{}: {} of {} in {}: ", base::printable(group.directory.native()),
                         counted(group.events, "event", "events"),
                         counted(group.processes, "ended process", "ended processes"),
                         counted(group.rings.size(), "ring", "rings"));
@@ -75,7 +76,7 @@ int collectOrphans() {
                                             : "not all could be removed\n";
       continue;
     }
-    const CollectReport report = collectRings(group.directory);
+    const tracefile::CollectReport report = tracefile::collectRings(group.directory);
     for (const std::string& trouble : report.troubles) printFailure(trouble);
     all = all && report.troubles.empty();
     std::error_code error;
@@ -106,7 +107,7 @@ int collectOrphans() {
 int work(const TraceSelection& selection) {
   // Opening it says what is wrong with a trace; only then is anything changed.
   if (!selection.open()) return kFailed;
-  const CollectReport report = collectRings(selection.trace);
+  const tracefile::CollectReport report = tracefile::collectRings(selection.trace);
   for (const std::string& trouble : report.troubles) printFailure(trouble);
   const int printed = printAll(fmt::format(
       "{} of {} collected{}{}\n", counted(report.events, "event", "events"),

@@ -38,15 +38,15 @@ int fail(const std::string& sentence) {
 }
 
 int work(const Options& options) {
-  const Result<model::PhaseModel> model = model::readPhaseModel(options.model);
+  const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) return fail(model.failure().sentence);
   std::vector<ior::GivenResult> results;
   for (const std::string& word : options.results) results.push_back(ior::givenResult(word));
-  const Result<ior::Estimate> estimate = ior::estimate(*model, results);
+  const base::Result<ior::Estimate> estimate = ior::estimate(*model, results);
   if (!estimate) return fail(estimate.failure().sentence);
   if (!estimate->missing.empty() && (!options.partial || estimate->phases.empty())) {
     return fail(fmt::format("{}: no result for phase {} (--partial leaves them out)",
-                            printable(options.model), fmt::join(estimate->missing, ", ")));
+                            base::printable(options.model), fmt::join(estimate->missing, ", ")));
   }
   std::optional<double> peak;
   if (options.peak_mib_s > 0) peak = options.peak_mib_s;

@@ -23,7 +23,7 @@ struct Options {
 };
 
 int work(const Options& options) {
-  const Result<model::PhaseModel> model = model::readPhaseModel(options.model);
+  const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) {
     printFailure(model.failure().sentence);
     return kFailed;

@@ -35,21 +35,21 @@ struct Options {
 };
 
 // A thread's logs by lane.
-using ThreadLogs = std::map<std::uint32_t, std::vector<const Log*>>;
+using ThreadLogs = std::map<std::uint32_t, std::vector<const tracefile::Log*>>;
 
-ThreadLogs threadsOf(const Process& process, std::optional<unsigned> only) {
+ThreadLogs threadsOf(const tracefile::Process& process, std::optional<unsigned> only) {
   ThreadLogs threads;
-  for (const Log& log : process.logs) {
+  for (const tracefile::Log& log : process.logs) {
     if (!only || log.thread == *only) threads[log.thread].push_back(&log);
   }
   return threads;
 }
 
 void appendHeader(std::string& out, const EventOrigin& origin, const std::string& host,
-                  const Log& log) {
+                  const tracefile::Log& log) {
   fmt::format_to(std::back_inserter(out), "# rank={} thread={} host={} pid={} tid={}",
                  origin.rank ? fmt::format("{}", *origin.rank) : "none", origin.thread,
-                 host.empty() ? "unknown" : printable(host, " "), origin.pid, origin.tid);
+                 host.empty() ? "unknown" : base::printable(host, " "), origin.pid, origin.tid);
   if (log.omp_thread_plus_1 != 0) {
     fmt::format_to(std::back_inserter(out), " omp_thread={}", log.omp_thread_plus_1 - 1);
   }
@@ -58,7 +58,7 @@ void appendHeader(std::string& out, const EventOrigin& origin, const std::string
 
 class Printer {
  public:
-  Printer(const Trace& trace, const Options& options)
+  Printer(const tracefile::Trace& trace, const Options& options)
       : trace_(trace),
         json_(options.json),
         output_(options.json ? OutputForm::kJson : OutputForm::kText) {
@@ -75,8 +75,8 @@ class Printer {
   }
 
   // False when there is no use in going on.
-  bool print(const Process& process, const std::vector<const Log*>& lanes) {
-    const Log& first = *lanes.front();
+  bool print(const tracefile::Process& process, const std::vector<const tracefile::Log*>& lanes) {
+    const tracefile::Log& first = *lanes.front();
     const EventOrigin origin{.rank = trace_.rankOf(process),
                              .thread = first.thread,
                              .pid = process.pid,
@@ -84,18 +84,18 @@ class Printer {
     if (!json_) {
       appendHeader(output_.text(), origin, process.info.text(wire::info::kHost), first);
     }
-    MergedReader reader;
-    for (const Log* lane : lanes) {
-      reader.add(std::make_unique<LogReader>(process, *lane, paths_));
+    tracefile::MergedReader reader;
+    for (const tracefile::Log* lane : lanes) {
+      reader.add(std::make_unique<tracefile::LogReader>(process, *lane, paths_));
     }
-    while (const Event* event = reader.next()) {
+    while (const event::Event* event = reader.next()) {
       if (reader.missingBefore() > 0) noteGap(reader.missingBefore());
       if (json_) {
         appendJsonOpen(output_.text(), *event, origin, paths_);
         mpi_io_->append(output_.text(), process, *event);
         output_.text() += "}\n";
       } else {
-        appendText(output_.text(), *event);
+        event::appendText(output_.text(), *event);
       }
       if (!output_.drain()) return false;
     }
@@ -112,42 +112,45 @@ class Printer {
     note(fmt::format("{} event{} missing here", events, events == 1 ? " is" : "s are"));
   }
 
-  const Trace& trace_;
+  const tracefile::Trace& trace_;
   const bool json_;
   std::optional<MpiIoJson> mpi_io_;
-  PathTable paths_;
+  event::PathTable paths_;
   Output output_;
 };
 
 int work(const Options& options) {
-  const std::optional<Trace> trace = options.selection.open();
+  const std::optional<tracefile::Trace> trace = options.selection.open();
   if (!trace) return kFailed;
-  const Result<std::vector<const Process*>> processes = trace->processesOf(options.selection.rank);
+  const base::Result<std::vector<const tracefile::Process*>> processes =
+      trace->processesOf(options.selection.rank);
   if (!processes) {
     printFailure(processes.failure().sentence);
     return kFailed;
   }
-  const bool any = std::any_of(processes->begin(), processes->end(), [&](const Process* process) {
-    return !threadsOf(*process, options.selection.thread).empty();
-  });
+  const bool any =
+      std::any_of(processes->begin(), processes->end(), [&](const tracefile::Process* process) {
+        return !threadsOf(*process, options.selection.thread).empty();
+      });
   if (!any && options.selection.thread) {
     printFailure(fmt::format("{}: no thread {} in what was chosen",
-                             printable(options.selection.trace), *options.selection.thread));
+                             base::printable(options.selection.trace), *options.selection.thread));
     return kFailed;
   }
   Printer printer(*trace, options);
-  const Wholeness wholeness = assess(*trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(*trace);
   if (!wholeness.whole) {
-    printer.note(fmt::format("{}: the trace is not whole; {}", printable(options.selection.trace),
-                             missingSentence(wholeness)));
-    for (const std::string& reason : reasonsInBrief(wholeness)) printer.note(reason);
+    printer.note(fmt::format("{}: the trace is not whole; {}",
+                             base::printable(options.selection.trace),
+                             tracefile::missingSentence(wholeness)));
+    for (const std::string& reason : tracefile::reasonsInBrief(wholeness)) printer.note(reason);
   }
   for (const std::string& note : wholeness.notes) printer.note(note);
   if (options.mpi) {
     const int status = printer.finish();
     return status == kDone ? printMpiLog(*trace, options.selection, options.json) : status;
   }
-  for (const Process* process : *processes) {
+  for (const tracefile::Process* process : *processes) {
     for (const auto& [thread, lanes] : threadsOf(*process, options.selection.thread)) {
       if (!printer.print(*process, lanes)) return printer.finish();
     }

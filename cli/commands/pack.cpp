@@ -23,7 +23,7 @@ namespace {
 struct Options {
   std::string trace;
   std::string copy;
-  int level = kDefaultPackLevel;
+  int level = tracefile::kDefaultPackLevel;
   unsigned jobs = 0;  // 0: as many as are useful
   bool undo = false;
   bool assume_ended = false;
@@ -49,11 +49,11 @@ class ProgressLine {
   bool written_ = false;
 };
 
-double perEvent(const PackReport& report, std::uint64_t bytes) {
+double perEvent(const tracefile::PackReport& report, std::uint64_t bytes) {
   return report.events == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(report.events);
 }
 
-std::string jsonOf(const PackReport& report, const Options& options) {
+std::string jsonOf(const tracefile::PackReport& report, const Options& options) {
   rapidjson::StringBuffer buffer;
   rapidjson::PrettyWriter<rapidjson::StringBuffer> json(buffer);
   const auto put = [&json](const char* key, std::uint64_t number) {
@@ -74,7 +74,7 @@ std::string jsonOf(const PackReport& report, const Options& options) {
   json.String("omnio-pack");
   put("version", 1);
   json.Key("trace");
-  json.String(printable(options.copy.empty() ? options.trace : options.copy).c_str());
+  json.String(base::printable(options.copy.empty() ? options.trace : options.copy).c_str());
   json.Key("packed");
   json.Bool(!options.undo);
   put("containers", report.containers);
@@ -96,10 +96,10 @@ std::string sizeOf(std::uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (kKib * kKib));
 }
 
-std::string textOf(const PackReport& report, const Options& options) {
+std::string textOf(const tracefile::PackReport& report, const Options& options) {
   const char* const done = options.undo ? "unpacked" : "packed";
   if (report.changed == 0) {
-    return fmt::format("{}: {}\n", printable(options.trace),
+    return fmt::format("{}: {}\n", base::printable(options.trace),
                        options.undo ? "not packed" : "already packed");
   }
   const std::uint64_t from = options.undo ? report.packed_bytes : report.recorded_bytes;
@@ -115,18 +115,19 @@ std::string textOf(const PackReport& report, const Options& options) {
 }
 
 int work(const Options& options) {
-  PackOptions wanted{.restore = options.undo,
-                     .copy = options.copy,
-                     .level = options.level,
-                     .jobs = options.jobs == 0 ? usualPackJobs() : options.jobs,
-                     .assume_ended = options.assume_ended,
-                     .progress = {}};
-  const Result<PackReport> report = [&] {
+  tracefile::PackOptions wanted{
+      .restore = options.undo,
+      .copy = options.copy,
+      .level = options.level,
+      .jobs = options.jobs == 0 ? tracefile::usualPackJobs() : options.jobs,
+      .assume_ended = options.assume_ended,
+      .progress = {}};
+  const base::Result<tracefile::PackReport> report = [&] {
     ProgressLine line;
     if (isatty(STDERR_FILENO) != 0) {
       wanted.progress = [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); };
     }
-    return packTrace(options.trace, wanted);
+    return tracefile::packTrace(options.trace, wanted);
   }();
   if (!report) {
     printFailure(report.failure().sentence);
@@ -149,8 +150,8 @@ CLI::Validator between(int least, int most) {
         const bool holds = error == std::errc() && end == word.data() + word.size() &&
                            number >= least && number <= most;
         return holds ? std::string()
-                     : fmt::format("{} is no whole number from {} to {}", printable(word), least,
-                                   most);
+                     : fmt::format("{} is no whole number from {} to {}", base::printable(word),
+                                   least, most);
       },
       "");
 }
@@ -177,10 +178,11 @@ void addPackCommand(CLI::App& app, int& exit_code) {
           ->add_option("--level", options->level,
                        fmt::format("zstd's compression level, {} to {} ({}); more is slower and a "
                                    "little smaller",
-                                   kMinPackLevel, kMaxPackLevel, kDefaultPackLevel))
-          ->check(between(kMinPackLevel, kMaxPackLevel));
+                                   tracefile::kMinPackLevel, tracefile::kMaxPackLevel,
+                                   tracefile::kDefaultPackLevel))
+          ->check(between(tracefile::kMinPackLevel, tracefile::kMaxPackLevel));
   command->add_option("--jobs", options->jobs, "Files at once (the number of processors)")
-      ->check(between(1, static_cast<int>(kMostPackJobs)));
+      ->check(between(1, static_cast<int>(tracefile::kMostPackJobs)));
   command->add_flag("--undo", options->undo, "Restore a packed trace to the byte")->excludes(level);
   command->add_flag("--assume-ended", options->assume_ended,
                     "Of processes on other nodes that did not say that they ended: their node is "

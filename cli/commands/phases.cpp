@@ -32,23 +32,24 @@ std::string notACount(const std::string& word) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
-  return whole ? std::string() : fmt::format("{} is no whole number from 0 up", printable(word));
+  return whole ? std::string()
+               : fmt::format("{} is no whole number from 0 up", base::printable(word));
 }
 
 int work(const Options& options) {
-  const std::optional<Trace> trace = options.selection.open();
+  const std::optional<tracefile::Trace> trace = options.selection.open();
   if (!trace) return kFailed;
-  const Result<model::PhaseModel> model = phases::makePhaseModel(*trace, options.model);
+  const base::Result<model::PhaseModel> model = phases::makePhaseModel(*trace, options.model);
   if (!model) {
     printFailure(model.failure().sentence);
     return kFailed;
   }
   if (!model->source_whole) {
     printFailure(fmt::format("{}: the trace is not whole, and the model is that of what it has",
-                             printable(options.selection.trace)));
+                             base::printable(options.selection.trace)));
   }
-  for (const std::string& note : assess(*trace).notes) {
-    printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
+  for (const std::string& note : tracefile::assess(*trace).notes) {
+    printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));
   }
   if (!options.output.empty()) {
     if (const auto failure = model::writePhaseModel(options.output, *model)) {

@@ -43,7 +43,7 @@ const CLI::Validator kScale(
       const bool fits =
           end != begin && *end == '\0' && std::isfinite(value) && value >= 1e-6 && value <= 1e6;
       return fits ? std::string()
-                  : fmt::format("{} is no number from 0.000001 to 1000000", printable(text));
+                  : fmt::format("{} is no number from 0.000001 to 1000000", base::printable(text));
     },
     "", "scale");
 
@@ -62,7 +62,7 @@ int work(const Options& options) {
                                 .write_overwrite = options.write_overwrite,
                                 .map = {}};
   for (const std::string& text : options.map) {
-    const Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
+    const base::Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
     if (!rule) {
       printFailure(rule.failure().sentence);
       return kWrongUsage;
@@ -70,31 +70,32 @@ int work(const Options& options) {
     settings.map.push_back(*rule);
   }
   allowManyFiles();
-  const std::optional<Trace> trace = options.selection.open();
+  const std::optional<tracefile::Trace> trace = options.selection.open();
   if (!trace) return kFailed;
-  const Wholeness wholeness = assess(*trace);
-  const Result<preprocess::Summary> summary =
+  const tracefile::Wholeness wholeness = tracefile::assess(*trace);
+  const base::Result<preprocess::Summary> summary =
       preprocess::preprocess(*trace, wholeness, settings, options.schedule);
   // The time of a stop stands as think time, since a schedule has nothing else to put there.
   for (const std::string& note : wholeness.notes) {
-    printFailure(fmt::format("{}: {}", printable(options.selection.trace), note));
+    printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));
   }
   if (!summary) {
     if (!wholeness.whole) {
       printFailure(fmt::format("{}: the trace is not whole: {}; {}",
-                               printable(options.selection.trace), wholeness.reasons.front(),
-                               missingSentence(wholeness)));
+                               base::printable(options.selection.trace), wholeness.reasons.front(),
+                               tracefile::missingSentence(wholeness)));
     }
     printFailure(summary.failure().sentence);
     return kFailed;
   }
   if (!wholeness.whole) {
     printFailure(fmt::format("{}: the trace is not whole, and so is the schedule; {}",
-                             printable(options.selection.trace), missingSentence(wholeness)));
+                             base::printable(options.selection.trace),
+                             tracefile::missingSentence(wholeness)));
   }
   std::string text = fmt::format(
       "{}: {} events of {} ranks in {} threads on {} files, {} dependencies, timing {}\n",
-      printable(options.schedule), summary->events, summary->ranks, summary->threads,
+      base::printable(options.schedule), summary->events, summary->ranks, summary->threads,
       summary->files, summary->edges, options.timing);
   for (const std::string& words : summary->left_out) text += fmt::format("left out: {}\n", words);
   return printAll(text);

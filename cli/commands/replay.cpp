@@ -52,15 +52,15 @@ int processors() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-Result<fs::path> ownProgram(const char* name, const char* folder_as_built) {
+base::Result<fs::path> ownProgram(const char* name, const char* folder_as_built) {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const fs::path& place : {folder / name, folder.parent_path() / folder_as_built / name}) {
     if (access(place.c_str(), X_OK) == 0) return place;
   }
-  return Failure{Code::kNotFound,
-                 fmt::format("{} is not beside {} (omnio may have been built without MPI)", name,
-                             printable(folder.native()))};
+  return base::Failure{base::Code::kNotFound,
+                       fmt::format("{} is not beside {} (omnio may have been built without MPI)",
+                                   name, base::printable(folder.native()))};
 }
 
 // mpirun knows options that its likes do not: it is asked who it is.
@@ -94,13 +94,13 @@ std::vector<std::string> launcherWords(const Options& options, int processes) {
   return words;
 }
 
-int fail(const Failure& failure) {
+int fail(const base::Failure& failure) {
   printFailure(failure.sentence);
   return kFailed;
 }
 
 int statusOf(const fs::path& path) {
-  const Result<rapidjson::Document> report = model::readJsonDocument(path);
+  const base::Result<rapidjson::Document> report = base::readJsonDocument(path);
   if (!report) return fail(report.failure());
   const rapidjson::Value* count = rapidjson::Pointer("/total/differences").Get(*report);
   return count != nullptr && count->IsUint64() && count->GetUint64() > 0 ? kDifferences : kDone;
@@ -115,14 +115,14 @@ int work(Options options) {
     if (!path->has_filename()) *path = path->parent_path();
   }
   request.timing = timingOf(options.timing);
-  const Result<fs::path> program = ownProgram("omnio-replay", "replay");
+  const base::Result<fs::path> program = ownProgram("omnio-replay", "replay");
   if (!program) return fail(program.failure());
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
   if (const auto failure = replay::checkOutput(request)) return fail(*failure);
   if (const auto failure = replay::checkTarget(request.target, request.fresh))
     return fail(*failure);
   const fs::path programs = replay::programsIn(request.output);
-  const Result<replay::Plan> plan =
+  const base::Result<replay::Plan> plan =
       replay::compileSchedule(request.schedule, programs, request.timing);
   if (!plan) return fail(plan.failure());
   const int processes =
@@ -137,7 +137,7 @@ int work(Options options) {
   if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
   const ChildEnd end = runChild(words);
   if (end.start_error != 0) {
-    printFailure(fmt::format("cannot run {}: {}", printable(words.front()),
+    printFailure(fmt::format("cannot run {}: {}", base::printable(words.front()),
                              std::generic_category().message(end.start_error)));
   }
   // The programs are gone after a replay that came to its end.

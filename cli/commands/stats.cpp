@@ -20,9 +20,9 @@ struct Options {
 };
 
 int work(const Options& options) {
-  const std::optional<Trace> trace = options.selection.open();
+  const std::optional<tracefile::Trace> trace = options.selection.open();
   if (!trace) return kFailed;
-  const Result<stats::Report> report =
+  const base::Result<stats::Report> report =
       stats::makeReport(*trace, *stats::byName(options.by), options.selection.rank);
   if (!report) {
     printFailure(report.failure().sentence);

@@ -58,7 +58,7 @@ struct Request {
 };
 
 // Brings the values together, the lowest first.
-std::optional<Failure> settle(Request& request) {
+std::optional<base::Failure> settle(Request& request) {
   const auto path = request.no_config ? std::nullopt : findConfig(request.config);
   if (path) {
     if (auto failure = readConfig(*path, request.values)) return failure;
@@ -99,8 +99,8 @@ int listFilters() {
 
 // Other ranks may still be writing their last lines when rank 0 is done.
 struct Reading {
-  Result<Trace> trace;
-  Wholeness wholeness;
+  base::Result<tracefile::Trace> trace;
+  tracefile::Wholeness wholeness;
 };
 
 Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& launcher) {
@@ -108,9 +108,9 @@ Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& 
   // By the clock: opening a trace of thousands of processes takes longer than the pause.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   while (true) {
-    Result<Trace> trace = Trace::open(directory);
-    Wholeness wholeness;
-    if (trace) wholeness = assess(*trace);
+    base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory);
+    tracefile::Wholeness wholeness;
+    if (trace) wholeness = tracefile::assess(*trace);
     const bool settled = launcher.ranks <= 1 || (trace && wholeness.whole);
     if (settled || std::chrono::steady_clock::now() >= deadline) {
       return {std::move(trace), std::move(wholeness)};
@@ -119,14 +119,14 @@ Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& 
   }
 }
 
-void explain(const Trace& trace) {
+void explain(const tracefile::Trace& trace) {
   for (const auto& process : trace.processes()) {
-    const ProcessInfo& facts = process->info;
+    const tracefile::ProcessInfo& facts = process->info;
     const auto rank = facts.rank();
     fmt::print(stderr, "omnio: {}pid {} {}: {} ({})\n",
                rank ? fmt::format("rank {} ", *rank) : std::string(), process->pid,
-               printable(facts.text(wire::info::kProgram)), facts.text(wire::info::kFlavour),
-               safeText(facts.text(wire::info::kFlavourReason)));
+               base::printable(facts.text(wire::info::kProgram)), facts.text(wire::info::kFlavour),
+               base::safeText(facts.text(wire::info::kFlavourReason)));
   }
 }
 
@@ -136,25 +136,26 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   const std::optional<std::filesystem::path> there = opened.path();
   if (!there) {
     // Without the directory these rings can never be collected.
-    for (const auto& ring : deadRingsOf(TraceIdentity::ofRun(run.id)).rings) {
+    for (const auto& ring : tracefile::deadRingsOf(tracefile::TraceIdentity::ofRun(run.id)).rings) {
       std::error_code error;
       std::filesystem::remove(ring, error);
     }
-    printFailure(
-        fmt::format("{} is gone, and the trace with it", printable(opened.first_path().native())));
+    printFailure(fmt::format("{} is gone, and the trace with it",
+                             base::printable(opened.first_path().native())));
     return;
   }
   const std::filesystem::path& directory = *there;
   if (directory != opened.first_path()) {
     printFailure(fmt::format("{} was moved; the trace is in {}",
-                             printable(opened.first_path().native()),
-                             printable(directory.native())));
+                             base::printable(opened.first_path().native()),
+                             base::printable(directory.native())));
   }
   // Where nothing was left the containers need not be looked at: each of thousands of ranks may
   // have an `omnio trace` of its own.
-  const DeadRings left = deadRingsOf(TraceIdentity::of(directory));
-  const CollectReport collected =
-      left.rings.empty() && left.of_others == 0 ? CollectReport{} : collectRings(directory);
+  const tracefile::DeadRings left = tracefile::deadRingsOf(tracefile::TraceIdentity::of(directory));
+  const tracefile::CollectReport collected = left.rings.empty() && left.of_others == 0
+                                                 ? tracefile::CollectReport{}
+                                                 : tracefile::collectRings(directory);
   launch.events_collected = collected.events;
   launch.troubles = collected.troubles;
   for (const std::string& trouble : collected.troubles) printFailure(trouble);
@@ -166,7 +167,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
 
   const Reading reading = readWhenSettled(directory, launcher);
   if (!reading.trace) {
-    const auto containers = containersIn(directory);
+    const auto containers = tracefile::containersIn(directory);
     if (!containers || !containers->empty()) {
       printFailure(reading.trace.failure().sentence);
       return;
@@ -179,7 +180,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   // That a command failed it has said itself; what it cannot know is that events are missing.
   if (launch.exit_code == 0 || reading.wholeness.events_missing > 0 ||
       !reading.trace->untraced().empty()) {
-    for (const std::string& reason : reasonsInBrief(reading.wholeness)) {
+    for (const std::string& reason : tracefile::reasonsInBrief(reading.wholeness)) {
       printFailure(fmt::format("the trace is not whole: {}", reason));
     }
   }
@@ -187,7 +188,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   if (isatty(STDERR_FILENO) != 0) {
     for (const std::string& note : reading.wholeness.notes) printFailure(note);
     fmt::print(stderr, "omnio: {} events of {} processes in {}: {}\n", reading.wholeness.events,
-               reading.wholeness.processes, printable(directory.native()),
+               reading.wholeness.processes, base::printable(directory.native()),
                growthText(growthOf(*reading.trace)));
   }
 }
@@ -200,7 +201,7 @@ int work(Request& request) {
   }
   if (request.dump_config) return printJson(configText(request.values));
   const std::string& flavour = request.word(wire::SettingId::kFlavour);
-  const Result<std::filesystem::path> library =
+  const base::Result<std::filesystem::path> library =
       findLibrary(flavourOf(flavour), request.word(wire::SettingId::kLibraryDirectory));
   if (!library) {
     printFailure(library.failure().sentence);
@@ -211,7 +212,7 @@ int work(Request& request) {
   const std::filesystem::path wanted = output.empty()
                                            ? defaultDirectory(request.command.front(), launcher)
                                            : std::filesystem::path(output);
-  const Result<ClaimedDirectory> directory = claimDirectory(wanted, launcher);
+  const base::Result<ClaimedDirectory> directory = claimDirectory(wanted, launcher);
   if (!directory) {
     printFailure(directory.failure().sentence);
     return kOwnTrouble;
@@ -238,13 +239,13 @@ int work(Request& request) {
   launch.exit_code = end.exitCode();
   launch.signal = end.signal;
   if (end.start_error != 0) {
-    printFailure(fmt::format("cannot run {}: {}", printable(request.command.front()),
+    printFailure(fmt::format("cannot run {}: {}", base::printable(request.command.front()),
                              std::generic_category().message(end.start_error)));
     releaseDirectory(directory->path, launcher);
     return end.exitCode();
   }
   if (command.check.reason) {
-    noteUntraced(directory->path, launch.host, *command.check.reason, command.program);
+    tracefile::noteUntraced(directory->path, launch.host, *command.check.reason, command.program);
   }
   // The library is for the command alone.
   unsetenv("LD_PRELOAD");

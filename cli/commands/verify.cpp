@@ -38,15 +38,16 @@ std::string jsonOf(const replay::Verification& result, const Options& options) {
   json.String("omnio-verification");
   put("version", 1);
   json.Key("schedule");
-  json.String(printable(options.schedule).c_str());
+  json.String(base::printable(options.schedule).c_str());
   json.Key("trace");
-  json.String(printable(options.selection.trace).c_str());
+  json.String(base::printable(options.selection.trace).c_str());
   put("compared", result.compared);
   put("substituted", result.substituted);
   put("differences", result.differences);
   json.Key("first_differences");
   json.StartArray();
-  for (const std::string& difference : result.first) json.String(safeText(difference).c_str());
+  for (const std::string& difference : result.first)
+    json.String(base::safeText(difference).c_str());
   json.EndArray();
   json.EndObject();
   return buffer.GetString() + std::string("\n");
@@ -64,18 +65,18 @@ std::string textOf(const replay::Verification& result) {
 }
 
 int work(const Options& options) {
-  const std::optional<Trace> trace = options.selection.open();
+  const std::optional<tracefile::Trace> trace = options.selection.open();
   if (!trace) return kFailed;
   const auto identity = replay::readReplayIdentity(trace->directory());
   if (!identity) {
     printFailure(identity.failure().sentence);
     return kFailed;
   }
-  const Wholeness wholeness = assess(*trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(*trace);
   if (!wholeness.whole) {
     printFailure(fmt::format("{}: the trace is not whole: {}; {}",
-                             printable(options.selection.trace), wholeness.reasons.front(),
-                             missingSentence(wholeness)));
+                             base::printable(options.selection.trace), wholeness.reasons.front(),
+                             tracefile::missingSentence(wholeness)));
   }
   const auto result = replay::verify(options.schedule, *trace, *identity);
   if (!result) {

@@ -19,34 +19,34 @@ void key(Writer& out, std::string_view name) {
 
 // A path is bytes, JSON is UTF-8: what does not fit is written as \xHH.
 void text(Writer& out, std::string_view value) {
-  const std::string safe = printable(value);
+  const std::string safe = base::printable(value);
   out.String(safe.data(), static_cast<rapidjson::SizeType>(safe.size()));
 }
 
-void writeArguments(Writer& out, const Event& event) {
+void writeArguments(Writer& out, const event::Event& event) {
   out.StartObject();
-  for (const Item& item : layoutOf(*event.row)) {
+  for (const calls::Item& item : calls::layoutOf(*event.row)) {
     switch (item.kind) {
-      case ItemKind::kFd:
-      case ItemKind::kDepth:
-      case ItemKind::kErrno:
-      case ItemKind::kResult:
+      case calls::ItemKind::kFd:
+      case calls::ItemKind::kDepth:
+      case calls::ItemKind::kErrno:
+      case calls::ItemKind::kResult:
         break;  // these stand beside the arguments
-      case ItemKind::kText:
-      case ItemKind::kHandlePath:
-        if (const auto value = textOf(event, item)) {
+      case calls::ItemKind::kText:
+      case calls::ItemKind::kHandlePath:
+        if (const auto value = event::textOf(event, item)) {
           key(out, item.key);
           text(out, *value);
         }
         break;
-      case ItemKind::kPieces:
+      case calls::ItemKind::kPieces:
         key(out, item.key);
         out.StartArray();
-        for (const std::uint64_t size : pieceSizes(event)) out.Uint64(size);
+        for (const std::uint64_t size : event::pieceSizes(event)) out.Uint64(size);
         out.EndArray();
         break;
       default:
-        if (const auto value = numberOf(event, item)) {
+        if (const auto value = event::numberOf(event, item)) {
           key(out, item.key);
           out.Int64(*value);
         }
@@ -57,14 +57,14 @@ void writeArguments(Writer& out, const Event& event) {
 
 }  // namespace
 
-void appendJson(std::string& out, const Event& event, const EventOrigin& origin,
-                const PathTable& paths) {
+void appendJson(std::string& out, const event::Event& event, const EventOrigin& origin,
+                const event::PathTable& paths) {
   appendJsonOpen(out, event, origin, paths);
   out += "}\n";
 }
 
-void appendJsonOpen(std::string& out, const Event& event, const EventOrigin& origin,
-                    const PathTable& paths) {
+void appendJsonOpen(std::string& out, const event::Event& event, const EventOrigin& origin,
+                    const event::PathTable& paths) {
   rapidjson::StringBuffer buffer;
   Writer json(buffer);
   json.StartObject();
@@ -87,10 +87,10 @@ void appendJsonOpen(std::string& out, const Event& event, const EventOrigin& ori
   json.Key("call");
   text(json, event.row->name);
   json.Key("class");
-  text(json, className(event.row->call_class));
+  text(json, calls::className(event.row->call_class));
   json.Key("depth");
   json.Uint(event.depth);
-  if (event.file != kNoFile) {
+  if (event.file != event::kNoFile) {
     json.Key("file");
     text(json, paths.path(event.file));
   }
@@ -100,11 +100,11 @@ void appendJsonOpen(std::string& out, const Event& event, const EventOrigin& ori
   }
   json.Key("args");
   writeArguments(json, event);
-  if (const auto result = resultOf(event)) {
+  if (const auto result = event::resultOf(event)) {
     json.Key("result");
     json.Int64(*result);
   }
-  if (countsBytes(*event.row)) {
+  if (event::countsBytes(*event.row)) {
     json.Key("bytes");
     json.Uint64(event.bytes);
   }
@@ -117,7 +117,7 @@ void appendJsonOpen(std::string& out, const Event& event, const EventOrigin& ori
   }
   if (failed && event.row->result != calls::Result::kMpi) {
     std::string name;
-    appendErrno(name, event.result);
+    calls::appendErrno(name, event.result);
     json.Key("errno");
     text(json, name);
   }

@@ -19,11 +19,11 @@ struct EventOrigin {
 };
 
 // Appends the object and a newline.
-void appendJson(std::string& out, const Event& event, const EventOrigin& origin,
-                const PathTable& paths);
+void appendJson(std::string& out, const event::Event& event, const EventOrigin& origin,
+                const event::PathTable& paths);
 
 // The same without its closing brace and newline: more members follow.
-void appendJsonOpen(std::string& out, const Event& event, const EventOrigin& origin,
-                    const PathTable& paths);
+void appendJsonOpen(std::string& out, const event::Event& event, const EventOrigin& origin,
+                    const event::PathTable& paths);
 
 }  // namespace omnio::cli

@@ -24,20 +24,20 @@ using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
 constexpr std::int64_t kMostPieces = 16;
 constexpr std::size_t kMostStrides = 256;
 
-std::uint64_t tickOf(const Event& event) {
-  return static_cast<std::uint64_t>(argumentOf(event, calls::Role::kTick));
+std::uint64_t tickOf(const event::Event& event) {
+  return static_cast<std::uint64_t>(event::argumentOf(event, calls::Role::kTick));
 }
 
-std::vector<const Process*> allOf(const Trace& trace) {
-  std::vector<const Process*> processes;
+std::vector<const tracefile::Process*> allOf(const tracefile::Trace& trace) {
+  std::vector<const tracefile::Process*> processes;
   for (const auto& process : trace.processes()) processes.push_back(process.get());
   return processes;
 }
 
-void appendPieces(std::string& out, const std::vector<Stride>& strides) {
+void appendPieces(std::string& out, const std::vector<mpi::Stride>& strides) {
   out += ",\"pieces\":[";
   const char* comma = "";
-  for (const Stride& stride : strides) {
+  for (const mpi::Stride& stride : strides) {
     for (std::int64_t i = 0; i < stride.count; ++i) {
       fmt::format_to(std::back_inserter(out), "{}[{},{}]", comma, stride.first + i * stride.stride,
                      stride.bytes);
@@ -47,10 +47,10 @@ void appendPieces(std::string& out, const std::vector<Stride>& strides) {
   out += ']';
 }
 
-void appendStrides(std::string& out, const std::vector<Stride>& strides) {
+void appendStrides(std::string& out, const std::vector<mpi::Stride>& strides) {
   out += ",\"strides\":[";
   const char* comma = "";
-  for (const Stride& stride : strides) {
+  for (const mpi::Stride& stride : strides) {
     fmt::format_to(std::back_inserter(out), "{}[{},{},{},{}]", comma, stride.first, stride.bytes,
                    stride.stride, stride.count);
     comma = ",";
@@ -66,15 +66,15 @@ void writeHints(Writer& json, const std::string& hints) {
     const std::string_view hint = rest.substr(0, end);
     const std::size_t equals = hint.find('=');
     if (equals != hint.npos) {
-      json.Key(printable(hint.substr(0, equals)).c_str());
-      json.String(printable(hint.substr(equals + 1)).c_str());
+      json.Key(base::printable(hint.substr(0, equals)).c_str());
+      json.String(base::printable(hint.substr(equals + 1)).c_str());
     }
     rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
   }
   json.EndObject();
 }
 
-void writeLayout(Writer& json, const FileLayout& layout) {
+void writeLayout(Writer& json, const mpi::FileLayout& layout) {
   json.StartObject();
   json.Key("file_system");
   json.String(layout.file_system.c_str());
@@ -83,7 +83,7 @@ void writeLayout(Writer& json, const FileLayout& layout) {
   if (!layout.components.empty()) {
     json.Key("components");
     json.StartArray();
-    for (const LayoutComponent& component : layout.components) {
+    for (const mpi::LayoutComponent& component : layout.components) {
       json.StartObject();
       json.Key("begin");
       json.Uint64(component.begin);
@@ -98,7 +98,7 @@ void writeLayout(Writer& json, const FileLayout& layout) {
       json.Key("stripes");
       json.Uint(component.stripes);
       json.Key("pool");
-      json.String(printable(component.pool).c_str());
+      json.String(base::printable(component.pool).c_str());
       json.Key("targets");
       json.StartArray();
       for (const std::uint32_t target : component.targets) json.Uint(target);
@@ -111,15 +111,16 @@ void writeLayout(Writer& json, const FileLayout& layout) {
 }
 
 // What was told of the file when it was opened.
-void appendFileFacts(std::string& out, const ProcessInfo& info, const Event& event) {
+void appendFileFacts(std::string& out, const tracefile::ProcessInfo& info,
+                     const event::Event& event) {
   if (event.row->call_class != calls::Class::kOpen || event.failed || event.handle == nullptr) {
     return;
   }
   const std::string number = std::to_string(event.handle->definition.handle);
   const std::string& given = info.text(wire::info::kHintsPrefix + number + ".given");
   const std::string& used = info.text(wire::info::kHintsPrefix + number + ".used");
-  const std::optional<FileLayout> layout =
-      parseFileLayout(info.text(wire::info::kLayoutPrefix + number));
+  const std::optional<mpi::FileLayout> layout =
+      mpi::parseFileLayout(info.text(wire::info::kLayoutPrefix + number));
   if (given.empty() && used.empty() && !layout) return;
   rapidjson::StringBuffer buffer;
   Writer json(buffer);
@@ -143,26 +144,26 @@ void appendFileFacts(std::string& out, const ProcessInfo& info, const Event& eve
 
 }  // namespace
 
-MpiIoJson::MpiIoJson(const Trace& trace) : shared_(allOf(trace)) {}
+MpiIoJson::MpiIoJson(const tracefile::Trace& trace) : shared_(allOf(trace)) {}
 
-MpiIoJson::InProcess& MpiIoJson::in(const Process& process) {
+MpiIoJson::InProcess& MpiIoJson::in(const tracefile::Process& process) {
   std::unique_ptr<InProcess>& place = processes_[&process];
   if (place) return *place;
   place = std::make_unique<InProcess>(process.info);
   std::set<std::uint32_t> threads;
-  for (const Log& log : process.logs) threads.insert(log.thread);
+  for (const tracefile::Log& log : process.logs) threads.insert(log.thread);
   if (threads.size() < 2) return *place;
   threads.clear();
-  PathTable paths;
-  MergedReader events;
-  for (const Log& log : process.logs) {
-    events.add(std::make_unique<LogReader>(process, log, paths));
+  event::PathTable paths;
+  tracefile::MergedReader events;
+  for (const tracefile::Log& log : process.logs) {
+    events.add(std::make_unique<tracefile::LogReader>(process, log, paths));
   }
-  MpiFileOffsets offsets(process.info);
-  while (const Event* event = events.next()) {
+  mpi::MpiFileOffsets offsets(process.info);
+  while (const event::Event* event = events.next()) {
     if (event->depth > 0) offsets.takeBelow(*event);
     if (event->row->api != calls::Api::kMpi || event->depth > 0) continue;
-    const std::optional<MpiFileOffsets::Placed> placed = offsets.take(*event);
+    const std::optional<mpi::MpiFileOffsets::Placed> placed = offsets.take(*event);
     if (!placed) continue;
     threads.insert(process.logs[events.source()].thread);
     place->known.insert_or_assign(tickOf(*event), Known{*placed, *placed->file});
@@ -171,7 +172,8 @@ MpiIoJson::InProcess& MpiIoJson::in(const Process& process) {
   return *place;
 }
 
-void MpiIoJson::append(std::string& out, const Process& process, const Event& event) {
+void MpiIoJson::append(std::string& out, const tracefile::Process& process,
+                       const event::Event& event) {
   if (event.depth > 0) {
     in(process).offsets.takeBelow(event);
     return;
@@ -181,8 +183,8 @@ void MpiIoJson::append(std::string& out, const Process& process, const Event& ev
   InProcess& mine = in(process);
   if (!mine.known.empty()) {
     const auto found = mine.known.find(tickOf(event));
-    if (found == mine.known.end() || event.failed || !countsBytes(*event.row)) return;
-    MpiFileOffsets::Placed placed = found->second.placed;
+    if (found == mine.known.end() || event.failed || !event::countsBytes(*event.row)) return;
+    mpi::MpiFileOffsets::Placed placed = found->second.placed;
     placed.file = &found->second.file;
     appendAccess(out, process, event, placed);
   } else if (const auto placed = mine.offsets.take(event); placed && !event.failed) {
@@ -190,11 +192,11 @@ void MpiIoJson::append(std::string& out, const Process& process, const Event& ev
   }
 }
 
-void MpiIoJson::appendAccess(std::string& out, const Process& process, const Event& event,
-                             const MpiFileOffsets::Placed& placed) {
+void MpiIoJson::appendAccess(std::string& out, const tracefile::Process& process,
+                             const event::Event& event, const mpi::MpiFileOffsets::Placed& placed) {
   const auto bytes = static_cast<std::int64_t>(event.bytes);
-  const MpiAccess access =
-      accessOf(placed, shared_.find(process, tickOf(event)), bytes, kMostStrides);
+  const mpi::MpiAccess access =
+      mpi::accessOf(placed, shared_.find(process, tickOf(event)), bytes, kMostStrides);
   if (access.etypes) fmt::format_to(std::back_inserter(out), ",\"view_offset\":{}", *access.etypes);
   if (access.etype_count) {
     fmt::format_to(std::back_inserter(out), ",\"etypes\":{}", *access.etype_count);
@@ -204,7 +206,7 @@ void MpiIoJson::appendAccess(std::string& out, const Process& process, const Eve
   if (access.pieces.empty()) return;
   std::int64_t count = 0;
   std::int64_t told = 0;
-  for (const Stride& stride : access.pieces) {
+  for (const mpi::Stride& stride : access.pieces) {
     count += stride.count;
     told += stride.bytes * stride.count;
   }

@@ -26,8 +26,8 @@ void rank(Writer& out, std::optional<int> value) {
   }
 }
 
-void writeGroup(Writer& out, const OwnGroup& own, const MpiGroups& groups) {
-  const RankGroup& group = groups.group(own.group);
+void writeGroup(Writer& out, const mpi::OwnGroup& own, const mpi::MpiGroups& groups) {
+  const mpi::RankGroup& group = groups.group(own.group);
   out.Key("comm");
   out.StartObject();
   out.Key("id");
@@ -43,7 +43,7 @@ void writeGroup(Writer& out, const OwnGroup& own, const MpiGroups& groups) {
   out.EndObject();
 }
 
-void writeEvent(Writer& out, const MpiEventRef& event, const MpiNames& names) {
+void writeEvent(Writer& out, const order::MpiEventRef& event, const MpiNames& names) {
   out.StartObject();
   out.Key("rank");
   rank(out, names.rankOf(event.process));
@@ -58,14 +58,15 @@ void writeEvent(Writer& out, const MpiEventRef& event, const MpiNames& names) {
   out.EndObject();
 }
 
-void writeCounterparts(Writer& out, std::span<const MpiEventRef> events, const MpiNames& names) {
+void writeCounterparts(Writer& out, std::span<const order::MpiEventRef> events,
+                       const MpiNames& names) {
   out.Key("counterparts");
   out.StartArray();
-  for (const MpiEventRef& event : events) writeEvent(out, event, names);
+  for (const order::MpiEventRef& event : events) writeEvent(out, event, names);
   out.EndArray();
 }
 
-void writeMessage(Writer& out, const MpiOperation& operation, ProcessIndex process,
+void writeMessage(Writer& out, const order::MpiOperation& operation, mpi::ProcessIndex process,
                   const MpiNames& names, bool of_exchange) {
   out.Key(of_exchange ? "source" : "peer");
   rank(out, names.peerOf(operation, process));
@@ -73,8 +74,9 @@ void writeMessage(Writer& out, const MpiOperation& operation, ProcessIndex proce
   out.Uint64(operation.seq);
 }
 
-void writeRequest(Writer& out, const EventPart& part, ProcessIndex process, const MpiNames& names) {
-  const MpiOperation& operation = *part.operation;
+void writeRequest(Writer& out, const order::EventPart& part, mpi::ProcessIndex process,
+                  const MpiNames& names) {
+  const order::MpiOperation& operation = *part.operation;
   out.StartObject();
   if (operation.request != 0) {
     out.Key("request");
@@ -82,7 +84,7 @@ void writeRequest(Writer& out, const EventPart& part, ProcessIndex process, cons
   }
   out.Key("kind");
   text(out, nameOf(operation.kind));
-  if (operation.started.row != nullptr && part.part != Part::kBegun) {
+  if (operation.started.row != nullptr && part.part != order::Part::kBegun) {
     out.Key("started");
     writeEvent(out, operation.started, names);
   }
@@ -93,8 +95,8 @@ void writeRequest(Writer& out, const EventPart& part, ProcessIndex process, cons
     out.Int(operation.tag);
     out.Key("bytes");
     out.Uint64(operation.bytes);
-  } else if (operation.kind != OperationKind::kLocal) {
-    if (operation.kind != OperationKind::kCollective) {
+  } else if (operation.kind != order::OperationKind::kLocal) {
+    if (operation.kind != order::OperationKind::kCollective) {
       out.Key("peer");
       rank(out, names.peerOf(operation, process));
     }
@@ -102,7 +104,7 @@ void writeRequest(Writer& out, const EventPart& part, ProcessIndex process, cons
     out.Uint64(operation.seq);
   }
   out.Key("match");
-  text(out, wordsOf(operation.match));
+  text(out, order::wordsOf(operation.match));
   const Listing listing = listingOf(operation, process);
   if (listing.came > 0) {
     out.Key("members");
@@ -128,25 +130,25 @@ class Members {
   }
 };
 
-void writeCount(Writer& out, const MpiCounts::Of& counts) {
+void writeCount(Writer& out, const order::MpiCounts::Of& counts) {
   out.StartObject();
   out.Key("count");
   out.Uint64(counts.all);
   out.Key("matched");
   out.Uint64(counts.matched());
   out.Key("nobody");
-  out.Uint64(counts.by_match[static_cast<std::size_t>(Match::kNobody)]);
+  out.Uint64(counts.by_match[static_cast<std::size_t>(order::Match::kNobody)]);
   out.Key("cancelled");
-  out.Uint64(counts.by_match[static_cast<std::size_t>(Match::kCancelled)]);
+  out.Uint64(counts.by_match[static_cast<std::size_t>(order::Match::kCancelled)]);
   out.Key("unmatched");
   out.Uint64(counts.unmatched());
   if (counts.unmatched() > 0) {
     out.Key("reasons");
     out.StartObject();
     for (std::size_t i = 0; i < counts.by_match.size(); ++i) {
-      const auto match = static_cast<Match>(i);
-      if (!isUnmatched(match) || counts.by_match[i] == 0) continue;
-      const std::string_view words = wordsOf(match);
+      const auto match = static_cast<order::Match>(i);
+      if (!order::isUnmatched(match) || counts.by_match[i] == 0) continue;
+      const std::string_view words = order::wordsOf(match);
       out.Key(words.data(), static_cast<rapidjson::SizeType>(words.size()));
       out.Uint64(counts.by_match[i]);
     }
@@ -157,31 +159,32 @@ void writeCount(Writer& out, const MpiCounts::Of& counts) {
 
 }  // namespace
 
-void appendMpiJsonSeen(std::string& out, const Event& event, const MpiEventRef& ref,
+void appendMpiJsonSeen(std::string& out, const event::Event& event, const order::MpiEventRef& ref,
                        const MpiNames& names) {
   Members members;
   members.json.Key("event");
   members.json.Uint64(ref.number);
-  const auto group = static_cast<std::uint64_t>(argumentOf(event, calls::Role::kComm));
-  const OwnGroup* own = names.groups().own(ref.process, group);
+  const auto group = static_cast<std::uint64_t>(event::argumentOf(event, calls::Role::kComm));
+  const mpi::OwnGroup* own = names.groups().own(ref.process, group);
   if (own != nullptr) writeGroup(members.json, *own, names.groups());
   members.appendTo(out);
 }
 
-void appendMpiJsonSettled(std::string& out, const MatchedEvent& event, const MpiNames& names) {
+void appendMpiJsonSettled(std::string& out, const order::MatchedEvent& event,
+                          const MpiNames& names) {
   Members members;
   Writer& json = members.json;
-  const ProcessIndex process = event.event.process;
+  const mpi::ProcessIndex process = event.event.process;
   const bool is_list = isList(event);
   if (!is_list) {
     bool sends = false;
-    std::vector<MpiEventRef> all;
-    for (const EventPart& part : event.parts) {
-      const MpiOperation& operation = *part.operation;
+    std::vector<order::MpiEventRef> all;
+    for (const order::EventPart& part : event.parts) {
+      const order::MpiOperation& operation = *part.operation;
       if (isMessage(operation)) {
         writeMessage(json, operation, process, names, sends && isReceive(operation));
         sends = sends || !isReceive(operation);
-      } else if (operation.kind == OperationKind::kCollective) {
+      } else if (operation.kind == order::OperationKind::kCollective) {
         json.Key("seq");
         json.Uint64(operation.seq);
         if (calls::has(*event.event.row, calls::Role::kRoot)) {
@@ -200,7 +203,7 @@ void appendMpiJsonSettled(std::string& out, const MatchedEvent& event, const Mpi
   } else {
     json.Key("requests");
     json.StartArray();
-    for (const EventPart& part : event.parts) writeRequest(json, part, process, names);
+    for (const order::EventPart& part : event.parts) writeRequest(json, part, process, names);
     json.EndArray();
   }
   json.Key("matched");
@@ -221,7 +224,7 @@ void appendMpiJsonSettled(std::string& out, const MatchedEvent& event, const Mpi
   } else {
     json.Null();
   }
-  if (event.late != kNoProcess) {
+  if (event.late != mpi::kNoProcess) {
     json.Key("late");
     rank(json, names.rankOf(event.late));
   }
@@ -229,7 +232,7 @@ void appendMpiJsonSettled(std::string& out, const MatchedEvent& event, const Mpi
   out += "}\n";
 }
 
-void appendMpiJsonSummary(std::string& out, const MpiPictureEnd& end, std::uint64_t behind) {
+void appendMpiJsonSummary(std::string& out, const order::MpiPictureEnd& end, std::uint64_t behind) {
   rapidjson::StringBuffer buffer;
   Writer json(buffer);
   json.StartObject();

@@ -10,12 +10,13 @@
 namespace omnio::cli {
 
 // Adds to an object that is open what is known of an event when it is seen.
-void appendMpiJsonSeen(std::string& out, const Event& event, const MpiEventRef& ref,
+void appendMpiJsonSeen(std::string& out, const event::Event& event, const order::MpiEventRef& ref,
                        const MpiNames& names);
 // Adds what is known when it is settled, and ends the object and the line.
-void appendMpiJsonSettled(std::string& out, const MatchedEvent& event, const MpiNames& names);
+void appendMpiJsonSettled(std::string& out, const order::MatchedEvent& event,
+                          const MpiNames& names);
 
 // The line at the end. `behind` is how many events stand behind such as began later.
-void appendMpiJsonSummary(std::string& out, const MpiPictureEnd& end, std::uint64_t behind);
+void appendMpiJsonSummary(std::string& out, const order::MpiPictureEnd& end, std::uint64_t behind);
 
 }  // namespace omnio::cli

@@ -4,7 +4,7 @@
 
 namespace omnio::cli {
 
-Listing listingOf(const MpiOperation& operation, ProcessIndex process) {
+Listing listingOf(const order::MpiOperation& operation, mpi::ProcessIndex process) {
   Listing listing;
   if (operation.collective == nullptr) {
     if (operation.counterpart.row != nullptr) listing.events.push_back(operation.counterpart);
@@ -22,25 +22,25 @@ Listing listingOf(const MpiOperation& operation, ProcessIndex process) {
   return listing;
 }
 
-bool isList(const MatchedEvent& event) {
+bool isList(const order::MatchedEvent& event) {
   using calls::Role;
   const calls::Row& row = *event.event.row;
   return calls::has(row, Role::kDone) || calls::has(row, Role::kBegun) ||
          calls::has(row, Role::kMembers) ||
-         std::any_of(event.parts.begin(), event.parts.end(), [](const EventPart& part) {
-           return part.part == Part::kEnded || part.part == Part::kNamed;
+         std::any_of(event.parts.begin(), event.parts.end(), [](const order::EventPart& part) {
+           return part.part == order::Part::kEnded || part.part == order::Part::kNamed;
          });
 }
 
-bool ordersRanks(const MatchedEvent& event) {
-  return std::any_of(event.parts.begin(), event.parts.end(), [](const EventPart& part) {
-    return part.operation->kind != OperationKind::kLocal;
+bool ordersRanks(const order::MatchedEvent& event) {
+  return std::any_of(event.parts.begin(), event.parts.end(), [](const order::EventPart& part) {
+    return part.operation->kind != order::OperationKind::kLocal;
   });
 }
 
-std::string_view reasonOf(const MatchedEvent& event) {
-  for (const EventPart& part : event.parts) {
-    if (isUnmatched(part.operation->match)) return wordsOf(part.operation->match);
+std::string_view reasonOf(const order::MatchedEvent& event) {
+  for (const order::EventPart& part : event.parts) {
+    if (order::isUnmatched(part.operation->match)) return order::wordsOf(part.operation->match);
   }
   return "";
 }

@@ -14,16 +14,16 @@ namespace omnio::cli {
 inline constexpr std::size_t kMostMembersNamed = 16;
 
 struct Listing {
-  std::vector<MpiEventRef> events;
+  std::vector<order::MpiEventRef> events;
   std::uint64_t came = 0;  // members of a collective call, this process among them
 };
-Listing listingOf(const MpiOperation& operation, ProcessIndex process);
+Listing listingOf(const order::MpiOperation& operation, mpi::ProcessIndex process);
 
 // Whether the event is about a list: requests that it starts or finds complete, a window's members.
-bool isList(const MatchedEvent& event);
+bool isList(const order::MatchedEvent& event);
 // Whether it has to do with any other rank.
-bool ordersRanks(const MatchedEvent& event);
+bool ordersRanks(const order::MatchedEvent& event);
 // Why the first counterpart that is missing is; empty when none is.
-std::string_view reasonOf(const MatchedEvent& event);
+std::string_view reasonOf(const order::MatchedEvent& event);
 
 }  // namespace omnio::cli

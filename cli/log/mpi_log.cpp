@@ -21,9 +21,9 @@ namespace {
 // its own line stands behind them.
 constexpr std::size_t kMostWaiting = 200'000;
 
-class MpiPrinter final : public MpiPictureSink {
+class MpiPrinter final : public order::MpiPictureSink {
  public:
-  MpiPrinter(const MpiNames& names, const PathTable& paths, const TraceSelection& selection,
+  MpiPrinter(const MpiNames& names, const event::PathTable& paths, const TraceSelection& selection,
              bool json)
       : names_(names),
         paths_(paths),
@@ -31,7 +31,7 @@ class MpiPrinter final : public MpiPictureSink {
         json_(json),
         output_(json ? OutputForm::kJson : OutputForm::kText) {}
 
-  void seen(std::uint64_t id, const MpiEventRef& ref, const Event& event) override {
+  void seen(std::uint64_t id, const order::MpiEventRef& ref, const event::Event& event) override {
     if (lines_.empty()) first_ = id;
     lines_.emplace_back();
     Line& line = lines_.back();
@@ -40,7 +40,7 @@ class MpiPrinter final : public MpiPictureSink {
     if (lines_.size() > kMostWaiting) overtake();
   }
 
-  void settled(const MatchedEvent& event) override {
+  void settled(const order::MatchedEvent& event) override {
     if (event.id < first_) {
       const auto late = overtaken_.find(event.id);
       if (late == overtaken_.end()) return;  // not wanted
@@ -66,27 +66,27 @@ class MpiPrinter final : public MpiPictureSink {
     bool settled = false;
   };
 
-  bool isWanted(const MpiEventRef& ref) const {
+  bool isWanted(const order::MpiEventRef& ref) const {
     if (selection_.rank && names_.rankOf(ref.process) != *selection_.rank) return false;
     return !selection_.thread || ref.thread == *selection_.thread;
   }
 
-  void begin(std::string& text, const MpiEventRef& ref, const Event& event) const {
+  void begin(std::string& text, const order::MpiEventRef& ref, const event::Event& event) const {
     if (!json_) {
       appendMpiTextSeen(text, event, ref, names_);
       return;
     }
-    const Process& process = names_.process(ref.process);
+    const tracefile::Process& process = names_.process(ref.process);
     EventOrigin origin{
         .rank = names_.rankOf(ref.process), .thread = ref.thread, .pid = process.pid};
-    for (const Log& log : process.logs) {
+    for (const tracefile::Log& log : process.logs) {
       if (log.thread == ref.thread) origin.tid = log.tid;
     }
     appendJsonOpen(text, event, origin, paths_);
     appendMpiJsonSeen(text, event, ref, names_);
   }
 
-  void end(std::string& text, const MatchedEvent& event) const {
+  void end(std::string& text, const order::MatchedEvent& event) const {
     if (json_) {
       appendMpiJsonSettled(text, event, names_);
     } else {
@@ -115,7 +115,7 @@ class MpiPrinter final : public MpiPictureSink {
   }
 
   const MpiNames& names_;
-  const PathTable& paths_;
+  const event::PathTable& paths_;
   const TraceSelection& selection_;
   const bool json_;
   Output output_;
@@ -127,13 +127,13 @@ class MpiPrinter final : public MpiPictureSink {
 
 }  // namespace
 
-int printMpiLog(const Trace& trace, const TraceSelection& selection, bool json) {
-  raiseOpenFileLimit();
-  const MpiGroups groups = mpiGroupsOf(trace);
+int printMpiLog(const tracefile::Trace& trace, const TraceSelection& selection, bool json) {
+  base::raiseOpenFileLimit();
+  const mpi::MpiGroups groups = order::mpiGroupsOf(trace);
   const MpiNames names(trace, groups);
-  PathTable paths;
+  event::PathTable paths;
   MpiPrinter printer(names, paths, selection, json);
-  const MpiPictureEnd end = readMpiPicture(trace, groups, paths, printer);
+  const order::MpiPictureEnd end = order::readMpiPicture(trace, groups, paths, printer);
   std::string& out = printer.output().text();
   if (json) {
     appendMpiJsonSummary(out, end, printer.behind());

@@ -7,6 +7,6 @@
 namespace omnio::cli {
 
 // Returns the exit status. The selection's rank and thread say what is printed, not what is read.
-int printMpiLog(const Trace& trace, const TraceSelection& selection, bool json);
+int printMpiLog(const tracefile::Trace& trace, const TraceSelection& selection, bool json);
 
 }  // namespace omnio::cli

@@ -16,30 +16,32 @@ namespace omnio::cli {
 class MpiNames {
  public:
   // Both outlive it.
-  MpiNames(const Trace& trace, const MpiGroups& groups);
+  MpiNames(const tracefile::Trace& trace, const mpi::MpiGroups& groups);
 
-  const MpiGroups& groups() const { return groups_; }
-  const Process& process(ProcessIndex index) const { return *trace_.processes()[index]; }
+  const mpi::MpiGroups& groups() const { return groups_; }
+  const tracefile::Process& process(mpi::ProcessIndex index) const {
+    return *trace_.processes()[index];
+  }
   // The rank in MPI_COMM_WORLD; nothing when the process has none.
-  std::optional<int> rankOf(ProcessIndex process) const { return ranks_[process]; }
+  std::optional<int> rankOf(mpi::ProcessIndex process) const { return ranks_[process]; }
   // Of the other end of an operation, or of its root; nothing when there is none or the trace does
   // not tell.
-  std::optional<int> peerOf(const MpiOperation& operation, ProcessIndex process) const;
-  std::optional<int> rootOf(const MpiOperation& operation, ProcessIndex process) const;
+  std::optional<int> peerOf(const order::MpiOperation& operation, mpi::ProcessIndex process) const;
+  std::optional<int> rootOf(const order::MpiOperation& operation, mpi::ProcessIndex process) const;
 
  private:
-  std::optional<int> worldRank(const MpiOperation& operation, ProcessIndex process,
+  std::optional<int> worldRank(const order::MpiOperation& operation, mpi::ProcessIndex process,
                                std::int32_t rank) const;
 
-  const Trace& trace_;
-  const MpiGroups& groups_;
+  const tracefile::Trace& trace_;
+  const mpi::MpiGroups& groups_;
   std::vector<std::optional<int>> ranks_;
 };
 
-std::string_view nameOf(OperationKind kind);
+std::string_view nameOf(order::OperationKind kind);
 // "MPI_Barrier" of PMPI_Barrier as well.
-std::string_view plainName(const MpiEventRef& event);
-bool isReceive(const MpiOperation& operation);
-bool isMessage(const MpiOperation& operation);
+std::string_view plainName(const order::MpiEventRef& event);
+bool isReceive(const order::MpiOperation& operation);
+bool isMessage(const order::MpiOperation& operation);
 
 }  // namespace omnio::cli

@@ -25,22 +25,24 @@ void appendRank(std::string& out, std::optional<int> rank) {
 }
 
 // RANK.THREAD#EVENT
-void appendEvent(std::string& out, const MpiEventRef& event, const MpiNames& names) {
+void appendEvent(std::string& out, const order::MpiEventRef& event, const MpiNames& names) {
   appendRank(out, names.rankOf(event.process));
   fmt::format_to(into(out), FMT_COMPILE(".{}#{}"), event.thread, event.number);
 }
 
-void appendPart(std::string& out, const EventPart& part, const MatchedEvent& event,
+void appendPart(std::string& out, const order::EventPart& part, const order::MatchedEvent& event,
                 const MpiNames& names) {
-  const MpiOperation& operation = *part.operation;
+  const order::MpiOperation& operation = *part.operation;
   const Listing listing = listingOf(operation, event.event.process);
   out += ' ';
   out += nameOf(operation.kind);
-  if (operation.kind == OperationKind::kLocal || operation.match == Match::kNobody) return;
-  if (operation.kind == OperationKind::kCollective) {
+  if (operation.kind == order::OperationKind::kLocal || operation.match == order::Match::kNobody)
+    return;
+  if (operation.kind == order::OperationKind::kCollective) {
     fmt::format_to(into(out), FMT_COMPILE(" seq={},members={}"), operation.seq, listing.came);
   } else {
-    out += operation.kind == OperationKind::kSend || operation.kind == OperationKind::kSyncSend
+    out += operation.kind == order::OperationKind::kSend ||
+                   operation.kind == order::OperationKind::kSyncSend
                ? " to="
                : " peer=";
     appendRank(out, names.peerOf(operation, event.event.process));
@@ -48,49 +50,50 @@ void appendPart(std::string& out, const EventPart& part, const MatchedEvent& eve
   }
   char separator = '=';
   if (!listing.events.empty()) out += ",with";
-  for (const MpiEventRef& counterpart : listing.events) {
+  for (const order::MpiEventRef& counterpart : listing.events) {
     out += separator;
     separator = ':';
     appendEvent(out, counterpart, names);
   }
 }
 
-void appendCount(std::string& out, std::string_view name, const MpiCounts::Of& counts) {
+void appendCount(std::string& out, std::string_view name, const order::MpiCounts::Of& counts) {
   if (counts.all == 0) return;
   fmt::format_to(into(out), "# {} {}: {} matched", counts.all, name, counts.matched());
   for (std::size_t i = 0; i < counts.by_match.size(); ++i) {
-    const auto match = static_cast<Match>(i);
-    if (match == Match::kMatched || counts.by_match[i] == 0) continue;
+    const auto match = static_cast<order::Match>(i);
+    if (match == order::Match::kMatched || counts.by_match[i] == 0) continue;
     fmt::format_to(into(out), ", {} {}{}", counts.by_match[i],
-                   isUnmatched(match) ? "unmatched: " : "", wordsOf(match));
+                   order::isUnmatched(match) ? "unmatched: " : "", order::wordsOf(match));
   }
   out += '\n';
 }
 
 }  // namespace
 
-void appendMpiTextSeen(std::string& out, const Event& event, const MpiEventRef& ref,
+void appendMpiTextSeen(std::string& out, const event::Event& event, const order::MpiEventRef& ref,
                        const MpiNames& names) {
   out += "rank=";
   appendRank(out, names.rankOf(ref.process));
   fmt::format_to(into(out), FMT_COMPILE(" thread={} event={} "), ref.thread, ref.number);
-  appendText(out, event);
+  event::appendText(out, event);
   out.pop_back();
 }
 
-void appendMpiTextSettled(std::string& out, const MatchedEvent& event, const MpiNames& names) {
+void appendMpiTextSettled(std::string& out, const order::MatchedEvent& event,
+                          const MpiNames& names) {
   if (event.waited_ns) {
     fmt::format_to(into(out), FMT_COMPILE(" | waited={},own={}"), *event.waited_ns,
                    *event.own_ns());
   } else {
     out += " | waited=unknown";
   }
-  if (event.late != kNoProcess) {
+  if (event.late != mpi::kNoProcess) {
     out += ",late=";
     appendRank(out, names.rankOf(event.late));
   }
   std::size_t printed = 0;
-  for (const EventPart& part : event.parts) {
+  for (const order::EventPart& part : event.parts) {
     if (printed++ == kMostParts) {
       fmt::format_to(into(out), " and {} more", event.parts.size() - kMostParts);
       break;
@@ -105,7 +108,7 @@ void appendMpiTextSettled(std::string& out, const MatchedEvent& event, const Mpi
   out += '\n';
 }
 
-void appendMpiTextSummary(std::string& out, const MpiPictureEnd& end, std::uint64_t behind) {
+void appendMpiTextSummary(std::string& out, const order::MpiPictureEnd& end, std::uint64_t behind) {
   fmt::format_to(into(out), "# {} MPI events, {} of them without a counterpart that they need\n",
                  end.counts.events, end.counts.unmatched);
   appendCount(out, "sends", end.counts.sends);

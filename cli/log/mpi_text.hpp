@@ -10,12 +10,13 @@
 namespace omnio::cli {
 
 // The line's first part: whose event it is, and the event as `omnio log` prints it.
-void appendMpiTextSeen(std::string& out, const Event& event, const MpiEventRef& ref,
+void appendMpiTextSeen(std::string& out, const event::Event& event, const order::MpiEventRef& ref,
                        const MpiNames& names);
 // The rest of the line.
-void appendMpiTextSettled(std::string& out, const MatchedEvent& event, const MpiNames& names);
+void appendMpiTextSettled(std::string& out, const order::MatchedEvent& event,
+                          const MpiNames& names);
 
 // The comments at the end.
-void appendMpiTextSummary(std::string& out, const MpiPictureEnd& end, std::uint64_t behind);
+void appendMpiTextSummary(std::string& out, const order::MpiPictureEnd& end, std::uint64_t behind);
 
 }  // namespace omnio::cli

@@ -22,7 +22,7 @@ namespace omnio::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using model::JsonNode;
+using base::JsonNode;
 using wire::Setting;
 using wire::SettingType;
 
@@ -54,10 +54,10 @@ std::string_view nearestKey(std::string_view key) {
   return nearest->key;
 }
 
-class ConfigUnits : public model::JsonUnits {
+class ConfigUnits : public base::JsonUnits {
  public:
   ConfigUnits(const fs::path& path, SettingValues& values)
-      : source_(printable(path.native())), values_(values) {}
+      : source_(base::printable(path.native())), values_(values) {}
 
   bool isWalked(std::string_view path) const override { return path.empty() || path == kWalked; }
   Verdict enter(std::string_view path) override { return once(path); }
@@ -88,10 +88,11 @@ class ConfigUnits : public model::JsonUnits {
     if (path == kSources) return std::nullopt;  // --dump-config tells them; they are no setting
     constexpr std::string_view kInTrace = "/trace/";
     if (!path.starts_with(kInTrace)) {
-      return Complaint{fmt::format("unknown key \"{}\"; there are \"format\", \"version\" and "
-                                   "\"trace\"",
-                                   printable(path.substr(std::min<std::size_t>(1, path.size())))),
-                       node.place};
+      return Complaint{
+          fmt::format("unknown key \"{}\"; there are \"format\", \"version\" and "
+                      "\"trace\"",
+                      base::printable(path.substr(std::min<std::size_t>(1, path.size())))),
+          node.place};
     }
     return setting(path.substr(kInTrace.size()), node);
   }
@@ -100,7 +101,7 @@ class ConfigUnits : public model::JsonUnits {
   Verdict once(std::string_view path) {
     if (seen_.insert(std::string(path)).second) return std::nullopt;
     return Complaint{fmt::format("\"{}\" stands twice in one object",
-                                 printable(path.substr(path.rfind('/') + 1)))};
+                                 base::printable(path.substr(path.rfind('/') + 1)))};
   }
 
   Verdict setting(std::string_view key, const JsonNode& node) {
@@ -109,7 +110,7 @@ class ConfigUnits : public model::JsonUnits {
                      [key](const Setting& setting) { return setting.key == key; });
     if (found == std::end(wire::kSettings)) {
       return Complaint{fmt::format("unknown key \"{}\"; the nearest known one is \"{}\"",
-                                   printable(key), nearestKey(key)),
+                                   base::printable(key), nearestKey(key)),
                        node.place};
     }
     std::vector<std::string> words;
@@ -176,7 +177,7 @@ bool isUtf8(std::string_view text) {
 
 // What JSON cannot hold is written as it would be shown, and cannot be read back.
 void putText(rapidjson::PrettyWriter<rapidjson::StringBuffer>& out, std::string_view text) {
-  const std::string readable = isUtf8(text) ? std::string(text) : printable(text);
+  const std::string readable = isUtf8(text) ? std::string(text) : base::printable(text);
   out.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
 }
 
@@ -199,9 +200,9 @@ std::optional<fs::path> findConfig(const std::string& wanted) {
   return std::nullopt;
 }
 
-std::optional<Failure> readConfig(const fs::path& path, SettingValues& values) {
+std::optional<base::Failure> readConfig(const fs::path& path, SettingValues& values) {
   ConfigUnits units(path, values);
-  return model::readJsonUnits(path, units);
+  return base::readJsonUnits(path, units);
 }
 
 std::string configText(const SettingValues& values) {

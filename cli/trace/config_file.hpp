@@ -17,7 +17,7 @@ namespace omnio::cli {
 std::optional<std::filesystem::path> findConfig(const std::string& wanted);
 
 // Takes the file's settings. Fails with file, line, column and reason.
-std::optional<Failure> readConfig(const std::filesystem::path& path, SettingValues& values);
+std::optional<base::Failure> readConfig(const std::filesystem::path& path, SettingValues& values);
 
 // The settings in force as a configuration file, and where each came from.
 std::string configText(const SettingValues& values);

@@ -20,7 +20,7 @@ struct Life {
   std::int64_t end_ns = 0;
 };
 
-Life lifeOf(const Process& process) {
+Life lifeOf(const tracefile::Process& process) {
   const auto at = [&process](std::uint64_t ticks) {
     return process.clock->segmentOf(ticks).ns(ticks);
   };
@@ -29,7 +29,7 @@ Life lifeOf(const Process& process) {
   if (process.account && process.account->state != wire::AccountState::kCollected) {
     life.end_ns = std::max(life.end_ns, at(process.account->end.ticks));
   }
-  for (const StoredChunk& chunk : process.chunks) {
+  for (const tracefile::StoredChunk& chunk : process.chunks) {
     life.end_ns = std::max(life.end_ns, at(chunk.header.base_ticks));
   }
   return life;
@@ -42,7 +42,7 @@ double LogGrowth::bytesPerHour() const {
   return recorded_s > 0 ? static_cast<double>(bytes) / recorded_s * kSecondsPerHour : 0;
 }
 
-LogGrowth growthOf(const Trace& trace) {
+LogGrowth growthOf(const tracefile::Trace& trace) {
   LogGrowth growth;
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   std::int64_t last = std::numeric_limits<std::int64_t>::min();
@@ -58,7 +58,7 @@ LogGrowth growthOf(const Trace& trace) {
     first = std::min(first, life.begin_ns);
     last = std::max(last, life.end_ns);
     lived_ns += static_cast<double>(life.end_ns - life.begin_ns);
-    stopped_ns += static_cast<double>(stopsOf(*process).total_ns);
+    stopped_ns += static_cast<double>(tracefile::stopsOf(*process).total_ns);
   }
   if (lived_ns > 0 && last > first) {
     const double share = std::max(0.0, 1 - stopped_ns / lived_ns);

@@ -17,7 +17,7 @@ struct LogGrowth {
   double bytesPerHour() const;  // 0 when no time was recorded
 };
 
-LogGrowth growthOf(const Trace& trace);
+LogGrowth growthOf(const tracefile::Trace& trace);
 
 // "12.3 MiB in 8.6 s, 5.03 GiB an hour"; of less than a second the size alone, since most of that
 // is the beginning.

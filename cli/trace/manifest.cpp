@@ -24,7 +24,7 @@ namespace info = wire::info;
 using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 // Under another name first: it appears whole or not at all.
-Result<fs::path> writeDocument(const fs::path& path, const rapidjson::StringBuffer& text) {
+base::Result<fs::path> writeDocument(const fs::path& path, const rapidjson::StringBuffer& text) {
   fs::path draft = path;
   draft += fmt::format(".{}.tmp", getpid());
   std::error_code error;
@@ -36,21 +36,23 @@ Result<fs::path> writeDocument(const fs::path& path, const rapidjson::StringBuff
     if (!out) {
       const int reason = errno;
       fs::remove(draft, error);
-      return Failure{Code::kSystem, fmt::format("cannot write {}: {}", printable(path.native()),
-                                                strerror(reason))};
+      return base::Failure{
+          base::Code::kSystem,
+          fmt::format("cannot write {}: {}", base::printable(path.native()), strerror(reason))};
     }
   }
   fs::rename(draft, path, error);
   if (error) {
-    return Failure{Code::kSystem,
-                   fmt::format("cannot write {}: {}", printable(path.native()), error.message())};
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("cannot write {}: {}", base::printable(path.native()), error.message())};
   }
   return path;
 }
 
 void put(Writer& json, const char* key, std::string_view value) {
   json.Key(key);
-  const std::string text = printable(value);
+  const std::string text = base::printable(value);
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 
@@ -64,7 +66,7 @@ void putList(Writer& json, const char* key, std::string_view text, char separato
   json.StartArray();
   while (!text.empty()) {
     const std::size_t end = text.find(separator);
-    const std::string item = printable(text.substr(0, end));
+    const std::string item = base::printable(text.substr(0, end));
     if (!item.empty()) json.String(item.data(), static_cast<rapidjson::SizeType>(item.size()));
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
@@ -72,30 +74,30 @@ void putList(Writer& json, const char* key, std::string_view text, char separato
   json.EndArray();
 }
 
-const char* nameOf(Life life) {
+const char* nameOf(tracefile::Life life) {
   switch (life) {
-    case Life::kEnded:
+    case tracefile::Life::kEnded:
       return "ended";
-    case Life::kReplaced:
+    case tracefile::Life::kReplaced:
       return "replaced by exec";
-    case Life::kAborted:
+    case tracefile::Life::kAborted:
       return "aborted";
-    case Life::kKilled:
+    case tracefile::Life::kKilled:
       return "killed";
-    case Life::kRunning:
+    case tracefile::Life::kRunning:
       return "running";
-    case Life::kUnknown:
+    case tracefile::Life::kUnknown:
       break;
   }
   return "unknown";
 }
 
-void putStops(Writer& json, const Stops& stops) {
+void putStops(Writer& json, const tracefile::Stops& stops) {
   put(json, "stops", stops.count);
   put(json, "stopped_ns", static_cast<std::uint64_t>(stops.total_ns));
   json.Key("stopped");
   json.StartArray();
-  for (const Stop& stop : stops.known) {
+  for (const tracefile::Stop& stop : stops.known) {
     json.StartArray();
     json.Int64(stop.begin_ns);
     json.Int64(stop.end_ns);
@@ -104,7 +106,7 @@ void putStops(Writer& json, const Stops& stops) {
   json.EndArray();
 }
 
-void putGrowth(Writer& json, const Trace& trace) {
+void putGrowth(Writer& json, const tracefile::Trace& trace) {
   const LogGrowth growth = growthOf(trace);
   put(json, "log_bytes", growth.bytes);
   json.Key("recorded_s");
@@ -113,8 +115,8 @@ void putGrowth(Writer& json, const Trace& trace) {
   json.Double(growth.bytesPerHour());
 }
 
-void putProcess(Writer& json, const Process& process) {
-  const ProcessInfo& facts = process.info;
+void putProcess(Writer& json, const tracefile::Process& process) {
+  const tracefile::ProcessInfo& facts = process.info;
   json.StartObject();
   put(json, "container", process.container.filename().native());
   put(json, "host", facts.text(info::kHost));
@@ -136,7 +138,8 @@ void putProcess(Writer& json, const Process& process) {
   }
   put(json, "rings", facts.text(info::kRingPlace));
   if (const auto limit = facts.number(info::kMaxLogSize)) put(json, "max_log_size", *limit);
-  if (const Stops stops = stopsOf(process); stops.count > 0) putStops(json, stops);
+  if (const tracefile::Stops stops = tracefile::stopsOf(process); stops.count > 0)
+    putStops(json, stops);
   put(json, "end", nameOf(process.life));
   put(json, "logs", process.logs.size());
   if (process.account) {
@@ -146,8 +149,8 @@ void putProcess(Writer& json, const Process& process) {
   json.EndObject();
 }
 
-void putClock(Writer& json, const HostClock& clock) {
-  put(json, "method", nameOf(clock.method));
+void putClock(Writer& json, const tracefile::HostClock& clock) {
+  put(json, "method", tracefile::nameOf(clock.method));
   json.Key("offset_ns");
   json.Int64(clock.offset_ns);
   if (clock.drift) {
@@ -163,11 +166,11 @@ void putClock(Writer& json, const HostClock& clock) {
 }
 
 // A host whose processes have several clocks stands there once for each.
-void putHosts(Writer& json, const Trace& trace) {
+void putHosts(Writer& json, const tracefile::Trace& trace) {
   json.Key("hosts");
   json.StartArray();
-  for (const HostClock& host : trace.clocks()) {
-    const Process& first = *trace.processes()[host.processes.front()];
+  for (const tracefile::HostClock& host : trace.clocks()) {
+    const tracefile::Process& first = *trace.processes()[host.processes.front()];
     json.StartObject();
     put(json, "name", host.host);
     json.Key("ranks");
@@ -193,7 +196,7 @@ void putHosts(Writer& json, const Trace& trace) {
 
 }  // namespace
 
-Result<fs::path> writeLaunch(const fs::path& directory, const Launch& launch) {
+base::Result<fs::path> writeLaunch(const fs::path& directory, const Launch& launch) {
   rapidjson::StringBuffer text;
   Writer json(text);
   json.StartObject();
@@ -202,7 +205,7 @@ Result<fs::path> writeLaunch(const fs::path& directory, const Launch& launch) {
   json.Key("command");
   json.StartArray();
   for (const std::string& word : launch.command) {
-    const std::string readable = printable(word);
+    const std::string readable = base::printable(word);
     json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
   }
   json.EndArray();
@@ -218,7 +221,7 @@ Result<fs::path> writeLaunch(const fs::path& directory, const Launch& launch) {
   json.Key("troubles");
   json.StartArray();
   for (const std::string& trouble : launch.troubles) {
-    const std::string readable = safeText(trouble);
+    const std::string readable = base::safeText(trouble);
     json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
   }
   json.EndArray();
@@ -226,7 +229,8 @@ Result<fs::path> writeLaunch(const fs::path& directory, const Launch& launch) {
   return writeDocument(directory / fmt::format("launch-{}-{}.json", launch.host, launch.pid), text);
 }
 
-Result<fs::path> writeManifest(const Trace& trace, const Wholeness& wholeness) {
+base::Result<fs::path> writeManifest(const tracefile::Trace& trace,
+                                     const tracefile::Wholeness& wholeness) {
   rapidjson::StringBuffer text;
   Writer json(text);
   json.StartObject();
@@ -237,7 +241,7 @@ Result<fs::path> writeManifest(const Trace& trace, const Wholeness& wholeness) {
   json.Key("reasons");
   json.StartArray();
   for (const std::string& reason : wholeness.reasons) {
-    const std::string readable = safeText(reason);
+    const std::string readable = base::safeText(reason);
     json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
   }
   json.EndArray();
@@ -248,15 +252,16 @@ Result<fs::path> writeManifest(const Trace& trace, const Wholeness& wholeness) {
   json.Key("notes");
   json.StartArray();
   for (const std::string& note : wholeness.notes) {
-    const std::string readable = safeText(note);
+    const std::string readable = base::safeText(note);
     json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
   }
   json.EndArray();
   putGrowth(json, trace);
 
   // The patterns are the same in all processes of a job; the first speaks for them.
-  const ProcessInfo none;
-  const ProcessInfo& facts = trace.processes().empty() ? none : trace.processes().front()->info;
+  const tracefile::ProcessInfo none;
+  const tracefile::ProcessInfo& facts =
+      trace.processes().empty() ? none : trace.processes().front()->info;
   put(json, "job", facts.text(info::kJob));
   json.Key("filters");
   json.StartObject();

@@ -29,8 +29,9 @@ struct Launch {
 };
 
 // launch-<host>-<pid>.json
-Result<std::filesystem::path> writeLaunch(const std::filesystem::path& directory,
-                                          const Launch& launch);
-Result<std::filesystem::path> writeManifest(const Trace& trace, const Wholeness& wholeness);
+base::Result<std::filesystem::path> writeLaunch(const std::filesystem::path& directory,
+                                                const Launch& launch);
+base::Result<std::filesystem::path> writeManifest(const tracefile::Trace& trace,
+                                                  const tracefile::Wholeness& wholeness);
 
 }  // namespace omnio::cli

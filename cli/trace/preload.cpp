@@ -49,7 +49,7 @@ Flavour flavourOf(std::string_view name) {
   return Flavour::kAuto;
 }
 
-Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
+base::Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
   std::vector<std::string> names = {
       fmt::format("libomnio_{}.so", kNames[static_cast<std::size_t>(flavour)])};
   // Without MPI at build time, what can be everything is the OpenMP library.
@@ -61,24 +61,25 @@ Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
       const fs::path library = fs::absolute(place / name, error).lexically_normal();
       if (!fs::exists(library, error)) continue;
       if (library.native().find_first_of(": \t\n") != std::string::npos) {
-        return Failure{Code::kInvalid,
-                       fmt::format("{} cannot be preloaded: LD_PRELOAD takes no path with a colon "
-                                   "or a blank in it",
-                                   printable(library.native()))};
+        return base::Failure{
+            base::Code::kInvalid,
+            fmt::format("{} cannot be preloaded: LD_PRELOAD takes no path with a colon "
+                        "or a blank in it",
+                        base::printable(library.native()))};
       }
       return library;
     }
   }
   std::string places;
   for (const fs::path& place : folders)
-    places += fmt::format("{}{}", places.empty() ? "" : ", ", printable(place.native()));
-  return Failure{Code::kNotFound,
-                 fmt::format("{} is in none of {}; set {} to its folder{}", names.front(),
-                             places.empty() ? "the usual folders" : places,
-                             wire::settingOf(wire::SettingId::kLibraryDirectory).variable,
-                             flavour == Flavour::kMpi || flavour == Flavour::kHybrid
-                                 ? " (omnio may have been built without MPI)"
-                                 : "")};
+    places += fmt::format("{}{}", places.empty() ? "" : ", ", base::printable(place.native()));
+  return base::Failure{base::Code::kNotFound,
+                       fmt::format("{} is in none of {}; set {} to its folder{}", names.front(),
+                                   places.empty() ? "the usual folders" : places,
+                                   wire::settingOf(wire::SettingId::kLibraryDirectory).variable,
+                                   flavour == Flavour::kMpi || flavour == Flavour::kHybrid
+                                       ? " (omnio may have been built without MPI)"
+                                       : "")};
 }
 
 void setEnvironment(const SettingValues& values, const ClaimedDirectory& directory,
@@ -90,7 +91,7 @@ void setEnvironment(const SettingValues& values, const ClaimedDirectory& directo
   }
   setenv("LD_PRELOAD", preload.c_str(), 1);
   setenv(wire::kDirectoryVariable, directory.path.c_str(), 1);
-  setenv(wire::kRunVariable, runText(directory.run).c_str(), 1);
+  setenv(wire::kRunVariable, tracefile::runText(directory.run).c_str(), 1);
   for (const wire::Setting& setting : wire::kSettings) {
     if (!setting.reaches_processes) continue;
     std::string value = values.variableOf(setting.id);

@@ -18,7 +18,8 @@ bool isFlavour(std::string_view name);
 // The library to preload for a flavour: for `auto` the one that can be all of them, and finds out
 // in each process what that is. Looked for in `folder` alone when it is not empty, else beside this
 // program as it is built or installed.
-Result<std::filesystem::path> findLibrary(Flavour flavour, const std::filesystem::path& folder);
+base::Result<std::filesystem::path> findLibrary(Flavour flavour,
+                                                const std::filesystem::path& folder);
 
 // Sets the variables in this process's environment, for the command to inherit. What LD_PRELOAD
 // already holds stays, behind ours. `directory` is the trace's.

@@ -51,7 +51,7 @@ std::vector<std::string> split(std::string_view text) {
 
 std::string complaintAbout(const Setting& setting, const std::string& word) {
   const auto complain = [&word](std::string_view what) {
-    return fmt::format("\"{}\" is no {}", printable(word), what);
+    return fmt::format("\"{}\" is no {}", base::printable(word), what);
   };
   switch (setting.type) {
     case SettingType::kPath:
@@ -72,7 +72,7 @@ std::string complaintAbout(const Setting& setting, const std::string& word) {
       return complain("size: a whole number of bytes, or of K, M, G or T (10G)");
     case SettingType::kWhenSlow:
       if (wire::parseWhenSlow(word)) return {};
-      return fmt::format("\"{}\" is neither wait nor drop", printable(word));
+      return fmt::format("\"{}\" is neither wait nor drop", base::printable(word));
   }
   return {};
 }
@@ -102,7 +102,7 @@ void SettingValues::take(SettingId id, std::vector<std::string> words, const std
   value.sources.insert(value.sources.begin(), source);
 }
 
-std::optional<Failure> SettingValues::takeEnvironment() {
+std::optional<base::Failure> SettingValues::takeEnvironment() {
   for (const Setting& setting : wire::kSettings) {
     const char* text = getenv(setting.variable);
     if (text == nullptr || *text == '\0') continue;
@@ -112,7 +112,8 @@ std::optional<Failure> SettingValues::takeEnvironment() {
     }
     const std::string complaint = complaintAbout(setting, text);
     if (!complaint.empty()) {
-      return Failure{Code::kInvalid, fmt::format("{}: {}", setting.variable, complaint)};
+      return base::Failure{base::Code::kInvalid,
+                           fmt::format("{}: {}", setting.variable, complaint)};
     }
     take(setting.id, {text}, setting.variable);
   }

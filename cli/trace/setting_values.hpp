@@ -31,7 +31,7 @@ class SettingValues {
   // Takes the place of what was there; patterns come in front of those that were.
   void take(wire::SettingId id, std::vector<std::string> words, const std::string& source);
   // Takes the variables that are set. Fails when a value means nothing.
-  std::optional<Failure> takeEnvironment();
+  std::optional<base::Failure> takeEnvironment();
 
   const SettingValue& of(wire::SettingId id) const { return values_[static_cast<std::size_t>(id)]; }
   // Of all settings but patterns.

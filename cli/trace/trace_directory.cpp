@@ -21,15 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kClaim = kClaimFile;
+constexpr const char* kClaim = tracefile::kClaimFile;
 
 std::string variable(const char* name) {
   const char* value = getenv(name);
   return value == nullptr ? std::string() : std::string(value);
 }
 
-Failure systemFailure(const std::string& what, int error) {
-  return {Code::kSystem, fmt::format("{}: {}", what, strerror(error))};
+base::Failure systemFailure(const std::string& what, int error) {
+  return {base::Code::kSystem, fmt::format("{}: {}", what, strerror(error))};
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ fs::path defaultDirectory(const std::string& program, const Launcher& launcher) 
                      job.empty() ? std::to_string(getpid()) : job);
 }
 
-Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launcher& launcher) {
+base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launcher& launcher) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
@@ -69,15 +69,16 @@ Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launche
   if (error) return systemFailure(directory.native(), error.value());
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  const std::string claim = launcher.job.empty() ? fmt::format("{} {} {}.{:09}", thisBoot(),
-                                                               getpid(), now.tv_sec, now.tv_nsec)
-                                                 : launcher.job;
-  ClaimedDirectory claimed{.path = real, .run = newRun()};
+  const std::string claim =
+      launcher.job.empty()
+          ? fmt::format("{} {} {}.{:09}", tracefile::thisBoot(), getpid(), now.tv_sec, now.tv_nsec)
+          : launcher.job;
+  ClaimedDirectory claimed{.path = real, .run = tracefile::newRun()};
   // Written under another name and linked: a sibling finds the whole claim or none.
   const fs::path draft = real / fmt::format("{}.{}.{}", kClaim, getpid(), now.tv_nsec);
   {
     std::ofstream out(draft);
-    out << claim << '\n' << runIdText(claimed.run.id) << '\n';
+    out << claim << '\n' << tracefile::runIdText(claimed.run.id) << '\n';
     out.close();
     if (!out) {
       const int reason = errno;
@@ -95,13 +96,14 @@ Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launche
   std::string holder;
   std::getline(in, holder);
   if (!launcher.job.empty() && holder == claim) {
-    claimed.run.id = claimedRun(real);
+    claimed.run.id = tracefile::claimedRun(real);
     return claimed;
   }
-  return Failure{Code::kInvalid,
-                 fmt::format("{} holds another trace already; name another directory with -o, or "
-                             "remove it",
-                             real.native())};
+  return base::Failure{
+      base::Code::kInvalid,
+      fmt::format("{} holds another trace already; name another directory with -o, or "
+                  "remove it",
+                  real.native())};
 }
 
 OpenDirectory::OpenDirectory(fs::path path)

@@ -30,8 +30,8 @@ struct ClaimedDirectory {
 
 // Creates the directory and claims it for the job. Fails when it cannot be written, or when it
 // holds the trace of another job.
-Result<ClaimedDirectory> claimDirectory(const std::filesystem::path& directory,
-                                        const Launcher& launcher);
+base::Result<ClaimedDirectory> claimDirectory(const std::filesystem::path& directory,
+                                              const Launcher& launcher);
 
 // A trace directory that is followed when it is moved. Keeps a descriptor; not copied.
 class OpenDirectory {

@@ -25,7 +25,7 @@ std::string inPath(const std::string& command) {
 
 CommandCheck checkCommand(const std::string& command) {
   CommandCheck result{.program = inPath(command), .check = {}};
-  result.check = checkProgram(result.program);
+  result.check = tracefile::checkProgram(result.program);
   return result;
 }
 

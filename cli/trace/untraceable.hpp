@@ -10,7 +10,7 @@ namespace omnio::cli {
 
 struct CommandCheck {
   std::filesystem::path program;  // as exec would find it, in PATH where it has no slash
-  ProgramCheck check;
+  tracefile::ProgramCheck check;
 };
 CommandCheck checkCommand(const std::string& command);
 

@@ -10,7 +10,7 @@
 
 #include "core/base/printable.hpp"
 
-namespace omnio::model {
+namespace omnio::base {
 
 DocumentFile::DocumentFile(std::filesystem::path path) : path_(std::move(path)) {
   // What gets its name by renaming would take the place of a device, a pipe or a link.
@@ -67,4 +67,4 @@ std::optional<Failure> writeDocument(const std::filesystem::path& path, std::str
   return file.finish();
 }
 
-}  // namespace omnio::model
+}  // namespace omnio::base

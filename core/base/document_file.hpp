@@ -8,7 +8,7 @@
 
 #include "core/base/result.hpp"
 
-namespace omnio::model {
+namespace omnio::base {
 
 class DocumentFile {
  public:
@@ -35,4 +35,4 @@ class DocumentFile {
 
 std::optional<Failure> writeDocument(const std::filesystem::path& path, std::string_view text);
 
-}  // namespace omnio::model
+}  // namespace omnio::base

@@ -11,7 +11,7 @@
 
 #include "core/base/printable.hpp"
 
-namespace omnio {
+namespace omnio::base {
 
 Result<File> File::open(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -68,4 +68,4 @@ std::uint64_t File::nextData(std::uint64_t offset) const {
   return errno == ENXIO ? size() : offset;
 }
 
-}  // namespace omnio
+}  // namespace omnio::base

@@ -7,7 +7,7 @@
 
 #include "core/base/result.hpp"
 
-namespace omnio {
+namespace omnio::base {
 
 class File {
  public:
@@ -41,4 +41,4 @@ class File {
   int fd_ = -1;
 };
 
-}  // namespace omnio
+}  // namespace omnio::base

@@ -9,7 +9,7 @@
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 
-namespace omnio::model {
+namespace omnio::base {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
@@ -75,4 +75,4 @@ Result<rapidjson::Document> readJsonDocument(const std::filesystem::path& path) 
   return document;
 }
 
-}  // namespace omnio::model
+}  // namespace omnio::base

@@ -11,7 +11,7 @@
 
 #include "core/base/result.hpp"
 
-namespace omnio::model {
+namespace omnio::base {
 
 // Reads and parses the file. Fails with a sentence that names file, line and column: not there,
 // empty, too large to be such a document, no JSON, more behind its end, nested too deeply.
@@ -27,4 +27,4 @@ TextPlace placeOf(std::string_view text, std::size_t offset);
 // "document.json: line 3, column 7: reason"
 Failure failureAt(const std::filesystem::path& path, TextPlace place, std::string_view reason);
 
-}  // namespace omnio::model
+}  // namespace omnio::base

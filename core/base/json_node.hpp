@@ -10,7 +10,7 @@
 
 #include "core/base/json_document.hpp"
 
-namespace omnio::model {
+namespace omnio::base {
 
 struct JsonNode {
   enum class Kind : std::uint8_t { kNull, kBool, kInteger, kReal, kString, kArray, kObject };
@@ -37,4 +37,4 @@ struct JsonNode {
   }
 };
 
-}  // namespace omnio::model
+}  // namespace omnio::base

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-namespace omnio::model {
+namespace omnio::base {
 
 JsonFileStream::JsonFileStream(const std::filesystem::path& path)
     : file_(std::fopen(path.c_str(), "rbe")) {
@@ -39,4 +39,4 @@ void JsonFileStream::fill() {
   if (filled_ == 0 && std::ferror(file_) != 0) error_ = errno;
 }
 
-}  // namespace omnio::model
+}  // namespace omnio::base

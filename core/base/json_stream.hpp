@@ -8,7 +8,7 @@
 
 #include "core/base/json_document.hpp"
 
-namespace omnio::model {
+namespace omnio::base {
 
 class JsonFileStream {
  public:
@@ -46,4 +46,4 @@ class JsonFileStream {
   std::size_t line_start_ = 0;
 };
 
-}  // namespace omnio::model
+}  // namespace omnio::base

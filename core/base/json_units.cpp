@@ -11,7 +11,7 @@
 #include "core/base/json_stream.hpp"
 #include "core/base/printable.hpp"
 
-namespace omnio::model {
+namespace omnio::base {
 namespace {
 
 // No document of ours comes near to these; what does is a mistake or worse.
@@ -199,4 +199,4 @@ std::optional<Failure> readJsonUnits(const std::filesystem::path& path, JsonUnit
   return failureAt(path, stream.place(), "no JSON: " + reason);
 }
 
-}  // namespace omnio::model
+}  // namespace omnio::base

@@ -10,7 +10,7 @@
 #include "core/base/json_node.hpp"
 #include "core/base/result.hpp"
 
-namespace omnio::model {
+namespace omnio::base {
 
 class JsonUnits {
  public:
@@ -42,4 +42,4 @@ std::string inBrief(std::string_view text);
 // Reads the whole file. Fails with one sentence: file, line, column, reason.
 std::optional<Failure> readJsonUnits(const std::filesystem::path& path, JsonUnits& units);
 
-}  // namespace omnio::model
+}  // namespace omnio::base

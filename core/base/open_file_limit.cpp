@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-namespace omnio {
+namespace omnio::base {
 
 void raiseOpenFileLimit() {
   rlimit limit{};
@@ -11,4 +11,4 @@ void raiseOpenFileLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-}  // namespace omnio
+}  // namespace omnio::base

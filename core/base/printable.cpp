@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace omnio {
+namespace omnio::base {
 namespace {
 
 // Length of the well-formed UTF-8 sequence at the start of `s`, 0 when there is none. (Unicode
@@ -188,4 +188,4 @@ bool isPlainText(std::string_view text) {
   return plain;
 }
 
-}  // namespace omnio
+}  // namespace omnio::base

@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-namespace omnio {
+namespace omnio::base {
 
 // Appends `bytes` as text, with every character of `also` (ASCII) escaped too.
 void appendPrintable(std::string& out, std::string_view bytes, std::string_view also = {});
@@ -44,4 +44,4 @@ std::string safeJson(std::string_view document);
 // leave it as it is. Quick, for long output.
 bool isPlainText(std::string_view text);
 
-}  // namespace omnio
+}  // namespace omnio::base

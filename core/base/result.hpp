@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-namespace omnio {
+namespace omnio::base {
 
 enum class Code {
   kNotFound,      // a file or directory that is not there
@@ -47,4 +47,4 @@ class [[nodiscard]] Result {
   std::variant<T, Failure> state_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::base

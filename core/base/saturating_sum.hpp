@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace omnio {
+namespace omnio::base {
 
 constexpr std::int64_t saturatingSum(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
@@ -11,4 +11,4 @@ constexpr std::int64_t saturatingSum(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-}  // namespace omnio
+}  // namespace omnio::base

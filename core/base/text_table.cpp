@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace omnio {
+namespace omnio::base {
 
 void appendTable(std::string& out, const std::vector<std::vector<std::string>>& rows, Align align) {
   if (rows.empty()) return;
@@ -22,4 +22,4 @@ void appendTable(std::string& out, const std::vector<std::vector<std::string>>& 
   }
 }
 
-}  // namespace omnio
+}  // namespace omnio::base

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace omnio {
+namespace omnio::base {
 
 enum class Align { kLeft, kRight };
 
@@ -13,4 +13,4 @@ enum class Align { kLeft, kRight };
 // row has as many cells as the first; without rows nothing is appended.
 void appendTable(std::string& out, const std::vector<std::vector<std::string>>& rows, Align align);
 
-}  // namespace omnio
+}  // namespace omnio::base

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <ctime>
 
-namespace omnio {
+namespace omnio::base {
 namespace {
 
 // Writing beyond the file-size limit raises a signal that ends the program unless it is ignored.
@@ -49,4 +49,4 @@ int writeAll(int fd, const char* data, std::size_t bytes, std::uint64_t offset) 
   return 0;
 }
 
-}  // namespace omnio
+}  // namespace omnio::base

@@ -5,7 +5,7 @@
 
 #include "core/wire/mpi_requests.hpp"
 
-namespace omnio {
+namespace omnio::event {
 namespace {
 
 using calls::Role;
@@ -86,4 +86,4 @@ void LaterReads::finish(const Take& take) {
   split_.clear();
 }
 
-}  // namespace omnio
+}  // namespace omnio::event

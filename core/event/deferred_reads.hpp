@@ -10,7 +10,7 @@
 
 #include "core/event/event.hpp"
 
-namespace omnio {
+namespace omnio::event {
 
 // Of one process. Of what lacks its other end (it was called while recording was stopped, or is
 // lost) nothing is told.
@@ -53,4 +53,4 @@ class LaterReads {
   std::unordered_map<std::uint32_t, Halves> split_;         // by file handle
 };
 
-}  // namespace omnio
+}  // namespace omnio::event

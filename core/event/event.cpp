@@ -4,7 +4,7 @@
 
 #include "core/wire/record.hpp"
 
-namespace omnio {
+namespace omnio::event {
 
 std::uint64_t bytesMoved(const Event& event) {
   using calls::Result;
@@ -33,4 +33,4 @@ std::uint64_t bytesMoved(const Event& event) {
   }
 }
 
-}  // namespace omnio
+}  // namespace omnio::event

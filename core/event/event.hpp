@@ -9,7 +9,7 @@
 #include "core/event/path_table.hpp"
 #include "core/wire/definition.hpp"
 
-namespace omnio {
+namespace omnio::event {
 
 // A path (or another text) that an event names.
 struct Text {
@@ -82,4 +82,4 @@ constexpr bool countsBytes(const calls::Row& row) {
 // Bytes that an event moved; 0 for calls that do not count them, and for failed ones.
 std::uint64_t bytesMoved(const Event& event);
 
-}  // namespace omnio
+}  // namespace omnio::event

@@ -5,7 +5,7 @@
 
 #include "core/event/event.hpp"
 
-namespace omnio {
+namespace omnio::event {
 
 class EventSource {
  public:
@@ -25,4 +25,4 @@ class EventSource {
   virtual std::uint64_t undecodable() const = 0;
 };
 
-}  // namespace omnio
+}  // namespace omnio::event

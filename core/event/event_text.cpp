@@ -10,7 +10,7 @@
 #include "core/calls/words/names.hpp"
 #include "core/wire/length_code.hpp"
 
-namespace omnio {
+namespace omnio::event {
 namespace {
 
 // Separators of the line, which a value may therefore not contain.
@@ -29,15 +29,15 @@ void append(std::string& out, std::int64_t value) {
 }
 
 // Appends the value of an item; false when this event does not have it.
-bool appendValue(std::string& out, const Event& event, const Item& item) {
+bool appendValue(std::string& out, const Event& event, const calls::Item& item) {
   switch (item.kind) {
-    case ItemKind::kText:
-    case ItemKind::kHandlePath: {
+    case calls::ItemKind::kText:
+    case calls::ItemKind::kHandlePath: {
       const auto text = textOf(event, item);
-      if (text) appendPrintable(out, *text, kSeparators);
+      if (text) base::appendPrintable(out, *text, kSeparators);
       return text.has_value();
     }
-    case ItemKind::kPieces: {
+    case calls::ItemKind::kPieces: {
       bool first = true;
       for (const std::uint64_t size : pieceSizes(event)) {
         if (!first) out += ':';
@@ -46,13 +46,13 @@ bool appendValue(std::string& out, const Event& event, const Item& item) {
       }
       return true;
     }
-    case ItemKind::kErrno:
+    case calls::ItemKind::kErrno:
       if (!event.failed || event.endOfFile() || event.row->result == calls::Result::kMpi) {
         return false;
       }
-      appendErrno(out, event.result);
+      calls::appendErrno(out, event.result);
       return true;
-    case ItemKind::kResult: {
+    case calls::ItemKind::kResult: {
       if (event.endOfFile()) {
         out += "EOF";
         return true;
@@ -68,26 +68,26 @@ bool appendValue(std::string& out, const Event& event, const Item& item) {
   const auto number = numberOf(event, item);
   if (!number) return false;
   switch (item.kind) {
-    case ItemKind::kOpenFlags:
-      appendOpenFlags(out, static_cast<std::uint64_t>(*number));
+    case calls::ItemKind::kOpenFlags:
+      calls::appendOpenFlags(out, static_cast<std::uint64_t>(*number));
       break;
-    case ItemKind::kOctal:
+    case calls::ItemKind::kOctal:
       fmt::format_to(std::back_inserter(out), "{:#o}", *number);
       break;
-    case ItemKind::kHex:
+    case calls::ItemKind::kHex:
       fmt::format_to(std::back_inserter(out), "{:#x}", *number);
       break;
-    case ItemKind::kAmode:
-      appendAmode(out, static_cast<std::uint64_t>(*number));
+    case calls::ItemKind::kAmode:
+      calls::appendAmode(out, static_cast<std::uint64_t>(*number));
       break;
-    case ItemKind::kWhence:
-      appendWhence(out, *number);
+    case calls::ItemKind::kWhence:
+      calls::appendWhence(out, *number);
       break;
-    case ItemKind::kCommand:
-      appendCommand(out, *number);
+    case calls::ItemKind::kCommand:
+      calls::appendCommand(out, *number);
       break;
-    case ItemKind::kDirFd:
-      appendDirFd(out, *number);
+    case calls::ItemKind::kDirFd:
+      calls::appendDirFd(out, *number);
       break;
     default:
       append(out, *number);
@@ -101,7 +101,7 @@ void appendText(std::string& out, const Event& event) {
   fmt::format_to(std::back_inserter(out), FMT_COMPILE("{} {} {}"), event.start_ns, event.end_ns,
                  event.row->name);
   char separator = ' ';
-  for (const Item& item : layoutOf(*event.row)) {
+  for (const calls::Item& item : calls::layoutOf(*event.row)) {
     const std::size_t before = out.size();
     out += separator;
     out += item.key;
@@ -115,32 +115,32 @@ void appendText(std::string& out, const Event& event) {
   out += '\n';
 }
 
-std::optional<std::int64_t> numberOf(const Event& event, const Item& item) {
+std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item) {
   switch (item.kind) {
-    case ItemKind::kText:
-    case ItemKind::kHandlePath:
-    case ItemKind::kPieces:
-    case ItemKind::kErrno:
-    case ItemKind::kResult:
+    case calls::ItemKind::kText:
+    case calls::ItemKind::kHandlePath:
+    case calls::ItemKind::kPieces:
+    case calls::ItemKind::kErrno:
+    case calls::ItemKind::kResult:
       return {};
-    case ItemKind::kFd:
+    case calls::ItemKind::kFd:
       if (event.handle == nullptr) return {};
       return event.handle->definition.fd;
-    case ItemKind::kFileHandle:
+    case calls::ItemKind::kFileHandle:
       if (event.handle == nullptr) return {};
       return event.handle->definition.handle;
-    case ItemKind::kDepth:
+    case calls::ItemKind::kDepth:
       if (event.depth == 0) return {};
       return event.depth;
-    case ItemKind::kPieceCount: {
+    case calls::ItemKind::kPieceCount: {
       const int pieces = calls::indexOf(*event.row, calls::Role::kIov);
       if (pieces < 0) return {};
       return event.arguments[static_cast<std::size_t>(pieces)];
     }
-    case ItemKind::kLineLength:
+    case calls::ItemKind::kLineLength:
       if (event.failed) return {};
       return event.result;
-    case ItemKind::kOctal:
+    case calls::ItemKind::kOctal:
       if (!modeMatters(event)) return {};
       return event.arguments[item.argument];
     default:
@@ -148,13 +148,13 @@ std::optional<std::int64_t> numberOf(const Event& event, const Item& item) {
   }
 }
 
-std::optional<std::string_view> textOf(const Event& event, const Item& item) {
-  if (item.kind == ItemKind::kText) {
+std::optional<std::string_view> textOf(const Event& event, const calls::Item& item) {
+  if (item.kind == calls::ItemKind::kText) {
     if (event.arguments[item.argument] == 0) return {};
     return event.texts[item.argument].raw;
   }
   const Handle* handle = event.handle != nullptr ? event.handle : event.new_handle;
-  if (item.kind != ItemKind::kHandlePath || handle == nullptr) return {};
+  if (item.kind != calls::ItemKind::kHandlePath || handle == nullptr) return {};
   return handle->path.raw;
 }
 
@@ -184,4 +184,4 @@ std::optional<std::int64_t> resultOf(const Event& event) {
   return event.result;
 }
 
-}  // namespace omnio
+}  // namespace omnio::event

@@ -9,18 +9,18 @@
 #include "core/calls/words/layout.hpp"
 #include "core/event/event.hpp"
 
-namespace omnio {
+namespace omnio::event {
 
 // Appends the event as one line, with the newline.
 void appendText(std::string& out, const Event& event);
 
 // The value of an item that is a plain number for this event, nothing when the event lacks it.
 // Texts, pieces, errno and results have none here.
-std::optional<std::int64_t> numberOf(const Event& event, const Item& item);
+std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item);
 
 // The text of an item of kind kText or kHandlePath, nothing when the event lacks it (a null
 // pointer, a handle that is not known).
-std::optional<std::string_view> textOf(const Event& event, const Item& item);
+std::optional<std::string_view> textOf(const Event& event, const calls::Item& item);
 
 std::vector<std::uint64_t> pieceSizes(const Event& event);
 
@@ -28,4 +28,4 @@ std::vector<std::uint64_t> pieceSizes(const Event& event);
 // not known which.
 std::optional<std::int64_t> resultOf(const Event& event);
 
-}  // namespace omnio
+}  // namespace omnio::event

@@ -1,6 +1,6 @@
 #include "core/event/path_table.hpp"
 
-namespace omnio {
+namespace omnio::event {
 
 std::string normalisedPath(std::string_view absolute) {
   std::string out;
@@ -35,4 +35,4 @@ std::string_view PathTable::path(FileId id) const {
   return id == kNoFile ? std::string_view() : paths_[static_cast<std::size_t>(id)];
 }
 
-}  // namespace omnio
+}  // namespace omnio::event

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace omnio {
+namespace omnio::event {
 
 // A file of one PathTable, by the order in which its path first came up.
 enum class FileId : std::uint32_t {};
@@ -33,4 +33,4 @@ class PathTable {
   std::unordered_map<std::string_view, FileId> index_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::event

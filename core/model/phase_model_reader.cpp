@@ -48,7 +48,8 @@ class Reading {
       const auto is_name = [name](std::string_view known) { return known == name; };
       if (std::none_of(required.begin(), required.end(), is_name) &&
           std::none_of(optional.begin(), optional.end(), is_name)) {
-        complain(place, fmt::format("has an unknown key \"{}\"", printable(name.substr(0, 80))));
+        complain(place,
+                 fmt::format("has an unknown key \"{}\"", base::printable(name.substr(0, 80))));
         return false;
       }
       if (value.FindMember(member->name) != member) {
@@ -121,7 +122,7 @@ class Reading {
       names += nameOf(candidate);
     }
     complain(place, fmt::format("is \"{}\", but has to be one of {}",
-                                printable(std::string_view(name).substr(0, 80)), names));
+                                base::printable(std::string_view(name).substr(0, 80)), names));
     return known.front();
   }
 
@@ -381,29 +382,30 @@ PhaseModel readModel(Reading& in, const Value& document) {
 
 }  // namespace
 
-Result<PhaseModel> readPhaseModel(const std::filesystem::path& path) {
-  const Result<rapidjson::Document> document = readJsonDocument(path);
+base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path) {
+  const base::Result<rapidjson::Document> document = base::readJsonDocument(path);
   if (!document) return document.failure();
-  const auto failure = [&path](Code code, std::string_view reason) {
-    return Failure{code, fmt::format("{}: {}", printable(path.native()), reason)};
+  const auto failure = [&path](base::Code code, std::string_view reason) {
+    return base::Failure{code, fmt::format("{}: {}", base::printable(path.native()), reason)};
   };
   const Value* format = document->IsObject() ? Reading::find(*document, "format") : nullptr;
   if (format == nullptr || !format->IsString() ||
       std::string_view(format->GetString(), format->GetStringLength()) != "omnio-phases") {
-    return failure(Code::kNotOurs, "format: is not \"omnio-phases\", so this is no phase model");
+    return failure(base::Code::kNotOurs,
+                   "format: is not \"omnio-phases\", so this is no phase model");
   }
   const Value* version = Reading::find(*document, "version");
   if (version == nullptr || !version->IsInt()) {
-    return failure(Code::kDamaged, "version: has to be a whole number");
+    return failure(base::Code::kDamaged, "version: has to be a whole number");
   }
   if (version->GetInt() != kPhaseModelVersion) {
-    return failure(Code::kOtherVersion,
+    return failure(base::Code::kOtherVersion,
                    fmt::format("version: is {}, but only version {} is read here",
                                version->GetInt(), kPhaseModelVersion));
   }
   Reading in;
   PhaseModel model = readModel(in, *document);
-  if (in.failed()) return failure(Code::kDamaged, in.complaint());
+  if (in.failed()) return failure(base::Code::kDamaged, in.complaint());
   return model;
 }
 

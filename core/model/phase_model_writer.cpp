@@ -16,7 +16,7 @@ void key(Writer& out, std::string_view name) {
 
 // A model that was read is written unchanged, but for what a terminal must not see.
 void text(Writer& out, std::string_view value) {
-  const std::string safe = safeText(value);
+  const std::string safe = base::safeText(value);
   out.String(safe.data(), static_cast<rapidjson::SizeType>(safe.size()));
 }
 
@@ -182,8 +182,9 @@ std::string jsonOf(const PhaseModel& model) {
   return json;
 }
 
-std::optional<Failure> writePhaseModel(const std::filesystem::path& path, const PhaseModel& model) {
-  return writeDocument(path, jsonOf(model));
+std::optional<base::Failure> writePhaseModel(const std::filesystem::path& path,
+                                             const PhaseModel& model) {
+  return base::writeDocument(path, jsonOf(model));
 }
 
 }  // namespace omnio::model

@@ -14,55 +14,55 @@
 namespace omnio::model {
 namespace {
 
-using Kind = JsonNode::Kind;
-using Verdict = JsonUnits::Verdict;
-using Complaint = JsonUnits::Complaint;
+using Kind = base::JsonNode::Kind;
+using Verdict = base::JsonUnits::Verdict;
+using Complaint = base::JsonUnits::Complaint;
 
 // Reads the members of one object; the first complaint is kept, and what comes after it is idle.
 class Members {
  public:
-  explicit Members(const JsonNode& node, std::int64_t turn = 0) : node_(node), turn_(turn) {
+  explicit Members(const base::JsonNode& node, std::int64_t turn = 0) : node_(node), turn_(turn) {
     if (node.kind != Kind::kObject) refuse(node, "has to be an object");
-    if (const JsonNode* step = take("step", Kind::kObject)) step_ = step;
+    if (const base::JsonNode* step = take("step", Kind::kObject)) step_ = step;
   }
 
   Verdict verdict() {
     if (complaint_) return complaint_;
     for (const auto& [name, value] : node_.members) {
       if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-        return Complaint{fmt::format("\"{}\" has no place here", inBrief(name)), value.place};
+        return Complaint{fmt::format("\"{}\" has no place here", base::inBrief(name)), value.place};
       }
     }
     if (step_ != nullptr) {
       for (const auto& [name, value] : step_->members) {
         if (node_.find(name) == nullptr || value.kind != Kind::kInteger) {
-          return Complaint{fmt::format("no step for \"{}\"", inBrief(name)), value.place};
+          return Complaint{fmt::format("no step for \"{}\"", base::inBrief(name)), value.place};
         }
       }
     }
     return std::nullopt;
   }
   bool failed() const { return complaint_.has_value(); }
-  void refuse(const JsonNode& where, std::string reason) {
+  void refuse(const base::JsonNode& where, std::string reason) {
     if (!complaint_) complaint_ = Complaint{std::move(reason), where.place};
   }
   void refuse(std::string reason) { refuse(node_, std::move(reason)); }
 
   // The member, of that kind; nullptr when there is none, or it is of another kind.
-  const JsonNode* take(std::string_view key, Kind kind) {
+  const base::JsonNode* take(std::string_view key, Kind kind) {
     known_.push_back(key);
-    const JsonNode* value = node_.find(key);
+    const base::JsonNode* value = node_.find(key);
     if (value == nullptr) return nullptr;
     const bool fits = value->kind == kind || (kind == Kind::kReal && value->kind == Kind::kInteger);
     if (!fits) {
-      refuse(*value, fmt::format("\"{}\" has to be {}, not {}", key, JsonNode::nameOf(kind),
-                                 JsonNode::nameOf(value->kind)));
+      refuse(*value, fmt::format("\"{}\" has to be {}, not {}", key, base::JsonNode::nameOf(kind),
+                                 base::JsonNode::nameOf(value->kind)));
       return nullptr;
     }
     return value;
   }
-  const JsonNode* require(std::string_view key, Kind kind) {
-    const JsonNode* value = take(key, kind);
+  const base::JsonNode* require(std::string_view key, Kind kind) {
+    const base::JsonNode* value = take(key, kind);
     if (value == nullptr) refuse(fmt::format("\"{}\" is missing", key));
     return value;
   }
@@ -72,10 +72,11 @@ class Members {
   // With the step of a repeated event.
   std::int64_t integer(std::string_view key, std::int64_t least, bool required = true,
                        std::int64_t fallback = 0) {
-    const JsonNode* value = required ? require(key, Kind::kInteger) : take(key, Kind::kInteger);
+    const base::JsonNode* value =
+        required ? require(key, Kind::kInteger) : take(key, Kind::kInteger);
     if (value == nullptr) return fallback;
     std::int64_t number = value->integer;
-    const JsonNode* step = step_ == nullptr ? nullptr : step_->find(key);
+    const base::JsonNode* step = step_ == nullptr ? nullptr : step_->find(key);
     std::int64_t advance = 0;
     if (step != nullptr && (__builtin_mul_overflow(step->integer, turn_, &advance) ||
                             __builtin_add_overflow(number, advance, &number))) {
@@ -87,37 +88,38 @@ class Members {
     return number;
   }
   std::string text(std::string_view key) {
-    const JsonNode* value = require(key, Kind::kString);
+    const base::JsonNode* value = require(key, Kind::kString);
     return value == nullptr ? std::string() : value->text;
   }
   bool truth(std::string_view key, bool required) {
-    const JsonNode* value = required ? require(key, Kind::kBool) : take(key, Kind::kBool);
+    const base::JsonNode* value = required ? require(key, Kind::kBool) : take(key, Kind::kBool);
     return value != nullptr && value->integer != 0;
   }
   // A word, or a number, that `parse` understands.
   template <typename Parse>
   std::int64_t word(std::string_view key, Parse parse) {
-    const JsonNode* value = require(key, Kind::kString);
+    const base::JsonNode* value = require(key, Kind::kString);
     if (value == nullptr) return 0;
     const std::optional<std::int64_t> number = parse(value->text);
     if (!number) {
-      refuse(*value, fmt::format("\"{}\" is no {} that there is", inBrief(value->text), key));
+      refuse(*value, fmt::format("\"{}\" is no {} that there is", base::inBrief(value->text), key));
     }
     return number.value_or(0);
   }
   template <typename Value, std::size_t kCount>
   Value oneOf(std::string_view key, const std::pair<Value, std::string_view> (&words)[kCount]) {
-    const JsonNode* value = require(key, Kind::kString);
+    const base::JsonNode* value = require(key, Kind::kString);
     if (value == nullptr) return Value{};
     const std::optional<Value> found = valueOf(words, value->text);
-    if (!found) refuse(*value, fmt::format("no {} \"{}\"", key, inBrief(value->text)));
+    if (!found) refuse(*value, fmt::format("no {} \"{}\"", key, base::inBrief(value->text)));
     return found.value_or(Value{});
   }
   template <typename Number>
-  std::vector<Number> numbers(std::string_view key, const JsonNode* list, std::int64_t least) {
+  std::vector<Number> numbers(std::string_view key, const base::JsonNode* list,
+                              std::int64_t least) {
     std::vector<Number> values;
     if (list == nullptr) return values;
-    for (const JsonNode& item : list->items) {
+    for (const base::JsonNode& item : list->items) {
       if (item.kind != Kind::kInteger || item.integer < least) {
         refuse(item, fmt::format("\"{}\" has to hold whole numbers from {} on", key, least));
         break;
@@ -128,16 +130,16 @@ class Members {
   }
   std::vector<std::string> texts(std::string_view key) {
     std::vector<std::string> values;
-    const JsonNode* list = take(key, Kind::kArray);
+    const base::JsonNode* list = take(key, Kind::kArray);
     if (list == nullptr) return values;
-    for (const JsonNode& item : list->items) {
+    for (const base::JsonNode& item : list->items) {
       if (item.kind != Kind::kString) refuse(item, fmt::format("\"{}\" has to hold texts", key));
       values.push_back(item.text);
     }
     return values;
   }
   double scale(std::string_view key) {
-    const JsonNode* value = take(key, Kind::kReal);
+    const base::JsonNode* value = take(key, Kind::kReal);
     if (value == nullptr) return 1;
     if (!(value->real > 0) || !std::isfinite(value->real)) {
       refuse(*value, fmt::format("\"{}\" has to be above 0", key));
@@ -146,9 +148,9 @@ class Members {
   }
 
  private:
-  const JsonNode& node_;
+  const base::JsonNode& node_;
   const std::int64_t turn_;
-  const JsonNode* step_ = nullptr;
+  const base::JsonNode* step_ = nullptr;
   std::vector<std::string_view> known_;
   Verdict complaint_;
 };
@@ -156,13 +158,13 @@ class Members {
 void readArgument(Members& members, const ScheduleKey& key, const Locations& locations,
                   ScheduleEvent& event) {
   const auto location = [&]() {
-    const JsonNode* value = members.require(key.key, Kind::kString);
+    const base::JsonNode* value = members.require(key.key, Kind::kString);
     if (value == nullptr) return kNoFileNumber;
-    const std::string bytes = bytesOf(value->text);
+    const std::string bytes = base::bytesOf(value->text);
     const auto found = locations.find(bytes);
     if (found != locations.end()) return found->second;
-    members.refuse(*value,
-                   fmt::format("location \"{}\" is not in the list of files", inBrief(bytes)));
+    members.refuse(
+        *value, fmt::format("location \"{}\" is not in the list of files", base::inBrief(bytes)));
     return kNoFileNumber;
   };
   const auto descriptor = [&] { return Descriptor{members.integer(key.key, -1)}; };
@@ -184,17 +186,17 @@ void readArgument(Members& members, const ScheduleKey& key, const Locations& loc
       event.new_file = location();
       break;
     case KeyKind::kOpenFlags:
-      number = members.word(key.key, openFlagsOf);
+      number = members.word(key.key, calls::openFlagsOf);
       break;
     case KeyKind::kOctal:
-      number = members.word(key.key, numberIn);
+      number = members.word(key.key, calls::numberIn);
       if (number < 0 || number > 07777) members.refuse("\"mode\" is beyond 07777");
       break;
     case KeyKind::kWhence:
-      number = members.word(key.key, whenceOf);
+      number = members.word(key.key, calls::whenceOf);
       break;
     case KeyKind::kCommand:
-      number = members.word(key.key, commandOf);
+      number = members.word(key.key, calls::commandOf);
       break;
     case KeyKind::kNumber:
       number = members.integer(key.key, event.failed ? Members::kLeast : 0);
@@ -221,7 +223,7 @@ void readArgument(Members& members, const ScheduleKey& key, const Locations& loc
 void readResult(Members& members, ScheduleEvent& event) {
   if (event.failed) {
     event.result = members.word("errno", [](std::string_view text) -> std::optional<std::int64_t> {
-      return text == "EOF" ? std::optional<std::int64_t>(0) : errnoOf(text);
+      return text == "EOF" ? std::optional<std::int64_t>(0) : calls::errnoOf(text);
     });
     return;
   }
@@ -239,7 +241,7 @@ void checkRequest(Members& members, const ScheduleEvent& event) {
   if (calls::has(*event.row, calls::Role::kOpenMode) &&
       (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
        mode.size() > 64)) {
-    members.refuse(fmt::format("\"{}\" is no mode of a stream", inBrief(mode)));
+    members.refuse(fmt::format("\"{}\" is no mode of a stream", base::inBrief(mode)));
   }
   constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
   // What one file gives another needs no memory: cp asks for all there may be.
@@ -259,7 +261,7 @@ void readCall(Members& members, const std::string& command, const Locations& loc
   }();
   const auto found = kRows.find(command);
   if (found == kRows.end() || !isSchedulable(*found->second)) {
-    members.refuse(fmt::format("there is no call \"{}\"", inBrief(command)));
+    members.refuse(fmt::format("there is no call \"{}\"", base::inBrief(command)));
     return;
   }
   event.row = found->second;
@@ -276,7 +278,7 @@ void readCall(Members& members, const std::string& command, const Locations& loc
 
 }  // namespace
 
-Verdict readGlobal(const JsonNode& node, ScheduleGlobal& global) {
+Verdict readGlobal(const base::JsonNode& node, ScheduleGlobal& global) {
   Members members(node);
   global.timing = members.oneOf("time_replay", kTimings);
   global.write_overwrite = members.truth("write_overwrite", false);
@@ -285,31 +287,31 @@ Verdict readGlobal(const JsonNode& node, ScheduleGlobal& global) {
   const std::int64_t ranks = members.integer("ranks", 0);
   if (ranks > 16777216) members.refuse(fmt::format("{} ranks", ranks));
   global.ranks = static_cast<int>(ranks);
-  const JsonNode* source = members.take("source", Kind::kObject);
+  const base::JsonNode* source = members.take("source", Kind::kObject);
   if (Verdict verdict = members.verdict()) return verdict;
   if (source == nullptr) return std::nullopt;
   Members origin(*source);
-  global.source = bytesOf(origin.text("trace"));
+  global.source = base::bytesOf(origin.text("trace"));
   global.source_whole = origin.truth("whole", true);
   global.source_events_missing =
       static_cast<std::uint64_t>(origin.integer("events_missing", 0, false));
   global.command = origin.texts("command");
-  for (std::string& word : global.command) word = bytesOf(word);
+  for (std::string& word : global.command) word = base::bytesOf(word);
   global.left_out = origin.texts("left_out");
   return origin.verdict();
 }
 
-Verdict readFile(const JsonNode& node, ScheduleFile& file) {
+Verdict readFile(const base::JsonNode& node, ScheduleFile& file) {
   Members members(node);
-  file.location = bytesOf(members.text("location"));
+  file.location = base::bytesOf(members.text("location"));
   file.role = members.oneOf("role", kRoles);
   file.exists = members.truth("exists", true);
   file.size = static_cast<std::uint64_t>(members.integer("size", 0, false));
   file.read_before_written =
       static_cast<std::uint64_t>(members.integer("read_before_written", 0, false));
   file.lines = members.truth("lines", false);
-  if (const JsonNode* source = members.take("source", Kind::kString))
-    file.source = bytesOf(source->text);
+  if (const base::JsonNode* source = members.take("source", Kind::kString))
+    file.source = base::bytesOf(source->text);
   if (file.read_before_written > file.size) {
     members.refuse(fmt::format("{} bytes are read before they are written, of {} that there are",
                                file.read_before_written, file.size));
@@ -317,7 +319,7 @@ Verdict readFile(const JsonNode& node, ScheduleFile& file) {
   return members.verdict();
 }
 
-Verdict readRepeat(const JsonNode& node, std::int64_t& times, const JsonNode*& body) {
+Verdict readRepeat(const base::JsonNode& node, std::int64_t& times, const base::JsonNode*& body) {
   Members members(node);
   times = members.integer("repeat", 1);
   constexpr std::int64_t kMostTimes = 100'000'000;
@@ -326,7 +328,7 @@ Verdict readRepeat(const JsonNode& node, std::int64_t& times, const JsonNode*& b
   return members.verdict();
 }
 
-Verdict readEvent(const JsonNode& node, const Locations& locations, std::int64_t turn,
+Verdict readEvent(const base::JsonNode& node, const Locations& locations, std::int64_t turn,
                   ScheduleEvent& event) {
   Members members(node, turn);
   event.start_ns = members.integer("start", 0);

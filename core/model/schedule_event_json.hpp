@@ -13,12 +13,13 @@ namespace omnio::model {
 
 using Locations = std::unordered_map<std::string, FileNumber>;
 
-JsonUnits::Verdict readGlobal(const JsonNode& node, ScheduleGlobal& global);
-JsonUnits::Verdict readFile(const JsonNode& node, ScheduleFile& file);
+base::JsonUnits::Verdict readGlobal(const base::JsonNode& node, ScheduleGlobal& global);
+base::JsonUnits::Verdict readFile(const base::JsonNode& node, ScheduleFile& file);
 
 // `turn` counts from 0 how often a repeated event came before: its numbers advance by its `step`.
-JsonUnits::Verdict readEvent(const JsonNode& node, const Locations& locations, std::int64_t turn,
-                             ScheduleEvent& event);
-JsonUnits::Verdict readRepeat(const JsonNode& node, std::int64_t& times, const JsonNode*& body);
+base::JsonUnits::Verdict readEvent(const base::JsonNode& node, const Locations& locations,
+                                   std::int64_t turn, ScheduleEvent& event);
+base::JsonUnits::Verdict readRepeat(const base::JsonNode& node, std::int64_t& times,
+                                    const base::JsonNode*& body);
 
 }  // namespace omnio::model

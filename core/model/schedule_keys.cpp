@@ -153,13 +153,13 @@ std::uint64_t requestOf(const ScheduleEvent& event) {
 
 std::uint64_t bytesMoved(const ScheduleEvent& event) {
   if (event.step != Step::kCall) return 0;
-  Event seen;
+  event::Event seen;
   seen.row = event.row;
   seen.failed = event.failed;
   seen.arguments = event.arguments;
   seen.result = event.result;
   seen.request = event.request;
-  return omnio::bytesMoved(seen);
+  return omnio::event::bytesMoved(seen);
 }
 
 }  // namespace omnio::model

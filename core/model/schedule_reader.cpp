@@ -44,7 +44,7 @@ std::string whyNotBelow(std::string_view location, FileRole role) {
   return {};
 }
 
-class Reader final : public JsonUnits {
+class Reader final : public base::JsonUnits {
  public:
   explicit Reader(ScheduleSink& sink) : sink_(sink) {}
 
@@ -53,7 +53,7 @@ class Reader final : public JsonUnits {
            path == "/ranks/[]/threads" || path == kThread || path == kEvents;
   }
 
-  Verdict unit(std::string_view path, const JsonNode& node) override {
+  Verdict unit(std::string_view path, const base::JsonNode& node) override {
     if (path.empty()) return Complaint{"no object", node.place};
     if (path == "/format") return takeFormat(node);
     if (!format_known_) return Complaint{"not a schedule: \"format\" has to come first"};
@@ -66,7 +66,7 @@ class Reader final : public JsonUnits {
     if (path.starts_with(kThread) && path != kThread && path != kEvents) {
       return takeOfThread(path, node);
     }
-    return Complaint{fmt::format("unknown: {}", inBrief(path)), node.place};
+    return Complaint{fmt::format("unknown: {}", base::inBrief(path)), node.place};
   }
 
   Verdict enter(std::string_view path) override {
@@ -116,13 +116,14 @@ class Reader final : public JsonUnits {
   }
 
  private:
-  static Verdict pass(ScheduleSink::Complaint complaint, std::optional<TextPlace> place = {}) {
+  static Verdict pass(ScheduleSink::Complaint complaint,
+                      std::optional<base::TextPlace> place = {}) {
     if (!complaint) return std::nullopt;
     return Complaint{std::move(*complaint), place};
   }
 
-  Verdict takeFormat(const JsonNode& node) {
-    if (node.kind != JsonNode::Kind::kString || node.text != kScheduleFormat) {
+  Verdict takeFormat(const base::JsonNode& node) {
+    if (node.kind != base::JsonNode::Kind::kString || node.text != kScheduleFormat) {
       return Complaint{fmt::format("not a schedule: \"format\" is not \"{}\"", kScheduleFormat),
                        node.place};
     }
@@ -130,9 +131,9 @@ class Reader final : public JsonUnits {
     return std::nullopt;
   }
 
-  Verdict takeVersion(const JsonNode& node) {
-    if (node.kind != JsonNode::Kind::kInteger || node.integer != kScheduleVersion) {
-      return Complaint{node.kind == JsonNode::Kind::kInteger
+  Verdict takeVersion(const base::JsonNode& node) {
+    if (node.kind != base::JsonNode::Kind::kInteger || node.integer != kScheduleVersion) {
+      return Complaint{node.kind == base::JsonNode::Kind::kInteger
                            ? fmt::format("schedule version {}, but this omnio reads version {}",
                                          node.integer, kScheduleVersion)
                            : std::string("\"version\" has to be a whole number"),
@@ -142,7 +143,7 @@ class Reader final : public JsonUnits {
     return std::nullopt;
   }
 
-  Verdict takeGlobal(const JsonNode& node) {
+  Verdict takeGlobal(const base::JsonNode& node) {
     if (std::exchange(has_global_, true)) return Complaint{"\"global\" stands twice", node.place};
     ScheduleGlobal global;
     if (auto complaint = readGlobal(node, global)) return complaint;
@@ -150,23 +151,24 @@ class Reader final : public JsonUnits {
     return pass(sink_.global(global), node.place);
   }
 
-  Verdict takeFile(const JsonNode& node) {
+  Verdict takeFile(const base::JsonNode& node) {
     ScheduleFile file;
     if (auto complaint = readFile(node, file)) return complaint;
     const std::string why = whyNotBelow(file.location, file.role);
     if (!why.empty()) {
-      return Complaint{fmt::format("location \"{}\" {}", inBrief(file.location), why), node.place};
+      return Complaint{fmt::format("location \"{}\" {}", base::inBrief(file.location), why),
+                       node.place};
     }
     const FileNumber number{static_cast<std::uint32_t>(locations_.size())};
     if (!locations_.emplace(file.location, number).second) {
-      return Complaint{fmt::format("location \"{}\" stands twice", inBrief(file.location)),
+      return Complaint{fmt::format("location \"{}\" stands twice", base::inBrief(file.location)),
                        node.place};
     }
     return pass(sink_.file(number, file), node.place);
   }
 
-  Verdict takeRank(const JsonNode& node) {
-    if (node.kind != JsonNode::Kind::kInteger || node.integer != rank_ + 1) {
+  Verdict takeRank(const base::JsonNode& node) {
+    if (node.kind != base::JsonNode::Kind::kInteger || node.integer != rank_ + 1) {
       return Complaint{fmt::format("\"rank\" has to be {}: ranks stand in order", rank_ + 1),
                        node.place};
     }
@@ -178,17 +180,19 @@ class Reader final : public JsonUnits {
     return std::nullopt;
   }
 
-  Verdict takeOfThread(std::string_view path, const JsonNode& node) {
+  Verdict takeOfThread(std::string_view path, const base::JsonNode& node) {
     const std::string_view name = path.substr(kThread.size() + 1);
     if (name == "host") {
-      if (node.kind != JsonNode::Kind::kString) return Complaint{"\"host\" is no text", node.place};
-      thread_header_.host = bytesOf(node.text);
+      if (node.kind != base::JsonNode::Kind::kString)
+        return Complaint{"\"host\" is no text", node.place};
+      thread_header_.host = base::bytesOf(node.text);
       return std::nullopt;
     }
     if (name != "thread" && name != "pid" && name != "tid" && name != "recorder") {
-      return Complaint{fmt::format("unknown: \"{}\" of a thread", inBrief(name)), node.place};
+      return Complaint{fmt::format("unknown: \"{}\" of a thread", base::inBrief(name)), node.place};
     }
-    if (node.kind != JsonNode::Kind::kInteger || node.integer < 0 || node.integer > INT32_MAX) {
+    if (node.kind != base::JsonNode::Kind::kInteger || node.integer < 0 ||
+        node.integer > INT32_MAX) {
       return Complaint{fmt::format("\"{}\" has to be a number from 0 on", name), node.place};
     }
     if (name == "thread") thread_header_.thread = static_cast<int>(node.integer);
@@ -208,13 +212,13 @@ class Reader final : public JsonUnits {
     return pass(sink_.beginThread(thread_header_));
   }
 
-  Verdict takeEvent(const JsonNode& node) {
+  Verdict takeEvent(const base::JsonNode& node) {
     if (node.find("repeat") == nullptr) return takeOne(node, 0);
     std::int64_t times = 0;
-    const JsonNode* body = nullptr;
+    const base::JsonNode* body = nullptr;
     if (auto complaint = readRepeat(node, times, body)) return complaint;
     for (std::int64_t i = 0; i < times; ++i) {
-      for (const JsonNode& item : body->items) {
+      for (const base::JsonNode& item : body->items) {
         if (item.find("id") != nullptr || item.find("repeat") != nullptr) {
           return Complaint{"an event that is repeated has neither \"id\" nor \"repeat\"",
                            item.place};
@@ -225,7 +229,7 @@ class Reader final : public JsonUnits {
     return std::nullopt;
   }
 
-  Verdict takeOne(const JsonNode& node, std::int64_t turn) {
+  Verdict takeOne(const base::JsonNode& node, std::int64_t turn) {
     ScheduleEvent event;
     if (auto complaint = readEvent(node, locations_, turn, event)) return complaint;
     for (const Descriptor used : {event.fd, event.source, event.replaced}) {
@@ -286,18 +290,18 @@ class Reader final : public JsonUnits {
   int thread_ = -1;
   ScheduleThread thread_header_;
   Locations locations_;
-  std::unordered_set<std::int64_t> made_;                    // descriptors of the rank
-  std::map<std::int64_t, TextPlace> wanted_;                 // used, and not yet made
-  std::unordered_map<std::int64_t, TextPlace> wanted_here_;  // those that the thread used
-  std::unordered_set<std::uint64_t> ids_;                    // of the schedule
-  std::map<std::uint64_t, TextPlace> waited_;                // named by `after`, and not yet met
+  std::unordered_set<std::int64_t> made_;                          // descriptors of the rank
+  std::map<std::int64_t, base::TextPlace> wanted_;                 // used, and not yet made
+  std::unordered_map<std::int64_t, base::TextPlace> wanted_here_;  // those that the thread used
+  std::unordered_set<std::uint64_t> ids_;                          // of the schedule
+  std::map<std::uint64_t, base::TextPlace> waited_;  // named by `after`, and not yet met
 };
 
 }  // namespace
 
-std::optional<Failure> readSchedule(const std::filesystem::path& path, ScheduleSink& sink) {
+std::optional<base::Failure> readSchedule(const std::filesystem::path& path, ScheduleSink& sink) {
   Reader reader(sink);
-  return readJsonUnits(path, reader);
+  return base::readJsonUnits(path, reader);
 }
 
 }  // namespace omnio::model

@@ -36,6 +36,6 @@ class ScheduleSink {
 // a schedule has; descriptors that no event of the rank makes; ids used twice or `after` an id
 // that no event has. `repeat` bodies are passed on expanded. What was passed on before a failure
 // has no meaning.
-std::optional<Failure> readSchedule(const std::filesystem::path& path, ScheduleSink& sink);
+std::optional<base::Failure> readSchedule(const std::filesystem::path& path, ScheduleSink& sink);
 
 }  // namespace omnio::model

@@ -35,7 +35,7 @@ void put(Json& json, std::string_view name, std::int64_t value) {
   json.Int64(value);
 }
 void putName(Json& json, std::string_view name, std::string_view bytes) {
-  put(json, name, printable(bytes));
+  put(json, name, base::printable(bytes));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ struct ScheduleWriter::State {
   void putCall(const ScheduleEvent& event);
   void putResult(const ScheduleEvent& event);
 
-  DocumentFile file;
+  base::DocumentFile file;
   rapidjson::StringBuffer buffer;
   Json json{buffer};
   std::vector<std::string> locations;
@@ -92,11 +92,11 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
   put(json, "events_missing", static_cast<std::int64_t>(global.source_events_missing));
   key(json, "command");
   json.StartArray();
-  for (const std::string& word : global.command) text(json, printable(word));
+  for (const std::string& word : global.command) text(json, base::printable(word));
   json.EndArray();
   key(json, "left_out");
   json.StartArray();
-  for (const std::string& sentence : global.left_out) text(json, safeText(sentence));
+  for (const std::string& sentence : global.left_out) text(json, base::safeText(sentence));
   json.EndArray();
   json.EndObject();
   json.EndObject();
@@ -144,7 +144,7 @@ void ScheduleWriter::beginThread(const ScheduleThread& thread) {
   state.first_thread = false;
   state.first_event = true;
   Json& json = state.json;
-  text(json, printable(thread.host));
+  text(json, base::printable(thread.host));
   state.flush(before +
               fmt::format("{{\"thread\":{},\"pid\":{},\"tid\":{},\"recorder\":{},\"host\":",
                           thread.thread, thread.pid, thread.tid, thread.recorder_ns));
@@ -171,19 +171,19 @@ void ScheduleWriter::State::putArgument(const ScheduleEvent& event, const Schedu
       putLocation(item.key, event.new_file);
       return;
     case KeyKind::kOpenFlags:
-      appendOpenFlags(word, static_cast<std::uint64_t>(number));
+      calls::appendOpenFlags(word, static_cast<std::uint64_t>(number));
       break;
     case KeyKind::kOctal:
       word = fmt::format("{:#o}", number & 07777);
       break;
     case KeyKind::kWhence:
-      appendWhence(word, number);
+      calls::appendWhence(word, number);
       break;
     case KeyKind::kCommand:
-      appendCommand(word, number);
+      calls::appendCommand(word, number);
       break;
     case KeyKind::kOpenMode:
-      word = printable(event.open_mode);
+      word = base::printable(event.open_mode);
       break;
     case KeyKind::kPieces:
       key(json, item.key);
@@ -206,7 +206,7 @@ void ScheduleWriter::State::putResult(const ScheduleEvent& event) {
     if (event.result == 0) {
       word = "EOF";
     } else {
-      appendErrno(word, event.result);
+      calls::appendErrno(word, event.result);
     }
     put(json, "errno", word);
   } else if (makesDescriptor(event)) {
@@ -239,7 +239,7 @@ void ScheduleWriter::event(const ScheduleEvent& event) {
     if (event.step == Step::kPreopened) {
       state.putLocation("location", event.file);
       std::string flags;
-      appendOpenFlags(flags, static_cast<std::uint64_t>(event.arguments[0]));
+      calls::appendOpenFlags(flags, static_cast<std::uint64_t>(event.arguments[0]));
       put(json, "flags", flags);
       put(json, "offset", event.offset);
     }
@@ -258,7 +258,7 @@ void ScheduleWriter::event(const ScheduleEvent& event) {
 
 void ScheduleWriter::endThread() { state_->file.write("]}"); }
 
-std::optional<Failure> ScheduleWriter::finish() {
+std::optional<base::Failure> ScheduleWriter::finish() {
   State& state = *state_;
   if (state.rank < 0) {
     state.file.write(state.locations.empty() ? ",\n\"files\":[],\n\"ranks\":[\n"

@@ -25,7 +25,7 @@ class ScheduleWriter {
   void endThread();
 
   // Closes the document and gives it its name.
-  std::optional<Failure> finish();
+  std::optional<base::Failure> finish();
 
  private:
   struct State;

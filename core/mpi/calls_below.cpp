@@ -4,7 +4,7 @@
 
 #include "core/mpi/data_layout.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 namespace {
 
 // An offset of -1 is the position (preadv2, pwritev2), others below 0 and beyond any file are
@@ -15,24 +15,25 @@ bool isInAFile(std::int64_t offset, std::uint64_t bytes) {
 
 }  // namespace
 
-void CallsBelow::add(const Event& event) {
+void CallsBelow::add(const event::Event& event) {
   if (event.row->call_class != calls::Class::kRead &&
       event.row->call_class != calls::Class::kWrite) {
     return;
   }
   constexpr std::size_t kMost = 4096;  // of one call; more are not worth it
   if (calls_.size() == kMost) calls_.pop_front();
-  calls_.push_back({.file = event.file,
-                    .call_class = event.row->call_class,
-                    .has_offset = calls::has(*event.row, calls::Role::kOffset) &&
-                                  isInAFile(argumentOf(event, calls::Role::kOffset), event.bytes),
-                    .offset = argumentOf(event, calls::Role::kOffset),
-                    .bytes = event.bytes,
-                    .start_ns = event.start_ns,
-                    .end_ns = event.end_ns});
+  calls_.push_back(
+      {.file = event.file,
+       .call_class = event.row->call_class,
+       .has_offset = calls::has(*event.row, calls::Role::kOffset) &&
+                     isInAFile(event::argumentOf(event, calls::Role::kOffset), event.bytes),
+       .offset = event::argumentOf(event, calls::Role::kOffset),
+       .bytes = event.bytes,
+       .start_ns = event.start_ns,
+       .end_ns = event.end_ns});
 }
 
-std::optional<CallsBelow::Moved> CallsBelow::within(const Event& event) {
+std::optional<CallsBelow::Moved> CallsBelow::within(const event::Event& event) {
   constexpr std::size_t kMostPieces = 64;
   StridedPieces pieces(kMostPieces);
   Moved moved{.begin = DataLayout::kMost, .end = 0, .pieces = {}};
@@ -61,4 +62,4 @@ std::optional<CallsBelow::Moved> CallsBelow::within(const Event& event) {
   return moved;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

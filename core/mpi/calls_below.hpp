@@ -9,13 +9,13 @@
 #include "core/event/event.hpp"
 #include "core/mpi/strided_pieces.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 // Of one thread. Its log has the calls below in front of the one they were made for, since that
 // ended last.
 class CallsBelow {
  public:
-  void add(const Event& event);
+  void add(const event::Event& event);
 
   // What was moved in the file within the call, in its direction. Libraries may read or write what
   // lies between the pieces of a request too, from its first byte to its last. Nothing when that is
@@ -25,11 +25,11 @@ class CallsBelow {
     std::int64_t end = 0;        // behind the last one
     std::vector<Stride> pieces;  // when they are just what the call moved; else empty
   };
-  std::optional<Moved> within(const Event& event);
+  std::optional<Moved> within(const event::Event& event);
 
  private:
   struct Call {
-    FileId file;
+    event::FileId file;
     calls::Class call_class;
     bool has_offset;
     std::int64_t offset;
@@ -40,4 +40,4 @@ class CallsBelow {
   std::deque<Call> calls_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace omnio {
+namespace omnio::mpi {
 
 std::int64_t DataLayout::product(std::int64_t a, std::int64_t b) {
   std::int64_t value = 0;
@@ -202,4 +202,4 @@ bool DataLayout::emit(Id id, std::int64_t base, std::int64_t from, std::int64_t 
   return true;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -11,7 +11,7 @@
 
 #include "core/mpi/strided_pieces.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 class DataLayout {
  public:
@@ -87,4 +87,4 @@ class DataLayout {
   bool fits_ = true;
 };
 
-}  // namespace omnio
+}  // namespace omnio::mpi

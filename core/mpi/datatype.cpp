@@ -5,12 +5,12 @@
 #include "core/mpi/datatype_parser.hpp"
 #include "core/wire/info.hpp"
 
-namespace omnio {
-Result<MpiType> parseMpiType(std::string_view text) {
+namespace omnio::mpi {
+base::Result<MpiType> parseMpiType(std::string_view text) {
   const auto layout = std::make_shared<DataLayout>();
   MpiTypeParser parser(text, *layout);
   const std::optional<MpiTypeParser::Whole> whole = parser.all();
-  if (!whole) return Failure{Code::kDamaged, parser.problem()};
+  if (!whole) return base::Failure{base::Code::kDamaged, parser.problem()};
   return MpiType{.layout = layout,
                  .data = whole->data,
                  .tiles = whole->tiles,
@@ -19,7 +19,7 @@ Result<MpiType> parseMpiType(std::string_view text) {
                  .extent = whole->extent};
 }
 
-std::string mpiTypeText(const ProcessInfo& info, std::uint64_t number) {
+std::string mpiTypeText(const tracefile::ProcessInfo& info, std::uint64_t number) {
   const std::string key = fmt::format("{}{}", wire::info::kTypePrefix, number);
   std::string text = info.text(key);
   for (unsigned piece = 1;; ++piece) {
@@ -29,4 +29,4 @@ std::string mpiTypeText(const ProcessInfo& info, std::uint64_t number) {
   }
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -11,7 +11,7 @@
 #include "core/mpi/data_layout.hpp"
 #include "core/tracefile/process_info.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 struct MpiType {
   std::shared_ptr<const DataLayout> layout;
@@ -25,10 +25,10 @@ struct MpiType {
 
 // The sentence of a failure says what is wrong at which byte of the text. Nothing in the text makes
 // this recurse or take memory without bounds.
-Result<MpiType> parseMpiType(std::string_view text);
+base::Result<MpiType> parseMpiType(std::string_view text);
 
 // Text of the type of this number that the process recorded, put together when it is in several
 // facts; empty when there is none.
-std::string mpiTypeText(const ProcessInfo& info, std::uint64_t number);
+std::string mpiTypeText(const tracefile::ProcessInfo& info, std::uint64_t number);
 
-}  // namespace omnio
+}  // namespace omnio::mpi

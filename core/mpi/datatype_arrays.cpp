@@ -7,7 +7,7 @@
 #include "core/mpi/datatype_parser.hpp"
 #include "core/mpi/distributed_array.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 // MPI-3.1, 4.1.3: the fastest dimension is the last one in C and the first one in Fortran.
 MpiTypeParser::Part MpiTypeParser::subarray(int nesting) {
@@ -82,4 +82,4 @@ bool MpiTypeParser::order() {
   return word == "c";
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace omnio {
+namespace omnio::mpi {
 
 void NumberList::add(Run run) {
   if (run.count <= 0) return;
@@ -101,4 +101,4 @@ NumberList TypeText::list() {
   return numbers;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

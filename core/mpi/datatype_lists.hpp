@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace omnio {
+namespace omnio::mpi {
 
 // Numbers in runs of one step, so that a list is as long as its text.
 class NumberList {
@@ -84,4 +84,4 @@ class TypeText {
   std::string problem_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace omnio {
+namespace omnio::mpi {
 namespace {
 
 constexpr int kMostNesting = 256;
@@ -195,4 +195,4 @@ MpiTypeParser::Part MpiTypeParser::resized(int nesting) {
   return part;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

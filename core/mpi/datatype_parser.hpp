@@ -10,7 +10,7 @@
 #include "core/mpi/data_layout.hpp"
 #include "core/mpi/datatype_lists.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 class MpiTypeParser {
  public:
@@ -65,4 +65,4 @@ class MpiTypeParser {
   std::size_t empty_blocks_ = 0;
 };
 
-}  // namespace omnio
+}  // namespace omnio::mpi

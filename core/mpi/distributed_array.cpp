@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace omnio {
+namespace omnio::mpi {
 
 std::optional<DataLayout::Id> distributed(DataLayout& layout, DataLayout::Id data,
                                           std::int64_t unit, const Distribution& how) {
@@ -38,4 +38,4 @@ std::optional<DataLayout::Id> distributed(DataLayout& layout, DataLayout::Id dat
   return parts.finish();
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -7,7 +7,7 @@
 
 #include "core/mpi/data_layout.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 struct Distribution {
   char kind = 'n';             // b: block, c: cyclic, n: not distributed
@@ -22,4 +22,4 @@ struct Distribution {
 std::optional<DataLayout::Id> distributed(DataLayout& layout, DataLayout::Id data,
                                           std::int64_t unit, const Distribution& how);
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace omnio {
+namespace omnio::mpi {
 namespace {
 
 // Little-endian numbers of a text; 0 behind its end, which is remembered.
@@ -185,4 +185,4 @@ std::optional<FileLayout> parseFileLayout(std::string_view fact) {
   return layout;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace omnio {
+namespace omnio::mpi {
 
 // A part of the file that is laid out in one way.
 struct LayoutComponent {
@@ -34,4 +34,4 @@ std::optional<FileLayout> parseFileLayout(std::string_view fact);
 // several components (lustre_user.h). Nothing when they are damaged or of another kind.
 std::optional<std::vector<LayoutComponent>> parseLustreLayout(std::string_view bytes);
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace omnio {
+namespace omnio::mpi {
 namespace {
 
 using calls::Role;
@@ -59,39 +59,40 @@ const MpiType* MpiTypes::find(std::uint64_t number) {
   if (number == 0) return nullptr;
   const auto [place, is_new] = types_.try_emplace(number);
   if (is_new) {
-    Result<MpiType> type = parseMpiType(mpiTypeText(info_, number));
+    base::Result<MpiType> type = parseMpiType(mpiTypeText(info_, number));
     if (type) place->second = std::move(*type);
   }
   return place->second ? &*place->second : nullptr;
 }
 
-MpiFileState& MpiFileOffsets::fileOf(const Event& event) {
+MpiFileState& MpiFileOffsets::fileOf(const event::Event& event) {
   MpiFileState& file = files_[event.handle->definition.handle];
   if (file.session == 0) file.session = ++sessions_;
   return file;
 }
 
-void MpiFileOffsets::setView(MpiFileState& file, const Event& event) {
-  const MpiType* etype = types_.find(static_cast<std::uint64_t>(argumentOf(event, Role::kEtype)));
+void MpiFileOffsets::setView(MpiFileState& file, const event::Event& event) {
+  const MpiType* etype =
+      types_.find(static_cast<std::uint64_t>(event::argumentOf(event, Role::kEtype)));
   const MpiType* filetype =
-      types_.find(static_cast<std::uint64_t>(argumentOf(event, Role::kFiletype)));
+      types_.find(static_cast<std::uint64_t>(event::argumentOf(event, Role::kFiletype)));
   file.has_view = true;
   file.etype_bytes = etype == nullptr ? 0 : std::max<std::int64_t>(etype->size, 1);
   file.view.reset();
   if (etype != nullptr && filetype != nullptr) {
-    file.view.emplace(argumentOf(event, Role::kDisp), *etype, *filetype);
+    file.view.emplace(event::argumentOf(event, Role::kDisp), *etype, *filetype);
   }
   file.behind_split.reset();
   file.pointer = 0;
 }
 
-void MpiFileOffsets::takeBelow(const Event& event) {
+void MpiFileOffsets::takeBelow(const event::Event& event) {
   if (event.row->call_class == calls::Class::kRead && event.bytes < event.request) {
     short_below_[event.file] = {.start_ns = event.start_ns, .end_ns = event.end_ns};
   }
 }
 
-bool MpiFileOffsets::wasShortBelow(const Event& event) const {
+bool MpiFileOffsets::wasShortBelow(const event::Event& event) const {
   const auto found = short_below_.find(event.file);
   return found != short_below_.end() && found->second.start_ns >= event.start_ns &&
          found->second.end_ns <= event.end_ns;
@@ -101,7 +102,7 @@ bool MpiFileOffsets::wasShortBelow(const Event& event) const {
 // between libraries (OMPIO: behind what was asked for; ROMIO: behind what it got). So behind a
 // split read it is known when that has ended. Of nonblocking ones ROMIO tells that it got all; what
 // it did below shows it.
-void MpiFileOffsets::advance(MpiFileState& file, const Event& event, MpiAccessForm form) {
+void MpiFileOffsets::advance(MpiFileState& file, const event::Event& event, MpiAccessForm form) {
   const bool reads = event.row->call_class == calls::Class::kRead;
   std::optional<std::int64_t> etypes;
   const bool hides = reads && form.nonblocking && wasShortBelow(event);
@@ -117,13 +118,13 @@ void MpiFileOffsets::advance(MpiFileState& file, const Event& event, MpiAccessFo
 }
 
 // The end of a split read. A pointer that was set meanwhile is where it was set to.
-void MpiFileOffsets::endSplit(MpiFileState& file, const Event& event) {
-  const auto got = static_cast<std::uint64_t>(argumentOf(event, Role::kGot));
+void MpiFileOffsets::endSplit(MpiFileState& file, const event::Event& event) {
+  const auto got = static_cast<std::uint64_t>(event::argumentOf(event, Role::kGot));
   const auto behind = std::exchange(file.behind_split, std::nullopt);
   if (behind && !event.failed && got >= file.split_bytes) file.pointer = behind;
 }
 
-std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const Event& event) {
+std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const event::Event& event) {
   if (event.handle == nullptr || event.row->api != calls::Api::kMpi) return {};
   const calls::Row& row = *event.row;
   if (!movesData(row)) {
@@ -135,14 +136,14 @@ std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const Event& event) {
       files_.erase(event.handle->definition.handle);
     } else if (row.call_class == calls::Class::kOpen) {
       MpiFileState& file = fileOf(event);
-      const std::int64_t position = argumentOf(event, Role::kPosition);
-      file.group = static_cast<std::uint64_t>(argumentOf(event, Role::kNewComm));
+      const std::int64_t position = event::argumentOf(event, Role::kPosition);
+      file.group = static_cast<std::uint64_t>(event::argumentOf(event, Role::kNewComm));
       file.pointer.reset();
       if (position >= 0) file.pointer = position;
     } else if (calls::has(row, Role::kFiletype)) {
       setView(fileOf(event), event);
     } else if (calls::has(row, Role::kPosition)) {
-      const std::int64_t position = argumentOf(event, Role::kPosition);
+      const std::int64_t position = event::argumentOf(event, Role::kPosition);
       MpiFileState& file = fileOf(event);
       file.behind_split.reset();
       file.pointer.reset();
@@ -153,7 +154,7 @@ std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const Event& event) {
   MpiFileState& file = fileOf(event);
   Placed placed{.file = &file, .form = accessFormOf(row), .etypes = {}};
   if (placed.form.pointer == MpiPointer::kExplicit) {
-    placed.etypes = argumentOf(event, Role::kOffset);
+    placed.etypes = event::argumentOf(event, Role::kOffset);
   } else if (placed.form.pointer == MpiPointer::kIndividual) {
     placed.etypes = file.pointer;
     if (!event.failed) advance(file, event, placed.form);
@@ -187,4 +188,4 @@ MpiAccess accessOf(const MpiFileOffsets::Placed& placed, const MpiSharedPlace* s
   return access;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -15,7 +15,7 @@
 #include "core/mpi/shared_offsets.hpp"
 #include "core/mpi/view.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 enum class MpiPointer : std::uint8_t { kExplicit, kIndividual, kShared };
 
@@ -32,12 +32,12 @@ MpiAccessForm accessFormOf(const calls::Row& row);
 class MpiTypes {
  public:
   // What `info` refers to has to outlive it.
-  explicit MpiTypes(const ProcessInfo& info) : info_(info) {}
+  explicit MpiTypes(const tracefile::ProcessInfo& info) : info_(info) {}
   // nullptr when the process did not record it, or what it recorded makes no sense.
   const MpiType* find(std::uint64_t number);
 
  private:
-  const ProcessInfo& info_;
+  const tracefile::ProcessInfo& info_;
   std::map<std::uint64_t, std::optional<MpiType>> types_;
 };
 
@@ -58,7 +58,7 @@ struct MpiFileState {
 
 class MpiFileOffsets {
  public:
-  explicit MpiFileOffsets(const ProcessInfo& info) : types_(info) {}
+  explicit MpiFileOffsets(const tracefile::ProcessInfo& info) : types_(info) {}
 
   struct Placed {
     const MpiFileState* file = nullptr;  // until the next event
@@ -69,19 +69,19 @@ class MpiFileOffsets {
 
   // Takes in any event below MPI (depth above 0), in the order of its log: before the call that it
   // was made for.
-  void takeBelow(const Event& event);
+  void takeBelow(const event::Event& event);
 
   // Takes in any MPI-IO event of the process. Of one that reads or writes it returns the place;
   // individual pointers move on.
-  std::optional<Placed> take(const Event& event);
+  std::optional<Placed> take(const event::Event& event);
 
  private:
-  MpiFileState& fileOf(const Event& event);
-  void setView(MpiFileState& file, const Event& event);
-  void advance(MpiFileState& file, const Event& event, MpiAccessForm form);
-  static void endSplit(MpiFileState& file, const Event& event);
+  MpiFileState& fileOf(const event::Event& event);
+  void setView(MpiFileState& file, const event::Event& event);
+  void advance(MpiFileState& file, const event::Event& event, MpiAccessForm form);
+  static void endSplit(MpiFileState& file, const event::Event& event);
 
-  bool wasShortBelow(const Event& event) const;
+  bool wasShortBelow(const event::Event& event) const;
 
   MpiTypes types_;
   std::uint64_t sessions_ = 0;
@@ -90,7 +90,7 @@ class MpiFileOffsets {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
   };
-  std::map<FileId, Interval> short_below_;  // the last read that got less than it asked for
+  std::map<event::FileId, Interval> short_below_;  // the last read that got less than it asked for
 };
 
 // What an MPI-IO access is about, as far as it is known.
@@ -105,4 +105,4 @@ struct MpiAccess {
 MpiAccess accessOf(const MpiFileOffsets::Placed& placed, const MpiSharedPlace* shared,
                    std::int64_t bytes, std::size_t most);
 
-}  // namespace omnio
+}  // namespace omnio::mpi

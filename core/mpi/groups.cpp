@@ -5,7 +5,7 @@
 
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 namespace {
 
 // More than any job has, and few enough that a damaged fact costs no memory to speak of.
@@ -50,7 +50,7 @@ std::vector<std::int32_t> ranksIn(std::string_view text) {
 
 }  // namespace
 
-void MpiGroups::add(const ProcessInfo& info) {
+void MpiGroups::add(const tracefile::ProcessInfo& info) {
   constexpr std::string_view kPrefix = wire::info::kGroupPrefix;
   constexpr std::string_view kSources = wire::info::kSourcesSuffix;
   const auto& facts = info.all();
@@ -123,4 +123,4 @@ ProcessIndex MpiGroups::processOf(GroupIndex group, unsigned side, std::int64_t 
   return index < members.size() ? members[index] : kNoProcess;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

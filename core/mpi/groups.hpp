@@ -14,7 +14,7 @@
 
 #include "core/tracefile/process_info.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 // A process of a trace, by its place in Trace::processes().
 using ProcessIndex = std::uint32_t;
@@ -47,7 +47,7 @@ class MpiGroups {
  public:
   // Once for each process of the trace, in order. A fact that makes no sense is left out: what
   // names the group is then of no known one.
-  void add(const ProcessInfo& info);
+  void add(const tracefile::ProcessInfo& info);
 
   // nullptr when the process told of no group of that number.
   const OwnGroup* own(ProcessIndex process, std::uint64_t number) const;
@@ -70,4 +70,4 @@ class MpiGroups {
   std::vector<std::vector<OwnGroup>> own_;             // by process, then by number less 1
 };
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -15,7 +15,7 @@
 #include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 namespace {
 
 using calls::Role;
@@ -39,7 +39,7 @@ struct Member {
   int size = 0;
 };
 
-std::optional<Member> memberOf(const ProcessInfo& info, std::uint64_t group) {
+std::optional<Member> memberOf(const tracefile::ProcessInfo& info, std::uint64_t group) {
   const std::string& fact = info.text(wire::info::kGroupPrefix + std::to_string(group));
   std::vector<std::string_view> words;
   std::string_view rest = fact;
@@ -63,7 +63,7 @@ std::optional<Member> memberOf(const ProcessInfo& info, std::uint64_t group) {
 // All that the ranks of a file did to its shared pointer.
 struct SharedFile {
   struct Rank {
-    const Process* process = nullptr;
+    const tracefile::Process* process = nullptr;
     std::vector<Step> steps;
   };
   int size = 0;
@@ -74,7 +74,7 @@ struct SharedFile {
 class History {
  public:
   // In order, all of a process.
-  void take(const Process& process, const Event& event,
+  void take(const tracefile::Process& process, const event::Event& event,
             const std::optional<MpiFileOffsets::Placed>& placed) {
     const calls::Row& row = *event.row;
     if (row.call_class == calls::Class::kOpen && !event.failed && event.handle != nullptr) {
@@ -84,8 +84,8 @@ class History {
     if (event.handle == nullptr) return;
     const auto known = open_.find({&process, event.handle->definition.handle});
     if (known == open_.end()) return;
-    Step step{.seq = static_cast<std::uint64_t>(argumentOf(event, Role::kSeq)),
-              .tick = static_cast<std::uint64_t>(argumentOf(event, Role::kTick)),
+    Step step{.seq = static_cast<std::uint64_t>(event::argumentOf(event, Role::kSeq)),
+              .tick = static_cast<std::uint64_t>(event::argumentOf(event, Role::kTick)),
               .etypes = {},
               .start_ns = event.start_ns,
               .end_ns = event.end_ns};
@@ -98,8 +98,8 @@ class History {
       step.kind = Step::kView;
     } else if (!event.failed && calls::has(row, Role::kWhence) && step.seq > 0) {
       step.kind = Step::kSeek;
-      step.etypes = argumentOf(event, Role::kOffset);
-      step.whence = argumentOf(event, Role::kWhence);
+      step.etypes = event::argumentOf(event, Role::kOffset);
+      step.whence = event::argumentOf(event, Role::kWhence);
     }
     if (step.kind != Step::kOther || step.seq > 0) known->second->steps.push_back(step);
     if (row.call_class == calls::Class::kClose) open_.erase(known);
@@ -108,13 +108,13 @@ class History {
   std::map<std::string, SharedFile>& files() { return files_; }
 
  private:
-  void open(const Process& process, const Event& event) {
-    const auto group = static_cast<std::uint64_t>(argumentOf(event, Role::kNewComm));
+  void open(const tracefile::Process& process, const event::Event& event) {
+    const auto group = static_cast<std::uint64_t>(event::argumentOf(event, Role::kNewComm));
     const std::optional<Member> member = memberOf(process.info, group);
     if (!member) return;
     SharedFile& file = files_[member->id];
     file.size = member->size;
-    const std::int64_t position = argumentOf(event, Role::kPosition);
+    const std::int64_t position = event::argumentOf(event, Role::kPosition);
     if (position >= 0) file.begin = position;
     SharedFile::Rank& rank = file.ranks[member->rank];
     rank.process = &process;
@@ -122,13 +122,14 @@ class History {
   }
 
   std::map<std::string, SharedFile> files_;
-  std::map<std::pair<const Process*, std::uint32_t>, SharedFile::Rank*> open_;
+  std::map<std::pair<const tracefile::Process*, std::uint32_t>, SharedFile::Rank*> open_;
 };
 
 // The pointer from collective call to collective call.
 class Follower {
  public:
-  using Found = std::function<void(const Process&, std::uint64_t tick, std::int64_t etypes)>;
+  using Found =
+      std::function<void(const tracefile::Process&, std::uint64_t tick, std::int64_t etypes)>;
   Follower(const SharedFile& file, const Found& found) : file_(file), found_(found) {}
 
   void follow() {
@@ -220,7 +221,7 @@ class Follower {
 };
 
 // Of an access that moved just this.
-std::optional<MpiSharedPlace> placeOf(const Event& event, const MpiFileState& file,
+std::optional<MpiSharedPlace> placeOf(const event::Event& event, const MpiFileState& file,
                                       CallsBelow::Moved& moved) {
   MpiSharedPlace place;
   if (file.view) {
@@ -235,24 +236,24 @@ std::optional<MpiSharedPlace> placeOf(const Event& event, const MpiFileState& fi
 
 }  // namespace
 
-bool usesSharedPointers(const ProcessInfo& info) {
+bool usesSharedPointers(const tracefile::ProcessInfo& info) {
   return !info.text(wire::info::kSharedPointers).empty();
 }
 
-MpiSharedOffsets::MpiSharedOffsets(const std::vector<const Process*>& processes) {
-  PathTable paths;
+MpiSharedOffsets::MpiSharedOffsets(const std::vector<const tracefile::Process*>& processes) {
+  event::PathTable paths;
   History history;
-  for (const Process* process : processes) {
+  for (const tracefile::Process* process : processes) {
     if (!usesSharedPointers(process->info)) continue;
-    MergedReader events;
+    tracefile::MergedReader events;
     std::vector<std::uint32_t> threads;
-    for (const Log& log : process->logs) {
-      events.add(std::make_unique<LogReader>(*process, log, paths));
+    for (const tracefile::Log& log : process->logs) {
+      events.add(std::make_unique<tracefile::LogReader>(*process, log, paths));
       threads.push_back(log.number);
     }
     MpiFileOffsets offsets(process->info);
     std::map<std::uint32_t, CallsBelow> below;  // by log
-    while (const Event* event = events.next()) {
+    while (const event::Event* event = events.next()) {
       CallsBelow& calls = below[threads[events.source()]];
       if (event->depth == 1 && event->row->api == calls::Api::kPosix) calls.add(*event);
       if (event->depth > 0 || event->row->api != calls::Api::kMpi) continue;
@@ -263,21 +264,22 @@ MpiSharedOffsets::MpiSharedOffsets(const std::vector<const Process*>& processes)
       if (!moved || placed->form.pointer != MpiPointer::kShared || placed->form.collective)
         continue;
       if (std::optional<MpiSharedPlace> place = placeOf(*event, *placed->file, *moved)) {
-        places_[{process, static_cast<std::uint64_t>(argumentOf(*event, Role::kTick))}] =
+        places_[{process, static_cast<std::uint64_t>(event::argumentOf(*event, Role::kTick))}] =
             std::move(*place);
       }
     }
   }
-  const Follower::Found found = [this](const Process& process, std::uint64_t tick,
+  const Follower::Found found = [this](const tracefile::Process& process, std::uint64_t tick,
                                        std::int64_t etypes) {
     places_[{&process, tick}].etypes = etypes;
   };
   for (const auto& [id, file] : history.files()) Follower(file, found).follow();
 }
 
-const MpiSharedPlace* MpiSharedOffsets::find(const Process& process, std::uint64_t tick) const {
+const MpiSharedPlace* MpiSharedOffsets::find(const tracefile::Process& process,
+                                             std::uint64_t tick) const {
   const auto place = places_.find({&process, tick});
   return place == places_.end() ? nullptr : &place->second;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

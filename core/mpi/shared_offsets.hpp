@@ -15,7 +15,7 @@
 #include "core/mpi/strided_pieces.hpp"
 #include "core/tracefile/process.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 struct MpiSharedPlace {
   std::optional<std::int64_t> etypes;  // of the view
@@ -27,16 +27,16 @@ class MpiSharedOffsets {
   MpiSharedOffsets() = default;
   // Reads the MPI-IO of the processes that used shared pointers. They have to be all of the trace:
   // where one of a file's ranks is missing its ordered accesses are not known.
-  explicit MpiSharedOffsets(const std::vector<const Process*>& processes);
+  explicit MpiSharedOffsets(const std::vector<const tracefile::Process*>& processes);
 
   // Of the process's MPI event of this tick; nullptr when it is not known.
-  const MpiSharedPlace* find(const Process& process, std::uint64_t tick) const;
+  const MpiSharedPlace* find(const tracefile::Process& process, std::uint64_t tick) const;
 
  private:
-  std::map<std::pair<const Process*, std::uint64_t>, MpiSharedPlace> places_;
+  std::map<std::pair<const tracefile::Process*, std::uint64_t>, MpiSharedPlace> places_;
 };
 
 // Whether the process said that it used shared pointers.
-bool usesSharedPointers(const ProcessInfo& info);
+bool usesSharedPointers(const tracefile::ProcessInfo& info);
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -1,6 +1,6 @@
 #include "core/mpi/strided_pieces.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 void StridedPieces::add(Stride next) {
   if (is_full_ || next.count <= 0 || next.bytes <= 0) return;
@@ -61,4 +61,4 @@ std::int64_t StridedPieces::count() const {
   return sum;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace omnio {
+namespace omnio::mpi {
 
 // `count` pieces of `bytes` bytes, the first at `first`, `stride` from one's begin to the next's.
 struct Stride {
@@ -41,4 +41,4 @@ class StridedPieces {
   std::vector<Stride> strides_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace omnio {
+namespace omnio::mpi {
 namespace {
 
 const MpiType& plainBytes() {
@@ -61,4 +61,4 @@ std::optional<std::int64_t> MpiView::requestAt(std::int64_t first, std::int64_t 
   return at / etype_bytes_;
 }
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -7,7 +7,7 @@
 
 #include "core/mpi/datatype.hpp"
 
-namespace omnio {
+namespace omnio::mpi {
 
 class MpiView {
  public:
@@ -40,4 +40,4 @@ class MpiView {
   std::int64_t etype_bytes_ = 1;
 };
 
-}  // namespace omnio
+}  // namespace omnio::mpi

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-namespace omnio {
+namespace omnio::order {
 namespace {
 
 // Of arrivals in order. false: one came twice, or to another call (the numbers of a damaged trace).
@@ -32,18 +32,18 @@ bool fillByMember(MpiCollective& collective, std::size_t members) {
 }  // namespace
 
 std::uint32_t MpiCollectiveTable::memberOfOperation(const MpiOperation& operation) const {
-  const OwnGroup& own = *operation.own;
+  const mpi::OwnGroup& own = *operation.own;
   return memberOf(groups_.group(own.group), own.side, own.rank);
 }
 
-ProcessIndex MpiCollectiveTable::processOf(GroupIndex group, std::uint32_t member) const {
+mpi::ProcessIndex MpiCollectiveTable::processOf(mpi::GroupIndex group, std::uint32_t member) const {
   const auto first = static_cast<std::uint32_t>(groups_.group(group).size[0]);
   return member < first ? groups_.processOf(group, 0, member)
                         : groups_.processOf(group, 1, member - first);
 }
 
 void MpiCollectiveTable::add(OpenOperation* operation, std::uint64_t seq) {
-  const GroupIndex group = operation->facts.own->group;
+  const mpi::GroupIndex group = operation->facts.own->group;
   const std::uint32_t member = memberOfOperation(operation->facts);
   if (last_.size() <= group) last_.resize(groups_.size());
   if (last_[group].size() <= member) last_[group].resize(groups_.group(group).ranks());
@@ -57,7 +57,7 @@ void MpiCollectiveTable::add(OpenOperation* operation, std::uint64_t seq) {
   call.operations.push_back(operation);
   operation->collective = call.collective;
   OpenEvents::keep(operation);
-  const RankGroup& ranks = groups_.group(group);
+  const mpi::RankGroup& ranks = groups_.group(group);
   if (call.operations.size() < ranks.known) return;
   Call all = std::move(call);
   calls_.erase(found);
@@ -94,11 +94,11 @@ void MpiCollectiveTable::giveUp(OpenOperation* operation, Match match) {
 }
 
 // The number of the last call that has been seen of all members of whom more may come.
-std::uint64_t MpiCollectiveTable::lastOfSlowest(GroupIndex group) const {
+std::uint64_t MpiCollectiveTable::lastOfSlowest(mpi::GroupIndex group) const {
   std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
   for (std::uint32_t member = 0; member < last_[group].size(); ++member) {
-    const ProcessIndex process = processOf(group, member);
-    if (process != kNoProcess && !ended_[process]) last = std::min(last, last_[group][member]);
+    const mpi::ProcessIndex process = processOf(group, member);
+    if (process != mpi::kNoProcess && !ended_[process]) last = std::min(last, last_[group][member]);
   }
   return last;
 }
@@ -107,14 +107,14 @@ bool MpiCollectiveTable::everyoneElseHasEnded(const Key& key, const Call& call) 
   std::vector<bool> came(groups_.group(key.group).ranks());
   for (const auto& arrival : call.collective->arrivals) came[arrival.member] = true;
   for (std::uint32_t member = 0; member < came.size(); ++member) {
-    const ProcessIndex process = processOf(key.group, member);
-    if (!came[member] && process != kNoProcess && !ended_[process]) return false;
+    const mpi::ProcessIndex process = processOf(key.group, member);
+    if (!came[member] && process != mpi::kNoProcess && !ended_[process]) return false;
   }
   return true;
 }
 
 void MpiCollectiveTable::sweep() {
-  std::unordered_map<GroupIndex, std::uint64_t> slowest;
+  std::unordered_map<mpi::GroupIndex, std::uint64_t> slowest;
   for (auto it = calls_.begin(); it != calls_.end();) {
     const Key& call_key = it->first;
     bool in_vain = false;
@@ -136,4 +136,4 @@ void MpiCollectiveTable::sweep() {
   }
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -10,11 +10,12 @@
 
 #include "core/order/open_events.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 class MpiCollectiveTable {
  public:
-  MpiCollectiveTable(const MpiGroups& groups, OpenEvents& events, const std::vector<bool>& ended)
+  MpiCollectiveTable(const mpi::MpiGroups& groups, OpenEvents& events,
+                     const std::vector<bool>& ended)
       : groups_(groups), events_(events), ended_(ended) {}
 
   // A call whose group is known; `seq` 0 stands for the one that made the group. Settles all when
@@ -28,7 +29,7 @@ class MpiCollectiveTable {
 
  private:
   struct Key {
-    GroupIndex group;
+    mpi::GroupIndex group;
     std::uint64_t seq;
     bool operator==(const Key&) const = default;
   };
@@ -44,12 +45,12 @@ class MpiCollectiveTable {
   using Calls = std::unordered_map<Key, Call, Hash>;
 
   std::uint32_t memberOfOperation(const MpiOperation& operation) const;
-  ProcessIndex processOf(GroupIndex group, std::uint32_t member) const;
-  std::uint64_t lastOfSlowest(GroupIndex group) const;
+  mpi::ProcessIndex processOf(mpi::GroupIndex group, std::uint32_t member) const;
+  std::uint64_t lastOfSlowest(mpi::GroupIndex group) const;
   bool everyoneElseHasEnded(const Key& key, const Call& call) const;
   void settle(const Key& key, Call call, Match match);
 
-  const MpiGroups& groups_;
+  const mpi::MpiGroups& groups_;
   OpenEvents& events_;
   const std::vector<bool>& ended_;
   Calls calls_;
@@ -57,4 +58,4 @@ class MpiCollectiveTable {
   std::vector<std::vector<std::uint64_t>> last_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace omnio {
+namespace omnio::order {
 
 std::size_t MpiEpochTable::Hash::operator()(const Key& key) const {
   std::uint64_t x = std::uint64_t{static_cast<std::uint32_t>(key.target)} << 32 |
@@ -32,7 +32,7 @@ MpiEpochTable::Key MpiEpochTable::keyOf(const MpiOperation& operation) {
           operation.seq};
 }
 
-ProcessIndex MpiEpochTable::peerOf(const MpiOperation& operation) const {
+mpi::ProcessIndex MpiEpochTable::peerOf(const MpiOperation& operation) const {
   return groups_.processOf(operation.own->group, operation.own->side, operation.peer);
 }
 
@@ -45,8 +45,8 @@ void MpiEpochTable::resolve(OpenOperation*& operation, Match match) {
 }
 
 void MpiEpochTable::add(OpenOperation* operation) {
-  const ProcessIndex peer = peerOf(operation->facts);
-  if (peer == kNoProcess) {
+  const mpi::ProcessIndex peer = peerOf(operation->facts);
+  if (peer == mpi::kNoProcess) {
     events_.resolve(operation, Match::kNotInTrace);
     return;
   }
@@ -122,12 +122,12 @@ void MpiEpochTable::sweep() {
       }
     }
     const auto has_ended = [&](std::int32_t rank) {
-      const ProcessIndex process = groups_.processOf(it->first.group, 0, rank);
-      return process == kNoProcess || ended_[process];
+      const mpi::ProcessIndex process = groups_.processOf(it->first.group, 0, rank);
+      return process == mpi::kNoProcess || ended_[process];
     };
     const bool both_ended = has_ended(it->first.target) && has_ended(it->first.origin);
     it = !any && both_ended ? epochs_.erase(it) : std::next(it);
   }
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

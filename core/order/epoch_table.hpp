@@ -10,11 +10,11 @@
 
 #include "core/order/open_events.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 class MpiEpochTable {
  public:
-  MpiEpochTable(const MpiGroups& groups, OpenEvents& events, const std::vector<bool>& ended)
+  MpiEpochTable(const mpi::MpiGroups& groups, OpenEvents& events, const std::vector<bool>& ended)
       : groups_(groups), events_(events), ended_(ended) {}
 
   // One member of a call whose group, peer and seq are known.
@@ -28,7 +28,7 @@ class MpiEpochTable {
 
  private:
   struct Key {
-    GroupIndex group;
+    mpi::GroupIndex group;
     std::int32_t target;
     std::int32_t origin;
     std::uint64_t seq;
@@ -46,14 +46,14 @@ class MpiEpochTable {
 
   static Key keyOf(const MpiOperation& operation);
   static EpochCall callOf(const MpiOperation& operation);
-  ProcessIndex peerOf(const MpiOperation& operation) const;
+  mpi::ProcessIndex peerOf(const MpiOperation& operation) const;
   void resolve(OpenOperation*& operation, Match match);
   void settle(Epoch& epoch);
 
-  const MpiGroups& groups_;
+  const mpi::MpiGroups& groups_;
   OpenEvents& events_;
   const std::vector<bool>& ended_;
   std::unordered_map<Key, Epoch, Hash> epochs_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-namespace omnio {
+namespace omnio::order {
 namespace {
 
 constexpr std::size_t kMostJoined = std::size_t{16} << 20;  // bytes: more than a million requests
@@ -16,9 +16,9 @@ std::string_view continuationOf(const calls::Row& row) {
 
 }  // namespace
 
-const Event* MpiLogSource::pull() {
+const event::Event* MpiLogSource::pull() {
   is_behind_gap_ = false;
-  while (const Event* event = reader_.next()) {
+  while (const event::Event* event = reader_.next()) {
     missing_ += reader_.missingBefore();
     is_behind_gap_ = is_behind_gap_ || reader_.missingBefore() > 0;
     if (event->row->api == calls::Api::kMpi && event->depth == 0) return event;
@@ -27,8 +27,8 @@ const Event* MpiLogSource::pull() {
   return nullptr;
 }
 
-const Event* MpiLogSource::next() {
-  const Event* event = ahead_ != nullptr ? std::exchange(ahead_, nullptr) : pull();
+const event::Event* MpiLogSource::next() {
+  const event::Event* event = ahead_ != nullptr ? std::exchange(ahead_, nullptr) : pull();
   if (event == nullptr) return nullptr;
   const std::string_view continuation = continuationOf(*event->row);
   if (continuation.empty()) return event;
@@ -44,4 +44,4 @@ const Event* MpiLogSource::next() {
   return &joined_;
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -7,28 +7,29 @@
 
 #include "core/tracefile/log_reader.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 class MpiLogSource {
  public:
   // As LogReader.
-  MpiLogSource(const Process& process, const Log& log, PathTable& paths)
+  MpiLogSource(const tracefile::Process& process, const tracefile::Log& log,
+               event::PathTable& paths)
       : reader_(process, log, paths) {}
 
   // The next event, or nullptr at the end. It is valid until the next call.
-  const Event* next();
+  const event::Event* next();
   std::uint64_t missing() const { return missing_; }  // so far
   std::uint64_t undecodable() const { return reader_.undecodable(); }
 
  private:
-  const Event* pull();
+  const event::Event* pull();
 
-  LogReader reader_;
-  Event joined_;
+  tracefile::LogReader reader_;
+  event::Event joined_;
   std::string pieces_;
-  const Event* ahead_ = nullptr;  // read, not handed out
+  const event::Event* ahead_ = nullptr;  // read, not handed out
   std::uint64_t missing_ = 0;
   bool is_behind_gap_ = false;  // events are missing before the one that was pulled last
 };
 
-}  // namespace omnio
+}  // namespace omnio::order

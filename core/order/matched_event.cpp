@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace omnio {
+namespace omnio::order {
 
 std::string_view wordsOf(Match match) {
   switch (match) {
@@ -46,4 +46,4 @@ void MpiCounts::Of::add(Match match) {
   ++by_match[static_cast<std::size_t>(match)];
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -24,12 +24,12 @@
 #include "core/event/event.hpp"
 #include "core/mpi/groups.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 // An MPI event of the application's own (depth 0).
 struct MpiEventRef {
   const calls::Row* row = nullptr;  // nullptr: no event
-  ProcessIndex process = kNoProcess;
+  mpi::ProcessIndex process = mpi::kNoProcess;
   std::uint32_t thread = 0;
   std::uint64_t number = 0;  // among the events of this kind of its thread, from 1
   std::int64_t start_ns = 0;
@@ -91,7 +91,7 @@ struct MpiCollective {
 struct MpiOperation {
   OperationKind kind = OperationKind::kLocal;
   Match match = Match::kOpen;
-  const OwnGroup* own = nullptr;  // the group, as the process is in it; nullptr: not known
+  const mpi::OwnGroup* own = nullptr;  // the group, as the process is in it; nullptr: not known
   // Ranks in the group as events give them; negative for none.
   std::int32_t peer = -1;  // the other end of a message or epoch
   std::int32_t root = -1;
@@ -129,7 +129,7 @@ struct MatchedEvent {
   // Nothing when what it waited for is missing.
   std::optional<std::int64_t> waited_ns;
   // The process that was waited for; kNoProcess when none was.
-  ProcessIndex late = kNoProcess;
+  mpi::ProcessIndex late = mpi::kNoProcess;
 
   std::int64_t duration() const { return event.end_ns - event.start_ns; }
   std::optional<std::int64_t> own_ns() const {
@@ -148,7 +148,7 @@ class MpiPictureSink {
   virtual ~MpiPictureSink() = default;
 
   // Each event once, by start, with ids that count up from 0. The event is valid during the call.
-  virtual void seen(std::uint64_t id, const MpiEventRef& ref, const Event& event) = 0;
+  virtual void seen(std::uint64_t id, const MpiEventRef& ref, const event::Event& event) = 0;
   // Each event once, as soon as all of it is known: not by start.
   virtual void settled(const MatchedEvent& event) = 0;
 };
@@ -171,4 +171,4 @@ struct MpiCounts {
   std::map<std::string_view, Of> collectives;  // by the plain name of the call, MPI_X
 };
 
-}  // namespace omnio
+}  // namespace omnio::order

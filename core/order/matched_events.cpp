@@ -8,7 +8,7 @@
 
 #include "core/order/log_source.hpp"
 
-namespace omnio {
+namespace omnio::order {
 namespace {
 
 // Of clocks that were not compared: what a time service keeps.
@@ -24,18 +24,18 @@ struct Head {
 
 struct Source {
   std::unique_ptr<MpiLogSource> log;  // none at its end
-  const Event* event = nullptr;
-  ProcessIndex process = 0;
+  const event::Event* event = nullptr;
+  mpi::ProcessIndex process = 0;
   std::uint32_t thread = 0;
   std::uint64_t* number = nullptr;  // of the thread, whose lanes count together
 };
 
 class Merge {
  public:
-  Merge(const Trace& trace, PathTable& paths) {
-    ProcessIndex index = 0;
+  Merge(const tracefile::Trace& trace, event::PathTable& paths) {
+    mpi::ProcessIndex index = 0;
     for (const auto& process : trace.processes()) {
-      for (const Log& log : process->logs) {
+      for (const tracefile::Log& log : process->logs) {
         sources_.push_back({.log = std::make_unique<MpiLogSource>(*process, log, paths),
                             .process = index,
                             .thread = log.thread,
@@ -48,7 +48,7 @@ class Merge {
 
   // Hands the matcher all events by the time they began, and tells it when a process has no more.
   void run(MpiMatcher& matcher, MpiPictureEnd& end) {
-    for (ProcessIndex process = 0; process < logs_left_.size(); ++process) {
+    for (mpi::ProcessIndex process = 0; process < logs_left_.size(); ++process) {
       if (logs_left_[process] == 0) matcher.end(process);
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) pull(i, matcher, end);
@@ -57,7 +57,7 @@ class Merge {
       const std::size_t index = heap_.back().log;
       heap_.pop_back();
       const Source& source = sources_[index];
-      const Event& event = *source.event;
+      const event::Event& event = *source.event;
       matcher.push({.row = event.row,
                     .process = source.process,
                     .thread = source.thread,
@@ -85,18 +85,18 @@ class Merge {
   }
 
   std::vector<Source> sources_;
-  std::map<std::pair<ProcessIndex, std::uint32_t>, std::uint64_t> numbers_;
+  std::map<std::pair<mpi::ProcessIndex, std::uint32_t>, std::uint64_t> numbers_;
   std::vector<std::size_t> logs_left_;  // by process
   std::vector<Head> heap_;
 };
 
-WaitingRules rulesOf(const Trace& trace, const MpiGroups& groups) {
+WaitingRules rulesOf(const tracefile::Trace& trace, const mpi::MpiGroups& groups) {
   WaitingRules rules;
   rules.groups = &groups;
   rules.clocks.resize(trace.processes().size());
   std::uint32_t number = 0;
-  for (const HostClock& clock : trace.clocks()) {
-    const bool exact = clock.method == ClockMethod::kReference;
+  for (const tracefile::HostClock& clock : trace.clocks()) {
+    const bool exact = clock.method == tracefile::ClockMethod::kReference;
     const std::int64_t error_ns = exact ? 0 : clock.error_ns.value_or(kTimeServiceNs);
     rules.most_slack_ns = std::max(rules.most_slack_ns, 2 * error_ns);
     for (const std::size_t process : clock.processes) rules.clocks[process] = {number, error_ns};
@@ -107,14 +107,15 @@ WaitingRules rulesOf(const Trace& trace, const MpiGroups& groups) {
 
 }  // namespace
 
-MpiGroups mpiGroupsOf(const Trace& trace) {
-  MpiGroups groups;
+mpi::MpiGroups mpiGroupsOf(const tracefile::Trace& trace) {
+  mpi::MpiGroups groups;
   for (const auto& process : trace.processes()) groups.add(process->info);
   return groups;
 }
 
-MpiPictureEnd readMpiPicture(const Trace& trace, const MpiGroups& groups, PathTable& paths,
-                             MpiPictureSink& sink, MpiMatcher::Limits limits) {
+MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups& groups,
+                             event::PathTable& paths, MpiPictureSink& sink,
+                             MpiMatcher::Limits limits) {
   std::vector<bool> several_threads;
   for (const auto& process : trace.processes()) several_threads.push_back(process->logs.size() > 1);
   MpiMatcher matcher(groups, std::move(several_threads), rulesOf(trace, groups), sink, limits);
@@ -126,4 +127,4 @@ MpiPictureEnd readMpiPicture(const Trace& trace, const MpiGroups& groups, PathTa
   return end;
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

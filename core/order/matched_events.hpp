@@ -10,7 +10,7 @@
 #include "core/order/matcher.hpp"
 #include "core/tracefile/trace.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 struct MpiPictureEnd {
   MpiCounts counts;
@@ -19,10 +19,11 @@ struct MpiPictureEnd {
 };
 
 // The groups that the processes of a trace told of.
-MpiGroups mpiGroupsOf(const Trace& trace);
+mpi::MpiGroups mpiGroupsOf(const tracefile::Trace& trace);
 
 // Reads all of it. `groups` is that of the trace; `paths` gets the files of the events.
-MpiPictureEnd readMpiPicture(const Trace& trace, const MpiGroups& groups, PathTable& paths,
-                             MpiPictureSink& sink, MpiMatcher::Limits limits = {});
+MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups& groups,
+                             event::PathTable& paths, MpiPictureSink& sink,
+                             MpiMatcher::Limits limits = {});
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -6,9 +6,9 @@
 
 #include "core/calls/mpi_values.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
-MpiMatcher::MpiMatcher(const MpiGroups& groups, std::vector<bool> several_threads,
+MpiMatcher::MpiMatcher(const mpi::MpiGroups& groups, std::vector<bool> several_threads,
                        WaitingRules rules, MpiPictureSink& sink, Limits limits)
     : groups_(groups),
       several_threads_(std::move(several_threads)),
@@ -21,7 +21,7 @@ MpiMatcher::MpiMatcher(const MpiGroups& groups, std::vector<bool> several_thread
       epochs_(groups, events_, ended_),
       processes_(several_threads_.size()) {}
 
-void MpiMatcher::push(const MpiEventRef& ref, const Event& event) {
+void MpiMatcher::push(const MpiEventRef& ref, const event::Event& event) {
   takeIn(ref.start_ns);
   events_.open(ref, event);
   std::int64_t& last_end = last_end_ns_[ref.process];
@@ -206,7 +206,7 @@ void MpiMatcher::takeIn(std::int64_t until_ns) {
   }
 }
 
-void MpiMatcher::end(ProcessIndex process) {
+void MpiMatcher::end(mpi::ProcessIndex process) {
   if (several_threads_[process]) {
     Found none;
     none.end_ns = last_end_ns_[process];
@@ -218,7 +218,7 @@ void MpiMatcher::end(ProcessIndex process) {
   }
 }
 
-void MpiMatcher::leave(ProcessIndex process) {
+void MpiMatcher::leave(mpi::ProcessIndex process) {
   Process& leaving = processes_[process];
   leaving.receives.finish(!leaving.finalized, final_);
   handOn();
@@ -239,10 +239,10 @@ void MpiMatcher::leave(ProcessIndex process) {
 
 void MpiMatcher::finish() {
   takeIn(std::numeric_limits<std::int64_t>::max());
-  for (ProcessIndex process = 0; process < ended_.size(); ++process) {
+  for (mpi::ProcessIndex process = 0; process < ended_.size(); ++process) {
     if (!ended_[process]) leave(process);
   }
   sweep();
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -20,7 +20,7 @@
 #include "core/order/receive_order.hpp"
 #include "core/wire/mpi_requests.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 class MpiMatcher {
  public:
@@ -32,14 +32,14 @@ class MpiMatcher {
   };
 
   // `several_threads` by process: whether its events overlap each other.
-  MpiMatcher(const MpiGroups& groups, std::vector<bool> several_threads, WaitingRules rules,
+  MpiMatcher(const mpi::MpiGroups& groups, std::vector<bool> several_threads, WaitingRules rules,
              MpiPictureSink& sink, Limits limits);
 
   // An event of depth 0, with what continues its list of requests in it
   // (core/order/log_source.hpp).
-  void push(const MpiEventRef& ref, const Event& event);
+  void push(const MpiEventRef& ref, const event::Event& event);
   // No more events of that process are to come.
-  void end(ProcessIndex process);
+  void end(mpi::ProcessIndex process);
   // No more events at all: settles what is open.
   void finish();
 
@@ -63,7 +63,7 @@ class MpiMatcher {
   struct Found {
     std::int64_t end_ns = 0;
     std::uint64_t order = 0;
-    ProcessIndex process = 0;
+    mpi::ProcessIndex process = 0;
     OpenOperation* operation = nullptr;  // none: the process ends
     ReceiveOrder::Stream stream;
     std::uint64_t number = 0;
@@ -73,17 +73,18 @@ class MpiMatcher {
     }
   };
 
-  void decode(const Event& event);
-  void sendOf(const Event& event, calls::Role peer, calls::Role tag, calls::Role seq, Part part);
-  void receiveOf(const Event& event, calls::Role peer, calls::Role tag, calls::Role seq);
-  void beginReceive(const Event& event);
-  void probeOf(const Event& event);
-  void startRequests(const Event& event);
-  void completeRequests(const Event& event);
-  void completeMatched(const Event& event);
-  void collective(const Event& event);
-  void epochs(const Event& event, OperationKind kind);
-  void localRequest(const Event& event);
+  void decode(const event::Event& event);
+  void sendOf(const event::Event& event, calls::Role peer, calls::Role tag, calls::Role seq,
+              Part part);
+  void receiveOf(const event::Event& event, calls::Role peer, calls::Role tag, calls::Role seq);
+  void beginReceive(const event::Event& event);
+  void probeOf(const event::Event& event);
+  void startRequests(const event::Event& event);
+  void completeRequests(const event::Event& event);
+  void completeMatched(const event::Event& event);
+  void collective(const event::Event& event);
+  void epochs(const event::Event& event, OperationKind kind);
+  void localRequest(const event::Event& event);
 
   OpenOperation* make(OperationKind kind, std::uint64_t group);
   void addSend(OpenOperation* operation, Part part);
@@ -101,12 +102,12 @@ class MpiMatcher {
   std::uint64_t countOf(const MpiOperation& message, bool sends);
   void giveUpReceive(OpenOperation* operation, Match match);
   void takeIn(std::int64_t until_ns);
-  void leave(ProcessIndex process);
+  void leave(mpi::ProcessIndex process);
   void keepBounds();
   void sweep();
   void giveUp(OpenOperation* operation, Match match);
 
-  const MpiGroups& groups_;
+  const mpi::MpiGroups& groups_;
   const std::vector<bool> several_threads_;
   const Limits limits_;
   OpenEvents events_;
@@ -124,4 +125,4 @@ class MpiMatcher {
   std::size_t streams_ = 0;               // uncounted ones of all processes
 };
 
-}  // namespace omnio
+}  // namespace omnio::order

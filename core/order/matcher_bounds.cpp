@@ -3,7 +3,7 @@
 
 #include "core/order/matcher.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 void MpiMatcher::sweep() {
   messages_.sweep();
@@ -94,4 +94,4 @@ void MpiMatcher::giveUpReceive(OpenOperation* operation, Match match) {
   handOn();
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -5,7 +5,7 @@
 
 #include "core/order/matcher.hpp"
 
-namespace omnio {
+namespace omnio::order {
 namespace {
 
 using calls::Role;
@@ -17,17 +17,19 @@ std::int32_t narrow(std::int64_t value) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, -kLimit, kLimit));
 }
 
-std::int32_t rankIn(const Event& event, Role role) { return narrow(argumentOf(event, role)); }
-
-std::uint64_t numberIn(const Event& event, Role role) {
-  return static_cast<std::uint64_t>(argumentOf(event, role));
+std::int32_t rankIn(const event::Event& event, Role role) {
+  return narrow(event::argumentOf(event, role));
 }
 
-bool has(const Event& event, Role role) { return calls::has(*event.row, role); }
+std::uint64_t numberIn(const event::Event& event, Role role) {
+  return static_cast<std::uint64_t>(event::argumentOf(event, role));
+}
+
+bool has(const event::Event& event, Role role) { return calls::has(*event.row, role); }
 
 }  // namespace
 
-void MpiMatcher::decode(const Event& event) {
+void MpiMatcher::decode(const event::Event& event) {
   // What failed has done nothing that its arguments say, unless there is a list of what it found.
   const bool failed = event.failed;
   switch (event.row->sync) {
@@ -93,7 +95,7 @@ void MpiMatcher::decode(const Event& event) {
   }
 }
 
-void MpiMatcher::sendOf(const Event& event, Role peer, Role tag, Role seq, Part part) {
+void MpiMatcher::sendOf(const event::Event& event, Role peer, Role tag, Role seq, Part part) {
   const bool waits = event.row->sync == Sync::kSyncSend;
   OpenOperation* operation =
       make(waits ? OperationKind::kSyncSend : OperationKind::kSend, numberIn(event, Role::kComm));
@@ -105,7 +107,7 @@ void MpiMatcher::sendOf(const Event& event, Role peer, Role tag, Role seq, Part 
   addSend(operation, part);
 }
 
-void MpiMatcher::receiveOf(const Event& event, Role peer, Role tag, Role seq) {
+void MpiMatcher::receiveOf(const event::Event& event, Role peer, Role tag, Role seq) {
   OpenOperation* operation = make(OperationKind::kReceive, numberIn(event, Role::kComm));
   operation->facts.peer = rankIn(event, peer);
   operation->facts.tag = rankIn(event, tag);
@@ -119,7 +121,7 @@ void MpiMatcher::receiveOf(const Event& event, Role peer, Role tag, Role seq) {
   arrive(operation, numberIn(event, seq));
 }
 
-void MpiMatcher::beginReceive(const Event& event) {
+void MpiMatcher::beginReceive(const event::Event& event) {
   OpenOperation* operation = make(OperationKind::kReceive, numberIn(event, Role::kComm));
   operation->facts.peer = rankIn(event, Role::kPeer);
   operation->facts.tag = rankIn(event, Role::kTag);
@@ -131,7 +133,7 @@ void MpiMatcher::beginReceive(const Event& event) {
   if (operation->facts.request == 0) dropReceive(operation, Match::kNoIdentity);
 }
 
-void MpiMatcher::probeOf(const Event& event) {
+void MpiMatcher::probeOf(const event::Event& event) {
   OpenOperation* operation = make(OperationKind::kProbe, numberIn(event, Role::kComm));
   operation->facts.peer = rankIn(event, Role::kPeer);
   operation->facts.tag = rankIn(event, Role::kTag);
@@ -140,7 +142,7 @@ void MpiMatcher::probeOf(const Event& event) {
   arrive(operation, numberIn(event, Role::kSeq));
 }
 
-void MpiMatcher::startRequests(const Event& event) {
+void MpiMatcher::startRequests(const event::Event& event) {
   using Begun = wire::BegunRequest;
   std::string_view list = event.pieces;
   Begun begun;
@@ -168,7 +170,7 @@ void MpiMatcher::startRequests(const Event& event) {
   }
 }
 
-void MpiMatcher::completeRequests(const Event& event) {
+void MpiMatcher::completeRequests(const event::Event& event) {
   using Done = wire::DoneRequest;
   std::string_view list = event.pieces;
   Done done;
@@ -212,7 +214,7 @@ void MpiMatcher::completeRequests(const Event& event) {
 }
 
 // A receive of the message that a matched probe took.
-void MpiMatcher::completeMatched(const Event& event) {
+void MpiMatcher::completeMatched(const event::Event& event) {
   OpenOperation* operation = recall(numberIn(event, Role::kRequest));
   if (operation == nullptr) return;
   events_.add(operation, Part::kEnded);
@@ -223,7 +225,7 @@ void MpiMatcher::completeMatched(const Event& event) {
   events_.release(operation);
 }
 
-void MpiMatcher::collective(const Event& event) {
+void MpiMatcher::collective(const event::Event& event) {
   // Of calls by some of a communicator it is the new one that says who they are.
   constexpr std::string_view kOfNew[] = {"MPI_Comm_create_group", "MPI_Intercomm_create"};
   const std::string_view name = event.row->variant_of;
@@ -242,7 +244,7 @@ void MpiMatcher::collective(const Event& event) {
   if (known) collectives_.add(operation, seq);
 }
 
-void MpiMatcher::epochs(const Event& event, OperationKind kind) {
+void MpiMatcher::epochs(const event::Event& event, OperationKind kind) {
   std::string_view list = event.pieces;
   wire::Member member;
   while (wire::take(list, member)) {
@@ -256,7 +258,7 @@ void MpiMatcher::epochs(const Event& event, OperationKind kind) {
   }
 }
 
-void MpiMatcher::localRequest(const Event& event) {
+void MpiMatcher::localRequest(const event::Event& event) {
   const std::uint64_t request = numberIn(event, Role::kRequest);
   const std::string_view name = event.row->variant_of;
   if (name == "MPI_Cancel" || request == 0) return;
@@ -282,4 +284,4 @@ void MpiMatcher::localRequest(const Event& event) {
   events_.add(operation, Part::kBegun);
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -1,6 +1,6 @@
 #include "core/order/message_table.hpp"
 
-namespace omnio {
+namespace omnio::order {
 namespace {
 
 bool isSend(const MpiOperation& operation) {
@@ -19,7 +19,7 @@ std::size_t MpiMessageTable::Hash::operator()(const Key& key) const {
 }
 
 MpiMessageTable::Key MpiMessageTable::keyOf(const MpiOperation& operation) const {
-  const OwnGroup& own = *operation.own;
+  const mpi::OwnGroup& own = *operation.own;
   const bool sends = isSend(operation);
   const unsigned side = sends ? own.side : groups_.sideOfPeers(own);
   const std::int32_t sender = sends ? own.rank : operation.peer;
@@ -27,8 +27,8 @@ MpiMessageTable::Key MpiMessageTable::keyOf(const MpiOperation& operation) const
           sends ? operation.peer : own.rank, operation.tag, operation.seq};
 }
 
-ProcessIndex MpiMessageTable::peerOf(const MpiOperation& operation) const {
-  const OwnGroup& own = *operation.own;
+mpi::ProcessIndex MpiMessageTable::peerOf(const MpiOperation& operation) const {
+  const mpi::OwnGroup& own = *operation.own;
   return groups_.processOf(own.group, groups_.sideOfPeers(own), operation.peer);
 }
 
@@ -56,8 +56,8 @@ void MpiMessageTable::resolveAll(Message& message, Match match) {
 
 void MpiMessageTable::add(OpenOperation* operation) {
   const MpiOperation& facts = operation->facts;
-  const ProcessIndex peer = peerOf(facts);
-  if (peer == kNoProcess) {
+  const mpi::ProcessIndex peer = peerOf(facts);
+  if (peer == mpi::kNoProcess) {
     events_.resolve(operation, Match::kNotInTrace);
     return;
   }
@@ -133,4 +133,4 @@ void MpiMessageTable::sweep() {
   }
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -9,12 +9,12 @@
 
 #include "core/order/open_events.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 class MpiMessageTable {
  public:
   // `ended` by process: no more events are to come of it.
-  MpiMessageTable(const MpiGroups& groups, OpenEvents& events, const std::vector<bool>& ended)
+  MpiMessageTable(const mpi::MpiGroups& groups, OpenEvents& events, const std::vector<bool>& ended)
       : groups_(groups), events_(events), ended_(ended) {}
 
   // A send, receive or probe whose group, peer, tag and seq are known. Settles it when the other
@@ -27,7 +27,7 @@ class MpiMessageTable {
 
  private:
   struct Key {
-    GroupIndex group;
+    mpi::GroupIndex group;
     std::uint32_t sender;  // with the side in the lowest bit
     std::int32_t receiver;
     std::int32_t tag;
@@ -45,15 +45,15 @@ class MpiMessageTable {
   using Messages = std::unordered_map<Key, Message, Hash>;
 
   Key keyOf(const MpiOperation& operation) const;
-  ProcessIndex peerOf(const MpiOperation& operation) const;
+  mpi::ProcessIndex peerOf(const MpiOperation& operation) const;
   void resolveProbes(Message& message, Match match);
   void resolve(OpenOperation*& end, Match match);
   void resolveAll(Message& message, Match match);
 
-  const MpiGroups& groups_;
+  const mpi::MpiGroups& groups_;
   OpenEvents& events_;
   const std::vector<bool>& ended_;
   Messages messages_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace omnio {
+namespace omnio::order {
 namespace {
 
 constexpr std::uint64_t kNoId = ~std::uint64_t{0};
@@ -12,7 +12,7 @@ constexpr std::uint64_t kNoId = ~std::uint64_t{0};
 OpenEvents::OpenEvents(MpiPictureSink& sink, WaitingRules rules)
     : sink_(sink), rules_(std::move(rules)) {}
 
-void OpenEvents::open(const MpiEventRef& ref, const Event& event) {
+void OpenEvents::open(const MpiEventRef& ref, const event::Event& event) {
   if (free_events_.empty()) {
     current_ = static_cast<std::uint32_t>(events_.size());
     events_.emplace_back();
@@ -150,4 +150,4 @@ std::vector<OpenOperation*> OpenEvents::oldest() {
   return open;
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

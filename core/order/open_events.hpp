@@ -12,7 +12,7 @@
 #include "core/order/receive_order.hpp"
 #include "core/order/wait_time.hpp"
 
-namespace omnio {
+namespace omnio::order {
 
 // An operation while somebody needs it: an event that is held, a table, a request.
 struct OpenOperation {
@@ -39,7 +39,7 @@ class OpenEvents {
   OpenEvents& operator=(const OpenEvents&) = delete;
 
   // An event; its operations are added until close().
-  void open(const MpiEventRef& ref, const Event& event);
+  void open(const MpiEventRef& ref, const event::Event& event);
   void add(OpenOperation* operation, Part part);
   void close();
 
@@ -89,4 +89,4 @@ class OpenEvents {
   MpiCounts counts_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::order

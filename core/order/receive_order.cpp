@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace omnio {
+namespace omnio::order {
 namespace {
 
 constexpr std::int32_t kAny = -1;
@@ -206,4 +206,4 @@ void ReceiveOrder::finish(bool cut_off, std::vector<Final>& out) {
   wild_ = 0;
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace omnio {
+namespace omnio::order {
 
 class ReceiveOrder {
  public:
@@ -101,4 +101,4 @@ class ReceiveOrder {
   std::map<PostNumber, Stream> first_waiting_;  // of each queue
 };
 
-}  // namespace omnio
+}  // namespace omnio::order

@@ -6,7 +6,7 @@
 
 #include "core/calls/mpi_values.hpp"
 
-namespace omnio {
+namespace omnio::order {
 namespace {
 
 using calls::Sync;
@@ -14,7 +14,7 @@ using calls::Sync;
 // Who was waited for, and when it came; no process: nobody.
 struct LastPeer {
   std::int64_t start_ns = 0;
-  ProcessIndex process = kNoProcess;
+  mpi::ProcessIndex process = mpi::kNoProcess;
 };
 
 struct Judge {
@@ -26,7 +26,7 @@ struct Judge {
   }
   void consider(const MpiEventRef& peer, LastPeer& last) const {
     if (peer.row == nullptr) return;
-    if (last.process == kNoProcess || peer.start_ns > last.start_ns) {
+    if (last.process == mpi::kNoProcess || peer.start_ns > last.start_ns) {
       last = {peer.start_ns, peer.process};
     }
   }
@@ -54,14 +54,14 @@ void lastArrival(const MpiCollective& collective, const Judge& judge, Depends de
 
 // The root of a call on an intercommunicator says so by a rank of its own (MPI_ROOT), the others of
 // its side by MPI_PROC_NULL, and the other side by its rank (MPI-3.1, section 5.2.3).
-bool isRoot(const MpiOperation& operation, const RankGroup& group) {
+bool isRoot(const MpiOperation& operation, const mpi::RankGroup& group) {
   if (!group.hasSides()) return operation.root == operation.own->rank;
   return operation.root < 0 && operation.root != calls::kProcNull;
 }
 
 void collectivePeers(const MpiOperation& operation, const Judge& judge, LastPeer& last) {
   const MpiCollective& collective = *operation.collective;
-  const RankGroup& group = judge.rules.groups->group(operation.own->group);
+  const mpi::RankGroup& group = judge.rules.groups->group(operation.own->group);
   const std::uint32_t self = memberOf(group, operation.own->side, operation.own->rank);
   const unsigned peer_side = judge.rules.groups->sideOfPeers(*operation.own);
   const auto of_peers = [&](std::int32_t rank) {
@@ -158,7 +158,7 @@ bool neverWaits(const calls::Row& row) {
 
 }  // namespace
 
-std::uint32_t memberOf(const RankGroup& group, unsigned side, std::int32_t rank) {
+std::uint32_t memberOf(const mpi::RankGroup& group, unsigned side, std::int32_t rank) {
   return static_cast<std::uint32_t>(rank + (side == 0 ? 0 : group.size[0]));
 }
 
@@ -173,20 +173,20 @@ void fillWaiting(MatchedEvent& event, const WaitingRules& rules) {
     if (part.part == Part::kBegun || part.part == Part::kNamed) continue;
     known = known && !isUnmatched(part.operation->match);
     const LastPeer peer = lastPeerOf(*part.operation, judge);
-    if (peer.process == kNoProcess) continue;
-    if (last.process == kNoProcess || peer.start_ns > last.start_ns) last = peer;
+    if (peer.process == mpi::kNoProcess) continue;
+    if (last.process == mpi::kNoProcess || peer.start_ns > last.start_ns) last = peer;
   }
   event.waited_ns = 0;
-  event.late = kNoProcess;
+  event.late = mpi::kNoProcess;
   if (neverWaits(*event.event.row)) return;
   if (!known) {
     event.waited_ns.reset();
     return;
   }
-  if (last.process == kNoProcess) return;
+  if (last.process == mpi::kNoProcess) return;
   const std::int64_t duration = std::max<std::int64_t>(event.duration(), 0);
   event.waited_ns = std::clamp<std::int64_t>(last.start_ns - event.event.start_ns, 0, duration);
   if (*event.waited_ns > 0) event.late = last.process;
 }
 
-}  // namespace omnio
+}  // namespace omnio::order

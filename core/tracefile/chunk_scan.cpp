@@ -7,7 +7,7 @@
 #include "core/tracefile/packed_payload.hpp"
 #include "core/wire/decode.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 constexpr std::size_t kWindowBytes = 256 * 1024;
@@ -15,7 +15,7 @@ constexpr std::size_t kWindowBytes = 256 * 1024;
 // Shows parts of a file through one buffer, which grows for a long payload alone.
 class Window {
  public:
-  Window(const File& file, std::uint64_t size) : file_(file), size_(size) {}
+  Window(const base::File& file, std::uint64_t size) : file_(file), size_(size) {}
 
   // The `bytes` bytes at `offset`, fewer at the end of the file. Valid until the next call.
   std::string_view view(std::uint64_t offset, std::size_t bytes) {
@@ -33,7 +33,7 @@ class Window {
   }
 
  private:
-  const File& file_;
+  const base::File& file_;
   std::uint64_t size_;
   std::uint64_t begin_ = 0;
   std::size_t filled_ = 0;
@@ -42,7 +42,7 @@ class Window {
 
 class Scanner {
  public:
-  Scanner(const File& file, std::uint64_t token, ProcessInfo& info, Gather gather)
+  Scanner(const base::File& file, std::uint64_t token, ProcessInfo& info, Gather gather)
       : file_(file),
         size_(file.size()),
         token_(token),
@@ -229,7 +229,7 @@ class Scanner {
     gather(wire::PackedPiece::kCutRecords, *cut_, cut_->payload_offset);
   }
 
-  const File& file_;
+  const base::File& file_;
   const std::uint64_t size_;
   const std::uint64_t token_;
   ProcessInfo& info_;
@@ -242,12 +242,12 @@ class Scanner {
 
 }  // namespace
 
-ContainerScan scanContainer(const File& file, std::uint64_t token, ProcessInfo& info,
+ContainerScan scanContainer(const base::File& file, std::uint64_t token, ProcessInfo& info,
                             Gather gather) {
   return Scanner(file, token, info, gather).scan();
 }
 
-void readFirstFacts(const File& file, std::uint64_t token, ProcessInfo& info) {
+void readFirstFacts(const base::File& file, std::uint64_t token, ProcessInfo& info) {
   Scanner(file, token, info, Gather::kChunks).takeFirst();
 }
 
@@ -267,4 +267,4 @@ Decodable decodable(std::string_view payload, std::uint64_t base_ticks, std::uin
   return result;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -14,7 +14,7 @@
 #include "core/wire/container.hpp"
 #include "core/wire/packed.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // Payloads are as large as a ring at most; nothing larger is believed, whatever a header says.
 inline constexpr std::uint32_t kMaxPayloadBytes = 16U << 20;
@@ -60,11 +60,11 @@ struct ContainerScan {
 enum class Gather { kChunks, kPieces };
 
 // Reads all of the file once, in pieces of a fixed size. Facts go to `info`.
-ContainerScan scanContainer(const File& file, std::uint64_t token, ProcessInfo& info,
+ContainerScan scanContainer(const base::File& file, std::uint64_t token, ProcessInfo& info,
                             Gather gather = Gather::kChunks);
 
 // Takes in the facts at the start of a container alone, which cost one small read.
-void readFirstFacts(const File& file, std::uint64_t token, ProcessInfo& info);
+void readFirstFacts(const base::File& file, std::uint64_t token, ProcessInfo& info);
 
 // How far a payload can be decoded: what to keep of a chunk that was cut.
 struct Decodable {
@@ -74,4 +74,4 @@ struct Decodable {
 Decodable decodable(std::string_view payload, std::uint64_t base_ticks,
                     std::uint32_t at_most = std::numeric_limits<std::uint32_t>::max());
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

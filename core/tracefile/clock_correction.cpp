@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 // Kernels hold their clocks within 500 ppm of true time (adjtimex(2)), so two differ by less than
@@ -111,4 +111,4 @@ std::int64_t ClockCorrection::errorNs() const {
   return error;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // What a process told of its node's clock and another's: the value of clock.start or clock.end.
 struct ClockMeeting {
@@ -56,4 +56,4 @@ class ClockCorrection {
   double slope_outside_ = 0;
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -24,7 +24,7 @@
 #include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,22 +118,23 @@ class ProcessCollector {
           waiting += chunk.header.event_count - (process ? heldOf(*process, chunk) : 0);
         }
       }
-      const std::string trace = printable(directory_.native());
+      const std::string trace = base::printable(directory_.native());
       report_.troubles.push_back(fmt::format(
           "{}; {} event{} of process {} stay{} in {}: free space and run `omnio collect {}`, or "
           "give them up with `omnio collect {} --discard`",
           why, waiting, waiting == 1 ? "" : "s", rings_.front().pid, waiting == 1 ? "s" : "",
-          printable(rings_.front().path.parent_path().native()), trace, trace));
+          base::printable(rings_.front().path.parent_path().native()), trace, trace));
       return false;
     };
-    Result<ContainerAppender> file =
+    base::Result<ContainerAppender> file =
         container_ ? ContainerAppender::open(*container_) : createContainer();
     if (!file) return trouble(file.failure().sentence, nullptr);
-    Result<Process> process = openContainer(*container_);
+    base::Result<Process> process = openContainer(*container_);
     if (!process) return trouble(process.failure().sentence, nullptr);
     const auto failed = [&](int error) {
-      return trouble(fmt::format("{}: {}", printable(container_->native()), std::strerror(error)),
-                     &*process);
+      return trouble(
+          fmt::format("{}: {}", base::printable(container_->native()), std::strerror(error)),
+          &*process);
     };
     if (const std::string facts = newFacts(process->info, rings_); !facts.empty()) {
       wire::ChunkHeader header{.kind = wire::ChunkKind::kInfo, .token = rings_.front().token};
@@ -204,7 +205,7 @@ class ProcessCollector {
 
   // For a process that could create no container when it ran. What only the process knew (when it
   // began) is taken from its first chunk.
-  Result<ContainerAppender> createContainer() {
+  base::Result<ContainerAppender> createContainer() {
     wire::ContainerHeader header;
     header.token = rings_.front().token;
     header.pid = rings_.front().pid;
@@ -378,7 +379,7 @@ Orphans findOrphans() {
 
 CollectReport collectRings(const fs::path& trace) {
   CollectReport report;
-  const Result<std::vector<fs::path>> containers = containersIn(trace);
+  const base::Result<std::vector<fs::path>> containers = containersIn(trace);
   if (!containers) {
     report.troubles.push_back(containers.failure().sentence);
     return report;
@@ -387,9 +388,9 @@ CollectReport collectRings(const fs::path& trace) {
   std::map<std::uint64_t, fs::path> by_token;
   std::vector<std::string> places;
   for (const fs::path& path : *containers) {
-    const Result<File> file = File::open(path);
+    const base::Result<base::File> file = base::File::open(path);
     if (!file) continue;
-    const Result<ContainerStart> start = readContainerStart(path, *file);
+    const base::Result<ContainerStart> start = readContainerStart(path, *file);
     if (!start) continue;
     by_token[start->header.token] = path;
     ProcessInfo info;
@@ -406,7 +407,8 @@ CollectReport collectRings(const fs::path& trace) {
   if (survey.of_others > 0) {
     // A process may have become another user, and says so in its log.
     for (const auto& [token, path] : by_token) {
-      if (const Result<Process> process = openContainer(path)) admitOwners(identity, *process);
+      if (const base::Result<Process> process = openContainer(path))
+        admitOwners(identity, *process);
     }
     survey = surveyRings(directories, identity, is_known);
   }
@@ -425,4 +427,4 @@ CollectReport collectRings(const fs::path& trace) {
   return report;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

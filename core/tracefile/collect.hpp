@@ -8,7 +8,7 @@
 
 #include "core/tracefile/trace_identity.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 struct CollectReport {
   std::uint64_t processes = 0;        // dead ones that had rings
@@ -55,4 +55,4 @@ struct Orphans {
 // Looks at the rings of the calling user only, and changes nothing.
 Orphans findOrphans();
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

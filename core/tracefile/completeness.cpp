@@ -13,7 +13,7 @@
 #include "core/wire/info.hpp"
 #include "core/wire/settings.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 std::string counted(std::uint64_t n, std::string_view noun) {
@@ -81,12 +81,12 @@ void checkLife(const Process& process, Wholeness& result) {
   if (process.container.empty()) because("could not create its file in the trace directory");
   const std::string& ended = process.info.text(wire::info::kRecordingEnded);
   if (!ended.empty()) {
-    because(fmt::format("was recorded only until {}", printable(ended)));
+    because(fmt::format("was recorded only until {}", base::printable(ended)));
   }
   const std::string& refused = process.info.text(wire::info::kMpiRefused);
   if (!refused.empty()) {
-    because(
-        fmt::format("used an MPI library that this omnio cannot trace ({})", printable(refused)));
+    because(fmt::format("used an MPI library that this omnio cannot trace ({})",
+                        base::printable(refused)));
   }
 }
 
@@ -169,7 +169,7 @@ std::uint64_t countEvents(const Process& process, Wholeness& result) {
 
 void checkFile(const Process& process, std::uint64_t missing, Wholeness& result) {
   if (process.container.empty()) return;
-  const std::string file = printable(process.container.filename().native());
+  const std::string file = base::printable(process.container.filename().native());
   if (!process.account) result.reasons.push_back(fmt::format("{}: its account is damaged", file));
   // A thread that the end of its process cuts off in the middle of writing leaves a hole. Where the
   // account is final and every event it counts is there, nothing was in it.
@@ -196,7 +196,7 @@ void checkFile(const Process& process, std::uint64_t missing, Wholeness& result)
 // been unable to make one; that it did nothing cannot be told from that.
 void checkRefusedImages(const Trace& trace, Wholeness& result) {
   for (const auto& process : trace.processes()) {
-    std::string program = printable(process->info.text(wire::info::kRefusedImage));
+    std::string program = base::printable(process->info.text(wire::info::kRefusedImage));
     if (process->info.text(wire::info::kRefusingFilter).empty() ||
         process->life != Life::kReplaced) {
       continue;
@@ -229,7 +229,7 @@ Wholeness assess(const Trace& trace) {
     const std::uint64_t missing = countEvents(*process, result);
     checkFile(*process, missing, result);
   }
-  for (const Failure& failure : trace.unreadable()) {
+  for (const base::Failure& failure : trace.unreadable()) {
     result.reasons.push_back(failure.sentence);
     result.at_least = true;
   }
@@ -274,4 +274,4 @@ std::string missingSentence(const Wholeness& wholeness) {
                      counted(missing, "event"), missing == 1 ? "is" : "are");
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -7,7 +7,7 @@
 
 #include "core/tracefile/trace.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 struct Wholeness {
   bool whole = true;
@@ -37,4 +37,4 @@ std::vector<std::string> reasonsInBrief(const Wholeness& wholeness);
 // "12 events are missing", "at least 1 event is missing", "no events are missing", and the like.
 std::string missingSentence(const Wholeness& wholeness);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -17,21 +17,22 @@
 #include "core/base/write_all.hpp"
 #include "core/tracefile/process.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
-Failure failed(const std::filesystem::path& path, int error) {
-  return {Code::kSystem, fmt::format("{}: {}", printable(path.native()), std::strerror(error))};
+base::Failure failed(const std::filesystem::path& path, int error) {
+  return {base::Code::kSystem,
+          fmt::format("{}: {}", base::printable(path.native()), std::strerror(error))};
 }
 
 }  // namespace
 
-Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& path) {
+base::Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& path) {
   std::optional<ContainerLock> lock = ContainerLock::take(path);
   if (!lock) return busyFailure(path);
-  const Result<File> file = File::open(path);
+  const base::Result<base::File> file = base::File::open(path);
   if (!file) return file.failure();
-  const Result<ContainerStart> start = readContainerStart(path, *file);
+  const base::Result<ContainerStart> start = readContainerStart(path, *file);
   if (!start) return start.failure();
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return failed(path, errno);
@@ -47,8 +48,8 @@ Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& p
   return ContainerAppender(fd, end, std::move(*lock));
 }
 
-Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path& path,
-                                                    const wire::ContainerHeader& header) {
+base::Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path& path,
+                                                          const wire::ContainerHeader& header) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return failed(path, errno);
   std::optional<ContainerLock> lock = ContainerLock::take(path);
@@ -58,7 +59,7 @@ Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path&
   }
   std::string block(wire::kContainerHeaderBytes, '\0');
   std::memcpy(block.data(), &header, sizeof header);
-  if (const int error = writeAll(fd, block.data(), block.size(), 0); error != 0) {
+  if (const int error = base::writeAll(fd, block.data(), block.size(), 0); error != 0) {
     ::close(fd);
     ::unlink(path.c_str());
     return failed(path, error);
@@ -80,7 +81,7 @@ int ContainerAppender::append(wire::ChunkHeader header, std::string_view payload
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   bytes += payload;
   const std::uint64_t at = wire::aligned(end_);
-  const int error = writeAll(fd_, bytes.data(), bytes.size(), at);
+  const int error = base::writeAll(fd_, bytes.data(), bytes.size(), at);
   if (error != 0) {
     if (ftruncate(fd_, static_cast<off_t>(end_)) != 0) return errno;
     return error;
@@ -91,8 +92,8 @@ int ContainerAppender::append(wire::ChunkHeader header, std::string_view payload
 
 int ContainerAppender::writeAccount(wire::Account account) {
   wire::stamp(account);
-  return writeAll(fd_, reinterpret_cast<const char*>(&account), sizeof account,
-                  wire::kAccountOffset);
+  return base::writeAll(fd_, reinterpret_cast<const char*>(&account), sizeof account,
+                        wire::kAccountOffset);
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -10,15 +10,15 @@
 #include "core/tracefile/container_lock.hpp"
 #include "core/wire/container.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 class ContainerAppender {
  public:
   // Of an existing container; chunks go behind its present end.
-  static Result<ContainerAppender> open(const std::filesystem::path& path);
+  static base::Result<ContainerAppender> open(const std::filesystem::path& path);
   // Of a new one, which must not exist.
-  static Result<ContainerAppender> create(const std::filesystem::path& path,
-                                          const wire::ContainerHeader& header);
+  static base::Result<ContainerAppender> create(const std::filesystem::path& path,
+                                                const wire::ContainerHeader& header);
 
   ContainerAppender(ContainerAppender&& other) noexcept;
   ContainerAppender& operator=(ContainerAppender&&) = delete;
@@ -41,4 +41,4 @@ class ContainerAppender {
   ContainerLock lock_;  // packing puts another file in the container's place
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

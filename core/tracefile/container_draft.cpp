@@ -16,7 +16,7 @@
 #include "core/base/write_all.hpp"
 #include "core/wire/container.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,14 +31,15 @@ void takeOwnerAndMode(int fd, const struct stat& from) {
 
 }  // namespace
 
-Result<ContainerDraft> ContainerDraft::create(const fs::path& target, const fs::path& like) {
+base::Result<ContainerDraft> ContainerDraft::create(const fs::path& target, const fs::path& like) {
   std::random_device random;
   fs::path path = target;
   path += fmt::format(".{:08x}{}", random(), kDraftSuffix);
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) {
-    return Failure{Code::kSystem, fmt::format("cannot write {}: {}", printable(path.native()),
-                                              std::strerror(errno))};
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("cannot write {}: {}", base::printable(path.native()), std::strerror(errno))};
   }
   // Says that it is being written, where the file system knows locks.
   flock(fd, LOCK_EX | LOCK_NB);
@@ -74,11 +75,11 @@ void ContainerDraft::write(std::uint64_t offset, std::string_view bytes) {
 }
 
 void ContainerDraft::flush() {
-  if (error_ == 0) error_ = writeAll(fd_, buffer_.data(), buffer_.size(), buffer_at_);
+  if (error_ == 0) error_ = base::writeAll(fd_, buffer_.data(), buffer_.size(), buffer_at_);
   buffer_.clear();
 }
 
-std::optional<Failure> ContainerDraft::finish(std::uint64_t bytes) {
+std::optional<base::Failure> ContainerDraft::finish(std::uint64_t bytes) {
   flush();
   if (error_ == 0 && ftruncate(fd_, static_cast<off_t>(bytes)) != 0) error_ = errno;
   if (error_ == 0 && fsync(fd_) != 0) error_ = errno;
@@ -88,15 +89,16 @@ std::optional<Failure> ContainerDraft::finish(std::uint64_t bytes) {
   return std::nullopt;
 }
 
-std::optional<Failure> ContainerDraft::takeName() {
+std::optional<base::Failure> ContainerDraft::takeName() {
   struct stat from {};
   if (stat(like_.c_str(), &from) == 0) {
     const bool is_same = began_ && from.st_size == at_begin_.st_size &&
                          from.st_mtim.tv_sec == at_begin_.st_mtim.tv_sec &&
                          from.st_mtim.tv_nsec == at_begin_.st_mtim.tv_nsec;
     if (like_ == target_ && !is_same) {
-      return Failure{Code::kInvalid, fmt::format("{}: was written to meanwhile, and stays as it is",
-                                                 printable(target_.native()))};
+      return base::Failure{base::Code::kInvalid,
+                           fmt::format("{}: was written to meanwhile, and stays as it is",
+                                       base::printable(target_.native()))};
     }
     takeOwnerAndMode(fd_, from);
     const timespec times[2] = {from.st_atim, from.st_mtim};
@@ -112,9 +114,9 @@ std::optional<Failure> ContainerDraft::takeName() {
   return std::nullopt;
 }
 
-Failure ContainerDraft::failed(int error) const {
-  return {Code::kSystem,
-          fmt::format("cannot write {}: {}", printable(path_.native()), std::strerror(error))};
+base::Failure ContainerDraft::failed(int error) const {
+  return {base::Code::kSystem, fmt::format("cannot write {}: {}", base::printable(path_.native()),
+                                           std::strerror(error))};
 }
 
 bool isDraft(const fs::path& name) {
@@ -140,4 +142,4 @@ void removeDeadDrafts(const fs::path& directory) {
   }
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

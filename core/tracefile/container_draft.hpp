@@ -13,7 +13,7 @@
 
 #include "core/base/result.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // Ends the names of drafts: <container>.<number>.draft.
 inline constexpr const char* kDraftSuffix = ".draft";
@@ -24,8 +24,8 @@ bool isDraft(const std::filesystem::path& name);
 class ContainerDraft {
  public:
   // For the container `target`, with the mode, owner and times of `like`.
-  static Result<ContainerDraft> create(const std::filesystem::path& target,
-                                       const std::filesystem::path& like);
+  static base::Result<ContainerDraft> create(const std::filesystem::path& target,
+                                             const std::filesystem::path& like);
 
   ContainerDraft(ContainerDraft&& other) noexcept;
   ContainerDraft& operator=(ContainerDraft&&) = delete;
@@ -38,11 +38,11 @@ class ContainerDraft {
   void write(std::uint64_t offset, std::string_view bytes);
 
   // Makes it `bytes` long and waits until the device has it. Fails with a sentence.
-  std::optional<Failure> finish(std::uint64_t bytes);
+  std::optional<base::Failure> finish(std::uint64_t bytes);
 
   // Gives it the name of `target`, in place of what had it, for good. Fails when that is `like`,
   // and was written to since create(): somebody records or collects into it after all.
-  std::optional<Failure> takeName();
+  std::optional<base::Failure> takeName();
 
   const std::filesystem::path& path() const { return path_; }
 
@@ -50,7 +50,7 @@ class ContainerDraft {
   ContainerDraft(int fd, std::filesystem::path target, std::filesystem::path path)
       : fd_(fd), target_(std::move(target)), path_(std::move(path)) {}
   void flush();
-  Failure failed(int error) const;
+  base::Failure failed(int error) const;
 
   int fd_;
   std::filesystem::path target_;
@@ -66,4 +66,4 @@ class ContainerDraft {
 // Removes drafts in a directory that nobody writes any more; what is being written stays.
 void removeDeadDrafts(const std::filesystem::path& directory);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -9,23 +9,24 @@
 #include "core/base/printable.hpp"
 #include "core/tracefile/packed_payload.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 std::uint64_t endOf(const StoredPiece& piece) { return beginOf(piece) + bytesOf(piece); }
 
-Failure notRestorable(const std::filesystem::path& path, std::uint64_t offset) {
-  return {Code::kDamaged, fmt::format("{}: byte {}: damaged after it was packed: it can be read as "
-                                      "far as it holds, but not restored",
-                                      printable(path.native()), offset)};
+base::Failure notRestorable(const std::filesystem::path& path, std::uint64_t offset) {
+  return {base::Code::kDamaged,
+          fmt::format("{}: byte {}: damaged after it was packed: it can be read as "
+                      "far as it holds, but not restored",
+                      base::printable(path.native()), offset)};
 }
 
 }  // namespace
 
-Result<ContainerImage> ContainerImage::open(const std::filesystem::path& path) {
-  Result<File> file = File::open(path);
+base::Result<ContainerImage> ContainerImage::open(const std::filesystem::path& path) {
+  base::Result<base::File> file = base::File::open(path);
   if (!file) return file.failure();
-  Result<ContainerStart> start = readContainerStart(path, *file);
+  base::Result<ContainerStart> start = readContainerStart(path, *file);
   if (!start) return start.failure();
   ContainerImage image(std::move(*file));
   image.start_ = std::move(*start);
@@ -39,13 +40,14 @@ Result<ContainerImage> ContainerImage::open(const std::filesystem::path& path) {
     std::erase_if(image.pieces_, [](const StoredPiece& p) { return p.chunk.packed_bytes > 0; });
     return image;
   }
-  const Result<bool> found = image.findPieces(path, std::move(scan));
+  const base::Result<bool> found = image.findPieces(path, std::move(scan));
   if (!found) return found.failure();
   image.restoreHeaderBlock();
   return image;
 }
 
-Result<bool> ContainerImage::findPieces(const std::filesystem::path& path, ContainerScan scan) {
+base::Result<bool> ContainerImage::findPieces(const std::filesystem::path& path,
+                                              ContainerScan scan) {
   if (!scan.packed) return notRestorable(path, file_.size());
   const std::size_t recorded_damage = scan.packed->damage.size();
   if (scan.damage.size() > recorded_damage) {
@@ -136,7 +138,7 @@ std::uint64_t ContainerImage::nextData(std::uint64_t offset) const {
   return piece == pieces_.end() ? size_ : std::max(offset, beginOf(*piece));
 }
 
-bool endsPacked(const File& file, std::uint64_t token) {
+bool endsPacked(const base::File& file, std::uint64_t token) {
   constexpr std::size_t kSearched = 64 * 1024;  // room for the damage of some 4000 places
   const std::uint64_t size = file.size();
   const std::uint64_t from = size < kSearched ? 0 : wire::aligned(size - kSearched);
@@ -159,4 +161,4 @@ bool endsPacked(const File& file, std::uint64_t token) {
   return false;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -11,12 +11,12 @@
 #include "core/tracefile/chunk_scan.hpp"
 #include "core/tracefile/process.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 class ContainerImage {
  public:
   // Fails for a packed file that is not whole: what holds of it can be read, but not restored.
-  static Result<ContainerImage> open(const std::filesystem::path& path);
+  static base::Result<ContainerImage> open(const std::filesystem::path& path);
 
   // Whether the file is packed, and whether all of it is: `omnio collect` adds chunks as they were
   // recorded.
@@ -36,12 +36,12 @@ class ContainerImage {
   std::uint64_t nextData(std::uint64_t offset) const;
 
  private:
-  explicit ContainerImage(File file) : file_(std::move(file)) {}
-  Result<bool> findPieces(const std::filesystem::path& path, ContainerScan scan);
+  explicit ContainerImage(base::File file) : file_(std::move(file)) {}
+  base::Result<bool> findPieces(const std::filesystem::path& path, ContainerScan scan);
   void restoreHeaderBlock();
   bool load(std::size_t piece);
 
-  File file_;
+  base::File file_;
   ContainerStart start_;
   bool has_tail_ = false;
   std::uint64_t size_ = 0;
@@ -66,6 +66,6 @@ constexpr std::uint64_t placeAfter(std::uint64_t end) {
 }
 
 // Whether a file ends as packing left it: then nothing has been added since.
-bool endsPacked(const File& file, std::uint64_t token);
+bool endsPacked(const base::File& file, std::uint64_t token);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -12,7 +12,7 @@
 
 #include "core/base/printable.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 constexpr int kNone = -1;
@@ -44,11 +44,11 @@ Locked lockWithin(int fd, std::chrono::milliseconds patience) {
   return Locked::kYes;
 }
 
-Failure busyFailure(const std::filesystem::path& path) {
-  return {Code::kSystem,
+base::Failure busyFailure(const std::filesystem::path& path) {
+  return {base::Code::kSystem,
           fmt::format("{}: another `omnio collect` or `omnio pack` has been at work on it for {} "
                       "s; end it, or wait",
-                      printable(path.native()),
+                      base::printable(path.native()),
                       std::chrono::duration_cast<std::chrono::seconds>(kLockPatience).count())};
 }
 
@@ -77,4 +77,4 @@ ContainerLock::~ContainerLock() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

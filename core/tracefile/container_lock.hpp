@@ -8,7 +8,7 @@
 
 #include "core/base/result.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // A program that was stopped while it held a lock must not stop everybody else for ever.
 inline constexpr std::chrono::milliseconds kLockPatience{60'000};
@@ -23,7 +23,7 @@ enum class Locked {
 Locked lockWithin(int fd, std::chrono::milliseconds patience = kLockPatience);
 
 // "PATH: another `omnio collect` or `omnio pack` has been at work on it for 60 s; end it, or wait".
-Failure busyFailure(const std::filesystem::path& path);
+base::Failure busyFailure(const std::filesystem::path& path);
 
 class ContainerLock {
  public:
@@ -45,4 +45,4 @@ class ContainerLock {
   int fd_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

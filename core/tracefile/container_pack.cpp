@@ -13,16 +13,16 @@
 #include "core/tracefile/container_image.hpp"
 #include "core/tracefile/container_lock.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::size_t kStep = 1 << 20;
 
-Failure unreadable(const fs::path& path, std::uint64_t offset) {
-  return {Code::kSystem,
-          fmt::format("{}: byte {}: cannot be read", printable(path.native()), offset)};
+base::Failure unreadable(const fs::path& path, std::uint64_t offset) {
+  return {base::Code::kSystem,
+          fmt::format("{}: byte {}: cannot be read", base::printable(path.native()), offset)};
 }
 
 // Writes the packed form of a container to a draft.
@@ -32,7 +32,7 @@ class Writer {
          ContainerDraft& draft, const Progress& progress)
       : source_(source), image_(image), packer_(packer), draft_(draft), progress_(progress) {}
 
-  std::optional<Failure> write() {
+  std::optional<base::Failure> write() {
     if (auto failure = writeHeaderBlock()) return failure;
     for (const StoredPiece& piece : image_.pieces()) {
       if (piece.piece == wire::PackedPiece::kBytes) continue;  // found again between the chunks
@@ -46,7 +46,7 @@ class Writer {
   std::uint64_t fileBytes() const { return at_; }
 
  private:
-  std::optional<Failure> writeHeaderBlock() {
+  std::optional<base::Failure> writeHeaderBlock() {
     std::vector<char> block;
     const auto bytes = std::min<std::uint64_t>(image_.size(), wire::kPackedHeaderBytes);
     if (!read(0, block, static_cast<std::size_t>(bytes))) return unreadable(source_, 0);
@@ -66,7 +66,7 @@ class Writer {
     return image_.readAt(offset, out.data(), bytes) == bytes;
   }
 
-  std::optional<Failure> writeChunk(const StoredPiece& piece) {
+  std::optional<base::Failure> writeChunk(const StoredPiece& piece) {
     const std::size_t header_bytes = bytesOf(piece) - piece.chunk.header.payload_bytes;
     const std::uint64_t payload_at = beginOf(piece) + header_bytes;
     if (!read(payload_at, bytes_, piece.chunk.header.payload_bytes)) {
@@ -91,7 +91,7 @@ class Writer {
   }
 
   // What is not zero between the last chunk and `end`.
-  std::optional<Failure> writeBetween(std::uint64_t end) {
+  std::optional<base::Failure> writeBetween(std::uint64_t end) {
     while (recorded_ < end) {
       const std::uint64_t from = std::min(std::max(recorded_, image_.nextData(recorded_)), end);
       const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kStep, end - from));
@@ -111,7 +111,7 @@ class Writer {
     return std::nullopt;
   }
 
-  std::optional<Failure> writeEnd() {
+  std::optional<base::Failure> writeEnd() {
     bytes_.clear();
     for (const Damage& damage : image_.damage()) {
       const wire::PackedDamage stored{.offset = damage.offset, .bytes = damage.bytes};
@@ -119,9 +119,9 @@ class Writer {
       bytes_.insert(bytes_.end(), bytes, bytes + sizeof stored);
     }
     if (bytes_.size() > kMaxPayloadBytes) {
-      return Failure{Code::kDamaged,
-                     fmt::format("{}: damaged in {} places, too many to pack",
-                                 printable(source_.native()), image_.damage().size())};
+      return base::Failure{base::Code::kDamaged,
+                           fmt::format("{}: damaged in {} places, too many to pack",
+                                       base::printable(source_.native()), image_.damage().size())};
     }
     put({.place = image_.size(), .piece = wire::PackedPiece::kEnd});
     return std::nullopt;
@@ -189,19 +189,20 @@ std::optional<std::uint64_t> firstDifference(ContainerImage& a, ContainerImage& 
 }
 
 // Reads back what was written, compares it, and gives it its name.
-std::optional<Failure> settle(ContainerDraft& draft, ContainerImage& original,
-                              ContainerPacked& result, bool packed_now) {
-  Result<ContainerImage> written = ContainerImage::open(draft.path());
+std::optional<base::Failure> settle(ContainerDraft& draft, ContainerImage& original,
+                                    ContainerPacked& result, bool packed_now) {
+  base::Result<ContainerImage> written = ContainerImage::open(draft.path());
   if (!written) return written.failure();
   if (written->isWhollyPacked() != packed_now) {
-    return Failure{Code::kSystem,
-                   fmt::format("{}: was not written as meant", printable(draft.path().native()))};
+    return base::Failure{base::Code::kSystem, fmt::format("{}: was not written as meant",
+                                                          base::printable(draft.path().native()))};
   }
   if (const auto at = firstDifference(original, *written)) {
-    return Failure{Code::kSystem,
-                   fmt::format("{}: what was read back differs from the original from its byte {} "
-                               "on; the original is as it was",
-                               printable(draft.path().native()), *at)};
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("{}: what was read back differs from the original from its byte {} "
+                    "on; the original is as it was",
+                    base::printable(draft.path().native()), *at)};
   }
   result.changed = true;
   result.recorded_bytes = original.size();
@@ -221,28 +222,28 @@ std::uint64_t eventsOf(const ContainerImage& image) {
 }
 
 // Whether nothing is to be done; found out without reading all of the file.
-Result<bool> isAsWanted(const fs::path& source, bool packed) {
-  const Result<File> file = File::open(source);
+base::Result<bool> isAsWanted(const fs::path& source, bool packed) {
+  const base::Result<base::File> file = base::File::open(source);
   if (!file) return file.failure();
-  const Result<ContainerStart> start = readContainerStart(source, *file);
+  const base::Result<ContainerStart> start = readContainerStart(source, *file);
   if (!start) return start.failure();
   return packed ? start->isPacked() && endsPacked(*file, start->header.token) : !start->isPacked();
 }
 
 // Makes `target` of `source`: `write` fills the draft and returns its size.
 template <typename Write>
-Result<ContainerPacked> convert(const fs::path& source, const fs::path& target, bool packed,
-                                Write write) {
+base::Result<ContainerPacked> convert(const fs::path& source, const fs::path& target, bool packed,
+                                      Write write) {
   const std::optional<ContainerLock> lock = ContainerLock::take(source);
   if (!lock) return busyFailure(source);
-  const Result<bool> done = isAsWanted(source, packed);
+  const base::Result<bool> done = isAsWanted(source, packed);
   if (!done) return done.failure();
   if (*done && source == target) return ContainerPacked{};
-  Result<ContainerImage> image = ContainerImage::open(source);
+  base::Result<ContainerImage> image = ContainerImage::open(source);
   if (!image) return image.failure();
-  Result<ContainerDraft> draft = ContainerDraft::create(target, source);
+  base::Result<ContainerDraft> draft = ContainerDraft::create(target, source);
   if (!draft) return draft.failure();
-  const Result<std::uint64_t> bytes = write(*image, *draft);
+  const base::Result<std::uint64_t> bytes = write(*image, *draft);
   if (!bytes) return bytes.failure();
   if (auto failure = draft->finish(*bytes)) return *failure;
   ContainerPacked result{.events = eventsOf(*image)};
@@ -252,20 +253,20 @@ Result<ContainerPacked> convert(const fs::path& source, const fs::path& target, 
 
 }  // namespace
 
-Result<ContainerPacked> packContainer(const fs::path& source, const fs::path& target,
-                                      PayloadPacker& packer, const Progress& progress) {
+base::Result<ContainerPacked> packContainer(const fs::path& source, const fs::path& target,
+                                            PayloadPacker& packer, const Progress& progress) {
   return convert(source, target, true,
-                 [&](ContainerImage& image, ContainerDraft& draft) -> Result<std::uint64_t> {
+                 [&](ContainerImage& image, ContainerDraft& draft) -> base::Result<std::uint64_t> {
                    Writer writer(source, image, packer, draft, progress);
                    if (auto failure = writer.write()) return *failure;
                    return writer.fileBytes();
                  });
 }
 
-Result<ContainerPacked> restoreContainer(const fs::path& source, const fs::path& target,
-                                         const Progress& progress) {
+base::Result<ContainerPacked> restoreContainer(const fs::path& source, const fs::path& target,
+                                               const Progress& progress) {
   return convert(source, target, false,
-                 [&](ContainerImage& image, ContainerDraft& draft) -> Result<std::uint64_t> {
+                 [&](ContainerImage& image, ContainerDraft& draft) -> base::Result<std::uint64_t> {
                    std::vector<char> bytes(kStep);
                    for (std::uint64_t at = image.nextData(0); at < image.size();
                         at = image.nextData(at)) {
@@ -279,4 +280,4 @@ Result<ContainerPacked> restoreContainer(const fs::path& source, const fs::path&
                  });
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

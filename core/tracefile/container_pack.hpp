@@ -10,7 +10,7 @@
 #include "core/base/result.hpp"
 #include "core/tracefile/packed_payload.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 struct ContainerPacked {
   bool changed = false;  // false: it was as it was to become
@@ -24,11 +24,11 @@ using Progress = std::function<void(std::uint64_t bytes)>;
 
 // `target` may be `source`; else it must not exist. The directory of `target` has to exist. A
 // target other than the source is made in any case.
-Result<ContainerPacked> packContainer(const std::filesystem::path& source,
-                                      const std::filesystem::path& target, PayloadPacker& packer,
-                                      const Progress& progress);
-Result<ContainerPacked> restoreContainer(const std::filesystem::path& source,
-                                         const std::filesystem::path& target,
-                                         const Progress& progress);
+base::Result<ContainerPacked> packContainer(const std::filesystem::path& source,
+                                            const std::filesystem::path& target,
+                                            PayloadPacker& packer, const Progress& progress);
+base::Result<ContainerPacked> restoreContainer(const std::filesystem::path& source,
+                                               const std::filesystem::path& target,
+                                               const Progress& progress);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

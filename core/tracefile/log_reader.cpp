@@ -6,7 +6,7 @@
 #include "core/tracefile/packed_payload.hpp"
 #include "core/wire/record.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 // Of one log.
@@ -17,10 +17,10 @@ bool isBefore(const StoredChunk& a, const StoredChunk& b) {
 
 }  // namespace
 
-LogReader::LogReader(const Process& process, const Log& log, PathTable& paths)
+LogReader::LogReader(const Process& process, const Log& log, event::PathTable& paths)
     : process_(process), log_(log), paths_(paths) {}
 
-const Event* LogReader::next() {
+const event::Event* LogReader::next() {
   missing_before_ = 0;
   wire::TextDefinition text;
   wire::HandleDefinition handle;
@@ -83,7 +83,7 @@ bool LogReader::loadPayload(const StoredChunk& chunk) {
 }
 
 bool LogReader::openFile() {
-  Result<File> file = File::open(process_.container);
+  base::Result<base::File> file = base::File::open(process_.container);
   if (!file) return false;
   container_.emplace(std::move(*file));
   if (container_->identity() == process_.container_identity) return true;
@@ -118,15 +118,15 @@ void LogReader::define(const wire::TextDefinition& text) {
 bool LogReader::define(const wire::HandleDefinition& handle) {
   if (!has_text_[handle.text_slot]) return false;
   const std::uint8_t slot = wire::handleSlot(handle.handle);
-  Text& path = texts_[handle.text_slot];
+  event::Text& path = texts_[handle.text_slot];
   fileOf(path);
   handles_[slot] = {.definition = handle, .path = path};
   has_handle_[slot] = true;
   return true;
 }
 
-FileId LogReader::fileOf(Text& text) {
-  if (text.file == kNoFile) text.file = paths_.idOf(text.absolute);
+event::FileId LogReader::fileOf(event::Text& text) {
+  if (text.file == event::kNoFile) text.file = paths_.idOf(text.absolute);
   return text.file;
 }
 
@@ -142,7 +142,7 @@ bool LogReader::fill() {
   event_.arguments = raw_.arguments;
   event_.handle = nullptr;
   event_.new_handle = nullptr;
-  event_.file = kNoFile;
+  event_.file = event::kNoFile;
   event_.request = raw_.request;
   event_.result = raw_.result;
   event_.pieces = raw_.pieces;
@@ -152,10 +152,10 @@ bool LogReader::fill() {
     const std::int64_t slot = raw_.arguments[index];
     event_.texts[index] = {};
     if (slot == 0) continue;
-    Text& text = texts_[static_cast<std::size_t>(slot - 1)];
+    event::Text& text = texts_[static_cast<std::size_t>(slot - 1)];
     if (!has_text_[static_cast<std::size_t>(slot - 1)]) return false;
     const calls::Role role = row.arguments[index];
-    if (event_.file == kNoFile &&
+    if (event_.file == event::kNoFile &&
         (role == calls::Role::kPath || role == calls::Role::kPathTemplate)) {
       event_.file = fileOf(text);
     }
@@ -166,7 +166,7 @@ bool LogReader::fill() {
         static_cast<std::size_t>(raw_.arguments[static_cast<std::size_t>(plan.handle)]);
     if (!has_handle_[slot]) return false;
     event_.handle = &handles_[slot];
-    if (event_.file == kNoFile) event_.file = event_.handle->path.file;
+    if (event_.file == event::kNoFile) event_.file = event_.handle->path.file;
   }
   const bool makes_handle =
       row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream;
@@ -178,7 +178,7 @@ bool LogReader::fill() {
     // resolved for the handle.
     event_.file = event_.new_handle->path.file;
   }
-  event_.bytes = bytesMoved(event_);
+  event_.bytes = event::bytesMoved(event_);
   return true;
 }
 
@@ -187,4 +187,4 @@ std::int64_t LogReader::toNs(std::uint64_t ticks) {
   return segment_.ns(ticks);
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

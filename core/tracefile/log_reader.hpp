@@ -13,14 +13,14 @@
 #include "core/tracefile/process.hpp"
 #include "core/wire/decode.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
-class LogReader final : public EventSource {
+class LogReader final : public event::EventSource {
  public:
   // `process` and `paths` outlive the reader; `paths` may be shared by readers of one thread.
-  LogReader(const Process& process, const Log& log, PathTable& paths);
+  LogReader(const Process& process, const Log& log, event::PathTable& paths);
 
-  const Event* next() override;
+  const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
   std::uint64_t undecodable() const override { return undecodable_; }
 
@@ -33,13 +33,13 @@ class LogReader final : public EventSource {
   void define(const wire::TextDefinition& text);
   bool define(const wire::HandleDefinition& handle);
   bool fill();
-  FileId fileOf(Text& text);
+  event::FileId fileOf(event::Text& text);
   std::int64_t toNs(std::uint64_t ticks);
 
   const Process& process_;
   const Log& log_;
-  PathTable& paths_;
-  std::optional<File> container_;
+  event::PathTable& paths_;
+  std::optional<base::File> container_;
   // Where this log's chunks are in a file that has taken the container's place since it was
   // scanned: it was packed, or restored.
   std::optional<std::vector<StoredChunk>> moved_;
@@ -50,13 +50,13 @@ class LogReader final : public EventSource {
   std::uint64_t expected_event_ = 0;  // number of the next event when nothing is missing
   std::uint64_t missing_before_ = 0;
   std::uint64_t undecodable_ = 0;
-  std::array<Text, wire::kTextSlots> texts_{};
+  std::array<event::Text, wire::kTextSlots> texts_{};
   std::array<bool, wire::kTextSlots> has_text_{};
-  std::array<Handle, wire::kHandleSlots> handles_{};
+  std::array<event::Handle, wire::kHandleSlots> handles_{};
   std::array<bool, wire::kHandleSlots> has_handle_{};
   NodeClock::Segment segment_;
   wire::RawEvent raw_;
-  Event event_;
+  event::Event event_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace omnio {
+namespace omnio::tracefile {
 
-void MergedReader::add(std::unique_ptr<EventSource> reader) {
+void MergedReader::add(std::unique_ptr<event::EventSource> reader) {
   readers_.push_back(std::move(reader));
   events_.push_back(nullptr);
 }
@@ -20,7 +20,7 @@ void MergedReader::pull(std::size_t reader) {
   std::push_heap(heap_.begin(), heap_.end());
 }
 
-const Event* MergedReader::next() {
+const event::Event* MergedReader::next() {
   if (!started_) {
     started_ = true;
     for (std::size_t i = 0; i < readers_.size(); ++i) pull(i);
@@ -44,4 +44,4 @@ std::uint64_t MergedReader::undecodable() const {
   return sum;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -7,14 +7,14 @@
 
 #include "core/event/event_source.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
-class MergedReader final : public EventSource {
+class MergedReader final : public event::EventSource {
  public:
   // Readers come in the order that decides between events of the same time.
-  void add(std::unique_ptr<EventSource> reader);
+  void add(std::unique_ptr<event::EventSource> reader);
 
-  const Event* next() override;
+  const event::Event* next() override;
 
   // As in LogReader, for the log of the event that next() returned last; after the end, the events
   // missing at the ends of all logs.
@@ -36,8 +36,8 @@ class MergedReader final : public EventSource {
   };
   void pull(std::size_t reader);
 
-  std::vector<std::unique_ptr<EventSource>> readers_;
-  std::vector<const Event*> events_;
+  std::vector<std::unique_ptr<event::EventSource>> readers_;
+  std::vector<const event::Event*> events_;
   std::vector<Head> heap_;
   std::size_t current_ = 0;
   bool started_ = false;
@@ -45,4 +45,4 @@ class MergedReader final : public EventSource {
   std::uint64_t missing_before_ = 0;
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 // Two readings of the clocks are taken about 0.1 us apart from each other: over a tenth of a
@@ -112,4 +112,4 @@ NodeClock::Segment NodeClock::segmentOf(std::uint64_t ticks) const {
   return segment;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

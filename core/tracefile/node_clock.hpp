@@ -8,7 +8,7 @@
 
 #include "core/tracefile/clock_correction.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // Between two anchors time runs evenly; before the first and behind the last it runs as it did on
 // the average.
@@ -52,4 +52,4 @@ class NodeClock {
   double average_ = 1;  // ns a tick
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

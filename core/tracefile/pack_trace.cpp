@@ -17,7 +17,7 @@
 #include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,8 +27,8 @@ struct Container {
   std::uint64_t bytes = 0;
 };
 
-Failure refused(const fs::path& trace, std::string_view why) {
-  return {Code::kInvalid, fmt::format("{}: {}", printable(trace.native()), why)};
+base::Failure refused(const fs::path& trace, std::string_view why) {
+  return {base::Code::kInvalid, fmt::format("{}: {}", base::printable(trace.native()), why)};
 }
 
 // What a trace holds, as far as the beginnings of its containers tell.
@@ -36,14 +36,14 @@ class Survey {
  public:
   explicit Survey(fs::path trace) : trace_(std::move(trace)) {}
 
-  std::optional<Failure> take(const std::vector<fs::path>& containers, bool assume_ended) {
+  std::optional<base::Failure> take(const std::vector<fs::path>& containers, bool assume_ended) {
     for (const fs::path& path : containers) {
-      const Result<File> file = File::open(path);
+      const base::Result<base::File> file = base::File::open(path);
       if (!file) {
         unreadable.push_back({path, file.failure().sentence});
         continue;
       }
-      const Result<ContainerStart> start = readContainerStart(path, *file);
+      const base::Result<ContainerStart> start = readContainerStart(path, *file);
       if (!start) {
         unreadable.push_back({path, start.failure().sentence});
         continue;
@@ -62,8 +62,8 @@ class Survey {
   std::vector<std::pair<fs::path, std::string>> unreadable;
 
  private:
-  std::optional<Failure> checkEnd(const ContainerStart& start, const ProcessInfo& info,
-                                  bool assume_ended) const {
+  std::optional<base::Failure> checkEnd(const ContainerStart& start, const ProcessInfo& info,
+                                        bool assume_ended) const {
     const auto state = start.account ? start.account->state : wire::AccountState::kRunning;
     const auto began = info.number(wire::info::kProcessStart);
     const bool is_seen =
@@ -78,10 +78,10 @@ class Survey {
                    fmt::format("process {} did not say that it ended: it may still run, or have "
                                "left events, on host {}; run `omnio collect` there, or give "
                                "--assume-ended",
-                               start.header.pid, host.empty() ? "unknown" : printable(host)));
+                               start.header.pid, host.empty() ? "unknown" : base::printable(host)));
   }
 
-  std::optional<Failure> checkRings() {
+  std::optional<base::Failure> checkRings() {
     std::sort(places_.begin(), places_.end());
     places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
     TraceIdentity identity = TraceIdentity::of(trace_);
@@ -95,7 +95,7 @@ class Survey {
       auto fit = identity.fit(*ring, is_known);
       if (fit == TraceIdentity::Fit::kOtherOwner && is_known) {
         // The process may have become another user, and says so in its log.
-        if (const Result<Process> process = openContainer(container->second)) {
+        if (const base::Result<Process> process = openContainer(container->second)) {
           admitOwners(identity, *process);
           fit = identity.fit(*ring, is_known);
         }
@@ -158,7 +158,7 @@ class Pool {
     }
   }
 
-  Result<ContainerPacked> handle(const Container& container, PayloadPacker& packer) {
+  base::Result<ContainerPacked> handle(const Container& container, PayloadPacker& packer) {
     const fs::path target = to_ / container.path.filename();
     std::uint64_t told = 0;
     const Progress progress = [&](std::uint64_t bytes) {
@@ -173,7 +173,7 @@ class Pool {
     return result;
   }
 
-  void done(const Result<ContainerPacked>& result) {
+  void done(const base::Result<ContainerPacked>& result) {
     if (!result) return stop(result.failure().sentence);
     const std::lock_guard guard(mutex_);
     if (!result->changed) return;
@@ -218,12 +218,12 @@ class DirectoryDraft {
     if (!path_.empty()) fs::remove_all(path_, ignored);
   }
 
-  std::optional<Failure> create(const fs::path& trace) {
+  std::optional<base::Failure> create(const fs::path& trace) {
     std::error_code error;
     const auto status = fs::symlink_status(target_, error);
     if (fs::exists(status) && (!fs::is_directory(status) || !fs::is_empty(target_, error))) {
-      return Failure{Code::kInvalid,
-                     fmt::format("{}: exists already", printable(target_.native()))};
+      return base::Failure{base::Code::kInvalid,
+                           fmt::format("{}: exists already", base::printable(target_.native()))};
     }
     fs::path path = target_.has_filename() ? target_ : target_.parent_path();
     target_ = path;
@@ -233,24 +233,26 @@ class DirectoryDraft {
     const auto [end, ignored] =
         std::mismatch(real.begin(), real.end(), parent.begin(), parent.end());
     if (end == real.end()) {
-      return Failure{Code::kInvalid,
-                     fmt::format("{}: lies within the trace", printable(target_.native()))};
+      return base::Failure{base::Code::kInvalid, fmt::format("{}: lies within the trace",
+                                                             base::printable(target_.native()))};
     }
     path += fmt::format(".{}{}", getpid(), kDraftSuffix);
     if (!fs::create_directories(path, error)) {
-      return Failure{Code::kSystem, fmt::format("cannot create {}: {}", printable(path.native()),
-                                                error ? error.message() : "it exists")};
+      return base::Failure{base::Code::kSystem,
+                           fmt::format("cannot create {}: {}", base::printable(path.native()),
+                                       error ? error.message() : "it exists")};
     }
     path_ = path;
     return std::nullopt;
   }
 
-  std::optional<Failure> takeName() {
+  std::optional<base::Failure> takeName() {
     std::error_code error;
     fs::rename(path_, target_, error);
     if (error) {
-      return Failure{Code::kSystem, fmt::format("cannot create {}: {}", printable(target_.native()),
-                                                error.message())};
+      return base::Failure{
+          base::Code::kSystem,
+          fmt::format("cannot create {}: {}", base::printable(target_.native()), error.message())};
     }
     path_.clear();
     return std::nullopt;
@@ -264,8 +266,8 @@ class DirectoryDraft {
 };
 
 // Copies what is in the trace besides the containers that are packed.
-std::optional<Failure> copyTheRest(const fs::path& trace, const fs::path& to,
-                                   const std::vector<Container>& packed) {
+std::optional<base::Failure> copyTheRest(const fs::path& trace, const fs::path& to,
+                                         const std::vector<Container>& packed) {
   std::vector<fs::path> leave_out;
   for (const Container& container : packed) leave_out.push_back(container.path.filename());
   std::sort(leave_out.begin(), leave_out.end());
@@ -278,25 +280,27 @@ std::optional<Failure> copyTheRest(const fs::path& trace, const fs::path& to,
     fs::copy(entry->path(), to / name,
              fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
     if (error) {
-      return Failure{Code::kSystem,
-                     fmt::format("cannot copy {} to {}: {}", printable(entry->path().native()),
-                                 printable(to.native()), error.message())};
+      return base::Failure{
+          base::Code::kSystem,
+          fmt::format("cannot copy {} to {}: {}", base::printable(entry->path().native()),
+                      base::printable(to.native()), error.message())};
     }
   }
   if (!error) return std::nullopt;
-  return Failure{Code::kSystem, fmt::format("{}: {}", printable(trace.native()), error.message())};
+  return base::Failure{base::Code::kSystem,
+                       fmt::format("{}: {}", base::printable(trace.native()), error.message())};
 }
 
 }  // namespace
 
-Result<PackReport> packTrace(const fs::path& trace, const PackOptions& options) {
-  const Result<std::vector<fs::path>> containers = containersIn(trace);
+base::Result<PackReport> packTrace(const fs::path& trace, const PackOptions& options) {
+  const base::Result<std::vector<fs::path>> containers = containersIn(trace);
   if (!containers) return containers.failure();
   Survey survey(trace);
   if (auto failure = survey.take(*containers, options.assume_ended)) return *failure;
   if (survey.readable.empty()) {
     // Says what is there instead of a trace.
-    const Result<Trace> opened = Trace::open(trace);
+    const base::Result<Trace> opened = Trace::open(trace);
     if (!opened) return opened.failure();
     if (!opened->processes().empty()) return refused(trace, "holds nothing to pack");
   }
@@ -323,4 +327,4 @@ unsigned usualPackJobs() {
   return std::clamp(std::thread::hardware_concurrency(), 1U, kUsualMost);
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -10,7 +10,7 @@
 #include "core/base/result.hpp"
 #include "core/tracefile/packed_payload.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 struct PackOptions {
   bool restore = false;          // the way back
@@ -35,11 +35,11 @@ struct PackReport {
 // Fails, with nothing changed, where there is no trace, where a process of it runs or may run, and
 // where events of it wait to be collected. When it stops on its way (report.troubles), a copy is
 // taken back; in place, each container is as it was or done.
-Result<PackReport> packTrace(const std::filesystem::path& trace, const PackOptions& options);
+base::Result<PackReport> packTrace(const std::filesystem::path& trace, const PackOptions& options);
 
 inline constexpr unsigned kMostPackJobs = 64;
 // How many containers at once use this machine: its processors, within bounds that memory and
 // storage set.
 unsigned usualPackJobs();
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

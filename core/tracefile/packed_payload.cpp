@@ -8,7 +8,7 @@
 
 #include "core/tracefile/record_columns.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 struct FreeContext {
@@ -131,7 +131,7 @@ bool unpackPayload(std::string_view payload, std::vector<char>& out) {
   return wire::checksum(out.data(), out.size()) == about->check;
 }
 
-bool readPayload(const File& file, const StoredChunk& chunk, std::vector<char>& out) {
+bool readPayload(const base::File& file, const StoredChunk& chunk, std::vector<char>& out) {
   const bool is_packed = chunk.packed_bytes > 0;
   std::vector<char>& stored = is_packed ? unpackerOfThread().packed : out;
   stored.resize(is_packed ? chunk.packed_bytes : chunk.header.payload_bytes);
@@ -142,4 +142,4 @@ bool readPayload(const File& file, const StoredChunk& chunk, std::vector<char>& 
                         out.size() == chunk.header.payload_bytes);
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

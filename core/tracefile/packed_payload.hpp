@@ -14,7 +14,7 @@
 #include "core/tracefile/chunk_scan.hpp"
 #include "core/wire/packed.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 inline constexpr int kDefaultPackLevel = 3;
 inline constexpr int kMinPackLevel = 1;
@@ -46,6 +46,6 @@ std::optional<wire::PackedHeader> packedHeader(std::string_view payload);
 bool unpackPayload(std::string_view payload, std::vector<char>& out);
 
 // The payload of a chunk in `file`, packed or not; false when it cannot be read or is damaged.
-bool readPayload(const File& file, const StoredChunk& chunk, std::vector<char>& out);
+bool readPayload(const base::File& file, const StoredChunk& chunk, std::vector<char>& out);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -1,6 +1,6 @@
 #include "core/tracefile/posix_reader.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 bool isFileAccess(const calls::Row& row) {
@@ -9,13 +9,13 @@ bool isFileAccess(const calls::Row& row) {
 
 }  // namespace
 
-PosixReader::PosixReader(const Process& process, const Log& log, PathTable& paths)
+PosixReader::PosixReader(const Process& process, const Log& log, event::PathTable& paths)
     : events_(process, log, paths), scout_(process, log, paths) {}
 
 // Of the inner event that events_ has come to, and scout_ has not.
 bool PosixReader::isPartOfFileAccess() {
   if (inner_left_ == 0) {
-    const Event* outer = scout_.next();
+    const event::Event* outer = scout_.next();
     for (; outer != nullptr && outer->depth > 0; outer = scout_.next()) ++inner_left_;
     // A process that died inside of a call never told which it was: what it did to files counts.
     keep_inner_ = outer == nullptr || isFileAccess(*outer->row);
@@ -24,9 +24,9 @@ bool PosixReader::isPartOfFileAccess() {
   return keep_inner_;
 }
 
-const Event* PosixReader::next() {
+const event::Event* PosixReader::next() {
   std::uint64_t missing = 0;
-  while (const Event* event = events_.next()) {
+  while (const event::Event* event = events_.next()) {
     missing += events_.missingBefore();
     const bool is_mpi = event->row->api == calls::Api::kMpi;
     if (event->depth == 0) {
@@ -49,4 +49,4 @@ const Event* PosixReader::next() {
   return nullptr;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -8,14 +8,14 @@
 #include "core/event/event_source.hpp"
 #include "core/tracefile/log_reader.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
-class PosixReader final : public EventSource {
+class PosixReader final : public event::EventSource {
  public:
   // As of LogReader.
-  PosixReader(const Process& process, const Log& log, PathTable& paths);
+  PosixReader(const Process& process, const Log& log, event::PathTable& paths);
 
-  const Event* next() override;
+  const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
   std::uint64_t undecodable() const override { return events_.undecodable(); }
 
@@ -36,4 +36,4 @@ class PosixReader final : public EventSource {
   std::uint64_t left_out_ = 0;
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -11,7 +11,7 @@
 #include "core/tracefile/process_life.hpp"
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 Life lifeOf(const Process& process, const ThisNode& node) {
@@ -54,39 +54,42 @@ bool alike(const StoredChunk& a, const StoredChunk& b) {
 std::string Process::name() const {
   const std::string& host = info.text(wire::info::kHost);
   return host.empty() ? fmt::format("process {}", pid)
-                      : fmt::format("process {} on host {}", pid, printable(host));
+                      : fmt::format("process {} on host {}", pid, base::printable(host));
 }
 
-Result<ContainerStart> readContainerStart(const std::filesystem::path& path, const File& file) {
+base::Result<ContainerStart> readContainerStart(const std::filesystem::path& path,
+                                                const base::File& file) {
   std::array<char, wire::kContainerHeaderBytes> block{};
   const std::size_t read = file.readAt(0, block.data(), block.size());
   ContainerStart start;
   if (read == 0) {
-    return Failure{Code::kUnwritten, fmt::format("{}: empty: the process could not write its log",
-                                                 printable(path.native()))};
+    return base::Failure{base::Code::kUnwritten,
+                         fmt::format("{}: empty: the process could not write its log",
+                                     base::printable(path.native()))};
   }
   std::memcpy(&start.header, block.data(), sizeof start.header);
   if (read < sizeof start.header.magic || start.header.magic != wire::kContainerMagic) {
-    return Failure{Code::kNotOurs,
-                   fmt::format("{}: byte 0: not an omnio trace file", printable(path.native()))};
+    return base::Failure{base::Code::kNotOurs, fmt::format("{}: byte 0: not an omnio trace file",
+                                                           base::printable(path.native()))};
   }
   if (read < sizeof start.header) {
-    return Failure{Code::kDamaged,
-                   fmt::format("{}: byte {}: the file ends within its header of {} bytes",
-                               printable(path.native()), read, sizeof start.header)};
+    return base::Failure{base::Code::kDamaged,
+                         fmt::format("{}: byte {}: the file ends within its header of {} bytes",
+                                     base::printable(path.native()), read, sizeof start.header)};
   }
   if (start.header.version != wire::kFormatVersion && !start.isPacked()) {
-    return Failure{Code::kOtherVersion,
-                   fmt::format("{}: byte 8: format version {}, but this omnio reads versions "
-                               "{} and {}",
-                               printable(path.native()), start.header.version, wire::kFormatVersion,
-                               wire::kPackedFormatVersion)};
+    return base::Failure{base::Code::kOtherVersion,
+                         fmt::format("{}: byte 8: format version {}, but this omnio reads versions "
+                                     "{} and {}",
+                                     base::printable(path.native()), start.header.version,
+                                     wire::kFormatVersion, wire::kPackedFormatVersion)};
   }
   const std::size_t header_bytes =
       start.isPacked() ? wire::kPackedHeaderBytes : wire::kContainerHeaderBytes;
   if (!wire::isWhole(start.header) || start.header.header_bytes != header_bytes) {
-    return Failure{Code::kDamaged, fmt::format("{}: byte 0: the file's header is damaged",
-                                               printable(path.native()))};
+    return base::Failure{
+        base::Code::kDamaged,
+        fmt::format("{}: byte 0: the file's header is damaged", base::printable(path.native()))};
   }
   wire::Account account;
   std::memcpy(&account, block.data() + wire::kAccountOffset, sizeof account);
@@ -96,10 +99,10 @@ Result<ContainerStart> readContainerStart(const std::filesystem::path& path, con
   return start;
 }
 
-Result<Process> openContainer(const std::filesystem::path& path) {
-  Result<File> file = File::open(path);
+base::Result<Process> openContainer(const std::filesystem::path& path) {
+  base::Result<base::File> file = base::File::open(path);
   if (!file) return file.failure();
-  const Result<ContainerStart> start = readContainerStart(path, *file);
+  const base::Result<ContainerStart> start = readContainerStart(path, *file);
   if (!start) return start.failure();
   Process process;
   process.container = path;
@@ -151,4 +154,4 @@ void settle(Process& process, const ThisNode& node) {
   process.life = lifeOf(process, node);
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

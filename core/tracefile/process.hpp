@@ -17,7 +17,7 @@
 #include "core/tracefile/ring_file.hpp"
 #include "core/wire/container.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // How a process came to its end, as far as can be known from here.
 enum class Life {
@@ -42,8 +42,8 @@ struct Log {
 };
 
 struct Process {
-  std::filesystem::path container;    // empty when it could create none
-  File::Identity container_identity;  // the file that `chunks` are of
+  std::filesystem::path container;          // empty when it could create none
+  base::File::Identity container_identity;  // the file that `chunks` are of
   std::uint64_t token = 0;
   std::uint32_t pid = 0;
   wire::ClockKind clock_kind = wire::ClockKind::kMonotonic;
@@ -63,7 +63,7 @@ struct Process {
 };
 
 // Opens a container: header, account, chunks, facts. The logs are not yet put in order.
-Result<Process> openContainer(const std::filesystem::path& path);
+base::Result<Process> openContainer(const std::filesystem::path& path);
 
 // The fixed start of a container alone.
 struct ContainerStart {
@@ -72,7 +72,8 @@ struct ContainerStart {
 
   bool isPacked() const { return header.version == wire::kPackedFormatVersion; }
 };
-Result<ContainerStart> readContainerStart(const std::filesystem::path& path, const File& file);
+base::Result<ContainerStart> readContainerStart(const std::filesystem::path& path,
+                                                const base::File& file);
 
 // Adds a ring's chunks and facts.
 void addRing(Process& process, RingContent ring);
@@ -81,4 +82,4 @@ void addRing(Process& process, RingContent ring);
 // out whether the process lives.
 void settle(Process& process, const ThisNode& node);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -5,7 +5,7 @@
 
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 constexpr std::string_view kNoSource = "none";
@@ -73,4 +73,4 @@ double ProcessInfo::eventCostNs() const { return costNs(number(wire::info::kEven
 
 double ProcessInfo::clockCostNs() const { return costNs(number(wire::info::kClockCost)); }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace omnio {
+namespace omnio::tracefile {
 
 class ProcessInfo {
  public:
@@ -34,4 +34,4 @@ class ProcessInfo {
   std::map<std::string, std::string, std::less<>> facts_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -12,7 +12,7 @@
 #include "core/base/file.hpp"
 #include "core/wire/checksum.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 std::string thisBoot() {
   std::ifstream in("/proc/sys/kernel/random/boot_id");
@@ -44,7 +44,7 @@ struct Stat {
 
 std::optional<Stat> statOf(std::uint32_t pid) {
   // By plain reads: the process may go while it is looked at, which streams take for an accident.
-  const Result<File> file = File::open(fmt::format("/proc/{}/stat", pid));
+  const base::Result<base::File> file = base::File::open(fmt::format("/proc/{}/stat", pid));
   if (!file) return {};
   std::string line(4096, '\0');
   line.resize(file->readAt(0, line.data(), line.size()));
@@ -81,4 +81,4 @@ bool isAlive(std::uint32_t pid, std::uint64_t start) {
   return !error && tasks > 1;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // The kernel's boot id: two processes with the same one ran on the same node and share its clocks.
 // Empty when the kernel does not tell.
@@ -39,4 +39,4 @@ bool isAlive(std::uint32_t pid, std::uint64_t start);
 // That time of a process that is there, also as a zombie.
 std::optional<std::uint64_t> startOf(std::uint32_t pid);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // Ends of columns that are worth a code table of their own.
 struct Columns {
@@ -42,4 +42,4 @@ constexpr std::size_t maxColumnBytes(std::size_t payload_bytes) {
   return payload_bytes + payload_bytes / 2 + 8192;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

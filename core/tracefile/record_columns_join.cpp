@@ -5,7 +5,7 @@
 #include "core/tracefile/record_columns.hpp"
 #include "core/tracefile/record_columns_layout.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 using namespace columns;
@@ -161,4 +161,4 @@ bool joinRecords(std::string_view columns, std::size_t bytes, std::vector<char>&
   return Joiner(columns, bytes, out).join();
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -12,7 +12,7 @@
 #include "core/wire/definition.hpp"
 #include "core/wire/record.hpp"
 
-namespace omnio::columns {
+namespace omnio::tracefile::columns {
 
 using wire::codedLength;
 
@@ -134,4 +134,4 @@ inline const char* behindVarints(const char* in, const char* end, std::uint64_t 
   return in;
 }
 
-}  // namespace omnio::columns
+}  // namespace omnio::tracefile::columns

@@ -5,7 +5,7 @@
 #include "core/tracefile/record_columns.hpp"
 #include "core/tracefile/record_columns_layout.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 using namespace columns;
@@ -195,4 +195,4 @@ void splitRecords(std::string_view payload, Columns& columns) {
   Splitter(payload, columns).split();
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

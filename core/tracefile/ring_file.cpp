@@ -18,7 +18,7 @@
 #include "core/wire/lost_note.hpp"
 #include "core/wire/settings.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -260,4 +260,4 @@ std::optional<bool> hasWriter(const fs::path& path) {
   return {};
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -14,7 +14,7 @@
 #include "core/tracefile/chunk_scan.hpp"
 #include "core/wire/ring.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // What the name of a ring's file says (core/wire/ring.hpp).
 struct RingName {
@@ -64,4 +64,4 @@ std::optional<RingContent> readRing(const std::filesystem::path& path);
 // tell (only the file's owner may ask, and root).
 std::optional<bool> hasWriter(const std::filesystem::path& path);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -9,7 +9,7 @@
 #include "core/base/printable.hpp"
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace info = wire::info;
@@ -94,9 +94,9 @@ std::vector<std::string> refusedSettings(const Trace& trace) {
   std::vector<std::string> sentences;
   for (const std::string& value : values) {
     sentences.push_back(
-        fmt::format("{} means nothing, and the default was taken instead", printable(value)));
+        fmt::format("{} means nothing, and the default was taken instead", base::printable(value)));
   }
   return sentences;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -8,7 +8,7 @@
 
 #include "core/tracefile/trace.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // Times are those of events: ns, of the trace's clock.
 struct Stop {
@@ -34,4 +34,4 @@ std::string stoppedSentence(const Trace& trace);
 // The values of settings that no process could make sense of, a sentence each.
 std::vector<std::string> refusedSettings(const Trace& trace);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

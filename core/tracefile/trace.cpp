@@ -18,7 +18,7 @@
 #include "core/tracefile/process_life.hpp"
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,18 +79,20 @@ bool hasLaunch(const fs::path& directory) {
 
 }  // namespace
 
-Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
+base::Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
   std::error_code error;
   const fs::file_status status = fs::status(directory, error);
   if (!fs::exists(status)) {
-    return Failure{Code::kNotFound, fmt::format("{}: {}", printable(directory.native()),
-                                                std::strerror(error ? error.value() : ENOENT))};
+    return base::Failure{base::Code::kNotFound,
+                         fmt::format("{}: {}", base::printable(directory.native()),
+                                     std::strerror(error ? error.value() : ENOENT))};
   }
   if (!fs::is_directory(status)) {
-    return Failure{Code::kNotOurs,
-                   fmt::format("{}: not a directory; a trace is a directory that `omnio trace -o` "
-                               "made",
-                               printable(directory.native()))};
+    return base::Failure{
+        base::Code::kNotOurs,
+        fmt::format("{}: not a directory; a trace is a directory that `omnio trace -o` "
+                    "made",
+                    base::printable(directory.native()))};
   }
   std::vector<fs::path> containers;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -98,8 +100,9 @@ Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
     if (entry->path().extension() == wire::kContainerSuffix) containers.push_back(entry->path());
   }
   if (error) {
-    return Failure{Code::kSystem, fmt::format("{}: {}", printable(directory.native()),
-                                              std::strerror(error.value()))};
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("{}: {}", base::printable(directory.native()), std::strerror(error.value()))};
   }
   std::sort(containers.begin(), containers.end());
   return containers;
@@ -116,8 +119,8 @@ void admitOwners(TraceIdentity& identity, const Process& process) {
   }
 }
 
-Result<Trace> Trace::open(const fs::path& directory) {
-  Result<std::vector<fs::path>> containers = containersIn(directory);
+base::Result<Trace> Trace::open(const fs::path& directory) {
+  base::Result<std::vector<fs::path>> containers = containersIn(directory);
   if (!containers) return containers.failure();
   Trace trace;
   trace.directory_ = directory;
@@ -126,7 +129,7 @@ Result<Trace> Trace::open(const fs::path& directory) {
   RingGatherer gatherer(identity);
   gatherer.readFrom(ringDirectories());
   for (const fs::path& path : *containers) {
-    Result<Process> process = openContainer(path);
+    base::Result<Process> process = openContainer(path);
     if (process) {
       trace.processes_.push_back(std::make_unique<Process>(std::move(*process)));
     } else {
@@ -144,19 +147,22 @@ Result<Trace> Trace::open(const fs::path& directory) {
   trace.untraced_ = readUntraced(directory);
   if (trace.processes_.empty()) {
     if (!trace.untraced_.empty()) return trace;
-    const auto unwritten = [](const Failure& failure) { return failure.code == Code::kUnwritten; };
+    const auto unwritten = [](const base::Failure& failure) {
+      return failure.code == base::Code::kUnwritten;
+    };
     if (std::any_of(trace.unreadable_.begin(), trace.unreadable_.end(), unwritten)) return trace;
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
     // A command was traced into it, and did nothing that is recorded.
     if (hasLaunch(directory)) {
-      return Failure{Code::kNotFound,
-                     fmt::format("{}: holds no event: what ran there did no I/O on files that are "
-                                 "recorded",
-                                 printable(directory.native()))};
+      return base::Failure{
+          base::Code::kNotFound,
+          fmt::format("{}: holds no event: what ran there did no I/O on files that are "
+                      "recorded",
+                      base::printable(directory.native()))};
     }
-    return Failure{Code::kNotOurs,
-                   fmt::format("{}: holds no trace (there is no file *{} in it)",
-                               printable(directory.native()), wire::kContainerSuffix)};
+    return base::Failure{base::Code::kNotOurs,
+                         fmt::format("{}: holds no trace (there is no file *{} in it)",
+                                     base::printable(directory.native()), wire::kContainerSuffix)};
   }
   const ThisNode node;
   for (auto& process : trace.processes_) settle(*process, node);
@@ -196,7 +202,7 @@ std::optional<int> Trace::rankOf(const Process& process) const {
   return own || has_ranks_ ? own : std::optional<int>(0);
 }
 
-Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) const {
+base::Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) const {
   std::vector<const Process*> chosen;
   std::set<int> ranks;
   for (const auto& process : processes_) {
@@ -205,16 +211,17 @@ Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) 
     if (!rank || own == rank) chosen.push_back(process.get());
   }
   if (rank && ranks.empty()) {
-    return Failure{Code::kInvalid, fmt::format("{}: no rank {} in this trace; it has no rank",
-                                               printable(directory_.native()), *rank)};
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("{}: no rank {} in this trace; it has no rank",
+                                     base::printable(directory_.native()), *rank)};
   }
   if (rank && chosen.empty()) {
-    return Failure{Code::kInvalid,
-                   fmt::format("{}: no rank {} in this trace; it has rank{} {}",
-                               printable(directory_.native()), *rank, ranks.size() > 1 ? "s" : "",
-                               fmt::join(ranks, ", "))};
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("{}: no rank {} in this trace; it has rank{} {}",
+                                     base::printable(directory_.native()), *rank,
+                                     ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "))};
   }
   return chosen;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -13,14 +13,14 @@
 #include "core/tracefile/trace_identity.hpp"
 #include "core/tracefile/untraced.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 class Trace {
  public:
   // Reads the headers of all containers and of the rings that belong to them. Fails when there is
   // no directory, no container, or none that can be read. A container of 0 bytes, whose process
   // could not write to it, makes a trace: of no process when it is the only one.
-  static Result<Trace> open(const std::filesystem::path& directory);
+  static base::Result<Trace> open(const std::filesystem::path& directory);
 
   const std::filesystem::path& directory() const { return directory_; }
 
@@ -31,7 +31,7 @@ class Trace {
   const std::vector<HostClock>& clocks() const { return clocks_; }
 
   // Containers that could not be read, each with its sentence.
-  const std::vector<Failure>& unreadable() const { return unreadable_; }
+  const std::vector<base::Failure>& unreadable() const { return unreadable_; }
 
   // Programs that ran without the tracer, by path.
   const std::vector<UntracedProgram>& untraced() const { return untraced_; }
@@ -40,7 +40,7 @@ class Trace {
   std::optional<int> rankOf(const Process& process) const;
 
   // Processes of a rank, or all; fails with a sentence that names the ranks there are.
-  Result<std::vector<const Process*>> processesOf(std::optional<int> rank) const;
+  base::Result<std::vector<const Process*>> processesOf(std::optional<int> rank) const;
 
  private:
   void takeRings(std::vector<RingContent> rings, const TraceIdentity& identity);
@@ -48,15 +48,16 @@ class Trace {
   std::filesystem::path directory_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<HostClock> clocks_;
-  std::vector<Failure> unreadable_;
+  std::vector<base::Failure> unreadable_;
   std::vector<UntracedProgram> untraced_;
   bool has_ranks_ = false;
 };
 
 // The containers in a directory, in order; the sentence of a failure names the directory.
-Result<std::vector<std::filesystem::path>> containersIn(const std::filesystem::path& directory);
+base::Result<std::vector<std::filesystem::path>> containersIn(
+    const std::filesystem::path& directory);
 
 // Admits as owners of rings the users that the process says it became.
 void admitOwners(TraceIdentity& identity, const Process& process);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

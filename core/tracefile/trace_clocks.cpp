@@ -14,7 +14,7 @@
 #include "core/base/printable.hpp"
 #include "core/wire/info.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace info = wire::info;
@@ -324,12 +324,12 @@ std::vector<std::string> clockSentences(const std::vector<HostClock>& clocks) {
   for (const HostClock& clock : clocks) {
     if (clock.method == ClockMethod::kReference) continue;
     std::string words = fmt::format("host {}: {:.6f} s {} that of host {}",
-                                    clock.host.empty() ? "unknown" : printable(clock.host),
+                                    clock.host.empty() ? "unknown" : base::printable(clock.host),
                                     std::abs(static_cast<double>(clock.offset_ns)) / kNsPerS,
                                     clock.offset_ns < 0 ? "behind" : "ahead of",
                                     reference == clocks.end() || reference->host.empty()
                                         ? "unknown"
-                                        : printable(reference->host));
+                                        : base::printable(reference->host));
     if (clock.drift) {
       words +=
           fmt::format(", {:.3f} ppm {} (by up to {:.3f} more or less)", std::abs(clock.drift->ppm),
@@ -346,4 +346,4 @@ std::vector<std::string> clockSentences(const std::vector<HostClock>& clocks) {
   return sentences;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

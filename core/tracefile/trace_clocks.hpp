@@ -13,7 +13,7 @@
 #include "core/tracefile/clock_correction.hpp"
 #include "core/tracefile/process.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 enum class ClockMethod : std::uint8_t {
   kReference,  // it is the one that the others are brought to, or shares its clock
@@ -48,4 +48,4 @@ std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>&
 // (exchange)", for each host whose clock is another than the reference's.
 std::vector<std::string> clockSentences(const std::vector<HostClock>& clocks);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -17,7 +17,7 @@
 #include "core/wire/checksum.hpp"
 #include "core/wire/container.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -170,4 +170,4 @@ TraceIdentity::Fit TraceIdentity::fit(const RingContent& ring, bool token_is_kno
   return ring.uid == ring.stated_uid && isOwner(ring.uid) ? Fit::kOurs : Fit::kOtherOwner;
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

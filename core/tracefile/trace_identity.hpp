@@ -15,7 +15,7 @@
 #include "core/tracefile/ring_file.hpp"
 #include "core/wire/run.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 // The file of a trace directory that says which job it belongs to (line 1) and which run (line 2).
 inline constexpr const char* kClaimFile = "job";
@@ -67,4 +67,4 @@ class TraceIdentity {
   std::optional<gid_t> writing_group_;
 };
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

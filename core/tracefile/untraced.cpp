@@ -15,7 +15,7 @@
 #include "core/base/printable.hpp"
 #include "core/wire/program_file.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,7 +30,7 @@ void count(std::string_view record, Counts& counts) {
 }  // namespace
 
 std::string UntracedProgram::sentence() const {
-  return fmt::format("{} was started {} and not traced: {}", printable(program),
+  return fmt::format("{} was started {} and not traced: {}", base::printable(program),
                      starts == 1 ? "once" : fmt::format("{} times", starts),
                      wire::describe(reason));
 }
@@ -73,7 +73,7 @@ bool noteUntraced(const fs::path& directory, const std::string& host, UntracedRe
 ProgramCheck checkProgram(const fs::path& program) {
   fs::path path = program;
   for (int depth = 0; depth < 4; ++depth) {
-    const Result<File> file = File::open(path);
+    const base::Result<base::File> file = base::File::open(path);
     wire::ProgramFacts facts;
     if (!file || !wire::examineProgram(
                      [&file](std::uint64_t offset, char* out, std::size_t bytes) {
@@ -102,4 +102,4 @@ ProgramCheck checkProgram(const fs::path& program) {
   return {};
 }
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

@@ -10,7 +10,7 @@
 
 #include "core/wire/untraced_note.hpp"
 
-namespace omnio {
+namespace omnio::tracefile {
 
 struct UntracedProgram {
   std::string program;  // its path
@@ -36,4 +36,4 @@ struct ProgramCheck {
 };
 ProgramCheck checkProgram(const std::filesystem::path& program);
 
-}  // namespace omnio
+}  // namespace omnio::tracefile

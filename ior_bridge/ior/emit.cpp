@@ -50,7 +50,7 @@ std::string fsyncSentence(const IorPlan& plan) {
 }
 
 void put(Writer& out, const char* key, std::string_view value) {
-  const std::string clean = safeText(value);
+  const std::string clean = base::safeText(value);
   out.Key(key);
   out.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
 }
@@ -89,10 +89,10 @@ std::string scriptOf(const PhasePlan& phase, const IorPlan& plan) {
   std::string out = "#!/bin/sh\n";
   out +=
       fmt::format("# Phase {} of {}, by IOR. Variables: TARGET (needed), RESULTS, LAUNCHER, IOR.\n",
-                  phase.phase, safeText(plan.source));
+                  phase.phase, base::safeText(plan.source));
   out += fmt::format("# {}\n", fsyncSentence(plan));
   for (const std::string& sentence : phase.approximations) {
-    out += fmt::format("# approximation: {}\n", safeText(sentence));
+    out += fmt::format("# approximation: {}\n", base::safeText(sentence));
   }
   out += fmt::format(kScript);
   const auto is_cold = [](const IorRun& run) { return run.cold; };
@@ -147,7 +147,8 @@ std::string jsonOf(const IorPlan& plan) {
     out.EndArray();
     out.Key("approximations");
     out.StartArray();
-    for (const std::string& sentence : phase.approximations) out.String(safeText(sentence).c_str());
+    for (const std::string& sentence : phase.approximations)
+      out.String(base::safeText(sentence).c_str());
     out.EndArray();
     out.EndObject();
   }
@@ -172,19 +173,20 @@ std::string textOf(const IorPlan& plan) {
   return out + fsyncSentence(plan) + "\n";
 }
 
-std::optional<Failure> emit(const IorPlan& plan, const fs::path& directory) {
+std::optional<base::Failure> emit(const IorPlan& plan, const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    return Failure{Code::kSystem, fmt::format("cannot make {}: {}", printable(directory.native()),
-                                              error.message())};
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("cannot make {}: {}", base::printable(directory.native()), error.message())};
   }
   for (const PhasePlan& phase : plan.phases) {
     const fs::path path = directory / fmt::format("phase-{}.sh", phase.phase);
-    if (auto failure = model::writeDocument(path, scriptOf(phase, plan))) return failure;
+    if (auto failure = base::writeDocument(path, scriptOf(phase, plan))) return failure;
   }
-  if (auto failure = model::writeDocument(directory / "run-all.sh", runAllOf(plan))) return failure;
-  return model::writeDocument(directory / "ior-plan.json", jsonOf(plan));
+  if (auto failure = base::writeDocument(directory / "run-all.sh", runAllOf(plan))) return failure;
+  return base::writeDocument(directory / "ior-plan.json", jsonOf(plan));
 }
 
 }  // namespace omnio::ior

@@ -18,6 +18,6 @@ std::string textOf(const IorPlan& plan);  // the command lines, and below each w
 
 // Makes the directory where it is missing, and in it phase-ID.sh for each phase, run-all.sh and
 // ior-plan.json; files of these names are replaced.
-std::optional<Failure> emit(const IorPlan& plan, const std::filesystem::path& directory);
+std::optional<base::Failure> emit(const IorPlan& plan, const std::filesystem::path& directory);
 
 }  // namespace omnio::ior

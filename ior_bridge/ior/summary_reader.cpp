@@ -21,7 +21,7 @@ class Reader {
  public:
   Reader(const std::filesystem::path& path, std::string_view text) : path_(path), text_(text) {}
 
-  Result<Summary> read() {
+  base::Result<Summary> read() {
     auto parsed = readLooseJson(text_);
     if (const LooseError* error = std::get_if<LooseError>(&parsed)) {
       return at(error->offset, "no JSON: " + error->reason);
@@ -36,7 +36,7 @@ class Reader {
       return at(document_.root.offset, "no summary of IOR: it has no \"tests\"");
     }
     for (const LooseValue& value : tests->items) {
-      Result<SummaryTest> test = readTest(value, static_cast<int>(summary.tests.size()));
+      base::Result<SummaryTest> test = readTest(value, static_cast<int>(summary.tests.size()));
       if (!test) return test.failure();
       if (summary.ours && !test->phase) return at(value.offset, "a test without its \"phase\"");
       summary.tests.push_back(std::move(*test));
@@ -47,12 +47,12 @@ class Reader {
   }
 
  private:
-  Failure at(std::size_t offset, std::string_view reason) const {
-    return model::failureAt(path_, model::placeOf(text_, offset), reason);
+  base::Failure at(std::size_t offset, std::string_view reason) const {
+    return base::failureAt(path_, base::placeOf(text_, offset), reason);
   }
 
   // IOR's summaries name no format; what names another one is none.
-  std::optional<Failure> readKind(Summary& summary) const {
+  std::optional<base::Failure> readKind(Summary& summary) const {
     const LooseValue& root = document_.root;
     summary.version = root.stringAt("Version").value_or("");
     const LooseValue* format = root.find("format");
@@ -63,10 +63,10 @@ class Reader {
     }
     if (root.numberAt("version") != kPhaseResultsVersion) {
       const LooseValue* version = root.find("version");
-      Failure failure = at(
+      base::Failure failure = at(
           (version != nullptr ? version : format)->offset,
           fmt::format("another version of {} than {}", kPhaseResultsFormat, kPhaseResultsVersion));
-      failure.code = Code::kOtherVersion;
+      failure.code = base::Code::kOtherVersion;
       return failure;
     }
     // Nobody's bug but a damaged file.
@@ -77,7 +77,7 @@ class Reader {
     return std::nullopt;
   }
 
-  Result<SummaryTest> readTest(const LooseValue& value, int index) {
+  base::Result<SummaryTest> readTest(const LooseValue& value, int index) {
     SummaryTest test;
     test.id = static_cast<int>(value.numberAt("TestID").value_or(index));
     const auto count = [](std::optional<double> number) -> std::optional<std::uint64_t> {
@@ -122,7 +122,7 @@ class Reader {
     return operation == model::Operation::kWrite ? "write" : "read";
   }
 
-  std::optional<Failure> readResults(const LooseValue& value, SummaryTest& test) {
+  std::optional<base::Failure> readResults(const LooseValue& value, SummaryTest& test) {
     const LooseValue* results = value.find("Results");
     if (results == nullptr) {
       return at(value.offset,
@@ -138,7 +138,7 @@ class Reader {
   }
 
   // Flat in newer releases; in IOR 3.2 a list for each iteration.
-  std::optional<Failure> readResultList(const LooseValue& list, SummaryTest& test) {
+  std::optional<base::Failure> readResultList(const LooseValue& list, SummaryTest& test) {
     for (const LooseValue& entry : list.items) {
       if (entry.kind == LooseValue::Kind::kArray) {
         if (auto failure = readResultList(entry, test)) return failure;
@@ -171,14 +171,16 @@ class Reader {
 
 }  // namespace
 
-Result<Summary> readSummary(const std::filesystem::path& path) {
-  const Result<File> file = File::open(path);
+base::Result<Summary> readSummary(const std::filesystem::path& path) {
+  const base::Result<base::File> file = base::File::open(path);
   if (!file) return file.failure();
   const std::uint64_t size = file->size();
-  if (size == 0) return Failure{Code::kNotOurs, printable(path.native()) + ": empty"};
+  if (size == 0)
+    return base::Failure{base::Code::kNotOurs, base::printable(path.native()) + ": empty"};
   if (size > kMaxBytes) {
-    return Failure{Code::kNotOurs, fmt::format("{}: {} bytes, which is no summary of IOR",
-                                               printable(path.native()), size)};
+    return base::Failure{base::Code::kNotOurs,
+                         fmt::format("{}: {} bytes, which is no summary of IOR",
+                                     base::printable(path.native()), size)};
   }
   std::string text(size, '\0');
   text.resize(file->readAt(0, text.data(), text.size()));

@@ -49,6 +49,6 @@ struct Summary {
 
 // Refuses by name what is missing: a test without results (an aborted run), fewer results than
 // repetitions, a bandwidth that is none, a text that ends too early.
-Result<Summary> readSummary(const std::filesystem::path& path);
+base::Result<Summary> readSummary(const std::filesystem::path& path);
 
 }  // namespace omnio::ior

@@ -49,9 +49,10 @@ class WorkDirectory {
       : world_(world), keep_(keep) {
     std::string path = (target / "omnio-phase-run.XXXXXX").native();
     if (world.isFirst() && mkdtemp(path.data()) == nullptr) {
-      failure_ = Failure{Code::kSystem, fmt::format("{}: cannot make a directory in it: {}",
-                                                    printable(target.native()),
-                                                    std::generic_category().message(errno))};
+      failure_ =
+          base::Failure{base::Code::kSystem, fmt::format("{}: cannot make a directory in it: {}",
+                                                         base::printable(target.native()),
+                                                         std::generic_category().message(errno))};
     }
     failure_ = world.agreed(failure_);
     if (!failure_) path_ = world.ofFirst(path);
@@ -66,31 +67,33 @@ class WorkDirectory {
   }
 
   const fs::path& path() const { return path_; }
-  const std::optional<Failure>& failure() const { return failure_; }
+  const std::optional<base::Failure>& failure() const { return failure_; }
 
  private:
   const PhaseTeam& world_;
   bool keep_;
   fs::path path_;
-  std::optional<Failure> failure_;
+  std::optional<base::Failure> failure_;
 };
 
 // The model, read by each process; what one cannot read, none can use.
-Result<model::PhaseModel> readModel(const Options& options, const PhaseTeam& world) {
-  Result<model::PhaseModel> model = model::readPhaseModel(options.model);
-  std::optional<Failure> failure;
+base::Result<model::PhaseModel> readModel(const Options& options, const PhaseTeam& world) {
+  base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
+  std::optional<base::Failure> failure;
   if (!model) {
     failure = model.failure();
   } else if (model->processes != world.size()) {
-    failure = Failure{Code::kInvalid,
+    failure =
+        base::Failure{base::Code::kInvalid,
                       fmt::format("{}: it is of {} processes, and {} were started",
-                                  printable(options.model), model->processes, world.size())};
+                                  base::printable(options.model), model->processes, world.size())};
   } else if (options.phase != 0) {
     bool found = false;
     for (const model::Phase& phase : model->phases) found = found || phase.id == options.phase;
     if (!found) {
-      failure = Failure{Code::kInvalid, fmt::format("{}: it has no phase {}",
-                                                    printable(options.model), options.phase)};
+      failure = base::Failure{
+          base::Code::kInvalid,
+          fmt::format("{}: it has no phase {}", base::printable(options.model), options.phase)};
     }
   }
   if (auto agreed = world.agreed(failure)) return *agreed;
@@ -150,8 +153,8 @@ std::string tableOf(const std::vector<PhaseTest>& tests) {
   return out;
 }
 
-std::optional<Failure> report(const Options& options, const std::string& command,
-                              std::vector<PhaseTest> tests) {
+std::optional<base::Failure> report(const Options& options, const std::string& command,
+                                    std::vector<PhaseTest> tests) {
   utsname machine{};
   uname(&machine);
   const std::string table = tableOf(tests);
@@ -162,22 +165,24 @@ std::optional<Failure> report(const Options& options, const std::string& command
        .target = options.target,
        .tests = std::move(tests)});
   if (!options.results.empty()) {
-    if (auto failure = model::writeDocument(options.results, text)) return failure;
+    if (auto failure = base::writeDocument(options.results, text)) return failure;
   }
-  const std::string shown = options.results.empty() ? safeJson(text) : safeText(table, "\n");
+  const std::string shown =
+      options.results.empty() ? base::safeJson(text) : base::safeText(table, "\n");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
       std::fflush(stdout) == 0) {
     return std::nullopt;
   }
-  return Failure{Code::kSystem, "cannot write to standard output"};
+  return base::Failure{base::Code::kSystem, "cannot write to standard output"};
 }
 
 int work(Options options, const std::string& command, const PhaseTeam& world) {
-  const auto fail = [&](const Failure& failure) {
-    if (world.isFirst()) fmt::print(stderr, "omnio-phase-run: {}\n", safeText(failure.sentence));
+  const auto fail = [&](const base::Failure& failure) {
+    if (world.isFirst())
+      fmt::print(stderr, "omnio-phase-run: {}\n", base::safeText(failure.sentence));
     return kFailed;
   };
-  const Result<model::PhaseModel> model = readModel(options, world);
+  const base::Result<model::PhaseModel> model = readModel(options, world);
   if (!model) return fail(model.failure());
   RunnerOptions& runner = options.runner;
   runner.fsync = !options.no_fsync;
@@ -187,7 +192,7 @@ int work(Options options, const std::string& command, const PhaseTeam& world) {
   if (options.api == "stdio") runner.api = RunApi::kStdio;
   if (options.api == "mpiio") runner.api = RunApi::kMpiIo;
 
-  Result<std::vector<PhaseTest>> tests = std::vector<PhaseTest>();
+  base::Result<std::vector<PhaseTest>> tests = std::vector<PhaseTest>();
   {
     const WorkDirectory directory(world, options.target, runner.keep);
     if (directory.failure()) return fail(*directory.failure());
@@ -197,7 +202,7 @@ int work(Options options, const std::string& command, const PhaseTeam& world) {
     });
   }
   if (!tests) return fail(tests.failure());
-  std::optional<Failure> failure;
+  std::optional<base::Failure> failure;
   if (world.isFirst()) failure = report(options, command, std::move(*tests));
   if (auto agreed = world.agreed(failure)) return fail(*agreed);
   return kDone;
@@ -235,7 +240,7 @@ int run(int argc, char** argv, const PhaseTeam& world) {
     if (asked && world.isFirst()) app.exit(error);
     if (!asked && world.isFirst()) {
       fmt::print(stderr, "omnio-phase-run: {}\nTry `omnio-phase-run --help`.\n",
-                 safeText(error.what()));
+                 base::safeText(error.what()));
     }
     return asked ? kDone : kWrongUsage;
   }

@@ -16,8 +16,8 @@ namespace {
 
 using model::Operation;
 
-Failure failureOf(const std::string& path, std::string_view what, std::string_view reason) {
-  return {Code::kSystem, fmt::format("{}: {}: {}", printable(path), what, reason)};
+base::Failure failureOf(const std::string& path, std::string_view what, std::string_view reason) {
+  return {base::Code::kSystem, fmt::format("{}: {}: {}", base::printable(path), what, reason)};
 }
 
 std::string whatOf(const Request& request) {
@@ -41,13 +41,13 @@ class PosixFile : public PhaseFile {
     if (fd_ >= 0) ::close(fd_);
   }
 
-  std::optional<Failure> open() override {
+  std::optional<base::Failure> open() override {
     fd_ = ::open(options_.path.c_str(), openFlags(options_), kMode);
     if (fd_ < 0) return failureOf(options_.path, "cannot open it", strerror(errno));
     return std::nullopt;
   }
 
-  std::optional<Failure> transfer(const Request& request, char* buffer) override {
+  std::optional<base::Failure> transfer(const Request& request, char* buffer) override {
     std::uint64_t done = 0;
     while (done < request.bytes) {
       const off_t offset = request.offset + static_cast<off_t>(done);
@@ -63,12 +63,12 @@ class PosixFile : public PhaseFile {
     return std::nullopt;
   }
 
-  std::optional<Failure> sync() override {
+  std::optional<base::Failure> sync() override {
     if (::fsync(fd_) == 0) return std::nullopt;
     return failureOf(options_.path, "cannot fsync it", strerror(errno));
   }
 
-  std::optional<Failure> close() override {
+  std::optional<base::Failure> close() override {
     if (::close(std::exchange(fd_, -1)) == 0) return std::nullopt;
     return failureOf(options_.path, "cannot close it", strerror(errno));
   }
@@ -86,7 +86,7 @@ class StdioFile : public PhaseFile {
   }
 
   // fopen("w") would cut off what other processes have written to a shared file.
-  std::optional<Failure> open() override {
+  std::optional<base::Failure> open() override {
     const int fd = ::open(options_.path.c_str(), openFlags(options_), kMode);
     if (fd < 0) return failureOf(options_.path, "cannot open it", strerror(errno));
     stream_ = ::fdopen(fd, options_.reads ? (options_.writes ? "r+" : "r") : "w");
@@ -96,7 +96,7 @@ class StdioFile : public PhaseFile {
     return failureOf(options_.path, "cannot open it", strerror(reason));
   }
 
-  std::optional<Failure> transfer(const Request& request, char* buffer) override {
+  std::optional<base::Failure> transfer(const Request& request, char* buffer) override {
     // Between a read and a write the C standard wants a positioning.
     if (request.offset != position_ || (request.operation != last_ && position_ != 0)) {
       if (fseeko(stream_, request.offset, SEEK_SET) != 0) {
@@ -114,12 +114,12 @@ class StdioFile : public PhaseFile {
                      std::feof(stream_) != 0 ? kTooShort : strerror(errno));
   }
 
-  std::optional<Failure> sync() override {
+  std::optional<base::Failure> sync() override {
     if (std::fflush(stream_) == 0 && ::fsync(fileno(stream_)) == 0) return std::nullopt;
     return failureOf(options_.path, "cannot fsync it", strerror(errno));
   }
 
-  std::optional<Failure> close() override {
+  std::optional<base::Failure> close() override {
     if (std::fclose(std::exchange(stream_, nullptr)) == 0) return std::nullopt;
     return failureOf(options_.path, "cannot close it", strerror(errno));
   }
@@ -135,7 +135,7 @@ std::string textOfError(int code) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
-  return printable({text, static_cast<std::size_t>(length)});
+  return base::printable({text, static_cast<std::size_t>(length)});
 }
 
 class MpiFile : public PhaseFile {
@@ -145,7 +145,7 @@ class MpiFile : public PhaseFile {
     if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
   }
 
-  std::optional<Failure> open() override {
+  std::optional<base::Failure> open() override {
     const int access =
         options_.reads ? (options_.writes ? MPI_MODE_RDWR : MPI_MODE_RDONLY) : MPI_MODE_WRONLY;
     const int mode = access | (options_.writes ? MPI_MODE_CREATE : 0);
@@ -153,7 +153,7 @@ class MpiFile : public PhaseFile {
                                                      mode, MPI_INFO_NULL, &file_));
   }
 
-  std::optional<Failure> transfer(const Request& request, char* buffer) override {
+  std::optional<base::Failure> transfer(const Request& request, char* buffer) override {
     const int count = static_cast<int>(request.bytes);
     MPI_Status status;
     int code = MPI_SUCCESS;
@@ -173,16 +173,16 @@ class MpiFile : public PhaseFile {
     return failureOf(options_.path, whatOf(request), fmt::format("{} bytes were moved", moved));
   }
 
-  std::optional<Failure> sync() override {
+  std::optional<base::Failure> sync() override {
     return failureOn("cannot sync it", MPI_File_sync(file_));
   }
 
-  std::optional<Failure> close() override {
+  std::optional<base::Failure> close() override {
     return failureOn("cannot close it", MPI_File_close(&file_));
   }
 
  private:
-  std::optional<Failure> failureOn(std::string_view what, int code) const {
+  std::optional<base::Failure> failureOn(std::string_view what, int code) const {
     if (code == MPI_SUCCESS) return std::nullopt;
     return failureOf(options_.path, what, textOfError(code));
   }

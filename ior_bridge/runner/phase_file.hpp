@@ -33,11 +33,11 @@ class PhaseFile {
   PhaseFile& operator=(const PhaseFile&) = delete;
   virtual ~PhaseFile() = default;
 
-  virtual std::optional<Failure> open() = 0;
+  virtual std::optional<base::Failure> open() = 0;
   // Moves all of the request; `buffer` holds what is written, or takes what is read.
-  virtual std::optional<Failure> transfer(const Request& request, char* buffer) = 0;
-  virtual std::optional<Failure> sync() = 0;
-  virtual std::optional<Failure> close() = 0;
+  virtual std::optional<base::Failure> transfer(const Request& request, char* buffer) = 0;
+  virtual std::optional<base::Failure> sync() = 0;
+  virtual std::optional<base::Failure> close() = 0;
 };
 
 std::unique_ptr<PhaseFile> makePhaseFile(RunApi api, const PhaseFileOptions& options);

@@ -36,8 +36,9 @@ class Descriptor {
   int fd_;
 };
 
-Failure failureOf(const std::string& path, std::string_view what) {
-  return {Code::kSystem, fmt::format("{}: {}: {}", printable(path), what, strerror(errno))};
+base::Failure failureOf(const std::string& path, std::string_view what) {
+  return {base::Code::kSystem,
+          fmt::format("{}: {}: {}", base::printable(path), what, strerror(errno))};
 }
 
 }  // namespace
@@ -61,8 +62,8 @@ std::optional<Content> Content::ofRequests(std::uint64_t largest_bytes, std::uin
 
 char* Content::forWriting(std::uint64_t n) { return bytes_.get() + n % (kSpare / kPage) * kPage; }
 
-std::optional<Failure> fill(const std::string& path, std::int64_t begin, std::int64_t end,
-                            std::uint64_t seed) {
+std::optional<base::Failure> fill(const std::string& path, std::int64_t begin, std::int64_t end,
+                                  std::uint64_t seed) {
   const Descriptor file(path, O_WRONLY | O_CREAT | O_CLOEXEC);
   if (file.get() < 0) return failureOf(path, "cannot make it");
   std::optional<Content> content = Content::ofRequests(kPiece, seed);

@@ -19,7 +19,7 @@ constexpr double kKiB = 1024.0;
 constexpr double kLeastSeconds = 1e-9;
 
 void text(Writer& out, const char* key, std::string_view value) {
-  const std::string clean = printable(value);
+  const std::string clean = base::printable(value);
   out.Key(key);
   out.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
 }

@@ -60,7 +60,7 @@ class PhaseRunner {
     path_ = (options.directory / name).native();
   }
 
-  Result<Outcome> run(const Progress& progress) {
+  base::Result<Outcome> run(const Progress& progress) {
     if (auto failure = together(check())) return *failure;
     Outcome outcome;
     outcome.one_node = team_.onOneNode();
@@ -80,26 +80,28 @@ class PhaseRunner {
 
  private:
   // One failure for all, with the rank that has it.
-  std::optional<Failure> together(std::optional<Failure> mine) const {
+  std::optional<base::Failure> together(std::optional<base::Failure> mine) const {
     if (mine) mine->sentence = fmt::format("rank {}: {}", rank_, mine->sentence);
     return team_.agreed(mine);
   }
 
-  std::optional<Failure> check() {
+  std::optional<base::Failure> check() {
     if (extent_.begin < 0 || extent_.end > kLargestOffset) {
-      return Failure{Code::kInvalid,
-                     fmt::format("phase {} leads from offset {} to {}, where no file is", phase_.id,
-                                 extent_.begin, extent_.end)};
+      return base::Failure{base::Code::kInvalid,
+                           fmt::format("phase {} leads from offset {} to {}, where no file is",
+                                       phase_.id, extent_.begin, extent_.end)};
     }
     if (extent_.largest_bytes > kLargestRequest) {
-      return Failure{Code::kInvalid,
-                     fmt::format("phase {} has a request of {} bytes, more than the {} of one call",
-                                 phase_.id, extent_.largest_bytes, kLargestRequest)};
+      return base::Failure{
+          base::Code::kInvalid,
+          fmt::format("phase {} has a request of {} bytes, more than the {} of one call", phase_.id,
+                      extent_.largest_bytes, kLargestRequest)};
     }
     content_ = Content::ofRequests(extent_.largest_bytes, static_cast<std::uint64_t>(rank_) + 1);
     if (content_) return std::nullopt;
-    return Failure{Code::kSystem, fmt::format("no memory for requests of {} bytes in phase {}",
-                                              extent_.largest_bytes, phase_.id)};
+    return base::Failure{base::Code::kSystem,
+                         fmt::format("no memory for requests of {} bytes in phase {}",
+                                     extent_.largest_bytes, phase_.id)};
   }
 
   void removeFile() const {
@@ -108,13 +110,13 @@ class PhaseRunner {
   }
 
   // Writes find no file, reads find all that they read.
-  std::optional<Failure> prepare(int iteration) const {
+  std::optional<base::Failure> prepare(int iteration) const {
     if (reads_) return iteration == 0 ? fillPart() : std::nullopt;
     removeFile();
     return std::nullopt;
   }
 
-  std::optional<Failure> fillPart() const {
+  std::optional<base::Failure> fillPart() const {
     std::int64_t begin = extent_.read_begin;
     std::int64_t end = extent_.read_end;
     if (shared_) {
@@ -129,7 +131,7 @@ class PhaseRunner {
     return fill(path_, begin, end, static_cast<std::uint64_t>(rank_) + 1);
   }
 
-  std::optional<Failure> iterate(Lap& lap) {
+  std::optional<base::Failure> iterate(Lap& lap) {
     PhaseFileOptions options{.path = path_,
                              .writes = writes_,
                              .reads = reads_,
@@ -140,7 +142,7 @@ class PhaseRunner {
     if (collective_ && shared_) requests.padTo(team_.most(requests.counts()));
     team_.barrier();
     lap.begin = now();
-    std::optional<Failure> failure = file->open();
+    std::optional<base::Failure> failure = file->open();
     if (api_ == RunApi::kMpiIo && shared_ && team_.agreed(failure)) {
       // Closing is collective too: where others have nothing to close, it would wait for ever.
       (void)file.release();
@@ -160,8 +162,8 @@ class PhaseRunner {
     return failure;
   }
 
-  std::optional<Failure> transferAll(PhaseFile& file, PhaseRequests& requests, Lap& lap) {
-    std::optional<Failure> failure;
+  std::optional<base::Failure> transferAll(PhaseFile& file, PhaseRequests& requests, Lap& lap) {
+    std::optional<base::Failure> failure;
     const bool mixed = writes_ && reads_;
     std::uint64_t n = 0;
     while (std::optional<Request> request = requests.next()) {
@@ -243,20 +245,21 @@ Outcome broadcast(Outcome outcome, int from, MPI_Comm world) {
 
 }  // namespace
 
-Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
-                                         const RunnerOptions& options, const PhaseTeam& world,
-                                         const Progress& progress) {
+base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
+                                               const RunnerOptions& options, const PhaseTeam& world,
+                                               const Progress& progress) {
   std::vector<PhaseTest> tests;
   for (const model::Phase& phase : model.phases) {
     if (options.phase && phase.id != *options.phase) continue;
     const bool member = std::binary_search(phase.ranks.begin(), phase.ranks.end(), world.rank());
     MPI_Comm members = MPI_COMM_NULL;
     MPI_Comm_split(world.communicator(), member ? 0 : MPI_UNDEFINED, world.rank(), &members);
-    std::optional<Failure> failure;
+    std::optional<base::Failure> failure;
     Outcome outcome;
     if (member) {
       const PhaseTeam team(members);
-      Result<Outcome> result = PhaseRunner(model, phase, options, team, world.rank()).run(progress);
+      base::Result<Outcome> result =
+          PhaseRunner(model, phase, options, team, world.rank()).run(progress);
       if (result) {
         outcome = std::move(*result);
       } else {

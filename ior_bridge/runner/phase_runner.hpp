@@ -32,8 +32,8 @@ using Progress = std::function<void(const model::Phase&, int iteration)>;
 // Collective over `world`, whose size is the model's number of processes. The tests, the
 // same on all; or the failure of the lowest rank that has one, the same for all too, with its rank
 // in the sentence.
-Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
-                                         const RunnerOptions& options, const PhaseTeam& world,
-                                         const Progress& progress);
+base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
+                                               const RunnerOptions& options, const PhaseTeam& world,
+                                               const Progress& progress);
 
 }  // namespace omnio::ior

@@ -74,14 +74,14 @@ std::string PhaseTeam::broadcast(std::string text, int from) const {
 
 std::string PhaseTeam::ofFirst(std::string text) const { return broadcast(std::move(text), 0); }
 
-std::optional<Failure> PhaseTeam::agreed(const std::optional<Failure>& failure) const {
+std::optional<base::Failure> PhaseTeam::agreed(const std::optional<base::Failure>& failure) const {
   const int who = reduced(failure ? rank_ : size_, MPI_INT, MPI_MIN, communicator_);
   if (who == size_) return std::nullopt;
-  Failure result = rank_ == who ? *failure : Failure{};
+  base::Failure result = rank_ == who ? *failure : base::Failure{};
   result.sentence = broadcast(std::move(result.sentence), who);
   int code = static_cast<int>(result.code);
   MPI_Bcast(&code, 1, MPI_INT, who, communicator_);
-  result.code = static_cast<Code>(code);
+  result.code = static_cast<base::Code>(code);
   return result;
 }
 

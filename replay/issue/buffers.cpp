@@ -40,15 +40,16 @@ std::uint64_t Buffers::bytesTouched(const PlannedThread& thread) {
   return thread.read_moved + (thread.write_request == 0 ? 0 : thread.write_request + kSlack);
 }
 
-std::optional<Failure> Buffers::reserve(const PlannedThread& thread, std::uint64_t seed) {
+std::optional<base::Failure> Buffers::reserve(const PlannedThread& thread, std::uint64_t seed) {
   read_bytes_ = wholePages(thread.read_request + 1);
   write_room_ = static_cast<std::size_t>(thread.write_request);
   write_bytes_ = wholePages(std::max(thread.write_request, thread.write_failed) + kSlack + 1);
   for (const auto& [memory, bytes] : {std::pair{&read_, read_bytes_}, {&write_, write_bytes_}}) {
     *memory = map(bytes);
     if (*memory != nullptr) continue;
-    return Failure{Code::kSystem, fmt::format("no memory for requests of {} bytes: {}", bytes,
-                                              std::generic_category().message(errno))};
+    return base::Failure{base::Code::kSystem,
+                         fmt::format("no memory for requests of {} bytes: {}", bytes,
+                                     std::generic_category().message(errno))};
   }
   const std::size_t readable = std::max(wholePages(thread.read_moved + 1), kUnrecordedRead);
   if (read_bytes_ > readable) mprotect(read_ + readable, read_bytes_ - readable, PROT_NONE);

@@ -21,7 +21,7 @@ class Buffers {
 
   // For the largest requests of the thread. `seed` makes its content its own. Fails when there are
   // no addresses for it; memory itself has to be there (bytesTouched).
-  std::optional<Failure> reserve(const PlannedThread& thread, std::uint64_t seed);
+  std::optional<base::Failure> reserve(const PlannedThread& thread, std::uint64_t seed);
   // What reserve() takes of the node's memory.
   static std::uint64_t bytesTouched(const PlannedThread& thread);
 

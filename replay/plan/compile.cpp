@@ -463,7 +463,7 @@ Compiler::Complaint Compiler::State::arrangeFiles() {
     eachAbove(file.location, [&](std::string_view above) {
       if (file.exists && regular.contains(above) && !complaint) {
         complaint = fmt::format("location \"{}\" lies below \"{}\", which is a file",
-                                model::inBrief(file.location), model::inBrief(above));
+                                base::inBrief(file.location), base::inBrief(above));
       }
       if (!file.exists && made_later.contains(above)) file.made_by_events = true;
     });

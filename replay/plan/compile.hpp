@@ -37,8 +37,8 @@ class Compiler final : public model::ScheduleSink {
 // Reads the schedule and writes the programs and the plan (plan.hpp) into `directory`, which is
 // made when it is not there. On failure nothing of it is left. Memory grows with the events that
 // wait or are waited for, with lines that are read and with files, not with the other events.
-Result<Plan> compileSchedule(const std::filesystem::path& schedule,
-                             const std::filesystem::path& directory,
-                             std::optional<model::Timing> timing);
+base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
+                                   const std::filesystem::path& directory,
+                                   std::optional<model::Timing> timing);
 
 }  // namespace omnio::replay

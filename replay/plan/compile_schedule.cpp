@@ -40,21 +40,23 @@ class Draft {
 
 }  // namespace
 
-Result<Plan> compileSchedule(const std::filesystem::path& schedule,
-                             const std::filesystem::path& directory,
-                             std::optional<model::Timing> timing) {
+base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
+                                   const std::filesystem::path& directory,
+                                   std::optional<model::Timing> timing) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(directory, error);
   Draft draft(absolute);
   std::filesystem::create_directories(absolute, error);
   if (error) {
-    return Failure{Code::kSystem, fmt::format("cannot create {}: {}", printable(absolute.native()),
-                                              error.message())};
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("cannot create {}: {}", base::printable(absolute.native()), error.message())};
   }
   Compiler compiler(absolute);
   if (auto failure = model::readSchedule(schedule, compiler)) return *failure;
   if (auto complaint = compiler.finish()) {
-    return Failure{Code::kInvalid, fmt::format("{}: {}", printable(schedule.native()), *complaint)};
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("{}: {}", base::printable(schedule.native()), *complaint)};
   }
   Plan plan = compiler.plan();
   plan.schedule = std::filesystem::absolute(schedule, error).native();

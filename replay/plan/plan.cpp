@@ -141,27 +141,29 @@ std::filesystem::path programName(const std::filesystem::path& directory, std::s
   return directory / fmt::format("thread.{}", thread);
 }
 
-std::optional<Failure> writePlan(const std::filesystem::path& path, const Plan& plan) {
+std::optional<base::Failure> writePlan(const std::filesystem::path& path, const Plan& plan) {
   Writer writer;
   writer.text = kMagic;
   parts(writer, plan);
   writer.text += kEnd;
-  return model::writeDocument(path, writer.text);
+  return base::writeDocument(path, writer.text);
 }
 
-Result<Plan> readPlan(const std::filesystem::path& path) {
-  const Result<File> file = File::open(path);
+base::Result<Plan> readPlan(const std::filesystem::path& path) {
+  const base::Result<base::File> file = base::File::open(path);
   if (!file) return file.failure();
   std::string text(file->size(), '\0');
   text.resize(file->readAt(0, text.data(), text.size()));
   if (!text.starts_with(kMagic)) {
-    return Failure{Code::kNotOurs, printable(path.native()) + ": no plan of this replayer"};
+    return base::Failure{base::Code::kNotOurs,
+                         base::printable(path.native()) + ": no plan of this replayer"};
   }
   Reader reader(std::string_view(text).substr(kMagic.size()));
   Plan plan;
   parts(reader, plan);
   if (!reader.ok() || reader.rest() != kEnd) {
-    return Failure{Code::kDamaged, printable(path.native()) + ": cut off or damaged"};
+    return base::Failure{base::Code::kDamaged,
+                         base::printable(path.native()) + ": cut off or damaged"};
   }
   return plan;
 }

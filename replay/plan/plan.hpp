@@ -77,7 +77,7 @@ struct Plan {
 inline constexpr const char* kPlanName = "plan";
 std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread);
 
-std::optional<Failure> writePlan(const std::filesystem::path& path, const Plan& plan);
-Result<Plan> readPlan(const std::filesystem::path& path);
+std::optional<base::Failure> writePlan(const std::filesystem::path& path, const Plan& plan);
+base::Result<Plan> readPlan(const std::filesystem::path& path);
 
 }  // namespace omnio::replay

@@ -22,9 +22,9 @@ static_assert(kMaxRecord < kBlockBytes);
 // taken for operations.
 constexpr std::array<char, kAlignment> kMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '1'};
 
-Failure systemFailure(const std::filesystem::path& path, int error) {
-  return {Code::kSystem,
-          fmt::format("{}: {}", printable(path.native()), std::generic_category().message(error))};
+base::Failure systemFailure(const std::filesystem::path& path, int error) {
+  return {base::Code::kSystem, fmt::format("{}: {}", base::printable(path.native()),
+                                           std::generic_category().message(error))};
 }
 
 std::size_t roundedUp(std::size_t bytes) {
@@ -91,7 +91,7 @@ void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArgumen
   block_.resize(end, '\0');
 }
 
-std::optional<Failure> ProgramWriter::finish() {
+std::optional<base::Failure> ProgramWriter::finish() {
   flush();
   if (fd_ >= 0 && raw::closeFd(std::exchange(fd_, -1)) != 0 && error_ == 0) error_ = errno;
   if (error_ != 0) return systemFailure(path_, error_);
@@ -102,14 +102,15 @@ ProgramReader::~ProgramReader() {
   if (fd_ >= 0) raw::closeFd(fd_);
 }
 
-std::optional<Failure> ProgramReader::open(const std::filesystem::path& path) {
+std::optional<base::Failure> ProgramReader::open(const std::filesystem::path& path) {
   path_ = path;
   fd_ = raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) return systemFailure(path, errno);
   block_bytes_ = fetch(block_);
   if (failure_) return failure_;
   if (block_bytes_ < kMagic.size() || std::memcmp(block_.data(), kMagic.data(), 8) != 0) {
-    return Failure{Code::kNotOurs, printable(path.native()) + ": no program of this replayer"};
+    return base::Failure{base::Code::kNotOurs,
+                         base::printable(path.native()) + ": no program of this replayer"};
   }
   at_ = kMagic.size();
   return std::nullopt;
@@ -141,9 +142,9 @@ void ProgramReader::fetchAhead() {
 }
 
 const Instruction* ProgramReader::damaged() {
-  failure_ =
-      Failure{Code::kDamaged, fmt::format("{}: damaged at byte {}", printable(path_.native()),
-                                          offset_ - ahead_bytes_ - block_bytes_ + at_)};
+  failure_ = base::Failure{base::Code::kDamaged,
+                           fmt::format("{}: damaged at byte {}", base::printable(path_.native()),
+                                       offset_ - ahead_bytes_ - block_bytes_ + at_)};
   return nullptr;
 }
 

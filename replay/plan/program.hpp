@@ -83,7 +83,7 @@ class ProgramWriter {
   // `bytes` and `set` of the operation are filled in here. At most kMaxPieces and kMaxModeLength.
   void add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
            const std::vector<std::uint64_t>& pieces, std::string_view open_mode);
-  std::optional<Failure> finish();
+  std::optional<base::Failure> finish();
 
  private:
   void flush();
@@ -103,14 +103,14 @@ class ProgramReader {
   ProgramReader& operator=(const ProgramReader&) = delete;
   ~ProgramReader();
 
-  std::optional<Failure> open(const std::filesystem::path& path);
+  std::optional<base::Failure> open(const std::filesystem::path& path);
   // The next operation, nullptr at the end or when the file cannot be read (then there is a
   // failure()).
   const Instruction* next();
   // Fetches the following block unless it is here. For moments in which there is nothing to do.
   void fetchAhead();
   bool hasFetched() const { return ahead_bytes_ > 0 || at_end_; }
-  const std::optional<Failure>& failure() const { return failure_; }
+  const std::optional<base::Failure>& failure() const { return failure_; }
 
  private:
   std::size_t fetch(std::vector<char>& block);
@@ -126,7 +126,7 @@ class ProgramReader {
   std::size_t at_ = 0;
   bool at_end_ = false;
   Instruction instruction_;
-  std::optional<Failure> failure_;
+  std::optional<base::Failure> failure_;
 };
 
 }  // namespace omnio::replay

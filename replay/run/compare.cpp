@@ -41,7 +41,7 @@ std::string resultText(const calls::Row& row, bool failed, std::int64_t result) 
   std::string text;
   if (failed && result == 0) return "end of file";
   if (failed) {
-    appendErrno(text, result);
+    calls::appendErrno(text, result);
     return text;
   }
   return hasOwnResult(row) ? std::to_string(result) : std::string("success");

@@ -43,7 +43,7 @@ struct Engine::Thread {
   std::int64_t actual_end_ns = 0;
   RankCounts counts;
   std::vector<Difference> differences;
-  Event moved;  // to count bytes with
+  event::Event moved;  // to count bytes with
 };
 
 void RankCounts::merge(const RankCounts& other) {
@@ -65,17 +65,17 @@ Engine::Engine(Settings settings, const std::vector<std::uint32_t>& ranks)
 
 Engine::~Engine() = default;
 
-std::optional<Failure> Engine::start() {
+std::optional<base::Failure> Engine::start() {
   const Plan& plan = settings_.plan;
   for (const std::uint32_t rank : ranks_) {
     const PlannedRank& planned = plan.ranks[rank];
     descriptors_.push_back(std::make_unique<Descriptors>(planned.slots));
     for (const Preopened& preopened : planned.preopened) {
       if (const int error = preopen(preopened, settings_.paths, *descriptors_.back())) {
-        return Failure{Code::kSystem,
-                       fmt::format("cannot open {}, which was open from the start: {}",
-                                   printable(plan.files[preopened.file].location),
-                                   std::generic_category().message(error))};
+        return base::Failure{base::Code::kSystem,
+                             fmt::format("cannot open {}, which was open from the start: {}",
+                                         base::printable(plan.files[preopened.file].location),
+                                         std::generic_category().message(error))};
       }
     }
   }
@@ -112,8 +112,9 @@ std::optional<Failure> Engine::start() {
   }
   pthread_attr_destroy(&attributes);
   if (error != 0) {
-    return Failure{Code::kSystem, fmt::format("cannot start a thread, of {}: {}", threads_.size(),
-                                              std::generic_category().message(error))};
+    return base::Failure{base::Code::kSystem,
+                         fmt::format("cannot start a thread, of {}: {}", threads_.size(),
+                                     std::generic_category().message(error))};
   }
   // The clock starts when all are ready.
   for (std::uint32_t n = started_; n != threads_.size(); n = started_) started_.wait(n);
@@ -134,7 +135,7 @@ void Engine::waitDone(std::int64_t ns) const {
   }
 }
 
-std::optional<Failure> Engine::failure() const {
+std::optional<base::Failure> Engine::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
 }
@@ -142,9 +143,10 @@ std::optional<Failure> Engine::failure() const {
 void Engine::fail(const Thread& thread, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (failure_) return;
-  failure_ = Failure{Code::kSystem,
-                     fmt::format("recorded rank {}, thread {}: {}", thread.planned.recorded.rank,
-                                 thread.planned.recorded.thread, reason)};
+  failure_ =
+      base::Failure{base::Code::kSystem,
+                    fmt::format("recorded rank {}, thread {}: {}", thread.planned.recorded.rank,
+                                thread.planned.recorded.thread, reason)};
 }
 
 void* Engine::entry(void* argument) {
@@ -222,12 +224,12 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     counts.lateness.add(outcome.start_ns - at);
     ++counts.substitutes[static_cast<std::size_t>(outcome.substitute)];
     const calls::Row& row = calls::kTable[op.row];
-    if (countsBytes(row) && !outcome.failed && outcome.issued) {
+    if (event::countsBytes(row) && !outcome.failed && outcome.issued) {
       thread.moved.row = &row;
       thread.moved.arguments = instruction.arguments;
       thread.moved.request = op.request;
       thread.moved.result = outcome.result;
-      const std::uint64_t bytes = bytesMoved(thread.moved);
+      const std::uint64_t bytes = event::bytesMoved(thread.moved);
       (row.call_class == calls::Class::kRead ? counts.bytes_read : counts.bytes_written) += bytes;
     }
     if (differs(instruction, outcome)) {

@@ -80,7 +80,7 @@ class Engine {
 
   // Opens what was open before, makes buffers, starts the threads, which then wait for go(). Fails
   // when one cannot be started.
-  std::optional<Failure> start();
+  std::optional<base::Failure> start();
   // The beginning of the replay on CLOCK_MONOTONIC.
   void go(std::int64_t beginning_ns);
   // True when all threads have ended, or one of them has failed.
@@ -88,7 +88,7 @@ class Engine {
   // Waits for isDone() for so long at most.
   void waitDone(std::int64_t ns) const;
   // Why it cannot go on, when a thread failed.
-  std::optional<Failure> failure() const;
+  std::optional<base::Failure> failure() const;
   // Joins the threads; writes out streams that the application left open.
   void finish();
 
@@ -101,7 +101,7 @@ class Engine {
 
   void fail(const Thread& thread, const std::string& reason);
   void run(Thread& thread);
-  std::optional<Failure> replay(Thread& thread);
+  std::optional<base::Failure> replay(Thread& thread);
   void perform(Thread& thread, const struct Instruction& instruction);
   static void* entry(void* thread);
 
@@ -113,7 +113,7 @@ class Engine {
   mutable std::atomic<std::uint32_t> started_{0};
   mutable std::atomic<std::uint32_t> running_{0};
   mutable std::mutex mutex_;  // of what follows
-  std::optional<Failure> failure_;
+  std::optional<base::Failure> failure_;
   std::vector<RankCounts> counts_;
   std::vector<ThreadPlace> places_;
   std::vector<Difference> differences_;

@@ -127,7 +127,7 @@ bool hasProcessorEach(const Plan& plan, const Session& session) {
 
 // Buffers are touched before the clock starts. The kernel promises memory that is not there, and
 // ends a process when it is wanted.
-std::optional<Failure> checkMemory(const Plan& plan, const Session& session) {
+std::optional<base::Failure> checkMemory(const Plan& plan, const Session& session) {
   std::uint64_t needed = 0;
   const PlannedThread* largest = nullptr;
   for (const PlannedThread& thread : plan.threads) {
@@ -139,8 +139,8 @@ std::optional<Failure> checkMemory(const Plan& plan, const Session& session) {
   }
   const std::uint64_t available = bytesIn("/proc/meminfo", "MemAvailable:");
   if (largest == nullptr || needed <= available) return std::nullopt;
-  return Failure{
-      Code::kSystem,
+  return base::Failure{
+      base::Code::kSystem,
       fmt::format("the requests on this node need {} bytes of memory, and {} are available; the "
                   "largest are those of recorded rank {}, thread {}: reads of {} bytes, writes of "
                   "{}; use more nodes",
@@ -191,9 +191,9 @@ std::int64_t syncTree(Session& session, const Tree& tree) {
 
 int run(Session& session, const Request& request, const std::filesystem::path& tree_path) {
   const std::filesystem::path programs = programsIn(request.output);
-  const Result<Plan> plan = readPlan(programs / kPlanName);
+  const base::Result<Plan> plan = readPlan(programs / kPlanName);
   if (!plan) session.abort(plan.failure().sentence);
-  const Result<Tree> tree = Tree::open(tree_path);
+  const base::Result<Tree> tree = Tree::open(tree_path);
   if (!tree) session.abort(tree.failure().sentence);
   raiseDescriptorLimit();
 
@@ -207,7 +207,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
     if (const auto failure = prepareDirectories(*plan, *tree)) session.abort(failure->sentence);
   }
   session.barrier();
-  const Result<Prepared> prepared = prepareFiles(
+  const base::Result<Prepared> prepared = prepareFiles(
       *plan, *tree, {.process = session.rank(), .processes = session.size()}, request.cache);
   if (!prepared) session.abort(prepared.failure().sentence);
   session.barrier();
@@ -266,12 +266,12 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
     if (!addShare(share, report)) session.abort("a process sent a report that cannot be read");
   }
   report.makespan_ns = report.total().end_ns;
-  if (auto failure = model::writeDocument(request.output / kReportName, jsonOf(report))) {
+  if (auto failure = base::writeDocument(request.output / kReportName, jsonOf(report))) {
     session.abort(failure->sentence);
   }
   std::error_code ignored;
   std::filesystem::remove_all(programs, ignored);
-  fmt::print("{}", safeText(textOf(report), "\n"));
+  fmt::print("{}", base::safeText(textOf(report), "\n"));
   std::fflush(stdout);
   // `omnio replay` reads the report; a launcher would comment on a status that is not 0.
   if (request.compiled) return kDone;

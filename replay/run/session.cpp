@@ -76,7 +76,7 @@ Session::~Session() {
 }
 
 void Session::abort(const std::string& sentence) {
-  fmt::print(stderr, "omnio-replay: rank {}: {}\n", rank_, safeText(sentence));
+  fmt::print(stderr, "omnio-replay: rank {}: {}\n", rank_, base::safeText(sentence));
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::_Exit(1);

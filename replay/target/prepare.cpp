@@ -24,9 +24,10 @@ constexpr std::size_t kBufferBytes = 1 << 20;
 // Whether a file could be run is not recorded, and asked for (access) by what looks for programs.
 constexpr unsigned kFileMode = 0755;
 
-Failure cannotMake(const std::string& location, int error) {
-  return {Code::kSystem, fmt::format("cannot make {} in the tree: {}", printable(location),
-                                     std::generic_category().message(error))};
+base::Failure cannotMake(const std::string& location, int error) {
+  return {base::Code::kSystem,
+          fmt::format("cannot make {} in the tree: {}", base::printable(location),
+                      std::generic_category().message(error))};
 }
 
 std::string parentOf(const std::string& location) {
@@ -112,7 +113,7 @@ class Maker {
 
 }  // namespace
 
-std::optional<Failure> checkSpace(const Plan& plan, const Tree& tree) {
+std::optional<base::Failure> checkSpace(const Plan& plan, const Tree& tree) {
   struct statfs facts {};
   if (syscall(SYS_fstatfs, tree.fd(), &facts) != 0) return std::nullopt;  // making them will tell
   std::uint64_t needed = 0;
@@ -123,12 +124,12 @@ std::optional<Failure> checkSpace(const Plan& plan, const Tree& tree) {
   const auto block = static_cast<std::uint64_t>(facts.f_bsize);
   const std::uint64_t available = static_cast<std::uint64_t>(facts.f_bavail) * block;
   if (needed <= available) return std::nullopt;
-  return Failure{Code::kSystem,
-                 fmt::format("{}: the files to prepare have {} bytes, and {} are free",
-                             printable(tree.path().native()), needed, available)};
+  return base::Failure{base::Code::kSystem,
+                       fmt::format("{}: the files to prepare have {} bytes, and {} are free",
+                                   base::printable(tree.path().native()), needed, available)};
 }
 
-std::optional<Failure> prepareDirectories(const Plan& plan, const Tree& tree) {
+std::optional<base::Failure> prepareDirectories(const Plan& plan, const Tree& tree) {
   std::unordered_set<std::string_view> made;
   for (const PlannedFile& file : plan.files) {
     if (file.made_by_events && !file.exists) made.insert(file.location);
@@ -153,7 +154,7 @@ std::optional<Failure> prepareDirectories(const Plan& plan, const Tree& tree) {
   return std::nullopt;
 }
 
-Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache) {
+base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache) {
   Prepared prepared;
   Maker maker(tree, cache);
   std::uint64_t piece = 0;

@@ -30,9 +30,9 @@ struct Share {
 };
 
 // Whether what is to be made fits on the target's file system.
-std::optional<Failure> checkSpace(const Plan& plan, const Tree& tree);
+std::optional<base::Failure> checkSpace(const Plan& plan, const Tree& tree);
 // All directories; one process does it, before any prepareFiles().
-std::optional<Failure> prepareDirectories(const Plan& plan, const Tree& tree);
-Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache);
+std::optional<base::Failure> prepareDirectories(const Plan& plan, const Tree& tree);
+base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache);
 
 }  // namespace omnio::replay

@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 constexpr const char* kMarker = ".omnio-replay";
 constexpr const char* kTree = "tree";
 
-Failure systemFailure(const std::string& what, int error) {
-  return {Code::kSystem,
-          fmt::format("{}: {}", printable(what), std::generic_category().message(error))};
+base::Failure systemFailure(const std::string& what, int error) {
+  return {base::Code::kSystem,
+          fmt::format("{}: {}", base::printable(what), std::generic_category().message(error))};
 }
 
 int openBeneath(int directory, const char* name, int flags, unsigned mode) {
@@ -65,62 +65,65 @@ struct Look {
   bool has_tree = false;
 };
 
-Result<Look> lookAt(const fs::path& target) {
+base::Result<Look> lookAt(const fs::path& target) {
   std::error_code error;
   Look look;
   const fs::file_status status = fs::status(target, error);
   if (status.type() == fs::file_type::not_found) return look;
   if (error) return systemFailure(target.native(), error.value());
   if (status.type() != fs::file_type::directory) {
-    return Failure{Code::kInvalid, printable(target.native()) + ": not a directory"};
+    return base::Failure{base::Code::kInvalid,
+                         base::printable(target.native()) + ": not a directory"};
   }
   look.there = true;
   look.ours = fs::exists(fs::symlink_status(target / kMarker, error));
   const fs::file_status tree = fs::symlink_status(target / kTree, error);
   look.has_tree = fs::exists(tree);
   if (look.has_tree && tree.type() != fs::file_type::directory) {
-    return Failure{Code::kInvalid, printable((target / kTree).native()) +
-                                       ": not a directory; name another --target"};
+    return base::Failure{base::Code::kInvalid, base::printable((target / kTree).native()) +
+                                                   ": not a directory; name another --target"};
   }
   for (fs::directory_iterator entry(target, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path name = entry->path().filename();
     if (look.ours && (name == kMarker || name == kTree)) continue;
-    return Failure{Code::kInvalid,
-                   fmt::format("{} holds {}, which no replay made; a target has to be empty",
-                               printable(target.native()), printable(name.native()))};
+    return base::Failure{
+        base::Code::kInvalid,
+        fmt::format("{} holds {}, which no replay made; a target has to be empty",
+                    base::printable(target.native()), base::printable(name.native()))};
   }
   if (error) return systemFailure(target.native(), error.value());
   return look;
 }
 
-Result<Look> lookAndRefuse(const fs::path& target, bool fresh) {
-  Result<Look> look = lookAt(target);
+base::Result<Look> lookAndRefuse(const fs::path& target, bool fresh) {
+  base::Result<Look> look = lookAt(target);
   if (!look) return look;
   if (look->has_tree && !fresh) {
-    return Failure{Code::kInvalid,
-                   fmt::format("{} holds the tree of an earlier replay; --fresh removes it",
-                               printable(target.native()))};
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("{} holds the tree of an earlier replay; --fresh removes it",
+                                     base::printable(target.native()))};
   }
   return look;
 }
 
 }  // namespace
 
-std::optional<Failure> checkTarget(const fs::path& target, bool fresh) {
-  const Result<Look> look = lookAndRefuse(target, fresh);
+std::optional<base::Failure> checkTarget(const fs::path& target, bool fresh) {
+  const base::Result<Look> look = lookAndRefuse(target, fresh);
   if (!look) return look.failure();
   return std::nullopt;
 }
 
-Result<fs::path> makeTree(const fs::path& target, bool fresh) {
-  const Result<Look> look = lookAndRefuse(target, fresh);
+base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
+  const base::Result<Look> look = lookAndRefuse(target, fresh);
   if (!look) return look.failure();
   std::error_code error;
   fs::create_directories(target, error);
   if (error) {
-    return Failure{Code::kSystem, fmt::format("cannot create {}: {}", printable(target.native()),
-                                              error.message())};
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("cannot create {}: {}", base::printable(target.native()), error.message())};
   }
   const fs::path real = fs::canonical(target, error);
   if (error) return systemFailure(target.native(), error.value());
@@ -136,7 +139,7 @@ Result<fs::path> makeTree(const fs::path& target, bool fresh) {
   return tree;
 }
 
-Result<Tree> Tree::open(const fs::path& path) {
+base::Result<Tree> Tree::open(const fs::path& path) {
   const int fd =
       raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return systemFailure(path.native(), errno);

@@ -13,15 +13,15 @@ namespace omnio::replay {
 // Makes the target and an empty tree in it; what an earlier replay left is removed if `fresh`, else
 // refused. Returns the tree's absolute path, without links in it. One process of a replay does
 // this.
-Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh);
+base::Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh);
 // What makeTree would complain about, without changing anything.
-std::optional<Failure> checkTarget(const std::filesystem::path& target, bool fresh);
+std::optional<base::Failure> checkTarget(const std::filesystem::path& target, bool fresh);
 
 // The tree, open. Every name is looked up beneath it, and no link is followed on the way, so
 // nothing outside can be reached whatever stands in the tree.
 class Tree {
  public:
-  static Result<Tree> open(const std::filesystem::path& path);
+  static base::Result<Tree> open(const std::filesystem::path& path);
 
   Tree(Tree&& other) noexcept;
   Tree& operator=(Tree&&) = delete;

@@ -32,7 +32,7 @@ class LogGrowthTest : public testing::Test {
     bytes_ += container.bytes().size();
   }
   LogGrowth growth() const {
-    const Result<Trace> trace = Trace::open(directory_.path());
+    const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
     EXPECT_TRUE(trace);
     return growthOf(*trace);
   }

@@ -56,7 +56,9 @@ class CollectTest : public testing::Test {
   }
   void TearDown() override { unsetenv("OMNIO_RING_DIR"); }
 
-  Wholeness wholeness() const { return assess(*Trace::open(directory_.path())); }
+  tracefile::Wholeness wholeness() const {
+    return tracefile::assess(*tracefile::Trace::open(directory_.path()));
+  }
   fs::path ring(unsigned number) const {
     return rings_ / test::ringName(directory_.path(), kToken, number);
   }
@@ -71,18 +73,18 @@ class CollectTest : public testing::Test {
 };
 
 TEST_F(CollectTest, BringsTheTailIntoTheContainerAndRemovesTheRings) {
-  const Wholeness before = wholeness();
-  const CollectReport report = collectRings(directory_.path());
+  const tracefile::Wholeness before = wholeness();
+  const tracefile::CollectReport report = tracefile::collectRings(directory_.path());
   EXPECT_TRUE(report.troubles.empty()) << report.troubles.front();
   EXPECT_EQ(report.processes, 1U);
   EXPECT_EQ(report.rings, 2U);
   EXPECT_EQ(report.events, 5U);
   EXPECT_TRUE(ringsAreGone());
-  const Wholeness after = wholeness();
+  const tracefile::Wholeness after = wholeness();
   EXPECT_EQ(after.events, 9U);
   EXPECT_EQ(after.events, before.events);
   EXPECT_EQ(after.reasons, before.reasons);
-  const Result<Trace> trace = Trace::open(directory_.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
   const auto& account = trace->processes().front()->account;
   ASSERT_TRUE(account);
   EXPECT_EQ(account->state, wire::AccountState::kCollected);
@@ -90,23 +92,23 @@ TEST_F(CollectTest, BringsTheTailIntoTheContainerAndRemovesTheRings) {
 }
 
 TEST_F(CollectTest, ASecondTimeThereIsNothingToDo) {
-  collectRings(directory_.path());
+  tracefile::collectRings(directory_.path());
   const std::string bytes = test::readAll(container_);
-  const CollectReport report = collectRings(directory_.path());
+  const tracefile::CollectReport report = tracefile::collectRings(directory_.path());
   EXPECT_EQ(report.processes, 0U);
   EXPECT_EQ(report.events, 0U);
   EXPECT_EQ(test::readAll(container_), bytes);
 }
 
 TEST_F(CollectTest, CollectorsAtOnceBringEverythingOnce) {
-  CollectReport reports[4];
+  tracefile::CollectReport reports[4];
   std::vector<std::thread> threads;
-  for (CollectReport& report : reports) {
-    threads.emplace_back([&] { report = collectRings(directory_.path()); });
+  for (tracefile::CollectReport& report : reports) {
+    threads.emplace_back([&] { report = tracefile::collectRings(directory_.path()); });
   }
   for (std::thread& thread : threads) thread.join();
   std::uint64_t events = 0;
-  for (const CollectReport& report : reports) {
+  for (const tracefile::CollectReport& report : reports) {
     EXPECT_TRUE(report.troubles.empty());
     events += report.events;
   }
@@ -118,9 +120,9 @@ TEST_F(CollectTest, CollectorsAtOnceBringEverythingOnce) {
 
 TEST_F(CollectTest, InterruptedBeforeTheRingsWereRemovedItCanBeRunAgain) {
   const std::string bytes = test::readAll(ring(0));
-  collectRings(directory_.path());
+  tracefile::collectRings(directory_.path());
   test::writeAll(ring(0), bytes);
-  const CollectReport report = collectRings(directory_.path());
+  const tracefile::CollectReport report = tracefile::collectRings(directory_.path());
   EXPECT_EQ(report.events, 0U);
   EXPECT_EQ(report.rings, 1U);
   EXPECT_EQ(wholeness().events, 9U);
@@ -136,7 +138,7 @@ TEST_F(CollectTest, ARunningProcessKeepsItsRings) {
                            .process_start = std::stoull(stat),
                            .trace_directory = directory_.path(),
                            .open = &third_});
-  const CollectReport report = collectRings(directory_.path());
+  const tracefile::CollectReport report = tracefile::collectRings(directory_.path());
   EXPECT_EQ(report.running, 1U);
   EXPECT_EQ(report.processes, 0U);
   EXPECT_TRUE(fs::exists(ring(0)));
@@ -144,19 +146,19 @@ TEST_F(CollectTest, ARunningProcessKeepsItsRings) {
 }
 
 // A limit instead of a full device: what it does to write() is the same.
-CollectReport collectWithin(std::uint64_t file_bytes, const fs::path& trace) {
+tracefile::CollectReport collectWithin(std::uint64_t file_bytes, const fs::path& trace) {
   rlimit limit{};
   EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
   const rlimit small{.rlim_cur = file_bytes, .rlim_max = limit.rlim_max};
   EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  CollectReport report = collectRings(trace);
+  tracefile::CollectReport report = tracefile::collectRings(trace);
   EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   return report;
 }
 
 TEST_F(CollectTest, WhereNothingCanBeWrittenTheRingsStay) {
   const std::string before = test::readAll(container_);
-  const CollectReport report = collectWithin(before.size(), directory_.path());
+  const tracefile::CollectReport report = collectWithin(before.size(), directory_.path());
   ASSERT_EQ(report.troubles.size(), 1U);
   EXPECT_EQ(report.troubles[0],
             fmt::format("{}: File too large; 5 events of process {} stay in {}: free space and run "
@@ -180,11 +182,11 @@ TEST_F(CollectTest, TriesThatFailDoNotEatTheSpaceThatIsLeft) {
   test::saveRing(
       ring(1),
       {.token = kToken, .pid = test::kDeadPid, .trace_directory = directory_.path(), .open = &big});
-  const CollectReport first = collectWithin(room, directory_.path());
+  const tracefile::CollectReport first = collectWithin(room, directory_.path());
   EXPECT_EQ(first.events, 5U);
   const std::string after = test::readAll(container_);
   for (int again = 0; again < 3; ++again) {
-    const CollectReport report = collectWithin(room, directory_.path());
+    const tracefile::CollectReport report = collectWithin(room, directory_.path());
     ASSERT_EQ(report.troubles.size(), 1U);
     EXPECT_NE(report.troubles[0].find("; 500 events of process"), std::string::npos)
         << report.troubles[0];
@@ -192,11 +194,11 @@ TEST_F(CollectTest, TriesThatFailDoNotEatTheSpaceThatIsLeft) {
     EXPECT_EQ(test::readAll(container_), after);
   }
   EXPECT_EQ(wholeness().events, 509U);
-  const CollectReport last = collectRings(directory_.path());
+  const tracefile::CollectReport last = tracefile::collectRings(directory_.path());
   EXPECT_TRUE(last.troubles.empty()) << last.troubles.front();
   EXPECT_EQ(last.events, 500U);
   EXPECT_TRUE(ringsAreGone());
-  const Result<Trace> trace = Trace::open(directory_.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
   EXPECT_EQ(trace->processes().front()->info.text("stops"), "2");
   EXPECT_EQ(wholeness().events, 509U);
 }
@@ -208,7 +210,7 @@ TEST_F(CollectTest, AContainerThatCannotBeMadeLeavesNothingBehind) {
       .ended(0)
       .save(directory_ / "node1.1.0.omnio");
   for (int again = 0; again < 2; ++again) {
-    const CollectReport report = collectWithin(100, directory_.path());
+    const tracefile::CollectReport report = collectWithin(100, directory_.path());
     ASSERT_EQ(report.troubles.size(), 1U);
     EXPECT_NE(report.troubles[0].find("File too large; 9 events of process"), std::string::npos)
         << report.troubles[0];
@@ -219,7 +221,7 @@ TEST_F(CollectTest, AContainerThatCannotBeMadeLeavesNothingBehind) {
 
 TEST_F(CollectTest, AContainerWithinWhoseHeaderTheDeviceWasFullTakesTheTail) {
   fs::resize_file(container_, 1000);
-  const CollectReport report = collectRings(directory_.path());
+  const tracefile::CollectReport report = tracefile::collectRings(directory_.path());
   EXPECT_TRUE(report.troubles.empty()) << report.troubles.front();
   EXPECT_TRUE(ringsAreGone());
   EXPECT_EQ(wholeness().events, 9U);
@@ -240,7 +242,7 @@ TEST_F(CollectTest, AChunkThatIsThereInPartIsCompletedOnce) {
   const std::string after = test::readAll(container_);
   EXPECT_EQ(collectWithin(room, directory_.path()).events, 0U);
   EXPECT_EQ(test::readAll(container_), after);
-  collectRings(directory_.path());
+  tracefile::collectRings(directory_.path());
   EXPECT_EQ(wholeness().events, 509U);
   EXPECT_EQ(Trace::open(directory_.path())->processes().front()->account->events_written, 509U);
 }
@@ -265,7 +267,7 @@ TEST_F(CollectTest, AProcessThatCouldCreateNoContainerGetsOne) {
   fs::remove(container_);
   ContainerBuilder other(kToken + 1);
   other.facts(test::usualFacts()).ended(0).save(directory_ / "node1.1.0.omnio");
-  const CollectReport report = collectRings(directory_.path());
+  const tracefile::CollectReport report = tracefile::collectRings(directory_.path());
   EXPECT_TRUE(report.troubles.empty()) << report.troubles.front();
   EXPECT_EQ(report.events, 9U);
   EXPECT_TRUE(ringsAreGone());
@@ -283,8 +285,8 @@ TEST_F(CollectTest, WhatTheProcessCountedAsLostAndComesBackIsLostNoMore) {
                                                  .events_lost = 7},
                            .open = &second_});
   EXPECT_EQ(wholeness().events_missing, 5U);
-  collectRings(directory_.path());
-  const Result<Trace> trace = Trace::open(directory_.path());
+  tracefile::collectRings(directory_.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
   const auto& account = trace->processes().front()->account;
   EXPECT_EQ(account->state, wire::AccountState::kEnded);
   EXPECT_EQ(account->events_written, 6U);

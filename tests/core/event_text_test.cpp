@@ -40,15 +40,15 @@ ChunkBuilder definitions() {
 std::string textOfTrace(const test::ContainerBuilder& container) {
   const test::TemporaryDirectory directory;
   container.save(directory / "node1.1.0.omnio");
-  Result<Trace> trace = Trace::open(directory.path());
-  const Process& process = *trace->processes().front();
-  PathTable paths;
-  MergedReader reader;
-  for (const Log& log : process.logs) {
-    reader.add(std::make_unique<LogReader>(process, log, paths));
+  base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
+  const tracefile::Process& process = *trace->processes().front();
+  event::PathTable paths;
+  tracefile::MergedReader reader;
+  for (const tracefile::Log& log : process.logs) {
+    reader.add(std::make_unique<tracefile::LogReader>(process, log, paths));
   }
   std::string out;
-  while (const Event* event = reader.next()) appendText(out, *event);
+  while (const event::Event* event = reader.next()) event::appendText(out, *event);
   return out;
 }
 

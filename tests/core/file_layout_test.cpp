@@ -65,7 +65,7 @@ std::string composite(const std::vector<Part>& parts) {
 }
 
 TEST(FileLayout, StripesOfLustreAreRead) {
-  const auto components = parseLustreLayout(plain(1 << 20, {5, 0, 7}));
+  const auto components = mpi::parseLustreLayout(plain(1 << 20, {5, 0, 7}));
   ASSERT_TRUE(components);
   ASSERT_EQ(components->size(), 1U);
   EXPECT_EQ((*components)[0].stripe_bytes, 1U << 20);
@@ -77,7 +77,7 @@ TEST(FileLayout, ComponentsOfLustreAreReadWithTheirPools) {
   const std::string bytes =
       composite({{0, 1 << 20, plain(65536, {3})},
                  {1 << 20, ~std::uint64_t{0}, plain(4 << 20, {1, 2}, "fast")}});
-  const auto components = parseLustreLayout(bytes);
+  const auto components = mpi::parseLustreLayout(bytes);
   ASSERT_TRUE(components);
   ASSERT_EQ(components->size(), 2U);
   EXPECT_EQ((*components)[0].end, 1U << 20);
@@ -91,11 +91,11 @@ TEST(FileLayout, DamageIsNoCrash) {
       composite({{0, 1 << 20, plain(65536, {3})},
                  {1 << 20, ~std::uint64_t{0}, plain(4 << 20, {1, 2}, "fast")}});
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
-    parseLustreLayout(bytes.substr(0, cut));
+    mpi::parseLustreLayout(bytes.substr(0, cut));
     for (const int value : {0, 0xFF}) {
       std::string damaged = bytes;
       damaged[cut] = static_cast<char>(value);
-      parseLustreLayout(damaged);
+      mpi::parseLustreLayout(damaged);
     }
   }
   EXPECT_FALSE(parseLustreLayout(""));
@@ -105,20 +105,20 @@ TEST(FileLayout, DamageIsNoCrash) {
 }
 
 TEST(FileLayout, EachFileSystemTellsWhatItCan) {
-  const auto ext4 = parseFileLayout("61267 4096");
+  const auto ext4 = mpi::parseFileLayout("61267 4096");
   ASSERT_TRUE(ext4);
   EXPECT_EQ(ext4->file_system, "ext4");
   EXPECT_EQ(ext4->block_bytes, 4096U);
   EXPECT_TRUE(ext4->components.empty());
   EXPECT_EQ(parseFileLayout("4660 512")->file_system, "0x1234");
-  const auto beegfs = parseFileLayout(fmt::format("{} 524288 1 524288 4", 0x19830326));
+  const auto beegfs = mpi::parseFileLayout(fmt::format("{} 524288 1 524288 4", 0x19830326));
   ASSERT_EQ(beegfs->components.size(), 1U);
   EXPECT_EQ(beegfs->components[0].stripes, 4U);
   std::string hex;
   for (const char c : plain(65536, {9})) {
     hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
   }
-  const auto lustre = parseFileLayout(fmt::format("{} 4096 {}", 0x0BD00BD0, hex));
+  const auto lustre = mpi::parseFileLayout(fmt::format("{} 4096 {}", 0x0BD00BD0, hex));
   ASSERT_EQ(lustre->components.size(), 1U);
   EXPECT_EQ(lustre->components[0].targets, std::vector<std::uint32_t>{9});
   EXPECT_TRUE(parseFileLayout(fmt::format("{} 4096 0bd", 0x0BD00BD0))->components.empty());

@@ -12,15 +12,15 @@ namespace {
 // Reads of one file, whose place is the time at which they began.
 class Reads {
  public:
-  explicit Reads(LaterReads::Order order) : later_(order) {}
+  explicit Reads(event::LaterReads::Order order) : later_(order) {}
 
   void begin(std::int64_t start_ns) {
-    const Event event = eventOf("MPI_File_read_all_begin", start_ns);
+    const event::Event event = eventOf("MPI_File_read_all_begin", start_ns);
     ASSERT_TRUE(LaterReads::begins(event));
     later_.begin(event, static_cast<std::size_t>(start_ns), take_);
   }
   void end(std::int64_t start_ns, std::int64_t got) {
-    Event event = eventOf("MPI_File_read_all_end", start_ns);
+    event::Event event = eventOf("MPI_File_read_all_end", start_ns);
     const int index = calls::indexOf(*event.row, calls::Role::kGot);
     event.arguments[static_cast<std::size_t>(index)] = got;
     later_.end(event, take_);
@@ -30,23 +30,23 @@ class Reads {
   std::map<std::size_t, std::uint64_t> told;
 
  private:
-  Event eventOf(std::string_view symbol, std::int64_t start_ns) const {
-    Event event;
+  event::Event eventOf(std::string_view symbol, std::int64_t start_ns) const {
+    event::Event event;
     event.row = &calls::kTable[test::numberOf(symbol)];
     event.start_ns = start_ns;
     event.handle = &file_;
     return event;
   }
 
-  const Handle file_{.definition = {.handle = 5}, .path = {}};
-  LaterReads later_;
-  const LaterReads::Take take_ = [this](std::size_t place, std::uint64_t bytes) {
+  const event::Handle file_{.definition = {.handle = 5}, .path = {}};
+  event::LaterReads later_;
+  const event::LaterReads::Take take_ = [this](std::size_t place, std::uint64_t bytes) {
     EXPECT_TRUE(told.emplace(place, bytes).second) << "told twice: " << place;
   };
 };
 
 using Told = std::map<std::size_t, std::uint64_t>;
-using Order = LaterReads::Order;
+using Order = event::LaterReads::Order;
 
 TEST(LaterReads, ASplitReadIsToldAtItsEnd) {
   Reads reads(Order::kByTime);

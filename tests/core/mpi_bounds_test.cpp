@@ -17,14 +17,14 @@ using wire::DoneRequest;
 
 constexpr std::int64_t kAny = -1;
 
-class Counter final : public MpiPictureSink {
+class Counter final : public order::MpiPictureSink {
  public:
-  void seen(std::uint64_t, const MpiEventRef&, const Event&) override {}
-  void settled(const MatchedEvent& event) override {
+  void seen(std::uint64_t, const order::MpiEventRef&, const event::Event&) override {}
+  void settled(const order::MatchedEvent& event) override {
     ++settled_;
-    for (const EventPart& part : event.parts) {
-      const MpiOperation& operation = *part.operation;
-      if (operation.match != Match::kMatched) continue;
+    for (const order::EventPart& part : event.parts) {
+      const order::MpiOperation& operation = *part.operation;
+      if (operation.match != order::Match::kMatched) continue;
       pairs.emplace_back(operation.started.number, operation.counterpart.number);
     }
   }
@@ -39,18 +39,18 @@ class Counter final : public MpiPictureSink {
 // Two ranks of MPI_COMM_WORLD, which is group 1, and of a window, group 2.
 class Bounds : public testing::Test {
  protected:
-  explicit Bounds(MpiMatcher::Limits limits = {.most_open = 100,
-                                               .most_requests = 64,
-                                               .most_epochs = 64,
-                                               .most_streams = 50})
+  explicit Bounds(order::MpiMatcher::Limits limits = {.most_open = 100,
+                                                      .most_requests = 64,
+                                                      .most_epochs = 64,
+                                                      .most_streams = 50})
       : groups_(twoRanks()),
         matcher_(groups_, {false, false}, {.groups = &groups_, .clocks = {{}, {}}}, sink_, limits) {
   }
 
-  void call(ProcessIndex rank, std::string_view name,
+  void call(mpi::ProcessIndex rank, std::string_view name,
             std::initializer_list<std::pair<Role, std::int64_t>> arguments,
             const std::string& list = {}) {
-    Event event;
+    event::Event event;
     for (const calls::Row& row : calls::kTable) {
       if (row.number != 0 && row.name == name) event.row = &row;
     }
@@ -94,23 +94,23 @@ class Bounds : public testing::Test {
     EXPECT_EQ(matcher_.operationsHeld(), 0U);
     EXPECT_EQ(matcher_.epochsHeld(), 0U);
   }
-  static std::uint64_t givenUp(const MpiCounts::Of& counts) {
-    return counts.by_match[static_cast<std::size_t>(Match::kGivenUp)];
+  static std::uint64_t givenUp(const order::MpiCounts::Of& counts) {
+    return counts.by_match[static_cast<std::size_t>(order::Match::kGivenUp)];
   }
 
   Counter sink_;
-  MpiGroups groups_;
-  MpiMatcher matcher_;
+  mpi::MpiGroups groups_;
+  order::MpiMatcher matcher_;
   std::size_t most_operations_ = 0;
   std::size_t most_epochs_ = 0;
 
  private:
-  static MpiGroups twoRanks() {
-    MpiGroups groups;
+  static mpi::MpiGroups twoRanks() {
+    mpi::MpiGroups groups;
     for (const char* rank : {"0", "1"}) {
       std::string facts = std::string("group.1") + '\0' + "a " + rank + " 2 0 0 comm" + '\0';
       facts += std::string("group.2") + '\0' + "b " + rank + " 2 0 0 window" + '\0';
-      ProcessInfo info;
+      tracefile::ProcessInfo info;
       info.take(facts);
       groups.add(info);
     }

@@ -20,19 +20,19 @@ using wire::Member;
 using Lines = std::vector<std::string>;
 
 // How many members the collective calls of a picture have room for, by how they were matched.
-class Members final : public MpiPictureSink {
+class Members final : public order::MpiPictureSink {
  public:
-  void seen(std::uint64_t, const MpiEventRef&, const Event&) override {}
-  void settled(const MatchedEvent& event) override {
-    for (const EventPart& part : event.parts) {
-      const MpiCollective* collective = part.operation->collective;
+  void seen(std::uint64_t, const order::MpiEventRef&, const event::Event&) override {}
+  void settled(const order::MatchedEvent& event) override {
+    for (const order::EventPart& part : event.parts) {
+      const order::MpiCollective* collective = part.operation->collective;
       if (collective == nullptr) continue;
       most[part.operation->match] =
           std::max(most[part.operation->match],
                    collective->by_member.size() + collective->last_below.size());
     }
   }
-  std::map<Match, std::size_t> most;
+  std::map<order::Match, std::size_t> most;
 };
 
 TEST(MpiCollectives, ABarrierWaitsForTheLast) {
@@ -188,11 +188,11 @@ TEST(MpiCollectives, AGroupThatADamagedTraceMakesHugeCostsNothing) {
   scan(0, 3, 200);
   const test::TemporaryDirectory directory;
   trace.save(directory.path());
-  const Result<Trace> read = Trace::open(directory.path());
+  const base::Result<tracefile::Trace> read = tracefile::Trace::open(directory.path());
   ASSERT_TRUE(read);
-  PathTable paths;
+  event::PathTable paths;
   Members members;
-  readMpiPicture(*read, mpiGroupsOf(*read), paths, members);
+  order::readMpiPicture(*read, order::mpiGroupsOf(*read), paths, members);
   EXPECT_EQ(members.most,
             (std::map<Match, std::size_t>{{Match::kMatched, 4}, {Match::kNotInTrace, 0}}));
 }

@@ -93,19 +93,19 @@ class Rank {
 std::string placesOf(std::vector<Rank>& ranks) {
   test::TemporaryDirectory directory;
   for (Rank& rank : ranks) rank.save(directory);
-  const Result<Trace> trace = Trace::open(directory.path());
-  std::vector<const Process*> processes;
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
+  std::vector<const tracefile::Process*> processes;
   for (const auto& process : trace->processes()) processes.push_back(process.get());
-  const MpiSharedOffsets offsets(processes);
+  const mpi::MpiSharedOffsets offsets(processes);
   std::string text;
-  for (const Process* process : processes) {
+  for (const tracefile::Process* process : processes) {
     for (std::uint64_t tick = 1; tick < 10; ++tick) {
-      const MpiSharedPlace* place = offsets.find(*process, tick);
+      const mpi::MpiSharedPlace* place = offsets.find(*process, tick);
       if (place == nullptr) continue;
       text += text.empty() ? "" : " ";
       text += fmt::format("{}.{}", trace->rankOf(*process).value_or(-1), tick);
       if (place->etypes) text += fmt::format("={}", *place->etypes);
-      for (const Stride& piece : place->pieces) {
+      for (const mpi::Stride& piece : place->pieces) {
         text += fmt::format("@{}+{}", piece.first, piece.bytes);
       }
     }

@@ -20,30 +20,30 @@ using calls::Role;
 constexpr std::uint64_t kFirstToken = 1000;
 constexpr std::uint32_t kLogsOfAProcess = 64;
 
-std::string nameOf(const MpiEventRef& event) {
+std::string nameOf(const order::MpiEventRef& event) {
   return fmt::format("{}.{}#{}", event.process, event.thread, event.number);
 }
 
 // The trace's processes stand by rank, so without untraced ones a process's place is its rank.
-class Lines final : public MpiPictureSink {
+class Lines final : public order::MpiPictureSink {
  public:
-  explicit Lines(const Trace& trace) : trace_(trace) {}
+  explicit Lines(const tracefile::Trace& trace) : trace_(trace) {}
 
-  void seen(std::uint64_t id, const MpiEventRef& ref, const Event&) override {
+  void seen(std::uint64_t id, const order::MpiEventRef& ref, const event::Event&) override {
     if (id != seen_) throw std::logic_error("ids do not count up");
     if (ref.start_ns < last_start_) throw std::logic_error("not by start");
     last_start_ = ref.start_ns;
     ++seen_;
   }
 
-  void settled(const MatchedEvent& event) override {
+  void settled(const order::MatchedEvent& event) override {
     std::string_view call = event.event.row->name;
     if (call.starts_with("MPI_")) call.remove_prefix(4);
     std::string line = fmt::format("{} {}", name(event.event), call);
     if (!event.matched()) {
-      for (const EventPart& part : event.parts) {
-        if (isUnmatched(part.operation->match)) {
-          line += fmt::format(" [{}]", wordsOf(part.operation->match));
+      for (const order::EventPart& part : event.parts) {
+        if (order::isUnmatched(part.operation->match)) {
+          line += fmt::format(" [{}]", order::wordsOf(part.operation->match));
         }
       }
     }
@@ -52,10 +52,10 @@ class Lines final : public MpiPictureSink {
     } else {
       line += " waited=?";
     }
-    if (event.late != kNoProcess) line += fmt::format(" late={}", rank(event.late));
+    if (event.late != mpi::kNoProcess) line += fmt::format(" late={}", rank(event.late));
     std::string with;
-    for (const EventPart& part : event.parts) {
-      const MpiOperation& operation = *part.operation;
+    for (const order::EventPart& part : event.parts) {
+      const order::MpiOperation& operation = *part.operation;
       if (operation.collective != nullptr) {
         for (const auto& arrival : operation.collective->arrivals) {
           if (arrival.event.process != event.event.process) with += " " + name(arrival.event);
@@ -77,16 +77,16 @@ class Lines final : public MpiPictureSink {
   std::uint64_t seenCount() const { return seen_; }
 
  private:
-  int rank(ProcessIndex process) const {
+  int rank(mpi::ProcessIndex process) const {
     return trace_.rankOf(*trace_.processes()[process]).value_or(-1);
   }
-  std::string name(const MpiEventRef& event) const {
-    MpiEventRef by_rank = event;
-    by_rank.process = static_cast<ProcessIndex>(rank(event.process));
+  std::string name(const order::MpiEventRef& event) const {
+    order::MpiEventRef by_rank = event;
+    by_rank.process = static_cast<mpi::ProcessIndex>(rank(event.process));
     return nameOf(by_rank);
   }
 
-  const Trace& trace_;
+  const tracefile::Trace& trace_;
   std::map<std::tuple<int, std::uint32_t, std::uint64_t>, std::string> lines_;
   std::uint64_t seen_ = 0;
   std::int64_t last_start_ = 0;
@@ -210,15 +210,15 @@ void MpiTrace::save(const std::string& directory) const {
   }
 }
 
-std::vector<std::string> MpiTrace::picture(MpiMatcher::Limits limits) {
+std::vector<std::string> MpiTrace::picture(order::MpiMatcher::Limits limits) {
   const TemporaryDirectory directory;
   save(directory.path());
-  Result<Trace> trace = Trace::open(directory.path());
+  base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
   if (!trace) throw std::runtime_error(trace.failure().sentence);
   Lines lines(*trace);
-  PathTable paths;
-  const MpiGroups groups = mpiGroupsOf(*trace);
-  counts = readMpiPicture(*trace, groups, paths, lines, limits).counts;
+  event::PathTable paths;
+  const mpi::MpiGroups groups = order::mpiGroupsOf(*trace);
+  counts = order::readMpiPicture(*trace, groups, paths, lines, limits).counts;
   seen = lines.seenCount();
   return lines.all();
 }

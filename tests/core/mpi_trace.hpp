@@ -74,9 +74,9 @@ class MpiTrace {
   // One line an event, by rank, thread and number:
   //   0.0#1 Send waited=5 own=10 late=1 with 1.0#1
   // With the reason in place of the times where a counterpart is missing.
-  std::vector<std::string> picture(MpiMatcher::Limits limits = {});
-  MpiCounts counts;        // of the last picture()
-  std::uint64_t seen = 0;  // events of the last picture()
+  std::vector<std::string> picture(order::MpiMatcher::Limits limits = {});
+  order::MpiCounts counts;  // of the last picture()
+  std::uint64_t seen = 0;   // events of the last picture()
 
  private:
   void add(Place place, std::string_view call, EventSpec spec, Arguments arguments,

@@ -10,12 +10,12 @@ namespace {
 
 // Places of all bytes of a type, as begin+bytes of contiguous pieces in the type map's order.
 std::string placesOf(const std::string& text) {
-  const Result<MpiType> type = parseMpiType(text);
+  const base::Result<mpi::MpiType> type = mpi::parseMpiType(text);
   if (!type) return type.failure().sentence;
-  StridedPieces pieces(1000);
+  mpi::StridedPieces pieces(1000);
   type->layout->pieces(type->data, 0, type->size, 0, pieces);
   std::string out = fmt::format("{} [{},{}]", type->size, type->lower_bound, type->extent);
-  for (const Stride& stride : pieces.strides()) {
+  for (const mpi::Stride& stride : pieces.strides()) {
     out += fmt::format(" {}+{}", stride.first, stride.bytes);
     if (stride.count > 1) out += fmt::format("/{}x{}", stride.stride, stride.count);
   }
@@ -51,7 +51,8 @@ TEST(MpiType, ListsHoldRunsOfOneStep) {
   EXPECT_EQ(placesOf("indexed(2x3,1;9-4x3,20;b1)[1,20]"), "7 [1,20] 9+2/-4x3 20+1");
   EXPECT_EQ(placesOf("indexed(1+1x4;0+10x4;b1)[0,34]"), "10 [0,34] 0+1 10+2 20+3 30+4");
   // As long as its text, whatever it stands for.
-  const Result<MpiType> type = parseMpiType("hindexed_block(1;0+16x1000000000000;b8)[0,1]");
+  const base::Result<mpi::MpiType> type =
+      mpi::parseMpiType("hindexed_block(1;0+16x1000000000000;b8)[0,1]");
   ASSERT_TRUE(type);
   EXPECT_EQ(type->size, 8'000'000'000'000);
   EXPECT_EQ(type->layout->placeOf(type->data, 8 * 999'999'999'999 + 3), 16 * 999'999'999'999 + 3);
@@ -81,18 +82,18 @@ TEST(MpiType, WhatMakesNoSenseIsSaid) {
 
 // What a view says of a place, byte by byte, is what its pieces say.
 TEST(MpiView, PiecesAreTheBytesOneByOne) {
-  const MpiType etype = *parseMpiType("b2");
+  const mpi::MpiType etype = *mpi::parseMpiType("b2");
   for (const char* text :
        {"b2", "contiguous(3;b2)", "resized(0;20;vector(3;1;2;b2)[0,10])",
         "struct(1,1;0,12;indexed(1,2;0,3;b2)[0,10],subarray(3,4;2,1;1,2;c;b2)[0,24])[0,40]",
         "hvector(2;1;50;struct(1,1;4,12;b4,b2)[4,10])[4,60]"}) {
-    const MpiView view(7, etype, *parseMpiType(text));
+    const mpi::MpiView view(7, etype, *mpi::parseMpiType(text));
     for (std::int64_t from = 0; from < 12; ++from) {
       for (std::int64_t bytes = 1; bytes < 60; ++bytes) {
-        StridedPieces pieces(1000);
+        mpi::StridedPieces pieces(1000);
         ASSERT_TRUE(view.pieces(from, bytes, pieces));
         std::int64_t at = from * 2;
-        for (const Stride& stride : pieces.strides()) {
+        for (const mpi::Stride& stride : pieces.strides()) {
           for (std::int64_t i = 0; i < stride.count; ++i) {
             for (std::int64_t b = 0; b < stride.bytes; ++b, ++at) {
               ASSERT_EQ(view.inFile(at), stride.first + i * stride.stride + b) << text;
@@ -106,9 +107,9 @@ TEST(MpiView, PiecesAreTheBytesOneByOne) {
 }
 
 TEST(MpiView, ARequestOfAMillionBlocksIsOneStride) {
-  const MpiType etype = *parseMpiType("b8");
-  const MpiView view(64, etype, *parseMpiType("resized(0;1600;contiguous(50;b8))"));
-  StridedPieces pieces(4);
+  const mpi::MpiType etype = *mpi::parseMpiType("b8");
+  const mpi::MpiView view(64, etype, *mpi::parseMpiType("resized(0;1600;contiguous(50;b8))"));
+  mpi::StridedPieces pieces(4);
   ASSERT_TRUE(view.pieces(50, 400'000'000, pieces));
   ASSERT_EQ(pieces.strides().size(), 1U);
   EXPECT_EQ(pieces.strides()[0],
@@ -122,32 +123,32 @@ TEST(MpiView, AMillionIrregularBlocksAreFoundAtOnce) {
     last += 10 + i * i % 7;
     places += fmt::format("{}{}", i == 0 ? "" : ",", last);
   }
-  const Result<MpiType> type =
-      parseMpiType(fmt::format("hindexed_block(4;{};b1)[0,{}]", places, last + 4));
+  const base::Result<mpi::MpiType> type =
+      mpi::parseMpiType(fmt::format("hindexed_block(4;{};b1)[0,{}]", places, last + 4));
   ASSERT_TRUE(type);
   EXPECT_EQ(type->size, 4'000'000);
-  const MpiView view(0, *parseMpiType("b1"), *type);
+  const mpi::MpiView view(0, *mpi::parseMpiType("b1"), *type);
   EXPECT_EQ(view.inFile(3'999'999), last + 3);
   EXPECT_EQ(view.inFile(4'000'000 * 5LL + 3'999'998), 5 * (last + 4) + last + 2);
 }
 
 TEST(MpiView, WhatIsBeyondItIsNotThere) {
-  const MpiType empty = *parseMpiType("contiguous(0;b8)");
-  const MpiView nothing(0, *parseMpiType("b8"), empty);
+  const mpi::MpiType empty = *mpi::parseMpiType("contiguous(0;b8)");
+  const mpi::MpiView nothing(0, *mpi::parseMpiType("b8"), empty);
   EXPECT_FALSE(nothing.inFile(0));
-  StridedPieces pieces(4);
+  mpi::StridedPieces pieces(4);
   EXPECT_FALSE(nothing.pieces(0, 1, pieces));
   EXPECT_FALSE(MpiView().pieces(INT64_MAX, 10, pieces));
   EXPECT_FALSE(MpiView().pieces(-1, 10, pieces));
 }
 
 TEST(StridedPieces, NeighboursAreJoinedAndStridesGoOn) {
-  StridedPieces pieces(3);
+  mpi::StridedPieces pieces(3);
   pieces.add({.first = 0, .bytes = 4, .stride = 10, .count = 3});
   pieces.add({.first = 24, .bytes = 2, .stride = 0, .count = 1});
   pieces.add({.first = 30, .bytes = 6, .stride = 0, .count = 1});
-  const std::vector<Stride> wanted = {{.first = 0, .bytes = 4, .stride = 10, .count = 2},
-                                      {.first = 20, .bytes = 6, .stride = 10, .count = 2}};
+  const std::vector<mpi::Stride> wanted = {{.first = 0, .bytes = 4, .stride = 10, .count = 2},
+                                           {.first = 20, .bytes = 6, .stride = 10, .count = 2}};
   EXPECT_EQ(pieces.strides(), wanted);
   EXPECT_EQ(pieces.bytes(), 20);
   EXPECT_EQ(pieces.count(), 4);
@@ -159,19 +160,19 @@ TEST(StridedPieces, NeighboursAreJoinedAndStridesGoOn) {
 }
 
 TEST(StridedPieces, NothingIsAddedBehindOneThatWasLeftOut) {
-  StridedPieces pieces(2);
+  mpi::StridedPieces pieces(2);
   pieces.add({.first = 0, .bytes = 2, .stride = 0, .count = 1});
   pieces.add({.first = 8, .bytes = 4, .stride = 10, .count = 2});
   // Makes one of the piece at 18, for which there is no room, and the next begins at 32.
   pieces.add({.first = 22, .bytes = 4, .stride = 10, .count = 2});
-  const std::vector<Stride> wanted = {{.first = 0, .bytes = 2, .stride = 0, .count = 1},
-                                      {.first = 8, .bytes = 4, .stride = 0, .count = 1}};
+  const std::vector<mpi::Stride> wanted = {{.first = 0, .bytes = 2, .stride = 0, .count = 1},
+                                           {.first = 8, .bytes = 4, .stride = 0, .count = 1}};
   EXPECT_TRUE(pieces.isFull());
   EXPECT_EQ(pieces.strides(), wanted);
 }
 
 TEST(MpiTypeText, PiecesOfALongOneArePutTogether) {
-  ProcessInfo info;
+  tracefile::ProcessInfo info;
   using namespace std::string_literals;
   info.take("type.3\0vector(2;\0type.3.1\0001;4;\0type.3.2\0b8)\0type.31\0b1\0"s);
   EXPECT_EQ(mpiTypeText(info, 3), "vector(2;1;4;b8)");
@@ -197,7 +198,7 @@ TEST(MpiType, WhatDamageMakesOfNumbersIsRefused) {
         "vector(2;2;-9223372036854775808;b8[0,-9223372036854775808])",
         "hindexed_block(2;-9223372036854775808,9223372036854775807;b8)",
         "subarray(9,9;9,9;-9223372036854775808,1;c;b8[0,-1])"}) {
-    const Result<MpiType> type = parseMpiType(text);
+    const base::Result<mpi::MpiType> type = mpi::parseMpiType(text);
     ASSERT_FALSE(type) << text;
     EXPECT_NE(type.failure().sentence.find("it is larger than any file"), std::string::npos)
         << type.failure().sentence;

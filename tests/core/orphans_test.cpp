@@ -38,12 +38,14 @@ class RingsLeftTest : public testing::Test {
   test::RingSpec running(std::uint64_t token = kToken) const {
     test::RingSpec spec = dead(token);
     spec.pid = static_cast<std::uint32_t>(getpid());
-    spec.process_start = startOf(spec.pid).value();
+    spec.process_start = tracefile::startOf(spec.pid).value();
     return spec;
   }
   wire::Supervisor thisProcess() const {
     const auto pid = static_cast<std::uint32_t>(getpid());
-    return {.pid = pid, .start = startOf(pid).value(), .boot = bootNumber(thisBoot())};
+    return {.pid = pid,
+            .start = tracefile::startOf(pid).value(),
+            .boot = tracefile::bootNumber(tracefile::thisBoot())};
   }
   fs::path save(const test::RingSpec& spec, unsigned number = 0) const {
     fs::path path = rings_ / test::ringName(spec.trace_directory, spec.token, number);
@@ -52,10 +54,11 @@ class RingsLeftTest : public testing::Test {
   }
   bool isHere(const fs::path& path) const { return path.parent_path() == rings_.path(); }
   // Groups and unfinished files of the test's directory alone.
-  Orphans orphans() const {
-    Orphans all = findOrphans();
-    std::erase_if(all.groups,
-                  [this](const Orphans::Group& group) { return !isHere(group.rings.front()); });
+  tracefile::Orphans orphans() const {
+    tracefile::Orphans all = tracefile::findOrphans();
+    std::erase_if(all.groups, [this](const tracefile::Orphans::Group& group) {
+      return !isHere(group.rings.front());
+    });
     std::erase_if(all.unfinished, [this](const fs::path& path) { return !isHere(path); });
     return all;
   }
@@ -79,17 +82,17 @@ TEST_F(OrphansTest, AreRingsOfDeadProcessesByRun) {
   const fs::path other_path = save(second);
   fs::remove(other / "gone");
 
-  Orphans found = orphans();
+  tracefile::Orphans found = orphans();
   ASSERT_EQ(found.groups.size(), 2U);
   if (found.groups[0].directory != directory_.path()) std::swap(found.groups[0], found.groups[1]);
-  const Orphans::Group& there = found.groups[0];
+  const tracefile::Orphans::Group& there = found.groups[0];
   EXPECT_EQ(there.directory, directory_.path());
   EXPECT_TRUE(there.is_there);
   EXPECT_EQ(there.processes, 2U);
   EXPECT_EQ(there.events, 2U);
   EXPECT_EQ(there.bytes, 3 * fs::file_size(paths[0]));
   EXPECT_EQ(there.rings, std::vector<fs::path>(std::begin(paths), std::end(paths)));
-  const Orphans::Group& gone = found.groups[1];
+  const tracefile::Orphans::Group& gone = found.groups[1];
   EXPECT_EQ(gone.directory, other / "gone");
   EXPECT_FALSE(gone.is_there);
   EXPECT_EQ(gone.processes, 1U);
@@ -109,7 +112,7 @@ TEST_F(OrphansTest, ADirectoryMadeAgainIsNotTheOneThatTheRunKnew) {
 TEST_F(OrphansTest, AreNoneWhileAProcessOfTheRunIsThere) {
   save(dead());
   save(running(kToken + 1));
-  const Orphans found = orphans();
+  const tracefile::Orphans found = orphans();
   EXPECT_EQ(found.groups.size(), 0U);
   EXPECT_GE(found.running, 2U);
 }
@@ -142,8 +145,8 @@ TEST_F(OrphansTest, FilesThatNobodyFinishesAreToldApartFromGarbage) {
   test::writeAll(zeros, std::string(30000, '\0'));
   test::writeAll(old, "");
   for (const char* name : garbage) test::writeAll(rings_ / name, "");
-  if (!hasWriter(zeros)) GTEST_SKIP() << "leases are not given here";
-  Orphans found = orphans();
+  if (!tracefile::hasWriter(zeros)) GTEST_SKIP() << "leases are not given here";
+  tracefile::Orphans found = orphans();
   EXPECT_EQ(found.groups.size(), 0U);
   std::vector<fs::path> wanted{old, zeros};
   std::sort(wanted.begin(), wanted.end());
@@ -159,7 +162,7 @@ TEST_F(OrphansTest, FilesThatNobodyFinishesAreToldApartFromGarbage) {
 TEST_F(OrphansTest, OfOtherUsersAreCountedAlone) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   ASSERT_EQ(chown(save(dead()).c_str(), 54321, 54321), 0);
-  const Orphans found = orphans();
+  const tracefile::Orphans found = orphans();
   EXPECT_EQ(found.groups.size(), 0U);
   EXPECT_GE(found.of_others, 1U);
 }
@@ -179,7 +182,7 @@ class LostNotesTest : public RingsLeftTest {
   }
   void save(wire::Account account) const { save(account, dead()); }
   std::vector<std::string> reasons() const {
-    return assess(*Trace::open(directory_.path())).reasons;
+    return tracefile::assess(*tracefile::Trace::open(directory_.path())).reasons;
   }
 
   const std::string name_ = test::ringName(directory_.path(), kToken);
@@ -201,7 +204,7 @@ std::string thisHost() {
 TEST_F(LostNotesTest, AreReadAsAProcess) {
   save({.state = wire::AccountState::kEnded, .error = EMFILE, .events_lost = 7});
   EXPECT_EQ(reasons(), lostReasons(thisHost(), "Too many open files"));
-  const Result<Trace> trace = Trace::open(directory_.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
   ASSERT_EQ(trace->processes().size(), 2U);
   const auto process = std::find_if(trace->processes().begin(), trace->processes().end(),
                                     [](const auto& one) { return one->token == kToken; });
@@ -221,18 +224,18 @@ TEST_F(LostNotesTest, NameAFilterAsTheCause) {
 
 TEST_F(LostNotesTest, AreCollectedIntoAContainer) {
   save({.state = wire::AccountState::kEnded, .error = EMFILE, .events_lost = 7});
-  const CollectReport report = collectRings(directory_.path());
+  const tracefile::CollectReport report = tracefile::collectRings(directory_.path());
   EXPECT_TRUE(report.troubles.empty()) << report.troubles.front();
   EXPECT_EQ(report.processes, 1U);
   EXPECT_EQ(report.rings, 1U);
   EXPECT_FALSE(fs::is_symlink(path_));
-  const Result<Trace> trace = Trace::open(directory_.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
   ASSERT_EQ(trace->processes().size(), 2U);
-  const Wholeness wholeness = assess(*trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(*trace);
   EXPECT_EQ(wholeness.events_missing, 7U);
   ASSERT_FALSE(wholeness.reasons.empty());
   EXPECT_EQ(wholeness.reasons.back(), lostReasons(thisHost(), "Too many open files").back());
-  const CollectReport again = collectRings(directory_.path());
+  const tracefile::CollectReport again = tracefile::collectRings(directory_.path());
   EXPECT_EQ(again.processes, 0U);
 }
 
@@ -257,7 +260,7 @@ TEST_F(LostNotesTest, AreNotBelievedOfOtherUsersOrInOtherWords) {
 
 TEST_F(LostNotesTest, AreOrphansOnceTheRunIsOver) {
   save({.state = wire::AccountState::kEnded, .events_lost = 7});
-  const Orphans found = orphans();
+  const tracefile::Orphans found = orphans();
   ASSERT_EQ(found.groups.size(), 1U);
   EXPECT_EQ(found.groups[0].rings, std::vector<fs::path>{path_});
   EXPECT_EQ(found.groups[0].directory, directory_.path());

@@ -60,19 +60,20 @@ class PackTest : public testing::Test {
   fs::path ring() const { return rings_ / test::ringName(directory_.path(), kToken); }
   std::string stored() const { return test::readAll(file_); }
 
-  PackReport change(bool restore) {
-    const Result<PackReport> report =
-        packTrace(directory_.path(), {.restore = restore, .assume_ended = true});
+  tracefile::PackReport change(bool restore) {
+    const base::Result<tracefile::PackReport> report =
+        tracefile::packTrace(directory_.path(), {.restore = restore, .assume_ended = true});
     if (!report) throw std::runtime_error(report.failure().sentence);
     if (!report->troubles.empty()) throw std::runtime_error(report->troubles.front());
     return *report;
   }
-  PackReport pack() { return change(false); }
-  PackReport restore() { return change(true); }
+  tracefile::PackReport pack() { return change(false); }
+  tracefile::PackReport restore() { return change(true); }
 
-  std::string refusal(const PackOptions& options = {}) {
+  std::string refusal(const tracefile::PackOptions& options = {}) {
     const std::string before = stored();
-    const Result<PackReport> report = packTrace(directory_.path(), options);
+    const base::Result<tracefile::PackReport> report =
+        tracefile::packTrace(directory_.path(), options);
     EXPECT_EQ(stored(), before);
     if (!report) return report.failure().sentence;
     return report->troubles.empty() ? "(done)" : report->troubles.front();
@@ -80,22 +81,22 @@ class PackTest : public testing::Test {
 
   // All that a reader can tell of the trace.
   std::string allThatIsRead() const {
-    const Result<Trace> trace = Trace::open(directory_.path());
+    const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
     if (!trace) return trace.failure().sentence;
     std::string text;
-    PathTable paths;
-    const Wholeness wholeness = assess(*trace);
+    event::PathTable paths;
+    const tracefile::Wholeness wholeness = tracefile::assess(*trace);
     for (const std::string& reason : wholeness.reasons) text += reason + "\n";
-    text += missingSentence(wholeness) + "\n";
+    text += tracefile::missingSentence(wholeness) + "\n";
     for (const auto& process : trace->processes()) {
-      for (const Damage& damage : process->damage) {
+      for (const tracefile::Damage& damage : process->damage) {
         text += fmt::format("damage {} {}\n", damage.offset, damage.bytes);
       }
       for (const auto& [key, value] : process->info.all()) text += key + "=" + value + "\n";
-      for (const Log& log : process->logs) {
-        LogReader reader(*process, log, paths);
-        while (const Event* event = reader.next()) {
-          appendText(text, *event);
+      for (const tracefile::Log& log : process->logs) {
+        tracefile::LogReader reader(*process, log, paths);
+        while (const event::Event* event = reader.next()) {
+          event::appendText(text, *event);
           if (reader.missingBefore() > 0) text += fmt::format("({})\n", reader.missingBefore());
         }
         text += fmt::format("log {} undecodable {}\n", log.number, reader.undecodable());
@@ -129,7 +130,7 @@ TEST_F(PackTest, IsSmallerAndSaysHowMuch) {
   container.facts(test::usualFacts()).chunk(writes(0, 0, 5000)).ended(5000);
   save(container.bytes());
   const auto recorded = fs::file_size(file_);
-  const PackReport report = pack();
+  const tracefile::PackReport report = pack();
   EXPECT_EQ(report.containers, 1U);
   EXPECT_EQ(report.changed, 1U);
   EXPECT_EQ(report.events, 5000U);
@@ -203,14 +204,14 @@ TEST_F(PackTest, HolesAndRemnantsComeBack) {
 TEST_F(PackTest, WhoReadsWhileItIsPackedReadsTheSame) {
   save(threeChunks().bytes());
   for (const bool restores : {false, true}) {
-    const Result<Trace> trace = Trace::open(directory_.path());
+    const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
     ASSERT_TRUE(trace.ok());
     change(restores);
-    PathTable paths;
+    event::PathTable paths;
     std::uint64_t events = 0;
-    for (const Log& log : trace->processes().front()->logs) {
-      LogReader reader(*trace->processes().front(), log, paths);
-      while (const Event* event = reader.next()) {
+    for (const tracefile::Log& log : trace->processes().front()->logs) {
+      tracefile::LogReader reader(*trace->processes().front(), log, paths);
+      while (const event::Event* event = reader.next()) {
         EXPECT_EQ(paths.path(event->file), "/data/out.bin");
         ++events;
       }
@@ -223,7 +224,9 @@ TEST_F(PackTest, WhoReadsWhileItIsPackedReadsTheSame) {
 // Damage done to the packed file costs the chunk that it hits.
 TEST_F(PackTest, DamageAfterPackingCostsOneChunk) {
   save(threeChunks().bytes());
-  const auto events = [this] { return assess(*Trace::open(directory_.path())).events; };
+  const auto events = [this] {
+    return tracefile::assess(*tracefile::Trace::open(directory_.path())).events;
+  };
   ASSERT_EQ(events(), 73U);
   pack();
   const std::string packed = stored();
@@ -235,7 +238,8 @@ TEST_F(PackTest, DamageAfterPackingCostsOneChunk) {
   }
   for (std::size_t bytes = wire::kPackedHeaderBytes; bytes < packed.size(); bytes += 31) {
     save(packed.substr(0, bytes));
-    const Wholeness wholeness = assess(*Trace::open(directory_.path()));
+    const tracefile::Wholeness wholeness =
+        tracefile::assess(*tracefile::Trace::open(directory_.path()));
     EXPECT_EQ(wholeness.events + wholeness.events_missing, 73U) << bytes;
   }
 }
@@ -260,7 +264,8 @@ TEST_F(PackTest, APackedFileWithoutItsEndSaysSo) {
   // Chunks begin at multiples of 8, and the end of a whole container is the last 112 bytes.
   const auto end = fs::file_size(file_) - sizeof(wire::ChunkHeader) - sizeof(wire::PackedHeader);
   fs::resize_file(file_, end);
-  const Wholeness wholeness = assess(*Trace::open(directory_.path()));
+  const tracefile::Wholeness wholeness =
+      tracefile::assess(*tracefile::Trace::open(directory_.path()));
   EXPECT_EQ(wholeness.reasons.back(),
             fmt::format("node1.1.0.omnio: the packed file is cut off at byte {}", end));
 }
@@ -275,7 +280,7 @@ TEST_F(PackTest, WhatIsCollectedAfterwardsIsAdded) {
                             .pid = test::kDeadPid,
                             .trace_directory = directory_.path(),
                             .closed = {&late}});
-    const CollectReport report = collectRings(directory_.path());
+    const tracefile::CollectReport report = tracefile::collectRings(directory_.path());
     EXPECT_TRUE(report.troubles.empty());
     EXPECT_EQ(report.events, 400U);
   };
@@ -315,7 +320,7 @@ TEST_F(PackTest, EventsInMemoryAreCollectedFirst) {
 
 std::map<std::string, std::string> factsOfThisProcess() {
   auto facts = test::usualFacts();
-  facts[wire::info::kBoot] = thisBoot();
+  facts[wire::info::kBoot] = tracefile::thisBoot();
   std::string stat = test::readAll("/proc/self/stat");
   stat.erase(0, stat.rfind(')') + 2);
   for (int field = 3; field < 22; ++field) stat.erase(0, stat.find(' ') + 1);
@@ -358,7 +363,7 @@ TEST_F(PackTest, WhatMayRunInAnotherNumberingOfProcessesIsLeftAlone) {
   container.facts(facts).chunk(writes(0, 0, 4)).running(4);
   save(container.bytes());
   EXPECT_NE(refusal().find("did not say that it ended"), std::string::npos) << refusal();
-  facts[wire::info::kPidNamespace] = thisPidNamespace();
+  facts[wire::info::kPidNamespace] = tracefile::thisPidNamespace();
   ContainerBuilder here(kToken, static_cast<std::uint32_t>(getpid()));
   here.facts(facts).chunk(writes(0, 0, 4)).running(4);
   save(here.bytes());
@@ -368,10 +373,10 @@ TEST_F(PackTest, WhatMayRunInAnotherNumberingOfProcessesIsLeftAlone) {
 TEST_F(PackTest, WhatIsWrittenToMeanwhileStaysAsItIs) {
   save(threeChunks().bytes());
   const std::string before = stored();
-  const auto report =
-      packTrace(directory_.path(), {.progress = [this, &before](std::uint64_t, std::uint64_t) {
-                  test::writeAll(directory_ / "node1.1.0.omnio", before + "more");
-                }});
+  const auto report = tracefile::packTrace(
+      directory_.path(), {.progress = [this, &before](std::uint64_t, std::uint64_t) {
+        test::writeAll(directory_ / "node1.1.0.omnio", before + "more");
+      }});
   ASSERT_TRUE(report.ok()) << report.failure().sentence;
   ASSERT_EQ(report->troubles.size(), 1U);
   EXPECT_TRUE(stored() == before + "more");
@@ -381,7 +386,7 @@ TEST_F(PackTest, WhatCannotBeReadStaysAsItIs) {
   save(threeChunks().bytes());
   const fs::path foreign = directory_ / "node1.2.0.omnio";
   test::writeAll(foreign, "foreign");
-  const PackReport report = pack();
+  const tracefile::PackReport report = pack();
   EXPECT_EQ(report.changed, 1U);
   ASSERT_EQ(report.kept.size(), 1U);
   EXPECT_EQ(report.kept[0], foreign.native() + ": byte 0: not an omnio trace file");
@@ -393,7 +398,7 @@ TEST_F(PackTest, ACopyLeavesTheTraceAlone) {
   test::writeAll(directory_ / "manifest.json", "{}");
   const std::string before = stored();
   const fs::path copy = rings_ / "copy";
-  const auto made = packTrace(directory_.path(), {.copy = copy});
+  const auto made = tracefile::packTrace(directory_.path(), {.copy = copy});
   ASSERT_TRUE(made.ok()) << made.failure().sentence;
   EXPECT_EQ(stored(), before);
   EXPECT_EQ(test::readAll(copy / "manifest.json"), "{}");
@@ -419,7 +424,7 @@ TEST_F(PackTest, DraftsOfWhoWasKilledAreRemoved) {
 }
 
 TEST_F(PackTest, WhereThereIsNoTraceItSaysSo) {
-  const auto report = packTrace(rings_.path(), {});
+  const auto report = tracefile::packTrace(rings_.path(), {});
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.failure().sentence,
             rings_.path().native() + ": holds no trace (there is no file *.omnio in it)");
@@ -437,18 +442,18 @@ TEST_F(PackTest, SeveralContainersAtOnceAreAllPacked) {
     container.save(directory_ / fmt::format("node1.{}.0.omnio", i));
   }
   std::uint64_t told = 0;
-  PackOptions options{.jobs = 4};
+  tracefile::PackOptions options{.jobs = 4};
   options.progress = [&told](std::uint64_t done, std::uint64_t all) {
     EXPECT_LE(told, done);
     EXPECT_LE(done, all);
     told = done;
   };
-  const auto packed = packTrace(directory_.path(), options);
+  const auto packed = tracefile::packTrace(directory_.path(), options);
   ASSERT_TRUE(packed.ok());
   EXPECT_EQ(packed->changed, 40U);
   EXPECT_EQ(packed->events, 4000U);
   EXPECT_GT(told, 0U);
-  const auto restored = packTrace(directory_.path(), {.restore = true, .jobs = 4});
+  const auto restored = tracefile::packTrace(directory_.path(), {.restore = true, .jobs = 4});
   ASSERT_TRUE(restored.ok());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_TRUE(test::readAll(directory_ / fmt::format("node1.{}.0.omnio", i)) == bytes[i]) << i;

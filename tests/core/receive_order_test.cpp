@@ -13,8 +13,8 @@
 namespace omnio {
 namespace {
 
-using Final = ReceiveOrder::Final;
-using Stream = ReceiveOrder::Stream;
+using Final = order::ReceiveOrder::Final;
+using Stream = order::ReceiveOrder::Stream;
 
 constexpr std::int32_t kAny = -1;
 constexpr Stream kFrom3{7, 3, 0};
@@ -33,7 +33,7 @@ std::string taken(std::vector<Final>& final) {
 }
 
 TEST(ReceiveOrder, WhatCompletesInOrderIsFinalAtOnce) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const auto first = order.post(kFrom3);
   const auto second = order.post(kFrom3);
@@ -45,7 +45,7 @@ TEST(ReceiveOrder, WhatCompletesInOrderIsFinalAtOnce) {
 }
 
 TEST(ReceiveOrder, TheFirstPostedGetsTheFirstMessageAlsoWhenFoundLast) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const auto a = order.post(kFrom3);
   const auto b = order.post(kFrom3);
@@ -59,7 +59,7 @@ TEST(ReceiveOrder, TheFirstPostedGetsTheFirstMessageAlsoWhenFoundLast) {
 }
 
 TEST(ReceiveOrder, OtherStreamsDoNotWait) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   order.post(kFrom4);
   order.post({8, 3, 0});
@@ -70,7 +70,7 @@ TEST(ReceiveOrder, OtherStreamsDoNotWait) {
 }
 
 TEST(ReceiveOrder, AReceiveFromAnyoneThatIsOutstandingHoldsBackAllItCouldBe) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const auto any = order.post(kFromAny);
   const auto three = order.post(kFrom3);
@@ -88,7 +88,7 @@ TEST(ReceiveOrder, AReceiveFromAnyoneThatIsOutstandingHoldsBackAllItCouldBe) {
 }
 
 TEST(ReceiveOrder, AnyTagHoldsBackAllTagsOfItsSource) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const Stream any_tag{7, 3, kAny};
   const auto any = order.post(any_tag);
@@ -103,7 +103,7 @@ TEST(ReceiveOrder, AnyTagHoldsBackAllTagsOfItsSource) {
 }
 
 TEST(ReceiveOrder, ADroppedReceiveHoldsBackNobody) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const auto any = order.post(kFromAny);
   const auto three = order.post(kFrom3);
@@ -114,7 +114,7 @@ TEST(ReceiveOrder, ADroppedReceiveHoldsBackNobody) {
 }
 
 TEST(ReceiveOrder, AProbeNamesTheMessageBehindThoseOfEarlierReceives) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   order.probe(9, kFrom3, 1, final);
   EXPECT_EQ(taken(final), "9:1");
@@ -129,7 +129,7 @@ TEST(ReceiveOrder, AProbeNamesTheMessageBehindThoseOfEarlierReceives) {
 }
 
 TEST(ReceiveOrder, AProbeIsBehindReceivesOfBeforeItAlone) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const auto a = order.post(kFrom3);
   const auto b = order.post(kFrom3);
@@ -151,10 +151,10 @@ TEST(ReceiveOrder, AProbeIsBehindReceivesOfBeforeItAlone) {
 std::clock_t costOf(const std::vector<std::size_t>& completed) {
   const std::size_t probes = completed.size() / 10;
   const std::clock_t begin = std::clock();
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
-  std::vector<ReceiveOrder::PostNumber> posts(completed.size());
-  for (ReceiveOrder::PostNumber& post : posts) post = order.post(kFrom3);
+  std::vector<order::ReceiveOrder::PostNumber> posts(completed.size());
+  for (order::ReceiveOrder::PostNumber& post : posts) post = order.post(kFrom3);
   for (std::size_t i = 0; i < probes; ++i) order.probe(0, kFrom3, 1, final);
   std::uint64_t number = 0;
   for (const std::size_t at : completed) {
@@ -183,7 +183,7 @@ TEST(ReceiveOrder, AnyOrderCostsFarLessThanEachTimesAll) {
 }
 
 TEST(ReceiveOrder, NumbersThatBeginLateStayAscending) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const auto a = order.post(kFrom3);
   const auto b = order.post(kFrom3);
@@ -193,7 +193,7 @@ TEST(ReceiveOrder, NumbersThatBeginLateStayAscending) {
 }
 
 TEST(ReceiveOrder, WhereItIsCutOffAReceiveThatNobodyFoundCompleteHasTakenItsMessage) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   order.post(kFrom3);
   const auto a = order.post(kFrom3);
@@ -208,7 +208,7 @@ TEST(ReceiveOrder, WhereItIsCutOffAReceiveThatNobodyFoundCompleteHasTakenItsMess
 }
 
 TEST(ReceiveOrder, AtTheEndOfARunNumbersAreAsCounted) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   order.post(kFromAny);
   order.post(kFrom3);
@@ -220,7 +220,7 @@ TEST(ReceiveOrder, AtTheEndOfARunNumbersAreAsCounted) {
 }
 
 TEST(ReceiveOrder, WhereItIsCutOffNothingIsKnownBehindOneFromAnyoneThatNobodyFoundComplete) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const auto before = order.post(kFrom3);
   order.post(kFrom3);
@@ -236,7 +236,7 @@ TEST(ReceiveOrder, WhereItIsCutOffNothingIsKnownBehindOneFromAnyoneThatNobodyFou
 }
 
 TEST(ReceiveOrder, WhatIsGivenUpLeavesTheOthersTheirNumbers) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   const auto any = order.post(kFromAny);
   const auto a = order.post(kFrom3);
@@ -258,7 +258,7 @@ TEST(ReceiveOrder, WhatIsGivenUpLeavesTheOthersTheirNumbers) {
 }
 
 TEST(ReceiveOrder, OthersWaitForAForgottenReceive) {
-  ReceiveOrder order;
+  order::ReceiveOrder order;
   std::vector<Final> final;
   order.forget(order.post(kFrom3), kFrom3);
   const auto a = order.post(kFrom3);

@@ -32,15 +32,16 @@ std::string everyCall() {
   return chunk.payload();
 }
 
-std::string joined(const Columns& columns, std::size_t bytes) {
+std::string joined(const tracefile::Columns& columns, std::size_t bytes) {
   std::vector<char> out;
-  if (!joinRecords({columns.bytes.data(), columns.bytes.size()}, bytes, out)) return "(refused)";
+  if (!tracefile::joinRecords({columns.bytes.data(), columns.bytes.size()}, bytes, out))
+    return "(refused)";
   return {out.begin(), out.end()};
 }
 
 std::string thereAndBack(const std::string& payload) {
-  Columns columns;
-  splitRecords(payload, columns);
+  tracefile::Columns columns;
+  tracefile::splitRecords(payload, columns);
   EXPECT_LE(columns.bytes.size(), maxColumnBytes(payload.size()));
   EXPECT_EQ(columns.ends.back(), columns.bytes.size());
   return joined(columns, payload.size());
@@ -72,8 +73,8 @@ TEST(RecordColumns, WhatIsNoRecordComesBack) {
 
 TEST(RecordColumns, DamagedColumnsAreRefusedOrGiveAsManyBytes) {
   const std::string payload = everyCall();
-  Columns columns;
-  splitRecords(payload, columns);
+  tracefile::Columns columns;
+  tracefile::splitRecords(payload, columns);
   std::mt19937_64 random(11);
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -83,7 +84,7 @@ TEST(RecordColumns, DamagedColumnsAreRefusedOrGiveAsManyBytes) {
     bytes[random() % within] = static_cast<char>(random());
     if (i % 5 == 0) bytes.resize(random() % bytes.size());
     std::vector<char> out;
-    if (joinRecords(bytes, payload.size(), out)) {
+    if (tracefile::joinRecords(bytes, payload.size(), out)) {
       EXPECT_EQ(out.size(), payload.size());
     } else {
       ++refused;
@@ -93,7 +94,7 @@ TEST(RecordColumns, DamagedColumnsAreRefusedOrGiveAsManyBytes) {
 }
 
 TEST(PackedPayload, IsMadeSmallerOrLeftAsItIs) {
-  PayloadPacker packer(kDefaultPackLevel);
+  tracefile::PayloadPacker packer(tracefile::kDefaultPackLevel);
   std::vector<char> out;
   std::mt19937_64 random(3);
   std::string noise(1000, '\0');
@@ -108,7 +109,7 @@ TEST(PackedPayload, IsMadeSmallerOrLeftAsItIs) {
 
 // What a damaged or malicious chunk says of itself is not believed.
 TEST(PackedPayload, SizesThatAreNotItsOwnAreRefused) {
-  PayloadPacker packer(kDefaultPackLevel);
+  tracefile::PayloadPacker packer(tracefile::kDefaultPackLevel);
   const std::string zeros(1 << 20, '\0');
   const std::string packed(packer.pack({}, zeros, false));
   ASSERT_LT(packed.size(), 1000U);
@@ -119,7 +120,7 @@ TEST(PackedPayload, SizesThatAreNotItsOwnAreRefused) {
     change(about);
     std::string bytes = packed;
     std::memcpy(bytes.data(), &about, sizeof about);
-    return unpackPayload(bytes, out);
+    return tracefile::unpackPayload(bytes, out);
   };
   EXPECT_TRUE(with([](wire::PackedHeader&) {}));
   EXPECT_FALSE(with([](wire::PackedHeader& h) { h.bytes -= 1; }));

@@ -117,8 +117,8 @@ TEST_P(EveryCall, IsReadBackAsItWasWritten) {
     chunk.event(row.number, events.back());
   }
 
-  Columns columns;
-  splitRecords(chunk.payload(), columns);
+  tracefile::Columns columns;
+  tracefile::splitRecords(chunk.payload(), columns);
   std::vector<char> joined;
   ASSERT_TRUE(
       joinRecords({columns.bytes.data(), columns.bytes.size()}, chunk.payload().size(), joined));

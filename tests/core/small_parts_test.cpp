@@ -33,8 +33,8 @@ TEST(NormalisedPath, DropsWhatSaysNothingAndKeepsDotDot) {
 }
 
 TEST(PathTable, OneFileHasOneNumberHoweverItIsWritten) {
-  PathTable paths;
-  const FileId id = paths.idOf("/a/b");
+  event::PathTable paths;
+  const event::FileId id = paths.idOf("/a/b");
   EXPECT_EQ(paths.idOf("/a//b"), id);
   EXPECT_EQ(paths.idOf("/a/./b"), id);
   EXPECT_NE(paths.idOf("/a/b2"), id);
@@ -88,7 +88,7 @@ TEST(Printable, GivesItsBytesBack) {
 }
 
 TEST(SafeText, LeavesTextAsItIs) {
-  const std::string text = printable("a\\b\x1B\xC2\x9B\xFF");
+  const std::string text = base::printable("a\\b\x1B\xC2\x9B\xFF");
   EXPECT_EQ(text, "a\\x5Cb\\x1B\\xC2\\x9B\\xFF");
   EXPECT_EQ(safeText(text), text);
   EXPECT_EQ(safeText("a\\b\nc\x1B"), "a\\b\\x0Ac\\x1B");
@@ -109,7 +109,7 @@ TEST(SafeText, PlainTextIsRecognised) {
 }
 
 TEST(ProcessInfo, LaterFactsReplaceEarlierOnesAndTornOnesAreLeftOut) {
-  ProcessInfo info;
+  tracefile::ProcessInfo info;
   info.take(test::factsPayload({{"host", "a"}, {"rank", "3"}, {"rank_source", "MPI"}}));
   info.take(test::factsPayload({{"host", "b"}}));
   info.take(std::string_view("key without a value\0torn", 24));
@@ -119,7 +119,7 @@ TEST(ProcessInfo, LaterFactsReplaceEarlierOnesAndTornOnesAreLeftOut) {
 }
 
 TEST(ProcessInfo, ARankNeedsASourceAndANumber) {
-  ProcessInfo info;
+  tracefile::ProcessInfo info;
   info.take(test::factsPayload({{"rank", "0"}, {"ranks", "8"}, {"rank_source", "none"}}));
   EXPECT_FALSE(info.rank());
   EXPECT_EQ(info.ranks(), 1);
@@ -131,7 +131,7 @@ TEST(ProcessInfo, ARankNeedsASourceAndANumber) {
 }
 
 TEST(NodeClock, InterpolatesBetweenAnchorsAndGoesOnBeyondThem) {
-  NodeClock clock;
+  tracefile::NodeClock clock;
   clock.add(2'000'000'000, 1'000'000'000);
   clock.add(4'000'000'000, 2'000'000'000);  // 2 ticks a ns
   clock.add(7'000'000'000, 3'000'000'000);  // then 3
@@ -145,14 +145,14 @@ TEST(NodeClock, InterpolatesBetweenAnchorsAndGoesOnBeyondThem) {
 }
 
 TEST(NodeClock, NeverRunsBackwardsAcrossItsSegments) {
-  NodeClock clock;
+  tracefile::NodeClock clock;
   for (std::uint64_t i = 0; i < 50; ++i) {
     clock.add(1000 + i * 300'000'000, 1000 + i * 100'000'000 + (i * 7919) % 90);
   }
-  clock.finish(ClockCorrection({{.own_ns = 0, .reference_ns = 12345}}));
+  clock.finish(tracefile::ClockCorrection({{.own_ns = 0, .reference_ns = 12345}}));
   std::int64_t last = clock.segmentOf(0).ns(0);
   for (std::uint64_t ticks = 0; ticks < 16'000'000'000; ticks += 33'333'333) {
-    const NodeClock::Segment segment = clock.segmentOf(ticks);
+    const tracefile::NodeClock::Segment segment = clock.segmentOf(ticks);
     ASSERT_TRUE(segment.holds(ticks));
     ASSERT_GE(segment.ns(ticks), last);
     last = segment.ns(ticks);
@@ -160,7 +160,7 @@ TEST(NodeClock, NeverRunsBackwardsAcrossItsSegments) {
 }
 
 TEST(NodeClock, AnchorsCloseTogetherDoNotSetThePace) {
-  NodeClock clock;
+  tracefile::NodeClock clock;
   clock.add(1000, 1'000'000'000);
   clock.add(1001, 1'000'000'090);  // 90 ns of jitter in one tick
   clock.add(1'000'001'000, 2'000'000'000);
@@ -185,7 +185,7 @@ TEST(CallLayout, KeysOfACallAreSortedAndDifferent) {
     if (row.number == 0) continue;
     std::set<std::string_view> keys;
     std::string_view last;
-    for (const Item& item : layoutOf(row)) {
+    for (const calls::Item& item : calls::layoutOf(row)) {
       EXPECT_FALSE(item.key.empty()) << row.name;
       EXPECT_TRUE(keys.insert(item.key).second) << row.name << ": " << item.key << " twice";
       EXPECT_LE(last, item.key) << row.name;
@@ -202,13 +202,13 @@ TEST(CallLayout, EveryRecordedArgumentIsShown) {
     for (std::size_t i = 0; i < row.argument_count; ++i) {
       if (calls::isRecorded(row.arguments[i])) ++recorded;
     }
-    for (const Item& item : layoutOf(row)) {
+    for (const calls::Item& item : calls::layoutOf(row)) {
       switch (item.kind) {
-        case ItemKind::kHandlePath:
-        case ItemKind::kPieceCount:
-        case ItemKind::kDepth:
-        case ItemKind::kErrno:
-        case ItemKind::kResult:
+        case calls::ItemKind::kHandlePath:
+        case calls::ItemKind::kPieceCount:
+        case calls::ItemKind::kDepth:
+        case calls::ItemKind::kErrno:
+        case calls::ItemKind::kResult:
           break;
         default:
           ++shown;
@@ -221,7 +221,7 @@ TEST(CallLayout, EveryRecordedArgumentIsShown) {
 TEST(CallNames, FlagsAreSpelledOut) {
   const auto spelled = [](std::uint64_t flags) {
     std::string out;
-    appendOpenFlags(out, flags);
+    calls::appendOpenFlags(out, flags);
     return out;
   };
   EXPECT_EQ(spelled(O_RDONLY), "O_RDONLY");
@@ -234,11 +234,11 @@ TEST(CallNames, FlagsAreSpelledOut) {
 }
 
 TEST(Wholeness, NamesTheFirstOfManyReasonsAndCountsTheRest) {
-  Wholeness wholeness;
+  tracefile::Wholeness wholeness;
   for (int i = 0; i < 9; ++i) wholeness.reasons.push_back(fmt::format("reason {}", i));
   EXPECT_EQ(reasonsInBrief(wholeness), wholeness.reasons);
   for (int i = 9; i < 4096; ++i) wholeness.reasons.push_back(fmt::format("reason {}", i));
-  const std::vector<std::string> brief = reasonsInBrief(wholeness);
+  const std::vector<std::string> brief = tracefile::reasonsInBrief(wholeness);
   ASSERT_EQ(brief.size(), 9U);
   EXPECT_EQ(brief[7], "reason 7");
   EXPECT_EQ(brief[8], "and 4088 reasons more, which `omnio stats --json` has in full");

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 TEST(ClockMeeting, IsReadWholeOrNotAtAll) {
-  const auto meeting = readClockMeeting("3000000123 123 4500 00000000000000ff");
+  const auto meeting = tracefile::readClockMeeting("3000000123 123 4500 00000000000000ff");
   ASSERT_TRUE(meeting);
   EXPECT_EQ(meeting->own_ns, 3'000'000'123);
   EXPECT_EQ(meeting->peer_ns, 123);
@@ -36,7 +36,7 @@ TEST(ClockMeeting, IsReadWholeOrNotAtAll) {
 
 TEST(ClockCorrection, IsALineThroughItsPoints) {
   // 3 s ahead and 100 ppm fast.
-  const ClockCorrection clock(
+  const tracefile::ClockCorrection clock(
       {{.own_ns = 13 * kSecond + 1'000'000, .reference_ns = 20 * kSecond, .error_ns = 20'000},
        {.own_ns = 3 * kSecond, .reference_ns = 10 * kSecond, .error_ns = 30'000}});
   EXPECT_EQ(clock.referenceNs(3 * kSecond), 10 * kSecond);
@@ -53,13 +53,13 @@ TEST(ClockCorrection, IsALineThroughItsPoints) {
 
 TEST(ClockCorrection, KeepsNanosecondsOverAYear) {
   const std::int64_t year = 365 * 86400 * kSecond;
-  const ClockCorrection clock(
+  const tracefile::ClockCorrection clock(
       {{.own_ns = 1, .reference_ns = 5}, {.own_ns = year + 1, .reference_ns = year + 5}});
   EXPECT_EQ(clock.referenceNs(year / 2 + 7), year / 2 + 11);
 }
 
 TEST(ClockCorrection, OfOnePointIsAnOffset) {
-  const ClockCorrection clock(
+  const tracefile::ClockCorrection clock(
       {{.own_ns = 3 * kSecond, .reference_ns = 10 * kSecond, .error_ns = 7}});
   EXPECT_EQ(clock.referenceNs(kSecond), 8 * kSecond);
   EXPECT_EQ(clock.referenceNs(100 * kSecond), 107 * kSecond);
@@ -69,10 +69,11 @@ TEST(ClockCorrection, OfOnePointIsAnOffset) {
 
 TEST(ClockCorrection, DoesNotBelieveADriftThatItsErrorsMayBe) {
   // 40 us in 0.1 s would be 400 ppm; each may be wrong by 30.
-  const ClockCorrection clock({{.own_ns = kSecond, .reference_ns = kSecond, .error_ns = 30'000},
-                               {.own_ns = kSecond + 100'000'000,
-                                .reference_ns = kSecond + 100'040'000,
-                                .error_ns = 30'000}});
+  const tracefile::ClockCorrection clock(
+      {{.own_ns = kSecond, .reference_ns = kSecond, .error_ns = 30'000},
+       {.own_ns = kSecond + 100'000'000,
+        .reference_ns = kSecond + 100'040'000,
+        .error_ns = 30'000}});
   EXPECT_EQ(clock.referenceNs(kSecond + 50'000'000), kSecond + 50'020'000);
   EXPECT_EQ(clock.referenceNs(1001 * kSecond), 1001 * kSecond + 40'000);
   EXPECT_EQ(clock.referenceNs(0), 0);
@@ -80,7 +81,7 @@ TEST(ClockCorrection, DoesNotBelieveADriftThatItsErrorsMayBe) {
 
 TEST(ClockCorrection, LeavesOutWhatNoClockDoes) {
   // Backwards, and twice as fast.
-  const ClockCorrection clock(
+  const tracefile::ClockCorrection clock(
       {{.own_ns = kSecond, .reference_ns = 50 * kSecond, .error_ns = 10},
        {.own_ns = 2 * kSecond, .reference_ns = 40 * kSecond, .error_ns = 20},
        {.own_ns = 3 * kSecond, .reference_ns = 54 * kSecond, .error_ns = 20},
@@ -90,14 +91,14 @@ TEST(ClockCorrection, LeavesOutWhatNoClockDoes) {
 }
 
 TEST(NodeClock, BendsWhereTheCorrectionDoes) {
-  NodeClock clock;
+  tracefile::NodeClock clock;
   clock.add(1000, kSecond);
   clock.add(1000 + 10 * kSecond, 11 * kSecond);
   // Even until 6 s, then 1000 ppm slower.
-  clock.finish(
-      ClockCorrection({{.own_ns = kSecond, .reference_ns = kSecond},
-                       {.own_ns = 6 * kSecond, .reference_ns = 6 * kSecond},
-                       {.own_ns = 11 * kSecond, .reference_ns = 11 * kSecond + 5'000'000}}));
+  clock.finish(tracefile::ClockCorrection(
+      {{.own_ns = kSecond, .reference_ns = kSecond},
+       {.own_ns = 6 * kSecond, .reference_ns = 6 * kSecond},
+       {.own_ns = 11 * kSecond, .reference_ns = 11 * kSecond + 5'000'000}}));
   const auto ns = [&clock](std::uint64_t ticks) { return clock.segmentOf(ticks).ns(ticks); };
   // (Truncated to whole nanoseconds.)
   EXPECT_NEAR(ns(1000 + 2 * kSecond), 3 * kSecond, 1);
@@ -109,14 +110,14 @@ TEST(NodeClock, BendsWhereTheCorrectionDoes) {
 TEST(ClockCorrection, LeavesOutWhatIsTooFarAway) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  const ClockCorrection clock({{.own_ns = kMost, .reference_ns = 1},
-                               {.own_ns = -1, .reference_ns = 1},
-                               {.own_ns = 1, .reference_ns = kMost},
-                               {.own_ns = 1, .reference_ns = kLeast},
-                               {.own_ns = 1, .reference_ns = 1, .error_ns = kMost}});
+  const tracefile::ClockCorrection clock({{.own_ns = kMost, .reference_ns = 1},
+                                          {.own_ns = -1, .reference_ns = 1},
+                                          {.own_ns = 1, .reference_ns = kMost},
+                                          {.own_ns = 1, .reference_ns = kLeast},
+                                          {.own_ns = 1, .reference_ns = 1, .error_ns = kMost}});
   EXPECT_TRUE(clock.points().empty());
   EXPECT_EQ(clock.referenceNs(kSecond), kSecond);
-  const ClockCorrection line(
+  const tracefile::ClockCorrection line(
       {{.own_ns = 0, .reference_ns = -kMost / 4}, {.own_ns = kMost / 4, .reference_ns = 0}});
   line.referenceNs(kMost);
   line.referenceNs(kLeast);
@@ -131,7 +132,7 @@ class TraceClocksTest : public testing::Test {
 
   void add(int rank, const std::string& host, std::int64_t monotonic_ns, std::int64_t realtime_ns,
            const Facts& more = {}) {
-    auto process = std::make_unique<Process>();
+    auto process = std::make_unique<tracefile::Process>();
     process->token = static_cast<std::uint64_t>(100 + rank);
     process->begin = {.ticks = static_cast<std::uint64_t>(monotonic_ns),
                       .monotonic_ns = static_cast<std::uint64_t>(monotonic_ns),
@@ -145,7 +146,7 @@ class TraceClocksTest : public testing::Test {
   }
   // A process whose facts were lost.
   void addWithoutFacts(const std::string& container) {
-    auto process = std::make_unique<Process>();
+    auto process = std::make_unique<tracefile::Process>();
     process->token = 900 + processes_.size();
     process->container = container;
     process->clock_kind = processes_.front()->clock_kind;
@@ -160,7 +161,7 @@ class TraceClocksTest : public testing::Test {
     return processes_[process]->clock->segmentOf(ticks).ns(ticks);
   }
 
-  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<tracefile::Process>> processes_;
 };
 
 TEST_F(TraceClocksTest, TwoExchangesTellOffsetAndDrift) {
@@ -168,7 +169,7 @@ TEST_F(TraceClocksTest, TwoExchangesTellOffsetAndDrift) {
   add(1, "b", 510 * kSecond, 990 * kSecond,
       {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)},
        {"clock.end", met(611 * kSecond + 5'000'000, 111 * kSecond, 15'000, 0)}});
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
   EXPECT_NEAR(at(1, 511 * kSecond), 11 * kSecond, 1);
   ASSERT_EQ(clocks.size(), 2U);
@@ -189,7 +190,7 @@ TEST_F(TraceClocksTest, OneExchangeTellsTheOffset) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
   add(1, "b", 510 * kSecond, 990 * kSecond,
       {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}, {"clock.end", "damaged"}});
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 611 * kSecond), 111 * kSecond);
   EXPECT_EQ(clocks[1].method, ClockMethod::kStartOnly);
   EXPECT_FALSE(clocks[1].drift);
@@ -202,7 +203,7 @@ TEST_F(TraceClocksTest, OneExchangeTellsTheOffset) {
 TEST_F(TraceClocksTest, WithoutAnExchangeTheTimeOfDayHasToDo) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
   add(1, "b", 510 * kSecond, 1002 * kSecond, {{"clock.start", "1 2 3"}});
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 511 * kSecond), 13 * kSecond);
   EXPECT_EQ(clocks[1].method, ClockMethod::kRealtime);
   EXPECT_FALSE(clocks[1].error_ns);
@@ -215,7 +216,7 @@ TEST_F(TraceClocksTest, RankZeroIsTheReferenceThoughAnotherBeganFirst) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
   add(1, "b", 510 * kSecond, 1 * kSecond,
       {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}});
-  assignClocks(processes_, kThisBoot);
+  tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
   EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
 }
@@ -228,7 +229,7 @@ TEST_F(TraceClocksTest, AChainAddsItsErrors) {
   add(3, "d", 1110 * kSecond, 1000 * kSecond,
       {{"clock.start", met(1112 * kSecond, 112 * kSecond, 5'000, 2)},
        {"clock.end", met(1212 * kSecond, 212 * kSecond, 6'000, 2)}});
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(2, 1112 * kSecond), 12 * kSecond);
   EXPECT_EQ(clocks[2].error_ns, 16'000);
   EXPECT_EQ(clocks[2].offset_ns, 1100 * kSecond);
@@ -242,7 +243,7 @@ TEST_F(TraceClocksTest, ASecondJobKeepsToItsOwnRoot) {
   add(2, "c", 210 * kSecond, 1050 * kSecond);
   add(3, "d", 310 * kSecond, 900 * kSecond,  // its time of day is wrong
       {{"clock.start", met(311 * kSecond, 211 * kSecond, 10'000, 2)}});
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(2, 210 * kSecond), 60 * kSecond);
   EXPECT_EQ(at(3, 311 * kSecond), 61 * kSecond);
   EXPECT_EQ(clocks[2].method, ClockMethod::kRealtime);
@@ -253,7 +254,7 @@ TEST_F(TraceClocksTest, TimeNamespacesOfOneBootHaveAClockEach) {
   add(0, "a", 10 * kSecond, 1000 * kSecond, {{"time_namespace", "time:[1]"}});
   add(1, "a", 1012 * kSecond, 1002 * kSecond, {{"time_namespace", "time:[2]"}});
   add(2, "a", 13 * kSecond, 1003 * kSecond, {{"time_namespace", "time:[1]"}});
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 1012 * kSecond), 12 * kSecond);
   EXPECT_EQ(at(2, 13 * kSecond), 13 * kSecond);
   ASSERT_EQ(clocks.size(), 2U);
@@ -267,7 +268,7 @@ TEST_F(TraceClocksTest, WhatNoClockSaysChangesNothing) {
   // A peer that is not in the trace, and itself.
   add(1, "b", 510 * kSecond, 1000 * kSecond,
       {{"clock.start", met(1, 2, 3, 77)}, {"clock.end", met(1, 2, 3, 1)}});
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
   EXPECT_EQ(clocks[1].method, ClockMethod::kRealtime);
 }
@@ -276,7 +277,7 @@ TEST_F(TraceClocksTest, AProcessOfWhichOnlyRingsAreLeftRanOnThisNode) {
   add(0, "this", 10 * kSecond, 1000 * kSecond, {{"boot", kThisBoot}});
   addWithoutFacts("");
   processes_.back()->rings.emplace_back();
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   ASSERT_EQ(clocks.size(), 1U);
   EXPECT_EQ(clocks[0].host, "this");
   EXPECT_EQ(clocks[0].processes, (std::vector<std::size_t>{0, 1}));
@@ -291,7 +292,7 @@ TEST_F(TraceClocksTest, AProcessWithoutFactsRanWhereItsContainerSays) {
   addWithoutFacts("/trace/node.b.4711.0.omnio");
   addWithoutFacts("/trace/node.c.4711.0.omnio");
   addWithoutFacts("/trace/renamed.omnio");
-  const std::vector<HostClock> clocks = assignClocks(processes_, kThisBoot);
+  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   ASSERT_EQ(clocks.size(), 4U);
   EXPECT_EQ(clocks[1].processes, (std::vector<std::size_t>{1, 2}));
   EXPECT_EQ(at(2, 511 * kSecond), 11 * kSecond);

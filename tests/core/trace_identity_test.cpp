@@ -17,7 +17,7 @@
 
 namespace omnio {
 
-void PrintTo(TraceIdentity::Fit fit, std::ostream* out) {
+void PrintTo(tracefile::TraceIdentity::Fit fit, std::ostream* out) {
   constexpr const char* kNames[] = {"kOurs", "kOtherRun", "kOtherOwner"};
   *out << kNames[static_cast<int>(fit)];
 }
@@ -25,7 +25,7 @@ void PrintTo(TraceIdentity::Fit fit, std::ostream* out) {
 namespace {
 
 namespace fs = std::filesystem;
-using Fit = TraceIdentity::Fit;
+using Fit = tracefile::TraceIdentity::Fit;
 using test::ChunkBuilder;
 using test::ContainerBuilder;
 using test::TemporaryDirectory;
@@ -35,13 +35,13 @@ constexpr uid_t kStranger = 54321;
 constexpr wire::RunId kOtherRun{.high = 1, .low = 2};
 
 TEST(Runs, AreWrittenAsTheyAreRead) {
-  const wire::Run run = newRun();
+  const wire::Run run = tracefile::newRun();
   EXPECT_TRUE(run.id.isSet());
   EXPECT_NE(run.id, newRun().id);
   EXPECT_EQ(run.supervisor.pid, static_cast<std::uint32_t>(getpid()));
   EXPECT_TRUE(isAlive(run.supervisor.pid, run.supervisor.start));
   EXPECT_EQ(run.supervisor.boot, bootNumber(thisBoot()));
-  const wire::Run read = wire::parseRun(runText(run));
+  const wire::Run read = wire::parseRun(tracefile::runText(run));
   EXPECT_EQ(read.id, run.id);
   EXPECT_EQ(read.supervisor, run.supervisor);
   EXPECT_EQ(runIdText({.high = 0xAB, .low = 1}), "00000000000000ab0000000000000001");
@@ -50,8 +50,8 @@ TEST(Runs, AreWrittenAsTheyAreRead) {
 TEST(Runs, AreNamedInTheSecondLineOfTheClaim) {
   const TemporaryDirectory directory;
   const auto claimed = [&directory](const std::string& text) {
-    test::writeAll(directory / kClaimFile, text);
-    return claimedRun(directory.path());
+    test::writeAll(directory / tracefile::kClaimFile, text);
+    return tracefile::claimedRun(directory.path());
   };
   EXPECT_FALSE(claimedRun(directory.path()).isSet());
   EXPECT_EQ(claimed("a job\n" + runIdText(kOtherRun) + "\n"), kOtherRun);
@@ -62,11 +62,11 @@ TEST(Runs, AreNamedInTheSecondLineOfTheClaim) {
 }
 
 TEST(RingNames, SayRunAndToken) {
-  const auto name = ringNameOf(test::ringName(kOtherRun, 0xABC, 17));
+  const auto name = tracefile::ringNameOf(test::ringName(kOtherRun, 0xABC, 17));
   ASSERT_TRUE(name);
   EXPECT_EQ(name->run, kOtherRun);
   EXPECT_EQ(name->token, 0xABCU);
-  const std::string run = runIdText(kOtherRun);
+  const std::string run = tracefile::runIdText(kOtherRun);
   EXPECT_TRUE(ringNameOf("omnio-" + run + "-0000000000000abc-lost"));
   for (const std::string& other :
        {std::string("omnio-"), "omnio-" + run, "omnio-" + run + "-0000000000000abc",
@@ -88,22 +88,22 @@ class IdentityTest : public testing::Test {
   ~IdentityTest() override { unsetenv("OMNIO_RING_DIR"); }
 
   // The ring as it is read again.
-  RingContent ring(test::RingSpec spec = {}) const {
+  tracefile::RingContent ring(test::RingSpec spec = {}) const {
     spec.token = kToken;
     spec.pid = test::kDeadPid;
     if (spec.trace_directory.empty()) spec.trace_directory = trace_;
     const fs::path path = rings_ / "ring";
     test::saveRing(path, spec);
-    auto content = readRing(path);
+    auto content = tracefile::readRing(path);
     fs::remove(path);
     if (!content) throw std::runtime_error("no ring");
     return std::move(*content);
   }
   void claim(const wire::RunId& run) const {
-    test::writeAll(trace_ / kClaimFile, "a job\n" + runIdText(run) + "\n");
+    test::writeAll(trace_ / tracefile::kClaimFile, "a job\n" + tracefile::runIdText(run) + "\n");
   }
-  Fit fit(const RingContent& ring, bool token_is_known = false) const {
-    return TraceIdentity::of(trace_).fit(ring, token_is_known);
+  Fit fit(const tracefile::RingContent& ring, bool token_is_known = false) const {
+    return tracefile::TraceIdentity::of(trace_).fit(ring, token_is_known);
   }
 
   TemporaryDirectory place_;
@@ -115,7 +115,7 @@ TEST_F(IdentityTest, WithoutAClaimTheDirectoryItselfSaysWhichRun) {
   EXPECT_EQ(fit(ring()), Fit::kOurs);
   EXPECT_EQ(fit(ring({.run = kOtherRun})), Fit::kOtherRun);
   EXPECT_EQ(fit(ring({.run = kOtherRun}), true), Fit::kOtherRun);
-  const TraceIdentity identity = TraceIdentity::of(trace_);
+  const tracefile::TraceIdentity identity = tracefile::TraceIdentity::of(trace_);
   EXPECT_TRUE(identity.isCandidate({.run = test::runOf(trace_), .token = kToken}));
   EXPECT_FALSE(identity.isCandidate({.run = kOtherRun, .token = kToken}));
 }
@@ -128,7 +128,7 @@ TEST_F(IdentityTest, TheClaimedRunIsTheTracesAndSoIsThatOfTheDirectory) {
 }
 
 TEST_F(IdentityTest, ADirectoryMadeAgainUnderTheSamePathIsAnother) {
-  const RingContent before = ring();
+  const tracefile::RingContent before = ring();
   fs::rename(trace_, place_ / "before");  // so that its inode is not used again
   fs::create_directory(trace_);
   EXPECT_EQ(fit(before, true), Fit::kOtherRun);
@@ -137,14 +137,14 @@ TEST_F(IdentityTest, ADirectoryMadeAgainUnderTheSamePathIsAnother) {
 }
 
 TEST_F(IdentityTest, AMovedDirectoryKeepsItsRings) {
-  const RingContent before = ring();
+  const tracefile::RingContent before = ring();
   fs::rename(trace_, place_ / "moved");
   EXPECT_EQ(TraceIdentity::of(place_ / "moved").fit(before, false), Fit::kOurs);
 }
 
 TEST_F(IdentityTest, ACopyTakesRingsOnlyWhenTheOriginalIsGone) {
   claim(kOtherRun);
-  const RingContent before = ring({.run = kOtherRun});
+  const tracefile::RingContent before = ring({.run = kOtherRun});
   const fs::path copy = place_ / "copy";
   fs::copy(trace_, copy, fs::copy_options::recursive);
   EXPECT_EQ(TraceIdentity::of(copy).fit(before, true), Fit::kOtherRun);
@@ -163,11 +163,11 @@ TEST_F(IdentityTest, AProcessThatCouldNotLookAtTheDirectoryIsOfTheRunThatItWasTo
 }
 
 TEST_F(IdentityTest, RingsOfUsersWhoMayNotWriteTheTraceAreNotTaken) {
-  RingContent planted = ring();
+  tracefile::RingContent planted = ring();
   planted.uid = kStranger;
   planted.stated_uid = kStranger;
   EXPECT_EQ(fit(planted), Fit::kOtherOwner);
-  TraceIdentity identity = TraceIdentity::of(trace_);
+  tracefile::TraceIdentity identity = tracefile::TraceIdentity::of(trace_);
   identity.admitOwner(kStranger);
   EXPECT_EQ(identity.fit(planted, false), Fit::kOurs);
   // Anyone may write there.
@@ -178,7 +178,7 @@ TEST_F(IdentityTest, RingsOfUsersWhoMayNotWriteTheTraceAreNotTaken) {
 }
 
 TEST_F(IdentityTest, AFileThatIsNotItsMakersIsNotTaken) {
-  RingContent given = ring();
+  tracefile::RingContent given = ring();
   given.stated_uid = kStranger;
   EXPECT_EQ(fit(given), Fit::kOtherOwner);
   fs::permissions(trace_, fs::perms::others_write, fs::perm_options::add);
@@ -187,7 +187,7 @@ TEST_F(IdentityTest, AFileThatIsNotItsMakersIsNotTaken) {
 
 TEST_F(IdentityTest, WhoHasAContainerThereMayHaveRings) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
-  RingContent theirs = ring();
+  tracefile::RingContent theirs = ring();
   theirs.uid = kStranger;
   theirs.stated_uid = kStranger;
   test::writeAll(trace_ / "node1.1.0.omnio", "");
@@ -197,12 +197,12 @@ TEST_F(IdentityTest, WhoHasAContainerThereMayHaveRings) {
 }
 
 TEST_F(IdentityTest, OfADirectoryThatIsGoneOnlyOwnRingsAreTaken) {
-  const RingContent own = ring();
-  RingContent planted = ring();
+  const tracefile::RingContent own = ring();
+  tracefile::RingContent planted = ring();
   planted.uid = kStranger;
   planted.stated_uid = kStranger;
   fs::rename(trace_, place_ / "gone");
-  const TraceIdentity of_run = TraceIdentity::ofRun(own.run);
+  const tracefile::TraceIdentity of_run = tracefile::TraceIdentity::ofRun(own.run);
   EXPECT_EQ(of_run.fit(own, false), Fit::kOurs);
   EXPECT_EQ(of_run.fit(planted, false), Fit::kOtherOwner);
   EXPECT_EQ(TraceIdentity::ofRun(kOtherRun).fit(own, false), Fit::kOtherRun);
@@ -232,7 +232,7 @@ class ForeignRingsTest : public IdentityTest {
     test::saveRing(path, spec);
     return path;
   }
-  std::uint64_t events() const { return assess(*Trace::open(trace_)).events; }
+  std::uint64_t events() const { return tracefile::assess(*tracefile::Trace::open(trace_)).events; }
 
   static ChunkBuilder chunk(std::uint32_t sequence) {
     ChunkBuilder chunk(kToken, 0, sequence, sequence);
@@ -253,7 +253,7 @@ TEST_F(ForeignRingsTest, AreNeitherReadNorCollectedNorRemoved) {
   EXPECT_EQ(events(), 1U);
   EXPECT_EQ(deadRingsOf(TraceIdentity::of(trace_)).rings.size(), 1U);
   EXPECT_EQ(deadRingsOf(TraceIdentity::of(trace_)).of_others, 1U);
-  const CollectReport report = collectRings(trace_);
+  const tracefile::CollectReport report = tracefile::collectRings(trace_);
   EXPECT_EQ(report.rings, 1U);
   EXPECT_EQ(report.events, 1U);
   EXPECT_EQ(report.of_others, 1U);
@@ -273,7 +273,7 @@ TEST_F(ForeignRingsTest, OfAUserThatTheProcessBecameAreItsOwn) {
   EXPECT_EQ(packTrace(trace_, {.assume_ended = true}).failure().sentence,
             fmt::format("{}: events of process {} are still in memory: run `omnio collect` first",
                         trace_.native(), test::kDeadPid));
-  const CollectReport report = collectRings(trace_);
+  const tracefile::CollectReport report = tracefile::collectRings(trace_);
   EXPECT_EQ(report.of_others, 0U);
   EXPECT_EQ(report.events, 1U);
   EXPECT_FALSE(fs::exists(later));
@@ -284,7 +284,7 @@ TEST_F(ForeignRingsTest, UnfinishedOnesOfTheRunAreRemoved) {
   test::writeAll(unfinished, std::string(20000, '\0'));
   const fs::path other = rings_ / test::ringName(kOtherRun, kToken, 7);
   test::writeAll(other, std::string(20000, '\0'));
-  if (!hasWriter(unfinished)) GTEST_SKIP() << "leases are not given here";
+  if (!tracefile::hasWriter(unfinished)) GTEST_SKIP() << "leases are not given here";
   EXPECT_EQ(deadRingsOf(TraceIdentity::of(trace_)).rings.size(), 2U);
   EXPECT_EQ(collectRings(trace_).rings, 2U);
   EXPECT_FALSE(fs::exists(unfinished));

@@ -37,13 +37,13 @@ ChunkBuilder writes(std::uint32_t sequence, std::uint64_t first, std::uint64_t c
 }
 
 // Numbers of the events that are read back from all logs.
-std::vector<std::uint64_t> eventsOf(const Trace& trace) {
+std::vector<std::uint64_t> eventsOf(const tracefile::Trace& trace) {
   std::vector<std::uint64_t> numbers;
-  PathTable paths;
+  event::PathTable paths;
   for (const auto& process : trace.processes()) {
-    for (const Log& log : process->logs) {
-      const auto reader = std::make_unique<LogReader>(*process, log, paths);
-      while (const Event* event = reader->next()) {
+    for (const tracefile::Log& log : process->logs) {
+      const auto reader = std::make_unique<tracefile::LogReader>(*process, log, paths);
+      while (const event::Event* event = reader->next()) {
         numbers.push_back(static_cast<std::uint64_t>(event->start_ns) / 10000 - 1);
         EXPECT_EQ(event->bytes, 512U);
         EXPECT_EQ(paths.path(event->file), "/data/out.bin");
@@ -65,12 +65,12 @@ class TraceTest : public testing::Test {
   void TearDown() override { unsetenv("OMNIO_RING_DIR"); }
 
   void save(const std::string& bytes) { test::writeAll(directory_ / kName, bytes); }
-  Trace open() {
-    Result<Trace> trace = Trace::open(directory_.path());
+  tracefile::Trace open() {
+    base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
     if (!trace) throw std::runtime_error(trace.failure().sentence);
     return std::move(*trace);
   }
-  std::string failure() { return Trace::open(directory_.path()).failure().sentence; }
+  std::string failure() { return tracefile::Trace::open(directory_.path()).failure().sentence; }
   std::filesystem::path ring(std::uint64_t token = kToken) const {
     return rings_ / test::ringName(directory_.path(), token);
   }
@@ -88,9 +88,9 @@ ContainerBuilder twoChunks() {
 
 TEST_F(TraceTest, AWholeOneIsReadInOrder) {
   save(twoChunks().bytes());
-  const Trace trace = open();
+  const tracefile::Trace trace = open();
   EXPECT_EQ(eventsOf(trace), upTo(7));
-  const Wholeness wholeness = assess(trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(trace);
   EXPECT_TRUE(wholeness.whole) << wholeness.reasons.front();
   EXPECT_EQ(wholeness.events, 7U);
   EXPECT_EQ(wholeness.events_missing, 0U);
@@ -100,7 +100,7 @@ TEST_F(TraceTest, AWholeOneIsReadInOrder) {
 
 TEST_F(TraceTest, WhatIsNoTraceIsSaidInOneSentence) {
   const auto sentence = [](const std::string& path) {
-    return Trace::open(path).failure().sentence;
+    return tracefile::Trace::open(path).failure().sentence;
   };
   const std::string missing = directory_ / "nothing";
   EXPECT_EQ(sentence(missing), missing + ": No such file or directory");
@@ -120,10 +120,10 @@ TEST_F(TraceTest, WhatIsNoTraceIsSaidInOneSentence) {
 
 TEST_F(TraceTest, AnEmptyLogAloneIsATraceOfNoProcess) {
   save("");
-  const Trace trace = open();
+  const tracefile::Trace trace = open();
   EXPECT_TRUE(trace.processes().empty());
   EXPECT_TRUE(trace.clocks().empty());
-  Wholeness wholeness = assess(trace);
+  tracefile::Wholeness wholeness = tracefile::assess(trace);
   EXPECT_FALSE(wholeness.whole);
   EXPECT_EQ(wholeness.reasons,
             std::vector<std::string>{file() + ": empty: the process could not write its log"});
@@ -136,7 +136,7 @@ TEST_F(TraceTest, AnEmptyLogAloneIsATraceOfNoProcess) {
             directory_.path().native() + ": no rank 3 in this trace; it has no rank");
   // Beside it, what is not ours is a reason too; without it, the trace is refused.
   test::writeAll(directory_ / "a.1.0.omnio", "garbage");
-  wholeness = assess(open());
+  wholeness = tracefile::assess(open());
   ASSERT_EQ(wholeness.reasons.size(), 2U);
   EXPECT_EQ(wholeness.reasons[0],
             (directory_ / "a.1.0.omnio").native() + ": byte 0: not an omnio trace file");
@@ -147,7 +147,7 @@ TEST_F(TraceTest, AnEmptyLogAloneIsATraceOfNoProcess) {
 TEST_F(TraceTest, AProcessOfWhichOnlyRingsAreLeftHasThisNodesClock) {
   ContainerBuilder container = twoChunks();
   auto facts = test::usualFacts();
-  facts[wire::info::kBoot] = thisBoot();
+  facts[wire::info::kBoot] = tracefile::thisBoot();
   container.body = test::infoChunk(kToken, facts);
   save(container.bytes());
   const ChunkBuilder chunk(kToken + 1, 0, 0, 0);
@@ -155,7 +155,7 @@ TEST_F(TraceTest, AProcessOfWhichOnlyRingsAreLeftHasThisNodesClock) {
                                     .pid = test::kDeadPid,
                                     .trace_directory = directory_.path(),
                                     .open = &chunk});
-  const Trace trace = open();
+  const tracefile::Trace trace = open();
   EXPECT_EQ(trace.processes().size(), 2U);
   ASSERT_EQ(trace.clocks().size(), 1U);
   EXPECT_EQ(trace.clocks()[0].host, "node1");
@@ -181,9 +181,9 @@ TEST_F(TraceTest, ADamagedHeaderIsNamed) {
 TEST_F(TraceTest, OneUnreadableFileDoesNotHideTheOthers) {
   save(twoChunks().bytes());
   test::writeAll(directory_ / "node2.1.0.omnio", "garbage");
-  const Trace trace = open();
+  const tracefile::Trace trace = open();
   EXPECT_EQ(eventsOf(trace), upTo(7));
-  const Wholeness wholeness = assess(trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(trace);
   EXPECT_FALSE(wholeness.whole);
   ASSERT_EQ(wholeness.reasons.size(), 1U);
   EXPECT_EQ(wholeness.reasons[0],
@@ -198,12 +198,12 @@ TEST_F(TraceTest, CutAnywhereAllWholeRecordsBeforeTheCutAreRead) {
   for (std::size_t length = sizeof(wire::ContainerHeader); length < whole.size();
        length += length < wire::kContainerHeaderBytes - kStep ? kStep : 1) {
     save(whole.substr(0, length));
-    const Trace trace = open();
+    const tracefile::Trace trace = open();
     const std::vector<std::uint64_t> events = eventsOf(trace);
     ASSERT_EQ(events, upTo(events.size())) << "cut at " << length;
     ASSERT_GE(events.size(), most) << "cut at " << length;
     most = events.size();
-    const Wholeness wholeness = assess(trace);
+    const tracefile::Wholeness wholeness = tracefile::assess(trace);
     ASSERT_EQ(wholeness.events, events.size());
     if (length >= wire::kContainerHeaderBytes) {
       ASSERT_EQ(wholeness.events + wholeness.events_missing, 7U) << "cut at " << length;
@@ -221,9 +221,9 @@ TEST_F(TraceTest, AFlippedBitCostsNoMoreThanItsChunk) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << (at % 8)));
     save(bytes);
-    const Trace trace = open();
+    const tracefile::Trace trace = open();
     const std::vector<std::uint64_t> events = eventsOf(trace);
-    const Wholeness wholeness = assess(trace);
+    const tracefile::Wholeness wholeness = tracefile::assess(trace);
     ASSERT_EQ(wholeness.events, events.size());
     ASSERT_EQ(wholeness.events + wholeness.events_missing, 7U) << "bit in byte " << at;
     const bool first = events.size() >= 4 && events[0] == 0;
@@ -248,9 +248,9 @@ TEST_F(TraceTest, HolesAndGarbageBetweenChunksAreSteppedOver) {
   const std::string place =
       fmt::format("{}: 1088 bytes from byte {} on are no whole chunk", kName, at);
   {
-    const Trace trace = open();
+    const tracefile::Trace trace = open();
     EXPECT_EQ(eventsOf(trace), upTo(6));
-    const Wholeness wholeness = assess(trace);
+    const tracefile::Wholeness wholeness = tracefile::assess(trace);
     EXPECT_EQ(wholeness.events_missing, 1U);
     ASSERT_EQ(wholeness.reasons.size(), 2U);
     EXPECT_EQ(wholeness.reasons[1], place);
@@ -263,7 +263,7 @@ TEST_F(TraceTest, HolesAndGarbageBetweenChunksAreSteppedOver) {
   // Of one that never told its end nobody can say what was there.
   container.running();
   save(container.bytes());
-  const Wholeness unknown = assess(open());
+  const tracefile::Wholeness unknown = tracefile::assess(open());
   ASSERT_EQ(unknown.reasons.size(), 2U);
   EXPECT_EQ(unknown.reasons[1], place);
   EXPECT_TRUE(unknown.at_least);
@@ -286,7 +286,7 @@ TEST_F(TraceTest, OfTwoCopiesOfAChunkTheLongerCounts) {
       .chunk(writes(0, 0, 3))
       .ended(5);
   save(container.bytes());
-  const Trace trace = open();
+  const tracefile::Trace trace = open();
   EXPECT_EQ(eventsOf(trace), upTo(5));
   EXPECT_TRUE(assess(trace).whole);
 }
@@ -296,17 +296,17 @@ TEST_F(TraceTest, GapsAreCountedAndPlaced) {
   container.facts(test::usualFacts()).chunk(writes(0, 0, 2)).chunk(writes(2, 7, 1));
   container.ended(3, 5, ENOSPC);
   save(container.bytes());
-  const Trace trace = open();
-  const Process& process = *trace.processes().front();
-  PathTable paths;
-  LogReader reader(process, process.logs.front(), paths);
+  const tracefile::Trace trace = open();
+  const tracefile::Process& process = *trace.processes().front();
+  event::PathTable paths;
+  tracefile::LogReader reader(process, process.logs.front(), paths);
   ASSERT_NE(reader.next(), nullptr);
   EXPECT_EQ(reader.missingBefore(), 0U);
   ASSERT_NE(reader.next(), nullptr);
   ASSERT_NE(reader.next(), nullptr);
   EXPECT_EQ(reader.missingBefore(), 5U);
   EXPECT_EQ(reader.next(), nullptr);
-  const Wholeness wholeness = assess(trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(trace);
   EXPECT_FALSE(wholeness.whole);
   EXPECT_EQ(wholeness.events_missing, 5U);
   EXPECT_EQ(wholeness.reasons,
@@ -320,8 +320,8 @@ TEST_F(TraceTest, ARankThatDidNotReportIsNamed) {
     container.facts(test::usualFacts(rank, 4)).ended(0);
     container.save(directory_ / fmt::format("node1.{}.0.omnio", 10 + rank));
   }
-  const Trace trace = open();
-  const Wholeness wholeness = assess(trace);
+  const tracefile::Trace trace = open();
+  const tracefile::Wholeness wholeness = tracefile::assess(trace);
   EXPECT_FALSE(wholeness.whole);
   EXPECT_EQ(wholeness.ranks_expected, 4);
   EXPECT_EQ(wholeness.ranks_reporting, 3);
@@ -345,9 +345,9 @@ TEST_F(TraceTest, TheTailOfAKilledProcessIsReadFromItsRings) {
                           .trace_directory = directory_.path(),
                           .closed = {&again, &closed},
                           .open = &last});
-  const Trace trace = open();
+  const tracefile::Trace trace = open();
   EXPECT_EQ(eventsOf(trace), upTo(9));
-  const Wholeness wholeness = assess(trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(trace);
   EXPECT_EQ(wholeness.reasons, std::vector<std::string>{fmt::format(
                                    "process {} on host node1 was killed", test::kDeadPid)});
   EXPECT_EQ(wholeness.events_missing, 0U);
@@ -358,7 +358,7 @@ TEST_F(TraceTest, WithoutItsRingsTheTailOfAKilledProcessIsNotKnown) {
   ContainerBuilder container(kToken, test::kDeadPid);
   container.facts(test::usualFacts()).chunk(writes(0, 0, 4)).running();
   container.save(directory_ / kName);
-  Wholeness wholeness = assess(open());
+  tracefile::Wholeness wholeness = tracefile::assess(open());
   EXPECT_FALSE(wholeness.whole);
   EXPECT_EQ(wholeness.events, 4U);
   EXPECT_EQ(wholeness.events_missing, 0U);
@@ -370,7 +370,7 @@ TEST_F(TraceTest, WithoutItsRingsTheTailOfAKilledProcessIsNotKnown) {
                           .pid = test::kDeadPid,
                           .trace_directory = directory_.path(),
                           .open = &last});
-  wholeness = assess(open());
+  wholeness = tracefile::assess(open());
   EXPECT_FALSE(wholeness.whole);
   EXPECT_EQ(wholeness.events, 5U);
   EXPECT_FALSE(wholeness.at_least);
@@ -400,9 +400,9 @@ TEST_F(TraceTest, AProcessWithoutAContainerIsReadFromItsRings) {
        .trace_directory = directory_.path(),
        .note = wire::Account{.state = wire::AccountState::kEnded, .error = EROFS, .events_lost = 3},
        .open = &chunk});
-  const Trace trace = open();
+  const tracefile::Trace trace = open();
   EXPECT_EQ(trace.processes().size(), 2U);
-  const Wholeness wholeness = assess(trace);
+  const tracefile::Wholeness wholeness = tracefile::assess(trace);
   EXPECT_EQ(wholeness.events, 8U);
   EXPECT_EQ(wholeness.events_missing, 2U);
   EXPECT_EQ(wholeness.reasons,

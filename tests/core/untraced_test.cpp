@@ -164,7 +164,7 @@ TEST(ProgramFile, CutOrDamagedAnywhereIsExaminedAllTheSame) {
 
 TEST(ProgramCheck, SaysWhyRealProgramsAreOutOfReach) {
   const TemporaryDirectory directory;
-  const auto reason = [](const fs::path& path) { return checkProgram(path).reason; };
+  const auto reason = [](const fs::path& path) { return tracefile::checkProgram(path).reason; };
   EXPECT_EQ(reason("/proc/self/exe"), std::nullopt);
   EXPECT_EQ(reason(directory / "nothing"), std::nullopt);
   test::writeAll(directory / "static", programThatNeeds({}, false));
@@ -208,7 +208,8 @@ TEST(ProgramCheck, AStaticProgramOfThisCompilerIsStatic) {
 
 std::vector<std::string> sentences(const fs::path& directory) {
   std::vector<std::string> all;
-  for (const UntracedProgram& program : readUntraced(directory)) all.push_back(program.sentence());
+  for (const tracefile::UntracedProgram& program : tracefile::readUntraced(directory))
+    all.push_back(program.sentence());
   return all;
 }
 

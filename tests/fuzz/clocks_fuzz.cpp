@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t kMostProcesses = 16;
 
-std::unique_ptr<Process> processOf(const std::string& line, std::uint64_t number) {
-  auto process = std::make_unique<Process>();
+std::unique_ptr<tracefile::Process> processOf(const std::string& line, std::uint64_t number) {
+  auto process = std::make_unique<tracefile::Process>();
   process->token = number;
   std::istringstream text(line);
   std::string begin;
@@ -44,10 +44,10 @@ std::unique_ptr<Process> processOf(const std::string& line, std::uint64_t number
   return process;
 }
 
-void requireForwards(const NodeClock& clock) {
+void requireForwards(const tracefile::NodeClock& clock) {
   std::int64_t before = std::numeric_limits<std::int64_t>::min();
   for (std::uint64_t ticks = 0; ticks < std::uint64_t{1} << 62; ticks += ticks / 8 + 1) {
-    const NodeClock::Segment segment = clock.segmentOf(ticks);
+    const tracefile::NodeClock::Segment segment = clock.segmentOf(ticks);
     require(segment.holds(ticks));
     const std::int64_t now = segment.ns(ticks);
     require(now >= before);
@@ -74,12 +74,13 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace omnio;
   std::istringstream lines(std::string(reinterpret_cast<const char*>(data), size));
-  std::vector<std::unique_ptr<Process>> processes;
+  std::vector<std::unique_ptr<tracefile::Process>> processes;
   for (std::string line; processes.size() < fuzz::kMostProcesses && std::getline(lines, line);) {
     processes.push_back(fuzz::processOf(line, processes.size() + 1));
   }
-  const std::vector<HostClock> clocks = assignClocks(processes, "boot of a test");
-  fuzz::require(clockSentences(clocks).size() <= clocks.size());
+  const std::vector<tracefile::HostClock> clocks =
+      tracefile::assignClocks(processes, "boot of a test");
+  fuzz::require(tracefile::clockSentences(clocks).size() <= clocks.size());
   for (const auto& process : processes) {
     fuzz::require(process->clock != nullptr);
     fuzz::requireForwards(*process->clock);

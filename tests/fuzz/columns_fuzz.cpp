@@ -17,29 +17,30 @@ constexpr std::size_t kPrefix = 3;
 enum class Way : std::uint8_t { kSplit, kJoin, kUnpack, kUnpackChecked, kWays };
 
 void splitAndJoin(std::string_view payload) {
-  static Columns columns;
+  static tracefile::Columns columns;
   static std::vector<char> joined;
-  splitRecords(payload, columns);
-  require(columns.bytes.size() <= maxColumnBytes(payload.size()));
+  tracefile::splitRecords(payload, columns);
+  require(columns.bytes.size() <= tracefile::maxColumnBytes(payload.size()));
   require(columns.ends.empty() || columns.ends.back() <= columns.bytes.size());
-  require(joinRecords({columns.bytes.data(), columns.bytes.size()}, payload.size(), joined));
+  require(
+      tracefile::joinRecords({columns.bytes.data(), columns.bytes.size()}, payload.size(), joined));
   require(payload == std::string_view(joined.data(), joined.size()));
 }
 
 void packAndUnpack(std::string_view payload) {
-  static PayloadPacker packer(1);
+  static tracefile::PayloadPacker packer(1);
   static std::vector<char> unpacked;
   for (const bool has_records : {false, true}) {
     const std::string packed(packer.pack({}, payload, has_records));
-    require(unpackPayload(packed, unpacked));
+    require(tracefile::unpackPayload(packed, unpacked));
     require(payload == std::string_view(unpacked.data(), unpacked.size()));
   }
 }
 
 void unpack(std::string_view payload) {
   static std::vector<char> unpacked;
-  const auto about = packedHeader(payload);
-  if (!unpackPayload(payload, unpacked)) return;
+  const auto about = tracefile::packedHeader(payload);
+  if (!tracefile::unpackPayload(payload, unpacked)) return;
   require(about.has_value() && unpacked.size() == about->bytes);
   require(about->check == wire::checksum(unpacked.data(), unpacked.size()));
 }
@@ -55,11 +56,11 @@ const int kVariations = 1000;
 
 std::vector<std::string> seeds() {
   std::vector<std::string> result;
-  PayloadPacker packer(1);
+  tracefile::PayloadPacker packer(1);
   for (const test::ChunkBuilder& chunk : {writes(), allCalls(), lifeOfAFile()}) {
     const std::string& payload = chunk.payload();
-    Columns columns;
-    splitRecords(payload, columns);
+    tracefile::Columns columns;
+    tracefile::splitRecords(payload, columns);
     result.push_back(seedOf(Way::kSplit, 0, payload));
     result.push_back(
         seedOf(Way::kJoin, payload.size(), {columns.bytes.data(), columns.bytes.size()}));
@@ -84,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case Way::kJoin: {
       std::vector<char> joined;
-      if (joinRecords(bytes, claimed, joined)) fuzz::require(joined.size() == claimed);
+      if (tracefile::joinRecords(bytes, claimed, joined)) fuzz::require(joined.size() == claimed);
       break;
     }
     case Way::kUnpackChecked: {

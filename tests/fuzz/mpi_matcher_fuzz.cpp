@@ -13,26 +13,26 @@
 namespace omnio::fuzz {
 namespace {
 
-constexpr ProcessIndex kProcesses = 3;
+constexpr mpi::ProcessIndex kProcesses = 3;
 
-class Checked final : public MpiPictureSink {
+class Checked final : public order::MpiPictureSink {
  public:
-  void seen(std::uint64_t id, const MpiEventRef&, const Event&) override {
+  void seen(std::uint64_t id, const order::MpiEventRef&, const event::Event&) override {
     require(id == settled_.size());
     settled_.push_back(false);
   }
-  void settled(const MatchedEvent& event) override {
+  void settled(const order::MatchedEvent& event) override {
     require(event.id < settled_.size() && !settled_[event.id]);
     settled_[event.id] = true;
     const std::int64_t duration = event.event.end_ns - event.event.start_ns;
     if (event.waited_ns) require(*event.waited_ns >= 0 && *event.waited_ns <= duration);
-    require((event.late != kNoProcess) == (event.waited_ns.value_or(0) > 0));
-    for (const EventPart& part : event.parts) {
-      require(part.operation->match != Match::kOpen);
-      require(!wordsOf(part.operation->match).empty());
+    require((event.late != mpi::kNoProcess) == (event.waited_ns.value_or(0) > 0));
+    for (const order::EventPart& part : event.parts) {
+      require(part.operation->match != order::Match::kOpen);
+      require(!order::wordsOf(part.operation->match).empty());
     }
   }
-  void requireAllSettled(const MpiCounts& counts) const {
+  void requireAllSettled(const order::MpiCounts& counts) const {
     for (const bool is_settled : settled_) require(is_settled);
     require(counts.events == settled_.size());
   }
@@ -41,7 +41,7 @@ class Checked final : public MpiPictureSink {
   std::vector<bool> settled_;
 };
 
-MpiGroups groups() {
+mpi::MpiGroups groups() {
   const std::array<std::vector<std::pair<const char*, const char*>>, kProcesses> facts = {{
       {{"group.1", "a 0 4 0 0 comm"},
        {"group.2", "b 0 2 0 0 comm"},
@@ -57,7 +57,7 @@ MpiGroups groups() {
        {"group.3", "c 1 2 1 1 inter"},
        {"group.4", "d 2 3 0 0 window"}},
   }};
-  MpiGroups result;
+  mpi::MpiGroups result;
   for (const auto& of_process : facts) {
     std::string payload;
     for (const auto& [key, value] : of_process) {
@@ -66,7 +66,7 @@ MpiGroups groups() {
       payload += value;
       payload += '\0';
     }
-    ProcessInfo info;
+    tracefile::ProcessInfo info;
     info.take(payload);
     result.add(info);
   }
@@ -103,7 +103,7 @@ constexpr int kLowest = -4;  // of arguments: MPI_ROOT
 class Calls {
  public:
   Calls() { bytes_ += static_cast<char>(255); }
-  void add(ProcessIndex process, std::string_view name, std::vector<int> arguments,
+  void add(mpi::ProcessIndex process, std::string_view name, std::vector<int> arguments,
            std::string list = {}) {
     const auto rows = mpiRows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -140,7 +140,7 @@ std::vector<std::string> seeds() {
   messages.add(0, "MPI_Wait", {}, std::string("\x0c", 1));
   messages.add(2, "MPI_Sendrecv", {1, 2, 0, 8, 1, 2, 0, 8, 1});
   Calls groups;
-  for (ProcessIndex process = 0; process < kProcesses; ++process) {
+  for (mpi::ProcessIndex process = 0; process < kProcesses; ++process) {
     groups.add(process, "MPI_Win_fence", {4, 1});
     groups.add(process, "MPI_Ibcast", {3, 0, 8, 1, 1});
     groups.add(process, "MPI_Allreduce", {1, 8, 1});
@@ -172,29 +172,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace omnio;
   using namespace omnio::fuzz;
   static const std::vector<const calls::Row*> kRows = mpiRows();
-  static const MpiGroups kGroups = groups();
+  static const mpi::MpiGroups kGroups = groups();
   Bytes bytes(data, size);
   Checked sink;
   const std::uint8_t bound = bytes.next();
-  const MpiMatcher::Limits limits{.most_open = std::size_t{1} + bound,
-                                  .most_requests = std::size_t{1} + bound % 16U,
-                                  .most_epochs = std::size_t{1} + bound % 8U,
-                                  .most_streams = bound % 4U};
-  MpiMatcher matcher(kGroups, {false, true, false}, {&kGroups, {{0, 0}, {0, 0}, {1, 5}}, 10}, sink,
-                     limits);
+  const order::MpiMatcher::Limits limits{.most_open = std::size_t{1} + bound,
+                                         .most_requests = std::size_t{1} + bound % 16U,
+                                         .most_epochs = std::size_t{1} + bound % 8U,
+                                         .most_streams = bound % 4U};
+  order::MpiMatcher matcher(kGroups, {false, true, false}, {&kGroups, {{0, 0}, {0, 0}, {1, 5}}, 10},
+                            sink, limits);
   std::array<std::uint64_t, kProcesses> numbers{};
   std::array<bool, kProcesses> ended{};
   std::int64_t now = 1000;
   while (bytes.left()) {
     const std::uint8_t place = bytes.next();
-    const ProcessIndex process = place % 4;
+    const mpi::ProcessIndex process = place % 4;
     if (process == kProcesses) {  // what is left of a place says who ends
-      const ProcessIndex ending = place / 4 % 8;
+      const mpi::ProcessIndex ending = place / 4 % 8;
       if (ending < kProcesses && !ended[ending]) matcher.end(ending);
       if (ending < kProcesses) ended[ending] = true;
       continue;
     }
-    Event event;
+    event::Event event;
     event.row = kRows[bytes.next() % kRows.size()];
     event.failed = place >= 0xF0;
     now += bytes.next();

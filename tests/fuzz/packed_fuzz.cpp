@@ -13,7 +13,7 @@
 namespace omnio::fuzz {
 namespace {
 
-const Progress kNoProgress = [](std::uint64_t) {};
+const tracefile::Progress kNoProgress = [](std::uint64_t) {};
 
 void packAndRestore(const Place& place, const std::string& body) {
   test::ContainerBuilder container(kToken, test::kDeadPid);
@@ -21,15 +21,16 @@ void packAndRestore(const Place& place, const std::string& body) {
   container.ended(1).save(place.container());
   const std::string recorded = test::readAll(place.container());
   const std::uint64_t events = readTrace(place.trace.path());
-  PayloadPacker packer(1);
-  const auto packed = packContainer(place.container(), place.container(), packer, kNoProgress);
+  tracefile::PayloadPacker packer(1);
+  const auto packed =
+      tracefile::packContainer(place.container(), place.container(), packer, kNoProgress);
   if (!packed) {
     require(!packed.failure().sentence.empty());
     require(test::readAll(place.container()) == recorded);
     return;
   }
   require(readTrace(place.trace.path()) == events);
-  require(restoreContainer(place.container(), place.container(), kNoProgress).ok());
+  require(tracefile::restoreContainer(place.container(), place.container(), kNoProgress).ok());
   require(test::readAll(place.container()) == recorded);
 }
 
@@ -44,7 +45,8 @@ void readPacked(const Place& place, const std::string& body) {
   test::writeAll(place.container(), packedHeaderBlock() + repaired(body));
   readTrace(place.trace.path());
   const std::string before = test::readAll(place.container());
-  const auto restored = restoreContainer(place.container(), place.container(), kNoProgress);
+  const auto restored =
+      tracefile::restoreContainer(place.container(), place.container(), kNoProgress);
   if (restored) {
     readTrace(place.trace.path());
   } else {
@@ -63,8 +65,9 @@ std::vector<std::string> seeds() {
   container.body = body;
   const Place place;
   container.ended(1).save(place.container());
-  PayloadPacker packer(3);
-  const auto packed = packContainer(place.container(), place.container(), packer, kNoProgress);
+  tracefile::PayloadPacker packer(3);
+  const auto packed =
+      tracefile::packContainer(place.container(), place.container(), packer, kNoProgress);
   require(packed.ok());
   return {'\0' + body, '\1' + test::readAll(place.container()).substr(wire::kPackedHeaderBytes),
           '\0' + lifeOfAFile().bytes()};

@@ -30,8 +30,8 @@ std::string seedOf(const test::ChunkBuilder& chunk) {
   return seedOf(chunk.payload(), chunk.header.event_count);
 }
 
-void makeSchedule(const Trace& trace, const std::filesystem::path& schedule) {
-  const auto made = preprocess::preprocess(trace, assess(trace), {}, schedule);
+void makeSchedule(const tracefile::Trace& trace, const std::filesystem::path& schedule) {
+  const auto made = preprocess::preprocess(trace, tracefile::assess(trace), {}, schedule);
   if (!made) {
     require(!std::filesystem::exists(schedule));
     return;
@@ -43,7 +43,7 @@ void makeSchedule(const Trace& trace, const std::filesystem::path& schedule) {
   std::filesystem::remove(schedule);
 }
 
-void makeModel(const Trace& trace, const std::filesystem::path& path) {
+void makeModel(const tracefile::Trace& trace, const std::filesystem::path& path) {
   const auto made = phases::makePhaseModel(trace, {});
   if (!made) return;
   require(!model::writePhaseModel(path, *made).has_value());
@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   container.body += fuzz::chunkOf(header, payload);
   container.save(place.container());
   if (fuzz::readTrace(place.trace.path()) == 0) return 0;
-  const Result<Trace> trace = Trace::open(place.trace.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(place.trace.path());
   fuzz::require(trace.ok());
   fuzz::makeSchedule(*trace, place.rings / "schedule.json");
   fuzz::makeModel(*trace, place.rings / "phases.json");

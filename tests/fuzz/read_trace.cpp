@@ -15,17 +15,17 @@
 namespace omnio::fuzz {
 namespace {
 
-std::uint64_t readLogs(const Trace& trace, std::uint64_t& undecodable) {
-  PathTable paths;
+std::uint64_t readLogs(const tracefile::Trace& trace, std::uint64_t& undecodable) {
+  event::PathTable paths;
   std::string text;
   std::uint64_t events = 0;
   for (const auto& process : trace.processes()) {
-    for (const Log& log : process->logs) {
-      const auto reader = std::make_unique<LogReader>(*process, log, paths);
-      while (const Event* event = reader->next()) {
+    for (const tracefile::Log& log : process->logs) {
+      const auto reader = std::make_unique<tracefile::LogReader>(*process, log, paths);
+      while (const event::Event* event = reader->next()) {
         ++events;
         text.clear();
-        appendText(text, *event);
+        event::appendText(text, *event);
         require(text.find('\n') == text.size() - 1);
       }
       undecodable += reader->undecodable();
@@ -34,12 +34,12 @@ std::uint64_t readLogs(const Trace& trace, std::uint64_t& undecodable) {
   return events;
 }
 
-std::uint64_t mergeLogs(const Trace& trace) {
-  PathTable paths;
-  MergedReader merged;
+std::uint64_t mergeLogs(const tracefile::Trace& trace) {
+  event::PathTable paths;
+  tracefile::MergedReader merged;
   for (const auto& process : trace.processes()) {
-    for (const Log& log : process->logs) {
-      merged.add(std::make_unique<LogReader>(*process, log, paths));
+    for (const tracefile::Log& log : process->logs) {
+      merged.add(std::make_unique<tracefile::LogReader>(*process, log, paths));
     }
   }
   std::uint64_t events = 0;
@@ -47,12 +47,12 @@ std::uint64_t mergeLogs(const Trace& trace) {
   return events;
 }
 
-std::uint64_t readPosix(const Trace& trace) {
-  PathTable paths;
+std::uint64_t readPosix(const tracefile::Trace& trace) {
+  event::PathTable paths;
   std::uint64_t events = 0;
   for (const auto& process : trace.processes()) {
-    for (const Log& log : process->logs) {
-      const auto reader = std::make_unique<PosixReader>(*process, log, paths);
+    for (const tracefile::Log& log : process->logs) {
+      const auto reader = std::make_unique<tracefile::PosixReader>(*process, log, paths);
       while (reader->next() != nullptr) ++events;
       events += reader->leftOut();
     }
@@ -63,13 +63,13 @@ std::uint64_t readPosix(const Trace& trace) {
 }  // namespace
 
 std::uint64_t readTrace(const std::filesystem::path& directory) {
-  const Result<Trace> trace = Trace::open(directory);
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory);
   if (!trace) {
     require(!trace.failure().sentence.empty());
     return 0;
   }
-  const Wholeness wholeness = assess(*trace);
-  require(!missingSentence(wholeness).empty());
+  const tracefile::Wholeness wholeness = tracefile::assess(*trace);
+  require(!tracefile::missingSentence(wholeness).empty());
   std::uint64_t undecodable = 0;
   const std::uint64_t events = readLogs(*trace, undecodable);
   require(events + undecodable >= wholeness.events);

@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (with_container) container.running().save(place.container());
   fuzz::saveRing(ring, place.trace.path(), progress, area);
   const std::uint64_t before = with_container ? fuzz::readTrace(place.trace.path()) : 0;
-  const CollectReport report = collectRings(place.trace.path());
+  const tracefile::CollectReport report = tracefile::collectRings(place.trace.path());
   fuzz::require(report.troubles.empty() == !std::filesystem::exists(ring));
   const std::uint64_t after = fuzz::readTrace(place.trace.path());
   fuzz::require(with_container ? after == before : after <= report.events);

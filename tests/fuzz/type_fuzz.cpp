@@ -21,18 +21,18 @@ std::vector<std::string> seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace omnio;
-  const auto type = parseMpiType({reinterpret_cast<const char*>(data), size});
+  const auto type = mpi::parseMpiType({reinterpret_cast<const char*>(data), size});
   if (!type) {
     fuzz::require(type.failure().sentence.starts_with("datatype, byte "));
     return 0;
   }
-  const MpiView view(3, *type, *type);
+  const mpi::MpiView view(3, *type, *type);
   for (const std::int64_t from : {std::int64_t{0}, std::int64_t{1}, std::int64_t{1000}}) {
-    StridedPieces pieces(100);
+    mpi::StridedPieces pieces(100);
     constexpr std::int64_t kBytes = 300;
     if (!view.pieces(from, kBytes, pieces)) continue;
     std::int64_t at = from * view.etypeBytes();
-    for (const Stride& stride : pieces.strides()) {
+    for (const mpi::Stride& stride : pieces.strides()) {
       for (std::int64_t i = 0; i < stride.count; ++i) {
         for (std::int64_t b = 0; b < stride.bytes; ++b) {
           fuzz::require(view.inFile(at++) == stride.first + i * stride.stride + b);

@@ -46,7 +46,7 @@ std::vector<GivenResult> scriptResults() {
 }
 
 TEST(Estimate, TheScriptByHand) {
-  const Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
+  const base::Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
   ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
   ASSERT_EQ(estimate->phases.size(), 3U);
   // 4 * 40 * 138240 bytes are 21.09375 MiB: at 1273.3129 MiB/s, 0.016566 s; and so on.
@@ -70,7 +70,7 @@ TEST(Estimate, TheScriptByHand) {
 
 TEST(Estimate, IterationsGiveAMedianAndARange) {
   PhaseModel model = modelOf({operation(Operation::kWrite, 4, kMiB, 4 * kMiB)});
-  const Result<Estimate> estimate = ior::estimate(
+  const base::Result<Estimate> estimate = ior::estimate(
       model, {givenResult(std::string("1=") + FIXTURES "/mpiio_collective_3_iterations.json")});
   ASSERT_TRUE(estimate.ok());
   const PhaseEstimate& phase = estimate->phases.at(0);
@@ -93,7 +93,8 @@ TEST(Estimate, TimesOfAMixedPhaseAdd) {
                        {.operation = Operation::kRead, .bytes = 48 * kMiB, .total_s = 0.16}};
   const test::TemporaryDirectory directory;
   test::writeAll(directory / "results.json", jsonOf({.tests = {test}}));
-  const Result<Estimate> estimate = ior::estimate(model, {givenResult(directory / "results.json")});
+  const base::Result<Estimate> estimate =
+      ior::estimate(model, {givenResult(directory / "results.json")});
   ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
   EXPECT_NEAR(estimate->time_s.median, 16 / 100.0 + 16 / 300.0, 1e-9);
   EXPECT_EQ(estimate->phases[0].operations.size(), 2U);
@@ -122,7 +123,7 @@ TEST(Estimate, WhichPhaseAResultIsOf) {
 TEST(Estimate, ResultsThatDoNotFit) {
   const PhaseModel model = scriptModel();
   const auto sentence = [&](const std::string& word) {
-    const Result<Estimate> estimate = ior::estimate(model, {givenResult(word)});
+    const base::Result<Estimate> estimate = ior::estimate(model, {givenResult(word)});
     return estimate.ok() ? "" : estimate.failure().sentence;
   };
   const std::string script = kScript;
@@ -136,7 +137,7 @@ TEST(Estimate, PhasesWithoutAResultAreNamed) {
   std::vector<GivenResult> results = scriptResults();
   results.pop_back();
   results.push_back(givenResult(std::string("3=") + kScript + "#0"));  // a write, and it reads
-  const Result<Estimate> estimate = ior::estimate(scriptModel(), results);
+  const base::Result<Estimate> estimate = ior::estimate(scriptModel(), results);
   ASSERT_TRUE(estimate.ok());
   EXPECT_EQ(estimate->missing, std::vector<int>{3});
   EXPECT_EQ(estimate->phases.size(), 2U);
@@ -145,7 +146,7 @@ TEST(Estimate, PhasesWithoutAResultAreNamed) {
 }
 
 TEST(Estimate, TheTableHasTheLongestPhasesAndOneRowForTheRest) {
-  const Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
+  const base::Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
   ASSERT_TRUE(estimate.ok());
   const std::string all = textOf(*estimate, {});
   EXPECT_EQ(all.find("more"), std::string::npos);
@@ -156,7 +157,7 @@ TEST(Estimate, TheTableHasTheLongestPhasesAndOneRowForTheRest) {
 }
 
 TEST(Estimate, UsageOfThePeakWhereOneIsGiven) {
-  const Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
+  const base::Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
   ASSERT_TRUE(estimate.ok());
   EXPECT_EQ(textOf(*estimate, {}).find("usage"), std::string::npos);
   // Of 2109.375 MiB/s the first phase used 1054.6875.

@@ -20,7 +20,7 @@ using Numbers = std::vector<double>;
 std::string fixture(const std::string& name) { return std::string(FIXTURES "/") + name; }
 
 Summary summaryOf(const std::string& path) {
-  Result<Summary> summary = readSummary(path);
+  base::Result<Summary> summary = readSummary(path);
   EXPECT_TRUE(summary.ok()) << (summary.ok() ? "" : summary.failure().sentence);
   return summary.ok() ? std::move(*summary) : Summary{.path = {}, .version = {}, .tests = {{}}};
 }
@@ -37,7 +37,7 @@ std::string refusal(const std::string& sample, const std::string& from = "",
   const test::TemporaryDirectory directory;
   const std::filesystem::path path = directory / "summary.json";
   test::writeAll(path, text);
-  const Result<Summary> summary = readSummary(path);
+  const base::Result<Summary> summary = readSummary(path);
   EXPECT_FALSE(summary.ok());
   if (summary.ok()) return "";
   const std::string& sentence = summary.failure().sentence;
@@ -128,7 +128,7 @@ TEST(SummaryReader, EveryCutIsRefused) {
   const std::size_t end = text.find_last_not_of(" \n");
   for (std::size_t size = 0; size < end; size += 7) {
     test::writeAll(path, text.substr(0, size));
-    const Result<Summary> summary = readSummary(path);
+    const base::Result<Summary> summary = readSummary(path);
     ASSERT_FALSE(summary.ok()) << size;
     EXPECT_TRUE(summary.failure().sentence.starts_with(path.native() + ": "));
     EXPECT_EQ(summary.failure().sentence.find('\n'), std::string::npos);
@@ -150,7 +150,7 @@ TEST(SummaryReader, DamagedBytesNeverDoHarm) {
         damaged[random() % damaged.size()] = kBytes[random() % kBytes.size()];
       }
       test::writeAll(path, damaged);
-      const Result<Summary> summary = readSummary(path);
+      const base::Result<Summary> summary = readSummary(path);
       if (summary.ok()) {
         for (const SummaryTest& one : summary->tests) {
           EXPECT_FALSE(one.bandwidth_mib_s.write.empty() && one.bandwidth_mib_s.read.empty());
@@ -168,7 +168,7 @@ TEST(SummaryReader, WhatIsNoSummary) {
   const test::TemporaryDirectory directory;
   const auto sentence = [&](const std::string& text) {
     test::writeAll(directory / "file", text);
-    const Result<Summary> summary = readSummary(directory / "file");
+    const base::Result<Summary> summary = readSummary(directory / "file");
     EXPECT_FALSE(summary.ok()) << text;
     return summary.ok() ? ""
                         : summary.failure().sentence.substr((directory / "file").native().size());
@@ -210,7 +210,7 @@ TEST(SummaryReader, OurOwnResults) {
   std::string no_phase = text;
   no_phase.replace(no_phase.find("\"phase\""), 7, "\"phrase\"");
   test::writeAll(directory / "no_phase.json", no_phase);
-  const Result<Summary> refused = readSummary(directory / "no_phase.json");
+  const base::Result<Summary> refused = readSummary(directory / "no_phase.json");
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.failure().sentence.find("a test without its \"phase\""), std::string::npos);
 }

@@ -85,7 +85,7 @@ class PhaseModelTest : public testing::Test {
     return text;
   }
 
-  Result<PhaseModel> read(const std::string& text) {
+  base::Result<PhaseModel> read(const std::string& text) {
     std::ofstream(path_, std::ios::binary) << text;
     return readPhaseModel(path_);
   }
@@ -95,7 +95,7 @@ class PhaseModelTest : public testing::Test {
     return complaintAbout(changed(from, to));
   }
   std::string complaintAbout(const std::string& text) {
-    const Result<PhaseModel> model = read(text);
+    const base::Result<PhaseModel> model = read(text);
     if (model) return "(read)";
     const std::string& sentence = model.failure().sentence;
     EXPECT_EQ(sentence.substr(0, path_.native().size()), path_.native());
@@ -108,7 +108,7 @@ class PhaseModelTest : public testing::Test {
 
 TEST_F(PhaseModelTest, WhatIsWrittenIsRead) {
   ASSERT_FALSE(writePhaseModel(path_, example()));
-  const Result<PhaseModel> model = readPhaseModel(path_);
+  const base::Result<PhaseModel> model = readPhaseModel(path_);
   ASSERT_TRUE(model) << model.failure().sentence;
   // The document has all of the model, so that equal documents are equal models.
   EXPECT_EQ(jsonOf(*model), jsonOf(example()));
@@ -224,14 +224,14 @@ TEST_F(PhaseModelTest, ChangedDocumentsAreRefusedOrSound) {
         text.replace(digit, end - digit, words[chance() % words.size()]);
       }
     }
-    const Result<PhaseModel> model = read(text);
+    const base::Result<PhaseModel> model = read(text);
     if (!model) {
       EXPECT_TRUE(model.failure().sentence.starts_with(path_.native()));
       continue;
     }
     ++sound;
     const std::string written = jsonOf(*model);
-    const Result<PhaseModel> again = read(written);
+    const base::Result<PhaseModel> again = read(written);
     ASSERT_TRUE(again) << again.failure().sentence << text;
     EXPECT_EQ(jsonOf(*again), written);
   }

@@ -28,7 +28,7 @@ class Process {
     others_ += events;
     return *this;
   }
-  Process& on(FileId file) {
+  Process& on(event::FileId file) {
     file_ = file;
     return *this;
   }
@@ -75,7 +75,7 @@ class Process {
   phases::ModelBuilder& builder_;
   int rank_;
   phases::Manner manner_;
-  FileId file_{0};
+  event::FileId file_{0};
   std::uint32_t thread_ = 0;
   bool known_ = true;
   std::uint64_t tick_ = 0;

@@ -51,7 +51,7 @@ class Madbench2 : public testing::Test {
   }
 
   static model::PhaseModel make() {
-    PathTable paths;
+    event::PathTable paths;
     paths.idOf("/scratch/data");
     ModelBuilder builder({});
     run(builder);
@@ -109,7 +109,7 @@ class BtIo : public testing::Test {
   static constexpr std::uint64_t kEtype = 40;
 
   static model::PhaseModel make(std::uint64_t longest_gap = kUsualGap) {
-    PathTable paths;
+    event::PathTable paths;
     paths.idOf("/scratch/btio.full.out");
     ModelBuilder builder({.longest_gap = longest_gap});
     for (int rank = 0; rank < kProcesses; ++rank) {

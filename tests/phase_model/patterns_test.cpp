@@ -12,14 +12,14 @@ namespace {
 using model::AccessMode;
 using test::kMib;
 
-constexpr FileId kFile{0};
+constexpr event::FileId kFile{0};
 
 class Patterns : public testing::Test {
  protected:
   // The model of what each rank does on /data/f (file 0) and /data/f.0, /data/f.1, ... (from 1 on).
   static model::PhaseModel make(int ranks, const std::function<void(int, test::Process&)>& act,
                                 Manner manner = test::kStreams) {
-    PathTable paths;
+    event::PathTable paths;
     paths.idOf("/data/f");
     for (int rank = 0; rank < ranks; ++rank) paths.idOf("/data/f." + std::to_string(rank));
     ModelBuilder builder({});
@@ -47,7 +47,7 @@ class Patterns : public testing::Test {
 
 TEST_F(Patterns, HeaderBodyAndTailAreThreePhases) {
   const model::PhaseModel model = make(2, [](int rank, test::Process& process) {
-    process.on(FileId(1 + static_cast<std::uint32_t>(rank))).write(0, 100);
+    process.on(event::FileId(1 + static_cast<std::uint32_t>(rank))).write(0, 100);
     for (int i = 0; i < 1000; ++i) process.write(100 + i * kMib, kMib);
     process.write(100 + 1000 * kMib, 7);
   });
@@ -67,7 +67,7 @@ TEST_F(Patterns, ManySizesInARowAreOneVaryingPhase) {
   std::uint64_t bytes = 0;
   std::uint64_t requests = 0;
   const model::PhaseModel model = make(4, [&](int rank, test::Process& process) {
-    process.on(FileId(1 + static_cast<std::uint32_t>(rank)));
+    process.on(event::FileId(1 + static_cast<std::uint32_t>(rank)));
     std::int64_t at = 0;
     for (int i = 0; i < 500 + rank; ++i) {
       const auto size = static_cast<std::int64_t>(chance() % 46 + 2);
@@ -279,7 +279,7 @@ TEST_F(Patterns, WeightsAreExactWhateverIsDone) {
             const auto size = static_cast<std::int64_t>(1U << (chance() % 4));
             if (what == 0) at = static_cast<std::int64_t>(chance() % 10000);
             if (what == 1) process.others(chance() % 40);
-            if (what == 2) process.on(chance() % 2 == 0 ? kFile : FileId(1));
+            if (what == 2) process.on(chance() % 2 == 0 ? kFile : event::FileId(1));
             if (what == 3) process.thread(chance() % 2);
             bytes += static_cast<std::uint64_t>(size);
             if (what == 4) {

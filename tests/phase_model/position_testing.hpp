@@ -55,7 +55,7 @@ class PositionTest : public testing::Test {
         .chunk(chunk_)
         .ended(chunk_.header.event_count);
     container.save(directory_ / "node1.4711.0.omnio");
-    const Result<Trace> trace = Trace::open(directory_.path());
+    const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
     return *makePhaseModel(*trace, {});
   }
 

@@ -207,9 +207,10 @@ class TracedRun : public testing::Test {
 
   Kept schedule(const Settings& settings = {}) {
     Collector collector;
-    const Result<Trace> trace = Trace::open(directory_ / "trace");
+    const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_ / "trace");
     if (!trace) throw std::runtime_error(trace.failure().sentence);
-    const auto summary = preprocess(*trace, assess(*trace), settings, directory_ / "schedule.json");
+    const auto summary =
+        preprocess(*trace, tracefile::assess(*trace), settings, directory_ / "schedule.json");
     if (!summary) throw std::runtime_error(summary.failure().sentence);
     const auto failure = model::readSchedule(directory_ / "schedule.json", collector);
     if (failure) throw std::runtime_error(failure->sentence);

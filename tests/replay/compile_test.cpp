@@ -235,7 +235,7 @@ TEST_F(Compile, ThePlanIsReadAsItWasWritten) {
   second.after = {42};
   ASSERT_FALSE(feed({{first}, {second}}));
   ASSERT_FALSE(writePlan(directory / "plan", compiler.plan()));
-  const Result<Plan> plan = readPlan(directory / "plan");
+  const base::Result<Plan> plan = readPlan(directory / "plan");
   ASSERT_TRUE(plan) << plan.failure().sentence;
   EXPECT_EQ(plan->files[0].location, "file");
   EXPECT_EQ(plan->threads[1].waits[0].recorded_end_ns, 10);

@@ -65,7 +65,7 @@ class ReportTest : public testing::Test {
     saveRank(directory_, 1, 2);
   }
   Report report(By by, std::optional<int> rank = {}) {
-    const Result<Trace> trace = Trace::open(directory_.path());
+    const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
     return *makeReport(*trace, by, rank);
   }
   test::TemporaryDirectory directory_;
@@ -138,7 +138,7 @@ TEST(RecordingCost, IsThatOfAllEventsShownAndBelowThem) {
   saveRank(directory, 0, 3, "30500");
   saveRank(directory, 1, 3, "20000");
   saveRank(directory, 2, 3, "18446744073709551615");  // damaged
-  const Result<Trace> trace = Trace::open(directory.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
   const Report r = *makeReport(*trace, By::kFile, {});
   EXPECT_DOUBLE_EQ(r.recording_ns, 9 * 30.5 + 9 * 20.0);
   EXPECT_NE(textOf(r).find("Recording took at least 454 ns of the application's time"),
@@ -206,7 +206,7 @@ TEST(StatsReport, WhatIsMissingIsSaidFirst) {
   test::ContainerBuilder container(kToken, 100);
   container.facts(test::usualFacts(0, 2)).ended(0, 12, 28);
   container.save(directory / "node1.100.0.omnio");
-  const Result<Trace> trace = Trace::open(directory.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
   Report r = *makeReport(*trace, By::kFile, {});
   r.trace = "TRACE";
   EXPECT_EQ(textOf(r),
@@ -237,7 +237,7 @@ TEST(StatsReport, MpiIoCountsTheBytesThatWereWrittenAndGot) {
   test::ContainerBuilder container(kToken, 100);
   container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
   container.save(directory / "node1.100.0.omnio");
-  const Result<Trace> trace = Trace::open(directory.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
   const Report r = *makeReport(*trace, By::kFile, {});
   ASSERT_EQ(r.groups.size(), 1U);
   const Group& file = r.groups[0];
@@ -284,7 +284,7 @@ TEST(StatsReport, NonblockingAndSplitReadsCountWhatTheyGot) {
   container.facts(test::usualFacts()).chunk(first).chunk(second);
   container.ended(first.header.event_count + second.header.event_count);
   container.save(directory / "node1.100.0.omnio");
-  const Result<Trace> trace = Trace::open(directory.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
   for (const By by : {By::kFile, By::kRank, By::kCall}) {
     const Report r = *makeReport(*trace, by, {});
     EXPECT_EQ(r.total.read.time_ns.count, 5U) << nameOf(by);
@@ -322,7 +322,7 @@ TEST(StatsReport, ASplitReadWithoutItsEndLeavesTheOthersTheirs) {
   end(50);
   container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
   container.save(directory / "node1.100.0.omnio");
-  const Result<Trace> trace = Trace::open(directory.path());
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
   const Report r = *makeReport(*trace, By::kFile, {});
   EXPECT_EQ(r.total.read.time_ns.count, 3U);
   EXPECT_EQ(r.total.read.size_bytes.count, 2U);

@@ -108,8 +108,8 @@ TEST_F(HardCases, DaemonsAreTwoProcessesThatEnded) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   const auto ended = [this] {
-    const auto trace = Trace::open(directory_ / "trace");
-    return trace && assess(*trace).whole && trace->processes().size() == 2;
+    const auto trace = tracefile::Trace::open(directory_ / "trace");
+    return trace && tracefile::assess(*trace).whole && trace->processes().size() == 2;
   };
   for (int i = 0; i < 500 && !ended(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -134,7 +134,7 @@ TEST_F(HardCases, SilentChildrenOfARankAreNoRanks) {
 
 TEST_F(HardCases, ARankThatClearsItsEnvironmentStaysARank) {
   ASSERT_EQ(run("clearenv", {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}), 0);
-  const auto trace = Trace::open(directory_ / "trace");
+  const auto trace = tracefile::Trace::open(directory_ / "trace");
   ASSERT_TRUE(trace);
   EXPECT_EQ(trace->processes().at(0)->info.rank(), 1);
 }
@@ -186,7 +186,7 @@ TEST_F(HardCases, ThreadsThatComeLate) {
   const RecordedTrace trace = read();
   EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
   EXPECT_EQ(trace.count("lseek"), 15U);
-  const auto opened = Trace::open(directory_ / "trace");
+  const auto opened = tracefile::Trace::open(directory_ / "trace");
   ASSERT_TRUE(opened);
   for (const auto& process : opened->processes()) EXPECT_TRUE(process->rings.empty());
 }

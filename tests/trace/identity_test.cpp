@@ -83,10 +83,10 @@ TEST(LauncherIdentity, OutlivesTheEnvironment) {
                              {"OMPI_COMM_WORLD_SIZE", "3"},
                              {"PMIX_NAMESPACE", "a.job"}}),
             0);
-  const auto trace = Trace::open(directory / "trace");
+  const auto trace = tracefile::Trace::open(directory / "trace");
   ASSERT_TRUE(trace);
   ASSERT_EQ(trace->processes().size(), 1U);
-  const ProcessInfo& info = trace->processes()[0]->info;
+  const tracefile::ProcessInfo& info = trace->processes()[0]->info;
   EXPECT_EQ(info.rank(), 2);
   EXPECT_EQ(info.ranks(), 3);
   EXPECT_EQ(info.text(wire::info::kJob), "a.job");
@@ -102,9 +102,9 @@ TEST(Facts, SayWhatTheProcessIs) {
                             },
                             {{"OMNIO_EXCLUDE", "*.log"}, {"OMNIO_FLAVOUR", "auto"}}),
             0);
-  const auto trace = Trace::open(directory / "trace");
+  const auto trace = tracefile::Trace::open(directory / "trace");
   ASSERT_TRUE(trace);
-  const ProcessInfo& info = trace->processes().at(0)->info;
+  const tracefile::ProcessInfo& info = trace->processes().at(0)->info;
   EXPECT_EQ(info.text(wire::info::kProgram), std::filesystem::read_symlink("/proc/self/exe"));
   EXPECT_EQ(info.text(wire::info::kDirectory), std::filesystem::current_path());
   EXPECT_EQ(info.text(wire::info::kExclude), "*.log");

@@ -9,7 +9,8 @@
 namespace omnio::test {
 namespace {
 
-RecordedEvent copyOf(const Event& event, const Process& process, const Log& log) {
+RecordedEvent copyOf(const event::Event& event, const tracefile::Process& process,
+                     const tracefile::Log& log) {
   RecordedEvent copy;
   copy.call = event.row->name;
   copy.log = log.number;
@@ -60,29 +61,29 @@ std::string RecordedTrace::trouble() const {
 }
 
 RecordedTrace readTrace(const std::filesystem::path& path) {
-  const auto trace = Trace::open(path);
+  const auto trace = tracefile::Trace::open(path);
   if (!trace) throw std::runtime_error(trace.failure().sentence);
   RecordedTrace result;
-  result.wholeness = assess(*trace);
+  result.wholeness = tracefile::assess(*trace);
   result.processes = trace->processes().size();
   for (const auto& process : trace->processes()) {
-    for (const Log& log : process->logs) {
-      PathTable paths;
-      LogReader reader(*process, log, paths);
-      while (const Event* event = reader.next()) {
+    for (const tracefile::Log& log : process->logs) {
+      event::PathTable paths;
+      tracefile::LogReader reader(*process, log, paths);
+      while (const event::Event* event = reader.next()) {
         result.events.push_back(copyOf(*event, *process, log));
       }
-      addUndecodable(result.wholeness, reader.undecodable());
+      tracefile::addUndecodable(result.wholeness, reader.undecodable());
     }
   }
   return result;
 }
 
 void removeRings(const std::filesystem::path& path) {
-  const auto trace = Trace::open(path);
+  const auto trace = tracefile::Trace::open(path);
   if (!trace) return;
   for (const auto& process : trace->processes()) {
-    for (const RingContent& ring : process->rings) std::filesystem::remove(ring.path);
+    for (const tracefile::RingContent& ring : process->rings) std::filesystem::remove(ring.path);
   }
 }
 

@@ -34,7 +34,7 @@ struct RecordedEvent {
 
 struct RecordedTrace {
   std::vector<RecordedEvent> events;  // by process, log and time
-  Wholeness wholeness;
+  tracefile::Wholeness wholeness;
   std::size_t processes = 0;
 
   std::size_t count(const std::string& call) const;

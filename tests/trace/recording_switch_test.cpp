@@ -35,9 +35,9 @@ class RecordingSwitch : public test::StartedFixture {
     for (const test::RecordedEvent& event : read().events) all.push_back(event.numbers[1]);
     return all;
   }
-  Stops stopsOfFirst() const {
-    const Result<Trace> trace = Trace::open(directory_ / "trace");
-    return trace ? stopsOf(*trace->processes().front()) : Stops{};
+  tracefile::Stops stopsOfFirst() const {
+    const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_ / "trace");
+    return trace ? tracefile::stopsOf(*trace->processes().front()) : tracefile::Stops{};
   }
 };
 
@@ -60,7 +60,7 @@ TEST_F(RecordingSwitch, RecordsNothingWhileItIsOff) {
   ASSERT_EQ(trace.wholeness.notes.size(), 1U);
   EXPECT_TRUE(
       trace.wholeness.notes[0].starts_with("recording was stopped on request in 1 of 1 process"));
-  const Stops stops = stopsOfFirst();
+  const tracefile::Stops stops = stopsOfFirst();
   EXPECT_EQ(stops.count, 1U);
   ASSERT_EQ(stops.known.size(), 1U);
   // It lies between the two events.
@@ -158,7 +158,7 @@ TEST_F(RecordingSwitch, ManyStopsAreSummedUp) {
     }
   });
   EXPECT_EQ(offsets().size(), kStops);
-  const Stops stops = stopsOfFirst();
+  const tracefile::Stops stops = stopsOfFirst();
   EXPECT_EQ(stops.count, kStops);
   EXPECT_LE(stops.known.size(), 1000U);
   EXPECT_GT(stops.total_ns, 0);

@@ -65,9 +65,9 @@ TEST_F(RecordingSwitchThreads, SwitchWhileOthersRecord) {
     before->second = event.numbers[1];
   }
   EXPECT_EQ(last.size(), kRecorders);
-  const Result<Trace> opened = Trace::open(directory_ / "trace");
+  const base::Result<tracefile::Trace> opened = tracefile::Trace::open(directory_ / "trace");
   ASSERT_TRUE(opened);
-  const Stops stops = stopsOf(*opened->processes().front());
+  const tracefile::Stops stops = tracefile::stopsOf(*opened->processes().front());
   EXPECT_GE(stops.count, 1U);
   EXPECT_GT(stops.total_ns, 0);
 }

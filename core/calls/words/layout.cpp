@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace omnio {
+namespace omnio::calls {
 namespace {
 
 using calls::Role;
@@ -148,4 +148,4 @@ const std::vector<Item>& layoutOf(const calls::Row& row) {
   return kLayouts[row.number];
 }
 
-}  // namespace omnio
+}  // namespace omnio::calls

@@ -8,7 +8,7 @@
 
 #include "core/calls/table.hpp"
 
-namespace omnio {
+namespace omnio::calls {
 
 enum class ItemKind : std::uint8_t {
   kNumber,
@@ -40,4 +40,4 @@ struct Item {
 // Sorted by key. A row of the table; the reference stays valid.
 const std::vector<Item>& layoutOf(const calls::Row& row);
 
-}  // namespace omnio
+}  // namespace omnio::calls

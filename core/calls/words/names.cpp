@@ -10,7 +10,7 @@
 
 #include "core/calls/mpi_values.hpp"
 
-namespace omnio {
+namespace omnio::calls {
 namespace {
 
 struct Name {
@@ -135,4 +135,4 @@ void appendErrno(std::string& out, std::int64_t number) {
   }
 }
 
-}  // namespace omnio
+}  // namespace omnio::calls

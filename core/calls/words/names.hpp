@@ -7,7 +7,7 @@
 
 #include "core/calls/role.hpp"
 
-namespace omnio {
+namespace omnio::calls {
 
 // "open", "read", ..., as keys of documents too.
 std::string_view className(calls::Class call_class);
@@ -20,4 +20,4 @@ void appendCommand(std::string& out, std::int64_t command);   // F_DUPFD, of fcn
 void appendDirFd(std::string& out, std::int64_t fd);          // AT_FDCWD
 void appendErrno(std::string& out, std::int64_t number);      // ENOENT
 
-}  // namespace omnio
+}  // namespace omnio::calls

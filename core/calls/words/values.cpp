@@ -8,7 +8,7 @@
 
 #include "core/calls/words/names.hpp"
 
-namespace omnio {
+namespace omnio::calls {
 namespace {
 
 using Names = std::map<std::string, std::int64_t, std::less<>>;
@@ -98,4 +98,4 @@ std::optional<std::int64_t> errnoOf(std::string_view text) {
   return find(kNames, text);
 }
 
-}  // namespace omnio
+}  // namespace omnio::calls

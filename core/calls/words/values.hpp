@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace omnio {
+namespace omnio::calls {
 
 // Each takes the symbolic form, or a number in decimal, octal (0...) or hexadecimal (0x...);
 // nothing when it is neither.
@@ -15,4 +15,4 @@ std::optional<std::int64_t> commandOf(std::string_view text);
 std::optional<std::int64_t> errnoOf(std::string_view text);
 std::optional<std::int64_t> numberIn(std::string_view text);
 
-}  // namespace omnio
+}  // namespace omnio::calls
