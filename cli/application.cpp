@@ -8,8 +8,7 @@
 #include <string>
 
 #include "cli/commands/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
+#include "cli/output.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::cli {

@@ -4,13 +4,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::cli {
+
+void printFailure(std::string_view sentence) {
+  fmt::print(stderr, "omnio: {}\n", base::safeText(sentence));
+}
+
 namespace {
 
 constexpr std::size_t kEnough = 256 * 1024;

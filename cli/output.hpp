@@ -1,11 +1,20 @@
 // Standard output of commands that print much: one large buffer, and errors that are noticed. What
 // goes out is safe for a terminal (core/base/printable.hpp).
 #pragma once
-
 #include <string>
 #include <string_view>
 
 namespace omnio::cli {
+
+// Exit statuses of `omnio`. `omnio trace` alone returns the application's instead.
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kWrongUsage = 2;
+inline constexpr int kDifferences = 3;  // done, with differences the caller asked to be told of
+
+// Says why a command failed: one line on stderr, `omnio: <sentence>`, safe for a terminal
+// (core/base/printable.hpp).
+void printFailure(std::string_view sentence);
 
 enum class OutputForm { kText, kJson };  // which escapes it takes
 

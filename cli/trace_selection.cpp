@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/failure.hpp"
+#include "cli/output.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::cli {

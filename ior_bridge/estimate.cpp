@@ -1,13 +1,19 @@
 #include "ior_bridge/estimate.hpp"
 
 #include <fmt/format.h>
+#include <rapidjson/prettywriter.h>
+#include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/model/phase_model.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -209,6 +215,220 @@ base::Result<Estimate> estimate(const model::PhaseModel& model,
     result.measured_s += added.measured_s;
   }
   return result;
+}
+
+namespace {
+
+using Buffer = rapidjson::StringBuffer;
+using Writer = rapidjson::PrettyWriter<Buffer>;
+
+constexpr int kVersion = 1;
+
+void text(Writer& out, std::string_view value) {
+  const std::string clean = base::safeText(value);
+  out.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+}
+
+void spread(Writer& out, const char* key, const Spread& value) {
+  out.Key(key);
+  out.StartObject();
+  out.Key("median");
+  out.Double(value.median);
+  out.Key("min");
+  out.Double(value.least);
+  out.Key("max");
+  out.Double(value.most);
+  out.EndObject();
+}
+
+void optional(Writer& out, const char* key, std::optional<double> value) {
+  out.Key(key);
+  if (value) {
+    out.Double(*value);
+  } else {
+    out.Null();
+  }
+}
+
+std::optional<double> positive(double value) {
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+void texts(Writer& out, const char* key, const std::vector<std::string>& values) {
+  out.Key(key);
+  out.StartArray();
+  for (const std::string& value : values) text(out, value);
+  out.EndArray();
+}
+
+void phaseOf(Writer& out, const PhaseEstimate& phase, std::optional<double> peak_mib_s) {
+  out.StartObject();
+  out.Key("phase");
+  out.Int(phase.phase);
+  out.Key("weight_bytes");
+  out.Uint64(phase.weight_bytes);
+  out.Key("iterations");
+  out.Uint64(phase.iterations);
+  out.Key("operations");
+  out.StartArray();
+  for (const OperationEstimate& o : phase.operations) {
+    out.StartObject();
+    out.Key("operation");
+    text(out, model::nameOf(o.operation));
+    out.Key("weight_bytes");
+    out.Uint64(o.weight_bytes);
+    spread(out, "bandwidth_mib_s", o.bandwidth_mib_s);
+    spread(out, "time_io_s", o.time_s);
+    out.EndObject();
+  }
+  out.EndArray();
+  spread(out, "time_io_s", phase.time_s);
+  optional(out, "measured_s", positive(phase.measured_s));
+  optional(out, "time_error_percent", phase.timeErrorPercent());
+  optional(out, "bandwidth_error_percent", phase.bandwidthErrorPercent());
+  if (peak_mib_s) {
+    const std::optional<double> own = phase.measuredBandwidth();
+    optional(out, "usage_percent", own ? std::optional(100 * *own / *peak_mib_s) : std::nullopt);
+  }
+  texts(out, "results", phase.sources);
+  texts(out, "notes", phase.notes);
+  out.EndObject();
+}
+
+}  // namespace
+
+std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
+  Buffer buffer;
+  Writer out(buffer);
+  out.SetIndent(' ', 2);
+  out.StartObject();
+  out.Key("format");
+  out.String("omnio-estimate");
+  out.Key("version");
+  out.Int(kVersion);
+  out.Key("source");
+  text(out, estimate.source);
+  out.Key("phases");
+  out.StartArray();
+  for (const PhaseEstimate& phase : estimate.phases) phaseOf(out, phase, peak_mib_s);
+  out.EndArray();
+  out.Key("missing");
+  out.StartArray();
+  for (const int phase : estimate.missing) out.Int(phase);
+  out.EndArray();
+  out.Key("total");
+  out.StartObject();
+  out.Key("weight_bytes");
+  out.Uint64(estimate.weight_bytes);
+  spread(out, "time_io_s", estimate.time_s);
+  optional(out, "measured_s", positive(estimate.measured_s));
+  out.EndObject();
+  out.EndObject();
+  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+}
+
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+std::string operationsOf(const PhaseEstimate& phase) {
+  std::string words;
+  for (const OperationEstimate& o : phase.operations) {
+    words += fmt::format("{}{}", words.empty() ? "" : "+", model::nameOf(o.operation));
+  }
+  return words;
+}
+
+std::string bandwidthsOf(const PhaseEstimate& phase) {
+  std::string words;
+  for (const OperationEstimate& o : phase.operations) {
+    words += fmt::format("{}{:.1f}", words.empty() ? "" : "+", o.bandwidth_mib_s.median);
+  }
+  return words;
+}
+
+std::string range(const Spread& spread) {
+  return fmt::format("{:.6f} .. {:.6f}", spread.least, spread.most);
+}
+
+std::string measured(double seconds) {
+  return seconds > 0 ? fmt::format("{:.6f}", seconds) : std::string("-");
+}
+
+std::string error(double estimated_s, double measured_s) {
+  if (!(measured_s > 0)) return "-";
+  return fmt::format("{:+.1f}%", 100 * (estimated_s - measured_s) / measured_s);
+}
+
+// The phases that get a row of their own.
+std::set<int> longest(const Estimate& estimate, std::size_t rows) {
+  std::vector<std::pair<double, int>> order;
+  for (const PhaseEstimate& phase : estimate.phases) {
+    order.emplace_back(-std::max(phase.time_s.median, phase.measured_s), phase.phase);
+  }
+  std::sort(order.begin(), order.end());
+  std::set<int> result;
+  for (const auto& [time, phase] : order) {
+    if (result.size() < rows) result.insert(phase);
+  }
+  return result;
+}
+
+constexpr const char* kRow = "{:>5}  {:<12} {:>12}  {:>21}  {:>4}  {:>11}  {:<26}  {:>11}  {:>9}";
+
+}  // namespace
+
+std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, std::size_t rows) {
+  const std::set<int> shown = longest(estimate, rows);
+  PhaseEstimate rest;
+  std::string out = fmt::format(fmt::runtime(kRow), "phase", "operations", "weight", "bandwidth",
+                                "runs", "Time_io", "least .. most", "application", "error");
+  if (peak_mib_s) out += "   usage";
+  out += '\n';
+  out += fmt::format(fmt::runtime(kRow), "", "", "MiB", "MiB/s", "", "s", "s", "s", "");
+  out += '\n';
+  for (const PhaseEstimate& phase : estimate.phases) {
+    if (!shown.contains(phase.phase)) {
+      rest.weight_bytes += phase.weight_bytes;
+      rest.time_s.median += phase.time_s.median;
+      rest.time_s.least += phase.time_s.least;
+      rest.time_s.most += phase.time_s.most;
+      rest.measured_s += phase.measured_s;
+      continue;
+    }
+    out += fmt::format(fmt::runtime(kRow), phase.phase, operationsOf(phase),
+                       fmt::format("{:.3f}", static_cast<double>(phase.weight_bytes) / kMiB),
+                       bandwidthsOf(phase), phase.iterations,
+                       fmt::format("{:.6f}", phase.time_s.median), range(phase.time_s),
+                       measured(phase.measured_s), error(phase.time_s.median, phase.measured_s));
+    if (peak_mib_s && phase.measuredBandwidth()) {
+      out += fmt::format("  {:5.1f}%", 100 * *phase.measuredBandwidth() / *peak_mib_s);
+    }
+    out += '\n';
+  }
+  const auto sum = [&](std::string_view name, std::string_view what, std::uint64_t weight_bytes,
+                       const Spread& time_s, double measured_s) {
+    out += fmt::format(fmt::runtime(kRow), name, what,
+                       fmt::format("{:.3f}", static_cast<double>(weight_bytes) / kMiB), "", "",
+                       fmt::format("{:.6f}", time_s.median), range(time_s), measured(measured_s),
+                       error(time_s.median, measured_s));
+    out += '\n';
+  };
+  if (shown.size() < estimate.phases.size()) {
+    sum("more", fmt::format("{} phases", estimate.phases.size() - shown.size()), rest.weight_bytes,
+        rest.time_s, rest.measured_s);
+  }
+  sum("total", "", estimate.weight_bytes, estimate.time_s, estimate.measured_s);
+  for (const PhaseEstimate& phase : estimate.phases) {
+    if (!shown.contains(phase.phase)) continue;
+    for (const std::string& note : phase.notes) {
+      out += fmt::format("phase {}: {}\n", phase.phase, note);
+    }
+  }
+  for (const int phase : estimate.missing) {
+    out += fmt::format("phase {}: no result, so the total is without it\n", phase);
+  }
+  return out;
 }
 
 }  // namespace omnio::ior

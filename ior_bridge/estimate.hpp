@@ -4,7 +4,6 @@
 // Mendez, Rexachs, Luque (2012), equations 1, 2, 5, 6 and 7. Where the paper takes the average
 // bandwidth of a phase's operations, their times are added here: a phase does both.
 #pragma once
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

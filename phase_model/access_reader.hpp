@@ -1,18 +1,89 @@
 // Reads what a rank did from its logs, as accesses: which bytes of which file, in the order of
 // time.
 #pragma once
-
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/event/path_table.hpp"
+#include "core/model/phase_model.hpp"
 #include "core/mpi/shared_offsets.hpp"
 #include "core/tracefile/trace.hpp"
-#include "phase_model/access.hpp"
 
 namespace omnio::phases {
+
+// One read or write of the application, as the phase model sees it: what was moved where, by which
+// process, and between which other events.
+// How an access was made: patterns are of accesses that were made alike.
+struct Manner {
+  model::Interface interface = model::Interface::kPosix;
+  model::PointerKind pointer = model::PointerKind::kExplicit;
+  bool collective = false;
+  bool blocking = true;
+  bool has_view = false;
+  std::uint64_t etype_bytes = 1;
+
+  auto operator<=>(const Manner&) const = default;
+};
+
+struct Access {
+  int rank = 0;
+  std::uint32_t thread = 0;  // told apart within the rank; numbers mean nothing else
+  event::FileId file{0};
+  model::Operation operation = model::Operation::kWrite;
+  Manner manner;
+  bool offset_known = true;
+  std::int64_t offset = 0;   // bytes from the file's start
+  std::uint64_t bytes = 0;   // moved; never 0
+  std::uint64_t tick = 0;    // MPI events of the process before it; 0 where they are not told
+  std::uint64_t others = 0;  // of these, the ones that are no file operation
+  // The open instance it went through, numbered in the order in which the rank came to them.
+  std::uint64_t session = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+// Accesses in the order in which they began, held back behind a read whose bytes a later event
+// tells (core/event/deferred_reads.hpp).
+class AccessQueue {
+ public:
+  using Take = std::function<void(const Access&)>;
+
+  // Accesses that are held back; of more, the oldest counts with what it asked for.
+  static constexpr std::size_t kMost = std::size_t{1} << 16;
+
+  // `take` outlives this object, and gets what moved bytes.
+  explicit AccessQueue(const Take& take) : take_(take) {}
+
+  void add(const Access& access);
+  // One whose bytes are those asked for; returns the number by which gotBytes() speaks of it.
+  std::size_t addBegun(const Access& access);
+  void gotBytes(std::size_t number, std::uint64_t bytes);
+  // There are no more: what nobody ended got nothing.
+  void finish();
+
+  std::uint64_t neverEnded() const { return never_ended_; }
+  std::uint64_t endedTooLate() const { return ended_too_late_; }
+
+ private:
+  struct Held {
+    Access access;
+    bool is_known;
+  };
+  void keepBounds();
+  void passKnown();
+  void passFront();
+
+  const Take& take_;
+  std::deque<Held> held_;
+  std::size_t passed_ = 0;  // number of the front
+  std::uint64_t never_ended_ = 0;
+  std::uint64_t ended_too_late_ = 0;
+};
 
 // What the trace does not tell well enough for a model, counted over all ranks.
 struct Doubts {

@@ -8,14 +8,28 @@
 // two at most, make one phase with varying requests: domains seldom divide evenly, and a phase for
 // each process would tell nobody more.
 #pragma once
-
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/model/phase_model.hpp"
 #include "phase_model/rank_patterns.hpp"
 
 namespace omnio::phases {
+
+// f(initOffset): where each process begins, as an expression in the rank where it is one.
+// Of rank and offset, by rank. Affine where all offsets are base + per_rank * rank, else the table.
+model::OffsetFunction fitOffsets(std::vector<std::pair<int, std::int64_t>> offsets);
+
+// "idP * 8 * 32 MiB + 2 * 32 MiB": multiples of the request size where they are.
+std::string textOf(const model::OffsetFunction& f, std::uint64_t request_bytes);
+
+// The largest unit that divides the size: "32 MiB", "10612080 B".
+std::string exactSize(std::uint64_t bytes);
+
+// "2 * 32 MiB", or the size itself where it is no multiple of the request size.
+std::string inRequests(std::int64_t bytes, std::uint64_t request_bytes);
 
 // `file_of` gives each pattern's index in the model's files. Phases come by the time they began,
 // with their ids; times are counted from `origin_ns`.

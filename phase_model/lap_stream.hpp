@@ -16,7 +16,7 @@
 #include <tuple>
 #include <vector>
 
-#include "phase_model/burst.hpp"
+#include "phase_model/request_run.hpp"
 
 namespace omnio::phases {
 

@@ -3,7 +3,6 @@
 // the second pass, thread by thread, cannot see for itself is kept here; that is of the order of
 // opens and edges, not of events.
 #pragma once
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "preprocess/data_conflicts.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/file_history.hpp"
 #include "preprocess/open_table.hpp"

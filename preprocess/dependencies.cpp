@@ -1,9 +1,67 @@
 #include "preprocess/dependencies.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace omnio::preprocess {
+
+void IntervalSet::add(Range range) {
+  if (range.begin >= range.end) return;
+  auto next = ranges_.upper_bound(range.begin);
+  if (next != ranges_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second >= range.begin) {
+      range.begin = before->first;
+      range.end = std::max(range.end, before->second);
+      next = ranges_.erase(before);
+    }
+  }
+  while (next != ranges_.end() && next->first <= range.end) {
+    range.end = std::max(range.end, next->second);
+    next = ranges_.erase(next);
+  }
+  ranges_.emplace_hint(next, range.begin, range.end);
+  if (ranges_.size() > most_) mergeClosest();
+}
+
+// Half of them at once, so that the search for small gaps is rare.
+void IntervalSet::mergeClosest() {
+  std::vector<std::uint64_t> gaps;
+  gaps.reserve(ranges_.size());
+  for (auto at = ranges_.begin(); std::next(at) != ranges_.end(); ++at) {
+    gaps.push_back(std::next(at)->first - at->second);
+  }
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  const std::uint64_t small = *middle;
+  for (auto at = ranges_.begin(); std::next(at) != ranges_.end();) {
+    const auto next = std::next(at);
+    if (next->first - at->second <= small) {
+      at->second = next->second;
+      ranges_.erase(next);
+    } else {
+      at = next;
+    }
+  }
+}
+
+void IntervalSet::cut(std::uint64_t size) {
+  ranges_.erase(ranges_.lower_bound(size), ranges_.end());
+  if (!ranges_.empty() && ranges_.rbegin()->second > size) ranges_.rbegin()->second = size;
+}
+
+std::uint64_t IntervalSet::lastUncovered(Range range) const {
+  if (range.begin >= range.end) return 0;
+  // From the back: the range that holds the last byte, and what stands before it.
+  auto next = ranges_.lower_bound(range.end);
+  if (next == ranges_.begin()) return range.end;
+  const auto last = std::prev(next);
+  if (last->second < range.end) return range.end;
+  return last->first <= range.begin ? 0 : last->first;
+}
 
 void Dependencies::require(EventRef later, std::int64_t start_ns, const PastEvent& earlier) {
   if (earlier.ref.thread == later.thread || earlier.end_ns > start_ns) return;
@@ -37,6 +95,71 @@ const std::vector<std::uint64_t>& Dependencies::before(EventRef event) const {
   static const std::vector<std::uint64_t> kNone;
   const auto found = before_.find(event);
   return found == before_.end() ? kNone : found->second;
+}
+
+namespace {
+
+constexpr std::size_t kMostRanges = 64;
+
+Range hull(Range a, Range b) { return {std::min(a.begin, b.begin), std::max(a.end, b.end)}; }
+bool touches(Range a, Range b) { return a.begin <= b.end && b.begin <= a.end; }
+bool overlaps(Range a, Range b) { return a.begin < b.end && b.begin < a.end; }
+
+}  // namespace
+
+void DataConflicts::wrote(std::size_t content, Range range, const PastEvent& when) {
+  if (range.begin >= range.end) return;
+  Writer& writer = writers_[content][when.ref.thread];
+  // Mostly it goes on where it left off.
+  for (auto at = writer.rbegin(); at != writer.rend(); ++at) {
+    if (!touches(at->range, range)) continue;
+    at->range = hull(at->range, range);
+    if (at->last.ref.sequence != when.ref.sequence) at->before_last = at->last;
+    at->last = when;
+    return;
+  }
+  writer.push_back({range, when, when});
+  if (writer.size() > kMostRanges) mergeClosest(writer);
+}
+
+void DataConflicts::mergeClosest(Writer& writer) {
+  std::sort(writer.begin(), writer.end(),
+            [](const Written& a, const Written& b) { return a.range.begin < b.range.begin; });
+  std::size_t best = 1;
+  for (std::size_t i = 2; i < writer.size(); ++i) {
+    if (writer[i].range.begin - writer[i - 1].range.end <
+        writer[best].range.begin - writer[best - 1].range.end) {
+      best = i;
+    }
+  }
+  Written& kept = writer[best - 1];
+  const Written& gone = writer[best];
+  kept.range = hull(kept.range, gone.range);
+  const bool gone_is_later = gone.last.ref.sequence > kept.last.ref.sequence;
+  const PastEvent earlier = gone_is_later ? kept.last : gone.last;
+  if (gone_is_later) {
+    kept.before_last = gone.before_last;
+    kept.last = gone.last;
+  }
+  if (earlier.ref.sequence > kept.before_last.ref.sequence) kept.before_last = earlier;
+  writer.erase(writer.begin() + static_cast<std::ptrdiff_t>(best));
+}
+
+void DataConflicts::reads(std::size_t content, Range range, EventRef reader,
+                          std::int64_t start_ns) {
+  const auto found = writers_.find(content);
+  if (found == writers_.end()) return;
+  for (const auto& [thread, writer] : found->second) {
+    if (thread == reader.thread) continue;
+    const PastEvent* latest = nullptr;
+    for (const Written& written : writer) {
+      if (!overlaps(written.range, range)) continue;
+      const PastEvent* candidate =
+          written.last.end_ns <= start_ns ? &written.last : &written.before_last;
+      if (latest == nullptr || candidate->ref.sequence > latest->ref.sequence) latest = candidate;
+    }
+    if (latest != nullptr) dependencies_.require(reader, start_ns, *latest);
+  }
 }
 
 }  // namespace omnio::preprocess

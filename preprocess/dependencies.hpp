@@ -1,12 +1,39 @@
 // Which events of a schedule have to wait for which: few edges, since what a thread has waited for
 // once covers all that came before it in the other thread.
 #pragma once
-
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
 namespace omnio::preprocess {
+
+// Byte ranges of a file. It keeps a bounded number of them: memory does not grow with the number of
+// accesses, at the price of small gaps that are counted as covered.
+struct Range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  // one past the last byte
+};
+
+class IntervalSet {
+ public:
+  explicit IntervalSet(std::size_t most = 4096) : most_(most) {}
+
+  void add(Range range);
+  void clear() { ranges_.clear(); }
+  // Takes away what lies at or behind `size`, as ftruncate does.
+  void cut(std::uint64_t size);
+
+  // The end of the last part of `range` that is not covered; 0 when all of it is.
+  std::uint64_t lastUncovered(Range range) const;
+  std::uint64_t end() const { return ranges_.empty() ? 0 : ranges_.rbegin()->second; }
+
+ private:
+  void mergeClosest();
+
+  std::size_t most_;
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // begin, end; apart from each other
+};
 
 // An event of the trace: the n-th of a thread, by place in SourceThreads.
 struct EventRef {
@@ -57,6 +84,32 @@ class Dependencies {
   std::unordered_map<EventRef, std::vector<std::uint64_t>, Hash, Equal> before_;
   // Later thread and earlier thread: one past the last event that was waited for.
   std::unordered_map<std::uint64_t, std::uint64_t> waited_;
+};
+
+// Reads that have to wait for writes of other threads to the same bytes.
+// Per file the ranges that each thread wrote, and by which event last. Bounded: of a thread that
+// writes in many places, close ranges are taken together, which may make a read wait for a write
+// beside the bytes it reads, but never lets it run ahead of one to them.
+class DataConflicts {
+ public:
+  explicit DataConflicts(Dependencies& dependencies) : dependencies_(dependencies) {}
+
+  void wrote(std::size_t content, Range range, const PastEvent& when);
+  void reads(std::size_t content, Range range, EventRef reader, std::int64_t start_ns);
+
+ private:
+  struct Written {
+    Range range;
+    PastEvent last;
+    // The one before it: when a read begins while the last is under way, this one is surely over.
+    PastEvent before_last;
+  };
+  using Writer = std::vector<Written>;
+
+  static void mergeClosest(Writer& writer);
+
+  Dependencies& dependencies_;
+  std::map<std::size_t, std::map<std::uint32_t, Writer>> writers_;  // content, thread
 };
 
 }  // namespace omnio::preprocess

@@ -2,7 +2,6 @@
 // read before it was written, and which names stood for which content when (rename, link, unlink
 // while open). Fed with events by the time they began.
 #pragma once
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,7 +13,6 @@
 #include "core/event/event.hpp"
 #include "core/model/schedule.hpp"
 #include "preprocess/dependencies.hpp"
-#include "preprocess/interval_set.hpp"
 #include "preprocess/location.hpp"
 #include "preprocess/open_table.hpp"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/event/event_source.hpp"
+#include "core/event/event.hpp"
 #include "core/event/path_table.hpp"
 #include "core/model/schedule.hpp"
 #include "core/tracefile/trace.hpp"

@@ -1,6 +1,5 @@
 // What a replay has to say at its end: docs/formats/replay_report.md.
 #pragma once
-
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <rapidjson/document.h>
 
 #include <memory>
 #include <optional>
 #include <unordered_map>
 
+#include "core/base/json_document.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event_text.hpp"
@@ -14,6 +16,7 @@
 #include "core/model/schedule_reader.hpp"
 #include "core/tracefile/merged_reader.hpp"
 #include "core/tracefile/posix_reader.hpp"
+#include "replay/report.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -336,6 +339,57 @@ base::Result<Verification> verify(const std::filesystem::path& schedule,
   Comparison comparison(trace, identity, files, result);
   if (auto failure = model::readSchedule(schedule, comparison)) return *failure;
   return result;
+}
+
+base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory) {
+  const std::filesystem::path path = trace_directory / kReportName;
+  const auto refuse = [&path](std::string_view why) {
+    return base::Failure{base::Code::kNotOurs,
+                         fmt::format("{}: {}", base::printable(path.native()), why)};
+  };
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return base::Failure{base::Code::kNotOurs,
+                         fmt::format("{}: not of a replay (there is no {} in it)",
+                                     base::printable(trace_directory.native()), kReportName)};
+  }
+  base::Result<rapidjson::Document> document = base::readJsonDocument(path);
+  if (!document) return document.failure();
+  const rapidjson::Value& report = *document;
+  const auto isText = [&](const char* key) {
+    return report.HasMember(key) && report[key].IsString();
+  };
+  if (!report.IsObject() || !isText("format") ||
+      std::string_view(report["format"].GetString()) != kReportFormat) {
+    return refuse("not a replay's report");
+  }
+  if (!report.HasMember("version") || !report["version"].IsInt() ||
+      report["version"].GetInt() != kReportVersion) {
+    return refuse("a replay's report of another version");
+  }
+  if (!isText("tree") || !report.HasMember("threads") || !report["threads"].IsArray()) {
+    return refuse("\"tree\" or \"threads\" is missing");
+  }
+  ReplayIdentity identity;
+  identity.tree = base::bytesOf(report["tree"].GetString());
+  identity.write_overwrite = report.HasMember("write_overwrite") &&
+                             report["write_overwrite"].IsBool() &&
+                             report["write_overwrite"].GetBool();
+  if (report.HasMember("traced") && report["traced"].IsFalse()) {
+    return refuse("the replay was not traced, so there is nothing to compare");
+  }
+  for (const rapidjson::Value& thread : report["threads"].GetArray()) {
+    const auto isNumber = [&thread](const char* key) {
+      return thread.IsObject() && thread.HasMember(key) && thread[key].IsUint();
+    };
+    if (!isNumber("rank") || !isNumber("thread") || !isNumber("pid") || !isNumber("tid")) {
+      return refuse("\"threads\" holds something that is no thread");
+    }
+    identity.threads[{static_cast<int>(thread["rank"].GetUint()),
+                      static_cast<int>(thread["thread"].GetUint())}] = {
+        .pid = thread["pid"].GetUint(), .tid = thread["tid"].GetUint()};
+  }
+  return identity;
 }
 
 }  // namespace omnio::replay

@@ -1,7 +1,6 @@
 // Compares what a replay did with its schedule, operation by operation: call, file, size, offset,
 // flags, result class, thread.
 #pragma once
-
 #include <cstdint>
 #include <filesystem>
 #include <map>

@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"

@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/log/event_json.hpp"
-#include "cli/log/mpi_io_json.hpp"
+#include "cli/log/mpi_json.hpp"
 #include "cli/log/mpi_log.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"

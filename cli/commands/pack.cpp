@@ -11,8 +11,6 @@
 #include <string>
 
 #include "cli/commands/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/pack_trace.hpp"

@@ -13,8 +13,6 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
 #include "core/base/printable.hpp"

@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
+#include "cli/output.hpp"
 #include "cli/trace/child.hpp"
 #include "core/base/json_document.hpp"
 #include "core/base/printable.hpp"

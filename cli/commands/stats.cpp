@@ -4,8 +4,6 @@
 #include <string>
 
 #include "cli/commands/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
 #include "statistics/report.hpp"

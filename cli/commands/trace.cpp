@@ -14,23 +14,18 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/failure.hpp"
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
-#include "cli/trace/config_file.hpp"
 #include "cli/trace/log_growth.hpp"
 #include "cli/trace/manifest.hpp"
 #include "cli/trace/preload.hpp"
 #include "cli/trace/setting_values.hpp"
 #include "cli/trace/trace_directory.hpp"
-#include "cli/trace/untraceable.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/collect.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
-#include "core/wire/setting_text.hpp"
 #include "core/wire/settings.hpp"
 
 namespace omnio::cli {

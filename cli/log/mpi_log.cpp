@@ -7,10 +7,10 @@
 
 #include "cli/log/event_json.hpp"
 #include "cli/log/mpi_json.hpp"
-#include "cli/log/mpi_names.hpp"
+#include "cli/log/mpi_listing.hpp"
 #include "cli/log/mpi_text.hpp"
 #include "cli/output.hpp"
-#include "core/base/open_file_limit.hpp"
+#include "core/base/file.hpp"
 #include "core/order/matched_events.hpp"
 
 namespace omnio::cli {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/log/mpi_names.hpp"
+#include "cli/log/mpi_listing.hpp"
 #include "core/event/event.hpp"
 #include "core/order/matched_events.hpp"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <system_error>
 
-#include "core/tracefile/stops.hpp"
+#include "core/tracefile/completeness.hpp"
 #include "statistics/human.hpp"
 
 namespace omnio::cli {

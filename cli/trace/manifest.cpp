@@ -13,7 +13,7 @@
 
 #include "cli/trace/log_growth.hpp"
 #include "core/base/printable.hpp"
-#include "core/tracefile/stops.hpp"
+#include "core/tracefile/completeness.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::cli {

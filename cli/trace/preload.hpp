@@ -1,12 +1,13 @@
 // What has to be in a command's environment for it to be traced.
 #pragma once
-
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "cli/trace/setting_values.hpp"
 #include "cli/trace/trace_directory.hpp"
 #include "core/base/result.hpp"
+#include "core/tracefile/untraced.hpp"
 
 namespace omnio::cli {
 
@@ -25,5 +26,15 @@ base::Result<std::filesystem::path> findLibrary(Flavour flavour,
 // already holds stays, behind ours. `directory` is the trace's.
 void setEnvironment(const SettingValues& values, const ClaimedDirectory& directory,
                     const std::filesystem::path& library);
+
+// Programs that a preloaded library cannot reach, or not without help.
+struct CommandCheck {
+  std::filesystem::path program;  // as exec would find it, in PATH where it has no slash
+  tracefile::ProgramCheck check;
+};
+CommandCheck checkCommand(const std::string& command);
+
+// Puts into this process's environment what the command needs to start with the tracer preloaded.
+void prepareEnvironmentFor(const CommandCheck& command);
 
 }  // namespace omnio::cli

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/process_info.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/wire/launcher.hpp"
 

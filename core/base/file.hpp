@@ -1,6 +1,5 @@
 // A file open for reading at any place. Closed with the object; moved, not copied.
 #pragma once
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -40,5 +39,15 @@ class File {
   explicit File(int fd) : fd_(fd) {}
   int fd_ = -1;
 };
+
+// Writing that is complete or says why not.
+// Writes all of `data` at `offset`. Returns 0 or an errno value. The signal that comes with a
+// file-size limit is kept from the caller, whatever he does with signals.
+int writeAll(int fd, const char* data, std::size_t bytes, std::uint64_t offset);
+
+// Reading the logs of many ranks at once takes a file for each.
+// Lets this process open as many files as the system allows it to (the hard limit of
+// RLIMIT_NOFILE). Where that is not enough, what cannot be read is counted as missing.
+void raiseOpenFileLimit();
 
 }  // namespace omnio::base

@@ -5,6 +5,65 @@
 
 namespace omnio::mpi {
 
+void StridedPieces::add(Stride next) {
+  if (is_full_ || next.count <= 0 || next.bytes <= 0) return;
+  if (may_add_-- == 0) {
+    is_full_ = true;
+    return;
+  }
+  if (!strides_.empty()) {
+    Stride& last = strides_.back();
+    const std::int64_t last_begin = last.first + last.stride * (last.count - 1);
+    if (last_begin + last.bytes == next.first) {
+      // The last piece and the first one are one.
+      const Stride joined{
+          .first = last_begin, .bytes = last.bytes + next.bytes, .stride = 0, .count = 1};
+      if (last.count == 1) {
+        strides_.pop_back();
+      } else if (--last.count == 1) {
+        last.stride = 0;
+      }
+      addSeparate(joined);
+      if (next.count == 1) return;
+      next.first += next.stride;
+      if (--next.count == 1) next.stride = 0;
+    }
+  }
+  addSeparate(next);
+}
+
+void StridedPieces::addSeparate(Stride next) {
+  if (is_full_) return;
+  if (!strides_.empty() && strides_.back().bytes == next.bytes) {
+    Stride& last = strides_.back();
+    const std::int64_t distance = next.first - (last.first + last.stride * (last.count - 1));
+    const bool last_agrees = last.count == 1 || last.stride == distance;
+    const bool next_agrees = next.count == 1 || next.stride == distance;
+    if (last_agrees && next_agrees && distance != 0) {
+      last.stride = distance;
+      last.count += next.count;
+      return;
+    }
+  }
+  if (strides_.size() == most_) {
+    is_full_ = true;
+    return;
+  }
+  strides_.push_back(next);
+}
+
+std::int64_t StridedPieces::bytes() const {
+  std::int64_t sum = 0;
+  for (const Stride& stride : strides_) sum += stride.bytes * stride.count;
+  return sum;
+}
+
+std::int64_t StridedPieces::count() const {
+  std::int64_t sum = 0;
+  for (const Stride& stride : strides_) sum += stride.count;
+  return sum;
+}
+
 std::int64_t DataLayout::product(std::int64_t a, std::int64_t b) {
   std::int64_t value = 0;
   if (__builtin_mul_overflow(a, b, &value) || value > kMost || value < -kMost) {
@@ -200,6 +259,40 @@ bool DataLayout::emit(Id id, std::int64_t base, std::int64_t from, std::int64_t 
     }
   }
   return true;
+}
+
+std::optional<DataLayout::Id> distributed(DataLayout& layout, DataLayout::Id data,
+                                          std::int64_t unit, const Distribution& how) {
+  std::int64_t block = how.argument;
+  if (how.kind == 'n') {
+    block = how.size;
+  } else if (block == 0) {
+    const std::int64_t shares = how.size / how.processes + (how.size % how.processes != 0 ? 1 : 0);
+    block = how.kind == 'b' ? shares : 1;
+  }
+  if (block < 1 || (how.kind != 'n' && how.kind != 'b' && how.kind != 'c')) return {};
+  // Blocks of so many elements to each process in turn; the last one may be shorter.
+  std::int64_t start = 0;
+  std::int64_t cycle = 0;
+  std::int64_t begin = 0;
+  std::int64_t step = 0;
+  if (__builtin_mul_overflow(how.place, block, &start) ||
+      __builtin_mul_overflow(how.processes, block, &cycle) ||
+      __builtin_mul_overflow(start, unit, &begin) || __builtin_mul_overflow(cycle, unit, &step)) {
+    return {};
+  }
+  DataLayout::Parts parts = layout.parts();
+  if (start < how.size) {
+    const std::int64_t begun = (how.size - start - 1) / cycle + 1;
+    const std::int64_t last = start + (begun - 1) * cycle;
+    const std::int64_t last_block = std::min(block, how.size - last);
+    const std::int64_t whole = last_block == block ? begun : begun - 1;
+    std::int64_t last_begin = 0;
+    if (__builtin_mul_overflow(last, unit, &last_begin)) return {};
+    parts.add(begin, step, whole, layout.repeat(data, block, unit));
+    if (whole < begun) parts.add(last_begin, 0, 1, layout.repeat(data, last_block, unit));
+  }
+  return parts.finish();
 }
 
 }  // namespace omnio::mpi

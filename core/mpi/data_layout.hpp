@@ -4,14 +4,47 @@
 //
 // Displacements are in bytes and may go backwards and overlap, as type maps may.
 #pragma once
-
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "core/mpi/strided_pieces.hpp"
-
 namespace omnio::mpi {
+
+// Contiguous pieces of a file, neighbours joined, told as strides: so a request of a million blocks
+// at one distance is one entry.
+// `count` pieces of `bytes` bytes, the first at `first`, `stride` from one's begin to the next's.
+struct Stride {
+  std::int64_t first = 0;
+  std::int64_t bytes = 0;
+  std::int64_t stride = 0;  // 0 when there is one
+  std::int64_t count = 0;
+
+  bool operator==(const Stride&) const = default;
+};
+
+class StridedPieces {
+ public:
+  // Takes no more than so many strides, and no more than so many calls of add().
+  explicit StridedPieces(std::size_t most, std::uint64_t most_added = std::uint64_t{1} << 22)
+      : most_(most), may_add_(most_added) {}
+
+  void add(Stride next);
+
+  // What came behind the point where it was full is left out.
+  bool isFull() const { return is_full_; }
+  const std::vector<Stride>& strides() const { return strides_; }
+  std::int64_t bytes() const;
+  std::int64_t count() const;
+
+ private:
+  void addSeparate(Stride next);
+
+  std::size_t most_;
+  std::uint64_t may_add_;
+  bool is_full_ = false;
+  std::vector<Stride> strides_;
+};
 
 class DataLayout {
  public:
@@ -86,5 +119,20 @@ class DataLayout {
   std::size_t run_count_ = 0;
   bool fits_ = true;
 };
+
+// What a process has of one dimension of a distributed array (MPI-3.1, 4.1.4:
+// MPI_Type_create_darray).
+struct Distribution {
+  char kind = 'n';             // b: block, c: cyclic, n: not distributed
+  std::int64_t size = 0;       // elements
+  std::int64_t argument = 0;   // elements in a block; 0: the default
+  std::int64_t place = 0;      // of the process in its row of the grid
+  std::int64_t processes = 1;  // in the row, at least 1
+};
+
+// Of elements that lie as `data` does, `unit` bytes from one to the next. Nothing when there is no
+// such distribution.
+std::optional<DataLayout::Id> distributed(DataLayout& layout, DataLayout::Id data,
+                                          std::int64_t unit, const Distribution& how);
 
 }  // namespace omnio::mpi

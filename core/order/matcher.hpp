@@ -5,7 +5,6 @@
 // that nobody has found complete, and the events of these. It has bounds, past which the oldest is
 // given up. That shows where it would have been needed: there the match is kGivenUp, and counted.
 #pragma once
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,7 +35,7 @@ class MpiMatcher {
              MpiPictureSink& sink, Limits limits);
 
   // An event of depth 0, with what continues its list of requests in it
-  // (core/order/log_source.hpp).
+  // (core/order/matched_events.hpp).
   void push(const MpiEventRef& ref, const event::Event& event);
   // No more events of that process are to come.
   void end(mpi::ProcessIndex process);

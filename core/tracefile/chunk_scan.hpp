@@ -12,7 +12,6 @@
 #include "core/base/file.hpp"
 #include "core/tracefile/process_info.hpp"
 #include "core/wire/container.hpp"
-#include "core/wire/packed.hpp"
 
 namespace omnio::tracefile {
 

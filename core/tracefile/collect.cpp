@@ -16,10 +16,9 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "core/tracefile/container_append.hpp"
-#include "core/tracefile/container_lock.hpp"
+#include "core/tracefile/container_file.hpp"
 #include "core/tracefile/process.hpp"
-#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/process_info.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/file.hpp"
 #include "core/base/printable.hpp"
-#include "core/base/write_all.hpp"
 #include "core/wire/container.hpp"
 
 namespace omnio::tracefile {

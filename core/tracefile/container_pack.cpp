@@ -10,8 +10,8 @@
 
 #include "core/base/printable.hpp"
 #include "core/tracefile/container_draft.hpp"
+#include "core/tracefile/container_file.hpp"
 #include "core/tracefile/container_image.hpp"
-#include "core/tracefile/container_lock.hpp"
 
 namespace omnio::tracefile {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "core/base/file.hpp"
 #include "core/event/event.hpp"
-#include "core/event/event_source.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/wire/decode.hpp"
 

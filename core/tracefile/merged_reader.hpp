@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/event/event_source.hpp"
+#include "core/event/event.hpp"
 
 namespace omnio::tracefile {
 

@@ -13,7 +13,7 @@
 #include "core/base/printable.hpp"
 #include "core/tracefile/container_draft.hpp"
 #include "core/tracefile/container_pack.hpp"
-#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/process_info.hpp"
 #include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "core/base/file.hpp"
 #include "core/tracefile/chunk_scan.hpp"
-#include "core/wire/packed.hpp"
+#include "core/wire/container.hpp"
 
 namespace omnio::tracefile {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/event/event_source.hpp"
+#include "core/event/event.hpp"
 #include "core/tracefile/log_reader.hpp"
 
 namespace omnio::tracefile {

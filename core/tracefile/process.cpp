@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "core/base/printable.hpp"
-#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/process_info.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::tracefile {

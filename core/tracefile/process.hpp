@@ -13,7 +13,6 @@
 #include "core/tracefile/chunk_scan.hpp"
 #include "core/tracefile/node_clock.hpp"
 #include "core/tracefile/process_info.hpp"
-#include "core/tracefile/process_life.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/wire/container.hpp"
 

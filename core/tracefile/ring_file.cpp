@@ -13,9 +13,9 @@
 #include <set>
 #include <system_error>
 
-#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/process_info.hpp"
 #include "core/wire/info.hpp"
-#include "core/wire/lost_note.hpp"
+#include "core/wire/notes.hpp"
 #include "core/wire/settings.hpp"
 
 namespace omnio::tracefile {
@@ -161,7 +161,7 @@ std::optional<RingName> ringNameOf(std::string_view file_name) {
 
 namespace {
 
-// What a process left in place of a ring (core/wire/lost_note.hpp).
+// What a process left in place of a ring (core/wire/notes.hpp).
 std::optional<RingContent> readLostNote(const fs::path& path, uid_t owner) {
   const auto name = ringNameOf(path.filename().native());
   std::error_code error;

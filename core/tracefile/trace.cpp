@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/process_info.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::tracefile {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/tracefile/host_clocks.hpp"
 #include "core/tracefile/process.hpp"
-#include "core/tracefile/trace_clocks.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/tracefile/untraced.hpp"
 

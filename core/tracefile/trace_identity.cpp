@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/tracefile/process_life.hpp"
+#include "core/tracefile/process_info.hpp"
 #include "core/wire/checksum.hpp"
 #include "core/wire/container.hpp"
 
@@ -31,7 +31,7 @@ struct DirectoryFacts {
   mode_t mode = 0;
 };
 
-// As the tracer looks at it (trace/runtime/run_identity.cpp): both have to find the same.
+// As the tracer looks at it (trace/runtime/identity.cpp): both have to find the same.
 std::optional<DirectoryFacts> factsOf(const fs::path& path) {
   struct stat s {};
   if (stat(path.c_str(), &s) != 0) return {};

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/wire/untraced_note.hpp"
+#include "core/wire/notes.hpp"
 
 namespace omnio::tracefile {
 

@@ -1,17 +1,53 @@
 // Results of benchmarks: what IOR writes with `-O summaryFormat=JSON` (3.2 to 4.1), and what
 // omnio-phase-run writes (docs/formats/ior_results.md). One reader for both.
 #pragma once
-
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
 
 namespace omnio::ior {
+
+// JSON as IOR writes it, which is not always JSON: several releases leave out or double a closing
+// bracket, put progress lines or what other ranks wrote in between, or write inf. Read is what can
+// be meant in one way only; what was mended is counted, and where the text ends too early is said.
+struct LooseValue {
+  enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
+  Kind kind = Kind::kNull;
+  bool boolean = false;
+  double number = 0;  // may be infinite or no number
+  std::string string;
+  std::vector<LooseValue> items;
+  std::vector<std::pair<std::string, LooseValue>> members;
+  std::size_t offset = 0;  // where it begins in the text
+
+  // The first member of that name; null when there is none, or this is no object.
+  const LooseValue* find(std::string_view name) const;
+  std::optional<double> numberAt(std::string_view name) const;
+  std::optional<std::string> stringAt(std::string_view name) const;
+};
+
+struct LooseDocument {
+  LooseValue root;
+  std::size_t mended = 0;                 // places that are no JSON
+  std::optional<std::size_t> ends_early;  // offset at which the text ends within a value
+};
+
+struct LooseError {
+  std::size_t offset = 0;
+  std::string reason;
+};
+
+// Either a document whose root is an object, or where and why the text is none.
+std::variant<LooseDocument, LooseError> readLooseJson(std::string_view text);
 
 // Bandwidths in MiB/s by iteration, over the time from the first open to the last close.
 struct Bandwidths {

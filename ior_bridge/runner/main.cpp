@@ -20,7 +20,6 @@
 #include "ior_bridge/estimate.hpp"
 #include "ior_bridge/runner/phase_results.hpp"
 #include "ior_bridge/runner/phase_runner.hpp"
-#include "ior_bridge/runner/phase_team.hpp"
 
 namespace omnio::ior {
 namespace {

@@ -1,7 +1,6 @@
 // What has to be there before a phase is run: content that storage cannot shrink, files that reads
 // find, and a cold cache.
 #pragma once
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +8,10 @@
 #include <string>
 
 #include "core/base/result.hpp"
+#include "core/model/phase_model.hpp"
+#include "ior_bridge/runner/phase_file.hpp"
+#include "ior_bridge/runner/phase_results.hpp"
+#include "ior_bridge/runner/phase_runner.hpp"
 
 namespace omnio::ior {
 
@@ -37,5 +40,14 @@ std::optional<base::Failure> fill(const std::string& path, std::int64_t begin, s
 // Asks the kernel to give up the file's pages in this node's cache. Returns how many percent of the
 // file are in memory after it (some file systems keep them), and nothing where that is not known.
 std::optional<double> giveUpPages(const std::string& path);
+
+// What is known of a phase's test before it is run.
+bool has(const model::Phase& phase, model::Operation operation);
+bool isShared(const model::PhaseModel& model, const model::Phase& phase);
+RunApi apiOf(const model::Phase& phase, const RunnerOptions& options);
+
+// All but the measurements, with notes on what is run otherwise than in the application.
+PhaseTest describe(const model::PhaseModel& model, const model::Phase& phase,
+                   const RunnerOptions& options);
 
 }  // namespace omnio::ior

@@ -1,7 +1,9 @@
 // Runs phases of a model by themselves and measures them, as IOR measures its tests: from the first
 // open to the last close over all processes, after a barrier (docs/commands/phase-run.md).
 #pragma once
+#include <mpi.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -12,9 +14,45 @@
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/runner/phase_file.hpp"
 #include "ior_bridge/runner/phase_results.hpp"
-#include "ior_bridge/runner/phase_team.hpp"
 
 namespace omnio::ior {
+
+// The processes that run a phase together: what they have to agree on.
+class PhaseTeam {
+ public:
+  // The communicator outlives it.
+  explicit PhaseTeam(MPI_Comm communicator);
+
+  MPI_Comm communicator() const { return communicator_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  bool isFirst() const { return rank_ == 0; }
+  bool onOneNode() const { return on_one_node_; }  // so its clocks are one
+
+  // Collective, each of them.
+  void barrier() const;
+  // Leaves the processor to others while it waits: processes that have no part in a phase must not
+  // slow those that have.
+  void patientBarrier() const;
+  double least(double value) const;
+  double most(double value) const;
+  double sum(double value) const;
+  std::uint64_t sum(std::uint64_t value) const;
+  std::int64_t least(std::int64_t value) const;
+  std::int64_t most(std::int64_t value) const;
+  std::vector<std::uint64_t> most(std::vector<std::uint64_t> values) const;
+  std::string ofFirst(std::string text) const;
+  // The failure of the lowest rank that has one, the same for all.
+  std::optional<base::Failure> agreed(const std::optional<base::Failure>& failure) const;
+
+ private:
+  std::string broadcast(std::string text, int from) const;
+
+  MPI_Comm communicator_;
+  int rank_ = 0;
+  int size_ = 1;
+  bool on_one_node_ = true;
+};
 
 struct RunnerOptions {
   std::filesystem::path directory;  // fresh, and there; the runner writes nowhere else

@@ -19,7 +19,6 @@
 #include "core/calls/unlisted.hpp"
 #include "replay/issue/backend_call.hpp"
 #include "replay/issue/libc.hpp"
-#include "replay/issue/raw_syscall.hpp"
 #include "replay/plan/line_ends.hpp"
 
 namespace omnio::replay {

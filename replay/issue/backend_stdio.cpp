@@ -10,7 +10,6 @@
 
 #include "replay/issue/backend_call.hpp"
 #include "replay/issue/libc.hpp"
-#include "replay/issue/raw_syscall.hpp"
 #include "replay/plan/line_ends.hpp"
 
 namespace omnio::replay {

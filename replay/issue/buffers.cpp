@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "replay/target/content.hpp"
+#include "replay/target/prepare.hpp"
 
 namespace omnio::replay {
 namespace {

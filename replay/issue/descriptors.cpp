@@ -9,7 +9,6 @@
 
 #include "replay/issue/backend.hpp"
 #include "replay/issue/libc.hpp"
-#include "replay/issue/raw_syscall.hpp"
 
 namespace omnio::replay {
 namespace {

@@ -2,9 +2,77 @@
 // and directories on its own account. Also the symbols that a replay reissues, which do pass the
 // tracer.
 #pragma once
-
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+namespace omnio::replay::raw {
+
+// System calls that do not pass the C library's symbols: what the replayer does for itself
+// (preparing files, reading its programs) is no part of the recorded run, so the preloaded tracer
+// must not see it.
+inline int openAt(int directory, const char* path, int flags, unsigned mode = 0) {
+  return static_cast<int>(syscall(SYS_openat, directory, path, flags, mode));
+}
+inline int closeFd(int fd) { return static_cast<int>(syscall(SYS_close, fd)); }
+inline int mkdirAt(int directory, const char* path, unsigned mode) {
+  return static_cast<int>(syscall(SYS_mkdirat, directory, path, mode));
+}
+inline int unlinkAt(int directory, const char* path, int flags) {
+  return static_cast<int>(syscall(SYS_unlinkat, directory, path, flags));
+}
+inline int renameAt(int from_dir, const char* from, int to_dir, const char* to) {
+  return static_cast<int>(syscall(SYS_renameat2, from_dir, from, to_dir, to, 0U));
+}
+inline int duplicate(int fd, int at_least) {
+  return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD, at_least));
+}
+inline std::int64_t seek(int fd, std::int64_t offset, int whence) {
+  return syscall(SYS_lseek, fd, offset, whence);
+}
+inline int syncData(int fd) { return static_cast<int>(syscall(SYS_fdatasync, fd)); }
+inline int syncFileSystem(int fd) { return static_cast<int>(syscall(SYS_syncfs, fd)); }
+inline int adviseDontNeed(int fd) {
+  return static_cast<int>(syscall(SYS_fadvise64, fd, 0L, 0L, POSIX_FADV_DONTNEED));
+}
+inline int thread() { return static_cast<int>(syscall(SYS_gettid)); }
+
+// Bytes that were read; fewer only at the end of the file, -1 and errno when it cannot be read.
+inline std::int64_t readWholeAt(int fd, char* out, std::size_t bytes, std::uint64_t offset) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const long n = syscall(SYS_pread64, fd, out + done, bytes - done, offset + done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -1;
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return static_cast<std::int64_t>(done);
+}
+
+// False with errno when not all could be written.
+inline bool writeWholeAt(int fd, const char* data, std::size_t bytes, std::uint64_t offset) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const long n = syscall(SYS_pwrite64, fd, data + done, bytes - done, offset + done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      if (n == 0) errno = ENOSPC;
+      return false;
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace omnio::replay::raw
 
 namespace omnio::replay {
 

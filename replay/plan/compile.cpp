@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <numeric>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "core/base/json_units.hpp"
-#include "replay/plan/cycles.hpp"
+#include "core/base/printable.hpp"
 #include "replay/plan/line_ends.hpp"
 #include "replay/plan/program.hpp"
 
@@ -476,6 +479,105 @@ Compiler::Complaint Compiler::finish() {
   if (auto complaint = state_->checkDescriptors()) return complaint;
   if (auto complaint = state_->orderThreads()) return complaint;
   return state_->arrangeFiles();
+}
+
+std::optional<std::uint32_t> findCycle(std::uint32_t nodes, const std::vector<OrderEdge>& edges) {
+  // Edges by the node they leave: places in one array, since lists of their own would take several
+  // times the memory.
+  std::vector<std::uint32_t> first(nodes + std::size_t{1}, 0);
+  std::vector<std::uint32_t> waits(nodes, 0);
+  for (const OrderEdge& edge : edges) {
+    ++first[edge.before + std::size_t{1}];
+    ++waits[edge.after];
+  }
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<std::uint32_t> leads_to(edges.size());
+  std::vector<std::uint32_t> next(first.begin(), first.end());
+  for (const OrderEdge& edge : edges) leads_to[next[edge.before]++] = edge.after;
+
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    if (waits[node] == 0) ready.push_back(node);
+  }
+  std::uint32_t done = 0;
+  while (!ready.empty()) {
+    const std::uint32_t node = ready.back();
+    ready.pop_back();
+    ++done;
+    for (std::uint32_t i = first[node]; i < first[node + std::size_t{1}]; ++i) {
+      if (--waits[leads_to[i]] == 0) ready.push_back(leads_to[i]);
+    }
+  }
+  if (done == nodes) return std::nullopt;
+
+  // What is left is on a cycle or behind one: going back along edges between what is left ends on
+  // the cycle after at most as many steps as there are nodes.
+  std::vector<std::uint32_t> from(nodes, nodes);
+  for (const OrderEdge& edge : edges) {
+    if (waits[edge.before] > 0 && waits[edge.after] > 0) from[edge.after] = edge.before;
+  }
+  std::uint32_t node = 0;
+  while (waits[node] == 0) ++node;
+  for (std::uint32_t i = 0; i < nodes; ++i) node = from[node];
+  return node;
+}
+
+// Compiling as a whole: reads the schedule, and leaves all of its programs and the plan, or
+// nothing.
+namespace {
+
+// Takes the programs away again unless the work is done.
+class Draft {
+ public:
+  explicit Draft(std::filesystem::path directory) : directory_(std::move(directory)) {
+    std::error_code error;
+    // The topmost directory that is made here, to leave nothing behind.
+    for (std::filesystem::path at = directory_; !std::filesystem::exists(at, error);
+         at = at.parent_path()) {
+      made_ = at;
+      if (!at.has_relative_path()) break;
+    }
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft() {
+    std::error_code ignored;
+    if (!keep_) std::filesystem::remove_all(made_.empty() ? directory_ : made_, ignored);
+  }
+  void keep() { keep_ = true; }
+
+ private:
+  std::filesystem::path directory_;
+  std::filesystem::path made_;
+  bool keep_ = false;
+};
+
+}  // namespace
+
+base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
+                                   const std::filesystem::path& directory,
+                                   std::optional<model::Timing> timing) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(directory, error);
+  Draft draft(absolute);
+  std::filesystem::create_directories(absolute, error);
+  if (error) {
+    return base::Failure{
+        base::Code::kSystem,
+        fmt::format("cannot create {}: {}", base::printable(absolute.native()), error.message())};
+  }
+  Compiler compiler(absolute);
+  if (auto failure = model::readSchedule(schedule, compiler)) return *failure;
+  if (auto complaint = compiler.finish()) {
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("{}: {}", base::printable(schedule.native()), *complaint)};
+  }
+  Plan plan = compiler.plan();
+  plan.schedule = std::filesystem::absolute(schedule, error).native();
+  if (timing) plan.global.timing = *timing;
+  if (auto failure = writePlan(absolute / kPlanName, plan)) return *failure;
+  draft.keep();
+  return plan;
 }
 
 }  // namespace omnio::replay

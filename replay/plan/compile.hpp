@@ -1,10 +1,11 @@
 // Compiles a schedule: one program a recorded thread and one plan, in `directory`. All that can be
 // refused is refused here, before anything on the target is touched.
 #pragma once
-
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/base/result.hpp"
 #include "core/model/schedule_reader.hpp"
@@ -40,5 +41,16 @@ class Compiler final : public model::ScheduleSink {
 base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
                                    const std::filesystem::path& directory,
                                    std::optional<model::Timing> timing);
+
+// Whether events can be put in an order in which each comes after all that it waits for. Only
+// events that wait, or are waited for, matter: between them a thread's own order is one edge.
+struct OrderEdge {
+  std::uint32_t before = 0;
+  std::uint32_t after = 0;
+};
+
+// Nodes are 0 ... nodes-1. Returns one node of a cycle, or nothing when there is none (Kahn,
+// "Topological sorting of large networks", Communications of the ACM 5 (1962) 558).
+std::optional<std::uint32_t> findCycle(std::uint32_t nodes, const std::vector<OrderEdge>& edges);
 
 }  // namespace omnio::replay

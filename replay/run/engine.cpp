@@ -10,11 +10,10 @@
 
 #include "core/base/printable.hpp"
 #include "core/event/event.hpp"
-#include "replay/issue/raw_syscall.hpp"
+#include "replay/issue/libc.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/run/compare.hpp"
-#include "replay/run/pacing.hpp"
-#include "replay/run/sleeper.hpp"
+#include "replay/run/flags.hpp"
 
 namespace omnio::replay {
 namespace {

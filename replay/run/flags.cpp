@@ -1,10 +1,12 @@
 #include "replay/run/flags.hpp"
 
 #include <linux/futex.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 
 #include "replay/issue/backend.hpp"
@@ -63,5 +65,19 @@ std::int64_t Flags::wait(std::uint32_t flag, std::int64_t spin_ns) {
   }
   return value - kRaised;
 }
+
+void sleepUntil(std::int64_t at_ns, bool may_spin) {
+  const std::int64_t wake = may_spin ? at_ns - kSpinNs : at_ns;
+  if (nowNs() < wake) {
+    constexpr std::int64_t kSecond = 1000000000;
+    const timespec until{.tv_sec = wake / kSecond, .tv_nsec = wake % kSecond};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
+  }
+  while (may_spin && nowNs() < at_ns) {
+  }
+}
+
+void makeTimersSharp() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 }  // namespace omnio::replay

@@ -2,7 +2,6 @@
 // time at which it ended. They lie in memory that all processes of a node share; between nodes they
 // travel as messages (session.hpp).
 #pragma once
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -31,5 +30,15 @@ class Flags {
 
   std::span<std::atomic<std::int64_t>> words_;
 };
+
+// Waiting for a point in time: a sleep overshoots by some 0.1 ms, so the last bit is spent
+// spinning, but only where each thread has a processor of its own: else a spin takes it from the
+// file system.
+inline constexpr std::int64_t kSpinNs = 100000;
+
+// CLOCK_MONOTONIC, absolute.
+void sleepUntil(std::int64_t at_ns, bool may_spin);
+// Asks the kernel not to put off this thread's timers.
+void makeTimersSharp();
 
 }  // namespace omnio::replay

@@ -17,9 +17,9 @@
 
 #include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
-#include "replay/issue/raw_syscall.hpp"
+#include "replay/issue/libc.hpp"
 #include "replay/report.hpp"
-#include "replay/run/sleeper.hpp"
+#include "replay/run/flags.hpp"
 
 namespace omnio::replay {
 namespace {

@@ -4,7 +4,7 @@
 #include <linux/landlock.h>
 #include <sys/prctl.h>
 
-#include "replay/issue/raw_syscall.hpp"
+#include "replay/issue/libc.hpp"
 
 // Rights that came with later versions than the first (Linux 5.13), and that the header of an older
 // system does not name: https://docs.kernel.org/userspace-api/landlock.html

@@ -1,16 +1,27 @@
 // What is there before the replay begins: directories, and the files that the application found, in
 // full size and with real content. Done by system calls that no tracer sees.
 #pragma once
-
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "core/base/result.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
+
+// Made-up content: neither zeros nor holes, it does not compress, and no block is like another, so
+// that a storage system that compresses or deduplicates gains nothing by it.
+// A sequence of its own for each file (by its number) and each 8 bytes of it: any piece can be made
+// by itself, and is the same whoever makes it. SplitMix64 (Steele, Lea, Flood, "Fast splittable
+// pseudorandom number generators", OOPSLA 2014) over the place.
+void fillContent(std::uint64_t file, std::uint64_t offset, std::span<char> out);
+
+// Makes each 4 KiB of a buffer that is written again unlike all others before: `stamp` is a number
+// that is used once. Neither NUL nor newline comes of it.
+void stampBlocks(std::uint64_t stamp, std::span<char> buffer);
 
 enum class Cache : std::uint8_t {
   kCold,  // written back and dropped from this node's page cache

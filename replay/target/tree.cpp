@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/printable.hpp"
-#include "replay/issue/raw_syscall.hpp"
+#include "replay/issue/libc.hpp"
 
 namespace omnio::replay {
 namespace {

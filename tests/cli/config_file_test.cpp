@@ -1,5 +1,3 @@
-#include "cli/trace/config_file.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/trace/setting_values.hpp"
 #include "tests/core/temporary_directory.hpp"
 
 namespace omnio::cli {

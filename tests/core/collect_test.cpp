@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/tracefile/completeness.hpp"
-#include "core/tracefile/container_lock.hpp"
+#include "core/tracefile/container_file.hpp"
 #include "core/tracefile/trace.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"

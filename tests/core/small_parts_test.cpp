@@ -16,7 +16,6 @@
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/node_clock.hpp"
 #include "core/tracefile/process_info.hpp"
-#include "core/tracefile/process_life.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/trace_builder.hpp"
 

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "core/wire/info.hpp"
-#include "core/wire/lost_note.hpp"
+#include "core/wire/notes.hpp"
 #include "core/wire/ring.hpp"
 #include "tests/core/encode_any.hpp"
 #include "tests/core/temporary_directory.hpp"

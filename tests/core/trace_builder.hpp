@@ -111,7 +111,7 @@ struct RingSpec {
 
 void saveRing(const std::filesystem::path& path, const RingSpec& ring);
 
-// A symbolic link in place of a ring (core/wire/lost_note.hpp), with the identity that `ring` has.
+// A symbolic link in place of a ring (core/wire/notes.hpp), with the identity that `ring` has.
 void saveLostNote(const std::filesystem::path& path, const RingSpec& ring,
                   const std::string& program);
 

@@ -1,7 +1,5 @@
 // Clocks of several nodes: the line through two moments, one moment alone, damaged facts, chains,
 // and nodes that never compared theirs.
-#include "core/tracefile/trace_clocks.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/tracefile/host_clocks.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/trace_builder.hpp"
 

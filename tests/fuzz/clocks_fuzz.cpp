@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tracefile/trace_clocks.hpp"
+#include "core/tracefile/host_clocks.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/trace_builder.hpp"
 #include "tests/fuzz/fuzz_target.hpp"

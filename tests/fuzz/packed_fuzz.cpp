@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/tracefile/container_pack.hpp"
-#include "core/wire/packed.hpp"
+#include "core/wire/container.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/read_trace.hpp"
 #include "tests/fuzz/repaired.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ior_bridge/ior/run.hpp"
+#include "ior_bridge/ior/plan.hpp"
 
 namespace omnio::ior {
 namespace {

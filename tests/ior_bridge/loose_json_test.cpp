@@ -1,8 +1,8 @@
-#include "ior_bridge/ior/loose_json.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "ior_bridge/ior/summary_reader.hpp"
 
 namespace omnio::ior {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "phase_model/access.hpp"
+#include "phase_model/access_reader.hpp"
 #include "phase_model/model_builder.hpp"
 
 namespace omnio::test {

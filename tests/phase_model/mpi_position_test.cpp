@@ -1,5 +1,5 @@
 // Where MPI-IO reads and writes: from synthetic traces to the model's offsets.
-#include "phase_model/access_queue.hpp"
+#include "phase_model/access_reader.hpp"
 #include "tests/core/mpi_trace.hpp"
 #include "tests/phase_model/position_testing.hpp"
 

@@ -1,6 +1,6 @@
-#include "phase_model/offset_function.hpp"
-
 #include <gtest/gtest.h>
+
+#include "phase_model/grouping.hpp"
 
 namespace omnio::phases {
 namespace {

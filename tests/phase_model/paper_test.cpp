@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "phase_model/offset_function.hpp"
-#include "phase_model/phase_series.hpp"
+#include "phase_model/grouping.hpp"
 #include "phase_model/phase_table.hpp"
 #include "tests/phase_model/accesses.hpp"
 

@@ -4,8 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "preprocess/data_conflicts.hpp"
-#include "preprocess/interval_set.hpp"
+#include "preprocess/dependencies.hpp"
 #include "preprocess/size_scale.hpp"
 
 namespace omnio::preprocess {

@@ -1,11 +1,11 @@
-#include "replay/target/content.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "replay/target/prepare.hpp"
 
 namespace omnio::replay {
 namespace {

@@ -1,6 +1,6 @@
-#include "replay/plan/cycles.hpp"
-
 #include <gtest/gtest.h>
+
+#include "replay/plan/compile.hpp"
 
 namespace omnio::replay {
 namespace {

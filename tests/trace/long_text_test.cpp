@@ -1,9 +1,9 @@
-#include "trace/runtime/sys/long_text.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
+
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 namespace {

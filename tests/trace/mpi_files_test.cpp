@@ -9,7 +9,6 @@
 
 #include "tests/trace/started_fixture.hpp"
 #include "trace/runtime/mpi/files.hpp"
-#include "trace/runtime/mpi/path.hpp"
 
 namespace omnio::trace {
 namespace {

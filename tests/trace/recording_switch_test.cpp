@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tracefile/stops.hpp"
+#include "core/tracefile/completeness.hpp"
 #include "tests/trace/recording.hpp"
 #include "tests/trace/started_fixture.hpp"
 

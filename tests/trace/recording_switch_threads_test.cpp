@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/tracefile/stops.hpp"
+#include "core/tracefile/completeness.hpp"
 #include "tests/trace/recording.hpp"
 #include "tests/trace/started_fixture.hpp"
 #include "trace/runtime/recording_switch.hpp"

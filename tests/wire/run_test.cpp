@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/wire/lost_note.hpp"
+#include "core/wire/notes.hpp"
 
 namespace omnio::wire {
 namespace {

@@ -1,6 +1,6 @@
-#include "core/wire/setting_text.hpp"
-
 #include <gtest/gtest.h>
+
+#include "core/wire/settings.hpp"
 
 namespace omnio::wire {
 namespace {

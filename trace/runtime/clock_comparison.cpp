@@ -15,7 +15,6 @@
 #include "trace/runtime/mpi/groups.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
-#include "trace/runtime/sys/hex.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
@@ -205,7 +204,7 @@ std::uint64_t hashOfLink(const char* path, std::uint64_t hash) {
   return bytes > 0 ? hashOf({text, static_cast<std::size_t>(bytes)}, hash) : hash;
 }
 
-// What readers tell clocks apart by (core/tracefile/trace_clocks.cpp).
+// What readers tell clocks apart by (core/tracefile/host_clocks.cpp).
 std::uint64_t ownDomain() {
   std::uint64_t hash = hashOfFile("/proc/sys/kernel/random/boot_id", 0);
   if (hash == 0) return process.token;

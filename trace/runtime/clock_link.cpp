@@ -15,8 +15,8 @@
 #include <cstring>
 
 #include "core/wire/clock.hpp"
-#include "trace/runtime/sys/hex.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
 namespace {

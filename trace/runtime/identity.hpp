@@ -1,9 +1,10 @@
 // Who this process and its threads are. What the four libraries differ in is linked behind these
 // functions: identity_plain.cpp or identity_openmp.cpp, library_*.cpp.
 #pragma once
-
 #include <cstddef>
 #include <cstdint>
+
+#include "core/wire/run.hpp"
 
 namespace omnio::trace {
 
@@ -52,5 +53,17 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts);
 std::size_t describeIdentity(char* out, std::size_t bytes);
 // Whether the image has loaded MPI or OpenMP since it was last described.
 bool hasFlavourChanged();
+
+// Which run this process belongs to, as its rings say it (core/wire/run.hpp).
+struct RunIdentity {
+  wire::Run run;
+  std::uint64_t directory_device = 0;  // of the trace directory; 0 and 0: it cannot be seen
+  std::uint64_t directory_inode = 0;
+  std::uint64_t pid_namespace = 0;  // inode of this process's; 0: not known
+};
+
+// Finds it out from the environment and the trace directory, when the tracer starts.
+void identifyRun();
+const RunIdentity& runIdentity();
 
 }  // namespace omnio::trace

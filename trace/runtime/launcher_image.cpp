@@ -10,6 +10,7 @@
 
 #include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
+#include "trace/runtime/process.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
 
@@ -118,6 +119,34 @@ void prepareLauncher(const char* program) {
     nameInList();
   }
   rawSyscall(SYS_munmap, memory, kMostBytes);
+}
+
+// Programs that are not traced, though they run with the tracer preloaded: what launches the ranks,
+// and shells, which carry a rank's environment without being one. The programs they start are
+// looked at anew.
+namespace {
+
+constexpr std::string_view kUntraced[] = {
+    // launchers
+    "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "orted", "prterun", "prted", "prte",
+    "mpirun.openmpi", "mpiexec.openmpi", "hydra_pmi_proxy", "hydra_bstrap_proxy", "srun", "sbatch",
+    "salloc", "slurmstepd", "aprun", "palsd", "jsrun", "flux", "flux-shell", "flux-broker", "ssh",
+    "rsh", "qsub", "omnio",
+    // shells
+    "sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "zsh5", "ksh", "ksh93", "mksh", "csh",
+    "tcsh", "bsd-csh", "fish", "env", "timeout", "nice", "nohup", "stdbuf", "time", "numactl",
+    "taskset"};
+
+}  // namespace
+
+bool isUntracedProgram(const char* path) {
+  const std::string_view whole = path;
+  const std::size_t slash = whole.rfind('/');
+  const std::string_view name(path + (slash == std::string_view::npos ? 0 : slash + 1));
+  for (const std::string_view untraced : kUntraced) {
+    if (name == untraced) return true;
+  }
+  return false;
 }
 
 }  // namespace omnio::trace

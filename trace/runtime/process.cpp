@@ -17,8 +17,6 @@
 #include "trace/runtime/ring/log_helper.hpp"
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/ring/ring_memory.hpp"
-#include "trace/runtime/run_identity.hpp"
-#include "trace/runtime/sys/clock_choice.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/own_clone.hpp"

@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "core/wire/setting_text.hpp"
 #include "core/wire/settings.hpp"
 #include "trace/runtime/sys/text.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "trace/api/omnio.h"
 #include "trace/runtime/recording_switch.hpp"
-#include "trace/wrap/loader.hpp"
+#include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {

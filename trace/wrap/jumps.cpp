@@ -11,7 +11,7 @@
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/stack_pointer.hpp"
-#include "trace/wrap/loader.hpp"
+#include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {

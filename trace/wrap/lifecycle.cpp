@@ -20,7 +20,6 @@
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/intercept.hpp"
-#include "trace/wrap/loader.hpp"
 #include "trace/wrap/next_image.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/wire/notes.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/program_file.hpp"
 #include "core/wire/settings.hpp"
-#include "core/wire/untraced_note.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/settings.hpp"
 #include "trace/runtime/sys/file_size_limit.hpp"

@@ -1,6 +1,6 @@
 // The program that this process, or a child of it, is about to become: whether the tracer will be
 // in it, and what its environment needs. What cannot be traced is noted in the trace directory
-// (core/wire/untraced_note.hpp). Works in shells and launchers too, which are not traced
+// (core/wire/notes.hpp). Works in shells and launchers too, which are not traced
 // themselves, and in the child of a vfork: it uses the stack and system calls alone.
 #pragma once
 

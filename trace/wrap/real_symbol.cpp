@@ -1,7 +1,5 @@
 #include "trace/wrap/real_symbol.hpp"
 
-#include "trace/wrap/loader.hpp"
-
 namespace omnio::trace {
 
 std::atomic<void*> real_symbols[calls::kNumberLimit];

@@ -19,7 +19,7 @@
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/wrap/intercept.hpp"
-#include "trace/wrap/loader.hpp"
+#include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 
 // Read by the assembler below.

@@ -1,6 +1,5 @@
 // Which handle an MPI_File of this process stands for.
 #pragma once
-
 #include "trace/runtime/handle_table.hpp"
 
 namespace omnio::trace {
@@ -11,5 +10,11 @@ void rememberMpiFile(const void* file, Entry entry);
 Entry findMpiFile(const void* file);
 // Takes it out before it is closed, since another open may get the same MPI_File at once.
 Entry takeMpiFile(const void* file);
+
+// What an MPI file name means as a path. MPI leaves that to the implementation (MPI-3.1, 13.2.1).
+// ROMIO takes "ufs:/data/out" for /data/out on a file system of the kind ufs; OMPIO for a file of
+// just that name. So a known prefix is passed over unless there is a file with it. Returns a part
+// of `name`.
+const char* withoutFileSystem(const char* name);
 
 }  // namespace omnio::trace

@@ -7,7 +7,6 @@
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
-#include "trace/runtime/ring/ring_claim.hpp"
 #include "trace/runtime/sys/thread_sanitizer.hpp"
 
 namespace omnio::trace {

@@ -1,7 +1,6 @@
 // Rings in use: the shared memory of core/wire/ring.hpp with what its writer needs besides, and the
 // pool they come from. Rings of threads that have ended are used again.
 #pragma once
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +9,8 @@
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/prediction.hpp"
 #include "core/wire/ring.hpp"
+#include "trace/runtime/sys/held_signals.hpp"
+#include "trace/runtime/sys/patience.hpp"
 
 namespace omnio::trace {
 
@@ -120,5 +121,32 @@ std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text,
                         TextUse use = TextUse::kPath);
 // Defines a handle and its path at `out`.
 void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t handle);
+
+// The right to write a ring's chunks out, or to change which chunks it holds. Its owner takes it to
+// drain the ring, whoever ends the process takes it to write the rings of all threads: without it
+// the one would overwrite what the other is writing, and both would count the same events. Not
+// needed to record: an event only adds to the open chunk. Signals wait meanwhile
+// (held_signals.hpp), so that no handler finds a claim that its own thread has.
+class RingClaim {
+ public:
+  // Goes ahead without the claim when its holder does not go on.
+  explicit RingClaim(Ring& ring) : ring_(ring) {
+    Patience patience;
+    while (ring_.is_claimed.exchange(true, std::memory_order_acquire)) {
+      if (!patience.wait()) return;
+    }
+    is_ours_ = true;
+  }
+  ~RingClaim() {
+    if (is_ours_) ring_.is_claimed.store(false, std::memory_order_release);
+  }
+  RingClaim(const RingClaim&) = delete;
+  RingClaim& operator=(const RingClaim&) = delete;
+
+ private:
+  const HeldSignals held_{};
+  Ring& ring_;
+  bool is_ours_ = false;
+};
 
 }  // namespace omnio::trace

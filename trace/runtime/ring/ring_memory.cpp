@@ -9,10 +9,10 @@
 
 #include <cstring>
 
-#include "core/wire/lost_note.hpp"
+#include "core/wire/notes.hpp"
 #include "core/wire/settings.hpp"
+#include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/run_identity.hpp"
 #include "trace/runtime/sys/file_size_limit.hpp"
 #include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/own_clone.hpp"

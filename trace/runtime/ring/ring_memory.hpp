@@ -10,7 +10,7 @@ void chooseRingPlace();
 // "memory" when the last ring could not be on tmpfs, else the directory.
 const char* ringPlace();
 // Says for a process that has neither a container nor a ring file how many events were lost, in
-// the place of rings (core/wire/lost_note.hpp); with `account` what is known of them. Again at each
+// the place of rings (core/wire/notes.hpp); with `account` what is known of them. Again at each
 // change.
 void leaveLostNote(const wire::Account& account);
 void removeLostNote();

@@ -5,7 +5,6 @@
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
 #include "trace/runtime/ring/ring.hpp"
-#include "trace/runtime/ring/ring_claim.hpp"
 #include "trace/runtime/ring/ring_memory.hpp"
 #include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"

@@ -1,12 +1,20 @@
 // Memory for the length of a function: on the stack as long as it is little, else a block that is
 // kept for the next who needs one.
 #pragma once
-
 #include <cstddef>
 
-#include "trace/runtime/sys/scratch_pool.hpp"
-
 namespace omnio::trace {
+
+// Blocks of memory for the length of a call, kept between calls: a call that is made in a loop
+// (a test of many requests) maps memory once. Any thread, any moment; no locks.
+struct ScratchBlock {
+  void* memory = nullptr;  // nullptr: none to be had
+  std::size_t bytes = 0;   // as many as asked for, or more
+};
+
+// Its content is anything.
+ScratchBlock takeScratch(std::size_t bytes);
+void giveScratchBack(ScratchBlock block);
 
 template <typename T, std::size_t kOnStack>
 class Scratch {

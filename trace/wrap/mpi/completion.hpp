@@ -1,6 +1,5 @@
 // Requests between the call that begins them and the one that finds them complete.
 #pragma once
-
 #include "trace/runtime/mpi/requests.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 

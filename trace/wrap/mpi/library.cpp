@@ -1,7 +1,13 @@
 #include "trace/wrap/mpi/library.hpp"
 
+#include "core/wire/info.hpp"
+#include "trace/runtime/clock_comparison.hpp"
 #include "trace/runtime/identity.hpp"
-#include "trace/wrap/loader.hpp"
+#include "trace/runtime/sys/text.hpp"
+#include "trace/wrap/intercept.hpp"
+#include "trace/wrap/mpi/communicators.hpp"
+#include "trace/wrap/real_symbol.hpp"
+#include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
 
@@ -40,4 +46,102 @@ void* mpiObject(const char* name) {
   return object == nullptr && handle != nullptr ? dlsym(handle, name) : object;
 }
 
+// The beginning and end of MPI in a process, and what the tracer asks MPI about.
+namespace {
+
+void learnIdentity() {
+  const MpiLibrary& library = mpiLibrary();
+  if (library.world != nullptr) {
+    auto* const comm_rank = mpiFunction<decltype(MPI_Comm_rank)>("PMPI_Comm_rank");
+    auto* const comm_size = mpiFunction<decltype(MPI_Comm_size)>("PMPI_Comm_size");
+    auto* const world = static_cast<MPI_Comm>(library.world);
+    mpi_identity.known = comm_rank(world, &mpi_identity.rank) == MPI_SUCCESS &&
+                         comm_size(world, &mpi_identity.ranks) == MPI_SUCCESS;
+  }
+  if (!isActive() || !openContainer()) return;
+  static char facts[4096];
+  appendInfo(facts, describeIdentity(facts, sizeof facts));
+  knowPredefined();
+}
+
+// What the library does inside is its own business: recorded one layer deeper.
+template <std::uint16_t kNumber, typename Real, typename... A>
+int mpiCall(Real real, A... a) {
+  Thread& self = thread;
+  return interceptWith<kNumber, int>(
+      [real, &self](A... arguments) {
+        const DeeperLayer layer(self);
+        return real(arguments...);
+      },
+      a...);
+}
+
+// The clocks are compared inside the call: the time is the library's, and none between two calls of
+// the application. And they are after the real one, which nobody leaves before all have come, so
+// that nobody waits long for the others.
+template <typename... A>
+auto starting(int (*real)(A...)) {
+  return [real](A... arguments) {
+    beforeClocksAtStart();
+    const int result = real(arguments...);
+    if (result == MPI_SUCCESS) learnIdentity();
+    compareClocksAtStart(result == MPI_SUCCESS);
+    return result;
+  };
+}
+
+template <std::uint16_t kNumber>
+int init(int* argc, char*** argv) {
+  return mpiCall<kNumber>(starting(mpiFunction<int(int*, char***)>("PMPI_Init")), argc, argv);
+}
+
+template <std::uint16_t kNumber>
+int initThread(int* argc, char*** argv, int required, int* provided) {
+  return mpiCall<kNumber>(starting(mpiFunction<int(int*, char***, int, int*)>("PMPI_Init_thread")),
+                          argc, argv, required, provided);
+}
+
+template <std::uint16_t kNumber>
+int finalize() {
+  return mpiCall<kNumber>([] {
+    beforeClocksAtEnd();
+    const int result = mpiFunction<int()>("PMPI_Finalize")();
+    compareClocksAtEnd();
+    return result;
+  });
+}
+
+// Its death takes the job with it: what was recorded is written out first.
+int abortJob(MPI_Comm communicator, int code) {
+  if (isActive() && hasContainer()) {
+    char fact[64];
+    Text text(fact, sizeof fact);
+    text.put(wire::info::kAborted).putByte('\0');
+    if (code < 0) text.putByte('-');
+    text.putNumber(static_cast<std::uint64_t>(code < 0 ? -static_cast<long>(code) : code));
+    text.putByte('\0');
+    appendInfo(fact, text.size());
+  }
+  finish(wire::AccountState::kAborted);
+  return mpiFunction<int(MPI_Comm, int)>("PMPI_Abort")(communicator, code);
+}
+
+}  // namespace
 }  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_EXPORT int MPI_Init(int* argc, char*** argv) { return init<448>(argc, argv); }
+OMNIO_EXPORT int PMPI_Init(int* argc, char*** argv) { return init<449>(argc, argv); }
+OMNIO_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return initThread<450>(argc, argv, required, provided);
+}
+OMNIO_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return initThread<451>(argc, argv, required, provided);
+}
+OMNIO_EXPORT int MPI_Finalize() { return finalize<452>(); }
+OMNIO_EXPORT int PMPI_Finalize() { return finalize<453>(); }
+OMNIO_EXPORT int MPI_Abort(MPI_Comm communicator, int code) { return abortJob(communicator, code); }
+OMNIO_EXPORT int PMPI_Abort(MPI_Comm communicator, int code) {
+  return abortJob(communicator, code);
+}

@@ -5,7 +5,6 @@
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/mpi/communicators.hpp"
 #include "trace/wrap/mpi/completion.hpp"
-#include "trace/wrap/mpi/rank_list.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -1,0 +1,349 @@
+#include "core/tracefile/host_clocks.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/base/printable.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio::tracefile {
+namespace {
+
+namespace info = wire::info;
+
+// Processes that read the same CLOCK_MONOTONIC.
+struct Domain {
+  ClockCorrection correction;
+  ClockMethod method = ClockMethod::kRealtime;
+  bool is_settled = false;
+  bool has_asked = false;  // told of another's clock: it is not the root of its job
+  bool was_asked = false;
+  // By the clock itself and CLOCK_REALTIME, when the first process that knew both began.
+  std::optional<wire::Anchor> begin;
+};
+
+// Two domains' clocks at one moment.
+struct Edge {
+  std::size_t a = 0;
+  std::size_t b = 0;
+  std::int64_t a_ns = 0;
+  std::int64_t b_ns = 0;
+  std::int64_t error_ns = 0;
+};
+
+using DomainKey = std::tuple<std::string, std::string, std::string>;
+
+// Where a process ran.
+struct Place {
+  DomainKey domain;
+  std::string host;
+};
+
+Place toldPlace(const Process& process) {
+  return {.domain = {process.info.text(info::kBoot), process.info.text(info::kTimeNamespace),
+                     process.info.text(info::kTestClock)},
+          .host = process.info.text(info::kHost)};
+}
+
+// "node.1" of "/trace/node.1.4711.0.omnio"; empty for a name of another form.
+std::string hostInName(const std::filesystem::path& container) {
+  std::string name = container.filename().native();
+  for (int part = 0; part < 3; ++part) {
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos) return {};
+    name.resize(dot);
+  }
+  return name;
+}
+
+std::string thisHost() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// The place of each process; for one without facts, the place that they would tell.
+class Places {
+ public:
+  Places(const std::vector<std::unique_ptr<Process>>& processes, const std::string& this_boot) {
+    for (const auto& process : processes) {
+      of_process_.push_back(toldPlace(*process));
+      const Place& place = of_process_.back();
+      const std::string& boot = std::get<0>(place.domain);
+      if (boot.empty()) continue;
+      by_boot_[boot].insert({place.domain, place.host});
+      if (!place.host.empty()) by_host_[place.host].insert({place.domain, place.host});
+    }
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (std::get<0>(of_process_[i].domain).empty())
+        of_process_[i] = find(*processes[i], this_boot);
+    }
+  }
+
+  const Place& of(std::size_t process) const { return of_process_[process]; }
+
+ private:
+  using Known = std::map<std::string, std::map<DomainKey, std::string>>;
+
+  // The only one there is.
+  static std::optional<Place> only(const Known& known, const std::string& name) {
+    const auto found = known.find(name);
+    if (found == known.end() || found->second.size() != 1) return std::nullopt;
+    const auto& [domain, host] = *found->second.begin();
+    return Place{.domain = domain, .host = host};
+  }
+
+  Place find(const Process& process, const std::string& this_boot) const {
+    std::string host = process.info.text(info::kHost);
+    if (host.empty()) host = hostInName(process.container);
+    // Rings are read on the node that they were written on.
+    if (!process.rings.empty() && !this_boot.empty()) {
+      if (const auto place = only(by_boot_, this_boot)) return *place;
+      return {.domain = {this_boot, {}, {}}, .host = host.empty() ? thisHost() : host};
+    }
+    if (const auto place = only(by_host_, host)) return *place;
+    // A node of its own.
+    return {.domain = {fmt::format("{:016x}", process.token), {}, {}}, .host = host};
+  }
+
+  Known by_boot_;
+  Known by_host_;
+  std::vector<Place> of_process_;
+};
+
+class Domains {
+ public:
+  Domains(const std::vector<std::unique_ptr<Process>>& processes, const Places& places) {
+    std::map<DomainKey, std::size_t> by_key;
+    std::map<std::uint64_t, std::size_t> by_token;
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      const auto& process = processes[i];
+      const auto [place, is_new] = by_key.try_emplace(places.of(i).domain, domains_.size());
+      if (is_new) domains_.emplace_back();
+      of_process_.push_back(place->second);
+      by_token[process->token] = place->second;
+      Domain& domain = domains_[place->second];
+      const wire::Anchor& begin = process->begin;
+      if (begin.monotonic_ns != 0 && (!domain.begin || isEarlier(begin, *domain.begin))) {
+        domain.begin = begin;
+      }
+    }
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      for (const char* key : {info::kClockStart, info::kClockEnd}) {
+        const auto meeting = readClockMeeting(processes[i]->info.text(key));
+        if (!meeting) continue;
+        const auto peer = by_token.find(meeting->peer_token);
+        if (peer == by_token.end() || peer->second == of_process_[i]) continue;
+        edges_.push_back({.a = of_process_[i],
+                          .b = peer->second,
+                          .a_ns = meeting->own_ns,
+                          .b_ns = meeting->peer_ns,
+                          .error_ns = meeting->error_ns});
+        domains_[of_process_[i]].has_asked = true;
+        domains_[peer->second].was_asked = true;
+      }
+    }
+  }
+
+  void settle() {
+    reference_ = chooseReference();
+    domains_[reference_].method = ClockMethod::kReference;
+    domains_[reference_].is_settled = true;
+    while (true) {
+      while (settleNeighbours()) {
+      }
+      Domain* rest = nullptr;
+      for (Domain& domain : domains_) {
+        // The root of a job first, so that its other nodes keep to it.
+        if (!domain.is_settled && (rest == nullptr || (rest->has_asked && !domain.has_asked))) {
+          rest = &domain;
+        }
+      }
+      if (rest == nullptr) return;
+      settleByRealtime(*rest);
+    }
+  }
+
+  std::size_t of(std::size_t process) const { return of_process_[process]; }
+  const Domain& operator[](std::size_t number) const { return domains_[number]; }
+
+ private:
+  static bool isEarlier(const wire::Anchor& a, const wire::Anchor& b) {
+    return a.realtime_ns < b.realtime_ns;
+  }
+
+  // Rank 0's of the first job whose nodes compared their clocks; of other traces the first
+  // process's.
+  std::size_t chooseReference() const {
+    const auto rankOf = [](const Domain& domain) {
+      return std::make_tuple(!domain.was_asked || domain.has_asked, !domain.begin,
+                             domain.begin ? domain.begin->realtime_ns : 0);
+    };
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < domains_.size(); ++i) {
+      if (rankOf(domains_[i]) < rankOf(domains_[best])) best = i;
+    }
+    return best;
+  }
+
+  // One step outwards from those that are settled. Whether there were any.
+  bool settleNeighbours() {
+    std::map<std::size_t, std::vector<ClockCorrection::Point>> points;
+    std::map<std::size_t, ClockMethod> worst;
+    const auto meet = [&](std::size_t of, std::int64_t own_ns, std::size_t with,
+                          std::int64_t peer_ns, std::int64_t error_ns) {
+      const Domain& peer = domains_[with];
+      if (domains_[of].is_settled || !peer.is_settled) return;
+      points[of].push_back({.own_ns = own_ns,
+                            .reference_ns = peer.correction.referenceNs(peer_ns),
+                            .error_ns = error_ns + peer.correction.errorNs()});
+      ClockMethod& method = worst.try_emplace(of, ClockMethod::kExchange).first->second;
+      method = std::max(method, peer.method);
+    };
+    for (const Edge& edge : edges_) {
+      meet(edge.a, edge.a_ns, edge.b, edge.b_ns, edge.error_ns);
+      meet(edge.b, edge.b_ns, edge.a, edge.a_ns, edge.error_ns);
+    }
+    bool any = false;
+    for (auto& [number, list] : points) {
+      ClockCorrection correction(std::move(list));
+      if (correction.points().empty()) continue;
+      Domain& domain = domains_[number];
+      const ClockMethod own =
+          correction.points().size() > 1 ? ClockMethod::kExchange : ClockMethod::kStartOnly;
+      domain.method = std::max(worst[number], own);
+      domain.correction = std::move(correction);
+      domain.is_settled = true;
+      any = true;
+    }
+    return any;
+  }
+
+  void settleByRealtime(Domain& domain) {
+    domain.is_settled = true;
+    const auto& reference = domains_[reference_].begin;
+    if (!domain.begin || !reference) return;
+    // Unsigned, since a damaged file may say anything.
+    const std::uint64_t own_ns = domain.begin->monotonic_ns;
+    const std::uint64_t elapsed = domain.begin->realtime_ns - reference->realtime_ns;
+    domain.correction = ClockCorrection(
+        {{.own_ns = static_cast<std::int64_t>(own_ns),
+          .reference_ns = static_cast<std::int64_t>(reference->monotonic_ns + elapsed)}});
+  }
+
+  std::vector<Domain> domains_;
+  std::vector<std::size_t> of_process_;
+  std::vector<Edge> edges_;
+  std::size_t reference_ = 0;
+};
+
+void addAnchors(const Process& process, NodeClock& clock) {
+  clock.add(process.begin.ticks, process.begin.monotonic_ns);
+  for (const StoredChunk& chunk : process.chunks) {
+    clock.add(chunk.header.base_ticks, chunk.header.base_monotonic_ns);
+  }
+  if (process.account) {
+    clock.add(process.account->end.ticks, process.account->end.monotonic_ns);
+  }
+}
+
+HostClock told(const std::string& host, const Domain& domain) {
+  HostClock clock;
+  clock.host = host;
+  clock.method = domain.method;
+  clock.offset_ns = domain.correction.offsetNs();
+  if (domain.method == ClockMethod::kRealtime) return clock;
+  clock.error_ns = domain.correction.errorNs();
+  if (domain.method == ClockMethod::kReference) {
+    clock.drift = ClockCorrection::Drift();
+  } else {
+    clock.drift = domain.correction.drift();
+  }
+  return clock;
+}
+
+}  // namespace
+
+std::string_view nameOf(ClockMethod method) {
+  switch (method) {
+    case ClockMethod::kReference:
+      return "reference";
+    case ClockMethod::kExchange:
+      return "exchange";
+    case ClockMethod::kStartOnly:
+      return "start only";
+    case ClockMethod::kRealtime:
+      break;
+  }
+  return "realtime";
+}
+
+std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>& processes,
+                                    const std::string& this_boot) {
+  std::vector<HostClock> hosts;
+  if (processes.empty()) return hosts;
+  const Places places(processes, this_boot);
+  Domains domains(processes, places);
+  domains.settle();
+  // Processes of a domain that count in different ticks (one may have been denied the counter) need
+  // a clock each.
+  std::map<std::pair<std::size_t, wire::ClockKind>, std::shared_ptr<NodeClock>> clocks;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> entries;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    auto& clock = clocks[{domains.of(i), processes[i]->clock_kind}];
+    if (!clock) clock = std::make_shared<NodeClock>();
+    addAnchors(*processes[i], *clock);
+    const std::string& host = places.of(i).host;
+    const auto [entry, is_new] = entries.try_emplace({domains.of(i), host}, hosts.size());
+    if (is_new) hosts.push_back(told(host, domains[domains.of(i)]));
+    hosts[entry->second].processes.push_back(i);
+    if (const auto rank = processes[i]->info.rank()) hosts[entry->second].ranks.insert(*rank);
+  }
+  for (auto& [key, clock] : clocks) clock->finish(domains[key.first].correction);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    processes[i]->clock = clocks[{domains.of(i), processes[i]->clock_kind}];
+  }
+  return hosts;
+}
+
+std::vector<std::string> clockSentences(const std::vector<HostClock>& clocks) {
+  constexpr double kNsPerS = 1e9;
+  constexpr double kNsPerUs = 1e3;
+  std::vector<std::string> sentences;
+  const auto reference = std::find_if(clocks.begin(), clocks.end(), [](const HostClock& clock) {
+    return clock.method == ClockMethod::kReference;
+  });
+  for (const HostClock& clock : clocks) {
+    if (clock.method == ClockMethod::kReference) continue;
+    std::string words = fmt::format("host {}: {:.6f} s {} that of host {}",
+                                    clock.host.empty() ? "unknown" : base::printable(clock.host),
+                                    std::abs(static_cast<double>(clock.offset_ns)) / kNsPerS,
+                                    clock.offset_ns < 0 ? "behind" : "ahead of",
+                                    reference == clocks.end() || reference->host.empty()
+                                        ? "unknown"
+                                        : base::printable(reference->host));
+    if (clock.drift) {
+      words +=
+          fmt::format(", {:.3f} ppm {} (by up to {:.3f} more or less)", std::abs(clock.drift->ppm),
+                      clock.drift->ppm < 0 ? "slow" : "fast", clock.drift->error_ppm);
+    } else {
+      words += ", drift not known";
+    }
+    if (clock.error_ns) {
+      words += fmt::format(", wrong by at most {:.1f} us",
+                           static_cast<double>(*clock.error_ns) / kNsPerUs);
+    }
+    sentences.push_back(fmt::format("{} ({})", words, nameOf(clock.method)));
+  }
+  return sentences;
+}
+
+}  // namespace omnio::tracefile

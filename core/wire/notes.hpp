@@ -1,0 +1,109 @@
+// What a process says of itself that could make neither a log nor a ring, since its descriptors,
+// its limits or a filter did not allow it: the target of a symbolic link in the ring directory,
+// which needs no descriptor and no file size. Its name is that of a ring, with kLostSuffix for the
+// number.
+//
+//   <magic>.<pid>.<process start>.<pid namespace>.<uid>.<device>.<inode>.<error>.<lost>.<state>.
+//   <supervisor pid>.<start>.<boot>/<trace directory>//<program>
+//
+// The numbers in hexadecimal, as in RingHeader and Account.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/wire/container.hpp"
+#include "core/wire/run.hpp"
+
+namespace omnio::wire {
+
+// Programs that ran without the tracer although their parent had it: the file <host>.untraced of
+// the trace directory has a record for each start,
+//
+//   <reason, one byte> <path of the program> NUL
+//
+// appended in one write. Where that cannot be done, a symbolic link <host>.<pid>.<ns>.untraced has
+// the reason and the path as its target.
+inline constexpr const char* kUntracedSuffix = ".untraced";
+
+enum class UntracedReason : char {
+  kNone = 0,
+  kStatic = 's',     // statically linked
+  kOtherWord = 'w',  // of 32 bits
+  kSetUser = 'u',    // set-user-id, set-group-id or with capabilities: the loader preloads nothing
+  kEnvironment = 'e',  // its environment lacks LD_PRELOAD or OMNIO_DIR
+  kNoLibrary = 'l',    // the tracer's library is not there where it runs (another root, say)
+};
+
+constexpr std::string_view describe(UntracedReason reason) {
+  switch (reason) {
+    case UntracedReason::kStatic:
+      return "it is statically linked";
+    case UntracedReason::kOtherWord:
+      return "it is a 32-bit program";
+    case UntracedReason::kSetUser:
+      return "it is set-user-id or has capabilities, and the loader preloads nothing then";
+    case UntracedReason::kEnvironment:
+      return "it was started without the tracer's environment (LD_PRELOAD, OMNIO_DIR)";
+    case UntracedReason::kNoLibrary:
+      return "the tracer's library cannot be found where it ran";
+    case UntracedReason::kNone:
+      break;
+  }
+  return "for an unknown reason";
+}
+
+inline constexpr std::uint64_t kLostNoteMagic = 0x10571;
+inline constexpr int kLostNoteNumbers = 13;
+inline constexpr std::string_view kLostNoteDivider = "//";
+// Links are limited to this by the kernel, with the NUL behind.
+inline constexpr std::size_t kMaxLostNote = 4096;
+
+struct LostNote {
+  std::uint64_t pid = 0;
+  std::uint64_t process_start = 0;
+  std::uint64_t pid_namespace = 0;
+  std::uint64_t uid = 0;
+  std::uint64_t directory_device = 0;
+  std::uint64_t directory_inode = 0;
+  std::uint64_t error = 0;
+  std::uint64_t events_lost = 0;
+  std::uint64_t state = 0;  // AccountState
+  Supervisor supervisor;
+  std::string_view directory{};
+  std::string_view program{};
+};
+
+// False when the text is no such note. The views are of `text`.
+constexpr bool parseLostNote(std::string_view text, LostNote& note) {
+  std::uint64_t numbers[kLostNoteNumbers] = {};
+  for (int i = 0; i < kLostNoteNumbers; ++i) {
+    if (i > 0) {
+      if (!text.starts_with('.')) return false;
+      text.remove_prefix(1);
+    }
+    if (!takeHexNumber(text, 16, numbers[i])) return false;
+  }
+  if (numbers[0] != kLostNoteMagic || !text.starts_with('/')) return false;
+  note = {.pid = numbers[1],
+          .process_start = numbers[2],
+          .pid_namespace = numbers[3],
+          .uid = numbers[4],
+          .directory_device = numbers[5],
+          .directory_inode = numbers[6],
+          .error = numbers[7],
+          .events_lost = numbers[8],
+          .state = numbers[9],
+          .supervisor = {.pid = static_cast<std::uint32_t>(numbers[10]),
+                         .start = numbers[11],
+                         .boot = numbers[12]}};
+  const std::size_t divider = text.find(kLostNoteDivider);
+  note.directory = text.substr(0, divider);
+  if (divider != std::string_view::npos) {
+    note.program = text.substr(divider + kLostNoteDivider.size());
+  }
+  return true;
+}
+
+}  // namespace omnio::wire

@@ -1,0 +1,104 @@
+// Where in a file a POSIX or stream call reads or writes: told by the call, or known from the calls
+// before it on the same open file description. Of the processes of one rank.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/event/event.hpp"
+#include "core/mpi/file_offsets.hpp"
+#include "core/tracefile/process.hpp"
+#include "phase_model/access_reader.hpp"
+
+namespace omnio::phases {
+
+struct Place {
+  bool known = true;
+  std::int64_t offset = 0;
+  std::uint64_t session = 0;  // see Access::session
+};
+
+// What is told of files with less than certainty, by file.
+struct PositionDoubts {
+  std::set<event::FileId>
+      began_elsewhere;               // open before the recording began, at a place not recorded
+  std::set<event::FileId> appended;  // behind an end that was not recorded
+};
+
+class PosixPositions {
+ public:
+  // The processes of the rank, and the number of open instances it came to so far, which MPI files
+  // count in too; they outlive this object.
+  PosixPositions(const std::vector<const tracefile::Process*>& processes, std::uint64_t& sessions);
+
+  // Of every event of the application in the order of time: seeks, opens, closes. Not of those that
+  // move bytes: these go to placeOf().
+  void follow(const tracefile::Process& process, const event::Event& event);
+
+  // Where a read or write began; the position moves on by the bytes it moved.
+  Place placeOf(const tracefile::Process& process, const event::Event& event);
+
+  const PositionDoubts& doubts() const { return doubts_; }
+
+ private:
+  // An open file description: the process that opened it, and its first handle there.
+  using Key = std::pair<std::uint64_t, std::uint32_t>;
+  struct Description {
+    Place place;
+    bool appends = false;
+    bool is_shared = false;  // by dup or fork: a close is not its end
+  };
+
+  Key keyOf(const tracefile::Process& process, const wire::HandleDefinition& handle) const;
+  Description& descriptionOf(const tracefile::Process& process, const event::Handle& handle);
+  void opened(const tracefile::Process& process, const event::Event& event);
+  void sought(Description& description, const event::Event& event);
+  std::int64_t& endOf(event::FileId file) { return ends_[file]; }
+
+  std::uint64_t& sessions_;
+  std::map<std::uint64_t, const tracefile::Process*> by_token_;
+  std::map<Key, Description> descriptions_;
+  std::unordered_map<event::FileId, std::int64_t> ends_;  // the furthest byte known
+  std::set<event::FileId> ends_known_;                    // files that began empty
+  PositionDoubts doubts_;
+};
+
+// Where in a file an MPI-IO call reads or writes, as the phase model speaks of it. Of one rank.
+class MpiPositions {
+ public:
+  struct Placed {
+    bool known = true;
+    std::int64_t offset = 0;
+    bool several_blocks = false;  // the request goes over more than one block of the view
+    std::uint64_t session = 0;    // see Access::session
+    Manner manner;
+  };
+
+  // `sessions` as of PosixPositions.
+  MpiPositions(std::uint64_t& sessions, const mpi::MpiSharedOffsets& shared)
+      : sessions_(sessions), shared_(shared) {}
+
+  // Of every event below the application's own, in the order of its log.
+  void takeBelow(const tracefile::Process& process, const event::Event& event) {
+    of(process).takeBelow(event);
+  }
+  // Of every MPI file event of the application, in order; what it returns counts when the event
+  // reads or writes.
+  Placed take(const tracefile::Process& process, const event::Event& event);
+
+ private:
+  mpi::MpiFileOffsets& of(const tracefile::Process& process);
+  std::uint64_t sessionOf(const tracefile::Process& process, std::uint64_t in_process);
+
+  std::uint64_t& sessions_;
+  const mpi::MpiSharedOffsets& shared_;
+  std::map<const tracefile::Process*, std::unique_ptr<mpi::MpiFileOffsets>> offsets_;
+  std::map<std::pair<const tracefile::Process*, std::uint64_t>, std::uint64_t> numbers_;
+};
+
+}  // namespace omnio::phases

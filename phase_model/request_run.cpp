@@ -1,0 +1,236 @@
+#include "phase_model/request_run.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "core/base/checked_math.hpp"
+
+namespace omnio::phases {
+namespace {
+
+// An end before a start can only be damage.
+std::int64_t duration(const Access& access) {
+  std::int64_t ns = 0;
+  if (__builtin_sub_overflow(access.end_ns, access.start_ns, &ns)) return 0;
+  return std::max<std::int64_t>(ns, 0);
+}
+
+std::int64_t endOf(const Access& access) {
+  return access.offset + static_cast<std::int64_t>(access.bytes);
+}
+
+}  // namespace
+
+Pattern::Pattern(const Access& first)
+    : operation(first.operation),
+      manner(first.manner),
+      shape(first.offset_known ? Shape::kConstant : Shape::kRandom),
+      offset_known(first.offset_known),
+      offset(first.offset),
+      size(first.bytes),
+      displacement(static_cast<std::int64_t>(first.bytes)),
+      last(first.offset),
+      end(endOf(first)),
+      furthest(end),
+      bytes(first.bytes),
+      smallest(first.bytes),
+      largest(first.bytes),
+      first_tick(first.tick),
+      last_tick(first.tick),
+      begin_ns(first.start_ns),
+      end_ns(std::max(first.end_ns, first.start_ns)),
+      io_ns(duration(first)) {
+  if (offset_known) list({offset, size});
+}
+
+void Pattern::list(Request request) {
+  const std::size_t most = shape == Shape::kRandom ? kMaxListed : kLongRun;
+  if (list_ended_ || listed.size() >= most) {
+    list_ended_ = true;
+  } else {
+    listed.push_back(request);
+  }
+}
+
+void Pattern::listAll(const Pattern& pattern) {
+  if (!offset_known) return;
+  if (pattern.shape == Shape::kConstant) {
+    for (std::uint64_t i = 0; i < pattern.requests && !list_ended_; ++i) {
+      list({pattern.offset + static_cast<std::int64_t>(i) * pattern.displacement, pattern.size});
+    }
+    return;
+  }
+  for (const Request& request : pattern.listed) list(request);
+  list_ended_ = list_ended_ || pattern.list_ended_;
+}
+
+void Pattern::become(Shape wanted) {
+  if (shape == Shape::kConstant && wanted == Shape::kRandom) {
+    const Pattern before = *this;
+    listed.clear();
+    list_ended_ = false;
+    shape = wanted;
+    listAll(before);
+  }
+  shape = wanted;
+}
+
+void Pattern::append(const Pattern& later) {
+  listAll(later);
+  last = later.last;
+  end = later.end;
+  furthest = std::max(furthest, later.furthest);
+  requests += later.requests;
+  bytes += later.bytes;
+  smallest = std::min(smallest, later.smallest);
+  largest = std::max(largest, later.largest);
+  first_tick = std::min(first_tick, later.first_tick);
+  last_tick = std::max(last_tick, later.last_tick);
+  begin_ns = std::min(begin_ns, later.begin_ns);
+  end_ns = std::max(end_ns, later.end_ns);
+  io_ns = base::saturatingSum(io_ns, later.io_ns);
+}
+
+bool Pattern::continuesStride(const Access& access) const {
+  return shape == Shape::kConstant && access.offset_known && access.bytes == size &&
+         (requests == 1 || access.offset - last == displacement);
+}
+
+bool Pattern::continuesContiguously(const Access& access) const {
+  return offset_known && access.offset_known && access.offset == end;
+}
+
+void Pattern::add(const Access& access) {
+  if (requests == 1 && shape == Shape::kConstant) displacement = access.offset - last;
+  last = access.offset;
+  end = endOf(access);
+  furthest = std::max(furthest, end);
+  ++requests;
+  bytes += access.bytes;
+  smallest = std::min(smallest, access.bytes);
+  largest = std::max(largest, access.bytes);
+  first_tick = std::min(first_tick, access.tick);
+  last_tick = std::max(last_tick, access.tick);
+  end_ns = std::max(end_ns, access.end_ns);
+  io_ns = base::saturatingSum(io_ns, duration(access));
+  if (offset_known) list({access.offset, access.bytes});
+}
+
+model::AccessMode Pattern::mode() const {
+  if (shape == Shape::kRandom) return model::AccessMode::kRandom;
+  return isContiguous() ? model::AccessMode::kSequential : model::AccessMode::kStrided;
+}
+
+bool Pattern::isContiguous() const {
+  return shape == Shape::kVarying ||
+         (shape == Shape::kConstant && displacement == static_cast<std::int64_t>(size));
+}
+
+Burst::Burst(const Access& first) { begin(first); }
+
+void Burst::begin(const Access& access) {
+  pieces_.emplace_back(access);
+  run_first_ = access;
+  run_last_ = access;
+}
+
+bool Burst::takes(const Access& access) const {
+  const Pattern& current = pieces_.back();
+  return access.operation == current.operation && access.manner == current.manner &&
+         access.offset_known == current.offset_known;
+}
+
+bool Burst::isContinuedBy(const Access& access) const {
+  return takes(access) && pieces_.back().continuesContiguously(access);
+}
+
+void Burst::add(const Access& access) {
+  Pattern* current = &pieces_.back();
+  const bool contiguous = current->continuesContiguously(access);
+  if (!access.offset_known || current->continuesStride(access) ||
+      (current->shape == Shape::kVarying && contiguous)) {
+    current->add(access);
+    run_last_ = access;
+    return;
+  }
+  if (contiguous && contiguousPieces() >= kMaxPieces) {
+    foldContiguous();
+    pieces_.back().add(access);
+    run_last_ = access;
+    return;
+  }
+  // Any two requests of one size make a stride. When the third does not follow it, the second may
+  // as well be the begin of another.
+  if (current->shape == Shape::kConstant && current->requests == 2 && !current->isContiguous() &&
+      access.bytes == current->size) {
+    *current = Pattern(run_first_);
+    begin(run_last_);
+    pieces_.back().add(access);
+    run_last_ = access;
+  } else {
+    begin(access);
+  }
+  if (pieces_.size() > kMaxLongRuns) foldShort();
+}
+
+// How many pieces at the end follow each other without a gap.
+std::size_t Burst::contiguousPieces() const {
+  std::size_t count = 0;
+  for (std::size_t i = pieces_.size(); i-- > 0;) {
+    if (!pieces_[i].isContiguous()) break;
+    if (count > 0 && pieces_[i].end != pieces_[i + 1].offset) break;
+    ++count;
+  }
+  return count;
+}
+
+void Burst::foldContiguous() {
+  const auto first = pieces_.end() - static_cast<std::ptrdiff_t>(contiguousPieces());
+  first->become(Shape::kVarying);
+  for (auto piece = first + 1; piece != pieces_.end(); ++piece) first->append(*piece);
+  pieces_.erase(first + 1, pieces_.end());
+}
+
+void Burst::foldShort() {
+  // The last piece is not over.
+  std::vector<Pattern> last;
+  last.push_back(std::move(pieces_.back()));
+  pieces_.pop_back();
+  foldInto(remainder_, pieces_, kLongRun);
+  if (pieces_.size() >= kMaxLongRuns) {
+    foldInto(remainder_, pieces_, std::numeric_limits<std::uint64_t>::max());
+  }
+  pieces_.push_back(std::move(last.back()));
+}
+
+std::vector<Pattern> Burst::finish() {
+  const auto short_runs = static_cast<std::size_t>(std::count_if(
+      pieces_.begin(), pieces_.end(), [](const Pattern& p) { return p.requests < kLongRun; }));
+  if (!remainder_.empty() || short_runs > kMaxPieces) {
+    foldInto(remainder_, pieces_, kLongRun);
+    std::move(remainder_.begin(), remainder_.end(), std::back_inserter(pieces_));
+  }
+  std::stable_sort(pieces_.begin(), pieces_.end(),
+                   [](const Pattern& a, const Pattern& b) { return a.begin_ns < b.begin_ns; });
+  return std::move(pieces_);
+}
+
+void foldInto(std::vector<Pattern>& remainder, std::vector<Pattern>& patterns,
+              std::uint64_t long_run) {
+  const auto is_long = [long_run](const Pattern& p) { return p.requests >= long_run; };
+  for (Pattern& pattern : patterns) {
+    if (is_long(pattern)) continue;
+    if (remainder.empty()) {
+      pattern.become(Shape::kRandom);
+      remainder.push_back(std::move(pattern));
+    } else {
+      remainder.front().append(pattern);
+    }
+  }
+  // What was moved away has kept its number of requests.
+  std::erase_if(patterns, [&is_long](const Pattern& p) { return !is_long(p); });
+}
+
+}  // namespace omnio::phases

@@ -1,0 +1,21 @@
+// The exported wrappers of all regular POSIX and stream rows.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "core/calls/unlisted.hpp"
+#include "trace/wrap/intercept.hpp"
+#include "trace/wrap/signature.hpp"
+
+#define OMNIO_ROW_kCustom(...)
+#define OMNIO_ROW_kRegular(NUMBER, NAME, COUNT) OMNIO_WRAP(NUMBER, NAME, COUNT)
+#define OMNIO_CALL(BODY, NUMBER, NAME, VARIANT_OF, CLASS, RESULT, ...) \
+  OMNIO_ROW_##BODY(NUMBER, NAME, OMNIO_COUNT(__VA_ARGS__))
+#include "core/calls/posix.def"
+#include "core/calls/stdio.def"
+#undef OMNIO_CALL
