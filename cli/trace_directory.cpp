@@ -12,6 +12,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "core/printable.hpp"
 #include "core/process_life.hpp"
 #include "core/trace_identity.hpp"
 #include "core/wire/launcher.hpp"
@@ -63,10 +64,11 @@ Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launche
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    return systemFailure(fmt::format("cannot create {}", directory.native()), error.value());
+    return systemFailure(fmt::format("cannot create {}", printable(directory.native())),
+                         error.value());
   }
   const fs::path real = fs::canonical(directory, error);
-  if (error) return systemFailure(directory.native(), error.value());
+  if (error) return systemFailure(printable(directory.native()), error.value());
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   const std::string claim = launcher.job.empty() ? fmt::format("{} {} {}.{:09}", thisBoot(),
@@ -82,14 +84,14 @@ Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launche
     if (!out) {
       const int reason = errno;
       fs::remove(draft, error);
-      return systemFailure(fmt::format("cannot write in {}", real.native()), reason);
+      return systemFailure(fmt::format("cannot write in {}", printable(real.native())), reason);
     }
   }
   const int linked = link(draft.c_str(), (real / kClaim).c_str()) == 0 ? 0 : errno;
   fs::remove(draft, error);
   if (linked == 0) return claimed;
   if (linked != EEXIST) {
-    return systemFailure(fmt::format("cannot write in {}", real.native()), linked);
+    return systemFailure(fmt::format("cannot write in {}", printable(real.native())), linked);
   }
   std::ifstream in(real / kClaim);
   std::string holder;
@@ -101,7 +103,7 @@ Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launche
   return Failure{Code::kInvalid,
                  fmt::format("{} holds another trace already; name another directory with -o, or "
                              "remove it",
-                             real.native())};
+                             printable(real.native()))};
 }
 
 OpenDirectory::OpenDirectory(fs::path path)
