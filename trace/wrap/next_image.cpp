@@ -146,7 +146,10 @@ UntracedReason reasonOf(char* const* variables) {
   if (directory == nullptr || !findLibrary(valueOf(variables, "LD_PRELOAD"), library)) {
     return UntracedReason::kEnvironment;
   }
-  if (rawSyscall(SYS_faccessat, AT_FDCWD, address(library), R_OK) == -ENOENT) {
+  // The loader searches its folders for a name without a slash, and replaces $ORIGIN and the like.
+  // Only the loader knows whether it finds such a library.
+  const bool is_path = std::strchr(library, '/') != nullptr && std::strchr(library, '$') == nullptr;
+  if (is_path && rawSyscall(SYS_faccessat, AT_FDCWD, address(library), R_OK) == -ENOENT) {
     return UntracedReason::kNoLibrary;
   }
   return UntracedReason::kNone;
