@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -33,8 +34,9 @@ void count(std::string_view record, Counts& counts) {
 bool isSecure(const fs::path& program) {
   struct stat status {};
   if (stat(program.c_str(), &status) != 0) return false;
-  return ((status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid()) ||
-         ((status.st_mode & S_ISGID) != 0 && status.st_gid != getegid()) ||
+  const bool is_other = ((status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid()) ||
+                        ((status.st_mode & S_ISGID) != 0 && status.st_gid != getegid());
+  return (is_other && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) ||
          (geteuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
 }
 

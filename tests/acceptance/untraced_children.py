@@ -188,6 +188,9 @@ CASES += [
          child="capable", user=NOBODY),
     Case("capabilities alone", lambda place: place.words(place.capable), CAPABILITIES, 1,
          child="capable", user=NOBODY),
+    Case("capabilities without new privileges",
+         lambda place: ["setpriv", "--no-new-privs", *place.starts("fork", 2, place.capable)],
+         CAPABILITIES, 2, child="capable", starter=True, user=NOBODY),
     Case("32-bit by fork", lambda place: place.starts("fork", 3, place.other_word), OTHER_WORD, 3,
          child="other_word", starter=True),
     Case("32-bit by spawn", lambda place: place.starts("spawn", 2, place.other_word), OTHER_WORD,
@@ -231,6 +234,11 @@ def normalCases():
         Case("set-user-id of the same user",
              lambda place: place.starts("fork", 2, place.set_user_id), None, 2,
              child="set_user_id", starter=True, seen=("child",)),
+        # It gains no rights then.
+        Case("set-user-id without new privileges",
+             lambda place: ["setpriv", "--no-new-privs",
+                            *place.starts("fork", 2, place.set_user_id)],
+             None, 2, child="set_user_id", starter=True, seen=("child",), user=NOBODY),
         Case("capabilities of root", lambda place: place.starts("fork", 2, place.capable), None, 2,
              child="capable", starter=True, seen=("child",)),
         # The loader finds these, though no file has this name.

@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -196,6 +197,13 @@ TEST(ProgramCheck, ASetUserIdProgramOfAnotherUserIsOutOfReach) {
   EXPECT_EQ(checkProgram(path).reason, UntracedReason::kSetUser);
   ASSERT_EQ(chmod(path.c_str(), 02755), 0);
   EXPECT_EQ(checkProgram(path).reason, UntracedReason::kSetUser);
+  // Where nothing can gain rights the bits mean nothing.
+  EXPECT_EXIT(
+      {
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) _exit(1);
+        _exit(checkProgram(path).reason.has_value() ? 2 : 0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(ProgramCheck, AProgramWithCapabilitiesIsOutOfReachOfAllButRoot) {

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -112,6 +113,7 @@ constexpr Probe kProbes[] = {
     {SYS_socket, {kNone, 0, 0}},
     {SYS_clock_gettime, {0, 0}},
     {SYS_prctl, {kNone, 0, 0, 0, 0}},
+    {SYS_prctl, {PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0}},
     {SYS_clone, {CLONE_THREAD, 0, 0, 0, 0}},  // invalid without CLONE_SIGHAND
     {SYS_wait4, {0, 0, 0x40000, 0}},          // no such option
 };

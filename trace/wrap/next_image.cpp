@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,8 +86,11 @@ bool isSecure(long fd) {
   if (rawSyscall(SYS_fstat, fd, address(&facts)) != 0) return false;
   const auto user = static_cast<uid_t>(rawSyscall(SYS_geteuid));
   const auto group = static_cast<gid_t>(rawSyscall(SYS_getegid));
-  if ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != user) return true;
-  if ((facts.st_mode & S_ISGID) != 0 && facts.st_gid != group) return true;
+  const bool is_other = ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != user) ||
+                        ((facts.st_mode & S_ISGID) != 0 && facts.st_gid != group);
+  // With no_new_privs the system ignores these bits. Capabilities of the file it takes away, but
+  // the loader is in its secure mode all the same.
+  if (is_other && rawSyscall(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return true;
   char capabilities[64];
   return user != 0 && rawSyscall(SYS_fgetxattr, fd, address("security.capability"),
                                  address(capabilities), sizeof capabilities) > 0;
