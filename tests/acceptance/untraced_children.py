@@ -12,10 +12,10 @@ import shutil
 import struct
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, preloadLibrary,
-                           program, run, stats, treeOf)
-from run_account import (NOBODY, asUser, canBeRunBy, flavours, inOwnMemory, operationsByFile,
-                         sameRun, sameTree, sizesBelow)
+from omnio_testing import (emptied, environment, omnio, preloadLibrary, program, run, stats,
+                           treeOf)
+from run_account import (NOBODY, asUser, canBeRunBy, checkCases, operationsByFile, sameRun,
+                         sameTree, sizesBelow)
 
 # The cause in a reason.
 STATIC = "statically linked"
@@ -362,18 +362,7 @@ class UntracedChildren:
 
 
 def main(chosen):
-    in_own_memory = inOwnMemory()
-    checks = Checks()
-    here = flavours(checks)
-    with WorkDirectory() as work:
-        os.chmod(work, 0o777)
-        children = UntracedChildren(checks, work, in_own_memory)
-        for case in CASES:
-            if chosen and case.name not in chosen:
-                continue
-            with checks.case(case.name):
-                children.check(case, here)
-    checks.finish()
+    checkCases(UntracedChildren, CASES, chosen)
 
 
 if __name__ == "__main__":
