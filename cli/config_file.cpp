@@ -64,7 +64,8 @@ class ConfigUnits : public model::JsonUnits {
   Verdict leave(std::string_view path) override {
     if (!path.empty()) return std::nullopt;
     if (!format_known_) {
-      return Complaint{fmt::format("no configuration file: it has no \"format\": \"{}\"", kFormat)};
+      return Complaint{
+          fmt::format("not a configuration file: it has no \"format\": \"{}\"", kFormat)};
     }
     if (version_known_) return std::nullopt;
     return Complaint{fmt::format("it has no \"version\": {}", kVersion)};
@@ -74,7 +75,7 @@ class ConfigUnits : public model::JsonUnits {
     if (Verdict twice = once(path)) return twice;
     if (path == "/format") {
       if (node.text != kFormat) {
-        return Complaint{fmt::format("no configuration file: \"format\" is not \"{}\"", kFormat),
+        return Complaint{fmt::format("not a configuration file: \"format\" is not \"{}\"", kFormat),
                          node.place};
       }
       format_known_ = true;
@@ -99,7 +100,7 @@ class ConfigUnits : public model::JsonUnits {
  private:
   Verdict once(std::string_view path) {
     if (seen_.insert(std::string(path)).second) return std::nullopt;
-    return Complaint{fmt::format("\"{}\" stands twice in one object",
+    return Complaint{fmt::format("\"{}\" appears twice in one object",
                                  printable(path.substr(path.rfind('/') + 1)))};
   }
 

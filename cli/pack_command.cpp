@@ -149,7 +149,7 @@ CLI::Validator between(int least, int most) {
         const bool holds = error == std::errc() && end == word.data() + word.size() &&
                            number >= least && number <= most;
         return holds ? std::string()
-                     : fmt::format("{} is no whole number from {} to {}", printable(word), least,
+                     : fmt::format("{} is not a whole number from {} to {}", printable(word), least,
                                    most);
       },
       "");

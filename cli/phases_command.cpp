@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -32,7 +33,9 @@ std::string notACount(const std::string& word) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
-  return whole ? std::string() : fmt::format("{} is no whole number from 0 up", printable(word));
+  return whole ? std::string()
+               : fmt::format("{} is not a whole number from 0 to {}", printable(word),
+                             std::numeric_limits<std::uint64_t>::max());
 }
 
 int work(const Options& options) {

@@ -51,28 +51,28 @@ std::vector<std::string> split(std::string_view text) {
 
 std::string complaintAbout(const Setting& setting, const std::string& word) {
   const auto complain = [&word](std::string_view what) {
-    return fmt::format("\"{}\" is no {}", printable(word), what);
+    return fmt::format("\"{}\" {}", printable(word), what);
   };
   switch (setting.type) {
     case SettingType::kPath:
     case SettingType::kPatterns:
-      return word.find('\0') == std::string::npos ? std::string() : complain("text without NUL");
+      return word.find('\0') == std::string::npos ? std::string() : complain("contains a NUL byte");
     case SettingType::kFlavour:
       if (isFlavour(word)) return {};
-      return complain("flavour: auto, serial, openmp, mpi or hybrid");
+      return complain("is not a flavour: use auto, serial, openmp, mpi or hybrid");
     case SettingType::kSwitch:
-      return wire::parseSwitch(word) ? std::string() : complain("yes or no");
+      return wire::parseSwitch(word) ? std::string() : complain("is neither yes nor no");
     case SettingType::kSignal:
       if (wire::parseSignal(word)) return {};
       return complain(
-          "signal that can be had: none, USR1, USR2, URG, VTALRM, PROF, WINCH, IO, PWR, or a "
-          "number from 34 to 64");
+          "cannot be used as a signal: use none, USR1, USR2, URG, VTALRM, PROF, WINCH, IO, PWR, or "
+          "a number from 34 to 64");
     case SettingType::kSize:
       if (wire::parseSize(word)) return {};
-      return complain("size: a whole number of bytes, or of K, M, G or T (10G)");
+      return complain("is not a size: use a whole number of bytes, or of K, M, G or T (10G)");
     case SettingType::kWhenSlow:
       if (wire::parseWhenSlow(word)) return {};
-      return fmt::format("\"{}\" is neither wait nor drop", printable(word));
+      return complain("is neither wait nor drop");
   }
   return {};
 }
