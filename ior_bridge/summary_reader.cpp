@@ -24,7 +24,7 @@ class Reader {
   Result<Summary> read() {
     auto parsed = readLooseJson(text_);
     if (const LooseError* error = std::get_if<LooseError>(&parsed)) {
-      return at(error->offset, "no JSON: " + error->reason);
+      return at(error->offset, "not JSON: " + error->reason);
     }
     document_ = std::move(std::get<LooseDocument>(parsed));
     Summary summary;
@@ -33,7 +33,7 @@ class Reader {
     if (auto failure = readKind(summary)) return *failure;
     const LooseValue* tests = document_.root.find("tests");
     if (tests == nullptr || tests->kind != LooseValue::Kind::kArray) {
-      return at(document_.root.offset, "no summary of IOR: it has no \"tests\"");
+      return at(document_.root.offset, "not a summary of IOR: it has no \"tests\"");
     }
     for (const LooseValue& value : tests->items) {
       Result<SummaryTest> test = readTest(value, static_cast<int>(summary.tests.size()));
@@ -71,7 +71,7 @@ class Reader {
     }
     // Nobody's bug but a damaged file.
     if (document_.mended > 0 && !document_.ends_early) {
-      return at(root.offset, fmt::format("damaged {}: it is no JSON", kPhaseResultsFormat));
+      return at(root.offset, fmt::format("damaged {}: it is not JSON", kPhaseResultsFormat));
     }
     summary.ours = true;
     return std::nullopt;
@@ -85,7 +85,10 @@ class Reader {
       return static_cast<std::uint64_t>(*number);
     };
     if (const auto phase = value.numberAt("phase")) {
-      if (!(*phase >= 1 && *phase <= 1e9)) return at(value.offset, "a \"phase\" that is none");
+      if (!(*phase >= 1 && *phase <= 1e9)) {
+        return at(value.offset,
+                  fmt::format("\"phase\" is {}; it has to be from 1 to 1000000000", *phase));
+      }
       test.phase = static_cast<int>(*phase);
     }
     std::optional<double> writes, reads;
@@ -156,7 +159,7 @@ class Reader {
       if (bandwidth->kind != LooseValue::Kind::kNumber || !std::isfinite(bandwidth->number) ||
           !(bandwidth->number > 0)) {
         return at(bandwidth->offset,
-                  fmt::format("\"bwMiB\" of iteration {} of {} is no bandwidth",
+                  fmt::format("\"bwMiB\" of iteration {} of {} is not a number above 0",
                               test.bandwidth_mib_s.of(operation).size() + 1, *access));
       }
       test.bandwidth_mib_s.of(operation).push_back(bandwidth->number);
@@ -177,8 +180,9 @@ Result<Summary> readSummary(const std::filesystem::path& path) {
   const std::uint64_t size = file->size();
   if (size == 0) return Failure{Code::kNotOurs, printable(path.native()) + ": empty"};
   if (size > kMaxBytes) {
-    return Failure{Code::kNotOurs, fmt::format("{}: {} bytes, which is no summary of IOR",
-                                               printable(path.native()), size)};
+    return Failure{Code::kNotOurs,
+                   fmt::format("{}: {} bytes; a summary of IOR has at most {} bytes",
+                               printable(path.native()), size, kMaxBytes)};
   }
   std::string text(size, '\0');
   text.resize(file->readAt(0, text.data(), text.size()));

@@ -48,7 +48,7 @@ Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_dir
       return thread.IsObject() && thread.HasMember(key) && thread[key].IsUint();
     };
     if (!isNumber("rank") || !isNumber("thread") || !isNumber("pid") || !isNumber("tid")) {
-      return refuse("\"threads\" holds something that is no thread");
+      return refuse("an item of \"threads\" lacks \"rank\", \"thread\", \"pid\" or \"tid\"");
     }
     identity.threads[{static_cast<int>(thread["rank"].GetUint()),
                       static_cast<int>(thread["thread"].GetUint())}] = {

@@ -147,7 +147,7 @@ class Comparison final : public model::ScheduleSink {
     lost_ = false;
     const auto found = identity_.threads.find({thread.rank, thread.thread});
     if (found == identity_.threads.end()) {
-      return fmt::format("the replay tells of no rank {} thread {}: it was of another schedule",
+      return fmt::format("the replay has no thread {1} of rank {0}: it was of another schedule",
                          thread.rank, thread.thread);
     }
     done_ = sourceOf(trace_, found->second, paths_);

@@ -390,7 +390,7 @@ Result<PhaseModel> readPhaseModel(const std::filesystem::path& path) {
   const Value* format = document->IsObject() ? Reading::find(*document, "format") : nullptr;
   if (format == nullptr || !format->IsString() ||
       std::string_view(format->GetString(), format->GetStringLength()) != "omnio-phases") {
-    return failure(Code::kNotOurs, "format: is not \"omnio-phases\", so this is no phase model");
+    return failure(Code::kNotOurs, "format: is not \"omnio-phases\", so this is not a phase model");
   }
   const Value* version = Reading::find(*document, "version");
   if (version == nullptr || !version->IsInt()) {

@@ -101,7 +101,7 @@ class Members {
     if (value == nullptr) return 0;
     const std::optional<std::int64_t> number = parse(value->text);
     if (!number) {
-      refuse(*value, fmt::format("\"{}\" is no {} that there is", inBrief(value->text), key));
+      refuse(*value, fmt::format("unknown {} \"{}\"", key, inBrief(value->text)));
     }
     return number.value_or(0);
   }
@@ -110,7 +110,7 @@ class Members {
     const JsonNode* value = require(key, Kind::kString);
     if (value == nullptr) return Value{};
     const std::optional<Value> found = valueOf(words, value->text);
-    if (!found) refuse(*value, fmt::format("no {} \"{}\"", key, inBrief(value->text)));
+    if (!found) refuse(*value, fmt::format("unknown {} \"{}\"", key, inBrief(value->text)));
     return found.value_or(Value{});
   }
   template <typename Number>
@@ -239,7 +239,7 @@ void checkRequest(Members& members, const ScheduleEvent& event) {
   if (calls::has(*event.row, calls::Role::kOpenMode) &&
       (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
        mode.size() > 64)) {
-    members.refuse(fmt::format("\"{}\" is no mode of a stream", inBrief(mode)));
+    members.refuse(fmt::format("\"{}\" is not a mode that fopen takes", inBrief(mode)));
   }
   constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
   // What one file gives another needs no memory: cp asks for all there may be.

@@ -54,7 +54,7 @@ class Reader final : public JsonUnits {
   }
 
   Verdict unit(std::string_view path, const JsonNode& node) override {
-    if (path.empty()) return Complaint{"no object", node.place};
+    if (path.empty()) return Complaint{"not an object", node.place};
     if (path == "/format") return takeFormat(node);
     if (!format_known_) return Complaint{"not a schedule: \"format\" has to come first"};
     if (path == "/version") return takeVersion(node);
@@ -74,11 +74,11 @@ class Reader final : public JsonUnits {
     if (!version_known_) return Complaint{"not a schedule: \"format\" has to come first"};
     if (path == kFiles) {
       if (!has_global_) return Complaint{"\"global\" has to come before \"files\""};
-      if (std::exchange(has_files_, true)) return Complaint{"\"files\" stands twice"};
+      if (std::exchange(has_files_, true)) return Complaint{"\"files\" appears twice"};
     }
     if (path == "/ranks") {
       if (!has_files_) return Complaint{"\"files\" has to come before \"ranks\""};
-      if (std::exchange(has_ranks_, true)) return Complaint{"\"ranks\" stands twice"};
+      if (std::exchange(has_ranks_, true)) return Complaint{"\"ranks\" appears twice"};
     }
     if (path == kRank) {
       rank_known_ = false;
@@ -143,7 +143,7 @@ class Reader final : public JsonUnits {
   }
 
   Verdict takeGlobal(const JsonNode& node) {
-    if (std::exchange(has_global_, true)) return Complaint{"\"global\" stands twice", node.place};
+    if (std::exchange(has_global_, true)) return Complaint{"\"global\" appears twice", node.place};
     ScheduleGlobal global;
     if (auto complaint = readGlobal(node, global)) return complaint;
     ranks_ = global.ranks;
@@ -159,7 +159,7 @@ class Reader final : public JsonUnits {
     }
     const FileNumber number{static_cast<std::uint32_t>(locations_.size())};
     if (!locations_.emplace(file.location, number).second) {
-      return Complaint{fmt::format("location \"{}\" stands twice", inBrief(file.location)),
+      return Complaint{fmt::format("location \"{}\" appears twice", inBrief(file.location)),
                        node.place};
     }
     return pass(sink_.file(number, file), node.place);
@@ -167,7 +167,7 @@ class Reader final : public JsonUnits {
 
   Verdict takeRank(const JsonNode& node) {
     if (node.kind != JsonNode::Kind::kInteger || node.integer != rank_ + 1) {
-      return Complaint{fmt::format("\"rank\" has to be {}: ranks stand in order", rank_ + 1),
+      return Complaint{fmt::format("\"rank\" has to be {}: ranks are in order, from 0", rank_ + 1),
                        node.place};
     }
     if (++rank_ >= ranks_) {
@@ -181,7 +181,8 @@ class Reader final : public JsonUnits {
   Verdict takeOfThread(std::string_view path, const JsonNode& node) {
     const std::string_view name = path.substr(kThread.size() + 1);
     if (name == "host") {
-      if (node.kind != JsonNode::Kind::kString) return Complaint{"\"host\" is no text", node.place};
+      if (node.kind != JsonNode::Kind::kString)
+        return Complaint{"\"host\" has to be a text", node.place};
       thread_header_.host = bytesOf(node.text);
       return std::nullopt;
     }
@@ -199,10 +200,10 @@ class Reader final : public JsonUnits {
   }
 
   Verdict beginThread() {
-    if (std::exchange(has_events_, true)) return Complaint{"\"events\" stands twice"};
+    if (std::exchange(has_events_, true)) return Complaint{"\"events\" appears twice"};
     if (thread_header_.thread != thread_ + 1) {
       return Complaint{fmt::format(
-          "\"thread\" has to be {}, before \"events\": threads stand in order", thread_ + 1)};
+          "\"thread\" has to be {}, before \"events\": threads are in order, from 0", thread_ + 1)};
     }
     ++thread_;
     return pass(sink_.beginThread(thread_header_));
@@ -250,7 +251,7 @@ class Reader final : public JsonUnits {
     }
     if (event.id != 0) {
       if (!ids_.insert(event.id).second) {
-        return Complaint{fmt::format("id {} stands twice", event.id), node.place};
+        return Complaint{fmt::format("id {} appears twice", event.id), node.place};
       }
       waited_.erase(event.id);
     }
