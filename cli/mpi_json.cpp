@@ -134,7 +134,7 @@ void writeCount(Writer& out, const MpiCounts::Of& counts) {
   out.Uint64(counts.all);
   out.Key("matched");
   out.Uint64(counts.matched());
-  out.Key("nobody");
+  out.Key("needs_none");
   out.Uint64(counts.by_match[static_cast<std::size_t>(Match::kNobody)]);
   out.Key("cancelled");
   out.Uint64(counts.by_match[static_cast<std::size_t>(Match::kCancelled)]);
