@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -18,9 +19,9 @@ std::string notANumber(const std::string& word) {
   int number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
-  return whole && number >= 0
-             ? std::string()
-             : fmt::format("{} is no whole number from 0 up", base::printable(word));
+  return whole && number >= 0 ? std::string()
+                              : fmt::format("{} is not a whole number from 0 to {}",
+                                            base::printable(word), std::numeric_limits<int>::max());
 }
 
 }  // namespace

@@ -215,22 +215,23 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const event::PathTabl
       sentences.push_back(fmt::format("{} access{} {}", count, count == 1 ? "" : "es", what));
     }
   };
-  say(doubts.unknown_bytes, "by calls that do not tell how many bytes they read (fscanf)");
+  say(doubts.unknown_bytes, "by calls that do not return how many bytes they read (fscanf)");
   say(doubts.never_ended, "by nonblocking and split calls that no other ended: reads of no bytes");
   say(doubts.ended_too_late,
       fmt::format("by nonblocking and split calls that ended more than {} others later: counted "
                   "with what they asked for",
                   AccessQueue::kMost));
-  say(doubts.no_storage, "of directories, devices and the like, which are no storage");
+  say(doubts.no_storage, "of directories, devices and the like, which are not storage");
   say(doubts.unknown_offset,
-      "at an offset that the trace does not tell (shared file pointers, places behind a read that "
+      "at an offset that the trace does not have (shared file pointers, positions after a read "
+      "that "
       "was cut short, views whose types are not known): of random mode, weight exact, "
       "offsets not known");
   say(doubts.several_blocks,
       "over more than one block of a view: the offset is the first block's, the request is whole");
   if (!doubts.began_elsewhere.empty()) {
     sentences.push_back(
-        fmt::format("where files stood that were open before the recording began: "
+        fmt::format("the positions of files that were open before the recording began: "
                     "offsets count from there ({})",
                     filesIn(doubts.began_elsewhere, paths)));
   }

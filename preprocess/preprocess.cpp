@@ -32,7 +32,7 @@ std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& a
                                  const tracefile::Wholeness& wholeness) {
   std::vector<std::string> words;
   if (sources.processes_without_rank > 0) {
-    words.push_back(fmt::format("the calls of {} processes that are no rank of the job",
+    words.push_back(fmt::format("the calls of {} processes that are not ranks of the job",
                                 sources.processes_without_rank));
   }
   if (analysis.dropped() > 0) {

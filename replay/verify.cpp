@@ -152,7 +152,7 @@ class Comparison final : public model::ScheduleSink {
     lost_ = false;
     const auto found = identity_.threads.find({thread.rank, thread.thread});
     if (found == identity_.threads.end()) {
-      return fmt::format("the replay tells of no rank {} thread {}: it was of another schedule",
+      return fmt::format("the replay has no thread {1} of rank {0}: it was of another schedule",
                          thread.rank, thread.thread);
     }
     done_ = sourceOf(trace_, found->second, paths_);
@@ -383,7 +383,7 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
       return thread.IsObject() && thread.HasMember(key) && thread[key].IsUint();
     };
     if (!isNumber("rank") || !isNumber("thread") || !isNumber("pid") || !isNumber("tid")) {
-      return refuse("\"threads\" holds something that is no thread");
+      return refuse("an item of \"threads\" lacks \"rank\", \"thread\", \"pid\" or \"tid\"");
     }
     identity.threads[{static_cast<int>(thread["rank"].GetUint()),
                       static_cast<int>(thread["thread"].GetUint())}] = {

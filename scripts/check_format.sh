@@ -14,7 +14,7 @@ mode=(--dry-run -Werror)
 case "${1-}" in
   '') ;;
   --fix) mode=(-i) ;;
-  *) echo "check_format.sh: '$1' is no option; --fix is the only one" >&2; exit 2 ;;
+  *) echo "check_format.sh: unknown option '$1'; --fix is the only one" >&2; exit 2 ;;
 esac
 
 tool=

@@ -25,7 +25,7 @@ for argument in "$@"; do
   case "$argument" in
     --without-mpi) wanted=("${build[@]}" "${tests[@]}") ;;
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) echo "setup.sh: '$argument' is no option; --without-mpi is the only one" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown option '$argument'; --without-mpi is the only one" >&2; exit 2 ;;
   esac
 done
 

@@ -62,7 +62,7 @@ void appendCommunication(std::string& out, const Report& report) {
   for (const Group& group : report.groups) add(group);
   if (rows.size() > 2) add(report.total);
   if (rows.size() == 1) return;
-  out += "\nMPI calls that order ranks (`omnio log --mpi` tells who waited for whom)\n";
+  out += "\nMPI calls that order ranks (`omnio log --mpi` shows which rank waited for which)\n";
   base::appendTable(out, rows, base::Align::kRight);
 }
 

@@ -114,7 +114,7 @@ int work(const TraceSelection& selection) {
                           : fmt::format("; {} still running",
                                         counted(report.running, "process is", "processes are")),
       report.of_others == 0 ? std::string()
-                            : fmt::format("; {} of other owners left alone",
+                            : fmt::format("; {} of other users left alone",
                                           counted(report.of_others, "ring file", "ring files"))));
   return report.troubles.empty() ? printed : kFailed;
 }

@@ -148,7 +148,7 @@ CLI::Validator between(int least, int most) {
         const bool holds = error == std::errc() && end == word.data() + word.size() &&
                            number >= least && number <= most;
         return holds ? std::string()
-                     : fmt::format("{} is no whole number from {} to {}", base::printable(word),
+                     : fmt::format("{} is not a whole number from {} to {}", base::printable(word),
                                    least, most);
       },
       "");

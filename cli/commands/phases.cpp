@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -31,7 +32,8 @@ std::string notACount(const std::string& word) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
   return whole ? std::string()
-               : fmt::format("{} is no whole number from 0 up", base::printable(word));
+               : fmt::format("{} is not a whole number from 0 to {}", base::printable(word),
+                             std::numeric_limits<std::uint64_t>::max());
 }
 
 int work(const Options& options) {

@@ -41,7 +41,8 @@ const CLI::Validator kScale(
       const bool fits =
           end != begin && *end == '\0' && std::isfinite(value) && value >= 1e-6 && value <= 1e6;
       return fits ? std::string()
-                  : fmt::format("{} is no number from 0.000001 to 1000000", base::printable(text));
+                  : fmt::format("{} is not a number from 0.000001 to 1000000",
+                                base::printable(text));
     },
     "", "scale");
 

@@ -348,7 +348,7 @@ void writeCount(Writer& out, const order::MpiCounts::Of& counts) {
   out.Uint64(counts.all);
   out.Key("matched");
   out.Uint64(counts.matched());
-  out.Key("nobody");
+  out.Key("needs_none");
   out.Uint64(counts.by_match[static_cast<std::size_t>(order::Match::kNobody)]);
   out.Key("cancelled");
   out.Uint64(counts.by_match[static_cast<std::size_t>(order::Match::kCancelled)]);

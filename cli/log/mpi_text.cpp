@@ -118,7 +118,7 @@ void appendMpiTextSummary(std::string& out, const order::MpiPictureEnd& end, std
   appendCount(out, "window epochs", end.counts.epochs);
   if (end.missing > 0) fmt::format_to(into(out), "# {} events are missing\n", end.missing);
   if (behind > 0) {
-    fmt::format_to(into(out), "# {} events stand behind such as began later\n", behind);
+    fmt::format_to(into(out), "# {} events are listed after events that began later\n", behind);
   }
 }
 

@@ -59,28 +59,28 @@ std::vector<std::string> split(std::string_view text) {
 
 std::string complaintAbout(const Setting& setting, const std::string& word) {
   const auto complain = [&word](std::string_view what) {
-    return fmt::format("\"{}\" is no {}", base::printable(word), what);
+    return fmt::format("\"{}\" {}", base::printable(word), what);
   };
   switch (setting.type) {
     case SettingType::kPath:
     case SettingType::kPatterns:
-      return word.find('\0') == std::string::npos ? std::string() : complain("text without NUL");
+      return word.find('\0') == std::string::npos ? std::string() : complain("contains a NUL byte");
     case SettingType::kFlavour:
       if (isFlavour(word)) return {};
-      return complain("flavour: auto, serial, openmp, mpi or hybrid");
+      return complain("is not a flavour: use auto, serial, openmp, mpi or hybrid");
     case SettingType::kSwitch:
-      return wire::parseSwitch(word) ? std::string() : complain("yes or no");
+      return wire::parseSwitch(word) ? std::string() : complain("is neither yes nor no");
     case SettingType::kSignal:
       if (wire::parseSignal(word)) return {};
       return complain(
-          "signal that can be had: none, USR1, USR2, URG, VTALRM, PROF, WINCH, IO, PWR, or a "
-          "number from 34 to 64");
+          "cannot be used as a signal: use none, USR1, USR2, URG, VTALRM, PROF, WINCH, IO, PWR, or "
+          "a number from 34 to 64");
     case SettingType::kSize:
       if (wire::parseSize(word)) return {};
-      return complain("size: a whole number of bytes, or of K, M, G or T (10G)");
+      return complain("is not a size: use a whole number of bytes, or of K, M, G or T (10G)");
     case SettingType::kWhenSlow:
       if (wire::parseWhenSlow(word)) return {};
-      return fmt::format("\"{}\" is neither wait nor drop", base::printable(word));
+      return complain("is neither wait nor drop");
   }
   return {};
 }
@@ -177,7 +177,8 @@ class ConfigUnits : public base::JsonUnits {
   Verdict leave(std::string_view path) override {
     if (!path.empty()) return std::nullopt;
     if (!format_known_) {
-      return Complaint{fmt::format("no configuration file: it has no \"format\": \"{}\"", kFormat)};
+      return Complaint{
+          fmt::format("not a configuration file: it has no \"format\": \"{}\"", kFormat)};
     }
     if (version_known_) return std::nullopt;
     return Complaint{fmt::format("it has no \"version\": {}", kVersion)};
@@ -187,7 +188,7 @@ class ConfigUnits : public base::JsonUnits {
     if (Verdict twice = once(path)) return twice;
     if (path == "/format") {
       if (node.text != kFormat) {
-        return Complaint{fmt::format("no configuration file: \"format\" is not \"{}\"", kFormat),
+        return Complaint{fmt::format("not a configuration file: \"format\" is not \"{}\"", kFormat),
                          node.place};
       }
       format_known_ = true;
@@ -213,7 +214,7 @@ class ConfigUnits : public base::JsonUnits {
  private:
   Verdict once(std::string_view path) {
     if (seen_.insert(std::string(path)).second) return std::nullopt;
-    return Complaint{fmt::format("\"{}\" stands twice in one object",
+    return Complaint{fmt::format("\"{}\" appears twice in one object",
                                  base::printable(path.substr(path.rfind('/') + 1)))};
   }
 

@@ -63,10 +63,11 @@ base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const L
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    return systemFailure(fmt::format("cannot create {}", directory.native()), error.value());
+    return systemFailure(fmt::format("cannot create {}", printable(directory.native())),
+                         error.value());
   }
   const fs::path real = fs::canonical(directory, error);
-  if (error) return systemFailure(directory.native(), error.value());
+  if (error) return systemFailure(printable(directory.native()), error.value());
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   const std::string claim =
@@ -83,14 +84,14 @@ base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const L
     if (!out) {
       const int reason = errno;
       fs::remove(draft, error);
-      return systemFailure(fmt::format("cannot write in {}", real.native()), reason);
+      return systemFailure(fmt::format("cannot write in {}", printable(real.native())), reason);
     }
   }
   const int linked = link(draft.c_str(), (real / kClaim).c_str()) == 0 ? 0 : errno;
   fs::remove(draft, error);
   if (linked == 0) return claimed;
   if (linked != EEXIST) {
-    return systemFailure(fmt::format("cannot write in {}", real.native()), linked);
+    return systemFailure(fmt::format("cannot write in {}", printable(real.native())), linked);
   }
   std::ifstream in(real / kClaim);
   std::string holder;
@@ -103,7 +104,7 @@ base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const L
       base::Code::kInvalid,
       fmt::format("{} holds another trace already; name another directory with -o, or "
                   "remove it",
-                  real.native())};
+                  base::printable(real.native()))};
 }
 
 OpenDirectory::OpenDirectory(fs::path path)

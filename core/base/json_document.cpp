@@ -56,8 +56,8 @@ Result<rapidjson::Document> readJsonDocument(const std::filesystem::path& path) 
   const std::uint64_t size = file->size();
   if (size == 0) return Failure{Code::kNotOurs, printable(path.native()) + ": empty"};
   if (size > kMaxBytes) {
-    return Failure{Code::kNotOurs, fmt::format("{}: {} bytes, which is no document of this kind",
-                                               printable(path.native()), size)};
+    return Failure{Code::kNotOurs, fmt::format("{}: {} bytes; such a document has at most {} bytes",
+                                               printable(path.native()), size, kMaxBytes)};
   }
   std::string text(size, '\0');
   text.resize(file->readAt(0, text.data(), text.size()));
@@ -70,7 +70,7 @@ Result<rapidjson::Document> readJsonDocument(const std::filesystem::path& path) 
   if (document.HasParseError()) {
     std::string reason = rapidjson::GetParseError_En(document.GetParseError());
     if (reason.ends_with('.')) reason.pop_back();
-    return failureAt(path, placeOf(text, document.GetErrorOffset()), "no JSON: " + reason);
+    return failureAt(path, placeOf(text, document.GetErrorOffset()), "not JSON: " + reason);
   }
   return document;
 }

@@ -55,7 +55,7 @@ class Handler {
     key_.assign(text, length);
     if (open_.empty()) return true;
     if (open_.back().find(key_) != nullptr) {
-      return refuse(fmt::format("\"{}\" stands twice in one object", inBrief(key_)));
+      return refuse(fmt::format("\"{}\" appears twice in one object", inBrief(key_)));
     }
     keys_.back() = key_;
     return true;
@@ -196,7 +196,7 @@ std::optional<Failure> readJsonUnits(const std::filesystem::path& path, JsonUnit
   }
   std::string reason = rapidjson::GetParseError_En(reader.GetParseErrorCode());
   if (reason.ends_with('.')) reason.pop_back();
-  return failureAt(path, stream.place(), "no JSON: " + reason);
+  return failureAt(path, stream.place(), "not JSON: " + reason);
 }
 
 }  // namespace omnio::base

@@ -392,7 +392,7 @@ base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path) {
   if (format == nullptr || !format->IsString() ||
       std::string_view(format->GetString(), format->GetStringLength()) != "omnio-phases") {
     return failure(base::Code::kNotOurs,
-                   "format: is not \"omnio-phases\", so this is no phase model");
+                   "format: is not \"omnio-phases\", so this is not a phase model");
   }
   const Value* version = Reading::find(*document, "version");
   if (version == nullptr || !version->IsInt()) {

@@ -108,7 +108,7 @@ class Members {
     if (value == nullptr) return 0;
     const std::optional<std::int64_t> number = parse(value->text);
     if (!number) {
-      refuse(*value, fmt::format("\"{}\" is no {} that there is", base::inBrief(value->text), key));
+      refuse(*value, fmt::format("unknown {} \"{}\"", key, base::inBrief(value->text)));
     }
     return number.value_or(0);
   }
@@ -117,7 +117,7 @@ class Members {
     const base::JsonNode* value = require(key, Kind::kString);
     if (value == nullptr) return Value{};
     const std::optional<Value> found = valueOf(words, value->text);
-    if (!found) refuse(*value, fmt::format("no {} \"{}\"", key, base::inBrief(value->text)));
+    if (!found) refuse(*value, fmt::format("unknown {} \"{}\"", key, base::inBrief(value->text)));
     return found.value_or(Value{});
   }
   template <typename Number>
@@ -247,7 +247,7 @@ void checkRequest(Members& members, const ScheduleEvent& event) {
   if (calls::has(*event.row, calls::Role::kOpenMode) &&
       (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
        mode.size() > 64)) {
-    members.refuse(fmt::format("\"{}\" is no mode of a stream", base::inBrief(mode)));
+    members.refuse(fmt::format("\"{}\" is not a mode that fopen takes", base::inBrief(mode)));
   }
   constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
   // What one file gives another needs no memory: cp asks for all there may be.
@@ -407,7 +407,7 @@ class Reader final : public base::JsonUnits {
   }
 
   Verdict unit(std::string_view path, const base::JsonNode& node) override {
-    if (path.empty()) return Complaint{"no object", node.place};
+    if (path.empty()) return Complaint{"not an object", node.place};
     if (path == "/format") return takeFormat(node);
     if (!format_known_) return Complaint{"not a schedule: \"format\" has to come first"};
     if (path == "/version") return takeVersion(node);
@@ -427,11 +427,11 @@ class Reader final : public base::JsonUnits {
     if (!version_known_) return Complaint{"not a schedule: \"format\" has to come first"};
     if (path == kFiles) {
       if (!has_global_) return Complaint{"\"global\" has to come before \"files\""};
-      if (std::exchange(has_files_, true)) return Complaint{"\"files\" stands twice"};
+      if (std::exchange(has_files_, true)) return Complaint{"\"files\" appears twice"};
     }
     if (path == "/ranks") {
       if (!has_files_) return Complaint{"\"files\" has to come before \"ranks\""};
-      if (std::exchange(has_ranks_, true)) return Complaint{"\"ranks\" stands twice"};
+      if (std::exchange(has_ranks_, true)) return Complaint{"\"ranks\" appears twice"};
     }
     if (path == kRank) {
       rank_known_ = false;
@@ -497,7 +497,7 @@ class Reader final : public base::JsonUnits {
   }
 
   Verdict takeGlobal(const base::JsonNode& node) {
-    if (std::exchange(has_global_, true)) return Complaint{"\"global\" stands twice", node.place};
+    if (std::exchange(has_global_, true)) return Complaint{"\"global\" appears twice", node.place};
     ScheduleGlobal global;
     if (auto complaint = readGlobal(node, global)) return complaint;
     ranks_ = global.ranks;
@@ -514,7 +514,7 @@ class Reader final : public base::JsonUnits {
     }
     const FileNumber number{static_cast<std::uint32_t>(locations_.size())};
     if (!locations_.emplace(file.location, number).second) {
-      return Complaint{fmt::format("location \"{}\" stands twice", base::inBrief(file.location)),
+      return Complaint{fmt::format("location \"{}\" appears twice", base::inBrief(file.location)),
                        node.place};
     }
     return pass(sink_.file(number, file), node.place);
@@ -522,7 +522,7 @@ class Reader final : public base::JsonUnits {
 
   Verdict takeRank(const base::JsonNode& node) {
     if (node.kind != base::JsonNode::Kind::kInteger || node.integer != rank_ + 1) {
-      return Complaint{fmt::format("\"rank\" has to be {}: ranks stand in order", rank_ + 1),
+      return Complaint{fmt::format("\"rank\" has to be {}: ranks are in order, from 0", rank_ + 1),
                        node.place};
     }
     if (++rank_ >= ranks_) {
@@ -537,7 +537,7 @@ class Reader final : public base::JsonUnits {
     const std::string_view name = path.substr(kThread.size() + 1);
     if (name == "host") {
       if (node.kind != base::JsonNode::Kind::kString)
-        return Complaint{"\"host\" is no text", node.place};
+        return Complaint{"\"host\" has to be a text", node.place};
       thread_header_.host = base::bytesOf(node.text);
       return std::nullopt;
     }
@@ -556,10 +556,10 @@ class Reader final : public base::JsonUnits {
   }
 
   Verdict beginThread() {
-    if (std::exchange(has_events_, true)) return Complaint{"\"events\" stands twice"};
+    if (std::exchange(has_events_, true)) return Complaint{"\"events\" appears twice"};
     if (thread_header_.thread != thread_ + 1) {
       return Complaint{fmt::format(
-          "\"thread\" has to be {}, before \"events\": threads stand in order", thread_ + 1)};
+          "\"thread\" has to be {}, before \"events\": threads are in order, from 0", thread_ + 1)};
     }
     ++thread_;
     return pass(sink_.beginThread(thread_header_));
@@ -607,7 +607,7 @@ class Reader final : public base::JsonUnits {
     }
     if (event.id != 0) {
       if (!ids_.insert(event.id).second) {
-        return Complaint{fmt::format("id {} stands twice", event.id), node.place};
+        return Complaint{fmt::format("id {} appears twice", event.id), node.place};
       }
       waited_.erase(event.id);
     }

@@ -11,7 +11,7 @@ std::string_view wordsOf(Match match) {
     case Match::kMatched:
       return "matched";
     case Match::kNobody:
-      return "nobody";
+      return "needs none";
     case Match::kCancelled:
       return "cancelled";
     case Match::kNoIdentity:

@@ -21,6 +21,7 @@
 #include "core/tracefile/process_info.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/tracefile/trace.hpp"
+#include "core/wire/hex_number.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::tracefile {
@@ -260,9 +261,13 @@ bool isOldName(std::string_view name) {
          name.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
+// Whether the run's `omnio trace` may still be there. The pids of another container mean nothing
+// here, so a run whose processes have other pids counts as supervised for as long as the node runs.
 bool isSupervised(const RingContent& ring) {
   static const std::uint64_t boot = bootNumber(thisBoot());
-  return ring.supervisor.pid != 0 && ring.supervisor.boot == boot &&
+  static const std::uint64_t own_pids = pidNamespaceNumber();
+  if (ring.supervisor.pid == 0 || ring.supervisor.boot != boot) return false;
+  return (ring.pid_namespace != 0 && ring.pid_namespace != own_pids) ||
          isAlive(ring.supervisor.pid, ring.supervisor.start);
 }
 

@@ -271,9 +271,9 @@ void checkFile(const Process& process, std::uint64_t missing, Wholeness& result)
           fmt::format("{}: the packed file is cut off at byte {}", file, damage.offset));
       continue;
     }
-    result.reasons.push_back(fmt::format("{}: {} from byte {} on {} no whole chunk", file,
+    result.reasons.push_back(fmt::format("{}: {} from byte {} on {} not form a whole chunk", file,
                                          counted(damage.bytes, "byte"), damage.offset,
-                                         damage.bytes == 1 ? "is" : "are"));
+                                         damage.bytes == 1 ? "does" : "do"));
   }
   if (process.damage.size() > kNamed) {
     result.reasons.push_back(fmt::format("{}: damaged in {}", file,

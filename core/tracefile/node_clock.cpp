@@ -145,7 +145,8 @@ void thin(Points& points, std::int64_t distance_ns) {
 }  // namespace
 
 void NodeClock::add(std::uint64_t ticks, std::uint64_t monotonic_ns) {
-  if (monotonic_ns == 0 || monotonic_ns > static_cast<std::uint64_t>(kFarthestNs)) return;  // never taken, or damaged
+  if (monotonic_ns == 0 || monotonic_ns > static_cast<std::uint64_t>(kFarthestNs))
+    return;  // never taken, or damaged
   points_.push_back({ticks, static_cast<std::int64_t>(monotonic_ns)});
   if (points_.size() >= kCompactAt) thin(points_, kLeastDistanceNs);
 }

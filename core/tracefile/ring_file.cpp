@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "core/tracefile/process_info.hpp"
+#include "core/wire/hex_number.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/notes.hpp"
 #include "core/wire/settings.hpp"
@@ -179,6 +180,7 @@ std::optional<RingContent> readLostNote(const fs::path& path, uid_t owner) {
   ring.stated_uid = static_cast<uid_t>(note.uid);
   ring.pid = static_cast<std::uint32_t>(note.pid);
   ring.process_start = note.process_start;
+  ring.pid_namespace = note.pid_namespace;
   // Whether a process of another container runs cannot be told: its note is left alone.
   ring.alive = (note.pid_namespace != 0 && note.pid_namespace != pidNamespaceNumber()) ||
                isAlive(ring.pid, ring.process_start);
@@ -234,6 +236,7 @@ std::optional<RingContent> readRing(const fs::path& path) {
     ring.token = header->token;
     ring.pid = header->pid;
     ring.process_start = header->process_start;
+    ring.pid_namespace = header->pid_namespace;
     ring.alive = isRunning(*header, path);
     ring.trace_directory.assign(header->trace_directory,
                                 strnlen(header->trace_directory, sizeof header->trace_directory));

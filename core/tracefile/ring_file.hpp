@@ -36,7 +36,8 @@ struct RingContent {
   std::uint64_t token = 0;
   std::uint32_t pid = 0;
   std::uint64_t process_start = 0;
-  bool alive = false;  // the process still runs
+  std::uint64_t pid_namespace = 0;  // in which pid is the number; 0: not known
+  bool alive = false;               // the process still runs
   std::string trace_directory;
   std::optional<wire::Account> note;
   std::vector<char> data;

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -25,6 +27,17 @@ using Counts = std::map<std::pair<std::string, UntracedReason>, std::uint64_t>;
 void count(std::string_view record, Counts& counts) {
   if (record.size() < 2) return;
   ++counts[{std::string(record.substr(1)), static_cast<UntracedReason>(record.front())}];
+}
+
+// Whether the loader runs the program in its secure mode, as the tracer judges it of children
+// (trace/wrap/next_image.cpp).
+bool isSecure(const fs::path& program) {
+  struct stat status {};
+  if (stat(program.c_str(), &status) != 0) return false;
+  const bool is_other = ((status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid()) ||
+                        ((status.st_mode & S_ISGID) != 0 && status.st_gid != getegid());
+  return (is_other && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) ||
+         (geteuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
 }
 
 }  // namespace
@@ -87,14 +100,11 @@ ProgramCheck checkProgram(const fs::path& program) {
       continue;
     }
     ProgramCheck check{.reason = {}, .wants_asan = facts.wants_asan};
-    struct stat status {};
     if (facts.is_static) {
       check.reason = UntracedReason::kStatic;
     } else if (facts.is_other_word) {
       check.reason = UntracedReason::kOtherWord;
-    } else if (stat(path.c_str(), &status) == 0 &&
-               (((status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid()) ||
-                ((status.st_mode & S_ISGID) != 0 && status.st_gid != getegid()))) {
+    } else if (isSecure(path)) {
       check.reason = UntracedReason::kSetUser;
     }
     return check;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "core/wire/checksum.hpp"
+#include "core/wire/hex_number.hpp"
 
 namespace omnio::wire {
 
@@ -41,20 +42,6 @@ struct Run {
   RunId id;
   Supervisor supervisor;
 };
-
-// Takes a hexadecimal number of at most `most` digits off the front; false when there is none.
-constexpr bool takeHexNumber(std::string_view& text, std::size_t most, std::uint64_t& value) {
-  value = 0;
-  std::size_t digits = 0;
-  for (; digits < text.size() && digits < most; ++digits) {
-    const char c = text[digits];
-    const bool is_decimal = c >= '0' && c <= '9';
-    if (!is_decimal && (c < 'a' || c > 'f')) break;
-    value = value << 4 | static_cast<std::uint64_t>(is_decimal ? c - '0' : c - 'a' + 10);
-  }
-  text.remove_prefix(digits);
-  return digits > 0;
-}
 
 // Exactly 32 digits off the front.
 constexpr bool takeRunId(std::string_view& text, RunId& id) {

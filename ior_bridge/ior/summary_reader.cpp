@@ -290,7 +290,7 @@ class Reader {
   base::Result<Summary> read() {
     auto parsed = readLooseJson(text_);
     if (const LooseError* error = std::get_if<LooseError>(&parsed)) {
-      return at(error->offset, "no JSON: " + error->reason);
+      return at(error->offset, "not JSON: " + error->reason);
     }
     document_ = std::move(std::get<LooseDocument>(parsed));
     Summary summary;
@@ -299,7 +299,7 @@ class Reader {
     if (auto failure = readKind(summary)) return *failure;
     const LooseValue* tests = document_.root.find("tests");
     if (tests == nullptr || tests->kind != LooseValue::Kind::kArray) {
-      return at(document_.root.offset, "no summary of IOR: it has no \"tests\"");
+      return at(document_.root.offset, "not a summary of IOR: it has no \"tests\"");
     }
     for (const LooseValue& value : tests->items) {
       base::Result<SummaryTest> test = readTest(value, static_cast<int>(summary.tests.size()));
@@ -337,7 +337,7 @@ class Reader {
     }
     // Nobody's bug but a damaged file.
     if (document_.mended > 0 && !document_.ends_early) {
-      return at(root.offset, fmt::format("damaged {}: it is no JSON", kPhaseResultsFormat));
+      return at(root.offset, fmt::format("damaged {}: it is not JSON", kPhaseResultsFormat));
     }
     summary.ours = true;
     return std::nullopt;
@@ -351,7 +351,10 @@ class Reader {
       return static_cast<std::uint64_t>(*number);
     };
     if (const auto phase = value.numberAt("phase")) {
-      if (!(*phase >= 1 && *phase <= 1e9)) return at(value.offset, "a \"phase\" that is none");
+      if (!(*phase >= 1 && *phase <= 1e9)) {
+        return at(value.offset,
+                  fmt::format("\"phase\" is {}; it has to be from 1 to 1000000000", *phase));
+      }
       test.phase = static_cast<int>(*phase);
     }
     std::optional<double> writes, reads;
@@ -422,7 +425,7 @@ class Reader {
       if (bandwidth->kind != LooseValue::Kind::kNumber || !std::isfinite(bandwidth->number) ||
           !(bandwidth->number > 0)) {
         return at(bandwidth->offset,
-                  fmt::format("\"bwMiB\" of iteration {} of {} is no bandwidth",
+                  fmt::format("\"bwMiB\" of iteration {} of {} is not a number above 0",
                               test.bandwidth_mib_s.of(operation).size() + 1, *access));
       }
       test.bandwidth_mib_s.of(operation).push_back(bandwidth->number);
@@ -445,8 +448,8 @@ base::Result<Summary> readSummary(const std::filesystem::path& path) {
     return base::Failure{base::Code::kNotOurs, base::printable(path.native()) + ": empty"};
   if (size > kMaxBytes) {
     return base::Failure{base::Code::kNotOurs,
-                         fmt::format("{}: {} bytes, which is no summary of IOR",
-                                     base::printable(path.native()), size)};
+                         fmt::format("{}: {} bytes; a summary of IOR has at most {} bytes",
+                                     base::printable(path.native()), size, kMaxBytes)};
   }
   std::string text(size, '\0');
   text.resize(file->readAt(0, text.data(), text.size()));

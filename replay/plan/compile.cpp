@@ -238,7 +238,8 @@ Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
         row.name);
   }
   if (!event.failed && event.open_mode.size() > kMaxModeLength) {
-    return fmt::format("a mode of {} bytes is no mode to open with", event.open_mode.size());
+    return fmt::format("the mode has {} bytes; it can have at most {}", event.open_mode.size(),
+                       kMaxModeLength);
   }
   return std::nullopt;
 }

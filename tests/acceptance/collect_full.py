@@ -15,6 +15,7 @@ import time
 import devices
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, needRoot, omnio, program,
                            quietDeath, ringsOf, run, stats)
+from run_account import waitUntilGone
 
 THREADS, CALLS, SLOTS = 4, 40000, 4000
 EVENTS = THREADS * (1 + CALLS // 2)  # when it is halfway: an open and the writes
@@ -25,18 +26,6 @@ TRIES = 3
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
-
-
-def waitUntilGone(pid):
-    for _ in range(1000):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-                if file.read().rsplit(")", 1)[1].split()[0] in "ZX":
-                    return
-        except OSError:
-            return
-        time.sleep(0.01)
-    raise RuntimeError(f"process {pid} does not die")
 
 
 def killedHalfway(device, directory, left, supervisor):

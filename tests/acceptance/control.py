@@ -325,13 +325,13 @@ class Control:
                 begin + '"exlude": []}}', 2, 22)
         refused('"start_stopped" has to be true or false, not a text',
                 begin + '"start_stopped": "yes"}}', 2, 33)
-        refused('"max_log_size": "10Q" is no size: a whole number of bytes, or of K, M, G or T '
+        refused('"max_log_size": "10Q" is not a size: use a whole number of bytes, or of K, M, G or T '
                 '(10G)', begin + '"max_log_size": "10Q"}}', 2, 32)
-        refused('no configuration file: it has no "format": "omnio-config"', "{}", 1, 1)
+        refused('not a configuration file: it has no "format": "omnio-config"', "{}", 1, 1)
         refused('"version" has to be 1', '{"format": "omnio-config", "version": 2}', 1, 39)
         result = run([omnio(), "trace", "--", "true"], env=environment(OMNIO_MAX_LOG_SIZE="much"))
         check.equal(result.status, 125, "a variable that means nothing")
-        check.that(result.err.startswith(b'omnio: OMNIO_MAX_LOG_SIZE: "much" is no size'),
+        check.that(result.err.startswith(b'omnio: OMNIO_MAX_LOG_SIZE: "much" is not a size'),
                    f"a variable that means nothing: {result.err}")
         result = run([omnio(), "trace", "--max-log-size", "much", "--", "true"])
         check.equal(result.status, 2, "an option that means nothing")

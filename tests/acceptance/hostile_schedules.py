@@ -118,7 +118,7 @@ def refusedSchedules(canary):
                         [[{"command": "symlink", "target": target, "location": "link", "result": 0},
                           opened("link/canary", 0, "O_WRONLY|O_TRUNC"), closed(0)]]),
                "is not in the list of files")
-    yield ("descriptor from nowhere", one(closed(7), a),
+    yield ("descriptor that no event opens", one(closed(7), a),
            "fd 7 is used, but no event of rank 0 opens it")
     yield ("descriptor made twice",
            schedule([a], [[opened("a", 0), opened("a", 0)]]), "is made twice")
@@ -129,7 +129,7 @@ def refusedSchedules(canary):
     yield "negative size", schedule([file("a", "input", True, -5)]), "it has to be 0 or more"
     yield ("a request beyond all memory", schedule([a], [[opened("a", 0), {
         "command": "read", "fd": 0, "count": 1 << 60, "result": 0}]]), "bytes in one call")
-    yield ("a number that is none", schedule([a], [[opened("a", 0), {
+    yield ("a text for a number", schedule([a], [[opened("a", 0), {
         "command": "read", "fd": 0, "count": "many", "result": 0}]]), "has to be")
     yield "no such call", one({"command": "format_disk", "result": 0}, a), "there is no call"
     yield ("waits for itself", one(opened("a", 0, id=1, after=[1]), a),
@@ -140,7 +140,7 @@ def refusedSchedules(canary):
     yield ("a circle through the order of a thread", schedule([a], [
         [opened("a", 0, after=[4]), closed(0, id=3)],
         [opened("a", 1, after=[3]), closed(1, id=4)]]), "wait for each other in a circle")
-    yield "waits for nobody", one(opened("a", 0, after=[99]), a), "id 99, which no event has"
+    yield "waits for an id that no event has", one(opened("a", 0, after=[99]), a), "id 99, which no event has"
     yield ("ends before it starts", one({**opened("a", 0), "start": 10, "end": 5}, a),
            "before it starts")
     yield ("a file below a file",
@@ -271,7 +271,7 @@ def main():
         for cut in range(1, len(whole_text), max(1, len(whole_text) // 12)):
             with checks.case(f"cut at {cut}"):
                 checkRefused(checks, work, f"cut off at {cut}", whole_text[:cut],
-                             f"line 1, column {cut + 1}: no JSON: ")
+                             f"line 1, column {cut + 1}: not JSON: ")
         for name, document in harmlessSchedules():
             with checks.case(name):
                 path = write(os.path.join(work, "hostile.json"), document)

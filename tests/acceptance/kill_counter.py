@@ -21,6 +21,7 @@ import time
 from counters import Sums, checkCounters, readCounters
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, preloadLibrary,
                            program, quietDeath, ringsOf, run, stats)
+from run_account import waitUntilGone
 
 LONGEST_WAIT_S = 0.15
 THREADS = (1, 8, 64)
@@ -40,19 +41,6 @@ def start(how, trace_directory, directory, threads, *way):
         command = [omnio(), "trace", "-o", trace_directory, "--", *command]
     return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, preexec_fn=quietDeath)
-
-
-def waitUntilGone(pid):
-    """The killed program is not always our child; its end has to be seen all the same."""
-    for _ in range(10000):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-                if file.read().rsplit(")", 1)[1].split()[0] in "ZX":
-                    return
-        except OSError:
-            return
-        time.sleep(0.001)
-    raise RuntimeError(f"process {pid} does not die")
 
 
 def killOnce(checks, what, how, threads, moment, trace_directory, directory):

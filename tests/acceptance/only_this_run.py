@@ -1,6 +1,7 @@
 """A trace has the events of its own run only: not those that an earlier run of the same directory
-left in memory, and not those in files that another user put next to its rings. And `omnio collect
---orphans` removes the rings of runs that are over, and no others.
+left in memory, and not those in files that another user put next to its rings. It has those of a
+process that became another user. And `omnio collect --orphans` removes the rings of runs that are
+over, and no others.
 
 The programs write single bytes, so the size of a file is the number of writes (c_refused.c).
 
@@ -26,7 +27,7 @@ from run_account import (NOBODY, RINGS, asUser, canBeRunBy, flavours, inOwnMemor
 
 VICTIM = 4321
 # What `omnio collect` says about ring files that other users own.
-LEFT_ALONE = r"\b(\d+) ring files? of other (owners|users)"
+LEFT_ALONE = r"\b(\d+) ring files? of other users"
 TOKEN_AT_END = re.compile(r"([0-9a-f]{16})-(\d+)$")
 
 
@@ -57,12 +58,23 @@ class Running:
         if line != b"ready\n":
             raise RuntimeError(f"{command}: {line!r} {self.process.communicate()}")
 
+    def pids(self):
+        """The program and its child processes."""
+        found = [self.pid]
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
+            with open(f"/proc/{self.pid}/task/{thread}/children", encoding="ascii") as file:
+                found += [int(word) for word in file.read().split()]
+        return found
+
     def kill(self, supervisor_too=True):
         if supervisor_too:
             self.process.kill()
-        os.kill(self.pid, signal.SIGKILL)
-        self.process.communicate()
-        waitUntilGone(self.pid)
+        pids = self.pids()
+        # The child first: `omnio trace` collects when the program has ended.
+        for pid in reversed(pids):
+            os.kill(pid, signal.SIGKILL)
+            waitUntilGone(pid)
+        self.process.communicate(timeout=60)
 
     def goOn(self):
         """Lets it run to its end; returns the status."""
@@ -88,7 +100,8 @@ class OnlyThisRun:
 
     # The content of a trace.
 
-    def holdsOnly(self, what, trace_directory, directory, events=None, complete=True):
+    def holdsOnly(self, what, trace_directory, directory, events=None, complete=True,
+                  processes=1):
         """Exactly the writes to the files of this directory, by every reader."""
         truth = sizesBelow(directory)
         counts = operationsByFile(trace_directory)
@@ -102,7 +115,7 @@ class OnlyThisRun:
         if complete:
             self.checks.that(state["whole"] and state["events_missing"] == 0,
                              f"{what}: the trace is complete: {state}")
-        self.checks.equal(state["processes"], 1, f"{what}: processes")
+        self.checks.equal(state["processes"], processes, f"{what}: processes")
         if events is not None:
             self.checks.equal(state["events"], events, f"{what}: events")
         self.scheduleHoldsOnly(what, trace_directory, directory, truth)
@@ -281,6 +294,36 @@ class OnlyThisRun:
                           f"orphans of others: by their owner; {result.err!r}")
         self.holdsOnly("orphans of others", to, directory, events=3001, complete=False)
 
+    # A process that becomes another user: its later rings belong to that user, who may not write
+    # the trace.
+
+    def becomesAnother(self, steps, events, processes=1):
+        """Killed below its `omnio trace`, which collects; and with it, so that rings are read."""
+        what = f"becomes another user, {steps}"
+        if " exec " in steps and not self.othersCanRun(what):
+            return
+        for supervisor_too in (False, True):
+            how = f"{what}, killed {'with omnio trace' if supervisor_too else 'alone'}"
+            to, directory = self.fresh("trace"), self.fresh("run")
+            running = Running(directory, f"{steps} say:ready pause", to, self.flavour)
+            owners = {os.stat(path).st_uid for path in ringFiles()}
+            self.checks.that(VICTIM in owners, f"{how}: a ring belongs to the new user: {owners}")
+            self.checks.that(os.stat(to).st_uid == 0 and os.stat(to).st_mode & 0o22 == 0,
+                             f"{how}: the new user may not write the trace")
+            running.kill(supervisor_too)
+            if supervisor_too:
+                self.checks.that(ringFiles(), f"{how}: rings are left")
+                # A third user may not put files there all the same.
+                planted = self.plant(self.contentsOf(ringFiles()), "number")
+                self.holdsOnly(f"{how}, read", to, directory, events, False, processes)
+                self.areLeftAlone(f"{how}, collected", to, planted)
+                self.removePlanted(planted)
+            else:
+                self.checks.equal(running.process.returncode, 128 + signal.SIGKILL,
+                                  f"{how}: status")
+            self.holdsOnly(f"{how}, at the end", to, directory, events, False, processes)
+            self.checks.equal(ringFiles(), [], f"{how}: rings at the end")
+
     # Files that another user puts next to the rings.
 
     def othersCanRun(self, case):
@@ -401,6 +444,18 @@ CASES = {
     "orphans beside a process": OnlyThisRun.orphansBesideRunning,
     "orphans below omnio trace": OnlyThisRun.orphansOfKilledBelow,
     "orphans of others": OnlyThisRun.orphansOfOthers,
+    **{f"becomes another user by {call}": lambda test, call=call: test.becomesAnother(
+        f"open:before put:2000 user:{VICTIM}:{call} open:after put:20000 thread:3000", 25002)
+       for call in ("setuid", "setreuid", "seteuid", "setresuid")},
+    "becomes another user and forks": lambda test: test.becomesAnother(
+        f"open:before put:2000 user:{VICTIM} open:after put:1000 fork open:child put:3000", 6003,
+        processes=2),
+    "forks and becomes another user": lambda test: test.becomesAnother(
+        f"open:before put:2000 fork open:child put:1000 user:{VICTIM} open:after thread:3000",
+        6003, processes=2),
+    "becomes another user and runs a program": lambda test: test.becomesAnother(
+        f"open:before put:2000 user:{VICTIM} open:after put:1000 exec open:next put:3000", 6003,
+        processes=2),
     "planted number": lambda test: test.planted(None, "number"),
     "planted token": lambda test: test.planted(None, "token"),
     "planted number for a user": lambda test: test.planted(VICTIM, "number"),

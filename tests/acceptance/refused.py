@@ -13,10 +13,9 @@ import shlex
 import shutil
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
-                           run, treeOf)
-from run_account import (NOBODY, asUser, canBeRunBy, completeOrNamed, flavours, inOwnMemory,
-                         sameRun, sameTree, sizesBelow)
+from omnio_testing import emptied, environment, mpirun, omnio, program, run, treeOf
+from run_account import (NOBODY, asUser, canBeRunBy, checkCases, completeOrNamed, sameRun,
+                         sameTree, sizesBelow)
 
 # How a reason may name the cause where calls are missing.
 NO_DESCRIPTOR = "descriptor|too many open files"
@@ -323,20 +322,11 @@ def checkAsan(checks, refused, here, chosen):
 
 
 def main(chosen):
-    inOwnMemory()
-    checks = Checks()
-    here = flavours(checks)
-    with WorkDirectory() as work:
-        os.chmod(work, 0o777)
-        refused = Refused(checks, work)
-        for case in CASES:
-            if chosen and case.name not in chosen:
-                continue
-            with checks.case(case.name):
-                refused.check(case, here)
+    def asan(checks, refused, here):
         if not chosen or any(name.startswith("asan") for name in chosen):
             checkAsan(checks, refused, here, chosen)
-    checks.finish()
+
+    checkCases(Refused, CASES, chosen, asan)
 
 
 if __name__ == "__main__":

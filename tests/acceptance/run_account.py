@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 
-from omnio_testing import differences, omnio, preloadLibrary, run, stats, treeOf
+from omnio_testing import (Checks, WorkDirectory, differences, omnio, preloadLibrary, run, stats,
+                           treeOf)
 
 RINGS = "/dev/shm"
 NOBODY = 65534
@@ -47,6 +48,26 @@ def flavours(checks, wanted=("serial", "hybrid")):
     if not here:
         preloadLibrary(wanted[0])  # ends the test: the variable names a wrong directory
     return here
+
+
+def checkCases(kind, cases, chosen, more=None):
+    """Checks those of `cases` whose names are `chosen` (all if none are), each in all flavours that
+    this build has, with kind(checks, work) in a work directory that other users may enter. `more`
+    is called afterwards: more(checks, that of kind, flavours)."""
+    inOwnMemory()
+    checks = Checks()
+    here = flavours(checks)
+    with WorkDirectory() as work:
+        os.chmod(work, 0o777)
+        checker = kind(checks, work)
+        for case in cases:
+            if chosen and case.name not in chosen:
+                continue
+            with checks.case(case.name):
+                checker.check(case, here)
+        if more is not None:
+            more(checks, checker, here)
+    checks.finish()
 
 
 def asUser(user):

@@ -9,20 +9,30 @@ import os
 import re
 import shlex
 import shutil
+import struct
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, omnio, program, run, stats,
+from omnio_testing import (emptied, environment, omnio, preloadLibrary, program, run, stats,
                            treeOf)
-from run_account import (NOBODY, asUser, canBeRunBy, flavours, inOwnMemory, operationsByFile,
-                         sameRun, sameTree, sizesBelow)
+from run_account import (NOBODY, asUser, canBeRunBy, checkCases, operationsByFile, sameRun,
+                         sameTree, sizesBelow)
 
 # The cause in a reason.
 STATIC = "statically linked"
 NO_ENVIRONMENT = "without the tracer's environment"
 SET_USER_ID = "set-user-id"
+CAPABILITIES = "has capabilities"
+OTHER_WORD = "a 32-bit program"
+NO_LIBRARY = "the tracer's library cannot be found"
 
 CALLS = 50           # of each start of a child
 STARTER_CALLS = 200  # of c_starts itself
+
+
+# The extended attribute in which the system keeps the capabilities of a file: this one is permitted
+# and effective (struct vfs_cap_data, revision 2).
+CAPABILITY_ATTRIBUTE = "security.capability"
+CAP_NET_BIND_SERVICE = struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0)
 
 
 class Case:
@@ -31,7 +41,7 @@ class Case:
     def __init__(self, name, command, cause, times=1, child="static", starter=False, seen=(),
                  user=None, also=None):
         self.name, self.command, self.cause, self.times = name, command, cause, times
-        self.child = child      # the program that the reason names: static, dynamic, set-user-id
+        self.child = child      # the program that the reason names, an attribute of Place
         self.starter = starter  # c_starts writes to "starter", which is traced
         self.seen = seen        # files that traced programs write, besides that
         self.user = user
@@ -50,6 +60,15 @@ class Place:
         self.dynamic = self.copy("c_put", "dynamic_put")
         self.other_dynamic = self.copy("c_put", "other_put")
         self.set_user_id = self.copy("c_put", "set_user_id_put")
+        self.capable = self.copy("c_put", "capable_put")
+        self.cannot_be_capable = self.giveCapabilities(self.capable)
+        # The system looks at the machine of a program, not at its word, so this one runs.
+        self.other_word = self.copy("c_put_static", "other_word_put")
+        if self.other_word is not None:
+            self.makeOtherWord(self.other_word)
+        self.library = "library/libomnio_serial.so"  # below the programs, for $ORIGIN
+        os.makedirs(os.path.join(self.programs, "library"))
+        shutil.copy(preloadLibrary("serial"), os.path.join(self.programs, self.library))
         self.script = os.path.join(self.programs, "script")
         with open(self.script, "w", encoding="utf-8") as file:
             file.write(f"#!{self.static}\n")
@@ -64,6 +83,22 @@ class Place:
         os.chmod(path, 0o755)
         return path
 
+    @staticmethod
+    def giveCapabilities(path):
+        """Returns why that cannot be done, or nothing."""
+        try:
+            os.setxattr(path, CAPABILITY_ATTRIBUTE, CAP_NET_BIND_SERVICE)
+        except OSError as problem:
+            return f"no file can be given capabilities here: {problem}"
+        result = run([*asUser(NOBODY), path, "/dev/null", "0"])
+        return None if result.status == 0 else f"a capable program does not run here: {result}"
+
+    @staticmethod
+    def makeOtherWord(path):
+        with open(path, "r+b") as file:
+            file.seek(4)        # EI_CLASS
+            file.write(b"\x01")  # ELFCLASS32
+
     def file(self, name="child"):
         return os.path.join(self.directory, name)
 
@@ -76,6 +111,12 @@ class Place:
     def inDirectory(self, script, shell="sh"):
         """The programs by relative names."""
         return [shell, "-c", f"cd {shlex.quote(self.programs)} && {script}"]
+
+    def hidden(self, folder, words):
+        """The program where this folder is out of sight, as in a container. What the loader says
+        of a library that it does not find is left out."""
+        return ["unshare", "-m", "--propagation", "private", "sh", "-c",
+                f"mount -t tmpfs none {shlex.quote(folder)} && {shlex.join(words)} 2>/dev/null"]
 
     def start(self, path, name="child"):
         """A command of a shell in the directory of the programs."""
@@ -138,6 +179,35 @@ CASES += [
     Case("set-user-id by a shell",
          lambda place: place.inDirectory(f"{place.start(place.set_user_id)}; true"), SET_USER_ID,
          1, child="set_user_id", user=NOBODY),
+    Case("set-user-id alone", lambda place: place.words(place.set_user_id), SET_USER_ID, 1,
+         child="set_user_id", user=NOBODY),
+    Case("capabilities", lambda place: place.starts("fork", 3, place.capable), CAPABILITIES, 3,
+         child="capable", starter=True, user=NOBODY),
+    Case("capabilities by a shell",
+         lambda place: place.inDirectory(f"{place.start(place.capable)}; true"), CAPABILITIES, 1,
+         child="capable", user=NOBODY),
+    Case("capabilities alone", lambda place: place.words(place.capable), CAPABILITIES, 1,
+         child="capable", user=NOBODY),
+    Case("capabilities without new privileges",
+         lambda place: ["setpriv", "--no-new-privs", *place.starts("fork", 2, place.capable)],
+         CAPABILITIES, 2, child="capable", starter=True, user=NOBODY),
+    Case("32-bit by fork", lambda place: place.starts("fork", 3, place.other_word), OTHER_WORD, 3,
+         child="other_word", starter=True),
+    Case("32-bit by spawn", lambda place: place.starts("spawn", 2, place.other_word), OTHER_WORD,
+         2, child="other_word", starter=True),
+    Case("32-bit by a shell",
+         lambda place: place.inDirectory(f"{place.start(place.other_word)}; true"), OTHER_WORD, 1,
+         child="other_word"),
+    Case("32-bit alone", lambda place: place.words(place.other_word), OTHER_WORD, 1,
+         child="other_word"),
+    Case("library not found",
+         lambda place: place.inDirectory("LD_PRELOAD=/nowhere/libomnio_serial.so "
+                                         f"{place.start(place.dynamic)}; true"),
+         NO_LIBRARY, 1, child="dynamic"),
+    Case("library out of sight",
+         lambda place: place.hidden(os.environ["OMNIO_TEST_LIBRARIES"],
+                                    place.words(place.dynamic)),
+         NO_LIBRARY, 1, child="dynamic"),
     Case("two programs",
          lambda place: place.inDirectory(
              f"{place.start(place.static)}; env -i {place.start(place.other_dynamic, 'other')}; "
@@ -164,6 +234,23 @@ def normalCases():
         Case("set-user-id of the same user",
              lambda place: place.starts("fork", 2, place.set_user_id), None, 2,
              child="set_user_id", starter=True, seen=("child",)),
+        # It gains no rights then.
+        Case("set-user-id without new privileges",
+             lambda place: ["setpriv", "--no-new-privs",
+                            *place.starts("fork", 2, place.set_user_id)],
+             None, 2, child="set_user_id", starter=True, seen=("child",), user=NOBODY),
+        Case("capabilities of root", lambda place: place.starts("fork", 2, place.capable), None, 2,
+             child="capable", starter=True, seen=("child",)),
+        # The loader finds these, though no file has this name.
+        Case("library by its name",
+             lambda place: place.inDirectory(
+                 f"LD_LIBRARY_PATH={shlex.quote(os.environ['OMNIO_TEST_LIBRARIES'])} "
+                 f"LD_PRELOAD=libomnio_serial.so {place.start(place.dynamic)}; true"),
+             None, 1, child="dynamic", seen=("child",)),
+        Case("library beside the program",
+             lambda place: place.inDirectory(
+                 f"LD_PRELOAD='$ORIGIN/{place.library}' {place.start(place.dynamic)}; true"),
+             None, 1, child="dynamic", seen=("child",)),
     ]
     return cases
 
@@ -172,8 +259,8 @@ CASES += normalCases()
 
 
 class UntracedChildren:
-    def __init__(self, checks, work):
-        self.checks, self.work = checks, work
+    def __init__(self, checks, work, in_own_memory):
+        self.checks, self.work, self.in_own_memory = checks, work, in_own_memory
         self.place = Place(work)
         self.count = 0
 
@@ -182,9 +269,13 @@ class UntracedChildren:
         os.chmod(self.place.directory, 0o777)
 
     def cannotRun(self, case):
-        if case.child in ("static", "script") and self.place.static is None:
+        if case.child in ("static", "script", "other_word") and self.place.static is None:
             return "no static program could be linked here"
-        if case.name.startswith("set-user-id"):
+        if case.child == "capable" and self.place.cannot_be_capable is not None:
+            return self.place.cannot_be_capable
+        if "out of sight" in case.name and not self.in_own_memory:
+            return "needs root and unshare, to hide a folder"
+        if case.name.startswith(("set-user-id", "capabilities")):
             if os.geteuid() != 0:
                 return "needs root, to own a set-user-id program"
             if os.statvfs(self.place.programs).f_flag & os.ST_NOSUID:
@@ -271,18 +362,7 @@ class UntracedChildren:
 
 
 def main(chosen):
-    inOwnMemory()
-    checks = Checks()
-    here = flavours(checks)
-    with WorkDirectory() as work:
-        os.chmod(work, 0o777)
-        children = UntracedChildren(checks, work)
-        for case in CASES:
-            if chosen and case.name not in chosen:
-                continue
-            with checks.case(case.name):
-                children.check(case, here)
-    checks.finish()
+    checkCases(UntracedChildren, CASES, chosen)
 
 
 if __name__ == "__main__":

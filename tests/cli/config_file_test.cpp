@@ -55,15 +55,15 @@ TEST_F(ConfigFile, IsRefusedWithThePlace) {
             "line 1, column 65: \"exclude\" has to be a list of texts, not a text");
   EXPECT_EQ(readTrace("\n\"exclude\": [\"x\", 1]"),
             "line 2, column 18: \"exclude\" has to be a text, not a whole number");
-  EXPECT_EQ(
-      readTrace("\n\"max_log_size\": -1"),
-      "line 2, column 18: \"max_log_size\": \"-1\" is no size: a whole number of bytes, or of "
-      "K, M, G or T (10G)");
+  EXPECT_EQ(readTrace("\n\"max_log_size\": -1"),
+            "line 2, column 18: \"max_log_size\": \"-1\" is not a size: use a whole number of "
+            "bytes, or of "
+            "K, M, G or T (10G)");
   EXPECT_EQ(readTrace("\n\"toggle_signal\": \"KILL\""),
-            "line 2, column 23: \"toggle_signal\": \"KILL\" is no signal that can be had: none, "
+            "line 2, column 23: \"toggle_signal\": \"KILL\" cannot be used as a signal: use none, "
             "USR1, USR2, URG, VTALRM, PROF, WINCH, IO, PWR, or a number from 34 to 64");
   EXPECT_EQ(readTrace("\n\"flavour\": \"auto\",\n\"flavour\": \"mpi\""),
-            "line 3, column 16: \"flavour\" stands twice in one object");
+            "line 3, column 16: \"flavour\" appears twice in one object");
 }
 
 TEST_F(ConfigFile, KnowsNoKeysBesideItsOwn) {
@@ -78,8 +78,8 @@ TEST_F(ConfigFile, KnowsNoKeysBesideItsOwn) {
 TEST_F(ConfigFile, IsADocumentOfItsKindAndNoOther) {
   EXPECT_NE(read("").find("empty"), std::string::npos);
   EXPECT_NE(read("[]").find("has to be an object"), std::string::npos);
-  EXPECT_NE(read("{").find("no JSON"), std::string::npos);
-  EXPECT_NE(read(R"({"format": "omnio-schedule", "version": 1})").find("no configuration file"),
+  EXPECT_NE(read("{").find("not JSON"), std::string::npos);
+  EXPECT_NE(read(R"({"format": "omnio-schedule", "version": 1})").find("not a configuration file"),
             std::string::npos);
   EXPECT_NE(read(R"({"format": "omnio-config"})").find("no \"version\": 1"), std::string::npos);
   EXPECT_NE(read(R"({"format": "omnio-config", "version": 1, "replay": 1})")

@@ -195,7 +195,7 @@ TEST_F(MpiLog, AnEventThatTakesLongDoesNotHoldUpMoreThanSoMany) {
   ASSERT_EQ(ran.lines.size(), kOthers + 7);
   EXPECT_NE(ran.lines[0].find("MPI_Put"), std::string::npos);
   const std::string last = ran.lines.back();
-  EXPECT_EQ(last, "# 1 events stand behind such as began later");
+  EXPECT_EQ(last, "# 1 events are listed after events that began later");
   const auto receive = std::find_if(
       ran.lines.begin(), ran.lines.end(),
       [](const std::string& line) { return line.find("MPI_Irecv") != std::string::npos; });

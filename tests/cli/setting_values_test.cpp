@@ -50,7 +50,7 @@ TEST(SettingValues, AVariableThatMeansNothingIsNamed) {
   const auto failure = values.takeEnvironment();
   unsetenv("OMNIO_START_STOPPED");
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->sentence, "OMNIO_START_STOPPED: \"maybe\" is no yes or no");
+  EXPECT_EQ(failure->sentence, "OMNIO_START_STOPPED: \"maybe\" is neither yes nor no");
 }
 
 TEST(SettingValues, NamesAreOneEach) {

@@ -132,6 +132,28 @@ TEST_F(OrphansTest, AreNoneWhileTheRunIsSupervised) {
   }
 }
 
+TEST_F(OrphansTest, AreNoneWhereThePidsOfTheRunAreOfAnotherNamespace) {
+  test::RingSpec spec = dead();
+  spec.supervisor = thisProcess();
+  ++spec.supervisor.start;  // not seen here
+  spec.pid_namespace = pidNamespaceNumber();
+  save(spec);
+  EXPECT_EQ(orphans().groups.size(), 1U);
+  ++spec.pid_namespace;
+  const fs::path ring = save(spec);
+  const Orphans found = orphans();
+  EXPECT_EQ(found.groups.size(), 0U);
+  EXPECT_GE(found.running, 1U);
+  EXPECT_TRUE(fs::exists(ring));
+  // Another boot, or no `omnio trace` at all: that cannot be there any more, wherever it was.
+  ++spec.supervisor.boot;
+  save(spec);
+  EXPECT_EQ(orphans().groups.size(), 1U);
+  spec.supervisor = {};
+  save(spec);
+  EXPECT_EQ(orphans().groups.size(), 1U);
+}
+
 TEST_F(OrphansTest, FilesThatNobodyFinishesAreToldApartFromGarbage) {
   const fs::path zeros = rings_ / test::ringName(directory_.path(), kToken);
   const fs::path old = rings_ / "omnio-0000000000001234-0";

@@ -235,6 +235,7 @@ void saveRing(const std::filesystem::path& path, const RingSpec& ring) {
   header->token = spec.token;
   header->pid = spec.pid;
   header->process_start = spec.process_start;
+  header->pid_namespace = spec.pid_namespace;
   header->data_offset = wire::kRingHeaderBytes;
   header->data_bytes = wire::kRingDataBytes;
   header->has_note = spec.note.has_value();

@@ -96,6 +96,7 @@ struct RingSpec {
   std::uint64_t token = 0;
   std::uint32_t pid = 0;
   std::uint64_t process_start = 1;  // no process started that early
+  std::uint64_t pid_namespace = 0;  // not known
   std::string trace_directory{};
   std::optional<wire::Account> note{};
   std::vector<std::map<std::string, std::string>> facts{};  // an info chunk each

@@ -246,7 +246,7 @@ TEST_F(TraceTest, HolesAndGarbageBetweenChunksAreSteppedOver) {
   container.chunk(writes(2, 4, 2)).ended(7);
   save(container.bytes());
   const std::string place =
-      fmt::format("{}: 1088 bytes from byte {} on are no whole chunk", kName, at);
+      fmt::format("{}: 1088 bytes from byte {} on do not form a whole chunk", kName, at);
   {
     const tracefile::Trace trace = open();
     EXPECT_EQ(eventsOf(trace), upTo(6));

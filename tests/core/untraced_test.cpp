@@ -4,7 +4,9 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -195,6 +197,39 @@ TEST(ProgramCheck, ASetUserIdProgramOfAnotherUserIsOutOfReach) {
   EXPECT_EQ(checkProgram(path).reason, UntracedReason::kSetUser);
   ASSERT_EQ(chmod(path.c_str(), 02755), 0);
   EXPECT_EQ(checkProgram(path).reason, UntracedReason::kSetUser);
+  // Where nothing can gain rights the bits mean nothing.
+  EXPECT_EXIT(
+      {
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) _exit(1);
+        _exit(checkProgram(path).reason.has_value() ? 2 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(ProgramCheck, AProgramWithCapabilitiesIsOutOfReachOfAllButRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give capabilities away";
+  const TemporaryDirectory directory;
+  ASSERT_EQ(chmod(directory.path().c_str(), 0755), 0);
+  const fs::path path = directory / "program";
+  test::writeAll(path, programThatNeeds({"libc.so.6"}));
+  ASSERT_EQ(chmod(path.c_str(), 0755), 0);
+  test::writeAll(directory / "script", "#!" + path.native() + "\n");
+  const auto reasons = [&] {
+    const bool is_other_user = seteuid(54321) == 0;
+    std::vector<std::optional<UntracedReason>> found{checkProgram(path).reason,
+                                                     checkProgram(directory / "script").reason};
+    if (!is_other_user || seteuid(0) != 0) std::abort();
+    return found;
+  };
+  EXPECT_EQ(reasons(), (std::vector<std::optional<UntracedReason>>{{}, {}}));
+  // CAP_NET_BIND_SERVICE, permitted and effective: struct vfs_cap_data, revision 2.
+  const std::uint32_t capabilities[] = {0x02000001, 1U << 10, 0, 0, 0};
+  if (setxattr(path.c_str(), "security.capability", capabilities, sizeof capabilities, 0) != 0) {
+    GTEST_SKIP() << "the file system keeps no capabilities: " << std::strerror(errno);
+  }
+  EXPECT_EQ(reasons(), (std::vector<std::optional<UntracedReason>>{UntracedReason::kSetUser,
+                                                                   UntracedReason::kSetUser}));
+  EXPECT_EQ(checkProgram(path).reason, std::nullopt);
 }
 
 TEST(ProgramCheck, AStaticProgramOfThisCompilerIsStatic) {

@@ -105,7 +105,7 @@ TEST(SummaryReader, WhatIsMissingIsNamed) {
   EXPECT_EQ(refusal(sample, "\"Results\"", "\"Outcomes\""),
             "line 7, column 5: test 0 has no \"Results\": the run was aborted");
   EXPECT_EQ(refusal(sample, "\"tests\"", "\"texts\""),
-            "line 1, column 1: no summary of IOR: it has no \"tests\"");
+            "line 1, column 1: not a summary of IOR: it has no \"tests\"");
   EXPECT_EQ(refusal(sample, "\"bwMiB\"", "\"bandwidth\""),
             "line 80, column 13: a result of write without \"bwMiB\"");
   EXPECT_EQ(refusal(sample, "\"access\": \"read\"", "\"kind\": \"read\""),
@@ -117,7 +117,7 @@ TEST(SummaryReader, WhatIsMissingIsNamed) {
 TEST(SummaryReader, ABandwidthThatIsNone) {
   for (const char* value : {"0.0000", "-1", "inf", "nan", "\"inf\"", "null"}) {
     EXPECT_EQ(refusal("mpiio_collective_3_iterations.json", "1481.4973", value),
-              "line 95, column 18: \"bwMiB\" of iteration 1 of read is no bandwidth");
+              "line 95, column 18: \"bwMiB\" of iteration 1 of read is not a number above 0");
   }
 }
 
@@ -174,7 +174,7 @@ TEST(SummaryReader, WhatIsNoSummary) {
                         : summary.failure().sentence.substr((directory / "file").native().size());
   };
   EXPECT_EQ(sentence(""), ": empty");
-  EXPECT_EQ(sentence("hello"), ": line 1, column 1: no JSON: no JSON object is in it");
+  EXPECT_EQ(sentence("hello"), ": line 1, column 1: not JSON: no JSON object is in it");
   EXPECT_EQ(sentence("{\"format\": \"omnio-phases\"}"),
             ": line 1, column 12: neither a summary of IOR nor omnio-phase-results");
   EXPECT_EQ(sentence("{\"format\": \"omnio-phase-results\",\n \"version\": 2}"),

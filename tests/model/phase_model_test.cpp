@@ -135,9 +135,10 @@ TEST_F(PhaseModelTest, WhatCannotBeWrittenIsSaid) {
 TEST_F(PhaseModelTest, WhatIsNoModelIsRefused) {
   EXPECT_EQ(readPhaseModel(directory_ / "none").failure().code, Code::kNotFound);
   EXPECT_EQ(complaintAbout(""), ": empty");
-  EXPECT_EQ(complaintAbout("[]"), ": format: is not \"omnio-phases\", so this is no phase model");
+  EXPECT_EQ(complaintAbout("[]"),
+            ": format: is not \"omnio-phases\", so this is not a phase model");
   EXPECT_EQ(complaintAbout("{\"format\":\"omnio-stats\",\"version\":1}"),
-            ": format: is not \"omnio-phases\", so this is no phase model");
+            ": format: is not \"omnio-phases\", so this is not a phase model");
   EXPECT_EQ(complaint("\"version\": 1", "\"version\": 2"),
             ": version: is 2, but only version 1 is read here");
   EXPECT_EQ(complaint("\"version\": 1", "\"version\": \"1\""),
@@ -150,7 +151,7 @@ TEST_F(PhaseModelTest, EveryCutIsRefused) {
     EXPECT_FALSE(read(text.substr(0, length))) << length;
   }
   EXPECT_EQ(complaintAbout(text.substr(0, 10)),
-            ": line 2, column 9: no JSON: Missing a closing quotation mark in string");
+            ": line 2, column 9: not JSON: Missing a closing quotation mark in string");
 }
 
 TEST_F(PhaseModelTest, NonsenseIsRefusedWithItsPlace) {

@@ -290,7 +290,7 @@ TEST_F(Schedule, WhatIsNoScheduleIsSaid) {
             "line 1, column 24: not a schedule: \"format\" is not \"omnio-schedule\"");
   EXPECT_EQ(refusal("{\"format\":\"omnio-schedule\",\n\"version\":2}"),
             "line 2, column 11: schedule version 2, but this omnio reads version 1");
-  EXPECT_EQ(refusal("garbage"), "line 1, column 1: no JSON: Invalid value");
+  EXPECT_EQ(refusal("garbage"), "line 1, column 1: not JSON: Invalid value");
 }
 
 TEST_F(Schedule, CutAnywhereItIsRefusedWithItsPlace) {
@@ -421,12 +421,12 @@ TEST_F(Schedule, TheOrderOfItsPartsIsKept) {
             "line 1, column 87: \"files\" has to come before \"ranks\"");
   EXPECT_EQ(refusal(head + "\"global\":{\"time_replay\":\"dt\",\"ranks\":2},\"files\":[],"
                            "\"ranks\":[{\"rank\":1}]}"),
-            "line 1, column 108: \"rank\" has to be 0: ranks stand in order");
+            "line 1, column 108: \"rank\" has to be 0: ranks are in order, from 0");
   EXPECT_EQ(refusal(head + "\"global\":{\"time_replay\":\"dt\",\"ranks\":2},\"files\":[],"
                            "\"ranks\":[{\"rank\":0}]}"),
             "line 1, column 110: it has 1 ranks, but \"global\" names 2");
   EXPECT_EQ(refusal(head + "\"global\":{\"time_replay\":\"later\",\"ranks\":2}}"),
-            "line 1, column 70: no time_replay \"later\"");
+            "line 1, column 70: unknown time_replay \"later\"");
 }
 
 TEST(RequestOf, DoesNotWrapAround) {

@@ -120,8 +120,8 @@ TEST_F(PositionTest, WhatWasOpenBeforeTheRecordingCountsFromWhereItStood) {
   EXPECT_EQ(summary(m), "write 0+10");
   ASSERT_EQ(m.left_out.size(), 1U);
   EXPECT_EQ(m.left_out[0],
-            "where files stood that were open before the recording began: offsets count from there "
-            "(/data/f)");
+            "the positions of files that were open before the recording began: offsets count from "
+            "there (/data/f)");
 }
 
 TEST_F(PositionTest, AFileThatIsOpenedAnewBeginsAnotherPhaseUnlessItGoesOn) {

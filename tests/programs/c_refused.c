@@ -17,7 +17,10 @@
 //   put-all:CALLS    writes that many single bytes to each of these
 //   hard-limit:N     lowers the soft and the hard limit of descriptors
 //   soft-limit:N     lowers the soft limit of descriptors
-//   user:ID          becomes this user, without other groups
+//   user:ID[:CALL]   becomes this user, without other groups, by setuid; or by CALL: setreuid,
+//                    seteuid or setresuid
+//   thread:CALLS     writes that many single bytes in a second thread, which then stays
+//   fork             goes on in a child; this process waits for a signal
 //   count:SYS|XFSZ   counts this signal; `report` prints the count
 //   filter:SET:ACTION:WAY
 //                    SET: create    what makes and changes files: openat with O_CREAT, O_WRONLY or
@@ -36,8 +39,8 @@
 //   exit:STATUS, raw-exit:STATUS, return:STATUS
 //                    ends by _exit, by the system call of one thread, by return from main
 //
-// Only `open`, `put`, `pwrite`, `get`, `close`, `open-all` and `put-all` make calls that a tracer
-// records, so the order of the steps decides what comes before the first recorded call.
+// Only `open`, `put`, `pwrite`, `get`, `close`, `open-all`, `put-all` and `thread` make calls that
+// a tracer records, so the order of the steps decides what comes before the first recorded call.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <grp.h>
@@ -45,6 +48,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -144,8 +148,42 @@ static void limitDescriptors(rlim_t number, int hard) {
   CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 }
 
-static void becomeUser(int id) {
-  CHECK(setgroups(0, NULL) == 0 && setgid((gid_t)id) == 0 && setuid((uid_t)id) == 0);
+static void becomeUser(const char* word) {
+  const uid_t id = (uid_t)atoi(word);
+  const char* colon = strchr(word, ':');
+  const char* call = colon == NULL ? "setuid" : colon + 1;
+  CHECK(setgroups(0, NULL) == 0 && setgid((gid_t)id) == 0);
+  if (strcmp(call, "setreuid") == 0) {
+    CHECK(setreuid(id, id) == 0);
+  } else if (strcmp(call, "seteuid") == 0) {
+    CHECK(seteuid(id) == 0);
+  } else if (strcmp(call, "setresuid") == 0) {
+    CHECK(setresuid(id, id, id) == 0);
+  } else {
+    CHECK(strcmp(call, "setuid") == 0 && setuid(id) == 0);
+  }
+}
+
+static atomic_int thread_has_written;
+
+static void* putAndStay(void* calls) {
+  put(in_use, *(int*)calls);
+  atomic_store(&thread_has_written, 1);
+  while (1) pause();
+  return NULL;
+}
+
+static void putInThread(int calls) {
+  pthread_t thread;
+  atomic_store(&thread_has_written, 0);
+  CHECK(pthread_create(&thread, NULL, putAndStay, &calls) == 0);
+  while (atomic_load(&thread_has_written) == 0) sched_yield();
+}
+
+static void goOnInChild(void) {
+  pid_t child = fork();
+  CHECK(child >= 0);
+  while (child > 0) pause();
 }
 
 static void onSignal(int signal) {
@@ -391,7 +429,11 @@ int main(int argc, char** argv) {
     } else if (is(argv[i], "soft-limit", &argument)) {
       limitDescriptors((rlim_t)atoi(argument), 0);
     } else if (is(argv[i], "user", &argument)) {
-      becomeUser(atoi(argument));
+      becomeUser(argument);
+    } else if (is(argv[i], "thread", &argument)) {
+      putInThread(atoi(argument));
+    } else if (is(argv[i], "fork", &argument)) {
+      goOnInChild();
     } else if (is(argv[i], "count", &argument)) {
       countSignal(argument);
     } else if (is(argv[i], "report", &argument)) {

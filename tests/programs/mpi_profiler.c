@@ -67,7 +67,7 @@ static Word passOn(enum Number number, Function** next, const char* symbol, int 
     if (library != NULL) *next = (Function*)dlsym(library, symbol);
   }
   if (*next == NULL) {
-    fprintf(stderr, "mpi_profiler: nobody has %s\n", symbol);
+    fprintf(stderr, "mpi_profiler: no library has %s\n", symbol);
     abort();
   }
   if (number == kAbort && inside == 0) {

@@ -41,7 +41,7 @@ ElfFile readElf(const std::filesystem::path& path) {
   const Reader file(path);
   const auto header = file.at<Elf64_Ehdr>(0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
-    file.fail("is no 64-bit ELF file");
+    file.fail("is not a 64-bit ELF file");
   }
   std::vector<Elf64_Shdr> sections;
   for (unsigned i = 0; i < header.e_shnum; ++i) {

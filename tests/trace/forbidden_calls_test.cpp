@@ -114,10 +114,14 @@ TEST(FilterVerdict, LooksAtTheFlagsOfAnOpen) {
                   jump(BPF_JMP | BPF_JSET | BPF_K, flags, 0, 1), answer(action),
                   answer(SECCOMP_RET_ALLOW)});
   };
-  const FilterVerdict killed = with_flags(O_CREAT, SECCOMP_RET_KILL_PROCESS);
-  EXPECT_EQ(punishedBy(killed), std::vector<long>{SYS_openat});
-  EXPECT_TRUE(killed.refuses_logs);
-  EXPECT_FALSE(killed.refuses_opening);
+  // A ptrace tracer may do all that a filter may, so handing a call to it counts as a punishment.
+  for (const std::uint32_t action :
+       {SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF, SECCOMP_RET_TRACE}) {
+    const FilterVerdict punished = with_flags(O_CREAT, action);
+    EXPECT_EQ(punishedBy(punished), std::vector<long>{SYS_openat}) << std::hex << action;
+    EXPECT_TRUE(punished.refuses_logs) << std::hex << action;
+    EXPECT_FALSE(punished.refuses_opening) << std::hex << action;
+  }
   // An error is no punishment: the calls that are allowed go on.
   const FilterVerdict refused = with_flags(O_WRONLY | O_RDWR, kErrno);
   EXPECT_EQ(punishedBy(refused), std::vector<long>());

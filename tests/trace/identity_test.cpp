@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "core/tracefile/trace.hpp"
+#include "core/tracefile/trace_identity.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/launcher.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/trace/recording.hpp"
+#include "trace/runtime/identity.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -47,6 +49,26 @@ TEST(LauncherIdentity, EachLauncherIsUnderstood) {
                     EXPECT_FALSE(identity.first_on_node);
                   });
   }
+}
+
+TEST(LauncherIdentity, EachStepAndRestartOfASlurmJobIsAJob) {
+  test::Environment variables{{"SLURM_PROCID", "0"},
+                              {"SLURM_STEP_NUM_TASKS", "4"},
+                              {"SLURM_JOB_ID", "17"},
+                              {"SLURM_STEP_ID", "2"}};
+  withVariables(variables, [](const LauncherIdentity& one) { EXPECT_STREQ(one.job, "17.2"); });
+  variables["SLURM_RESTART_COUNT"] = "1";
+  withVariables(variables, [](const LauncherIdentity& one) { EXPECT_STREQ(one.job, "17.2.1"); });
+  // In an allocation another launcher's processes have Slurm's variables too.
+  variables.insert(
+      {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_NAMESPACE", "a.job"}});
+  withVariables(variables, [](const LauncherIdentity& one) { EXPECT_STREQ(one.job, "a.job"); });
+  variables = {{"SLURM_PROCID", "0"},
+               {"SLURM_STEP_NUM_TASKS", "4"},
+               {"SLURM_JOB_ID", std::string(1000, '7')}};
+  withVariables(variables, [](const LauncherIdentity& one) {
+    EXPECT_LT(std::string(one.job).size(), sizeof one.job);
+  });
 }
 
 TEST(LauncherIdentity, NeedsBothRankAndSize) {
@@ -90,6 +112,56 @@ TEST(LauncherIdentity, OutlivesTheEnvironment) {
   EXPECT_EQ(info.rank(), 2);
   EXPECT_EQ(info.ranks(), 3);
   EXPECT_EQ(info.text(wire::info::kJob), "a.job");
+}
+
+// The run of a process that is traced with these variables.
+wire::RunId runOf(const std::filesystem::path& directory, const test::Environment& variables) {
+  const test::TemporaryDirectory place;
+  EXPECT_EQ(test::runTraced(
+                directory,
+                [&place] {
+                  ASSERT_TRUE(ensureStarted());
+                  test::writeAll(place / "run", runIdText(runIdentity().run.id));
+                  test::recordSeek(test::openRecorded(place / "file"), 1);
+                  finish(wire::AccountState::kEnded);
+                },
+                variables),
+            0);
+  wire::RunId run;
+  const std::string text = test::readAll(place / "run");
+  std::string_view rest = text;
+  EXPECT_TRUE(wire::takeRunId(rest, run)) << text;
+  return run;
+}
+
+std::string jobIn(const std::filesystem::path& directory) {
+  const auto trace = Trace::open(directory);
+  if (!trace || trace->processes().size() != 1) return "not one process";
+  return std::string(trace->processes()[0]->info.text(wire::info::kJob));
+}
+
+TEST(RunIdentity, OfASlurmStepIsNotMadeOfItsNumbers) {
+  const test::TemporaryDirectory directory;
+  const test::Environment step{{"SLURM_PROCID", "0"},
+                               {"SLURM_STEP_NUM_TASKS", "4"},
+                               {"SLURM_JOB_ID", "17"},
+                               {"SLURM_STEP_ID", "2"},
+                               {"SLURM_RESTART_COUNT", "1"}};
+  // Preloaded without `omnio trace`, it is made of the trace directory.
+  const wire::RunId here = runOf(directory / "here", step);
+  EXPECT_EQ(jobIn(directory / "here"), "17.2.1");
+  EXPECT_TRUE(TraceIdentity::of(directory / "here").isCandidate({.run = here}));
+  EXPECT_EQ(runOf(directory / "here", {}), here);
+  EXPECT_NE(runOf(directory / "there", step), here);
+  // `omnio trace` hands its own on.
+  test::Environment given = step;
+  given["OMNIO_RUN"] = "00112233445566778899aabbccddeeff.1.2.3";
+  EXPECT_EQ(runOf(directory / "below", given),
+            (wire::RunId{.high = 0x0011223344556677, .low = 0x8899AABBCCDDEEFF}));
+  EXPECT_EQ(jobIn(directory / "below"), "17.2.1");
+  // A value that means nothing counts as none.
+  given["OMNIO_RUN"] = "17.2.1";
+  EXPECT_EQ(runOf(directory / "here", given), here);
 }
 
 TEST(Facts, SayWhatTheProcessIs) {

@@ -44,7 +44,7 @@ contains
     answer = control_call(c_null_ptr, control_key, control_start)
   end subroutine omnio_start
 
-  ! Whether this process is recorded; false while that is stopped, or nobody traces.
+  ! Whether this process is recorded; false while that is stopped, or without the tracer.
   logical function omnio_is_recording()
     omnio_is_recording = control_call(c_null_ptr, control_key, control_query) == answer_recording
   end function omnio_is_recording

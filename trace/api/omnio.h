@@ -43,7 +43,7 @@ static __inline__ void omnio_stop(void) { (void)OMNIO_CONTROL_(OMNIO_CONTROL_STO
 /* Everything is recorded from now on. */
 static __inline__ void omnio_start(void) { (void)OMNIO_CONTROL_(OMNIO_CONTROL_START); }
 
-/* 1 while this process is recorded; 0 while that is stopped, or nobody traces. */
+/* 1 while this process is recorded; 0 while that is stopped, or without the tracer. */
 static __inline__ int omnio_is_recording(void) {
   return OMNIO_CONTROL_(OMNIO_CONTROL_QUERY) == OMNIO_CONTROL_RECORDING;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/wire/hex_number.hpp"
 #include "core/wire/info.hpp"
 #include "trace/runtime/clock_link.hpp"
 #include "trace/runtime/clock_marks.hpp"
@@ -129,11 +130,12 @@ void record(const char* key, const ClockMeeting& meeting, std::uint64_t peer) {
 bool ask(const char* key) {
   char line[kLineBytes];
   if (!marks.readLine(place.parent, line, sizeof line)) return false;
-  const char* at = line;
+  std::string_view text = line;
   std::uint64_t peer = 0;
-  if (!takeHex(at, peer) || *at != ' ') return false;
+  if (!wire::takeHexNumber(text, 16, peer) || !text.starts_with(' ')) return false;
+  text.remove_prefix(1);
   ClockLink link;
-  if (!link.connect(at + 1, linkNow() + kPatience)) return false;
+  if (!link.connect(text, linkNow() + kPatience)) return false;
   const ClockMeeting meeting = meet(link, peer);
   if (meeting.error_ns == ClockMeeting::kUnknown) return false;
   record(key, meeting, peer);

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "core/wire/clock.hpp"
+#include "core/wire/hex_number.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
 
@@ -158,11 +159,14 @@ void OwnSocket::close() {
   number_ = -1;
 }
 
-bool ClockLink::connect(const char* text, std::uint64_t until_ns) {
+bool ClockLink::connect(std::string_view text, std::uint64_t until_ns) {
   std::uint64_t port = 0;
-  if (!takeHex(text, port)) return false;
+  if (!wire::takeHexNumber(text, 4, port)) return false;
   Addresses theirs;
-  for (std::uint64_t number = 0; *text == ' ' && takeHex(++text, number);) {
+  while (text.starts_with(' ')) {
+    text.remove_prefix(1);
+    std::uint64_t number = 0;
+    if (!wire::takeHexNumber(text, 8, number)) break;
     theirs.add(static_cast<std::uint32_t>(number));
   }
   const Addresses to = reachable(theirs);

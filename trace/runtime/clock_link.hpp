@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "trace/runtime/sys/text.hpp"
 
@@ -45,8 +46,8 @@ class ClockLink {
   ClockLink& operator=(const ClockLink&) = delete;
   ~ClockLink() { close(); }
 
-  // To the first that answers of the addresses, as ClockPort::tell() put them; `text` moves on.
-  bool connect(const char* text, std::uint64_t until_ns);
+  // To the first that answers of the addresses, as ClockPort::tell() put them.
+  bool connect(std::string_view text, std::uint64_t until_ns);
   bool isOpen() const { return socket_.isOpen(); }
   // Messages are short: one always fits into what the kernel keeps of a connection.
   bool send(const void* message, std::size_t bytes) const;

@@ -5,8 +5,10 @@
 #include <time.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "core/wire/clock.hpp"
+#include "core/wire/hex_number.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
@@ -31,7 +33,8 @@ bool parseMark(const char* text, ClockLeader& leader) {
   if (at == text || *at != '.') return false;
   ++at;
   leader = {.rank = rank};
-  return takeHex(at, leader.domain) && *at == '\0';
+  std::string_view domain = at;
+  return wire::takeHexNumber(domain, 16, leader.domain) && domain.empty();
 }
 
 // Takes the list out of the blocks of rank 0's mark.

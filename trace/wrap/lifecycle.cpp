@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <type_traits>
+
 #include "core/wire/info.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
@@ -175,10 +177,20 @@ void beforeBecoming(uid_t user) {
   appendInfo(fact, text.size());
 }
 
-// Calls that a second thread makes fail, or that leave it as it was: the log helper's is ended.
-void beforeAlone() {
-  lookUpEnds();
+// A call by which the process becomes another user.
+template <typename... Parameters>
+int callToBecome(uid_t user, int (*const& real)(Parameters...),
+                 std::type_identity_t<Parameters>... arguments) {
+  beforeBecoming(user);
+  return real(arguments...);
+}
+
+// A call that a second thread makes fail, or that leaves it as it was: the log helper's is ended.
+template <typename... Parameters>
+int callAlone(int (*const& real)(Parameters...), std::type_identity_t<Parameters>... arguments) {
+  lookUpEnds();  // `real` is set by it
   if (isActive() && !isVforkChild()) LogHelper::stop();
+  return real(arguments...);
 }
 
 // The arguments of execl and its like, as the array that execv wants; `list` stands behind the
@@ -247,50 +259,27 @@ OMNIO_EXPORT int chroot(const char* path) noexcept {
   beforeLeaving();
   return ends.chroot(path);
 }
-OMNIO_EXPORT int setuid(uid_t user) noexcept {
-  beforeBecoming(user);
-  return ends.setuid(user);
-}
+OMNIO_EXPORT int setuid(uid_t user) noexcept { return callToBecome(user, ends.setuid, user); }
+OMNIO_EXPORT int seteuid(uid_t user) noexcept { return callToBecome(user, ends.seteuid, user); }
 OMNIO_EXPORT int setreuid(uid_t real, uid_t effective) noexcept {
-  beforeBecoming(effective);
-  return ends.setreuid(real, effective);
-}
-OMNIO_EXPORT int seteuid(uid_t user) noexcept {
-  beforeBecoming(user);
-  return ends.seteuid(user);
-}
-OMNIO_EXPORT int setgid(gid_t group) noexcept {
-  beforeAlone();
-  return ends.setgid(group);
-}
-OMNIO_EXPORT int setegid(gid_t group) noexcept {
-  beforeAlone();
-  return ends.setegid(group);
-}
-OMNIO_EXPORT int setregid(gid_t real, gid_t effective) noexcept {
-  beforeAlone();
-  return ends.setregid(real, effective);
-}
-OMNIO_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
-  beforeAlone();
-  return ends.setresgid(real, effective, saved);
-}
-OMNIO_EXPORT int setgroups(size_t count, const gid_t* groups) noexcept {
-  beforeAlone();
-  return ends.setgroups(count, groups);
-}
-OMNIO_EXPORT int unshare(int flags) noexcept {
-  beforeAlone();
-  return ends.unshare(flags);
-}
-OMNIO_EXPORT int setns(int fd, int type) noexcept {
-  beforeAlone();
-  return ends.setns(fd, type);
+  return callToBecome(effective, ends.setreuid, real, effective);
 }
 OMNIO_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved) noexcept {
-  beforeBecoming(effective);
-  return ends.setresuid(real, effective, saved);
+  return callToBecome(effective, ends.setresuid, real, effective, saved);
 }
+OMNIO_EXPORT int setgid(gid_t group) noexcept { return callAlone(ends.setgid, group); }
+OMNIO_EXPORT int setegid(gid_t group) noexcept { return callAlone(ends.setegid, group); }
+OMNIO_EXPORT int setregid(gid_t real, gid_t effective) noexcept {
+  return callAlone(ends.setregid, real, effective);
+}
+OMNIO_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
+  return callAlone(ends.setresgid, real, effective, saved);
+}
+OMNIO_EXPORT int setgroups(size_t count, const gid_t* groups) noexcept {
+  return callAlone(ends.setgroups, count, groups);
+}
+OMNIO_EXPORT int unshare(int flags) noexcept { return callAlone(ends.unshare, flags); }
+OMNIO_EXPORT int setns(int fd, int type) noexcept { return callAlone(ends.setns, fd, type); }
 
 OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {
   return execWith({.path = path}, variables,

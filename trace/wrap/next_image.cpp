@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,8 +86,11 @@ bool isSecure(long fd) {
   if (rawSyscall(SYS_fstat, fd, address(&facts)) != 0) return false;
   const auto user = static_cast<uid_t>(rawSyscall(SYS_geteuid));
   const auto group = static_cast<gid_t>(rawSyscall(SYS_getegid));
-  if ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != user) return true;
-  if ((facts.st_mode & S_ISGID) != 0 && facts.st_gid != group) return true;
+  const bool is_other = ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != user) ||
+                        ((facts.st_mode & S_ISGID) != 0 && facts.st_gid != group);
+  // With no_new_privs the system ignores these bits. Capabilities of the file it takes away, but
+  // the loader is in its secure mode all the same.
+  if (is_other && rawSyscall(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return true;
   char capabilities[64];
   return user != 0 && rawSyscall(SYS_fgetxattr, fd, address("security.capability"),
                                  address(capabilities), sizeof capabilities) > 0;
@@ -146,7 +150,10 @@ UntracedReason reasonOf(char* const* variables) {
   if (directory == nullptr || !findLibrary(valueOf(variables, "LD_PRELOAD"), library)) {
     return UntracedReason::kEnvironment;
   }
-  if (rawSyscall(SYS_faccessat, AT_FDCWD, address(library), R_OK) == -ENOENT) {
+  // The loader searches its folders for a name without a slash, and replaces $ORIGIN and the like.
+  // Only the loader knows whether it finds such a library.
+  const bool is_path = std::strchr(library, '/') != nullptr && std::strchr(library, '$') == nullptr;
+  if (is_path && rawSyscall(SYS_faccessat, AT_FDCWD, address(library), R_OK) == -ENOENT) {
     return UntracedReason::kNoLibrary;
   }
   return UntracedReason::kNone;

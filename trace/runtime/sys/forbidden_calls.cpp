@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/wire/hex_number.hpp"
 #include "core/wire/run.hpp"
 #include "trace/runtime/settings.hpp"
 #include "trace/runtime/sys/held_signals.hpp"
@@ -112,6 +114,7 @@ constexpr Probe kProbes[] = {
     {SYS_socket, {kNone, 0, 0}},
     {SYS_clock_gettime, {0, 0}},
     {SYS_prctl, {kNone, 0, 0, 0, 0}},
+    {SYS_prctl, {PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0}},
     {SYS_clone, {CLONE_THREAD, 0, 0, 0, 0}},  // invalid without CLONE_SIGHAND
     {SYS_wait4, {0, 0, 0x40000, 0}},          // no such option
 };
@@ -295,21 +298,15 @@ std::uint32_t run(const sock_fprog& program, const seccomp_data& data) {
   return SECCOMP_RET_KILL_THREAD;
 }
 
-bool isPunished(std::uint32_t action) {
-  switch (action & SECCOMP_RET_ACTION_FULL) {
-    case SECCOMP_RET_ALLOW:
-    case SECCOMP_RET_LOG:
-    case SECCOMP_RET_ERRNO:
-    case SECCOMP_RET_TRACE:  // without a tracer it is an error; with one it is the tracer's word
-      return false;
-    default:
-      return true;
-  }
-}
-
 bool isAllowed(std::uint32_t action) {
   action &= SECCOMP_RET_ACTION_FULL;
   return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
+}
+
+// Everything else but an error. SECCOMP_RET_TRACE is a punishment too: a ptrace tracer holds the
+// thread for as long as it wants and may end it; whether there will be one is not known here.
+bool isPunished(std::uint32_t action) {
+  return !isAllowed(action) && (action & SECCOMP_RET_ACTION_FULL) != SECCOMP_RET_ERRNO;
 }
 
 seccomp_data dataOf(long number, const long (&arguments)[6]) {
@@ -377,8 +374,8 @@ FilterVerdict judgeFilter(const sock_fprog& program) {
   };
   constexpr long kNoArguments[6] = {};
   for (long number = 0; number < kMostCalls; ++number) {
-    // What is answered with an error whatever its arguments are need not be tried each time, and
-    // the tracer can choose another way.
+    // A call that is answered with an error whatever its arguments are need not be tried each time,
+    // and the tracer can choose another way. Calls that are judged by their arguments alone: below.
     if (!isAllowed(run(program, dataOf(number, kNoArguments)))) punish(number);
   }
   for (const Probe& probe : kProbes) {
