@@ -17,7 +17,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -27,6 +26,7 @@
 
 #include "bench/traced_child.hpp"
 #include "bench/tracer_calls.hpp"
+#include "core/base/command_line.hpp"
 #include "core/tracefile/trace.hpp"
 
 namespace omnio::bench {
@@ -289,7 +289,8 @@ int compare(int rounds, long calls, const fs::path& library, const fs::path& dat
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
-  CLI::App app("What tracing adds to calls and processes, beside the floor of the same run");
+  const omnio::base::Program app(
+      "What tracing adds to calls and processes, beside the floor of the same run", "tracer");
   int rounds = 9;
   long calls = 500000;
   int threads = 1;
@@ -298,17 +299,22 @@ int main(int argc, char** argv) {
   std::vector<std::string> logs;
   std::string child;
   bool whole = false;
-  app.add_option("--rounds", rounds, "Runs of each kind")->check(CLI::PositiveNumber);
-  app.add_option("--calls", calls, "Calls of each kind in a run")->check(CLI::PositiveNumber);
-  app.add_option("--library", library, "The tracer to preload");
-  app.add_option("--data", data, "Folder of the files that are written (tmpfs)");
-  app.add_option("--log", logs,
-                 "Folder of the traces; may be given more than once (default: the "
-                 "folder of the data, and the one for temporary files)");
-  app.add_option("--child", child)->group("");
-  app.add_option("--threads", threads)->group("");
-  app.add_flag("--whole", whole)->group("");
-  CLI11_PARSE(app, argc, argv);
+  app.option("--rounds", rounds, "Runs of each kind").positive();
+  app.option("--calls", calls, "Calls of each kind in a run").positive();
+  app.option("--library", library, "The tracer to preload");
+  app.option("--data", data, "Folder of the files that are written (tmpfs)");
+  app.option("--log", logs,
+             "Folder of the traces; may be given more than once (default: the "
+             "folder of the data, and the one for temporary files)");
+  app.option("--child", child, "").hidden();
+  app.option("--threads", threads, "").hidden();
+  app.flag("--whole", whole, "").hidden();
+  const omnio::base::Parsed parsed = app.parse(argc, argv);
+  if (parsed.outcome != omnio::base::Parsed::Outcome::kRun) {
+    const bool asked = parsed.outcome == omnio::base::Parsed::Outcome::kShown;
+    fmt::print(asked ? stdout : stderr, "{}\n", parsed.text);
+    return asked ? 0 : 2;
+  }
   if (whole) return omnio::bench::makeWrites(child, omnio::bench::kWholeCalls) ? 0 : 1;
   if (!child.empty()) {
     const omnio::bench::Figures figures = omnio::bench::measureCalls(child, calls, threads);

@@ -2,36 +2,28 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <string>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::cli {
 namespace {
 
-// The subcommand that was chosen, for the hint: the deepest one whose options were being read.
-const CLI::App& chosen(const CLI::App& app) {
-  const auto subcommands = app.get_subcommands();
-  return subcommands.empty() ? app : *subcommands.front();
-}
-
-void printUsageError(const CLI::App& app, const CLI::ParseError& error, int argc,
-                     const char* const* argv) {
-  const CLI::App& where = chosen(app);
-  if (&where != &app) {
-    printFailure(error.what());
-    fmt::print(stderr, "Try `omnio {} --help`.\n", where.get_name());
+void printUsageError(const base::Parsed& parsed, int argc, const char* const* argv) {
+  if (!parsed.command.empty()) {
+    printFailure(parsed.text);
+    fmt::print(stderr, "Try `omnio {} --help`.\n", parsed.command);
     return;
   }
   // The library only says that a subcommand is missing, whatever stands in its place.
   const bool unknown = argc > 1 && argv[1][0] != '-';
   printFailure(unknown ? fmt::format("there is no command `{}`", base::printable(argv[1]))
-                       : std::string(error.what()));
+                       : parsed.text);
   fmt::print(stderr, "Try `omnio --help`.\n");
 }
 
@@ -39,13 +31,12 @@ void printUsageError(const CLI::App& app, const CLI::ParseError& error, int argc
 
 int run(int argc, const char* const* argv) {
   int exit_code = kDone;
-  CLI::App app(
+  const base::Program app(
       "Records the I/O of an application, replays it on another storage system, and estimates what "
-      "it "
-      "would take there.",
+      "it would take there.",
       "omnio");
-  app.set_version_flag("--version", "omnio " OMNIO_VERSION);
-  app.require_subcommand(1);
+  app.setVersion("omnio " OMNIO_VERSION);
+  app.requireOneSubcommand();
   addTraceCommand(app, exit_code);
   addLogCommand(app, exit_code);
   addStatsCommand(app, exit_code);
@@ -59,13 +50,12 @@ int run(int argc, const char* const* argv) {
   addEstimateCommand(app, exit_code);
 
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-      return app.exit(error) == 0 ? kDone : kFailed;  // --help and --version
+    const base::Parsed parsed = app.parse(argc, argv);
+    if (parsed.outcome == base::Parsed::Outcome::kShown) return printAll(parsed.text);
+    if (parsed.outcome == base::Parsed::Outcome::kRefused) {
+      printUsageError(parsed, argc, argv);
+      return kWrongUsage;
     }
-    printUsageError(app, error, argc, argv);
-    return kWrongUsage;
   } catch (const std::exception& error) {
     // Out of memory, mostly: nothing else is thrown on purpose.
     printFailure(error.what());

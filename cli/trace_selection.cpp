@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <limits>
 #include <string>
@@ -26,19 +25,19 @@ std::string notANumber(const std::string& word) {
 
 }  // namespace
 
-void TraceSelection::addTrace(CLI::App& command) {
-  command.add_option("TRACE", trace, "The directory that `omnio trace -o` made")->required();
+base::OptionHandle TraceSelection::addTrace(base::Command command) {
+  return command.option("TRACE", trace, "The directory that `omnio trace -o` made").required();
 }
 
-void TraceSelection::addRank(CLI::App& command) {
-  command.add_option("--rank", rank, "Only this rank")->check(notANumber);
+void TraceSelection::addRank(base::Command command) {
+  command.option("--rank", rank, "Only this rank").check(notANumber);
 }
 
-void TraceSelection::addThread(CLI::App& command) {
+void TraceSelection::addThread(base::Command command) {
   command
-      .add_option("--thread", thread,
-                  "Only this thread of each process, from 0 in order of first event")
-      ->check(notANumber);
+      .option("--thread", thread,
+              "Only this thread of each process, from 0 in order of first event")
+      .check(notANumber);
 }
 
 std::optional<tracefile::Trace> TraceSelection::open() const {

@@ -4,11 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "core/base/command_line.hpp"
 #include "core/tracefile/trace.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace omnio::cli {
 
@@ -18,9 +15,9 @@ struct TraceSelection {
   std::optional<unsigned> thread;
 
   // Adds the options to a command; the selection has to outlive it.
-  void addTrace(CLI::App& command);
-  void addRank(CLI::App& command);
-  void addThread(CLI::App& command);
+  base::OptionHandle addTrace(base::Command command);
+  void addRank(base::Command command);
+  void addThread(base::Command command);
 
   // Opens the trace; says why not, and returns nothing, when that fails.
   std::optional<tracefile::Trace> open() const;

@@ -2,7 +2,16 @@
 #
 # A GoogleTest program, each of its tests known to ctest by its own name and labelled `unit`. TSAN
 # says that threads meet in it: in a build with the thread sanitizer the label is `tsan`.
+#
+# omnio_is_unit_test(<target>): the target omnio_unit_tests builds it, with what it depends on alone.
 include(GoogleTest)
+
+function(omnio_is_unit_test target)
+  if(NOT TARGET omnio_unit_tests)
+    add_custom_target(omnio_unit_tests)
+  endif()
+  add_dependencies(omnio_unit_tests ${target})
+endfunction()
 
 function(omnio_add_unit_tests target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TSAN" "" "SOURCES;LINK")
@@ -10,6 +19,7 @@ function(omnio_add_unit_tests target)
   target_link_libraries(${target} PRIVATE ${arg_LINK} omnio_host_options GTest::gtest_main)
 
   set(label unit)
+  omnio_is_unit_test(${target})
   if(OMNIO_SANITIZE STREQUAL "thread")
     if(arg_TSAN)
       set(label tsan)

@@ -329,8 +329,6 @@ std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
 
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
-
 std::string operationsOf(const PhaseEstimate& phase) {
   std::string words;
   for (const OperationEstimate& o : phase.operations) {

@@ -1,11 +1,11 @@
 // omnio-replay: an MPI program that replays a schedule; `omnio replay` starts it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 #include <string>
 
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "replay/launch.hpp"
 #include "replay/run/run.hpp"
@@ -59,37 +59,39 @@ int work(Request request, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Replays a schedule on a target directory; to be started by mpirun or its like.",
-               "omnio-replay");
+  const base::Program app(
+      "Replays a schedule on a target directory; to be started by mpirun or its like.",
+      "omnio-replay");
   Request request;
   std::string timing;
   bool no_trace = false;
-  app.add_option("SCHEDULE", request.schedule, "Of omnio preprocess")->required();
-  app.add_option("--target", request.target, "Directory to work in; all I/O goes to DIR/tree")
-      ->required()
-      ->type_name("DIR");
-  app.add_option("-o,--output", request.output,
-                 "Trace directory of the replay (default: SCHEDULE's name with .replay)")
-      ->type_name("DIR");
-  app.add_option("--timing", timing, "asap, dt or start instead of the schedule's own")
-      ->check(CLI::IsMember({"asap", "dt", "start"}));
+  app.option("SCHEDULE", request.schedule, "Of omnio preprocess").required();
+  app.option("--target", request.target, "Directory to work in; all I/O goes to DIR/tree")
+      .required()
+      .typeName("DIR");
+  app.option("-o,--output", request.output,
+             "Trace directory of the replay (default: SCHEDULE's name with .replay)")
+      .typeName("DIR");
+  app.option("--timing", timing, "asap, dt or start instead of the schedule's own")
+      .oneOf({"asap", "dt", "start"});
   std::map<std::string, Cache> caches = {
       {"cold", Cache::kCold}, {"warm", Cache::kWarm}, {"as-is", Cache::kAsIs}};
   std::string cache = "cold";
-  app.add_option("--cache", cache, "State of the page cache for input files")
-      ->check(CLI::IsMember({"cold", "warm", "as-is"}))
-      ->capture_default_str();
-  app.add_flag("--fresh", request.fresh, "Remove the tree of an earlier replay");
-  app.add_flag("--no-trace", no_trace, "Write the report alone, and no trace");
-  app.add_option("--omnio", request.omnio, "The omnio program that traces the replay")
-      ->type_name("PATH");
-  app.add_flag("--compiled", request.compiled)->group("");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+  app.option("--cache", cache, "State of the page cache for input files")
+      .oneOf({"cold", "warm", "as-is"})
+      .showDefault();
+  app.flag("--fresh", request.fresh, "Remove the tree of an earlier replay");
+  app.flag("--no-trace", no_trace, "Write the report alone, and no trace");
+  app.option("--omnio", request.omnio, "The omnio program that traces the replay").typeName("PATH");
+  app.flag("--compiled", request.compiled, "").hidden();
+  const base::Parsed parsed = app.parse(argc, argv);
+  if (parsed.outcome == base::Parsed::Outcome::kShown) {
+    fmt::print("{}", parsed.text);
+    return std::fflush(stdout) == 0 ? 0 : 1;
+  }
+  if (parsed.outcome == base::Parsed::Outcome::kRefused) {
     fmt::print(stderr, "omnio-replay: {}\nTry `omnio-replay --help`.\n",
-               base::safeText(error.what()));
+               base::safeText(parsed.text));
     return kWrongUsage;
   }
   request.trace = !no_trace;

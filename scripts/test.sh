@@ -31,7 +31,7 @@ run_labelled() {
 step "set-up"
 scripts/setup.sh
 
-build asan
+build asan omnio_unit_tests
 run_labelled asan
 build tsan omnio_tsan_tests
 run_labelled tsan

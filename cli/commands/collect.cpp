@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/trace_identity.hpp"
 
@@ -121,28 +121,27 @@ int work(const TraceSelection& selection) {
 
 }  // namespace
 
-void addCollectCommand(CLI::App& app, int& exit_code) {
+void addCollectCommand(base::Command program, int& exit_code) {
   const auto selection = std::make_shared<TraceSelection>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "collect", "Bring the last events of killed processes from this node's memory into TRACE");
-  selection->addTrace(*command);
   const auto throw_away = std::make_shared<bool>(false);
   const auto orphans = std::make_shared<bool>(false);
-  CLI::Option* trace = command->get_option("TRACE")->required(false);
-  CLI::Option* discard_option = command->add_flag(
+  const base::OptionHandle trace = selection->addTrace(command).required(false);
+  const base::OptionHandle discard_option = command.flag(
       "--discard", *throw_away, "Remove those events from memory instead; TRACE may be gone");
   command
-      ->add_flag("--orphans", *orphans,
-                 "List what your runs that are over left in this node's memory; bring it into "
-                 "their traces where these are still there, else remove it")
-      ->excludes(trace)
-      ->excludes(discard_option);
-  command->callback([selection, throw_away, orphans, trace, &exit_code] {
+      .flag("--orphans", *orphans,
+            "List what your runs that are over left in this node's memory; bring it into "
+            "their traces where these are still there, else remove it")
+      .excludes(trace)
+      .excludes(discard_option);
+  command.callback([selection, throw_away, orphans, trace, &exit_code] {
     if (*orphans) {
       exit_code = collectOrphans();
       return;
     }
-    if (trace->count() == 0) throw CLI::RequiredError("TRACE");
+    if (trace.count() == 0) base::refuseMissing("TRACE");
     exit_code = *throw_away ? discard(selection->trace) : work(*selection);
   });
 }

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 
@@ -54,24 +54,24 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addEstimateCommand(CLI::App& app, int& exit_code) {
+void addEstimateCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "estimate", "The I/O time on a storage system where the phases were benchmarked");
-  command->add_option("MODEL", options->model, "A phase model (omnio phases)")->required();
+  command.option("MODEL", options->model, "A phase model (omnio phases)").required();
   command
-      ->add_option("RESULT", options->results,
-                   "Results of omnio-phase-run, or IOR's JSON summaries: phase-ID.json, ID=FILE, "
-                   "ID=FILE#TEST")
-      ->required();
-  command->add_flag("--partial", options->partial, "Leaves out phases without a result");
+      .option("RESULT", options->results,
+              "Results of omnio-phase-run, or IOR's JSON summaries: phase-ID.json, ID=FILE, "
+              "ID=FILE#TEST")
+      .required();
+  command.flag("--partial", options->partial, "Leaves out phases without a result");
   command
-      ->add_option("--peak", options->peak_mib_s,
-                   "The storage's peak in MiB/s: adds how much of it the application used")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--all", options->all, "A row for each phase, not only for the 20 longest");
-  command->add_flag("--json", options->json, "A JSON document instead of a table");
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+      .option("--peak", options->peak_mib_s,
+              "The storage's peak in MiB/s: adds how much of it the application used")
+      .positive();
+  command.flag("--all", options->all, "A row for each phase, not only for the 20 longest");
+  command.flag("--json", options->json, "A JSON document instead of a table");
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

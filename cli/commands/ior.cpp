@@ -1,10 +1,10 @@
 // omnio ior: the phases of an application as runs of IOR.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "core/base/command_line.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/ior/emit.hpp"
 
@@ -41,23 +41,23 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addIorCommand(CLI::App& app, int& exit_code) {
+void addIorCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "ior", "The phases as command lines of IOR, and what IOR cannot express of them");
-  command->add_option("MODEL", options->model, "A phase model (omnio phases)")->required();
-  command->add_option("--emit", options->directory,
-                      "Writes a script for each phase and one for all into this directory");
-  command->add_option("--api", options->api, "IOR's backend; model: the one of each phase")
-      ->check(CLI::IsMember({"model", "POSIX", "MPIIO"}))
-      ->capture_default_str();
-  command->add_flag("--no-fsync", options->no_fsync,
-                    "Leaves what was written in the page cache (no -e)");
-  command->add_option("--iterations", options->iterations, "Runs of each, for a spread")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "A JSON document instead of command lines");
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+  command.option("MODEL", options->model, "A phase model (omnio phases)").required();
+  command.option("--emit", options->directory,
+                 "Writes a script for each phase and one for all into this directory");
+  command.option("--api", options->api, "IOR's backend; model: the one of each phase")
+      .oneOf({"model", "POSIX", "MPIIO"})
+      .showDefault();
+  command.flag("--no-fsync", options->no_fsync,
+               "Leaves what was written in the page cache (no -e)");
+  command.option("--iterations", options->iterations, "Runs of each, for a spread")
+      .between(1, 1000)
+      .showDefault();
+  command.flag("--json", options->json, "A JSON document instead of command lines");
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

@@ -1,7 +1,6 @@
 // omnio log: the recorded events, one a line.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -16,6 +15,7 @@
 #include "cli/log/mpi_log.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/event/event_text.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -158,18 +158,18 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addLogCommand(CLI::App& app, int& exit_code) {
+void addLogCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "log", "The recorded events, one a line: START_NS END_NS CALL key=value,...");
-  options->selection.addTrace(*command);
-  options->selection.addRank(*command);
-  options->selection.addThread(*command);
-  command->add_flag("--json", options->json, "A JSON object a line");
-  command->add_flag("--mpi", options->mpi,
-                    "The MPI calls of all ranks by time, each with its counterparts and how long "
-                    "it waited for them");
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+  options->selection.addTrace(command);
+  options->selection.addRank(command);
+  options->selection.addThread(command);
+  command.flag("--json", options->json, "A JSON object a line");
+  command.flag("--mpi", options->mpi,
+               "The MPI calls of all ranks by time, each with its counterparts and how long "
+               "it waited for them");
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

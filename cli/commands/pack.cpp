@@ -4,7 +4,6 @@
 #include <rapidjson/stringbuffer.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <chrono>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/pack_trace.hpp"
 
@@ -140,53 +140,48 @@ int work(const Options& options) {
 }
 
 // CLI11's own check would print the range of a double.
-CLI::Validator between(int least, int most) {
-  return CLI::Validator(
-      [least, most](const std::string& word) {
-        int number = 0;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-        const bool holds = error == std::errc() && end == word.data() + word.size() &&
-                           number >= least && number <= most;
-        return holds ? std::string()
-                     : fmt::format("{} is not a whole number from {} to {}", base::printable(word),
-                                   least, most);
-      },
-      "");
+base::WordCheck between(int least, int most) {
+  return [least, most](const std::string& word) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    const bool holds = error == std::errc() && end == word.data() + word.size() &&
+                       number >= least && number <= most;
+    return holds ? std::string()
+                 : fmt::format("{} is not a whole number from {} to {}", base::printable(word),
+                               least, most);
+  };
 }
 
 }  // namespace
 
-void addPackCommand(CLI::App& app, int& exit_code) {
+void addPackCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("pack", "Compress a finished trace; every command reads it as before");
-  command->add_option("TRACE", options->trace, "The directory that `omnio trace -o` made")
-      ->required();
+  const base::Command command =
+      program.subcommand("pack", "Compress a finished trace; every command reads it as before");
+  command.option("TRACE", options->trace, "The directory that `omnio trace -o` made").required();
   // An empty variable of a script would mean the original.
   command
-      ->add_option("-o,--output", options->copy,
-                   "Make a packed copy in this directory instead of packing TRACE itself")
-      ->check(CLI::Validator(
-          [](const std::string& word) {
-            return word.empty() ? std::string("no directory is named") : std::string();
-          },
-          ""));
-  CLI::Option* const level =
+      .option("-o,--output", options->copy,
+              "Make a packed copy in this directory instead of packing TRACE itself")
+      .check([](const std::string& word) {
+        return word.empty() ? std::string("no directory is named") : std::string();
+      });
+  const base::OptionHandle level =
       command
-          ->add_option("--level", options->level,
-                       fmt::format("zstd's compression level, {} to {} ({}); more is slower and a "
-                                   "little smaller",
-                                   tracefile::kMinPackLevel, tracefile::kMaxPackLevel,
-                                   tracefile::kDefaultPackLevel))
-          ->check(between(tracefile::kMinPackLevel, tracefile::kMaxPackLevel));
-  command->add_option("--jobs", options->jobs, "Files at once (the number of processors)")
-      ->check(between(1, static_cast<int>(tracefile::kMostPackJobs)));
-  command->add_flag("--undo", options->undo, "Restore a packed trace to the byte")->excludes(level);
-  command->add_flag("--assume-ended", options->assume_ended,
-                    "Of processes on other nodes that did not say that they ended: their node is "
-                    "gone");
-  command->add_flag("--json", options->json, "As a JSON document");
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+          .option("--level", options->level,
+                  fmt::format("zstd's compression level, {} to {} ({}); more is slower and a "
+                              "little smaller",
+                              tracefile::kMinPackLevel, tracefile::kMaxPackLevel,
+                              tracefile::kDefaultPackLevel))
+          .check(between(tracefile::kMinPackLevel, tracefile::kMaxPackLevel));
+  command.option("--jobs", options->jobs, "Files at once (the number of processors)")
+      .check(between(1, static_cast<int>(tracefile::kMostPackJobs)));
+  command.flag("--undo", options->undo, "Restore a packed trace to the byte").excludes(level);
+  command.flag("--assume-ended", options->assume_ended,
+               "Of processes on other nodes that did not say that they ended: their node is "
+               "gone");
+  command.flag("--json", options->json, "As a JSON document");
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

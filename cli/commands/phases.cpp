@@ -1,7 +1,6 @@
 // omnio phases: the I/O phases of an application, from its trace.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <limits>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -62,20 +62,20 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addPhasesCommand(CLI::App& app, int& exit_code) {
+void addPhasesCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "phases",
       "The I/O phases of the application: weight, request size, repetitions, f(initOffset)");
-  options->selection.addTrace(*command);
-  command->add_option("-o,--output", options->output, "Writes the phase model, a JSON document");
+  options->selection.addTrace(command);
+  command.option("-o,--output", options->output, "Writes the phase model, a JSON document");
   command
-      ->add_option("--gap", options->model.longest_gap,
-                   "MPI events other than file operations between two requests of a phase, at most")
-      ->check(notACount)
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Prints the JSON document instead of tables");
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+      .option("--gap", options->model.longest_gap,
+              "MPI events other than file operations between two requests of a phase, at most")
+      .check(notACount)
+      .showDefault();
+  command.flag("--json", options->json, "Prints the JSON document instead of tables");
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

@@ -2,10 +2,8 @@
 #include "preprocess/preprocess.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -15,6 +13,8 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
+#include "core/base/command_line.hpp"
+#include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/schedule_words.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -33,26 +33,15 @@ struct Options {
 };
 
 // More would leave the numbers that sizes and times have.
-const CLI::Validator kScale(
-    [](const std::string& text) {
-      const char* begin = text.c_str();
-      char* end = nullptr;
-      const double value = std::strtod(begin, &end);
-      const bool fits =
-          end != begin && *end == '\0' && std::isfinite(value) && value >= 1e-6 && value <= 1e6;
-      return fits ? std::string()
-                  : fmt::format("{} is not a number from 0.000001 to 1000000",
-                                base::printable(text));
-    },
-    "", "scale");
-
-// All containers are open at once, so that their events can be read by time.
-void allowManyFiles() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
+const base::WordCheck kScale = [](const std::string& text) {
+  const char* begin = text.c_str();
+  char* end = nullptr;
+  const double value = std::strtod(begin, &end);
+  const bool fits =
+      end != begin && *end == '\0' && std::isfinite(value) && value >= 1e-6 && value <= 1e6;
+  return fits ? std::string()
+              : fmt::format("{} is not a number from 0.000001 to 1000000", base::printable(text));
+};
 
 int work(const Options& options) {
   preprocess::Settings settings{.timing = *model::valueOf(model::kTimings, options.timing),
@@ -68,7 +57,7 @@ int work(const Options& options) {
     }
     settings.map.push_back(*rule);
   }
-  allowManyFiles();
+  base::raiseOpenFileLimit();  // all containers are open at once, to read their events by time
   const std::optional<tracefile::Trace> trace = options.selection.open();
   if (!trace) return kFailed;
   const tracefile::Wholeness wholeness = tracefile::assess(*trace);
@@ -102,38 +91,37 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addPreprocessCommand(CLI::App& app, int& exit_code) {
+void addPreprocessCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "preprocess", "Make a schedule of a trace: what a replay does, to be read and edited");
-  options->selection.addTrace(*command);
-  command->add_option("-o,--output", options->schedule, "The schedule to write")
-      ->required()
-      ->type_name("SCHEDULE");
+  options->selection.addTrace(command);
+  command.option("-o,--output", options->schedule, "The schedule to write")
+      .required()
+      .typeName("SCHEDULE");
   command
-      ->add_option("--timing", options->timing,
-                   "asap: no think time; dt: the time between operations is kept; start: each at "
-                   "its recorded start (default: dt)")
-      ->check(CLI::IsMember({"asap", "dt", "start"}))
-      ->type_name("MODE");
+      .option("--timing", options->timing,
+              "asap: no think time; dt: the time between operations is kept; start: each at "
+              "its recorded start (default: dt)")
+      .oneOf({"asap", "dt", "start"})
+      .typeName("MODE");
+  command.option("--size-scale", options->size_scale, "Multiply sizes and offsets (default: 1)")
+      .check(kScale)
+      .typeName("X");
+  command.option("--time-scale", options->time_scale, "Multiply times (default: 1)")
+      .check(kScale)
+      .typeName("X");
+  command.flag("--write-overwrite", options->write_overwrite,
+               "Files that the application makes are there in full size before the replay");
   command
-      ->add_option("--size-scale", options->size_scale, "Multiply sizes and offsets (default: 1)")
-      ->check(kScale)
-      ->type_name("X");
-  command->add_option("--time-scale", options->time_scale, "Multiply times (default: 1)")
-      ->check(kScale)
-      ->type_name("X");
-  command->add_flag("--write-overwrite", options->write_overwrite,
-                    "Files that the application makes are there in full size before the replay");
-  command
-      ->add_option("--map", options->map,
-                   "What lies below FROM, an absolute path, goes below TO in the target; may be "
-                   "given more than once (default: the working directory of the run to the target "
-                   "itself, all else to @root)")
-      ->type_name("FROM=TO")
-      ->expected(1)
-      ->take_all();
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+      .option("--map", options->map,
+              "What lies below FROM, an absolute path, goes below TO in the target; may be "
+              "given more than once (default: the working directory of the run to the target "
+              "itself, all else to @root)")
+      .typeName("FROM=TO")
+
+      .repeatable();
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

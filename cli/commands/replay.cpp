@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -16,6 +15,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/json_document.hpp"
 #include "core/base/printable.hpp"
 #include "replay/launch.hpp"
@@ -148,43 +148,40 @@ int work(Options options) {
 
 }  // namespace
 
-void addReplayCommand(CLI::App& app, int& exit_code) {
+void addReplayCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("replay", "Replay a schedule on a target directory, with mpirun");
-  command->add_option("SCHEDULE", options->request.schedule, "Of omnio preprocess")->required();
+  const base::Command command =
+      program.subcommand("replay", "Replay a schedule on a target directory, with mpirun");
+  command.option("SCHEDULE", options->request.schedule, "Of omnio preprocess").required();
   command
-      ->add_option("--target", options->request.target,
-                   "Directory to work in; all I/O goes to DIR/tree")
-      ->required()
-      ->type_name("DIR");
+      .option("--target", options->request.target, "Directory to work in; all I/O goes to DIR/tree")
+      .required()
+      .typeName("DIR");
   command
-      ->add_option("-o,--output", options->request.output,
-                   "Trace directory of the replay (default: SCHEDULE's name with .replay)")
-      ->type_name("DIR");
+      .option("-o,--output", options->request.output,
+              "Trace directory of the replay (default: SCHEDULE's name with .replay)")
+      .typeName("DIR");
   command
-      ->add_option("-n,--processes", options->processes,
-                   "Processes to replay with (default: one for each recorded rank)")
-      ->check(CLI::PositiveNumber);
+      .option("-n,--processes", options->processes,
+              "Processes to replay with (default: one for each recorded rank)")
+      .positive();
+  command.option("--timing", options->timing, "asap, dt or start instead of the schedule's own")
+      .oneOf({"asap", "dt", "start"});
+  command.option("--cache", options->cache, "State of the page cache for input files")
+      .oneOf({"cold", "warm", "as-is"})
+      .showDefault();
+  command.flag("--fresh", options->request.fresh, "Remove the tree of an earlier replay");
+  command.flag("--no-trace", options->no_trace, "Write the report alone, and no trace");
   command
-      ->add_option("--timing", options->timing, "asap, dt or start instead of the schedule's own")
-      ->check(CLI::IsMember({"asap", "dt", "start"}));
-  command->add_option("--cache", options->cache, "State of the page cache for input files")
-      ->check(CLI::IsMember({"cold", "warm", "as-is"}))
-      ->capture_default_str();
-  command->add_flag("--fresh", options->request.fresh, "Remove the tree of an earlier replay");
-  command->add_flag("--no-trace", options->no_trace, "Write the report alone, and no trace");
+      .option("--launcher", options->launcher, "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
+      .typeName("WORDS");
   command
-      ->add_option("--launcher", options->launcher,
-                   "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
-      ->type_name("WORDS");
-  command
-      ->add_option("--mpi-option", options->launcher_options,
-                   "A word for the launcher; may be given more than once")
-      ->type_name("WORD")
-      ->expected(1)
-      ->take_all();
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+      .option("--mpi-option", options->launcher_options,
+              "A word for the launcher; may be given more than once")
+      .typeName("WORD")
+
+      .repeatable();
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

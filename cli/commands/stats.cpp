@@ -1,11 +1,11 @@
 // omnio stats: where the I/O time went.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
+#include "core/base/command_line.hpp"
 #include "statistics/report.hpp"
 
 namespace omnio::cli {
@@ -31,17 +31,17 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addStatsCommand(CLI::App& app, int& exit_code) {
+void addStatsCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "stats", "Operations, bytes, times and bandwidth, by file, rank, thread or call");
-  options->selection.addTrace(*command);
-  options->selection.addRank(*command);
-  command->add_option("--by", options->by, "What a line of the report is about")
-      ->check(CLI::IsMember({"file", "rank", "thread", "call"}))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "A JSON document instead of tables");
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+  options->selection.addTrace(command);
+  options->selection.addRank(command);
+  command.option("--by", options->by, "What a line of the report is about")
+      .oneOf({"file", "rank", "thread", "call"})
+      .showDefault();
+  command.flag("--json", options->json, "A JSON document instead of tables");
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

@@ -4,7 +4,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
 #include <iterator>
@@ -21,6 +20,7 @@
 #include "cli/trace/preload.hpp"
 #include "cli/trace/setting_values.hpp"
 #include "cli/trace/trace_directory.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/collect.hpp"
 #include "core/tracefile/trace_identity.hpp"
@@ -35,7 +35,7 @@ constexpr int kOwnTrouble = 125;  // as env(1) and timeout(1) have it
 
 // A setting as it may stand on the command line.
 struct GivenOption {
-  CLI::Option* option = nullptr;
+  std::optional<base::OptionHandle> option;
   std::vector<std::string> words;
   bool is_on = false;  // of a switch
 };
@@ -268,56 +268,54 @@ const char* placeholderOf(const wire::Setting& setting) {
   return "";
 }
 
-void addSetting(CLI::App& command, const wire::Setting& setting, GivenOption& given) {
+void addSetting(base::Command command, const wire::Setting& setting, GivenOption& given) {
   const std::string name = setting.option;  // "--exclude"
   if (setting.type == wire::SettingType::kSwitch) {
-    given.option = command.add_flag(fmt::format("{},!--no-{}", name, name.substr(2)), given.is_on,
-                                    setting.help);
+    given.option =
+        command.flag(fmt::format("{},!--no-{}", name, name.substr(2)), given.is_on, setting.help);
     return;
   }
   const bool is_output = setting.id == wire::SettingId::kOutput;
-  given.option = command.add_option(is_output ? "-o," + name : name, given.words, setting.help)
-                     ->type_name(placeholderOf(setting))
-                     ->expected(1);
+  given.option = command.option(is_output ? "-o," + name : name, given.words, setting.help)
+                     .typeName(placeholderOf(setting));
   if (setting.type == wire::SettingType::kPatterns) {
-    given.option->take_all();
+    given.option->repeatable();
   } else {
-    given.option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    given.option->lastWins();
   }
   if (setting.type == wire::SettingType::kFlavour) {
-    given.option->check(CLI::IsMember({"auto", "serial", "openmp", "mpi", "hybrid"}));
-    given.option->type_name(placeholderOf(setting));
+    given.option->oneOf({"auto", "serial", "openmp", "mpi", "hybrid"});
+    given.option->typeName(placeholderOf(setting));
   } else {
-    given.option->check(CLI::Validator(
-        [&setting](std::string& word) { return complaintAbout(setting, word); }, ""));
+    given.option->check(
+        [&setting](const std::string& word) { return complaintAbout(setting, word); });
   }
 }
 
 }  // namespace
 
-void addTraceCommand(CLI::App& app, int& exit_code) {
+void addTraceCommand(base::Command program, int& exit_code) {
   const auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "trace", "Run COMMAND and record its I/O; exits with the status of COMMAND");
   for (const wire::Setting& setting : wire::kSettings) {
-    addSetting(*command, setting, request->given[static_cast<std::size_t>(setting.id)]);
+    addSetting(command, setting, request->given[static_cast<std::size_t>(setting.id)]);
   }
-  CLI::Option* config =
+  const base::OptionHandle config =
       command
-          ->add_option("--config", request->config,
-                       "Configuration file (default: omnio/config.json in the usual folders)")
-          ->type_name("FILE");
-  command->add_flag("--no-config", request->no_config, "Read no configuration file")
-      ->excludes(config);
-  command->add_flag("--dump-config", request->dump_config,
-                    "Print the settings in force as a configuration file, and do nothing else");
-  command->add_flag("--list-filters", request->list_filters,
-                    "Print the patterns of what is left out by default, and do nothing else");
-  command->add_option("COMMAND", request->command, "The command and its arguments, after --");
-  command->positionals_at_end();
-  command->callback([request, &exit_code] {
+          .option("--config", request->config,
+                  "Configuration file (default: omnio/config.json in the usual folders)")
+          .typeName("FILE");
+  command.flag("--no-config", request->no_config, "Read no configuration file").excludes(config);
+  command.flag("--dump-config", request->dump_config,
+               "Print the settings in force as a configuration file, and do nothing else");
+  command.flag("--list-filters", request->list_filters,
+               "Print the patterns of what is left out by default, and do nothing else");
+  command.option("COMMAND", request->command, "The command and its arguments, after --");
+  command.endOptionsAtFirstArgument();
+  command.callback([request, &exit_code] {
     if (request->command.empty() && !request->list_filters && !request->dump_config) {
-      throw CLI::RequiredError("a COMMAND to run");
+      base::refuseMissing("a COMMAND to run");
     }
     exit_code = work(*request);
   });

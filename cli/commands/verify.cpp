@@ -5,13 +5,13 @@
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
 
@@ -89,14 +89,14 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addVerifyCommand(CLI::App& app, int& exit_code) {
+void addVerifyCommand(base::Command program, int& exit_code) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  const base::Command command = program.subcommand(
       "verify", "Compare a replay with its schedule; exits with 3 where they differ");
-  command->add_option("SCHEDULE", options->schedule, "The schedule that was replayed")->required();
-  options->selection.addTrace(*command);
-  command->add_flag("--json", options->json, "As a JSON document");
-  command->callback([options, &exit_code] { exit_code = work(*options); });
+  command.option("SCHEDULE", options->schedule, "The schedule that was replayed").required();
+  options->selection.addTrace(command);
+  command.flag("--json", options->json, "As a JSON document");
+  command.callback([options, &exit_code] { exit_code = work(*options); });
 }
 
 }  // namespace omnio::cli

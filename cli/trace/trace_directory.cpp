@@ -12,6 +12,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "core/base/printable.hpp"
 #include "core/tracefile/process_info.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/wire/launcher.hpp"
@@ -63,11 +64,11 @@ base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const L
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    return systemFailure(fmt::format("cannot create {}", printable(directory.native())),
+    return systemFailure(fmt::format("cannot create {}", base::printable(directory.native())),
                          error.value());
   }
   const fs::path real = fs::canonical(directory, error);
-  if (error) return systemFailure(printable(directory.native()), error.value());
+  if (error) return systemFailure(base::printable(directory.native()), error.value());
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   const std::string claim =
@@ -84,14 +85,15 @@ base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const L
     if (!out) {
       const int reason = errno;
       fs::remove(draft, error);
-      return systemFailure(fmt::format("cannot write in {}", printable(real.native())), reason);
+      return systemFailure(fmt::format("cannot write in {}", base::printable(real.native())),
+                           reason);
     }
   }
   const int linked = link(draft.c_str(), (real / kClaim).c_str()) == 0 ? 0 : errno;
   fs::remove(draft, error);
   if (linked == 0) return claimed;
   if (linked != EEXIST) {
-    return systemFailure(fmt::format("cannot write in {}", printable(real.native())), linked);
+    return systemFailure(fmt::format("cannot write in {}", base::printable(real.native())), linked);
   }
   std::ifstream in(real / kClaim);
   std::string holder;

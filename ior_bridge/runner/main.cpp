@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/command_line.hpp"
 #include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
@@ -207,41 +207,43 @@ int work(Options options, const std::string& command, const PhaseTeam& world) {
   return kDone;
 }
 
-void addOptions(CLI::App& app, Options& options) {
-  app.set_version_flag("--version", "omnio-phase-run " OMNIO_VERSION);
-  app.add_option("MODEL", options.model, "A phase model (omnio phases)")->required();
-  app.add_option("--target", options.target, "A directory on the storage system under test")
-      ->required();
-  app.add_option("-o,--output", options.results,
-                 "Writes the results here, and prints a table instead of them");
-  app.add_option("--iterations", options.runner.iterations, "Runs of each phase, for a spread")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--phase", options.phase, "This phase alone")->check(CLI::PositiveNumber);
-  app.add_option("--api", options.api, "The interface; model: the one of each phase")
-      ->check(CLI::IsMember({"model", "posix", "stdio", "mpiio"}))
-      ->capture_default_str();
-  app.add_flag("--no-fsync", options.no_fsync, "Leaves what was written in the page cache");
-  app.add_flag("--warm", options.warm, "Reads what may still be in the page cache");
-  app.add_flag("--keep", options.runner.keep, "Leaves the files below the target");
+void addOptions(const base::Program& app, Options& options) {
+  app.setVersion("omnio-phase-run " OMNIO_VERSION);
+  app.option("MODEL", options.model, "A phase model (omnio phases)").required();
+  app.option("--target", options.target, "A directory on the storage system under test").required();
+  app.option("-o,--output", options.results,
+             "Writes the results here, and prints a table instead of them");
+  app.option("--iterations", options.runner.iterations, "Runs of each phase, for a spread")
+      .between(1, 1000)
+      .showDefault();
+  app.option("--phase", options.phase, "This phase alone").positive();
+  app.option("--api", options.api, "The interface; model: the one of each phase")
+      .oneOf({"model", "posix", "stdio", "mpiio"})
+      .showDefault();
+  app.flag("--no-fsync", options.no_fsync, "Leaves what was written in the page cache");
+  app.flag("--warm", options.warm, "Reads what may still be in the page cache");
+  app.flag("--keep", options.runner.keep, "Leaves the files below the target");
 }
 
 // Each process reads the same words; the first one answers.
 int run(int argc, char** argv, const PhaseTeam& world) {
   Options options;
-  CLI::App app("Runs the phases of a model on this storage and measures them; started by mpirun.",
-               "omnio-phase-run");
+  const base::Program app(
+      "Runs the phases of a model on this storage and measures them; started by mpirun.",
+      "omnio-phase-run");
   addOptions(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const bool asked = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
-    if (asked && world.isFirst()) app.exit(error);
-    if (!asked && world.isFirst()) {
+  const base::Parsed parsed = app.parse(argc, argv);
+  if (parsed.outcome == base::Parsed::Outcome::kShown) {
+    if (!world.isFirst()) return kDone;
+    fmt::print("{}", parsed.text);
+    return std::fflush(stdout) == 0 ? kDone : kFailed;
+  }
+  if (parsed.outcome == base::Parsed::Outcome::kRefused) {
+    if (world.isFirst()) {
       fmt::print(stderr, "omnio-phase-run: {}\nTry `omnio-phase-run --help`.\n",
-                 base::safeText(error.what()));
+                 base::safeText(parsed.text));
     }
-    return asked ? kDone : kWrongUsage;
+    return kWrongUsage;
   }
   std::string command;
   for (int i = 0; i < argc; ++i) command += fmt::format("{}{}", i > 0 ? " " : "", argv[i]);

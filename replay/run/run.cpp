@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/base/document_file.hpp"
+#include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/report.hpp"
@@ -60,13 +61,6 @@ std::vector<std::uint32_t> ranksOf(const Plan& plan, const Session& session) {
     if (processOf(rank, session) == session.rank()) ranks.push_back(rank);
   }
   return ranks;
-}
-
-void raiseDescriptorLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // The number behind a key in a file of /proc, in bytes; UINT64_MAX when the kernel does not say.
@@ -195,7 +189,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   if (!plan) session.abort(plan.failure().sentence);
   const base::Result<Tree> tree = Tree::open(tree_path);
   if (!tree) session.abort(tree.failure().sentence);
-  raiseDescriptorLimit();
+  base::raiseOpenFileLimit();
 
   if (session.isNodeLeader()) {
     if (const auto failure = checkMemory(*plan, session)) session.abort(failure->sentence);

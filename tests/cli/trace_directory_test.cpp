@@ -92,16 +92,16 @@ std::string firstLineOf(const fs::path& path) {
   return text.substr(0, text.find('\n'));
 }
 
-void expectRefused(const fs::path& directory, const Launcher& launcher, Code code,
+void expectRefused(const fs::path& directory, const Launcher& launcher, base::Code code,
                    const std::string& sentence) {
-  const Result<ClaimedDirectory> claimed = claimDirectory(directory, launcher);
+  const base::Result<ClaimedDirectory> claimed = claimDirectory(directory, launcher);
   ASSERT_FALSE(claimed) << directory;
   EXPECT_EQ(claimed.failure().code, code);
   EXPECT_EQ(claimed.failure().sentence, sentence);
 }
 
 void expectHeld(const fs::path& directory, const Launcher& launcher) {
-  expectRefused(directory, launcher, Code::kInvalid,
+  expectRefused(directory, launcher, base::Code::kInvalid,
                 fmt::format("{} holds another trace already; name another directory with -o, or "
                             "remove it",
                             directory.native()));
@@ -163,8 +163,8 @@ TEST(ClaimedDirectory, IsMadeWithTheFoldersAboveIt) {
   EXPECT_EQ(claimed->path, wanted);
   EXPECT_TRUE(claimed->run.id.isSet());
   EXPECT_EQ(claimed->run.supervisor.pid, static_cast<std::uint32_t>(getpid()));
-  EXPECT_EQ(claimedRun(wanted), claimed->run.id);
-  EXPECT_EQ(namesIn(wanted), std::vector<std::string>{kClaimFile});
+  EXPECT_EQ(tracefile::claimedRun(wanted), claimed->run.id);
+  EXPECT_EQ(namesIn(wanted), std::vector<std::string>{tracefile::kClaimFile});
 }
 
 TEST(ClaimedDirectory, IsCanonical) {
@@ -187,23 +187,23 @@ TEST(ClaimedDirectory, OfACommandIsRefusedToTheNextOne) {
   const TemporaryDirectory directory;
   const auto claimed = claimDirectory(directory.path(), kNone);
   ASSERT_TRUE(claimed);
-  const std::string before = test::readAll(directory / kClaimFile);
+  const std::string before = test::readAll(directory / tracefile::kClaimFile);
   for (const Launcher& other : {kNone, kRank0}) expectHeld(directory.path(), other);
-  EXPECT_EQ(test::readAll(directory / kClaimFile), before);
-  EXPECT_EQ(namesIn(directory.path()), std::vector<std::string>{kClaimFile});
+  EXPECT_EQ(test::readAll(directory / tracefile::kClaimFile), before);
+  EXPECT_EQ(namesIn(directory.path()), std::vector<std::string>{tracefile::kClaimFile});
 }
 
 TEST(ClaimedDirectory, OfAJobIsSharedByItsRanksAlone) {
   const TemporaryDirectory directory;
   const auto first = claimDirectory(directory.path(), kRank1);
   ASSERT_TRUE(first);
-  EXPECT_EQ(firstLineOf(directory / kClaimFile), "PMI_RANK 17");
+  EXPECT_EQ(firstLineOf(directory / tracefile::kClaimFile), "PMI_RANK 17");
   const auto second = claimDirectory(directory.path(), kRank0);
   ASSERT_TRUE(second) << second.failure().sentence;
   EXPECT_EQ(second->run.id, first->run.id);
   EXPECT_EQ(second->run.supervisor.pid, static_cast<std::uint32_t>(getpid()));
   for (const Launcher& other : {kNone, kOtherJob}) expectHeld(directory.path(), other);
-  EXPECT_EQ(namesIn(directory.path()), std::vector<std::string>{kClaimFile});
+  EXPECT_EQ(namesIn(directory.path()), std::vector<std::string>{tracefile::kClaimFile});
 }
 
 TEST(ClaimedDirectory, OfOneSlurmJobHasARunOfItsOwnEachTime) {
@@ -234,9 +234,9 @@ TEST(ClaimedDirectory, OfOneSlurmJobHasARunOfItsOwnEachTime) {
 TEST(ClaimedDirectory, WithAClaimThatCannotBeReadIsRefused) {
   const TemporaryDirectory directory;
   fs::create_directory(directory / "folder");
-  fs::create_directory(directory / "folder" / kClaimFile);
+  fs::create_directory(directory / "folder" / tracefile::kClaimFile);
   fs::create_directory(directory / "empty");
-  test::writeAll(directory / "empty" / kClaimFile, "");
+  test::writeAll(directory / "empty" / tracefile::kClaimFile, "");
   for (const char* name : {"folder", "empty"}) {
     for (const Launcher& launcher : {kNone, kRank0}) expectHeld(directory / name, launcher);
   }
@@ -247,7 +247,7 @@ TEST(ClaimedDirectory, ThatIsAFileIsRefused) {
   const fs::path file = directory / "file";
   test::writeAll(file, "text");
   for (const fs::path& path : {file, file / "below"}) {
-    expectRefused(path, kNone, Code::kSystem,
+    expectRefused(path, kNone, base::Code::kSystem,
                   fmt::format("cannot create {}: Not a directory", path.native()));
   }
   EXPECT_EQ(test::readAll(file), "text");
@@ -261,9 +261,9 @@ TEST(ClaimedDirectory, ThatCannotBeWrittenIsRefused) {
   ASSERT_EQ(chmod(closed.c_str(), 0555), 0);
   {
     const Unprivileged user;
-    expectRefused(closed, kNone, Code::kSystem,
+    expectRefused(closed, kNone, base::Code::kSystem,
                   fmt::format("cannot write in {}: Permission denied", closed.native()));
-    expectRefused(closed / "below", kNone, Code::kSystem,
+    expectRefused(closed / "below", kNone, base::Code::kSystem,
                   fmt::format("cannot create {}/below: Permission denied", closed.native()));
   }
   EXPECT_TRUE(fs::is_empty(closed));
@@ -274,12 +274,12 @@ TEST(ClaimedDirectory, IsNamedPrintablyInWhatIsSaidOfIt) {
   const TemporaryDirectory directory;
   const fs::path odd = directory / "a\nb\\c";
   ASSERT_TRUE(claimDirectory(odd, kNone));
-  expectRefused(odd, kNone, Code::kInvalid,
+  expectRefused(odd, kNone, base::Code::kInvalid,
                 fmt::format("{}/a\\x0Ab\\x5Cc holds another trace already; name another directory "
                             "with -o, or remove it",
                             directory.path().native()));
   test::writeAll(odd / "file", "");
-  expectRefused(odd / "file", kNone, Code::kSystem,
+  expectRefused(odd / "file", kNone, base::Code::kSystem,
                 fmt::format("cannot create {}/a\\x0Ab\\x5Cc/file: Not a directory",
                             directory.path().native()));
 }
@@ -304,7 +304,7 @@ TEST(ReleasedDirectory, OfAJobStaysForItsOtherRanks) {
   const auto claimed = claimDirectory(directory / "trace", kRank0);
   ASSERT_TRUE(claimed);
   releaseDirectory(claimed->path, kRank0);
-  EXPECT_EQ(claimedRun(claimed->path), claimed->run.id);
+  EXPECT_EQ(tracefile::claimedRun(claimed->path), claimed->run.id);
 }
 
 TEST(OpenDirectory, IsFoundWhereItIsNow) {

@@ -114,7 +114,7 @@ TEST_F(CollectTest, CollectorsAtOnceBringEverythingOnce) {
   }
   EXPECT_EQ(events, 5U);
   EXPECT_EQ(wholeness().events, 9U);
-  EXPECT_EQ(Trace::open(directory_.path())->processes().front()->damage.size(), 0U);
+  EXPECT_EQ(tracefile::Trace::open(directory_.path())->processes().front()->damage.size(), 0U);
   EXPECT_TRUE(ringsAreGone());
 }
 
@@ -214,7 +214,7 @@ TEST_F(CollectTest, AContainerThatCannotBeMadeLeavesNothingBehind) {
     ASSERT_EQ(report.troubles.size(), 1U);
     EXPECT_NE(report.troubles[0].find("File too large; 9 events of process"), std::string::npos)
         << report.troubles[0];
-    EXPECT_EQ(containersIn(directory_.path())->size(), 1U);
+    EXPECT_EQ(tracefile::containersIn(directory_.path())->size(), 1U);
   }
   EXPECT_EQ(wholeness().events, 9U);
 }
@@ -244,20 +244,21 @@ TEST_F(CollectTest, AChunkThatIsThereInPartIsCompletedOnce) {
   EXPECT_EQ(test::readAll(container_), after);
   tracefile::collectRings(directory_.path());
   EXPECT_EQ(wholeness().events, 509U);
-  EXPECT_EQ(Trace::open(directory_.path())->processes().front()->account->events_written, 509U);
+  EXPECT_EQ(tracefile::Trace::open(directory_.path())->processes().front()->account->events_written,
+            509U);
 }
 
 TEST_F(CollectTest, ALockThatIsNeverGivenBackIsNotWaitedForWithoutEnd) {
   const int held = ::open(container_.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(held, LOCK_EX), 0);
-  EXPECT_FALSE(ContainerLock::take(container_, std::chrono::milliseconds(20)));
+  EXPECT_FALSE(tracefile::ContainerLock::take(container_, std::chrono::milliseconds(20)));
   const int mine = ::open(container_.c_str(), O_RDWR | O_CLOEXEC);
-  EXPECT_EQ(lockWithin(mine, std::chrono::milliseconds(20)), Locked::kBusy);
+  EXPECT_EQ(tracefile::lockWithin(mine, std::chrono::milliseconds(20)), tracefile::Locked::kBusy);
   ::close(held);
-  EXPECT_EQ(lockWithin(mine, std::chrono::milliseconds(20)), Locked::kYes);
+  EXPECT_EQ(tracefile::lockWithin(mine, std::chrono::milliseconds(20)), tracefile::Locked::kYes);
   ::close(mine);
-  EXPECT_TRUE(ContainerLock::take(container_, std::chrono::milliseconds(20)));
-  EXPECT_EQ(busyFailure(container_).sentence,
+  EXPECT_TRUE(tracefile::ContainerLock::take(container_, std::chrono::milliseconds(20)));
+  EXPECT_EQ(tracefile::busyFailure(container_).sentence,
             container_.native() +
                 ": another `omnio collect` or `omnio pack` has been at work on it for 60 s; end "
                 "it, or wait");

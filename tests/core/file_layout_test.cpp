@@ -98,10 +98,10 @@ TEST(FileLayout, DamageIsNoCrash) {
       mpi::parseLustreLayout(damaged);
     }
   }
-  EXPECT_FALSE(parseLustreLayout(""));
-  EXPECT_FALSE(parseLustreLayout("ten bytes!"));
-  EXPECT_FALSE(parseFileLayout(""));
-  EXPECT_FALSE(parseFileLayout("61267"));
+  EXPECT_FALSE(mpi::parseLustreLayout(""));
+  EXPECT_FALSE(mpi::parseLustreLayout("ten bytes!"));
+  EXPECT_FALSE(mpi::parseFileLayout(""));
+  EXPECT_FALSE(mpi::parseFileLayout("61267"));
 }
 
 TEST(FileLayout, EachFileSystemTellsWhatItCan) {
@@ -110,7 +110,7 @@ TEST(FileLayout, EachFileSystemTellsWhatItCan) {
   EXPECT_EQ(ext4->file_system, "ext4");
   EXPECT_EQ(ext4->block_bytes, 4096U);
   EXPECT_TRUE(ext4->components.empty());
-  EXPECT_EQ(parseFileLayout("4660 512")->file_system, "0x1234");
+  EXPECT_EQ(mpi::parseFileLayout("4660 512")->file_system, "0x1234");
   const auto beegfs = mpi::parseFileLayout(fmt::format("{} 524288 1 524288 4", 0x19830326));
   ASSERT_EQ(beegfs->components.size(), 1U);
   EXPECT_EQ(beegfs->components[0].stripes, 4U);
@@ -121,7 +121,7 @@ TEST(FileLayout, EachFileSystemTellsWhatItCan) {
   const auto lustre = mpi::parseFileLayout(fmt::format("{} 4096 {}", 0x0BD00BD0, hex));
   ASSERT_EQ(lustre->components.size(), 1U);
   EXPECT_EQ(lustre->components[0].targets, std::vector<std::uint32_t>{9});
-  EXPECT_TRUE(parseFileLayout(fmt::format("{} 4096 0bd", 0x0BD00BD0))->components.empty());
+  EXPECT_TRUE(mpi::parseFileLayout(fmt::format("{} 4096 0bd", 0x0BD00BD0))->components.empty());
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ class Reads {
 
   void begin(std::int64_t start_ns) {
     const event::Event event = eventOf("MPI_File_read_all_begin", start_ns);
-    ASSERT_TRUE(LaterReads::begins(event));
+    ASSERT_TRUE(event::LaterReads::begins(event));
     later_.begin(event, static_cast<std::size_t>(start_ns), take_);
   }
   void end(std::int64_t start_ns, std::int64_t got) {

@@ -193,8 +193,8 @@ TEST(MpiCollectives, AGroupThatADamagedTraceMakesHugeCostsNothing) {
   event::PathTable paths;
   Members members;
   order::readMpiPicture(*read, order::mpiGroupsOf(*read), paths, members);
-  EXPECT_EQ(members.most,
-            (std::map<Match, std::size_t>{{Match::kMatched, 4}, {Match::kNotInTrace, 0}}));
+  EXPECT_EQ(members.most, (std::map<order::Match, std::size_t>{{order::Match::kMatched, 4},
+                                                               {order::Match::kNotInTrace, 0}}));
 }
 
 TEST(MpiCollectives, DifferentCallsOfOneNumberDoNotBelongTogether) {

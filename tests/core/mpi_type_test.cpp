@@ -113,7 +113,7 @@ TEST(MpiView, ARequestOfAMillionBlocksIsOneStride) {
   ASSERT_TRUE(view.pieces(50, 400'000'000, pieces));
   ASSERT_EQ(pieces.strides().size(), 1U);
   EXPECT_EQ(pieces.strides()[0],
-            (Stride{.first = 1664, .bytes = 400, .stride = 1600, .count = 1'000'000}));
+            (mpi::Stride{.first = 1664, .bytes = 400, .stride = 1600, .count = 1'000'000}));
 }
 
 TEST(MpiView, AMillionIrregularBlocksAreFoundAtOnce) {
@@ -138,8 +138,8 @@ TEST(MpiView, WhatIsBeyondItIsNotThere) {
   EXPECT_FALSE(nothing.inFile(0));
   mpi::StridedPieces pieces(4);
   EXPECT_FALSE(nothing.pieces(0, 1, pieces));
-  EXPECT_FALSE(MpiView().pieces(INT64_MAX, 10, pieces));
-  EXPECT_FALSE(MpiView().pieces(-1, 10, pieces));
+  EXPECT_FALSE(mpi::MpiView().pieces(INT64_MAX, 10, pieces));
+  EXPECT_FALSE(mpi::MpiView().pieces(-1, 10, pieces));
 }
 
 TEST(StridedPieces, NeighboursAreJoinedAndStridesGoOn) {
@@ -175,9 +175,9 @@ TEST(MpiTypeText, PiecesOfALongOneArePutTogether) {
   tracefile::ProcessInfo info;
   using namespace std::string_literals;
   info.take("type.3\0vector(2;\0type.3.1\0001;4;\0type.3.2\0b8)\0type.31\0b1\0"s);
-  EXPECT_EQ(mpiTypeText(info, 3), "vector(2;1;4;b8)");
-  EXPECT_EQ(mpiTypeText(info, 31), "b1");
-  EXPECT_EQ(mpiTypeText(info, 4), "");
+  EXPECT_EQ(mpi::mpiTypeText(info, 3), "vector(2;1;4;b8)");
+  EXPECT_EQ(mpi::mpiTypeText(info, 31), "b1");
+  EXPECT_EQ(mpi::mpiTypeText(info, 4), "");
 }
 
 TEST(MpiType, AFewWordsDoNotKeepAReaderBusyForEver) {
@@ -186,7 +186,7 @@ TEST(MpiType, AFewWordsDoNotKeepAReaderBusyForEver) {
         "hindexed(1+1x9000000000000000000;0x9000000000000000000;b0)",
         "struct(-9000000000000000000+1x9000000000000000000;0x9000000000000000000;"
         "b1x9000000000000000000)"}) {
-    EXPECT_FALSE(parseMpiType(text)) << text;
+    EXPECT_FALSE(mpi::parseMpiType(text)) << text;
   }
 }
 

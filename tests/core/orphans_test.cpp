@@ -136,12 +136,12 @@ TEST_F(OrphansTest, AreNoneWhereThePidsOfTheRunAreOfAnotherNamespace) {
   test::RingSpec spec = dead();
   spec.supervisor = thisProcess();
   ++spec.supervisor.start;  // not seen here
-  spec.pid_namespace = pidNamespaceNumber();
+  spec.pid_namespace = tracefile::pidNamespaceNumber();
   save(spec);
   EXPECT_EQ(orphans().groups.size(), 1U);
   ++spec.pid_namespace;
   const fs::path ring = save(spec);
-  const Orphans found = orphans();
+  const tracefile::Orphans found = orphans();
   EXPECT_EQ(found.groups.size(), 0U);
   EXPECT_GE(found.running, 1U);
   EXPECT_TRUE(fs::exists(ring));
@@ -234,7 +234,7 @@ TEST_F(LostNotesTest, AreReadAsAProcess) {
   EXPECT_EQ((*process)->pid, test::kDeadPid);
   EXPECT_EQ((*process)->account->events_lost, 7U);
   EXPECT_EQ((*process)->info.text(wire::info::kProgram), "/usr/bin/program");
-  EXPECT_EQ((*process)->info.text(wire::info::kBoot), thisBoot());
+  EXPECT_EQ((*process)->info.text(wire::info::kBoot), tracefile::thisBoot());
 }
 
 TEST_F(LostNotesTest, NameAFilterAsTheCause) {
@@ -263,7 +263,7 @@ TEST_F(LostNotesTest, AreCollectedIntoAContainer) {
 
 TEST_F(LostNotesTest, OfAProcessThatRunsStay) {
   save({.state = wire::AccountState::kRunning, .error = EMFILE, .events_lost = 7}, running());
-  EXPECT_EQ(collectRings(directory_.path()).running, 1U);
+  EXPECT_EQ(tracefile::collectRings(directory_.path()).running, 1U);
   EXPECT_TRUE(fs::is_symlink(path_));
 }
 
@@ -272,11 +272,11 @@ TEST_F(LostNotesTest, AreNotBelievedOfOtherUsersOrInOtherWords) {
   spec.uid = 54321;
   save({.state = wire::AccountState::kEnded, .events_lost = 7}, spec);
   EXPECT_TRUE(reasons().empty());
-  EXPECT_EQ(collectRings(directory_.path()).of_others, 1U);
+  EXPECT_EQ(tracefile::collectRings(directory_.path()).of_others, 1U);
   fs::remove(path_);
   fs::create_symlink("/etc/passwd", path_);
   EXPECT_TRUE(reasons().empty());
-  EXPECT_EQ(collectRings(directory_.path()).processes, 0U);
+  EXPECT_EQ(tracefile::collectRings(directory_.path()).processes, 0U);
   EXPECT_TRUE(fs::is_symlink(path_));
 }
 

@@ -260,7 +260,7 @@ TEST_F(PackTest, APackedFileWithoutItsEndSaysSo) {
   ContainerBuilder container(kToken, test::kDeadPid);
   container.facts(test::usualFacts()).chunk(writes(0, 0, 40)).running();
   save(container.bytes());
-  ASSERT_TRUE(packTrace(directory_.path(), {.assume_ended = true}).ok());
+  ASSERT_TRUE(tracefile::packTrace(directory_.path(), {.assume_ended = true}).ok());
   // Chunks begin at multiples of 8, and the end of a whole container is the last 112 bytes.
   const auto end = fs::file_size(file_) - sizeof(wire::ChunkHeader) - sizeof(wire::PackedHeader);
   fs::resize_file(file_, end);
@@ -352,7 +352,7 @@ TEST_F(PackTest, WhatMayRunOnAnotherNodeIsLeftAlone) {
                            ": process 4711 did not say that it ended: it may still run, or have "
                            "left events, on host node1; run `omnio collect` there, or give "
                            "--assume-ended");
-  EXPECT_EQ(packTrace(directory_.path(), {.assume_ended = true})->changed, 1U);
+  EXPECT_EQ(tracefile::packTrace(directory_.path(), {.assume_ended = true})->changed, 1U);
 }
 
 TEST_F(PackTest, WhatMayRunInAnotherNumberingOfProcessesIsLeftAlone) {
@@ -404,7 +404,7 @@ TEST_F(PackTest, ACopyLeavesTheTraceAlone) {
   EXPECT_EQ(test::readAll(copy / "manifest.json"), "{}");
   EXPECT_TRUE(fs::exists(copy / "node1.1.0.omnio"));
   const fs::path restored = rings_ / "restored";
-  ASSERT_TRUE(packTrace(copy, {.restore = true, .copy = restored}).ok());
+  ASSERT_TRUE(tracefile::packTrace(copy, {.restore = true, .copy = restored}).ok());
   EXPECT_TRUE(test::readAll(restored / "node1.1.0.omnio") == before);
   EXPECT_EQ(refusal({.copy = copy}), copy.native() + ": exists already");
   EXPECT_EQ(refusal({.copy = directory_ / "inside"}),

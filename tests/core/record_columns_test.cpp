@@ -42,7 +42,7 @@ std::string joined(const tracefile::Columns& columns, std::size_t bytes) {
 std::string thereAndBack(const std::string& payload) {
   tracefile::Columns columns;
   tracefile::splitRecords(payload, columns);
-  EXPECT_LE(columns.bytes.size(), maxColumnBytes(payload.size()));
+  EXPECT_LE(columns.bytes.size(), tracefile::maxColumnBytes(payload.size()));
   EXPECT_EQ(columns.ends.back(), columns.bytes.size());
   return joined(columns, payload.size());
 }
@@ -102,7 +102,7 @@ TEST(PackedPayload, IsMadeSmallerOrLeftAsItIs) {
   for (const std::string& bytes : {std::string(), std::string("x"), noise, everyCall()}) {
     const std::string packed(packer.pack({}, bytes, true));
     EXPECT_LE(packed.size(), bytes.size() + sizeof(wire::PackedHeader));
-    ASSERT_TRUE(unpackPayload(packed, out));
+    ASSERT_TRUE(tracefile::unpackPayload(packed, out));
     EXPECT_EQ(std::string(out.begin(), out.end()), bytes);
   }
 }
@@ -125,7 +125,7 @@ TEST(PackedPayload, SizesThatAreNotItsOwnAreRefused) {
   EXPECT_TRUE(with([](wire::PackedHeader&) {}));
   EXPECT_FALSE(with([](wire::PackedHeader& h) { h.bytes -= 1; }));
   EXPECT_FALSE(with([](wire::PackedHeader& h) { h.bytes += 1; }));
-  EXPECT_FALSE(with([](wire::PackedHeader& h) { h.bytes = kMaxPayloadBytes + 1; }));
+  EXPECT_FALSE(with([](wire::PackedHeader& h) { h.bytes = tracefile::kMaxPayloadBytes + 1; }));
   EXPECT_FALSE(with([](wire::PackedHeader& h) { h.bytes = 0xFFFFFFFF; }));
   EXPECT_FALSE(with([](wire::PackedHeader& h) { h.check ^= 1; }));
   EXPECT_FALSE(with([](wire::PackedHeader& h) { h.method = wire::PackMethod::kStored; }));
@@ -138,8 +138,9 @@ TEST(PackedPayload, SizesThatAreNotItsOwnAreRefused) {
     h.method = wire::PackMethod::kColumns;
     h.column_bytes = h.bytes;
   }));
-  EXPECT_FALSE(unpackPayload(std::string_view(packed).substr(0, 20), out));
-  EXPECT_FALSE(unpackPayload(std::string_view(packed).substr(0, packed.size() - 1), out));
+  EXPECT_FALSE(tracefile::unpackPayload(std::string_view(packed).substr(0, 20), out));
+  EXPECT_FALSE(
+      tracefile::unpackPayload(std::string_view(packed).substr(0, packed.size() - 1), out));
 }
 
 }  // namespace

@@ -120,8 +120,8 @@ TEST_P(EveryCall, IsReadBackAsItWasWritten) {
   tracefile::Columns columns;
   tracefile::splitRecords(chunk.payload(), columns);
   std::vector<char> joined;
-  ASSERT_TRUE(
-      joinRecords({columns.bytes.data(), columns.bytes.size()}, chunk.payload().size(), joined));
+  ASSERT_TRUE(tracefile::joinRecords({columns.bytes.data(), columns.bytes.size()},
+                                     chunk.payload().size(), joined));
   ASSERT_EQ(std::string(joined.begin(), joined.end()), chunk.payload());
 
   wire::ChunkDecoder decoder(chunk.payload(), chunk.header.base_ticks);

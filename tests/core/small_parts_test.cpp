@@ -23,12 +23,12 @@ namespace omnio {
 namespace {
 
 TEST(NormalisedPath, DropsWhatSaysNothingAndKeepsDotDot) {
-  EXPECT_EQ(normalisedPath("/a//b/./c/"), "/a/b/c");
-  EXPECT_EQ(normalisedPath("/a/../b"), "/a/../b");
-  EXPECT_EQ(normalisedPath("/"), "/");
-  EXPECT_EQ(normalisedPath("//."), "/");
-  EXPECT_EQ(normalisedPath("./x"), "x");
-  EXPECT_EQ(normalisedPath(""), "");
+  EXPECT_EQ(event::normalisedPath("/a//b/./c/"), "/a/b/c");
+  EXPECT_EQ(event::normalisedPath("/a/../b"), "/a/../b");
+  EXPECT_EQ(event::normalisedPath("/"), "/");
+  EXPECT_EQ(event::normalisedPath("//."), "/");
+  EXPECT_EQ(event::normalisedPath("./x"), "x");
+  EXPECT_EQ(event::normalisedPath(""), "");
 }
 
 TEST(PathTable, OneFileHasOneNumberHoweverItIsWritten) {
@@ -39,16 +39,16 @@ TEST(PathTable, OneFileHasOneNumberHoweverItIsWritten) {
   EXPECT_NE(paths.idOf("/a/b2"), id);
   EXPECT_EQ(paths.path(id), "/a/b");
   EXPECT_EQ(paths.size(), 2U);
-  EXPECT_EQ(paths.path(kNoFile), "");
+  EXPECT_EQ(paths.path(event::kNoFile), "");
 }
 
 TEST(Printable, EscapesWhatWouldBreakALineOrIsNoUtf8) {
-  EXPECT_EQ(printable("plain/gr\xC3\xBC\xC3\x9F"), "plain/gr\xC3\xBC\xC3\x9F");
-  EXPECT_EQ(printable("a,b=c", ",="), "a\\x2Cb\\x3Dc");
-  EXPECT_EQ(printable("a\\b\n\x7F"), "a\\x5Cb\\x0A\\x7F");
-  EXPECT_EQ(printable("\xFF\xC3"), "\\xFF\\xC3");
-  EXPECT_EQ(printable("\xC0\x80"), "\\xC0\\x80");           // overlong
-  EXPECT_EQ(printable("\xED\xA0\x80"), "\\xED\\xA0\\x80");  // a surrogate
+  EXPECT_EQ(base::printable("plain/gr\xC3\xBC\xC3\x9F"), "plain/gr\xC3\xBC\xC3\x9F");
+  EXPECT_EQ(base::printable("a,b=c", ",="), "a\\x2Cb\\x3Dc");
+  EXPECT_EQ(base::printable("a\\b\n\x7F"), "a\\x5Cb\\x0A\\x7F");
+  EXPECT_EQ(base::printable("\xFF\xC3"), "\\xFF\\xC3");
+  EXPECT_EQ(base::printable("\xC0\x80"), "\\xC0\\x80");           // overlong
+  EXPECT_EQ(base::printable("\xED\xA0\x80"), "\\xED\\xA0\\x80");  // a surrogate
 }
 
 // U+009B, U+061C, U+200E, U+200F, U+202A, U+202E, U+2066, U+2069, U+2028, U+2029, U+200B, U+FEFF,
@@ -67,12 +67,12 @@ TEST(Printable, EscapesWhatATerminalObeysAndWhatCannotBeSeen) {
     std::string escaped;
     for (const char c : character)
       escaped += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
-    EXPECT_EQ(printable(character), escaped);
-    EXPECT_EQ(safeText(character), escaped);
+    EXPECT_EQ(base::printable(character), escaped);
+    EXPECT_EQ(base::safeText(character), escaped);
   }
   for (const std::string_view character : kSafe) {
-    EXPECT_EQ(printable(character), character);
-    EXPECT_EQ(safeText(character), character);
+    EXPECT_EQ(base::printable(character), character);
+    EXPECT_EQ(base::safeText(character), character);
   }
 }
 
@@ -81,29 +81,29 @@ TEST(Printable, GivesItsBytesBack) {
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
   for (const std::string_view character : kUnsafe) all += character;
   all += "\\x41";
-  EXPECT_EQ(bytesOf(printable(all)), all);
-  EXPECT_EQ(bytesOf("a\\b \\x4 \\xZZ \\x"), "a\\b \\x4 \\xZZ \\x");  // written by hand
-  EXPECT_EQ(bytesOf("\\x41\\xe9"), "A\xE9");
+  EXPECT_EQ(base::bytesOf(base::printable(all)), all);
+  EXPECT_EQ(base::bytesOf("a\\b \\x4 \\xZZ \\x"), "a\\b \\x4 \\xZZ \\x");  // written by hand
+  EXPECT_EQ(base::bytesOf("\\x41\\xe9"), "A\xE9");
 }
 
 TEST(SafeText, LeavesTextAsItIs) {
   const std::string text = base::printable("a\\b\x1B\xC2\x9B\xFF");
   EXPECT_EQ(text, "a\\x5Cb\\x1B\\xC2\\x9B\\xFF");
-  EXPECT_EQ(safeText(text), text);
-  EXPECT_EQ(safeText("a\\b\nc\x1B"), "a\\b\\x0Ac\\x1B");
-  EXPECT_EQ(safeText("a\n\tc", "\n"), "a\n\\x09c");
+  EXPECT_EQ(base::safeText(text), text);
+  EXPECT_EQ(base::safeText("a\\b\nc\x1B"), "a\\b\\x0Ac\\x1B");
+  EXPECT_EQ(base::safeText("a\n\tc", "\n"), "a\n\\x09c");
 }
 
 TEST(SafeText, LeavesJsonItsValues) {
-  EXPECT_EQ(safeJson("{\"a\\nb\":\"\xC2\x9B\xE2\x80\xAE\xF3\xA0\x81\x81\xC3\xBC\xFF\"}\n"),
+  EXPECT_EQ(base::safeJson("{\"a\\nb\":\"\xC2\x9B\xE2\x80\xAE\xF3\xA0\x81\x81\xC3\xBC\xFF\"}\n"),
             "{\"a\\nb\":\"\\u009B\\u202E\\uDB40\\uDC41\xC3\xBC\\uFFFD\"}\n");
 }
 
 TEST(SafeText, PlainTextIsRecognised) {
-  EXPECT_TRUE(isPlainText(""));
-  EXPECT_TRUE(isPlainText("plain \\ text ~\n"));
+  EXPECT_TRUE(base::isPlainText(""));
+  EXPECT_TRUE(base::isPlainText("plain \\ text ~\n"));
   for (const char* text : {"tab\t", "\x1B", "\x7F", "\xC2\x9B", "\xC3\xBC"}) {
-    EXPECT_FALSE(isPlainText(text)) << text;
+    EXPECT_FALSE(base::isPlainText(text)) << text;
   }
 }
 
@@ -174,9 +174,9 @@ TEST(ProcessLife, KnowsItselfAndNotAnotherStart) {
   for (int field = 3; field < 22; ++field) rest = rest.substr(rest.find(' ') + 1);
   const std::uint64_t start = std::stoull(rest);
   const auto pid = static_cast<std::uint32_t>(getpid());
-  EXPECT_TRUE(isAlive(pid, start));
-  EXPECT_FALSE(isAlive(pid, start + 1));
-  EXPECT_FALSE(isAlive(test::kDeadPid, start));
+  EXPECT_TRUE(tracefile::isAlive(pid, start));
+  EXPECT_FALSE(tracefile::isAlive(pid, start + 1));
+  EXPECT_FALSE(tracefile::isAlive(test::kDeadPid, start));
 }
 
 TEST(CallLayout, KeysOfACallAreSortedAndDifferent) {

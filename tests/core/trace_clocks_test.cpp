@@ -29,7 +29,7 @@ TEST(ClockMeeting, IsReadWholeOrNotAtAll) {
        {"", "1", "1 2 3", "1 2 3 ", "1 2 3 0", "1 2 3 ff x", "1 2 x ff", "-1 2 3 ff", "1 -2 3 ff",
         "1 2 -3 ff", "1  2 3 ff", "9999999999999999999 2 3 ff", "8999999999999999999 2 3 ff",
         "1 2 3 1ffffffffffffffff"}) {
-    EXPECT_FALSE(readClockMeeting(damaged)) << damaged;
+    EXPECT_FALSE(tracefile::readClockMeeting(damaged)) << damaged;
   }
 }
 
@@ -172,8 +172,8 @@ TEST_F(TraceClocksTest, TwoExchangesTellOffsetAndDrift) {
   EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
   EXPECT_NEAR(at(1, 511 * kSecond), 11 * kSecond, 1);
   ASSERT_EQ(clocks.size(), 2U);
-  EXPECT_EQ(clocks[0].method, ClockMethod::kReference);
-  EXPECT_EQ(clocks[1].method, ClockMethod::kExchange);
+  EXPECT_EQ(clocks[0].method, tracefile::ClockMethod::kReference);
+  EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kExchange);
   EXPECT_EQ(clocks[1].offset_ns, 500 * kSecond);
   EXPECT_EQ(clocks[1].error_ns, 20'000);
   EXPECT_NEAR(clocks[1].drift->ppm, 50, 1e-6);
@@ -191,7 +191,7 @@ TEST_F(TraceClocksTest, OneExchangeTellsTheOffset) {
       {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}, {"clock.end", "damaged"}});
   const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 611 * kSecond), 111 * kSecond);
-  EXPECT_EQ(clocks[1].method, ClockMethod::kStartOnly);
+  EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kStartOnly);
   EXPECT_FALSE(clocks[1].drift);
   EXPECT_EQ(
       clockSentences(clocks),
@@ -204,7 +204,7 @@ TEST_F(TraceClocksTest, WithoutAnExchangeTheTimeOfDayHasToDo) {
   add(1, "b", 510 * kSecond, 1002 * kSecond, {{"clock.start", "1 2 3"}});
   const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 511 * kSecond), 13 * kSecond);
-  EXPECT_EQ(clocks[1].method, ClockMethod::kRealtime);
+  EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kRealtime);
   EXPECT_FALSE(clocks[1].error_ns);
   EXPECT_EQ(clockSentences(clocks),
             std::vector<std::string>{
@@ -232,7 +232,7 @@ TEST_F(TraceClocksTest, AChainAddsItsErrors) {
   EXPECT_EQ(at(2, 1112 * kSecond), 12 * kSecond);
   EXPECT_EQ(clocks[2].error_ns, 16'000);
   EXPECT_EQ(clocks[2].offset_ns, 1100 * kSecond);
-  EXPECT_EQ(clocks[2].method, ClockMethod::kExchange);
+  EXPECT_EQ(clocks[2].method, tracefile::ClockMethod::kExchange);
 }
 
 TEST_F(TraceClocksTest, ASecondJobKeepsToItsOwnRoot) {
@@ -245,8 +245,8 @@ TEST_F(TraceClocksTest, ASecondJobKeepsToItsOwnRoot) {
   const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(2, 210 * kSecond), 60 * kSecond);
   EXPECT_EQ(at(3, 311 * kSecond), 61 * kSecond);
-  EXPECT_EQ(clocks[2].method, ClockMethod::kRealtime);
-  EXPECT_EQ(clocks[3].method, ClockMethod::kRealtime);
+  EXPECT_EQ(clocks[2].method, tracefile::ClockMethod::kRealtime);
+  EXPECT_EQ(clocks[3].method, tracefile::ClockMethod::kRealtime);
 }
 
 TEST_F(TraceClocksTest, TimeNamespacesOfOneBootHaveAClockEach) {
@@ -269,7 +269,7 @@ TEST_F(TraceClocksTest, WhatNoClockSaysChangesNothing) {
       {{"clock.start", met(1, 2, 3, 77)}, {"clock.end", met(1, 2, 3, 1)}});
   const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
-  EXPECT_EQ(clocks[1].method, ClockMethod::kRealtime);
+  EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kRealtime);
 }
 
 TEST_F(TraceClocksTest, AProcessOfWhichOnlyRingsAreLeftRanOnThisNode) {
@@ -296,7 +296,7 @@ TEST_F(TraceClocksTest, AProcessWithoutFactsRanWhereItsContainerSays) {
   EXPECT_EQ(clocks[1].processes, (std::vector<std::size_t>{1, 2}));
   EXPECT_EQ(at(2, 511 * kSecond), 11 * kSecond);
   EXPECT_EQ(clocks[2].host, "node.c");
-  EXPECT_EQ(clocks[2].method, ClockMethod::kRealtime);
+  EXPECT_EQ(clocks[2].method, tracefile::ClockMethod::kRealtime);
   EXPECT_EQ(clocks[3].host, "");
 }
 

@@ -37,14 +37,14 @@ constexpr wire::RunId kOtherRun{.high = 1, .low = 2};
 TEST(Runs, AreWrittenAsTheyAreRead) {
   const wire::Run run = tracefile::newRun();
   EXPECT_TRUE(run.id.isSet());
-  EXPECT_NE(run.id, newRun().id);
+  EXPECT_NE(run.id, tracefile::newRun().id);
   EXPECT_EQ(run.supervisor.pid, static_cast<std::uint32_t>(getpid()));
-  EXPECT_TRUE(isAlive(run.supervisor.pid, run.supervisor.start));
-  EXPECT_EQ(run.supervisor.boot, bootNumber(thisBoot()));
+  EXPECT_TRUE(tracefile::isAlive(run.supervisor.pid, run.supervisor.start));
+  EXPECT_EQ(run.supervisor.boot, tracefile::bootNumber(tracefile::thisBoot()));
   const wire::Run read = wire::parseRun(tracefile::runText(run));
   EXPECT_EQ(read.id, run.id);
   EXPECT_EQ(read.supervisor, run.supervisor);
-  EXPECT_EQ(runIdText({.high = 0xAB, .low = 1}), "00000000000000ab0000000000000001");
+  EXPECT_EQ(tracefile::runIdText({.high = 0xAB, .low = 1}), "00000000000000ab0000000000000001");
 }
 
 TEST(Runs, AreNamedInTheSecondLineOfTheClaim) {
@@ -53,12 +53,12 @@ TEST(Runs, AreNamedInTheSecondLineOfTheClaim) {
     test::writeAll(directory / tracefile::kClaimFile, text);
     return tracefile::claimedRun(directory.path());
   };
-  EXPECT_FALSE(claimedRun(directory.path()).isSet());
-  EXPECT_EQ(claimed("a job\n" + runIdText(kOtherRun) + "\n"), kOtherRun);
+  EXPECT_FALSE(tracefile::claimedRun(directory.path()).isSet());
+  EXPECT_EQ(claimed("a job\n" + tracefile::runIdText(kOtherRun) + "\n"), kOtherRun);
   EXPECT_FALSE(claimed("a job\n").isSet());
-  EXPECT_FALSE(claimed(runIdText(kOtherRun) + "\n").isSet());
-  EXPECT_FALSE(claimed("a job\n" + runIdText(kOtherRun) + "0\n").isSet());
-  EXPECT_FALSE(claimed("a job\n" + runIdText(kOtherRun).substr(1) + "\n").isSet());
+  EXPECT_FALSE(claimed(tracefile::runIdText(kOtherRun) + "\n").isSet());
+  EXPECT_FALSE(claimed("a job\n" + tracefile::runIdText(kOtherRun) + "0\n").isSet());
+  EXPECT_FALSE(claimed("a job\n" + tracefile::runIdText(kOtherRun).substr(1) + "\n").isSet());
 }
 
 TEST(RingNames, SayRunAndToken) {
@@ -67,14 +67,14 @@ TEST(RingNames, SayRunAndToken) {
   EXPECT_EQ(name->run, kOtherRun);
   EXPECT_EQ(name->token, 0xABCU);
   const std::string run = tracefile::runIdText(kOtherRun);
-  EXPECT_TRUE(ringNameOf("omnio-" + run + "-0000000000000abc-lost"));
+  EXPECT_TRUE(tracefile::ringNameOf("omnio-" + run + "-0000000000000abc-lost"));
   for (const std::string& other :
        {std::string("omnio-"), "omnio-" + run, "omnio-" + run + "-0000000000000abc",
         "omnio-" + run + "-abc-0", "omnio-" + run + "-00000000000000abc-0",
         "omnio-" + run + "_0000000000000abc-0", "omnio" + run + "-0000000000000abc-0",
         "Omnio-" + run + "-0000000000000abc-0", std::string("omnio-0000000000000abc-0"),
         "omnio-x" + run.substr(1) + "-0000000000000abc-0"}) {
-    EXPECT_FALSE(ringNameOf(other)) << other;
+    EXPECT_FALSE(tracefile::ringNameOf(other)) << other;
   }
 }
 
@@ -139,7 +139,7 @@ TEST_F(IdentityTest, ADirectoryMadeAgainUnderTheSamePathIsAnother) {
 TEST_F(IdentityTest, AMovedDirectoryKeepsItsRings) {
   const tracefile::RingContent before = ring();
   fs::rename(trace_, place_ / "moved");
-  EXPECT_EQ(TraceIdentity::of(place_ / "moved").fit(before, false), Fit::kOurs);
+  EXPECT_EQ(tracefile::TraceIdentity::of(place_ / "moved").fit(before, false), Fit::kOurs);
 }
 
 TEST_F(IdentityTest, ACopyTakesRingsOnlyWhenTheOriginalIsGone) {
@@ -147,13 +147,13 @@ TEST_F(IdentityTest, ACopyTakesRingsOnlyWhenTheOriginalIsGone) {
   const tracefile::RingContent before = ring({.run = kOtherRun});
   const fs::path copy = place_ / "copy";
   fs::copy(trace_, copy, fs::copy_options::recursive);
-  EXPECT_EQ(TraceIdentity::of(copy).fit(before, true), Fit::kOtherRun);
+  EXPECT_EQ(tracefile::TraceIdentity::of(copy).fit(before, true), Fit::kOtherRun);
   EXPECT_EQ(fit(before), Fit::kOurs);
   fs::rename(trace_, place_ / "elsewhere");
   // Another directory is now where the original was.
   fs::create_directory(trace_);
-  EXPECT_EQ(TraceIdentity::of(copy).fit(before, true), Fit::kOurs);
-  EXPECT_EQ(TraceIdentity::of(copy).fit(before, false), Fit::kOtherRun);
+  EXPECT_EQ(tracefile::TraceIdentity::of(copy).fit(before, true), Fit::kOurs);
+  EXPECT_EQ(tracefile::TraceIdentity::of(copy).fit(before, false), Fit::kOtherRun);
 }
 
 TEST_F(IdentityTest, AProcessThatCouldNotLookAtTheDirectoryIsOfTheRunThatItWasTold) {
@@ -205,10 +205,10 @@ TEST_F(IdentityTest, OfADirectoryThatIsGoneOnlyOwnRingsAreTaken) {
   const tracefile::TraceIdentity of_run = tracefile::TraceIdentity::ofRun(own.run);
   EXPECT_EQ(of_run.fit(own, false), Fit::kOurs);
   EXPECT_EQ(of_run.fit(planted, false), Fit::kOtherOwner);
-  EXPECT_EQ(TraceIdentity::ofRun(kOtherRun).fit(own, false), Fit::kOtherRun);
-  EXPECT_EQ(TraceIdentity::ofGone(trace_).fit(own, false), Fit::kOurs);
-  EXPECT_EQ(TraceIdentity::ofGone(trace_).fit(planted, false), Fit::kOtherOwner);
-  EXPECT_EQ(TraceIdentity::ofGone(place_ / "other").fit(own, false), Fit::kOtherRun);
+  EXPECT_EQ(tracefile::TraceIdentity::ofRun(kOtherRun).fit(own, false), Fit::kOtherRun);
+  EXPECT_EQ(tracefile::TraceIdentity::ofGone(trace_).fit(own, false), Fit::kOurs);
+  EXPECT_EQ(tracefile::TraceIdentity::ofGone(trace_).fit(planted, false), Fit::kOtherOwner);
+  EXPECT_EQ(tracefile::TraceIdentity::ofGone(place_ / "other").fit(own, false), Fit::kOtherRun);
 }
 
 // A trace of one killed process with a ring that is its own.
@@ -251,8 +251,8 @@ TEST_F(ForeignRingsTest, AreNeitherReadNorCollectedNorRemoved) {
       save(3, {.open = &more_, .uid = kStranger}),                 // a copy
   };
   EXPECT_EQ(events(), 1U);
-  EXPECT_EQ(deadRingsOf(TraceIdentity::of(trace_)).rings.size(), 1U);
-  EXPECT_EQ(deadRingsOf(TraceIdentity::of(trace_)).of_others, 1U);
+  EXPECT_EQ(tracefile::deadRingsOf(tracefile::TraceIdentity::of(trace_)).rings.size(), 1U);
+  EXPECT_EQ(tracefile::deadRingsOf(tracefile::TraceIdentity::of(trace_)).of_others, 1U);
   const tracefile::CollectReport report = tracefile::collectRings(trace_);
   EXPECT_EQ(report.rings, 1U);
   EXPECT_EQ(report.events, 1U);
@@ -267,10 +267,10 @@ TEST_F(ForeignRingsTest, OfAUserThatTheProcessBecameAreItsOwn) {
   const fs::path later = save(1, {.open = &more_, .uid = kStranger});
   ASSERT_EQ(chown(later.c_str(), kStranger, kStranger), 0);
   EXPECT_EQ(events(), 1U);
-  EXPECT_EQ(collectRings(trace_).of_others, 1U);
+  EXPECT_EQ(tracefile::collectRings(trace_).of_others, 1U);
   container({{"owner.54321", "1"}}).chunk(tail_).save(trace_ / "node1.1.0.omnio");
   EXPECT_EQ(events(), 2U);
-  EXPECT_EQ(packTrace(trace_, {.assume_ended = true}).failure().sentence,
+  EXPECT_EQ(tracefile::packTrace(trace_, {.assume_ended = true}).failure().sentence,
             fmt::format("{}: events of process {} are still in memory: run `omnio collect` first",
                         trace_.native(), test::kDeadPid));
   const tracefile::CollectReport report = tracefile::collectRings(trace_);
@@ -285,8 +285,8 @@ TEST_F(ForeignRingsTest, UnfinishedOnesOfTheRunAreRemoved) {
   const fs::path other = rings_ / test::ringName(kOtherRun, kToken, 7);
   test::writeAll(other, std::string(20000, '\0'));
   if (!tracefile::hasWriter(unfinished)) GTEST_SKIP() << "leases are not given here";
-  EXPECT_EQ(deadRingsOf(TraceIdentity::of(trace_)).rings.size(), 2U);
-  EXPECT_EQ(collectRings(trace_).rings, 2U);
+  EXPECT_EQ(tracefile::deadRingsOf(tracefile::TraceIdentity::of(trace_)).rings.size(), 2U);
+  EXPECT_EQ(tracefile::collectRings(trace_).rings, 2U);
   EXPECT_FALSE(fs::exists(unfinished));
   EXPECT_TRUE(fs::exists(other));
 }

@@ -177,7 +177,7 @@ TEST(ProgramCheck, SaysWhyRealProgramsAreOutOfReach) {
   EXPECT_EQ(reason(directory / "32"), UntracedReason::kOtherWord);
   test::writeAll(directory / "asan", programThatNeeds({"libasan.so.8"}));
   EXPECT_EQ(reason(directory / "asan"), std::nullopt);
-  EXPECT_TRUE(checkProgram(directory / "asan").wants_asan);
+  EXPECT_TRUE(tracefile::checkProgram(directory / "asan").wants_asan);
   // Scripts are as their interpreters are; one that names itself ends the search.
   test::writeAll(directory / "script", "#!" + (directory / "static").native() + " -x\n");
   EXPECT_EQ(reason(directory / "script"), UntracedReason::kStatic);
@@ -191,17 +191,17 @@ TEST(ProgramCheck, ASetUserIdProgramOfAnotherUserIsOutOfReach) {
   const fs::path path = directory / "program";
   test::writeAll(path, programThatNeeds({"libc.so.6"}));
   ASSERT_EQ(chmod(path.c_str(), 04755), 0);
-  EXPECT_EQ(checkProgram(path).reason, std::nullopt);  // it stays the same user
+  EXPECT_EQ(tracefile::checkProgram(path).reason, std::nullopt);  // it stays the same user
   ASSERT_EQ(chown(path.c_str(), 54321, 54321), 0);
   ASSERT_EQ(chmod(path.c_str(), 04755), 0);
-  EXPECT_EQ(checkProgram(path).reason, UntracedReason::kSetUser);
+  EXPECT_EQ(tracefile::checkProgram(path).reason, UntracedReason::kSetUser);
   ASSERT_EQ(chmod(path.c_str(), 02755), 0);
-  EXPECT_EQ(checkProgram(path).reason, UntracedReason::kSetUser);
+  EXPECT_EQ(tracefile::checkProgram(path).reason, UntracedReason::kSetUser);
   // Where nothing can gain rights the bits mean nothing.
   EXPECT_EXIT(
       {
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) _exit(1);
-        _exit(checkProgram(path).reason.has_value() ? 2 : 0);
+        _exit(tracefile::checkProgram(path).reason.has_value() ? 2 : 0);
       },
       testing::ExitedWithCode(0), "");
 }
@@ -216,8 +216,9 @@ TEST(ProgramCheck, AProgramWithCapabilitiesIsOutOfReachOfAllButRoot) {
   test::writeAll(directory / "script", "#!" + path.native() + "\n");
   const auto reasons = [&] {
     const bool is_other_user = seteuid(54321) == 0;
-    std::vector<std::optional<UntracedReason>> found{checkProgram(path).reason,
-                                                     checkProgram(directory / "script").reason};
+    std::vector<std::optional<UntracedReason>> found{
+        tracefile::checkProgram(path).reason,
+        tracefile::tracefile::checkProgram(directory / "script").reason};
     if (!is_other_user || seteuid(0) != 0) std::abort();
     return found;
   };
@@ -229,7 +230,7 @@ TEST(ProgramCheck, AProgramWithCapabilitiesIsOutOfReachOfAllButRoot) {
   }
   EXPECT_EQ(reasons(), (std::vector<std::optional<UntracedReason>>{UntracedReason::kSetUser,
                                                                    UntracedReason::kSetUser}));
-  EXPECT_EQ(checkProgram(path).reason, std::nullopt);
+  EXPECT_EQ(tracefile::checkProgram(path).reason, std::nullopt);
 }
 
 TEST(ProgramCheck, AStaticProgramOfThisCompilerIsStatic) {
@@ -238,7 +239,7 @@ TEST(ProgramCheck, AStaticProgramOfThisCompilerIsStatic) {
   const std::string build = "cc -static -o " + (directory / "static").native() + " " +
                             (directory / "empty.c").native() + " 2>/dev/null";
   if (std::system(build.c_str()) != 0) GTEST_SKIP() << "nothing can be linked statically here";
-  EXPECT_EQ(checkProgram(directory / "static").reason, UntracedReason::kStatic);
+  EXPECT_EQ(tracefile::checkProgram(directory / "static").reason, UntracedReason::kStatic);
 }
 
 std::vector<std::string> sentences(const fs::path& directory) {
@@ -250,13 +251,16 @@ std::vector<std::string> sentences(const fs::path& directory) {
 
 TEST(UntracedNotes, AreCountedByProgramAndReason) {
   const TemporaryDirectory directory;
-  EXPECT_TRUE(readUntraced(directory.path()).empty());
+  EXPECT_TRUE(tracefile::readUntraced(directory.path()).empty());
   for (const char* host : {"node1", "node2"}) {
-    EXPECT_TRUE(noteUntraced(directory.path(), host, UntracedReason::kStatic, "/bin/b"));
+    EXPECT_TRUE(tracefile::noteUntraced(directory.path(), host, UntracedReason::kStatic, "/bin/b"));
   }
-  EXPECT_TRUE(noteUntraced(directory.path(), "node1", UntracedReason::kStatic, "/bin/b"));
-  EXPECT_TRUE(noteUntraced(directory.path(), "node1", UntracedReason::kEnvironment, "/bin/b"));
-  EXPECT_TRUE(noteUntraced(directory.path(), "node1", UntracedReason::kOtherWord, "/bin/a\n"));
+  EXPECT_TRUE(
+      tracefile::noteUntraced(directory.path(), "node1", UntracedReason::kStatic, "/bin/b"));
+  EXPECT_TRUE(
+      tracefile::noteUntraced(directory.path(), "node1", UntracedReason::kEnvironment, "/bin/b"));
+  EXPECT_TRUE(
+      tracefile::noteUntraced(directory.path(), "node1", UntracedReason::kOtherWord, "/bin/a\n"));
   fs::create_symlink("s/bin/b", directory / "node3.17.4026531836.untraced");
   fs::create_symlink("l/bin/c", directory / "node3.18.4026531836.untraced");
   EXPECT_EQ(sentences(directory.path()),
@@ -286,7 +290,8 @@ TEST(UntracedNotes, DamagedRecordsAreLeftOut) {
 
 TEST(UntracedNotes, ThatCannotBeWrittenAreReported) {
   const TemporaryDirectory directory;
-  EXPECT_FALSE(noteUntraced(directory / "nothing", "node1", UntracedReason::kStatic, "/bin/x"));
+  EXPECT_FALSE(
+      tracefile::noteUntraced(directory / "nothing", "node1", UntracedReason::kStatic, "/bin/x"));
 }
 
 }  // namespace

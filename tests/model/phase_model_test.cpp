@@ -133,7 +133,7 @@ TEST_F(PhaseModelTest, WhatCannotBeWrittenIsSaid) {
 }
 
 TEST_F(PhaseModelTest, WhatIsNoModelIsRefused) {
-  EXPECT_EQ(readPhaseModel(directory_ / "none").failure().code, Code::kNotFound);
+  EXPECT_EQ(readPhaseModel(directory_ / "none").failure().code, base::Code::kNotFound);
   EXPECT_EQ(complaintAbout(""), ": empty");
   EXPECT_EQ(complaintAbout("[]"),
             ": format: is not \"omnio-phases\", so this is not a phase model");

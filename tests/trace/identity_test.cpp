@@ -121,7 +121,7 @@ wire::RunId runOf(const std::filesystem::path& directory, const test::Environmen
                 directory,
                 [&place] {
                   ASSERT_TRUE(ensureStarted());
-                  test::writeAll(place / "run", runIdText(runIdentity().run.id));
+                  test::writeAll(place / "run", tracefile::runIdText(runIdentity().run.id));
                   test::recordSeek(test::openRecorded(place / "file"), 1);
                   finish(wire::AccountState::kEnded);
                 },
@@ -135,7 +135,7 @@ wire::RunId runOf(const std::filesystem::path& directory, const test::Environmen
 }
 
 std::string jobIn(const std::filesystem::path& directory) {
-  const auto trace = Trace::open(directory);
+  const auto trace = tracefile::Trace::open(directory);
   if (!trace || trace->processes().size() != 1) return "not one process";
   return std::string(trace->processes()[0]->info.text(wire::info::kJob));
 }
@@ -150,7 +150,7 @@ TEST(RunIdentity, OfASlurmStepIsNotMadeOfItsNumbers) {
   // Preloaded without `omnio trace`, it is made of the trace directory.
   const wire::RunId here = runOf(directory / "here", step);
   EXPECT_EQ(jobIn(directory / "here"), "17.2.1");
-  EXPECT_TRUE(TraceIdentity::of(directory / "here").isCandidate({.run = here}));
+  EXPECT_TRUE(tracefile::TraceIdentity::of(directory / "here").isCandidate({.run = here}));
   EXPECT_EQ(runOf(directory / "here", {}), here);
   EXPECT_NE(runOf(directory / "there", step), here);
   // `omnio trace` hands its own on.

@@ -8,7 +8,7 @@
 
 namespace omnio::trace {
 
-// Which of the four libraries this is (library_serial.cpp and its like).
+// Which of the four libraries this is (library_name.cpp, compiled for each).
 extern const char kLibraryName[];
 
 // The OpenMP number of the calling thread, or -1 where there is none or it is not looked for.

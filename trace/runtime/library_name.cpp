@@ -1,5 +1,5 @@
 #include "trace/runtime/identity.hpp"
 
 namespace omnio::trace {
-const char kLibraryName[] = "mpi";
+const char kLibraryName[] = OMNIO_LIBRARY_NAME;
 }

@@ -1,0 +1,121 @@
+// The command line of a program: its commands, options, --help and --version, read by CLI11.
+// CLI11's headers take longer to compile than any of our own sources, so one source includes them
+// (command_line.cpp) and the programs use these handles. A handle is a pointer into the Program
+// that made it, and the variables that options fill have to outlive Program::parse().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace omnio::base {
+
+// Says why a word is refused; empty when it is taken.
+using WordCheck = std::function<std::string(const std::string& word)>;
+
+class OptionHandle {
+ public:
+  explicit OptionHandle(CLI::Option* option) : option_(option) {}
+
+  // Each returns the handle, so that calls can be chained.
+  OptionHandle required(bool is_required = true) const;
+  OptionHandle typeName(const std::string& name) const;
+  OptionHandle check(WordCheck check) const;
+  OptionHandle oneOf(std::vector<std::string> words) const;
+  OptionHandle between(int minimum, int maximum) const;
+  OptionHandle positive() const;
+  // --help names the value that the variable has before it is parsed.
+  OptionHandle showDefault() const;
+  OptionHandle excludes(OptionHandle other) const;
+  // One word each time, and as often as one likes: all of them count, or the last one.
+  OptionHandle repeatable() const;
+  OptionHandle lastWins() const;
+  // Left out of --help.
+  OptionHandle hidden() const;
+
+  // After parsing: how many words it was given.
+  std::size_t count() const;
+
+ private:
+  CLI::Option* option_;
+};
+
+class Command {
+ public:
+  explicit Command(CLI::App* app) : app_(app) {}
+
+  // `names` is "-o,--output", "--rank", or "TRACE" for an argument without a name.
+  OptionHandle option(const std::string& names, std::string& value, const std::string& help) const;
+  OptionHandle option(const std::string& names, std::filesystem::path& value,
+                      const std::string& help) const;
+  OptionHandle option(const std::string& names, int& value, const std::string& help) const;
+  OptionHandle option(const std::string& names, long& value, const std::string& help) const;
+  OptionHandle option(const std::string& names, unsigned& value, const std::string& help) const;
+  OptionHandle option(const std::string& names, std::uint64_t& value,
+                      const std::string& help) const;
+  OptionHandle option(const std::string& names, double& value, const std::string& help) const;
+  OptionHandle option(const std::string& names, std::optional<int>& value,
+                      const std::string& help) const;
+  OptionHandle option(const std::string& names, std::optional<unsigned>& value,
+                      const std::string& help) const;
+  OptionHandle option(const std::string& names, std::optional<double>& value,
+                      const std::string& help) const;
+  OptionHandle option(const std::string& names, std::vector<std::string>& value,
+                      const std::string& help) const;
+  OptionHandle option(const std::string& names, std::vector<std::filesystem::path>& value,
+                      const std::string& help) const;
+  // "--verify,!--no-verify" has a way to switch it off.
+  OptionHandle flag(const std::string& names, bool& value, const std::string& help) const;
+
+  Command subcommand(const std::string& name, const std::string& help) const;
+  // What follows the first argument without a name belongs to that argument.
+  void endOptionsAtFirstArgument() const;
+  // Called when this command was chosen and its options are right.
+  void callback(std::function<void()> work) const;
+
+ protected:
+  CLI::App* app_;
+};
+
+// Thrown by a callback: an option or argument that the options themselves do not require is
+// missing.
+[[noreturn]] void refuseMissing(const std::string& what);
+
+// What reading the command line came to.
+struct Parsed {
+  enum class Outcome {
+    kRun,     // the callback, if any, has run
+    kShown,   // --help or --version was asked for: `text` is the answer
+    kRefused  // wrong usage: `text` says why
+  };
+  Outcome outcome = Outcome::kRun;
+  std::string text;
+  std::string command;  // the subcommand that was chosen, if any
+};
+
+class Program : public Command {
+ public:
+  Program(const std::string& help, const std::string& name);
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();
+
+  void setVersion(const std::string& text) const;
+  void requireOneSubcommand() const;
+  Parsed parse(int argc, const char* const* argv) const;
+
+ private:
+  std::unique_ptr<CLI::App> owned_;
+};
+
+}  // namespace omnio::base
