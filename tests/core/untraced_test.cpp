@@ -217,8 +217,7 @@ TEST(ProgramCheck, AProgramWithCapabilitiesIsOutOfReachOfAllButRoot) {
   const auto reasons = [&] {
     const bool is_other_user = seteuid(54321) == 0;
     std::vector<std::optional<UntracedReason>> found{
-        tracefile::checkProgram(path).reason,
-        tracefile::tracefile::checkProgram(directory / "script").reason};
+        tracefile::checkProgram(path).reason, tracefile::checkProgram(directory / "script").reason};
     if (!is_other_user || seteuid(0) != 0) std::abort();
     return found;
   };
