@@ -19,8 +19,7 @@ TRACEFILE = (*EVENT, "core/event")
 MPI = (*TRACEFILE, "core/tracefile")
 ORDER = (*MPI, "core/mpi")
 ALL_OF_CORE = (*ORDER, "core/order", "core/model")
-ALL_BUT_TRACE = (*ALL_OF_CORE, "statistics", "preprocess", "phase_model", "predict", "replay",
-                 "ior_bridge")
+ALL_BUT_TRACE = (*ALL_OF_CORE, "statistics", "preprocess", "phase_model", "replay", "ior_bridge")
 
 # Folder -> the other folders that it may include. A file belongs to the longest that fits its path.
 LAYERS = {
@@ -37,7 +36,6 @@ LAYERS = {
     "statistics": ALL_OF_CORE,
     "preprocess": ALL_OF_CORE,
     "phase_model": ALL_OF_CORE,
-    "predict": ALL_OF_CORE,
     "replay": ALL_OF_CORE,
     "ior_bridge": ALL_OF_CORE,
     "cli": ALL_BUT_TRACE,

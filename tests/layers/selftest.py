@@ -58,8 +58,9 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(
             self.check({
                 "statistics/count.hpp": "",
-                "predict/model.cpp": '#include "statistics/count.hpp"\n',
-            }), (1, ["predict/model.cpp:1: includes statistics/count.hpp, which predict may not"]))
+                "phase_model/model.cpp": '#include "statistics/count.hpp"\n',
+            }), (1, ["phase_model/model.cpp:1: includes statistics/count.hpp, "
+                     "which phase_model may not"]))
 
     def test_command_line_may_not_include_the_tracer(self):
         self.assertEqual(
