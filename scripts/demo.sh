@@ -148,4 +148,4 @@ step "side by side"
 "$source/scripts/demo_table.py" "$omnio" "$output/model.json" "$output/phase-results.json" \
   "application=$trace" "replay, asap=$output/replay-asap" "replay, dt=$output/replay-dt"
 echo
-echo "next: build/release/cli/omnio stats ${trace#"$source"/} --by rank; docs/tutorial.md tells the rest"
+echo "next: build/release/cli/omnio stats ${trace#"$source"/} --by rank; docs/tutorial.md has the rest"
