@@ -7,7 +7,7 @@ the third column of the table of rooms says the same. What follows from either h
 check_layers.py.
 
 Paths and functions that ARCHITECTURE.md, CONTRIBUTING.md and core/calls/README.md name have to
-exist.
+exist, and the files in the tables of the rooms' READMEs.
 """
 
 import importlib.util
@@ -260,6 +260,16 @@ class Tree(unittest.TestCase):
         names |= {path.name for path in ROOT.glob("*.*")}
         for page in GUIDES:
             self.assertEqual(missing_names(page, self.text(page), ROOT, names), [])
+
+    def test_what_tables_of_files_name_exists(self):
+        missing = []
+        for page in sorted(ROOT.glob("*/README.md")):
+            for rows in tables(page.read_text(encoding="utf-8")):
+                for name in [name for cells in rows for name in CODE.findall(cells[0])]:
+                    if page.parent.name in CHECK_LAYERS.LAYERS and not any(
+                            (page.parent / (name + end)).is_file() for end in ("", ".hpp", ".cpp")):
+                        missing.append(f"{page.parent.name}: {name}")
+        self.assertEqual(missing, [])
 
     def test_what_does_not_exist_is_named(self):
         text = "`core/calls/rolle.hpp`\n`rolle.hpp` `core/calls/table.hpp`: `roll()`, `indexOf()`\n"
