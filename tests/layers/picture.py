@@ -13,6 +13,7 @@ exist, and the files in the tables of the rooms' READMEs.
 import importlib.util
 import pathlib
 import re
+import sys
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -26,6 +27,9 @@ NEAR = 3  # units of the picture between the end of an arrow and its room
 SVG = "{http://www.w3.org/2000/svg}"
 CODE = re.compile(r"`([^`]+)`")
 FILE = re.compile(r"[\w./-]+\.(?:cpp|hpp|def|py|sh|md|h|f90|cmake|txt|svg)")
+
+
+sys.dont_write_bytecode = True  # the source tree may not be writable
 
 
 def load_check_layers():
