@@ -1,14 +1,13 @@
 // The subcommands of `omnio`. To add one:
-//   1. write cli/commands/<name>.cpp with `void add<Name>Command(base::Command program, int&
-//   exit_code)`;
-//      it adds a subcommand, its options, and a callback that does the work;
+//   1. write cli/commands/<name>.cpp with
+//      `void add<Name>Command(base::Command program, int& exit_code)`; it adds a subcommand, its
+//      options, and a callback that does the work;
 //   2. declare it here, call it in application.cpp, name the file in cli/CMakeLists.txt;
 //   3. describe it in docs/commands/<name>.md.
 //
-// The callback leaves the exit status in `exit_code` (exit_code.hpp) and reports failure with
-// printFailure(). Options that are wrong in themselves are
-// refused by application.cpp, with a hint and kWrongUsage. What `exit_code` refers to outlives the
-// callback.
+// The callback leaves the exit status in `exit_code` (cli/output.hpp), which outlives it, and
+// reports failure with printFailure(). An option or argument that is missing is refused by
+// base::refuseMissing(): application.cpp prints the text with a hint and returns kWrongUsage.
 #pragma once
 
 #include "core/base/command_line.hpp"
