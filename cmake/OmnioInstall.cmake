@@ -45,12 +45,11 @@ function(omnio_install_folder folder)
       endif()
     endif()
   endforeach()
-  if(NOT folder IN_LIST omnio_private_folders)
-    # Folder by folder: that core/ holds core/wire/ is no matter, a file is installed once.
-    file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.hpp"
-                                        "${PROJECT_SOURCE_DIR}/${folder}/*.def")
-    install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnio/${folder}
-            COMPONENT devel)
+  # Headers of rooms below a folder are installed with the folder.
+  if(NOT folder IN_LIST omnio_private_folders AND NOT folder MATCHES "/")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/"
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/omnio/${folder} COMPONENT devel
+            FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
   endif()
 endfunction()
 

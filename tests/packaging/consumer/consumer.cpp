@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: consumer TRACE\n";
     return 2;
   }
-  auto trace = omnio::Trace::open(argv[1]);
+  auto trace = omnio::tracefile::Trace::open(argv[1]);
   if (!trace.ok()) {
     std::cerr << trace.failure().sentence << '\n';
     return 1;
