@@ -39,6 +39,6 @@ run_labelled tsan
 build release
 step "tests: release"
 if [ "$ci" = true ]; then hint; fi
-# One at a time: the acceptance tests kill, trace and fill up devices, and would disturb each other.
-ctest --preset release --no-tests=error --parallel 1
+# The unit tests run side by side; each acceptance test runs alone (RUN_SERIAL).
+ctest --preset release --no-tests=error --parallel "$jobs"
 if [ "$ci" != true ]; then hint; fi
