@@ -34,18 +34,11 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace wire = omnio::wire;
-using omnio::calls::kTable;
+using omnio::calls::CallId;
 
 constexpr std::uint64_t kToken = 0x5741545354415453;
 constexpr std::uint32_t kFiles = 64;
 constexpr std::uint32_t kThreads = 4;
-
-consteval std::uint16_t numberOf(std::string_view symbol) {
-  for (const auto& row : kTable) {
-    if (row.name == symbol) return row.number;
-  }
-  throw "no such call";
-}
 
 // One thread's log: it writes, reads and seeks in files that it changes every few events.
 class LogWriter {
@@ -69,17 +62,16 @@ class LogWriter {
     switch (events_ % 4) {
       case 0:
       case 1:
-        at_ = wire::encodeEvent<numberOf("write")>(at_, state_, times, 0, false, {slot, 0, kBytes},
-                                                   kBytes, kBytes);
+        at_ = wire::encodeEvent<CallId::write>(at_, state_, times, 0, false, {slot, 0, kBytes},
+                                               kBytes, kBytes);
         break;
       case 2:
-        at_ = wire::encodeEvent<numberOf("pread64")>(
+        at_ = wire::encodeEvent<CallId::pread64>(
             at_, state_, times, 0, false,
             {slot, 0, kBytes, static_cast<std::int64_t>(events_ * 512)}, kBytes, kBytes);
         break;
       default:
-        at_ = wire::encodeEvent<numberOf("lseek64")>(at_, state_, times, 0, false, {slot, 0, 0}, 0,
-                                                     0);
+        at_ = wire::encodeEvent<CallId::lseek64>(at_, state_, times, 0, false, {slot, 0, 0}, 0, 0);
     }
     ++events_;
     ++header_.event_count;

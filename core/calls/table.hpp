@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/calls/call_id.hpp"
 #include "core/calls/role.hpp"
 
 namespace omnio::calls {
@@ -16,6 +17,7 @@ inline constexpr std::size_t kMaxArguments = 12;
 
 struct Row {
   std::uint16_t number = 0;  // permanent, never reused; 0 marks a place in the array without a call
+  CallId plain = CallId::none;  // the plain call that it is a form of (open64 -> open)
   Api api = Api::kPosix;
   Class call_class = Class::kMetadata;
   Result result = Result::kNone;
@@ -24,7 +26,9 @@ struct Row {
   std::uint8_t argument_count = 0;
   std::array<Role, kMaxArguments> arguments{};
   std::string_view name;        // the exact symbol
-  std::string_view variant_of;  // the plain call that it is a form of (open64 -> open)
+  std::string_view variant_of;  // name of the plain call
+
+  constexpr CallId id() const { return CallId{number}; }
 };
 
 namespace detail {
@@ -39,6 +43,10 @@ struct Roles {
 
 using enum Role;
 
+// Never defined and not constexpr: the compiler names it where the table is wrong. (The tracer is
+// built without exceptions, so a throw would not compile there.)
+void duplicateCallNumber();
+
 }  // namespace detail
 
 // One past the largest number a call can have; wire::kFirstControlRecord starts here.
@@ -47,15 +55,15 @@ inline constexpr std::size_t kNumberLimit = 960;
 consteval std::array<Row, kNumberLimit> makeTable() {
   std::array<Row, kNumberLimit> table{};
   using namespace detail;
-  // A number used twice would silently replace a row: dividing by zero stops the compiler instead.
   auto add = [&table](Row row, Roles roles) {
     row.argument_count = roles.count;
     row.arguments = roles.list;
-    const int free_place = table[row.number].number == 0 ? 1 : 0;
-    table[row.number / free_place] = row;
+    if (table[row.number].number != 0) duplicateCallNumber();
+    table[row.number] = row;
   };
 #define OMNIO_CALL(BODY, NUMBER, NAME, VARIANT_OF, CLASS, RESULT, ...) \
   add(Row{.number = NUMBER,                                            \
+          .plain = CallId::VARIANT_OF,                                 \
           .api = kApi,                                                 \
           .call_class = Class::CLASS,                                  \
           .result = Result::RESULT,                                    \
@@ -73,9 +81,10 @@ consteval std::array<Row, kNumberLimit> makeTable() {
   }
   {
     // Both names of an MPI call are rows, MPI_X with an even number and PMPI_X with the next.
-    constexpr auto mpiRow = [](int number, Class call_class, Sync sync, std::string_view name,
-                               std::string_view variant_of) {
-      return Row{.number = static_cast<std::uint16_t>(number),
+    constexpr auto mpiRow = [](CallId id, CallId plain, Class call_class, Sync sync,
+                               std::string_view name, std::string_view variant_of) {
+      return Row{.number = toNumber(id),
+                 .plain = plain,
                  .api = Api::kMpi,
                  .call_class = call_class,
                  .result = Result::kMpi,
@@ -84,19 +93,31 @@ consteval std::array<Row, kNumberLimit> makeTable() {
                  .name = name,
                  .variant_of = variant_of};
     };
-#define OMNIO_MPI_CALL(NUMBER, NAME, CLASS, SYNC, ...)                                           \
-  static_assert((NUMBER) % 2 == 0);                                                              \
-  add(mpiRow(NUMBER, Class::CLASS, Sync::SYNC, "MPI_" #NAME, "MPI_" #NAME), Roles(__VA_ARGS__)); \
-  add(mpiRow((NUMBER) + 1, Class::CLASS, Sync::SYNC, "PMPI_" #NAME, "MPI_" #NAME),               \
+#define OMNIO_MPI_CALL(NUMBER, NAME, CLASS, SYNC, ...)                                         \
+  static_assert((NUMBER) % 2 == 0);                                                            \
+  add(mpiRow(CallId::MPI_##NAME, CallId::MPI_##NAME, Class::CLASS, Sync::SYNC, "MPI_" #NAME,   \
+             "MPI_" #NAME),                                                                    \
+      Roles(__VA_ARGS__));                                                                     \
+  add(mpiRow(CallId::PMPI_##NAME, CallId::MPI_##NAME, Class::CLASS, Sync::SYNC, "PMPI_" #NAME, \
+             "MPI_" #NAME),                                                                    \
+      Roles(__VA_ARGS__));
+#define OMNIO_MPI_MORE(NUMBER, NAME, CLASS, SYNC, ...)                                            \
+  add(mpiRow(CallId::NAME, CallId::NAME, Class::CLASS, Sync::SYNC, "(" #NAME ")", "(" #NAME ")"), \
       Roles(__VA_ARGS__));
 #include "core/calls/mpi.def"
   }
+#undef OMNIO_MPI_MORE
 #undef OMNIO_MPI_CALL
 #undef OMNIO_CALL
   return table;
 }
 
 inline constexpr std::array<Row, kNumberLimit> kTable = makeTable();
+
+constexpr const Row& rowOf(CallId id) { return kTable[toNumber(id)]; }
+
+// Name of the plain call that the row is a form of.
+constexpr std::string_view plainName(const Row& row) { return rowOf(row.plain).name; }
 
 // The row of a number that may come from a damaged file; nullptr when there is none.
 constexpr const Row* find(std::uint32_t number) {
@@ -113,11 +134,6 @@ constexpr int indexOf(const Row& row, Role role) {
 }
 
 constexpr bool has(const Row& row, Role role) { return indexOf(row, role) >= 0; }
-
-// Whether the call names a file by path and makes no descriptor (unlink, stat).
-constexpr bool isPathCall(const Row& row) {
-  return has(row, Role::kPath) && row.result != Result::kNewFd && row.result != Result::kNewStream;
-}
 
 // True for a recorded argument; false for those that only matter to the call itself.
 constexpr bool isRecorded(Role role) {

@@ -1,4 +1,4 @@
-// Writes one event record. A template over the call's number, so that the row's plan is known at
+// Writes one event record. A template over the call, so that the row's plan is known at
 // compile time and the record is a straight line of stores.
 #pragma once
 
@@ -17,21 +17,21 @@ struct EventTimes {
 
 // Arguments by their index in the row. A text is its slot plus 1, a handle its slot; an iovec
 // stands as the number of its pieces, whose sizes the caller appends (putPieces).
-template <std::uint16_t kNumber>
-using Arguments = std::array<std::int64_t, calls::kTable[kNumber].argument_count + 1>;
+template <calls::CallId kCall>
+using Arguments = std::array<std::int64_t, calls::rowOf(kCall).argument_count + 1>;
 
 // `out` has kMaxFixedRecord bytes. `result` is the value returned (the slot plus 1 for a new
-// handle), or with `failed` the errno value; `number` is another row's with the same roles, where
-// one piece of code serves several. Returns the place behind the record.
-template <std::uint16_t kNumber>
+// handle), or with `failed` the errno value; `as` is another call with the same roles, where one
+// piece of code serves several. Returns the place behind the record.
+template <calls::CallId kCall>
 [[gnu::always_inline]] inline char* encodeEvent(char* out, Prediction& state, EventTimes times,
                                                 unsigned depth, bool failed,
-                                                const Arguments<kNumber>& arguments,
+                                                const Arguments<kCall>& arguments,
                                                 std::uint64_t request, std::int64_t result,
-                                                std::uint16_t number = kNumber) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
-  constexpr Plan plan = kPlans[kNumber];
-  static_assert(row.number == kNumber);
+                                                calls::CallId as = kCall) {
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  constexpr Plan plan = planOf(kCall);
+  static_assert(row.id() == kCall);
 
   HandlePrediction none;
   const auto slot =
@@ -48,7 +48,8 @@ template <std::uint16_t kNumber>
 
   char* const start = out;
   out += plan.headerBytes();
-  std::uint64_t header = number | (static_cast<std::uint64_t>(failed) << kFailedShift) |
+  std::uint64_t header = calls::toNumber(as) |
+                         (static_cast<std::uint64_t>(failed) << kFailedShift) |
                          (static_cast<std::uint64_t>(depth) << kDepthShift);
   unsigned shift = kFirstCodeShift;
   const auto put = [&](std::uint64_t value) __attribute__((always_inline)) {

@@ -129,6 +129,8 @@ inline constexpr std::array<Plan, calls::kNumberLimit> kPlans = [] {
   return plans;
 }();
 
+constexpr const Plan& planOf(calls::CallId id) { return kPlans[calls::toNumber(id)]; }
+
 // Room that every record without pieces fits in, with the 8 bytes that the last store may touch.
 inline constexpr std::size_t kMaxFixedRecord = 8 + 8 * (calls::kMaxArguments + 3) + 8;
 static_assert(

@@ -24,6 +24,7 @@
 namespace omnio::replay {
 namespace {
 
+using calls::CallId;
 using calls::Class;
 using calls::Result;
 using calls::Role;
@@ -59,9 +60,9 @@ std::span<char> contentFor(Call& call, std::size_t bytes) {
   return content;
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 std::size_t bytesOf(const Call& call) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr const calls::Row& row = calls::rowOf(kCall);
   std::uint64_t bytes = call.op().request;
   for (int i = 0; i < call.op().piece_count; ++i) {
     bytes = std::max(bytes, call.instruction.pieces[i]);
@@ -73,9 +74,9 @@ std::size_t bytesOf(const Call& call) {
 }
 
 // As many items as there is room for: a call that failed may have asked for any number.
-template <std::uint16_t kNumber>
+template <CallId kCall>
 std::int64_t itemsOf(const Call& call, std::int64_t asked) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr const calls::Row& row = calls::rowOf(kCall);
   const auto size = static_cast<std::uint64_t>(call.argument(calls::indexOf(row, Role::kItemSize)));
   const Buffers& buffers = call.bench.buffers;
   const std::uint64_t room =
@@ -138,9 +139,9 @@ const char* linkText(Call& call) {
                                        : call.bench.paths.of(call.op().new_file);
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 char* streamBuffer(Call& call) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr int mode = calls::indexOf(row, Role::kNumber);
   constexpr int size = calls::indexOf(row, Role::kSize);
   if (size < 0 || call.argument(size) <= 0) return nullptr;
@@ -153,7 +154,7 @@ template <typename>
 constexpr bool kNever = false;
 
 // An argument that was not recorded: what it has to be follows from its type.
-template <typename A, std::uint16_t kNumber>
+template <typename A, CallId kCall>
 A unrecorded(Call& call) {
   Bench& bench = call.bench;
   if constexpr (std::is_same_v<A, struct stat*>) {
@@ -179,25 +180,25 @@ A unrecorded(Call& call) {
     if (!bench.has_position) ownLibc().fgetpos64(call.stream(), &bench.position);
     return reinterpret_cast<A>(&bench.position);
   } else if constexpr (std::is_same_v<A, char*>) {
-    return streamBuffer<kNumber>(call);
+    return streamBuffer<kCall>(call);
   } else {
     static_assert(kNever<A>, "an argument of this type cannot be made up");
   }
 }
 
 // Opening what write_overwrite has put there must not cut it off.
-template <std::uint16_t kNumber>
+template <CallId kCall>
 std::int64_t flagsOf(const Call& call, int index) {
   std::int64_t flags = call.argument(index);
-  if constexpr (calls::kTable[kNumber].result == Result::kNewFd) {
+  if constexpr (calls::rowOf(kCall).result == Result::kNewFd) {
     if (leavesContent(call, flags)) flags &= ~(O_EXCL | O_TRUNC);
   }
   return flags;
 }
 
-template <std::uint16_t kNumber, std::size_t kIndex, typename A>
+template <CallId kCall, std::size_t kIndex, typename A>
 A makeArgument(Call& call) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr Role role = row.arguments[kIndex];
   constexpr bool is_write = row.call_class == Class::kWrite;
   const std::int64_t number = call.argument(kIndex);
@@ -222,10 +223,9 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kOpenMode) {
     return call.instruction.open_mode.data();  // followed by a NUL: see issueRegular
   } else if constexpr (role == Role::kBuf) {
-    return is_write ? contentFor(call, bytesOf<kNumber>(call)).data()
-                    : call.bench.buffers.forRead();
+    return is_write ? contentFor(call, bytesOf<kCall>(call)).data() : call.bench.buffers.forRead();
   } else if constexpr (role == Role::kTextOut) {
-    const std::span<char> text = contentFor(call, bytesOf<kNumber>(call));
+    const std::span<char> text = contentFor(call, bytesOf<kCall>(call));
     *text.end() = '\0';  // there is room for it
     return text.data();
   } else if constexpr (role == Role::kLineIn) {
@@ -237,20 +237,20 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kIovCount) {
     return call.op().piece_count;
   } else if constexpr (role == Role::kItemCount) {
-    return static_cast<A>(itemsOf<kNumber>(call, number));
+    return static_cast<A>(itemsOf<kCall>(call, number));
   } else if constexpr (role == Role::kFlags) {
-    return static_cast<A>(flagsOf<kNumber>(call, kIndex));
+    return static_cast<A>(flagsOf<kCall>(call, kIndex));
   } else if constexpr (role == Role::kIgnored) {
-    return unrecorded<A, kNumber>(call);
+    return unrecorded<A, kCall>(call);
   } else {
     static_assert(std::is_integral_v<A>, "a role that cannot be made into this argument");
     return static_cast<A>(number);
   }
 }
 
-template <std::uint16_t kNumber, typename R, typename... A, std::size_t... kIndices>
+template <CallId kCall, typename R, typename... A, std::size_t... kIndices>
 Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices...>) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr const calls::Row& row = calls::rowOf(kCall);
   static_assert(sizeof...(A) == row.argument_count);
   if constexpr (calls::has(row, Role::kStream)) {
     if (call.stream() == nullptr) return notIssued();
@@ -261,7 +261,7 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
   copy.open_mode = {mode.text.data(), copy.open_mode.size()};
   Call with_mode{copy, call.bench, call.symbol, {}, call.on_stream};
 
-  const std::tuple<A...> arguments{makeArgument<kNumber, kIndices, A>(with_mode)...};
+  const std::tuple<A...> arguments{makeArgument<kCall, kIndices, A>(with_mode)...};
   R value{};
   Outcome outcome =
       timed<row.result>([&]() -> R { return value = real(std::get<kIndices>(arguments)...); });
@@ -275,7 +275,7 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
     if constexpr (calls::has(row, Role::kFlags) && !calls::has(row, Role::kFdNew)) {
       const std::int64_t flags = call.argument(calls::indexOf(row, Role::kFlags));
       direct = (flags & O_DIRECT) != 0;
-      if (flags != flagsOf<kNumber>(call, calls::indexOf(row, Role::kFlags))) {
+      if (flags != flagsOf<kCall>(call, calls::indexOf(row, Role::kFlags))) {
         outcome.substitute = Substitute::kOverwrite;
       }
     }
@@ -306,17 +306,17 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
 }
 
 // Calls without a result have nothing to do afterwards.
-template <std::uint16_t kNumber, typename... A, std::size_t... kIndices>
+template <CallId kCall, typename... A, std::size_t... kIndices>
 Outcome issueRegular(Call& call, void (*real)(A...), std::index_sequence<kIndices...>) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr const calls::Row& row = calls::rowOf(kCall);
   if (call.stream() == nullptr) return notIssued();
-  const std::tuple<A...> arguments{makeArgument<kNumber, kIndices, A>(call)...};
+  const std::tuple<A...> arguments{makeArgument<kCall, kIndices, A>(call)...};
   return timed<row.result>([&] { real(std::get<kIndices>(arguments)...); });
 }
 
-template <std::uint16_t kNumber, typename R, typename... A>
+template <CallId kCall, typename R, typename... A>
 Outcome issueTyped(Call& call, R (*real)(A...)) {
-  return issueRegular<kNumber>(call, real, std::index_sequence_for<A...>{});
+  return issueRegular<kCall>(call, real, std::index_sequence_for<A...>{});
 }
 
 using Issue = Outcome (*)(Call&);
@@ -336,26 +336,26 @@ struct Dispatch {
 };
 Dispatch dispatch;
 
-#define OMNIO_ISSUE_kCustom(NUMBER, NAME) dispatch.issue[NUMBER] = &byHand<NUMBER>
-#define OMNIO_ISSUE_kRegular(NUMBER, NAME)                                            \
-  if constexpr (isByHand(NUMBER)) {                                                   \
-    dispatch.issue[NUMBER] = &byHandIfAny<NUMBER>;                                    \
-  } else {                                                                            \
-    dispatch.issue[NUMBER] = [](Call& call) {                                         \
-      return issueOf<NUMBER>(call, reinterpret_cast<decltype(&::NAME)>(call.symbol)); \
-    };                                                                                \
+#define OMNIO_ISSUE_kCustom(NUMBER, NAME) dispatch.issue[NUMBER] = &byHand<CallId::NAME>
+#define OMNIO_ISSUE_kRegular(NUMBER, NAME)                                                  \
+  if constexpr (ByHand<CallId::NAME>) {                                                     \
+    dispatch.issue[NUMBER] = &byHandIfAny<CallId::NAME>;                                    \
+  } else {                                                                                  \
+    dispatch.issue[NUMBER] = [](Call& call) {                                               \
+      return issueOf<CallId::NAME>(call, reinterpret_cast<decltype(&::NAME)>(call.symbol)); \
+    };                                                                                      \
   }
-#define OMNIO_CALL(BODY, NUMBER, NAME, ...)            \
-  {                                                    \
-    OMNIO_ISSUE_##BODY(NUMBER, NAME);                  \
-    dispatch.symbol[NUMBER] = symbolNamed(#NAME);      \
-    dispatch.stream_use[NUMBER] = streamUseOf(NUMBER); \
+#define OMNIO_CALL(BODY, NUMBER, NAME, ...)                  \
+  {                                                          \
+    OMNIO_ISSUE_##BODY(NUMBER, NAME);                        \
+    dispatch.symbol[NUMBER] = symbolNamed(#NAME);            \
+    dispatch.stream_use[NUMBER] = streamUseOf(CallId::NAME); \
   }
 
-StreamUse streamUseOf(std::uint16_t number) {
-  const calls::Row& row = calls::kTable[number];
-  constexpr std::uint16_t kPclose = 361;  // not issued
-  if (!calls::has(row, Role::kStream) || number == kPclose) return StreamUse::kNone;
+StreamUse streamUseOf(CallId id) {
+  const calls::Row& row = calls::rowOf(id);
+  const bool is_issued = id != CallId::pclose;
+  if (!calls::has(row, Role::kStream) || !is_issued) return StreamUse::kNone;
   if (row.call_class == Class::kClose) return StreamUse::kCloses;
   return row.name.find("_unlocked") == std::string_view::npos ? StreamUse::kUses
                                                               : StreamUse::kUsesUnlocked;
@@ -380,14 +380,14 @@ class StreamLock {
 
 // Discarded branches outside of templates are compiled all the same: these two only exist where
 // they make sense.
-template <std::uint16_t kNumber>
+template <CallId kCall>
 Outcome byHandIfAny(Call& call) {
-  if constexpr (isByHand(kNumber)) return byHand<kNumber>(call);
+  if constexpr (ByHand<kCall>) return byHand<kCall>(call);
   return notIssued();
 }
-template <std::uint16_t kNumber, typename Function>
+template <CallId kCall, typename Function>
 Outcome issueOf(Call& call, Function real) {
-  if constexpr (!isByHand(kNumber)) return issueTyped<kNumber>(call, real);
+  if constexpr (!ByHand<kCall>) return issueTyped<kCall>(call, real);
   return notIssued();
 }
 

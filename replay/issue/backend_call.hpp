@@ -102,57 +102,54 @@ void noteClosed(Call& call, const Outcome& outcome, bool is_stream);
 
 // Bodies of custom rows, and of regular ones whose arguments no role describes. Each is declared
 // below; a custom row without one does not compile.
-template <std::uint16_t kNumber>
+template <calls::CallId kCall>
 Outcome byHand(Call&) = delete;
 
-#define OMNIO_BY_HAND(NUMBER) \
-  template <>                 \
-  Outcome byHand<NUMBER>(Call & call)
+#define OMNIO_BY_HAND(NAME) \
+  template <>               \
+  Outcome byHand<calls::CallId::NAME>(Call & call)
 
-OMNIO_BY_HAND(1);    // open
-OMNIO_BY_HAND(2);    // open64
-OMNIO_BY_HAND(5);    // openat
-OMNIO_BY_HAND(6);    // openat64
-OMNIO_BY_HAND(81);   // close_range
-OMNIO_BY_HAND(82);   // closefrom
-OMNIO_BY_HAND(83);   // closedir
-OMNIO_BY_HAND(93);   // fcntl
-OMNIO_BY_HAND(94);   // fcntl64
-OMNIO_BY_HAND(95);   // flock
-OMNIO_BY_HAND(113);  // chdir
-OMNIO_BY_HAND(114);  // fchdir
-OMNIO_BY_HAND(259);  // freopen
-OMNIO_BY_HAND(260);  // freopen64
-OMNIO_BY_HAND(261);  // tmpfile
-OMNIO_BY_HAND(262);  // tmpfile64
-OMNIO_BY_HAND(287);  // puts
-OMNIO_BY_HAND(288);  // putchar
-OMNIO_BY_HAND(290);  // fprintf
-OMNIO_BY_HAND(291);  // __fprintf_chk
-OMNIO_BY_HAND(292);  // vfprintf
-OMNIO_BY_HAND(293);  // __vfprintf_chk
-OMNIO_BY_HAND(294);  // printf
-OMNIO_BY_HAND(295);  // __printf_chk
-OMNIO_BY_HAND(296);  // vprintf
-OMNIO_BY_HAND(297);  // __vprintf_chk
-OMNIO_BY_HAND(298);  // dprintf
-OMNIO_BY_HAND(299);  // __dprintf_chk
-OMNIO_BY_HAND(300);  // vdprintf
-OMNIO_BY_HAND(301);  // __vdprintf_chk
-OMNIO_BY_HAND(322);  // getchar
-OMNIO_BY_HAND(324);  // fscanf
-OMNIO_BY_HAND(325);  // __isoc99_fscanf
-OMNIO_BY_HAND(326);  // vfscanf
-OMNIO_BY_HAND(327);  // __isoc99_vfscanf
-OMNIO_BY_HAND(361);  // pclose
+OMNIO_BY_HAND(open);
+OMNIO_BY_HAND(open64);
+OMNIO_BY_HAND(openat);
+OMNIO_BY_HAND(openat64);
+OMNIO_BY_HAND(close_range);
+OMNIO_BY_HAND(closefrom);
+OMNIO_BY_HAND(closedir);
+OMNIO_BY_HAND(fcntl);
+OMNIO_BY_HAND(fcntl64);
+OMNIO_BY_HAND(flock);
+OMNIO_BY_HAND(chdir);
+OMNIO_BY_HAND(fchdir);
+OMNIO_BY_HAND(freopen);
+OMNIO_BY_HAND(freopen64);
+OMNIO_BY_HAND(tmpfile);
+OMNIO_BY_HAND(tmpfile64);
+OMNIO_BY_HAND(puts);
+OMNIO_BY_HAND(putchar);
+OMNIO_BY_HAND(fprintf);
+OMNIO_BY_HAND(__fprintf_chk);
+OMNIO_BY_HAND(vfprintf);
+OMNIO_BY_HAND(__vfprintf_chk);
+OMNIO_BY_HAND(printf);
+OMNIO_BY_HAND(__printf_chk);
+OMNIO_BY_HAND(vprintf);
+OMNIO_BY_HAND(__vprintf_chk);
+OMNIO_BY_HAND(dprintf);
+OMNIO_BY_HAND(__dprintf_chk);
+OMNIO_BY_HAND(vdprintf);
+OMNIO_BY_HAND(__vdprintf_chk);
+OMNIO_BY_HAND(getchar);
+OMNIO_BY_HAND(fscanf);
+OMNIO_BY_HAND(__isoc99_fscanf);
+OMNIO_BY_HAND(vfscanf);
+OMNIO_BY_HAND(__isoc99_vfscanf);
+OMNIO_BY_HAND(pclose);
 
-// Regular rows that are nevertheless made by hand.
-constexpr bool isByHand(std::uint16_t number) {
-  constexpr std::array<std::uint16_t, 8> kNumbers = {95, 261, 262, 292, 293, 300, 301, 361};
-  for (const std::uint16_t n : kNumbers) {
-    if (n == number) return true;
-  }
-  return false;
-}
+// Whether a body is declared above.
+template <calls::CallId kCall>
+concept ByHand = requires(Call& call) {
+  byHand<kCall>(call);
+};
 
 }  // namespace omnio::replay

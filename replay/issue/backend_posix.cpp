@@ -104,22 +104,22 @@ Outcome closeRange(Call& call, void* symbol) {
 
 }  // namespace
 
-OMNIO_BY_HAND(1) { return openPlain(call); }
-OMNIO_BY_HAND(2) { return openPlain(call); }
-OMNIO_BY_HAND(5) { return openRelative(call); }
-OMNIO_BY_HAND(6) { return openRelative(call); }
+OMNIO_BY_HAND(open) { return openPlain(call); }
+OMNIO_BY_HAND(open64) { return openPlain(call); }
+OMNIO_BY_HAND(openat) { return openRelative(call); }
+OMNIO_BY_HAND(openat64) { return openRelative(call); }
 
-OMNIO_BY_HAND(81) { return closeRange(call, call.symbol); }
+OMNIO_BY_HAND(close_range) { return closeRange(call, call.symbol); }
 
 // closefrom would close everything from there on, the replayer's own descriptors too.
-OMNIO_BY_HAND(82) {
+OMNIO_BY_HAND(closefrom) {
   static void* const kCloseRange = symbolNamed("close_range");
   Outcome outcome = closeRange(call, kCloseRange);
   if (outcome.issued) outcome.substitute = Substitute::kCloseFrom;
   return outcome;
 }
 
-OMNIO_BY_HAND(83) {
+OMNIO_BY_HAND(closedir) {
   const int fd = call.fd();
   DIR* const directory = fd < 0 ? nullptr : ownLibc().fdopendir(fd);
   if (directory == nullptr) return notIssued();
@@ -129,11 +129,11 @@ OMNIO_BY_HAND(83) {
   return outcome;
 }
 
-OMNIO_BY_HAND(93) { return fcntlCall(call); }
-OMNIO_BY_HAND(94) { return fcntlCall(call); }
+OMNIO_BY_HAND(fcntl) { return fcntlCall(call); }
+OMNIO_BY_HAND(fcntl64) { return fcntlCall(call); }
 
 // Waiting for a lock that another thread is to give up later could last for ever.
-OMNIO_BY_HAND(95) {
+OMNIO_BY_HAND(flock) {
   const auto real = reinterpret_cast<int (*)(int, int)>(call.symbol);
   const auto operation = static_cast<int>(call.argument(1));
   const bool waits = (operation & (LOCK_UN | LOCK_NB)) == 0;
@@ -146,11 +146,11 @@ OMNIO_BY_HAND(95) {
 
 // The working directory is the whole process's, and nothing in a replay depends on it: all paths
 // are absolute.
-OMNIO_BY_HAND(113) {
+OMNIO_BY_HAND(chdir) {
   const auto real = reinterpret_cast<int (*)(const char*)>(call.symbol);
   return timed<Result::kZero>([&] { return real(call.path()); });
 }
-OMNIO_BY_HAND(114) {
+OMNIO_BY_HAND(fchdir) {
   const auto real = reinterpret_cast<int (*)(int)>(call.symbol);
   const int fd = call.fd();
   return timed<Result::kZero>([&] { return real(fd); });

@@ -189,12 +189,12 @@ Outcome temporary(Call& call) {
 
 }  // namespace
 
-OMNIO_BY_HAND(259) { return reopen(call); }
-OMNIO_BY_HAND(260) { return reopen(call); }
-OMNIO_BY_HAND(261) { return temporary(call); }
-OMNIO_BY_HAND(262) { return temporary(call); }
+OMNIO_BY_HAND(freopen) { return reopen(call); }
+OMNIO_BY_HAND(freopen64) { return reopen(call); }
+OMNIO_BY_HAND(tmpfile) { return temporary(call); }
+OMNIO_BY_HAND(tmpfile64) { return temporary(call); }
 
-OMNIO_BY_HAND(287) {
+OMNIO_BY_HAND(puts) {
   // It adds a newline to what it is given.
   const Text text = textFor(call, std::max<std::int64_t>(recordedBytes(call) - 1, 0));
   text.begin[text.bytes] = '\0';
@@ -202,39 +202,39 @@ OMNIO_BY_HAND(287) {
   return withStandardStream(
       call, stdout, [&] { return timed<Result::kCount>([&] { return real(text.begin); }); });
 }
-OMNIO_BY_HAND(288) {
+OMNIO_BY_HAND(putchar) {
   const auto real = reinterpret_cast<int (*)(int)>(call.symbol);
   const auto character = static_cast<int>(call.argument(0));
   return withStandardStream(call, stdout,
                             [&] { return timed<Result::kChar>([&] { return real(character); }); });
 }
-OMNIO_BY_HAND(322) {
+OMNIO_BY_HAND(getchar) {
   const auto real = reinterpret_cast<int (*)()>(call.symbol);
   return withStandardStream(call, stdin,
                             [&] { return timed<Result::kChar>([&] { return real(); }); });
 }
 
-OMNIO_BY_HAND(290) { return formatToStream<false, false>(call); }
-OMNIO_BY_HAND(291) { return formatToStream<true, false>(call); }
-OMNIO_BY_HAND(292) { return formatToStream<false, true>(call); }
-OMNIO_BY_HAND(293) { return formatToStream<true, true>(call); }
-OMNIO_BY_HAND(294) { return formatToStandard<false, false>(call); }
-OMNIO_BY_HAND(295) { return formatToStandard<true, false>(call); }
-OMNIO_BY_HAND(296) { return formatToStandard<false, true>(call); }
-OMNIO_BY_HAND(297) { return formatToStandard<true, true>(call); }
-OMNIO_BY_HAND(298) { return formatToDescriptor<false, false>(call); }
-OMNIO_BY_HAND(299) { return formatToDescriptor<true, false>(call); }
-OMNIO_BY_HAND(300) { return formatToDescriptor<false, true>(call); }
-OMNIO_BY_HAND(301) { return formatToDescriptor<true, true>(call); }
+OMNIO_BY_HAND(fprintf) { return formatToStream<false, false>(call); }
+OMNIO_BY_HAND(__fprintf_chk) { return formatToStream<true, false>(call); }
+OMNIO_BY_HAND(vfprintf) { return formatToStream<false, true>(call); }
+OMNIO_BY_HAND(__vfprintf_chk) { return formatToStream<true, true>(call); }
+OMNIO_BY_HAND(printf) { return formatToStandard<false, false>(call); }
+OMNIO_BY_HAND(__printf_chk) { return formatToStandard<true, false>(call); }
+OMNIO_BY_HAND(vprintf) { return formatToStandard<false, true>(call); }
+OMNIO_BY_HAND(__vprintf_chk) { return formatToStandard<true, true>(call); }
+OMNIO_BY_HAND(dprintf) { return formatToDescriptor<false, false>(call); }
+OMNIO_BY_HAND(__dprintf_chk) { return formatToDescriptor<true, false>(call); }
+OMNIO_BY_HAND(vdprintf) { return formatToDescriptor<false, true>(call); }
+OMNIO_BY_HAND(__vdprintf_chk) { return formatToDescriptor<true, true>(call); }
 
-OMNIO_BY_HAND(324) { return scan<false>(call); }
-OMNIO_BY_HAND(325) { return scan<false>(call); }
-OMNIO_BY_HAND(326) { return scan<true>(call); }
-OMNIO_BY_HAND(327) { return scan<true>(call); }
+OMNIO_BY_HAND(fscanf) { return scan<false>(call); }
+OMNIO_BY_HAND(__isoc99_fscanf) { return scan<false>(call); }
+OMNIO_BY_HAND(vfscanf) { return scan<true>(call); }
+OMNIO_BY_HAND(__isoc99_vfscanf) { return scan<true>(call); }
 
 // A pipe is no storage.
 template <>
-Outcome byHand<361>(Call&) {
+Outcome byHand<calls::CallId::pclose>(Call&) {
   return notIssued();
 }
 

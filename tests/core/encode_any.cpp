@@ -11,18 +11,18 @@ namespace {
 
 using Encoder = char* (*)(char*, wire::Prediction&, const EventSpec&);
 
-template <std::uint16_t kNumber>
+template <calls::CallId kCall>
 char* encodeOne(char* out, wire::Prediction& state, const EventSpec& event) {
-  wire::Arguments<kNumber> arguments{};
+  wire::Arguments<kCall> arguments{};
   std::copy_n(event.arguments.begin(), arguments.size() - 1, arguments.begin());
-  return wire::encodeEvent<kNumber>(out, state, {event.start, event.end}, event.depth, event.failed,
-                                    arguments, event.request, event.result);
+  return wire::encodeEvent<kCall>(out, state, {event.start, event.end}, event.depth, event.failed,
+                                  arguments, event.request, event.result);
 }
 
 template <std::size_t kNumber>
 constexpr Encoder encoderOf() {
   if constexpr (calls::kTable[kNumber].number != 0) {
-    return &encodeOne<static_cast<std::uint16_t>(kNumber)>;
+    return &encodeOne<calls::CallId{kNumber}>;
   } else {
     return nullptr;
   }

@@ -14,7 +14,6 @@ namespace omnio::trace {
 namespace {
 
 using test::RecordedEvent;
-using test::rowOf;
 
 // Makes events at random, from the same seed in the child that records them and in the test that
 // knows what they have to be.
@@ -32,23 +31,23 @@ class RandomEvents {
   RecordedEvent next(bool recording) {
     switch (random_() % 9) {
       case 0:
-        return onHandle<rowOf("pwrite")>(recording, Shape{.sized = true, .placed = true});
+        return onHandle<CallId::pwrite>(recording, Shape{.sized = true, .placed = true});
       case 1:
-        return onHandle<rowOf("read")>(recording, Shape{.sized = true});
+        return onHandle<CallId::read>(recording, Shape{.sized = true});
       case 2:
-        return onHandle<rowOf("lseek")>(recording, Shape{.placed = true});
+        return onHandle<CallId::lseek>(recording, Shape{.placed = true});
       case 3:
-        return onHandle<rowOf("fsync")>(recording, Shape{});
+        return onHandle<CallId::fsync>(recording, Shape{});
       case 4:
-        return onHandle<rowOf("pwritev2")>(recording, Shape{.placed = true, .pieces = true});
+        return onHandle<CallId::pwritev2>(recording, Shape{.placed = true, .pieces = true});
       case 5:
-        return onHandle<rowOf("fread")>(recording, Shape{.items = true});
+        return onHandle<CallId::fread>(recording, Shape{.items = true});
       case 6:
-        return onPaths<rowOf("renameat")>(recording);
+        return onPaths<CallId::renameat>(recording);
       case 7:
-        return onPaths<rowOf("stat")>(recording);
+        return onPaths<CallId::stat>(recording);
       default:
-        return onPaths<rowOf("rename")>(recording);
+        return onPaths<CallId::rename>(recording);
     }
   }
 
@@ -70,10 +69,10 @@ class RandomEvents {
     return random_() % 4 == 0 ? -value : value;
   }
 
-  template <std::uint16_t kRow>
+  template <CallId kRow>
   RecordedEvent onHandle(bool recording, Shape shape) {
-    constexpr const calls::Row& row = calls::kTable[kRow];
-    constexpr wire::Plan plan = wire::kPlans[kRow];
+    constexpr const calls::Row& row = calls::rowOf(kRow);
+    constexpr wire::Plan plan = wire::planOf(kRow);
     RecordedEvent event = begin<kRow>();
     wire::Arguments<kRow> numbers{};
     const int file = static_cast<int>(random_() % (random_() % 8 == 0 ? kFiles : 3));
@@ -109,9 +108,9 @@ class RandomEvents {
     return event;
   }
 
-  template <std::uint16_t kRow>
+  template <CallId kRow>
   RecordedEvent onPaths(bool recording) {
-    constexpr const calls::Row& row = calls::kTable[kRow];
+    constexpr const calls::Row& row = calls::rowOf(kRow);
     RecordedEvent event = begin<kRow>();
     wire::Arguments<kRow> numbers{};
     Subject subject;
@@ -137,11 +136,11 @@ class RandomEvents {
     return event;
   }
 
-  template <std::uint16_t kRow>
+  template <CallId kRow>
   RecordedEvent begin() {
     RecordedEvent event;
-    event.call = calls::kTable[kRow].name;
-    event.numbers.resize(calls::kTable[kRow].argument_count);
+    event.call = calls::rowOf(kRow).name;
+    event.numbers.resize(calls::rowOf(kRow).argument_count);
     event.failed = random_() % 5 == 0;
     clock_ += random_() >> (random_() % 40 + 24);
     times_.start = clock_;

@@ -9,13 +9,7 @@
 
 namespace omnio::test {
 
-// The row of a symbol, at compile time: a name that is no row does not compile.
-consteval std::uint16_t rowOf(std::string_view symbol) {
-  for (const calls::Row& row : calls::kTable) {
-    if (row.number != 0 && row.name == symbol) return row.number;
-  }
-  throw "no such row";
-}
+using calls::CallId;
 
 // Really opens the file, and gives it a handle; the open itself is not recorded.
 inline int openRecorded(const std::filesystem::path& path) {
@@ -30,7 +24,7 @@ inline void recordSeek(trace::Entry handle, long offset) {
   wire::EventTimes times;
   times.start = trace::ticks();
   times.end = trace::ticks();
-  constexpr std::uint16_t kRow = rowOf("lseek");
+  constexpr CallId kRow = CallId::lseek;
   wire::Arguments<kRow> numbers{0, offset, SEEK_SET};
   trace::record<kRow>(trace::thread, times, false, numbers, 0, offset, subject);
 }

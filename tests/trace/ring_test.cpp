@@ -15,7 +15,6 @@ namespace omnio::trace {
 namespace {
 
 using test::RecordedEvent;
-using test::rowOf;
 
 class RingTest : public test::StartedFixture {};
 
@@ -39,7 +38,7 @@ TEST_F(RingTest, DrainsAtItsEnd) {
 
 // Each record as large as it can be, so that the end of the ring is met at every distance.
 TEST_F(RingTest, TheLargestRecordsStayInTheRing) {
-  constexpr std::uint16_t kRow = rowOf("pwritev2");
+  constexpr CallId kRow = CallId::pwritev2;
   traced([this] {
     const int fd = test::openRecorded(directory_ / "file");
     std::vector<iovec> pieces(1024, iovec{nullptr, SIZE_MAX >> 10});
@@ -50,7 +49,7 @@ TEST_F(RingTest, TheLargestRecordsStayInTheRing) {
       subject.piece_count = 1024 - i % 7;
       wire::Arguments<kRow> numbers{};
       numbers.fill(INT64_MIN + i);
-      numbers[wire::kPlans[kRow].pieces] = subject.piece_count;
+      numbers[wire::planOf(kRow).pieces] = subject.piece_count;
       record<kRow>(thread, {}, false, numbers, UINT64_MAX - 5, INT64_MAX - i, subject);
       const Ring& ring = *thread.lanes[0].ring;
       ASSERT_LE(ring.cursor, ring.limit);
@@ -66,7 +65,7 @@ TEST_F(RingTest, TheLargestRecordsStayInTheRing) {
 // The list of a window's epoch is one record, however many ranks it is with: those of a job of 4096
 // find room in it, whatever their numbers.
 TEST_F(RingTest, EpochsWithAllOfAJobFindRoom) {
-  constexpr std::uint16_t kRow = rowOf("MPI_Win_post");
+  constexpr CallId kRow = CallId::MPI_Win_post;
   constexpr std::int64_t kRanks = 4096;
   constexpr std::uint64_t kMany = std::uint64_t{1} << 32;
   traced([this] {
@@ -95,7 +94,7 @@ TEST_F(RingTest, EpochsWithAllOfAJobFindRoom) {
 
 // The room that is kept free for a record has to be enough for its longest form.
 TEST_F(RingTest, NumbersOfFullLengthStayInTheRing) {
-  constexpr std::uint16_t kRow = rowOf("sync_file_range");
+  constexpr CallId kRow = CallId::sync_file_range;
   traced([this] {
     const int fd = test::openRecorded(directory_ / "file");
     Subject subject;
@@ -115,7 +114,7 @@ TEST_F(RingTest, NumbersOfFullLengthStayInTheRing) {
 }
 
 TEST_F(RingTest, TextsOfOneEventNeverTakeEachOthersPlace) {
-  constexpr std::uint16_t kRow = rowOf("rename");
+  constexpr CallId kRow = CallId::rename;
   constexpr int kPairs = 5000;
   traced([] {
     for (int i = 0; i < kPairs; ++i) {
@@ -139,7 +138,7 @@ TEST_F(RingTest, TextsOfOneEventNeverTakeEachOthersPlace) {
 }
 
 TEST_F(RingTest, AnOpenNamesItsPathModeAndHandle) {
-  constexpr std::uint16_t kRow = rowOf("fopen");
+  constexpr CallId kRow = CallId::fopen;
   constexpr int kOpens = 2000;
   traced([this] {
     for (int i = 0; i < kOpens; ++i) {
@@ -175,8 +174,8 @@ TEST_F(RingTest, AHandleThatWasClosedMeanwhileIsNamedWithAQuestionMark) {
     test::openRecorded(directory_ / "other");  // takes over the place of the facts
     Subject subject;
     subject.handle = entry;
-    wire::Arguments<rowOf("fsync")> numbers{};
-    record<rowOf("fsync")>(thread, {}, false, numbers, 0, 0, subject);
+    wire::Arguments<CallId::fsync> numbers{};
+    record<CallId::fsync>(thread, {}, false, numbers, 0, 0, subject);
     finish(wire::AccountState::kEnded);
   });
   const test::RecordedTrace trace = read();

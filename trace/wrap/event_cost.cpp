@@ -8,8 +8,6 @@
 namespace omnio::trace {
 namespace {
 
-constexpr std::uint16_t kPwrite = 42;
-static_assert(calls::kTable[kPwrite].name == "pwrite64");
 constexpr std::uint32_t kHandle = 1;
 constexpr int kBatches = 5;
 constexpr std::uint64_t kEvents = 50;  // in a batch
@@ -39,14 +37,14 @@ void recordOne(Thread& scratch, std::int64_t offset) {
   times.start = ticks();
   asm volatile("" : : : "memory");
   times.end = ticks();
-  wire::Arguments<kPwrite> numbers{};
+  wire::Arguments<CallId::pwrite64> numbers{};
   numbers[2] = 8;
   numbers[3] = offset;
   // As record() does, but this ring is nobody's: it is never drained, nor exchanged.
   const bool same = scratch.epoch == process.epoch_page->load(std::memory_order_relaxed);
   const bool ending = process.draining_each.load(std::memory_order_relaxed);
   asm volatile("" : : "r"(same), "r"(ending) : "memory");
-  append<kPwrite>(*scratch.lanes[0].ring, scratch, times, false, numbers, 8, 8, subject);
+  append<CallId::pwrite64>(*scratch.lanes[0].ring, scratch, times, false, numbers, 8, 8, subject);
 }
 
 // The quickest batch, which nothing came between.

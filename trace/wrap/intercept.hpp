@@ -80,9 +80,9 @@ constexpr std::int64_t asNumber(T value) {
   }
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 constexpr std::size_t roomFor() {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
+  constexpr const calls::Row& row = calls::rowOf(kCall);
   std::size_t room = wire::kMaxFixedRecord;
   for (int i = 0; i < row.argument_count; ++i) {
     if (wire::fieldOf(row.arguments[i]) == wire::Field::kText) {
@@ -96,15 +96,16 @@ constexpr std::size_t roomFor() {
 }
 
 // Writes the event behind those of the ring, which has room for it. `numbers` are the
-// arguments by index, as numbers; `request` the bytes asked for. Out of line for all but the
-// commonest rows would cost a quarter of the whole, so it is inlined everywhere.
-template <std::uint16_t kNumber>
+// arguments by index, as numbers; `request` the bytes asked for; `as` is a call with the same
+// roles, when one body serves several. Out of line for all but the commonest rows would cost a
+// quarter of the whole, so it is inlined everywhere.
+template <CallId kCall>
 [[gnu::always_inline]] inline void append(Ring& ring, Thread& self, wire::EventTimes times,
-                                          bool failed, wire::Arguments<kNumber>& numbers,
+                                          bool failed, wire::Arguments<kCall>& numbers,
                                           std::uint64_t request, std::int64_t result,
-                                          const Subject& subject, std::uint16_t number = kNumber) {
-  constexpr const calls::Row& row = calls::kTable[kNumber];
-  constexpr wire::Plan plan = wire::kPlans[kNumber];
+                                          const Subject& subject, CallId as = kCall) {
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  constexpr wire::Plan plan = wire::planOf(kCall);
   if constexpr (plan.handle >= 0) {
     const std::uint8_t slot = wire::handleSlot(subject.handle.handle());
     if (ring.prediction.handles[slot].handle != subject.handle.handle()) [[unlikely]] {
@@ -156,27 +157,26 @@ template <std::uint16_t kNumber>
         break;
     }
   }
-  out = wire::encodeEvent<kNumber>(out, ring.prediction, times, self.depth, failed, numbers,
-                                   request, result, number);
+  out = wire::encodeEvent<kCall>(out, ring.prediction, times, self.depth, failed, numbers, request,
+                                 result, as);
   if constexpr (plan.pieces >= 0) out = putPieces(out, subject);
   publish(ring, out);
 }
 
-// `number` is that of a row with the same roles, when one body serves several.
 // The same into the calling thread's ring, which is found, made or drained as needed.
-template <std::uint16_t kNumber>
+template <CallId kCall>
 [[gnu::always_inline]] inline void record(Thread& self, wire::EventTimes times, bool failed,
-                                          wire::Arguments<kNumber>& numbers, std::uint64_t request,
+                                          wire::Arguments<kCall>& numbers, std::uint64_t request,
                                           std::int64_t result, const Subject& subject,
-                                          std::uint16_t number = kNumber) {
-  constexpr wire::Plan plan = wire::kPlans[kNumber];
+                                          CallId as = kCall) {
+  constexpr wire::Plan plan = wire::planOf(kCall);
   const unsigned lane = self.level;
   self.frames[lane] = stackPointer();
   // A handler that jumps looks at the frame of each level there is.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   ++self.level;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  std::size_t need = roomFor<kNumber>();
+  std::size_t need = roomFor<kCall>();
   if constexpr (plan.pieces >= 0) {
     need += static_cast<std::size_t>(subject.piece_count) * wire::kMaxVarint + subject.list_bytes;
   }
@@ -186,7 +186,7 @@ template <std::uint16_t kNumber>
     ring = makeRoom(self, lane, need);
   }
   if (ring != nullptr) [[likely]] {
-    append<kNumber>(*ring, self, times, failed, numbers, request, result, subject, number);
+    append<kCall>(*ring, self, times, failed, numbers, request, result, subject, as);
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   --self.level;
@@ -211,14 +211,14 @@ constexpr bool hasFailed(R result) {
   }
 }
 
-// Calls `real` with the arguments and records the event of row kNumber.
-template <std::uint16_t kNumber, typename R, typename Real, typename... A>
+// Calls `real` with the arguments and records the event of row kCall.
+template <CallId kCall, typename R, typename Real, typename... A>
 [[gnu::always_inline]] inline R interceptWith(Real real, A... a) {
   using calls::Class;
   using calls::Result;
   using calls::Role;
-  constexpr const calls::Row& row = calls::kTable[kNumber];
-  constexpr wire::Plan plan = wire::kPlans[kNumber];
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  constexpr wire::Plan plan = wire::planOf(kCall);
   static_assert(sizeof...(A) == row.argument_count, "the row names another number of arguments");
   const std::tuple<A...> arguments(a...);
   Thread& self = thread;
@@ -345,7 +345,7 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
   }
 
   if (is_recorded) [[likely]] {
-    wire::Arguments<kNumber> numbers{};
+    wire::Arguments<kCall> numbers{};
     [&]<std::size_t... i>(std::index_sequence<i...>) {
       ((numbers[i] = asNumber(std::get<i>(arguments))), ...);
     }
@@ -382,7 +382,7 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
     } else {
       value = asNumber(result);
     }
-    record<kNumber>(self, times, failed, numbers, request, value, subject);
+    record<kCall>(self, times, failed, numbers, request, value, subject);
   }
   if constexpr (row.call_class == Class::kClose && plan.handle >= 0) releaseHandle(subject.handle);
   if (failed) errno = error;
@@ -390,9 +390,9 @@ template <std::uint16_t kNumber, typename R, typename Real, typename... A>
 }
 
 // The whole body of a regular row's wrapper.
-template <std::uint16_t kNumber, typename R, typename... A>
+template <CallId kCall, typename R, typename... A>
 [[gnu::always_inline]] inline R intercept(A... a) {
-  return interceptWith<kNumber, R>(realFunction<kNumber, R(A...)>(), a...);
+  return interceptWith<kCall, R>(realFunction<kCall, R(A...)>(), a...);
 }
 
 }  // namespace omnio::trace

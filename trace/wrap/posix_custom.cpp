@@ -15,16 +15,16 @@ bool takesMode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE)
 
 // A variadic function is called through a fixed type here: on the platforms the tracer knows,
 // integers and pointers are passed alike either way.
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int openWith(const char* path, int flags, va_list list) {
   const mode_t mode = takesMode(flags) ? va_arg(list, mode_t) : 0;
-  return intercept<kNumber, int>(path, flags, mode);
+  return intercept<kCall, int>(path, flags, mode);
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int openatWith(int dirfd, const char* path, int flags, va_list list) {
   const mode_t mode = takesMode(flags) ? va_arg(list, mode_t) : 0;
-  return intercept<kNumber, int>(dirfd, path, flags, mode);
+  return intercept<kCall, int>(dirfd, path, flags, mode);
 }
 
 bool takesNumber(int command) {
@@ -45,13 +45,13 @@ bool takesNumber(int command) {
   }
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int fcntlWith(int fd, int command, void* argument) {
   // A pointer is passed on but not recorded: it says nothing to anyone else.
   const int result =
       takesNumber(command)
-          ? intercept<kNumber, int>(fd, command, static_cast<int>(reinterpret_cast<long>(argument)))
-          : intercept<kNumber, int>(fd, command, argument);
+          ? intercept<kCall, int>(fd, command, static_cast<int>(reinterpret_cast<long>(argument)))
+          : intercept<kCall, int>(fd, command, argument);
   if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
     const Entry source = lookUp(fd);
     if (mayRecord(thread)) {
@@ -65,7 +65,7 @@ int fcntlWith(int fd, int command, void* argument) {
 int directoryDescriptor(DIR* directory) { return directory == nullptr ? -1 : dirfd(directory); }
 
 // Records a close of its own for each traced descriptor that the call ended.
-template <std::uint16_t kNumber, typename Close>
+template <CallId kCall, typename Close>
 int closeMany(unsigned first, unsigned last, Close close_range_of) {
   static thread_local constinit wire::EventTimes times;
   if (!mayRecord(thread) || !isActive()) return close_range_of(first, last);
@@ -83,10 +83,10 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
   times.end = ticks();
   if (result == 0) {
     takeOutRange(first, last, [](Entry entry) {
-      wire::Arguments<kNumber> numbers{};
+      wire::Arguments<kCall> numbers{};
       Subject subject;
       subject.handle = entry;
-      record<kNumber>(thread, times, false, numbers, 0, 0, subject);
+      record<kCall>(thread, times, false, numbers, 0, 0, subject);
     });
   }
   errno = error;
@@ -101,7 +101,7 @@ using namespace omnio::trace;
 OMNIO_EXPORT int open(const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  const int fd = openWith<1>(path, flags, list);
+  const int fd = openWith<CallId::open>(path, flags, list);
   va_end(list);
   return fd;
 }
@@ -109,7 +109,7 @@ OMNIO_EXPORT int open(const char* path, int flags, ...) {
 OMNIO_EXPORT int open64(const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  const int fd = openWith<2>(path, flags, list);
+  const int fd = openWith<CallId::open64>(path, flags, list);
   va_end(list);
   return fd;
 }
@@ -117,7 +117,7 @@ OMNIO_EXPORT int open64(const char* path, int flags, ...) {
 OMNIO_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  const int fd = openatWith<5>(dirfd, path, flags, list);
+  const int fd = openatWith<CallId::openat>(dirfd, path, flags, list);
   va_end(list);
   return fd;
 }
@@ -125,7 +125,7 @@ OMNIO_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
 OMNIO_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  const int fd = openatWith<6>(dirfd, path, flags, list);
+  const int fd = openatWith<CallId::openat64>(dirfd, path, flags, list);
   va_end(list);
   return fd;
 }
@@ -135,7 +135,7 @@ OMNIO_EXPORT int fcntl(int fd, int command, ...) {
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
-  return fcntlWith<93>(fd, command, argument);
+  return fcntlWith<CallId::fcntl>(fd, command, argument);
 }
 
 OMNIO_EXPORT int fcntl64(int fd, int command, ...) {
@@ -143,52 +143,53 @@ OMNIO_EXPORT int fcntl64(int fd, int command, ...) {
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
-  return fcntlWith<94>(fd, command, argument);
+  return fcntlWith<CallId::fcntl64>(fd, command, argument);
 }
 
 OMNIO_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
-  auto* const real = realFunction<81, int(unsigned, unsigned, int)>();
+  auto* const real = realFunction<CallId::close_range, int(unsigned, unsigned, int)>();
   if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || first > last) return real(first, last, flags);
-  return closeMany<81>(first, last,
-                       [real, flags](unsigned a, unsigned b) { return real(a, b, flags); });
+  return closeMany<CallId::close_range>(
+      first, last, [real, flags](unsigned a, unsigned b) { return real(a, b, flags); });
 }
 
 OMNIO_EXPORT void closefrom(int first) noexcept {
-  auto* const real = realFunction<82, void(int)>();
-  auto* const range = realFunction<81, int(unsigned, unsigned, int)>();
+  auto* const real = realFunction<CallId::closefrom, void(int)>();
+  auto* const range = realFunction<CallId::close_range, int(unsigned, unsigned, int)>();
   if (range == nullptr) {
     real(first);
     return;
   }
-  closeMany<82>(static_cast<unsigned>(first < 0 ? 0 : first), ~0U,
-                [real, range](unsigned a, unsigned b) {
-                  if (b != ~0U) return range(a, b, 0);
-                  real(static_cast<int>(a));
-                  return 0;
-                });
+  closeMany<CallId::closefrom>(static_cast<unsigned>(first < 0 ? 0 : first), ~0U,
+                               [real, range](unsigned a, unsigned b) {
+                                 if (b != ~0U) return range(a, b, 0);
+                                 real(static_cast<int>(a));
+                                 return 0;
+                               });
 }
 
 // What opendir opens inside the C library is not seen, nor is it recorded here; but a directory
 // that is known, since it was opened by a call or is used by openat, must not outlive its
 // descriptor.
 OMNIO_EXPORT int closedir(DIR* directory) {
-  auto* const real = realFunction<83, int(DIR*)>();
+  auto* const real = realFunction<CallId::closedir, int(DIR*)>();
   const int fd = directoryDescriptor(directory);
   if (!lookUp(fd).isTraced()) {
     if (mayRecord(thread)) takeOut(fd);
     return real(directory);
   }
-  return interceptWith<83, int>([real, directory](int) { return real(directory); }, fd);
+  return interceptWith<CallId::closedir, int>([real, directory](int) { return real(directory); },
+                                              fd);
 }
 
 OMNIO_EXPORT int chdir(const char* path) noexcept {
-  const int result = intercept<113, int>(path);
+  const int result = intercept<CallId::chdir, int>(path);
   if (result == 0 && isActive() && mayRecord(thread)) workingDirectoryChanged();
   return result;
 }
 
 OMNIO_EXPORT int fchdir(int fd) noexcept {
-  const int result = intercept<114, int>(fd);
+  const int result = intercept<CallId::fchdir, int>(fd);
   if (result == 0 && isActive() && mayRecord(thread)) workingDirectoryChanged();
   return result;
 }

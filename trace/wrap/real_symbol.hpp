@@ -24,18 +24,20 @@ __asm__(".symver dlopen,dlopen@" OMNIO_OLDEST_GLIBC);
 
 namespace omnio::trace {
 
+using calls::CallId;
+
 extern std::atomic<void*> real_symbols[calls::kNumberLimit];
 
 // Looks the symbol up; nullptr when no library of the process has it.
-void* resolveReal(std::uint16_t number);
+void* resolveReal(CallId id);
 // All POSIX and stream calls, from the constructor: a look-up is not for a signal handler.
 void resolveAll();
 
-template <std::uint16_t kNumber, typename Function>
+template <CallId kCall, typename Function>
 [[gnu::always_inline]] inline Function* realFunction() {
-  void* symbol = real_symbols[kNumber].load(std::memory_order_relaxed);
+  void* symbol = real_symbols[calls::toNumber(kCall)].load(std::memory_order_relaxed);
   if (symbol == nullptr) [[unlikely]]
-    symbol = resolveReal(kNumber);
+    symbol = resolveReal(kCall);
   return reinterpret_cast<Function*>(symbol);
 }
 

@@ -13,9 +13,9 @@
 #include "trace/wrap/signature.hpp"
 
 #define OMNIO_ROW_kCustom(...)
-#define OMNIO_ROW_kRegular(NUMBER, NAME, COUNT) OMNIO_WRAP(NUMBER, NAME, COUNT)
+#define OMNIO_ROW_kRegular(NAME, COUNT) OMNIO_WRAP(NAME, COUNT)
 #define OMNIO_CALL(BODY, NUMBER, NAME, VARIANT_OF, CLASS, RESULT, ...) \
-  OMNIO_ROW_##BODY(NUMBER, NAME, OMNIO_COUNT(__VA_ARGS__))
+  OMNIO_ROW_##BODY(NAME, OMNIO_COUNT(__VA_ARGS__))
 #include "core/calls/posix.def"
 #include "core/calls/stdio.def"
 #undef OMNIO_CALL

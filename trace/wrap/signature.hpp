@@ -33,10 +33,11 @@ using Argument = std::tuple_element_t<kIndex, typename Signature<Function>::Argu
 // Defines the exported wrapper of a regular row. The parameter list comes from the header's
 // declaration: a row with another number of roles clashes with it and does not compile.
 #define OMNIO_ARGUMENT(NAME, I) ::omnio::trace::Argument<decltype(::NAME), I> a##I
-#define OMNIO_BODY(NUMBER, NAME, ...)                                                              \
-  noexcept(::omnio::trace::Signature<decltype(::NAME)>::kNoexcept) {                               \
-    return ::omnio::trace::intercept<NUMBER, ::omnio::trace::Signature<decltype(::NAME)>::Return>( \
-        __VA_ARGS__);                                                                              \
+#define OMNIO_BODY(NAME, ...)                                                              \
+  noexcept(::omnio::trace::Signature<decltype(::NAME)>::kNoexcept) {                       \
+    return ::omnio::trace::intercept<::omnio::calls::CallId::NAME,                         \
+                                     ::omnio::trace::Signature<decltype(::NAME)>::Return>( \
+        __VA_ARGS__);                                                                      \
   }
 #define OMNIO_HEAD(NAME) OMNIO_EXPORT ::omnio::trace::Signature<decltype(::NAME)>::Return NAME
 
@@ -70,10 +71,9 @@ using Argument = std::tuple_element_t<kIndex, typename Signature<Function>::Argu
 #define OMNIO_PARAMETERS_13(NAME) OMNIO_PARAMETERS_12(NAME), OMNIO_ARGUMENT(NAME, 12)
 #define OMNIO_NAMES_13 OMNIO_NAMES_12, a12
 
-#define OMNIO_WRAP(NUMBER, NAME, COUNT)        \
-  OMNIO_HEAD(NAME)                             \
-  (OMNIO_JOIN(OMNIO_PARAMETERS_, COUNT)(NAME)) \
-      OMNIO_BODY(NUMBER, NAME, OMNIO_JOIN(OMNIO_NAMES_, COUNT))
+#define OMNIO_WRAP(NAME, COUNT) \
+  OMNIO_HEAD(NAME)              \
+  (OMNIO_JOIN(OMNIO_PARAMETERS_, COUNT)(NAME)) OMNIO_BODY(NAME, OMNIO_JOIN(OMNIO_NAMES_, COUNT))
 
 #define OMNIO_COUNT(...) OMNIO_COUNT_(__VA_ARGS__ __VA_OPT__(, ) 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define OMNIO_COUNT_(A, B, C, D, E, F, G, H, N, ...) N

@@ -10,27 +10,28 @@
 namespace omnio::trace {
 namespace {
 
-// The va_list forms by their own rows' numbers.
+// The va_list forms are rows of their own.
 int realVfprintf(FILE* stream, const char* format, va_list list) {
-  return realFunction<292, int(FILE*, const char*, va_list)>()(stream, format, list);
+  return realFunction<CallId::vfprintf, int(FILE*, const char*, va_list)>()(stream, format, list);
 }
 int realVfprintfChk(FILE* stream, int flag, const char* format, va_list list) {
-  return realFunction<293, int(FILE*, int, const char*, va_list)>()(stream, flag, format, list);
+  return realFunction<CallId::__vfprintf_chk, int(FILE*, int, const char*, va_list)>()(
+      stream, flag, format, list);
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int realVfscanf(FILE* stream, const char* format, va_list list) {
-  return realFunction<kNumber, int(FILE*, const char*, va_list)>()(stream, format, list);
+  return realFunction<kCall, int(FILE*, const char*, va_list)>()(stream, format, list);
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 FILE* reopen(const char* path, const char* mode, FILE* stream) {
-  auto* const real = realFunction<kNumber, FILE*(const char*, const char*, FILE*)>();
+  auto* const real = realFunction<kCall, FILE*(const char*, const char*, FILE*)>();
   if (!mayRecord(thread)) return real(path, mode, stream);
   // The old file is closed whatever comes of the new one.
   if (stream != nullptr) releaseHandle(takeOut(descriptorOf(stream)));
   if (path == nullptr) return real(path, mode, stream);  // the same file in another mode
-  return interceptWith<kNumber, FILE*>(
+  return interceptWith<kCall, FILE*>(
       [real, stream](const char* p, const char* m) { return real(p, m, stream); }, path, mode);
 }
 
@@ -39,41 +40,43 @@ FILE* reopen(const char* path, const char* mode, FILE* stream) {
 
 using namespace omnio::trace;
 
-// Records row NUMBER on STREAM while CALL runs, in which `list` are the variable arguments.
-#define OMNIO_VARIADIC(NUMBER, STREAM, LAST, CALL)                                     \
-  va_list list;                                                                        \
-  va_start(list, LAST);                                                                \
-  const int result = interceptWith<NUMBER, int>([&](auto) { return CALL; }, (STREAM)); \
-  va_end(list);                                                                        \
+// Records CallId::NAME on STREAM while CALL runs, in which `list` are the variable arguments.
+#define OMNIO_VARIADIC(NAME, STREAM, LAST, CALL)                                             \
+  va_list list;                                                                              \
+  va_start(list, LAST);                                                                      \
+  const int result = interceptWith<CallId::NAME, int>([&](auto) { return CALL; }, (STREAM)); \
+  va_end(list);                                                                              \
   return result
 
 OMNIO_EXPORT int fprintf(FILE* stream, const char* format, ...) {
-  OMNIO_VARIADIC(290, stream, format, realVfprintf(stream, format, list));
+  OMNIO_VARIADIC(fprintf, stream, format, realVfprintf(stream, format, list));
 }
 OMNIO_EXPORT int __fprintf_chk(FILE* stream, int flag, const char* format, ...) {
-  OMNIO_VARIADIC(291, stream, format, realVfprintfChk(stream, flag, format, list));
+  OMNIO_VARIADIC(__fprintf_chk, stream, format, realVfprintfChk(stream, flag, format, list));
 }
 OMNIO_EXPORT int printf(const char* format, ...) {
-  OMNIO_VARIADIC(294, stdout, format, realVfprintf(stdout, format, list));
+  OMNIO_VARIADIC(printf, stdout, format, realVfprintf(stdout, format, list));
 }
 OMNIO_EXPORT int __printf_chk(int flag, const char* format, ...) {
-  OMNIO_VARIADIC(295, stdout, format, realVfprintfChk(stdout, flag, format, list));
+  OMNIO_VARIADIC(__printf_chk, stdout, format, realVfprintfChk(stdout, flag, format, list));
 }
 OMNIO_EXPORT int vprintf(const char* format, va_list list) {
-  return interceptWith<296, int>([&](FILE* s) { return realVfprintf(s, format, list); }, stdout);
+  return interceptWith<CallId::vprintf, int>([&](FILE* s) { return realVfprintf(s, format, list); },
+                                             stdout);
 }
 OMNIO_EXPORT int __vprintf_chk(int flag, const char* format, va_list list) {
-  return interceptWith<297, int>([&](FILE* s) { return realVfprintfChk(s, flag, format, list); },
-                                 stdout);
+  return interceptWith<CallId::__vprintf_chk, int>(
+      [&](FILE* s) { return realVfprintfChk(s, flag, format, list); }, stdout);
 }
 OMNIO_EXPORT int dprintf(int fd, const char* format, ...) {
-  OMNIO_VARIADIC(298, fd, format,
-                 (realFunction<300, int(int, const char*, va_list)>()(fd, format, list)));
+  OMNIO_VARIADIC(
+      dprintf, fd, format,
+      (realFunction<CallId::vdprintf, int(int, const char*, va_list)>()(fd, format, list)));
 }
 OMNIO_EXPORT int __dprintf_chk(int fd, int flag, const char* format, ...) {
-  OMNIO_VARIADIC(
-      299, fd, format,
-      (realFunction<301, int(int, int, const char*, va_list)>()(fd, flag, format, list)));
+  OMNIO_VARIADIC(__dprintf_chk, fd, format,
+                 (realFunction<CallId::__vdprintf_chk, int(int, int, const char*, va_list)>()(
+                     fd, flag, format, list)));
 }
 // The headers turn fscanf and vfscanf into their C99 forms, which are rows of their own: the plain
 // symbols need other names here.
@@ -81,35 +84,37 @@ OMNIO_EXPORT int omnioFscanf(FILE* stream, const char* format, ...) asm("fscanf"
 OMNIO_EXPORT int omnioVfscanf(FILE* stream, const char* format, va_list list) asm("vfscanf");
 
 OMNIO_EXPORT int omnioFscanf(FILE* stream, const char* format, ...) {
-  OMNIO_VARIADIC(324, stream, format, realVfscanf<326>(stream, format, list));
+  OMNIO_VARIADIC(fscanf, stream, format, realVfscanf<CallId::vfscanf>(stream, format, list));
 }
 OMNIO_EXPORT int __isoc99_fscanf(FILE* stream, const char* format, ...) {
-  OMNIO_VARIADIC(325, stream, format, realVfscanf<327>(stream, format, list));
+  OMNIO_VARIADIC(__isoc99_fscanf, stream, format,
+                 realVfscanf<CallId::__isoc99_vfscanf>(stream, format, list));
 }
 OMNIO_EXPORT int omnioVfscanf(FILE* stream, const char* format, va_list list) {
-  return interceptWith<326, int>([&](FILE* s) { return realVfscanf<326>(s, format, list); },
-                                 stream);
+  return interceptWith<CallId::vfscanf, int>(
+      [&](FILE* s) { return realVfscanf<CallId::vfscanf>(s, format, list); }, stream);
 }
 OMNIO_EXPORT int __isoc99_vfscanf(FILE* stream, const char* format, va_list list) {
-  return interceptWith<327, int>([&](FILE* s) { return realVfscanf<327>(s, format, list); },
-                                 stream);
+  return interceptWith<CallId::__isoc99_vfscanf, int>(
+      [&](FILE* s) { return realVfscanf<CallId::__isoc99_vfscanf>(s, format, list); }, stream);
 }
 
 OMNIO_EXPORT int puts(const char* text) {
-  return interceptWith<287, int>([=](FILE*) { return realFunction<287, int(const char*)>()(text); },
-                                 stdout);
+  return interceptWith<CallId::puts, int>(
+      [=](FILE*) { return realFunction<CallId::puts, int(const char*)>()(text); }, stdout);
 }
 OMNIO_EXPORT int putchar(int c) {
-  return interceptWith<288, int>([](int ch, FILE*) { return realFunction<288, int(int)>()(ch); }, c,
-                                 stdout);
+  return interceptWith<CallId::putchar, int>(
+      [](int ch, FILE*) { return realFunction<CallId::putchar, int(int)>()(ch); }, c, stdout);
 }
 OMNIO_EXPORT int getchar() {
-  return interceptWith<322, int>([](FILE*) { return realFunction<322, int()>()(); }, stdin);
+  return interceptWith<CallId::getchar, int>(
+      [](FILE*) { return realFunction<CallId::getchar, int()>()(); }, stdin);
 }
 
 OMNIO_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
-  return reopen<259>(path, mode, stream);
+  return reopen<CallId::freopen>(path, mode, stream);
 }
 OMNIO_EXPORT FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  return reopen<260>(path, mode, stream);
+  return reopen<CallId::freopen64>(path, mode, stream);
 }

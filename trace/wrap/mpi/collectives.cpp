@@ -94,13 +94,6 @@ void tellNeighbours(MPI_Comm communicator, const Group& group) {
 
 namespace {
 
-constexpr std::uint16_t kBarrier = mpiRow("MPI_Barrier");
-constexpr std::uint16_t kIbarrier = mpiRow("MPI_Ibarrier");
-constexpr std::uint16_t kAllreduce = mpiRow("MPI_Allreduce");
-constexpr std::uint16_t kIallreduce = mpiRow("MPI_Iallreduce");
-constexpr std::uint16_t kBcast = mpiRow("MPI_Bcast");
-constexpr std::uint16_t kIbcast = mpiRow("MPI_Ibcast");
-
 // Ranks that this one exchanges data with.
 int peersIn(MPI_Comm communicator) {
   const Group* group = groupOf(communicator);
@@ -134,18 +127,18 @@ enum class Shape { kPlain, kSized, kRooted };
 
 // Of an intercommunicator, whose own side's root and the ranks beside it name no data: MPI does not
 // look at what they pass (MPI-3.1, 5.2.2), nor do we.
-bool isLookedAt(std::uint16_t row, int root) {
+bool isLookedAt(CallId id, int root) {
   if (root == MPI_PROC_NULL) return false;
-  const std::string_view call = calls::kTable[row].variant_of;
+  const std::string_view call = calls::rowOf(id).variant_of;
   const bool is_root = root == MPI_ROOT;
   return !is_root || call.ends_with("cast") || call.ends_with("educe");
 }
 
 // `bytes` is asked after a call that has not failed.
 template <Shape kShape, typename Make, typename Bytes>
-int collective(std::uint16_t row, MPI_Comm communicator, int root, MPI_Request* request, Make make,
+int collective(CallId id, MPI_Comm communicator, int root, MPI_Request* request, Make make,
                Bytes bytes) {
-  SyncCall call(row);
+  SyncCall call(id);
   call.make(make);
   if (!call.isOurs()) return call.result();
   Group* group = nullptr;
@@ -155,27 +148,27 @@ int collective(std::uint16_t row, MPI_Comm communicator, int root, MPI_Request* 
   if (!call.failed()) {
     group = groupOf(communicator);
     seq = nextCall(group);
-    if (kShape != Shape::kRooted || isLookedAt(row, root)) size = bytes();
+    if (kShape != Shape::kRooted || isLookedAt(id, root)) size = bytes();
     if (request != nullptr) began = beginRequest(*request, {});
   }
   const std::int64_t comm = asNumber(numberOf(group));
   if constexpr (kShape == Shape::kPlain) {
     if (request == nullptr) {
-      call.record<kBarrier>({comm, asNumber(seq)});
+      call.record<CallId::MPI_Barrier>({comm, asNumber(seq)});
     } else {
-      call.record<kIbarrier>({comm, asNumber(seq), asNumber(began)});
+      call.record<CallId::MPI_Ibarrier>({comm, asNumber(seq), asNumber(began)});
     }
   } else if constexpr (kShape == Shape::kSized) {
     if (request == nullptr) {
-      call.record<kAllreduce>({comm, asNumber(size), asNumber(seq)});
+      call.record<CallId::MPI_Allreduce>({comm, asNumber(size), asNumber(seq)});
     } else {
-      call.record<kIallreduce>({comm, asNumber(size), asNumber(seq), asNumber(began)});
+      call.record<CallId::MPI_Iallreduce>({comm, asNumber(size), asNumber(seq), asNumber(began)});
     }
   } else {
     if (request == nullptr) {
-      call.record<kBcast>({comm, root, asNumber(size), asNumber(seq)});
+      call.record<CallId::MPI_Bcast>({comm, root, asNumber(size), asNumber(seq)});
     } else {
-      call.record<kIbcast>({comm, root, asNumber(size), asNumber(seq), asNumber(began)});
+      call.record<CallId::MPI_Ibcast>({comm, root, asNumber(size), asNumber(seq), asNumber(began)});
     }
   }
   return call.result();
@@ -190,11 +183,10 @@ using namespace omnio::trace;
 // in terms of them.
 #define OMNIO_COLLECTIVE_NAME(PREFIX, NAME, COUNT, SHAPE, COMM, ROOT, REQUEST, BYTES) \
   OMNIO_EXPORT int PREFIX##_##NAME(OMNIO_PARAMETERS_##COUNT(PREFIX##_##NAME)) {       \
-    constexpr std::uint16_t kRow = mpiRow("MPI_" #NAME);                              \
-    constexpr std::uint16_t kNumber = #PREFIX[0] == 'P' ? kRow + 1 : kRow;            \
-    auto* const real = omnio::trace::realMpi<decltype(::MPI_##NAME)>(kRow);           \
+    constexpr auto kCall = CallId::PREFIX##_##NAME;                                   \
+    auto* const real = omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall);          \
     return collective<Shape::SHAPE>(                                                  \
-        kNumber, COMM, ROOT, REQUEST, [&] { return real(OMNIO_NAMES_##COUNT); },      \
+        kCall, COMM, ROOT, REQUEST, [&] { return real(OMNIO_NAMES_##COUNT); },        \
         [&]() -> std::uint64_t { return BYTES; });                                    \
   }
 #define OMNIO_COLLECTIVE_BOTH(NAME, COUNT, ...)        \

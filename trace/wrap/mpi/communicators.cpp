@@ -138,13 +138,10 @@ Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t
 
 namespace {
 
-constexpr std::uint16_t kDup = mpiRow("MPI_Comm_dup");
-constexpr std::uint16_t kIdup = mpiRow("MPI_Comm_idup");
-
 // The first argument is the parent, the last where the new one is put.
 template <typename Real, typename... A>
-int makeOfAll(std::uint16_t number, Real* real, MPI_Comm parent, A... a) {
-  SyncCall call(number);
+int makeOfAll(CallId id, Real* real, MPI_Comm parent, A... a) {
+  SyncCall call(id);
   call.make([&] { return real(parent, a...); });
   MPI_Comm* const place = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
   if (!call.isOurs()) return leaveUnknown(call, place);
@@ -156,15 +153,16 @@ int makeOfAll(std::uint16_t number, Real* real, MPI_Comm parent, A... a) {
     seq = nextCall(group);
     made = newCommunicator(*place, group, seq);
   }
-  call.record<kDup>({asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq)});
+  call.record<CallId::MPI_Comm_dup>(
+      {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq)});
   return call.result();
 }
 
 // The new one may not be asked before it is complete: it is what its parent is. Nor may its place
 // be looked at then, which is a local variable of the Fortran bindings; Open MPI fills it at once.
 template <typename Real>
-int idup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Comm* place, MPI_Request* request) {
-  SyncCall call(number);
+int idup(CallId id, Real* real, MPI_Comm parent, MPI_Comm* place, MPI_Request* request) {
+  SyncCall call(id);
   call.make([&] { return real(parent, place, request); });
   if (!call.isOurs()) return leaveUnknown(call, place);
   Group* group = nullptr;
@@ -180,7 +178,7 @@ int idup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Comm* place, MPI
     }
     began = beginRequest(*request, {});
   }
-  call.record<kIdup>(
+  call.record<CallId::MPI_Comm_idup>(
       {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq), asNumber(began)});
   return call.result();
 }
@@ -198,9 +196,9 @@ Group* rememberNamed(MPI_Comm made, Group facts, std::uint64_t key, int tag) {
 }
 
 template <typename Real>
-int createGroup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Group members, int tag,
+int createGroup(CallId id, Real* real, MPI_Comm parent, MPI_Group members, int tag,
                 MPI_Comm* place) {
-  SyncCall call(number);
+  SyncCall call(id);
   call.make([&] { return real(parent, members, tag, place); });
   if (!call.isOurs()) return leaveUnknown(call, place);
   Group* group = nullptr;
@@ -214,15 +212,15 @@ int createGroup(std::uint16_t number, Real* real, MPI_Comm parent, MPI_Group mem
       made = rememberNamed(*place, factsOf(*place), key, tag);
     }
   }
-  call.record<kDup>(
+  call.record<CallId::MPI_Comm_dup>(
       {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(nextCall(made))});
   return call.result();
 }
 
 template <typename Real>
-int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MPI_Comm bridge,
+int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm bridge,
                 int remote_leader, int tag, MPI_Comm* place) {
-  SyncCall call(number);
+  SyncCall call(id);
   call.make([&] { return real(local, leader, bridge, remote_leader, tag, place); });
   if (!call.isOurs()) return leaveUnknown(call, place);
   Group* made = nullptr;
@@ -239,7 +237,7 @@ int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MP
     const std::uint64_t key = mixed(job, facts.side == 0 ? mixed(own, other) : mixed(other, own));
     made = rememberNamed(*place, facts, key, tag);
   }
-  call.record<kDup>(
+  call.record<CallId::MPI_Comm_dup>(
       {asNumber(numberOf(groupOf(local))), asNumber(numberOf(made)), asNumber(nextCall(made))});
   return call.result();
 }
@@ -247,25 +245,25 @@ int createInter(std::uint16_t number, Real* real, MPI_Comm local, int leader, MP
 // Between jobs: the new group, which is put where the argument behind the parent says, has ranks of
 // two worlds and is not told of.
 template <std::size_t kParent, typename Real, typename... A>
-int makeBetweenJobs(std::uint16_t number, Real* real, A... a) {
+int makeBetweenJobs(CallId id, Real* real, A... a) {
   const std::tuple<A...> arguments(a...);
-  SyncCall call(number);
+  SyncCall call(id);
   call.make([&] { return real(a...); });
   leaveUnknown(call, std::get<kParent + 1>(arguments));
   if (!call.isOurs()) return call.result();
   Group* group = call.failed() ? nullptr : groupOf(std::get<kParent>(arguments));
-  call.record<kDup>({asNumber(numberOf(group)), 0, asNumber(nextCall(group))});
+  call.record<CallId::MPI_Comm_dup>({asNumber(numberOf(group)), 0, asNumber(nextCall(group))});
   return call.result();
 }
 
 template <typename Real, typename... A>
-int spawn(std::uint16_t number, Real* real, A... a) {
-  return makeBetweenJobs<sizeof...(A) - 3>(number, real, a...);
+int spawn(CallId id, Real* real, A... a) {
+  return makeBetweenJobs<sizeof...(A) - 3>(id, real, a...);
 }
 
 template <typename Real, typename... A>
-int meet(std::uint16_t number, Real* real, A... a) {
-  return makeBetweenJobs<sizeof...(A) - 2>(number, real, a...);
+int meet(CallId id, Real* real, A... a) {
+  return makeBetweenJobs<sizeof...(A) - 2>(id, real, a...);
 }
 
 }  // namespace

@@ -75,9 +75,8 @@ int leaveUnknown(const SyncCall& call, const Object* place) {
 // Frees a communicator or a window. One whose freeing failed is there still; one that was freed
 // inside another MPI call is gone as well.
 template <typename Real, typename Object>
-int freeObject(std::uint16_t row, Real* real, Object* place) {
-  constexpr std::uint16_t kLike = mpiRow("MPI_Comm_free");
-  SyncCall call(row);
+int freeObject(CallId id, Real* real, Object* place) {
+  SyncCall call(id);
   const bool is_known = call.knowsObjects() && place != nullptr;
   const Object object = is_known ? *place : nullptr;
   const Group* const there = is_known ? groupOf(object) : nullptr;
@@ -85,10 +84,10 @@ int freeObject(std::uint16_t row, Real* real, Object* place) {
   const Group freed = there == nullptr ? Group{} : *there;
   call.make([&] { return real(place); });
   if (there == nullptr || call.failed()) {
-    call.record<kLike>({0, 0});
+    call.record<CallId::MPI_Comm_free>({0, 0});
   } else {
     dropGroup(object, freed.id);
-    call.record<kLike>({asNumber(freed.number), asNumber(freed.calls) + 1});
+    call.record<CallId::MPI_Comm_free>({asNumber(freed.number), asNumber(freed.calls) + 1});
   }
   return call.result();
 }

@@ -9,9 +9,7 @@
 namespace omnio::trace {
 namespace {
 
-constexpr std::uint16_t kWait = mpiRow("MPI_Wait");
-constexpr std::uint16_t kCancel = mpiRow("MPI_Cancel");
-using DoneList = RequestList<kWait, mpiRow("(completed)")>;
+using DoneList = RequestList<CallId::MPI_Wait, CallId::completed>;
 
 // A request as it was before the call.
 struct Pending {
@@ -90,9 +88,8 @@ bool isTruncated(int result) { return result == MPI_ERR_TRUNCATE; }
 
 // MPI_Wait and MPI_Test; `flag` is nullptr for the first.
 template <typename Make>
-int completeOne(std::uint16_t number, MPI_Request* request, MPI_Status* status, const int* flag,
-                Make make) {
-  SyncCall call(number, flag != nullptr);
+int completeOne(CallId id, MPI_Request* request, MPI_Status* status, const int* flag, Make make) {
+  SyncCall call(id, flag != nullptr);
   if (!call.knowsObjects()) return call.make([&] { return make(status); });
   const Pending pending = lookAt(request);
   const Statuses statuses(status, ignoredStatus(), pending.needsStatus(), 1);
@@ -117,9 +114,9 @@ struct Found {
 };
 
 template <Form kForm, typename Make, typename Find>
-int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Status* statuses_in,
+int completeSome(CallId id, int count, MPI_Request* requests, MPI_Status* statuses_in,
                  const MPI_Status* ignore, bool is_test, Make make, Find find) {
-  SyncCall call(number, is_test);
+  SyncCall call(id, is_test);
   const auto n = static_cast<std::size_t>(count > 0 ? count : 0);
   if (!call.knowsObjects() || requests == nullptr)
     return call.make([&] { return make(statuses_in); });
@@ -163,58 +160,57 @@ int completeSome(std::uint16_t number, int count, MPI_Request* requests, MPI_Sta
 }
 
 template <typename Real>
-int waitOne(std::uint16_t number, Real* real, MPI_Request* request, MPI_Status* status) {
-  return completeOne(number, request, status, nullptr,
+int waitOne(CallId id, Real* real, MPI_Request* request, MPI_Status* status) {
+  return completeOne(id, request, status, nullptr,
                      [&](MPI_Status* used) { return real(request, used); });
 }
 
 template <typename Real>
-int testOne(std::uint16_t number, Real* real, MPI_Request* request, int* flag, MPI_Status* status) {
-  return completeOne(number, request, status, flag,
+int testOne(CallId id, Real* real, MPI_Request* request, int* flag, MPI_Status* status) {
+  return completeOne(id, request, status, flag,
                      [&](MPI_Status* used) { return real(request, flag, used); });
 }
 
 template <typename Real>
-int waitAll(std::uint16_t number, Real* real, int count, MPI_Request* requests,
-            MPI_Status* statuses) {
+int waitAll(CallId id, Real* real, int count, MPI_Request* requests, MPI_Status* statuses) {
   return completeSome<Form::kAll>(
-      number, count, requests, statuses, ignoredStatuses(), false,
+      id, count, requests, statuses, ignoredStatuses(), false,
       [&](MPI_Status* used) { return real(count, requests, used); },
       [&] { return Found{.count = count}; });
 }
 
 template <typename Real>
-int testAll(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* flag,
+int testAll(CallId id, Real* real, int count, MPI_Request* requests, int* flag,
             MPI_Status* statuses) {
   return completeSome<Form::kAll>(
-      number, count, requests, statuses, ignoredStatuses(), true,
+      id, count, requests, statuses, ignoredStatuses(), true,
       [&](MPI_Status* used) { return real(count, requests, flag, used); },
       [&] { return Found{.count = *flag != 0 ? count : 0}; });
 }
 
 template <typename Real>
-int waitAny(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* index,
+int waitAny(CallId id, Real* real, int count, MPI_Request* requests, int* index,
             MPI_Status* status) {
   return completeSome<Form::kAny>(
-      number, count, requests, status, ignoredStatus(), false,
+      id, count, requests, status, ignoredStatus(), false,
       [&](MPI_Status* used) { return real(count, requests, index, used); },
       [&] { return Found{.count = 1, .places = index, .packed = true}; });
 }
 
 template <typename Real>
-int testAny(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* index,
-            int* flag, MPI_Status* status) {
+int testAny(CallId id, Real* real, int count, MPI_Request* requests, int* index, int* flag,
+            MPI_Status* status) {
   return completeSome<Form::kAny>(
-      number, count, requests, status, ignoredStatus(), true,
+      id, count, requests, status, ignoredStatus(), true,
       [&](MPI_Status* used) { return real(count, requests, index, flag, used); },
       [&] { return Found{.count = *flag != 0 ? 1 : 0, .places = index, .packed = true}; });
 }
 
 template <bool kIsTest, typename Real>
-int completeFew(std::uint16_t number, Real* real, int count, MPI_Request* requests, int* out_count,
+int completeFew(CallId id, Real* real, int count, MPI_Request* requests, int* out_count,
                 int* places, MPI_Status* statuses) {
   return completeSome<Form::kSome>(
-      number, count, requests, statuses, ignoredStatuses(), kIsTest,
+      id, count, requests, statuses, ignoredStatuses(), kIsTest,
       [&](MPI_Status* used) { return real(count, requests, out_count, places, used); },
       [&] {
         return Found{.count = *out_count == MPI_UNDEFINED ? 0 : *out_count,
@@ -224,20 +220,20 @@ int completeFew(std::uint16_t number, Real* real, int count, MPI_Request* reques
 }
 
 template <typename Real>
-int cancel(std::uint16_t number, Real* real, MPI_Request* request) {
-  SyncCall call(number);
+int cancel(CallId id, Real* real, MPI_Request* request) {
+  SyncCall call(id);
   Pending pending;
   if (call.isOurs()) pending = lookAt(request);
   call.make([&] { return real(request); });
   if (call.isOurs()) {
-    call.record<kCancel>({asNumber(pending.request.number)});
+    call.record<CallId::MPI_Cancel>({asNumber(pending.request.number)});
   }
   return call.result();
 }
 
 template <typename Real>
-int freeRequest(std::uint16_t number, Real* real, MPI_Request* request) {
-  SyncCall call(number);
+int freeRequest(CallId id, Real* real, MPI_Request* request) {
+  SyncCall call(id);
   Pending pending;
   if (call.knowsObjects()) {
     pending = lookAt(request);
@@ -248,7 +244,7 @@ int freeRequest(std::uint16_t number, Real* real, MPI_Request* request) {
   }
   call.make([&] { return real(request); });
   if (call.isOurs()) {
-    call.record<kCancel>({asNumber(pending.request.number)});
+    call.record<CallId::MPI_Cancel>({asNumber(pending.request.number)});
   }
   return call.result();
 }

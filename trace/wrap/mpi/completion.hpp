@@ -19,7 +19,7 @@ struct Received {
 Received receive(std::uint64_t group_id, const MPI_Status& status);
 
 // A list of requests that goes into records, as many as it takes: one like `kLike`, then `kMore`.
-template <std::uint16_t kLike, std::uint16_t kMore>
+template <CallId kLike, CallId kMore>
 class RequestList {
  public:
   explicit RequestList(SyncCall& call) : call_(call) {}

@@ -149,11 +149,11 @@ bool canRead(const char* name, bool failed) {
   return name != nullptr && (!failed || isReadable(name));
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hints,
                 MPI_File* file) {
-  auto* const real = realMpi<decltype(MPI_File_open)>(kNumber);
-  FileCall<kNumber> call;
+  auto* const real = realMpi<decltype(MPI_File_open)>(kCall);
+  FileCall<kCall> call;
   Group* const members = groupOf(communicator);
   std::uint64_t seq = 0;
   if (call.isOwn()) {
@@ -193,10 +193,10 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
   return result;
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int closeMpiFile(MPI_File* file) {
-  auto* const real = realMpi<decltype(MPI_File_close)>(kNumber);
-  FileCall<kNumber> call;
+  auto* const real = realMpi<decltype(MPI_File_close)>(kCall);
+  FileCall<kCall> call;
   Subject subject;
   if (file != nullptr) {
     if (call.canRecord()) subject.handle = takeMpiFile(*file);
@@ -211,10 +211,10 @@ int closeMpiFile(MPI_File* file) {
   return result;
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int deleteMpiFile(const char* name, MPI_Info hints) {
-  auto* const real = realMpi<decltype(MPI_File_delete)>(kNumber);
-  FileCall<kNumber> call;
+  auto* const real = realMpi<decltype(MPI_File_delete)>(kCall);
+  FileCall<kCall> call;
   Subject subject;
   // Before the call: afterwards there may be no file of either name.
   if (call.canRecord() && canRead(name, true)) {
@@ -239,15 +239,15 @@ int whenceOf(int mpi_whence) {
   }
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int seekFile(MPI_File file, MPI_Offset offset, int whence) {
-  auto* const real = realMpi<int(MPI_File, MPI_Offset, int)>(kNumber);
-  return onFile<kNumber>(
+  auto* const real = realMpi<int(MPI_File, MPI_Offset, int)>(kCall);
+  return onFile<kCall>(
       file, [&](bool) { return real(file, offset, whence); },
       [&](auto& call) {
         call.template put<Role::kOffset>(offset);
         call.template put<Role::kWhence>(whenceOf(whence));
-        if constexpr (calls::has(calls::kTable[kNumber], Role::kPosition)) {
+        if constexpr (calls::has(calls::rowOf(kCall), Role::kPosition)) {
           call.template put<Role::kPosition>(call.failed() ? -1 : positionIn(file));
         }
         return 0;
@@ -260,11 +260,11 @@ bool isAsInMemory(const char* representation) {
   return std::strcmp(representation, "native") == 0 || std::strcmp(representation, "NATIVE") == 0;
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
             const char* representation, MPI_Info hints) {
-  auto* const real = realMpi<decltype(MPI_File_set_view)>(kNumber);
-  return onFile<kNumber>(
+  auto* const real = realMpi<decltype(MPI_File_set_view)>(kCall);
+  return onFile<kCall>(
       file, [&](bool) { return real(file, disp, etype, filetype, representation, hints); },
       [&](auto& call) {
         call.template put<Role::kDisp>(disp);
@@ -281,10 +281,10 @@ int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype fil
       });
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int setSize(MPI_File file, MPI_Offset bytes) {
-  auto* const real = realMpi<int(MPI_File, MPI_Offset)>(kNumber);
-  return onFile<kNumber>(
+  auto* const real = realMpi<int(MPI_File, MPI_Offset)>(kCall);
+  return onFile<kCall>(
       file, [&](bool) { return real(file, bytes); },
       [&](auto& call) {
         call.template put<Role::kLength>(bytes);
@@ -292,12 +292,12 @@ int setSize(MPI_File file, MPI_Offset bytes) {
       });
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int query(MPI_File file, MPI_Offset* answer) {
-  auto* const real = realMpi<int(MPI_File, MPI_Offset*)>(kNumber);
+  auto* const real = realMpi<int(MPI_File, MPI_Offset*)>(kCall);
   constexpr Role kAnswer =
-      calls::has(calls::kTable[kNumber], Role::kLength) ? Role::kLength : Role::kNumber;
-  return onFile<kNumber>(
+      calls::has(calls::rowOf(kCall), Role::kLength) ? Role::kLength : Role::kNumber;
+  return onFile<kCall>(
       file, [&](bool) { return real(file, answer); },
       [&](auto& call) {
         if (!call.failed()) call.template put<kAnswer>(*answer);
@@ -305,17 +305,17 @@ int query(MPI_File file, MPI_Offset* answer) {
       });
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int syncFile(MPI_File file) {
-  auto* const real = realMpi<decltype(MPI_File_sync)>(kNumber);
-  return onFile<kNumber>(
+  auto* const real = realMpi<decltype(MPI_File_sync)>(kCall);
+  return onFile<kCall>(
       file, [&](bool) { return real(file); }, [](auto&) { return 0; });
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int setInfo(MPI_File file, MPI_Info hints) {
-  auto* const real = realMpi<decltype(MPI_File_set_info)>(kNumber);
-  return onFile<kNumber>(
+  auto* const real = realMpi<decltype(MPI_File_set_info)>(kCall);
+  return onFile<kCall>(
       file, [&](bool) { return real(file, hints); },
       [&](auto& call) {
         const Group* const sharers = findGroup(file);
@@ -326,10 +326,10 @@ int setInfo(MPI_File file, MPI_Info hints) {
       });
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int setAtomicity(MPI_File file, int flag) {
-  auto* const real = realMpi<decltype(MPI_File_set_atomicity)>(kNumber);
-  return onFile<kNumber>(
+  auto* const real = realMpi<decltype(MPI_File_set_atomicity)>(kCall);
+  return onFile<kCall>(
       file, [&](bool) { return real(file, flag); },
       [&](auto& call) {
         call.template put<Role::kNumber>(flag);
@@ -358,16 +358,16 @@ std::int64_t positionIn(MPI_File file) {
 
 }  // namespace omnio::trace
 
-OMNIO_MPI_PAIR(454, MPI_File_open, 5, openMpiFile)
-OMNIO_MPI_PAIR(456, MPI_File_close, 1, closeMpiFile)
-OMNIO_MPI_PAIR(458, MPI_File_delete, 2, deleteMpiFile)
-OMNIO_MPI_PAIR(480, MPI_File_seek, 3, seekFile)
-OMNIO_MPI_PAIR(482, MPI_File_set_view, 6, setView)
-OMNIO_MPI_PAIR(484, MPI_File_set_size, 2, setSize)
-OMNIO_MPI_PAIR(486, MPI_File_sync, 1, syncFile)
-OMNIO_MPI_PAIR(492, MPI_File_seek_shared, 3, seekFile)
-OMNIO_MPI_PAIR(494, MPI_File_preallocate, 2, setSize)
-OMNIO_MPI_PAIR(496, MPI_File_set_info, 2, setInfo)
-OMNIO_MPI_PAIR(498, MPI_File_set_atomicity, 2, setAtomicity)
-OMNIO_MPI_PAIR(790, MPI_File_get_size, 2, query)
-OMNIO_MPI_PAIR(792, MPI_File_get_position_shared, 2, query)
+OMNIO_MPI_PAIR(MPI_File_open, 5, openMpiFile)
+OMNIO_MPI_PAIR(MPI_File_close, 1, closeMpiFile)
+OMNIO_MPI_PAIR(MPI_File_delete, 2, deleteMpiFile)
+OMNIO_MPI_PAIR(MPI_File_seek, 3, seekFile)
+OMNIO_MPI_PAIR(MPI_File_set_view, 6, setView)
+OMNIO_MPI_PAIR(MPI_File_set_size, 2, setSize)
+OMNIO_MPI_PAIR(MPI_File_sync, 1, syncFile)
+OMNIO_MPI_PAIR(MPI_File_seek_shared, 3, seekFile)
+OMNIO_MPI_PAIR(MPI_File_preallocate, 2, setSize)
+OMNIO_MPI_PAIR(MPI_File_set_info, 2, setInfo)
+OMNIO_MPI_PAIR(MPI_File_set_atomicity, 2, setAtomicity)
+OMNIO_MPI_PAIR(MPI_File_get_size, 2, query)
+OMNIO_MPI_PAIR(MPI_File_get_position_shared, 2, query)

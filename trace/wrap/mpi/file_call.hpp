@@ -16,10 +16,10 @@
 namespace omnio::trace {
 
 // One MPI-IO call: made with call(), then recorded with record().
-template <std::uint16_t kNumber>
+template <CallId kCall>
 class FileCall {
  public:
-  static constexpr const calls::Row& kRow = calls::kTable[kNumber];
+  static constexpr const calls::Row& kRow = calls::rowOf(kCall);
   // Queries do not count.
   static constexpr bool kTicks = calls::has(kRow, calls::Role::kTick);
 
@@ -54,7 +54,7 @@ class FileCall {
 
   template <calls::Role kRole, std::integral Number>
   void put(Number value) {
-    constexpr int at = calls::indexOf(calls::kTable[kNumber], kRole);
+    constexpr int at = calls::indexOf(calls::rowOf(kCall), kRole);
     static_assert(at >= 0, "the row does not record this");
     numbers_[at] = static_cast<std::int64_t>(value);
   }
@@ -68,7 +68,7 @@ class FileCall {
 
   void record(const Subject& subject, std::uint64_t request_bytes = 0) {
     if constexpr (kTicks) put<calls::Role::kTick>(tick_);
-    trace::record<kNumber>(self_, times_, failed(), numbers_, request_bytes, result_, subject);
+    trace::record<kCall>(self_, times_, failed(), numbers_, request_bytes, result_, subject);
   }
 
  private:
@@ -79,7 +79,7 @@ class FileCall {
   int result_ = MPI_SUCCESS;
   int errno_ = 0;
   wire::EventTimes times_;
-  wire::Arguments<kNumber> numbers_{};
+  wire::Arguments<kCall> numbers_{};
 };
 
 // Readers that follow shared pointers look at all ranks' calls: only in traces that have such.
@@ -91,18 +91,18 @@ constexpr bool usesSharedPointer(const calls::Row& row) {
 
 // A call on a file that is open: `put` adds what the row records besides file, group and tick, and
 // returns the bytes asked for.
-template <std::uint16_t kNumber, typename Real, typename Put>
+template <CallId kCall, typename Real, typename Put>
 int onFile(MPI_File file, Real real, Put put) {
-  FileCall<kNumber> call;
+  FileCall<kCall> call;
   Subject subject;
   if (call.canRecord()) subject.handle = findMpiFile(file);
   const bool is_recorded = subject.handle.isTraced();
-  if constexpr (calls::has(calls::kTable[kNumber], calls::Role::kSeq)) {
+  if constexpr (calls::has(calls::rowOf(kCall), calls::Role::kSeq)) {
     call.countOn(findGroup(file));
   }
   const int result = call.call([&] { return real(is_recorded); });
   if (is_recorded) {
-    if constexpr (usesSharedPointer(calls::kTable[kNumber])) tellOfSharedPointers();
+    if constexpr (usesSharedPointer(calls::rowOf(kCall))) tellOfSharedPointers();
     call.record(subject, put(call));
   }
   return result;
@@ -113,12 +113,11 @@ std::int64_t positionIn(MPI_File file);
 
 }  // namespace omnio::trace
 
-// Both names of a call. BODY is a template over the row's number.
-#define OMNIO_MPI_PAIR(NUMBER, NAME, COUNT, BODY)                 \
-  OMNIO_EXPORT int NAME(OMNIO_PARAMETERS_##COUNT(NAME)) {         \
-    static_assert(omnio::calls::kTable[NUMBER].name == #NAME);    \
-    return omnio::trace::BODY<NUMBER>(OMNIO_NAMES_##COUNT);       \
-  }                                                               \
-  OMNIO_EXPORT int P##NAME(OMNIO_PARAMETERS_##COUNT(P##NAME)) {   \
-    return omnio::trace::BODY<(NUMBER) + 1>(OMNIO_NAMES_##COUNT); \
+// Both names of a call. BODY is a template over the CallId.
+#define OMNIO_MPI_PAIR(NAME, COUNT, BODY)                                          \
+  OMNIO_EXPORT int NAME(OMNIO_PARAMETERS_##COUNT(NAME)) {                          \
+    return omnio::trace::BODY<omnio::calls::CallId::NAME>(OMNIO_NAMES_##COUNT);    \
+  }                                                                                \
+  OMNIO_EXPORT int P##NAME(OMNIO_PARAMETERS_##COUNT(P##NAME)) {                    \
+    return omnio::trace::BODY<omnio::calls::CallId::P##NAME>(OMNIO_NAMES_##COUNT); \
   }

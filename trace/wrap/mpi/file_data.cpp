@@ -29,12 +29,12 @@ struct Transfer {
 
 // `real` makes the call with the status it is given. Of a read it is always known what it got, also
 // when the application does not ask.
-template <std::uint16_t kNumber, typename Real>
+template <CallId kCall, typename Real>
 int blocking(const Transfer& what, MPI_Status* status, Real real) {
-  constexpr bool kTellsGot = calls::has(calls::kTable[kNumber], Role::kGot);
+  constexpr bool kTellsGot = calls::has(calls::rowOf(kCall), Role::kGot);
   MPI_Status own_status{};
   MPI_Status* used = status;
-  return onFile<kNumber>(
+  return onFile<kCall>(
       what.file,
       [&](bool is_recorded) {
         if (kTellsGot && is_recorded && status == MPI_STATUS_IGNORE) used = &own_status;
@@ -49,20 +49,20 @@ int blocking(const Transfer& what, MPI_Status* status, Real real) {
 }
 
 // By individual or shared pointer.
-template <std::uint16_t kNumber, typename Buffer>
+template <CallId kCall, typename Buffer>
 int transferAtPointer(MPI_File file, Buffer data, int count, MPI_Datatype type,
                       MPI_Status* status) {
-  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype, MPI_Status*)>(kNumber);
-  return blocking<kNumber>({file, 0, count, type}, status,
-                           [&](MPI_Status* used) { return real(file, data, count, type, used); });
+  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype, MPI_Status*)>(kCall);
+  return blocking<kCall>({file, 0, count, type}, status,
+                         [&](MPI_Status* used) { return real(file, data, count, type, used); });
 }
 
-template <std::uint16_t kNumber, typename Buffer>
+template <CallId kCall, typename Buffer>
 int transferAtOffset(MPI_File file, MPI_Offset offset, Buffer data, int count, MPI_Datatype type,
                      MPI_Status* status) {
   auto* const real =
-      realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Status*)>(kNumber);
-  return blocking<kNumber>({file, offset, count, type}, status, [&](MPI_Status* used) {
+      realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Status*)>(kCall);
+  return blocking<kCall>({file, offset, count, type}, status, [&](MPI_Status* used) {
     return real(file, offset, data, count, type, used);
   });
 }
@@ -78,9 +78,9 @@ void rememberRequest(Call& call, MPI_Request* request, std::uint64_t bytes) {
   if (addRequest(*request, begun)) call.template put<Role::kRequest>(begun.number);
 }
 
-template <std::uint16_t kNumber, typename Real>
+template <CallId kCall, typename Real>
 int beginning(const Transfer& what, MPI_Request* request, Real real) {
-  return onFile<kNumber>(
+  return onFile<kCall>(
       what.file, [&](bool) { return real(); },
       [&](auto& call) {
         const std::uint64_t bytes = what.putInto(call);
@@ -89,47 +89,47 @@ int beginning(const Transfer& what, MPI_Request* request, Real real) {
       });
 }
 
-template <std::uint16_t kNumber, typename Buffer>
+template <CallId kCall, typename Buffer>
 int beginAtPointer(MPI_File file, Buffer data, int count, MPI_Datatype type, MPI_Request* request) {
-  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype, MPI_Request*)>(kNumber);
-  return beginning<kNumber>({file, 0, count, type}, request,
-                            [&] { return real(file, data, count, type, request); });
+  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype, MPI_Request*)>(kCall);
+  return beginning<kCall>({file, 0, count, type}, request,
+                          [&] { return real(file, data, count, type, request); });
 }
 
-template <std::uint16_t kNumber, typename Buffer>
+template <CallId kCall, typename Buffer>
 int beginAtOffset(MPI_File file, MPI_Offset offset, Buffer data, int count, MPI_Datatype type,
                   MPI_Request* request) {
   auto* const real =
-      realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Request*)>(kNumber);
-  return beginning<kNumber>({file, offset, count, type}, request,
-                            [&] { return real(file, offset, data, count, type, request); });
+      realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype, MPI_Request*)>(kCall);
+  return beginning<kCall>({file, offset, count, type}, request,
+                          [&] { return real(file, offset, data, count, type, request); });
 }
 
-template <std::uint16_t kNumber, typename Buffer>
+template <CallId kCall, typename Buffer>
 int splitAtPointer(MPI_File file, Buffer data, int count, MPI_Datatype type) {
-  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype)>(kNumber);
+  auto* const real = realMpi<int(MPI_File, Buffer, int, MPI_Datatype)>(kCall);
   const Transfer what{file, 0, count, type};
-  return onFile<kNumber>(
+  return onFile<kCall>(
       file, [&](bool) { return real(file, data, count, type); },
       [&](auto& call) { return what.putInto(call); });
 }
 
-template <std::uint16_t kNumber, typename Buffer>
+template <CallId kCall, typename Buffer>
 int splitAtOffset(MPI_File file, MPI_Offset offset, Buffer data, int count, MPI_Datatype type) {
-  auto* const real = realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype)>(kNumber);
+  auto* const real = realMpi<int(MPI_File, MPI_Offset, Buffer, int, MPI_Datatype)>(kCall);
   const Transfer what{file, offset, count, type};
-  return onFile<kNumber>(
+  return onFile<kCall>(
       file, [&](bool) { return real(file, offset, data, count, type); },
       [&](auto& call) { return what.putInto(call); });
 }
 
-template <std::uint16_t kNumber, typename Buffer>
+template <CallId kCall, typename Buffer>
 int endSplit(MPI_File file, Buffer data, MPI_Status* status) {
-  auto* const real = realMpi<int(MPI_File, Buffer, MPI_Status*)>(kNumber);
-  constexpr bool kTellsGot = calls::has(calls::kTable[kNumber], Role::kGot);
+  auto* const real = realMpi<int(MPI_File, Buffer, MPI_Status*)>(kCall);
+  constexpr bool kTellsGot = calls::has(calls::rowOf(kCall), Role::kGot);
   MPI_Status own_status{};
   MPI_Status* used = status;
-  return onFile<kNumber>(
+  return onFile<kCall>(
       file,
       [&](bool is_recorded) {
         if (kTellsGot && is_recorded && status == MPI_STATUS_IGNORE) used = &own_status;
@@ -146,37 +146,37 @@ int endSplit(MPI_File file, Buffer data, MPI_Status* status) {
 }  // namespace
 }  // namespace omnio::trace
 
-OMNIO_MPI_PAIR(460, MPI_File_read, 5, transferAtPointer)
-OMNIO_MPI_PAIR(462, MPI_File_write, 5, transferAtPointer)
-OMNIO_MPI_PAIR(464, MPI_File_read_all, 5, transferAtPointer)
-OMNIO_MPI_PAIR(466, MPI_File_write_all, 5, transferAtPointer)
-OMNIO_MPI_PAIR(468, MPI_File_read_at, 6, transferAtOffset)
-OMNIO_MPI_PAIR(470, MPI_File_write_at, 6, transferAtOffset)
-OMNIO_MPI_PAIR(472, MPI_File_read_at_all, 6, transferAtOffset)
-OMNIO_MPI_PAIR(474, MPI_File_write_at_all, 6, transferAtOffset)
-OMNIO_MPI_PAIR(476, MPI_File_read_shared, 5, transferAtPointer)
-OMNIO_MPI_PAIR(478, MPI_File_write_shared, 5, transferAtPointer)
-OMNIO_MPI_PAIR(488, MPI_File_read_ordered, 5, transferAtPointer)
-OMNIO_MPI_PAIR(490, MPI_File_write_ordered, 5, transferAtPointer)
-OMNIO_MPI_PAIR(500, MPI_File_iread, 5, beginAtPointer)
-OMNIO_MPI_PAIR(502, MPI_File_iwrite, 5, beginAtPointer)
-OMNIO_MPI_PAIR(504, MPI_File_iread_at, 6, beginAtOffset)
-OMNIO_MPI_PAIR(506, MPI_File_iwrite_at, 6, beginAtOffset)
-OMNIO_MPI_PAIR(508, MPI_File_iread_all, 5, beginAtPointer)
-OMNIO_MPI_PAIR(510, MPI_File_iwrite_all, 5, beginAtPointer)
-OMNIO_MPI_PAIR(512, MPI_File_iread_at_all, 6, beginAtOffset)
-OMNIO_MPI_PAIR(514, MPI_File_iwrite_at_all, 6, beginAtOffset)
-OMNIO_MPI_PAIR(516, MPI_File_iread_shared, 5, beginAtPointer)
-OMNIO_MPI_PAIR(518, MPI_File_iwrite_shared, 5, beginAtPointer)
-OMNIO_MPI_PAIR(520, MPI_File_read_all_begin, 4, splitAtPointer)
-OMNIO_MPI_PAIR(522, MPI_File_read_all_end, 3, endSplit)
-OMNIO_MPI_PAIR(524, MPI_File_read_at_all_begin, 5, splitAtOffset)
-OMNIO_MPI_PAIR(526, MPI_File_read_at_all_end, 3, endSplit)
-OMNIO_MPI_PAIR(528, MPI_File_read_ordered_begin, 4, splitAtPointer)
-OMNIO_MPI_PAIR(530, MPI_File_read_ordered_end, 3, endSplit)
-OMNIO_MPI_PAIR(532, MPI_File_write_all_begin, 4, splitAtPointer)
-OMNIO_MPI_PAIR(534, MPI_File_write_all_end, 3, endSplit)
-OMNIO_MPI_PAIR(536, MPI_File_write_at_all_begin, 5, splitAtOffset)
-OMNIO_MPI_PAIR(538, MPI_File_write_at_all_end, 3, endSplit)
-OMNIO_MPI_PAIR(540, MPI_File_write_ordered_begin, 4, splitAtPointer)
-OMNIO_MPI_PAIR(542, MPI_File_write_ordered_end, 3, endSplit)
+OMNIO_MPI_PAIR(MPI_File_read, 5, transferAtPointer)
+OMNIO_MPI_PAIR(MPI_File_write, 5, transferAtPointer)
+OMNIO_MPI_PAIR(MPI_File_read_all, 5, transferAtPointer)
+OMNIO_MPI_PAIR(MPI_File_write_all, 5, transferAtPointer)
+OMNIO_MPI_PAIR(MPI_File_read_at, 6, transferAtOffset)
+OMNIO_MPI_PAIR(MPI_File_write_at, 6, transferAtOffset)
+OMNIO_MPI_PAIR(MPI_File_read_at_all, 6, transferAtOffset)
+OMNIO_MPI_PAIR(MPI_File_write_at_all, 6, transferAtOffset)
+OMNIO_MPI_PAIR(MPI_File_read_shared, 5, transferAtPointer)
+OMNIO_MPI_PAIR(MPI_File_write_shared, 5, transferAtPointer)
+OMNIO_MPI_PAIR(MPI_File_read_ordered, 5, transferAtPointer)
+OMNIO_MPI_PAIR(MPI_File_write_ordered, 5, transferAtPointer)
+OMNIO_MPI_PAIR(MPI_File_iread, 5, beginAtPointer)
+OMNIO_MPI_PAIR(MPI_File_iwrite, 5, beginAtPointer)
+OMNIO_MPI_PAIR(MPI_File_iread_at, 6, beginAtOffset)
+OMNIO_MPI_PAIR(MPI_File_iwrite_at, 6, beginAtOffset)
+OMNIO_MPI_PAIR(MPI_File_iread_all, 5, beginAtPointer)
+OMNIO_MPI_PAIR(MPI_File_iwrite_all, 5, beginAtPointer)
+OMNIO_MPI_PAIR(MPI_File_iread_at_all, 6, beginAtOffset)
+OMNIO_MPI_PAIR(MPI_File_iwrite_at_all, 6, beginAtOffset)
+OMNIO_MPI_PAIR(MPI_File_iread_shared, 5, beginAtPointer)
+OMNIO_MPI_PAIR(MPI_File_iwrite_shared, 5, beginAtPointer)
+OMNIO_MPI_PAIR(MPI_File_read_all_begin, 4, splitAtPointer)
+OMNIO_MPI_PAIR(MPI_File_read_all_end, 3, endSplit)
+OMNIO_MPI_PAIR(MPI_File_read_at_all_begin, 5, splitAtOffset)
+OMNIO_MPI_PAIR(MPI_File_read_at_all_end, 3, endSplit)
+OMNIO_MPI_PAIR(MPI_File_read_ordered_begin, 4, splitAtPointer)
+OMNIO_MPI_PAIR(MPI_File_read_ordered_end, 3, endSplit)
+OMNIO_MPI_PAIR(MPI_File_write_all_begin, 4, splitAtPointer)
+OMNIO_MPI_PAIR(MPI_File_write_all_end, 3, endSplit)
+OMNIO_MPI_PAIR(MPI_File_write_at_all_begin, 5, splitAtOffset)
+OMNIO_MPI_PAIR(MPI_File_write_at_all_end, 3, endSplit)
+OMNIO_MPI_PAIR(MPI_File_write_ordered_begin, 4, splitAtPointer)
+OMNIO_MPI_PAIR(MPI_File_write_ordered_end, 3, endSplit)

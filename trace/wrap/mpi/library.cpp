@@ -65,10 +65,10 @@ void learnIdentity() {
 }
 
 // What the library does inside is its own business: recorded one layer deeper.
-template <std::uint16_t kNumber, typename Real, typename... A>
+template <CallId kCall, typename Real, typename... A>
 int mpiCall(Real real, A... a) {
   Thread& self = thread;
-  return interceptWith<kNumber, int>(
+  return interceptWith<kCall, int>(
       [real, &self](A... arguments) {
         const DeeperLayer layer(self);
         return real(arguments...);
@@ -90,20 +90,20 @@ auto starting(int (*real)(A...)) {
   };
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int init(int* argc, char*** argv) {
-  return mpiCall<kNumber>(starting(mpiFunction<int(int*, char***)>("PMPI_Init")), argc, argv);
+  return mpiCall<kCall>(starting(mpiFunction<int(int*, char***)>("PMPI_Init")), argc, argv);
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int initThread(int* argc, char*** argv, int required, int* provided) {
-  return mpiCall<kNumber>(starting(mpiFunction<int(int*, char***, int, int*)>("PMPI_Init_thread")),
-                          argc, argv, required, provided);
+  return mpiCall<kCall>(starting(mpiFunction<int(int*, char***, int, int*)>("PMPI_Init_thread")),
+                        argc, argv, required, provided);
 }
 
-template <std::uint16_t kNumber>
+template <CallId kCall>
 int finalize() {
-  return mpiCall<kNumber>([] {
+  return mpiCall<kCall>([] {
     beforeClocksAtEnd();
     const int result = mpiFunction<int()>("PMPI_Finalize")();
     compareClocksAtEnd();
@@ -131,16 +131,16 @@ int abortJob(MPI_Comm communicator, int code) {
 
 using namespace omnio::trace;
 
-OMNIO_EXPORT int MPI_Init(int* argc, char*** argv) { return init<448>(argc, argv); }
-OMNIO_EXPORT int PMPI_Init(int* argc, char*** argv) { return init<449>(argc, argv); }
+OMNIO_EXPORT int MPI_Init(int* argc, char*** argv) { return init<CallId::MPI_Init>(argc, argv); }
+OMNIO_EXPORT int PMPI_Init(int* argc, char*** argv) { return init<CallId::PMPI_Init>(argc, argv); }
 OMNIO_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return initThread<450>(argc, argv, required, provided);
+  return initThread<CallId::MPI_Init_thread>(argc, argv, required, provided);
 }
 OMNIO_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return initThread<451>(argc, argv, required, provided);
+  return initThread<CallId::PMPI_Init_thread>(argc, argv, required, provided);
 }
-OMNIO_EXPORT int MPI_Finalize() { return finalize<452>(); }
-OMNIO_EXPORT int PMPI_Finalize() { return finalize<453>(); }
+OMNIO_EXPORT int MPI_Finalize() { return finalize<CallId::MPI_Finalize>(); }
+OMNIO_EXPORT int PMPI_Finalize() { return finalize<CallId::PMPI_Finalize>(); }
 OMNIO_EXPORT int MPI_Abort(MPI_Comm communicator, int code) { return abortJob(communicator, code); }
 OMNIO_EXPORT int PMPI_Abort(MPI_Comm communicator, int code) {
   return abortJob(communicator, code);

@@ -49,11 +49,11 @@ template <typename Function>
   return reinterpret_cast<Function*>(symbol);
 }
 
-// The same by the number of a row: MPI_X and PMPI_X have neighbouring ones.
+// The same of a row, MPI_X or PMPI_X.
 template <typename Function>
-[[gnu::always_inline]] inline Function* realMpi(std::uint16_t number) {
-  const unsigned pmpi = number | 1U;
-  return realMpi<Function>(real_symbols[pmpi], calls::kTable[pmpi].name.data());
+[[gnu::always_inline]] inline Function* realMpi(CallId id) {
+  const CallId pmpi = calls::pmpiOf(id);
+  return realMpi<Function>(real_symbols[calls::toNumber(pmpi)], calls::rowOf(pmpi).name.data());
 }
 
 // MPI events of this process so far: the ticks of the phase model.

@@ -8,16 +8,6 @@
 namespace omnio::trace {
 namespace {
 
-constexpr std::uint16_t kSend = mpiRow("MPI_Send");
-constexpr std::uint16_t kIsend = mpiRow("MPI_Isend");
-constexpr std::uint16_t kRecv = mpiRow("MPI_Recv");
-constexpr std::uint16_t kIrecv = mpiRow("MPI_Irecv");
-constexpr std::uint16_t kSendrecv = mpiRow("MPI_Sendrecv");
-constexpr std::uint16_t kProbe = mpiRow("MPI_Probe");
-constexpr std::uint16_t kMprobe = mpiRow("MPI_Mprobe");
-constexpr std::uint16_t kMrecv = mpiRow("MPI_Mrecv");
-constexpr std::uint16_t kImrecv = mpiRow("MPI_Imrecv");
-
 std::uint64_t countSent(const Group* group, int peer, int tag) {
   if (group == nullptr || peer < 0) return 0;
   return countIn({.group = group->id, .peer = peer, .tag = tag, .way = Way::kOut});
@@ -30,26 +20,24 @@ bool hasReceived(const SyncCall& call) {
 }
 
 template <typename Real>
-int send(std::uint16_t row, Real* real, const void* data, int count, MPI_Datatype type, int peer,
-         int tag, MPI_Comm communicator) {
-  SyncCall call(row);
+int send(CallId id, Real* real, const void* data, int count, MPI_Datatype type, int peer, int tag,
+         MPI_Comm communicator) {
+  SyncCall call(id);
   call.make([&] { return real(data, count, type, peer, tag, communicator); });
   if (!call.knowsObjects()) return call.result();
   const Group* group = call.failed() ? nullptr : groupOf(communicator);
   const std::uint64_t bytes = call.failed() ? 0 : bytesOf(count, type);
-  call.record<kSend>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
-                      asNumber(countSent(group, peer, tag))});
+  call.record<CallId::MPI_Send>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
+                                 asNumber(countSent(group, peer, tag))});
   return call.result();
 }
 
-constexpr bool isSynchronous(std::uint16_t row) {
-  return calls::kTable[row].sync == calls::Sync::kSyncSend;
-}
+constexpr bool isSynchronous(CallId id) { return calls::rowOf(id).sync == calls::Sync::kSyncSend; }
 
 template <typename Real>
-int sendLater(std::uint16_t row, Real* real, const void* data, int count, MPI_Datatype type,
-              int peer, int tag, MPI_Comm communicator, MPI_Request* request) {
-  SyncCall call(row);
+int sendLater(CallId id, Real* real, const void* data, int count, MPI_Datatype type, int peer,
+              int tag, MPI_Comm communicator, MPI_Request* request) {
+  SyncCall call(id);
   call.make([&] { return real(data, count, type, peer, tag, communicator, request); });
   if (!call.knowsObjects()) return call.result();
   const Group* group = nullptr;
@@ -59,36 +47,36 @@ int sendLater(std::uint16_t row, Real* real, const void* data, int count, MPI_Da
     group = groupOf(communicator);
     bytes = bytesOf(count, type);
     began =
-        beginRequest(*request, {.kind = isSynchronous(row) ? Request::kSyncSend : Request::kSend});
+        beginRequest(*request, {.kind = isSynchronous(id) ? Request::kSyncSend : Request::kSend});
   }
-  call.record<kIsend>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
-                       asNumber(countSent(group, peer, tag)), asNumber(began)});
+  call.record<CallId::MPI_Isend>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
+                                  asNumber(countSent(group, peer, tag)), asNumber(began)});
   return call.result();
 }
 
 template <typename Real>
-int receiveNow(std::uint16_t row, Real* real, void* data, int count, MPI_Datatype type, int source,
-               int tag, MPI_Comm communicator, MPI_Status* status) {
-  SyncCall call(row);
+int receiveNow(CallId id, Real* real, void* data, int count, MPI_Datatype type, int source, int tag,
+               MPI_Comm communicator, MPI_Status* status) {
+  SyncCall call(id);
   MPI_Status own;
   MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
   call.make([&] { return real(data, count, type, source, tag, communicator, used); });
   if (!call.knowsObjects()) return call.result();
   if (!hasReceived(call)) {
-    call.record<kRecv>({0, source, tag, 0, 0});
+    call.record<CallId::MPI_Recv>({0, source, tag, 0, 0});
     return call.result();
   }
   const Group* group = groupOf(communicator);
   const Received got = receive(idOf(group), *used);
-  call.record<kRecv>(
+  call.record<CallId::MPI_Recv>(
       {asNumber(numberOf(group)), got.source, got.tag, asNumber(got.bytes), asNumber(got.seq)});
   return call.result();
 }
 
 template <typename Real>
-int receiveLater(std::uint16_t row, Real* real, void* data, int count, MPI_Datatype type,
-                 int source, int tag, MPI_Comm communicator, MPI_Request* request) {
-  SyncCall call(row);
+int receiveLater(CallId id, Real* real, void* data, int count, MPI_Datatype type, int source,
+                 int tag, MPI_Comm communicator, MPI_Request* request) {
+  SyncCall call(id);
   call.make([&] { return real(data, count, type, source, tag, communicator, request); });
   if (!call.knowsObjects()) return call.result();
   const Group* group = nullptr;
@@ -101,14 +89,15 @@ int receiveLater(std::uint16_t row, Real* real, void* data, int count, MPI_Datat
                                     .comm = static_cast<std::uint32_t>(numberOf(group)),
                                     .id = idOf(group)});
   }
-  call.record<kIrecv>({asNumber(numberOf(group)), source, tag, asNumber(bytes), asNumber(began)});
+  call.record<CallId::MPI_Irecv>(
+      {asNumber(numberOf(group)), source, tag, asNumber(bytes), asNumber(began)});
   return call.result();
 }
 
 template <typename Make>
-int exchange(std::uint16_t row, int count, MPI_Datatype type, int peer, int tag,
-             MPI_Comm communicator, MPI_Status* status, Make make) {
-  SyncCall call(row);
+int exchange(CallId id, int count, MPI_Datatype type, int peer, int tag, MPI_Comm communicator,
+             MPI_Status* status, Make make) {
+  SyncCall call(id);
   MPI_Status own;
   MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
   call.make([&] { return make(used); });
@@ -121,43 +110,42 @@ int exchange(std::uint16_t row, int count, MPI_Datatype type, int peer, int tag,
     bytes = bytesOf(count, type);
     got = receive(idOf(group), *used);
   }
-  call.record<kSendrecv>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
-                          asNumber(countSent(group, peer, tag)), got.source, got.tag,
-                          asNumber(got.bytes), asNumber(got.seq)});
+  call.record<CallId::MPI_Sendrecv>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
+                                     asNumber(countSent(group, peer, tag)), got.source, got.tag,
+                                     asNumber(got.bytes), asNumber(got.seq)});
   return call.result();
 }
 
 template <typename Real>
-int sendReceive(std::uint16_t row, Real* real, const void* out, int count, MPI_Datatype type,
-                int peer, int tag, void* in, int in_count, MPI_Datatype in_type, int source,
-                int in_tag, MPI_Comm communicator, MPI_Status* status) {
-  return exchange(row, count, type, peer, tag, communicator, status, [&](MPI_Status* used) {
+int sendReceive(CallId id, Real* real, const void* out, int count, MPI_Datatype type, int peer,
+                int tag, void* in, int in_count, MPI_Datatype in_type, int source, int in_tag,
+                MPI_Comm communicator, MPI_Status* status) {
+  return exchange(id, count, type, peer, tag, communicator, status, [&](MPI_Status* used) {
     return real(out, count, type, peer, tag, in, in_count, in_type, source, in_tag, communicator,
                 used);
   });
 }
 
 template <typename Real>
-int sendReceiveReplace(std::uint16_t row, Real* real, void* data, int count, MPI_Datatype type,
-                       int peer, int tag, int source, int in_tag, MPI_Comm communicator,
-                       MPI_Status* status) {
-  return exchange(row, count, type, peer, tag, communicator, status, [&](MPI_Status* used) {
+int sendReceiveReplace(CallId id, Real* real, void* data, int count, MPI_Datatype type, int peer,
+                       int tag, int source, int in_tag, MPI_Comm communicator, MPI_Status* status) {
+  return exchange(id, count, type, peer, tag, communicator, status, [&](MPI_Status* used) {
     return real(data, count, type, peer, tag, source, in_tag, communicator, used);
   });
 }
 
 // With a `flag` that is 0 after the call there is nothing to tell.
 template <typename Make>
-int probe(std::uint16_t row, int source, int tag, MPI_Comm communicator, const int* flag,
+int probe(CallId id, int source, int tag, MPI_Comm communicator, const int* flag,
           MPI_Status* status, Make make) {
-  SyncCall call(row, flag != nullptr);
+  SyncCall call(id, flag != nullptr);
   MPI_Status own;
   MPI_Status* const used = call.isOurs() && status == MPI_STATUS_IGNORE ? &own : status;
   call.make([&] { return make(used); });
   if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
   call.countWhenFound();
   if (call.failed()) {
-    call.record<kProbe>({0, source, tag, 0, 0});
+    call.record<CallId::MPI_Probe>({0, source, tag, 0, 0});
     return call.result();
   }
   const Group* group = groupOf(communicator);
@@ -168,30 +156,30 @@ int probe(std::uint16_t row, int source, int tag, MPI_Comm communicator, const i
             {.group = group->id, .peer = used->MPI_SOURCE, .tag = used->MPI_TAG, .way = Way::kIn}) +
         1;
   }
-  call.record<kProbe>({asNumber(numberOf(group)), used->MPI_SOURCE, used->MPI_TAG,
-                       asNumber(bytesIn(*used)), asNumber(next)});
+  call.record<CallId::MPI_Probe>({asNumber(numberOf(group)), used->MPI_SOURCE, used->MPI_TAG,
+                                  asNumber(bytesIn(*used)), asNumber(next)});
   return call.result();
 }
 
 template <typename Real>
-int probeNow(std::uint16_t row, Real* real, int source, int tag, MPI_Comm communicator,
+int probeNow(CallId id, Real* real, int source, int tag, MPI_Comm communicator,
              MPI_Status* status) {
-  return probe(row, source, tag, communicator, nullptr, status,
+  return probe(id, source, tag, communicator, nullptr, status,
                [&](MPI_Status* used) { return real(source, tag, communicator, used); });
 }
 
 template <typename Real>
-int probeIf(std::uint16_t row, Real* real, int source, int tag, MPI_Comm communicator, int* flag,
+int probeIf(CallId id, Real* real, int source, int tag, MPI_Comm communicator, int* flag,
             MPI_Status* status) {
-  return probe(row, source, tag, communicator, flag, status,
+  return probe(id, source, tag, communicator, flag, status,
                [&](MPI_Status* used) { return real(source, tag, communicator, flag, used); });
 }
 
 // The message is taken now, and received later by its own handle.
 template <typename Make>
-int matchedProbe(std::uint16_t row, int source, int tag, MPI_Comm communicator, const int* flag,
+int matchedProbe(CallId id, int source, int tag, MPI_Comm communicator, const int* flag,
                  const MPI_Message* message, MPI_Status* status, Make make) {
-  SyncCall call(row, flag != nullptr);
+  SyncCall call(id, flag != nullptr);
   MPI_Status own;
   MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
   call.make([&] { return make(used); });
@@ -199,7 +187,7 @@ int matchedProbe(std::uint16_t row, int source, int tag, MPI_Comm communicator, 
     return call.result();
   call.countWhenFound();
   if (call.failed()) {
-    call.record<kMprobe>({0, source, tag, 0, 0, 0});
+    call.record<CallId::MPI_Mprobe>({0, source, tag, 0, 0, 0});
     return call.result();
   }
   const Group* group = groupOf(communicator);
@@ -209,23 +197,23 @@ int matchedProbe(std::uint16_t row, int source, int tag, MPI_Comm communicator, 
     began = newRequestNumber();
     addRequest(*message, {.number = began, .kind = Request::kMatched});
   }
-  call.record<kMprobe>({asNumber(numberOf(group)), got.source, got.tag, asNumber(got.bytes),
-                        asNumber(got.seq), asNumber(began)});
+  call.record<CallId::MPI_Mprobe>({asNumber(numberOf(group)), got.source, got.tag,
+                                   asNumber(got.bytes), asNumber(got.seq), asNumber(began)});
   return call.result();
 }
 
 template <typename Real>
-int matchedProbeNow(std::uint16_t row, Real* real, int source, int tag, MPI_Comm communicator,
+int matchedProbeNow(CallId id, Real* real, int source, int tag, MPI_Comm communicator,
                     MPI_Message* message, MPI_Status* status) {
   return matchedProbe(
-      row, source, tag, communicator, nullptr, message, status,
+      id, source, tag, communicator, nullptr, message, status,
       [&](MPI_Status* used) { return real(source, tag, communicator, message, used); });
 }
 
 template <typename Real>
-int matchedProbeIf(std::uint16_t row, Real* real, int source, int tag, MPI_Comm communicator,
-                   int* flag, MPI_Message* message, MPI_Status* status) {
-  return matchedProbe(row, source, tag, communicator, flag, message, status, [&](MPI_Status* used) {
+int matchedProbeIf(CallId id, Real* real, int source, int tag, MPI_Comm communicator, int* flag,
+                   MPI_Message* message, MPI_Status* status) {
+  return matchedProbe(id, source, tag, communicator, flag, message, status, [&](MPI_Status* used) {
     return real(source, tag, communicator, flag, message, used);
   });
 }
@@ -238,9 +226,9 @@ Request takeMessage(const MPI_Message* message) {
 }
 
 template <typename Real>
-int receiveMatched(std::uint16_t row, Real* real, void* data, int count, MPI_Datatype type,
+int receiveMatched(CallId id, Real* real, void* data, int count, MPI_Datatype type,
                    MPI_Message* message, MPI_Status* status) {
-  SyncCall call(row);
+  SyncCall call(id);
   Request taken;
   MPI_Status own;
   MPI_Status* used = status;
@@ -250,15 +238,16 @@ int receiveMatched(std::uint16_t row, Real* real, void* data, int count, MPI_Dat
   }
   call.make([&] { return real(data, count, type, message, used); });
   if (call.knowsObjects()) {
-    call.record<kMrecv>({asNumber(call.failed() ? 0 : bytesIn(*used)), asNumber(taken.number)});
+    call.record<CallId::MPI_Mrecv>(
+        {asNumber(call.failed() ? 0 : bytesIn(*used)), asNumber(taken.number)});
   }
   return call.result();
 }
 
 template <typename Real>
-int receiveMatchedLater(std::uint16_t row, Real* real, void* data, int count, MPI_Datatype type,
+int receiveMatchedLater(CallId id, Real* real, void* data, int count, MPI_Datatype type,
                         MPI_Message* message, MPI_Request* request) {
-  SyncCall call(row);
+  SyncCall call(id);
   Request taken;
   if (call.knowsObjects()) taken = takeMessage(message);
   call.make([&] { return real(data, count, type, message, request); });
@@ -269,7 +258,7 @@ int receiveMatchedLater(std::uint16_t row, Real* real, void* data, int count, MP
     // It is found complete under the number of the probe.
     if (taken.number != 0 && !isCompleteAlready(*request)) addRequest(*request, taken);
   }
-  call.record<kImrecv>({asNumber(bytes), asNumber(taken.number)});
+  call.record<CallId::MPI_Imrecv>({asNumber(bytes), asNumber(taken.number)});
   return call.result();
 }
 
@@ -302,8 +291,7 @@ namespace omnio::trace {
 // Persistent requests of messages: made once, and begun as often as they are started.
 namespace {
 
-constexpr std::uint16_t kStart = mpiRow("MPI_Start");
-using BegunList = RequestList<kStart, mpiRow("(begun)")>;
+using BegunList = RequestList<CallId::MPI_Start, CallId::begun>;
 
 // Making a persistent request is no event: it is remembered for its starts.
 template <Request::Kind kKind, typename Real, typename Buffer>
@@ -350,8 +338,8 @@ wire::BegunRequest begin(MPI_Request object) {
 }
 
 template <typename Make>
-int start(std::uint16_t number, int count, const MPI_Request* requests, Make make) {
-  SyncCall call(number);
+int start(CallId id, int count, const MPI_Request* requests, Make make) {
+  SyncCall call(id);
   call.make(make);
   if (!call.knowsObjects()) return call.result();
   BegunList list(call);
@@ -361,13 +349,13 @@ int start(std::uint16_t number, int count, const MPI_Request* requests, Make mak
 }
 
 template <typename Real>
-int startOne(std::uint16_t number, Real* real, MPI_Request* request) {
-  return start(number, 1, request, [&] { return real(request); });
+int startOne(CallId id, Real* real, MPI_Request* request) {
+  return start(id, 1, request, [&] { return real(request); });
 }
 
 template <typename Real>
-int startAll(std::uint16_t number, Real* real, int count, MPI_Request* requests) {
-  return start(number, count, requests, [&] { return real(count, requests); });
+int startAll(CallId id, Real* real, int count, MPI_Request* requests) {
+  return start(id, count, requests, [&] { return real(count, requests); });
 }
 
 }  // namespace

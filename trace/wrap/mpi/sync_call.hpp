@@ -3,8 +3,6 @@
 // its measured time, and only of objects that the call has accepted.
 #pragma once
 
-#include <string_view>
-
 #include "core/wire/mpi_requests.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/mpi/open_mpi.hpp"
@@ -12,23 +10,12 @@
 
 namespace omnio::trace {
 
-// The number of MPI_X, which is even; PMPI_X has the next.
-consteval std::uint16_t mpiRow(std::string_view name) {
-  for (const calls::Row& row : calls::kTable) {
-    if (row.number != 0 && row.number % 2 == 0 && row.name == name) return row.number;
-  }
-  return static_cast<std::uint16_t>(1 / (name.empty() ? 1 : 0));  // no such row: does not compile
-}
-
 class SyncCall {
  public:
-  // `number` is the row's of the call that the application made. One that is an event only when it
+  // `id` is the call that the application made. One that is an event only when it
   // finds something says so, and countWhenFound() when it has.
-  explicit SyncCall(std::uint16_t number, bool may_find_nothing = false)
-      : self_(thread),
-        number_(number),
-        is_ours_(!isInsideMpi(self_)),
-        is_counted_(!may_find_nothing) {
+  explicit SyncCall(CallId id, bool may_find_nothing = false)
+      : self_(thread), id_(id), is_ours_(!isInsideMpi(self_)), is_counted_(!may_find_nothing) {
     if (is_ours_ && is_counted_) countMpiEvent(self_);
   }
   SyncCall(const SyncCall&) = delete;
@@ -70,26 +57,26 @@ class SyncCall {
 
   // Records the event if it is ours; kLike is a row with the same roles, whose arguments `numbers`
   // are.
-  template <std::uint16_t kLike>
+  template <CallId kLike>
   void record(wire::Arguments<kLike> numbers, const Subject& subject = {}) {
-    recordAs<kLike>(number_, times_, numbers, subject);
+    recordAs<kLike>(id_, times_, numbers, subject);
   }
   // What did not find room in it: in row `kMore`, at the moment when the call ended.
-  template <std::uint16_t kMore>
+  template <CallId kMore>
   void recordMore(wire::Arguments<kMore> numbers, const Subject& subject) {
     recordAs<kMore>(kMore, {.start = times_.end, .end = times_.end}, numbers, subject);
   }
 
  private:
-  template <std::uint16_t kLike>
-  void recordAs(std::uint16_t number, wire::EventTimes times, wire::Arguments<kLike>& numbers,
+  template <CallId kLike>
+  void recordAs(CallId id, wire::EventTimes times, wire::Arguments<kLike>& numbers,
                 const Subject& subject) {
     if (!is_ours_ || !mayRecord(self_)) return;
-    trace::record<kLike>(self_, times, failed(), numbers, 0, result_, subject, number);
+    trace::record<kLike>(self_, times, failed(), numbers, 0, result_, subject, id);
   }
 
   Thread& self_;
-  const std::uint16_t number_;
+  const CallId id_;
   const bool is_ours_;
   bool is_counted_;
   bool is_made_ = false;
@@ -105,14 +92,13 @@ inline std::uint64_t bytesOf(long count, MPI_Datatype type) {
 
 }  // namespace omnio::trace
 
-// Both names of a call, whose body is BODY(number of the row, real function, arguments...).
-#define OMNIO_MPI_BOTH(NAME, COUNT, BODY)                                                        \
-  OMNIO_EXPORT int MPI_##NAME(OMNIO_PARAMETERS_##COUNT(MPI_##NAME)) {                            \
-    constexpr std::uint16_t kRow = omnio::trace::mpiRow("MPI_" #NAME);                           \
-    return BODY(kRow, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kRow), OMNIO_NAMES_##COUNT); \
-  }                                                                                              \
-  OMNIO_EXPORT int PMPI_##NAME(OMNIO_PARAMETERS_##COUNT(PMPI_##NAME)) {                          \
-    constexpr std::uint16_t kRow = omnio::trace::mpiRow("MPI_" #NAME);                           \
-    return BODY(kRow + 1, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kRow),                   \
-                OMNIO_NAMES_##COUNT);                                                            \
+// Both names of a call, whose body is BODY(its CallId, real function, arguments...).
+#define OMNIO_MPI_BOTH(NAME, COUNT, BODY)                                                          \
+  OMNIO_EXPORT int MPI_##NAME(OMNIO_PARAMETERS_##COUNT(MPI_##NAME)) {                              \
+    constexpr auto kCall = omnio::calls::CallId::MPI_##NAME;                                       \
+    return BODY(kCall, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall), OMNIO_NAMES_##COUNT); \
+  }                                                                                                \
+  OMNIO_EXPORT int PMPI_##NAME(OMNIO_PARAMETERS_##COUNT(PMPI_##NAME)) {                            \
+    constexpr auto kCall = omnio::calls::CallId::PMPI_##NAME;                                      \
+    return BODY(kCall, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall), OMNIO_NAMES_##COUNT); \
   }

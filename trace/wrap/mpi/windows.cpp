@@ -9,18 +9,10 @@
 namespace omnio::trace {
 namespace {
 
-constexpr std::uint16_t kCreate = mpiRow("MPI_Win_create");
-constexpr std::uint16_t kFence = mpiRow("MPI_Win_fence");
-constexpr std::uint16_t kPost = mpiRow("MPI_Win_post");
-constexpr std::uint16_t kLock = mpiRow("MPI_Win_lock");
-constexpr std::uint16_t kLockAll = mpiRow("MPI_Win_lock_all");
-constexpr std::uint16_t kPut = mpiRow("MPI_Put");
-constexpr std::uint16_t kRput = mpiRow("MPI_Rput");
-
 // The window is made by all of the communicator.
 template <typename Make>
-int create(std::uint16_t row, MPI_Comm communicator, const MPI_Win* window, Make make) {
-  SyncCall call(row);
+int create(CallId id, MPI_Comm communicator, const MPI_Win* window, Make make) {
+  SyncCall call(id);
   call.make(make);
   if (!call.isOurs()) return leaveUnknown(call, window);
   Group* parent = nullptr;
@@ -31,37 +23,37 @@ int create(std::uint16_t row, MPI_Comm communicator, const MPI_Win* window, Make
     seq = nextCall(parent);
     made = deriveGroup(*window, parent, seq, GroupKind::kWindow);
   }
-  call.record<kCreate>({asNumber(numberOf(parent)), asNumber(numberOf(made)), asNumber(seq)});
+  call.record<CallId::MPI_Win_create>(
+      {asNumber(numberOf(parent)), asNumber(numberOf(made)), asNumber(seq)});
   return call.result();
 }
 
 template <typename Real>
-int createOn(std::uint16_t row, Real* real, void* base, MPI_Aint bytes, int unit, MPI_Info info,
+int createOn(CallId id, Real* real, void* base, MPI_Aint bytes, int unit, MPI_Info info,
              MPI_Comm communicator, MPI_Win* window) {
-  return create(row, communicator, window,
+  return create(id, communicator, window,
                 [&] { return real(base, bytes, unit, info, communicator, window); });
 }
 
 template <typename Real>
-int allocate(std::uint16_t row, Real* real, MPI_Aint bytes, int unit, MPI_Info info,
-             MPI_Comm communicator, void* base, MPI_Win* window) {
-  return create(row, communicator, window,
+int allocate(CallId id, Real* real, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm communicator,
+             void* base, MPI_Win* window) {
+  return create(id, communicator, window,
                 [&] { return real(bytes, unit, info, communicator, base, window); });
 }
 
 template <typename Real>
-int createDynamic(std::uint16_t row, Real* real, MPI_Info info, MPI_Comm communicator,
-                  MPI_Win* window) {
-  return create(row, communicator, window, [&] { return real(info, communicator, window); });
+int createDynamic(CallId id, Real* real, MPI_Info info, MPI_Comm communicator, MPI_Win* window) {
+  return create(id, communicator, window, [&] { return real(info, communicator, window); });
 }
 
 template <typename Real>
-int fence(std::uint16_t row, Real* real, int assertion, MPI_Win window) {
-  SyncCall call(row);
+int fence(CallId id, Real* real, int assertion, MPI_Win window) {
+  SyncCall call(id);
   call.make([&] { return real(assertion, window); });
   if (!call.isOurs()) return call.result();
   Group* group = call.failed() ? nullptr : groupOf(window);
-  call.record<kFence>({asNumber(numberOf(group)), asNumber(nextCall(group))});
+  call.record<CallId::MPI_Win_fence>({asNumber(numberOf(group)), asNumber(nextCall(group))});
   return call.result();
 }
 
@@ -123,18 +115,18 @@ void recordEpoch(SyncCall& call, const Group* group, const Epoch& epoch, Way way
   Subject subject;
   subject.list = list.data();
   subject.list_bytes = static_cast<std::size_t>(out - list.data());
-  call.record<kPost>({asNumber(numberOf(group)), count}, subject);
+  call.record<CallId::MPI_Win_post>({asNumber(numberOf(group)), count}, subject);
 }
 
 int recordFailed(SyncCall& call) {
-  call.record<kPost>({0, 0});
+  call.record<CallId::MPI_Win_post>({0, 0});
   return call.result();
 }
 
 template <typename Real>
-int beginEpoch(std::uint16_t row, Real* real, MPI_Group members, int assertion, MPI_Win window) {
-  const bool is_post = calls::kTable[row].sync == calls::Sync::kExpose;
-  SyncCall call(row);
+int beginEpoch(CallId id, Real* real, MPI_Group members, int assertion, MPI_Win window) {
+  const bool is_post = calls::rowOf(id).sync == calls::Sync::kExpose;
+  SyncCall call(id);
   call.make([&] { return real(members, assertion, window); });
   if (!call.isOurs()) return call.result();
   if (call.failed()) return recordFailed(call);
@@ -149,9 +141,9 @@ int beginEpoch(std::uint16_t row, Real* real, MPI_Group members, int assertion, 
 }
 
 template <typename Make>
-int endEpoch(std::uint16_t row, MPI_Win window, const int* flag, Make make) {
-  const bool is_exposure = calls::kTable[row].sync == calls::Sync::kExposed;
-  SyncCall call(row, flag != nullptr);
+int endEpoch(CallId id, MPI_Win window, const int* flag, Make make) {
+  const bool is_exposure = calls::rowOf(id).sync == calls::Sync::kExposed;
+  SyncCall call(id, flag != nullptr);
   call.make(make);
   if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
   call.countWhenFound();
@@ -164,61 +156,63 @@ int endEpoch(std::uint16_t row, MPI_Win window, const int* flag, Make make) {
 }
 
 template <typename Real>
-int endEpochNow(std::uint16_t row, Real* real, MPI_Win window) {
-  return endEpoch(row, window, nullptr, [&] { return real(window); });
+int endEpochNow(CallId id, Real* real, MPI_Win window) {
+  return endEpoch(id, window, nullptr, [&] { return real(window); });
 }
 
 template <typename Real>
-int endEpochIf(std::uint16_t row, Real* real, MPI_Win window, int* flag) {
-  return endEpoch(row, window, flag, [&] { return real(window, flag); });
+int endEpochIf(CallId id, Real* real, MPI_Win window, int* flag) {
+  return endEpoch(id, window, flag, [&] { return real(window, flag); });
 }
 
 template <typename Make>
-int withOne(std::uint16_t row, int peer, MPI_Win window, Make make) {
-  SyncCall call(row);
+int withOne(CallId id, int peer, MPI_Win window, Make make) {
+  SyncCall call(id);
   call.make(make);
   if (call.isOurs()) {
-    call.record<kLock>({asNumber(numberOf(call.failed() ? nullptr : groupOf(window))), peer});
+    call.record<CallId::MPI_Win_lock>(
+        {asNumber(numberOf(call.failed() ? nullptr : groupOf(window))), peer});
   }
   return call.result();
 }
 
 template <typename Real>
-int lock(std::uint16_t row, Real* real, int type, int peer, int assertion, MPI_Win window) {
-  return withOne(row, peer, window, [&] { return real(type, peer, assertion, window); });
+int lock(CallId id, Real* real, int type, int peer, int assertion, MPI_Win window) {
+  return withOne(id, peer, window, [&] { return real(type, peer, assertion, window); });
 }
 
 template <typename Real>
-int toOne(std::uint16_t row, Real* real, int peer, MPI_Win window) {
-  return withOne(row, peer, window, [&] { return real(peer, window); });
+int toOne(CallId id, Real* real, int peer, MPI_Win window) {
+  return withOne(id, peer, window, [&] { return real(peer, window); });
 }
 
 // The window is the last argument.
 template <typename Real, typename... A>
-int toAll(std::uint16_t row, Real* real, A... a) {
-  SyncCall call(row);
+int toAll(CallId id, Real* real, A... a) {
+  SyncCall call(id);
   call.make([&] { return real(a...); });
   if (call.isOurs()) {
     const MPI_Win window = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
-    call.record<kLockAll>({asNumber(numberOf(call.failed() ? nullptr : groupOf(window)))});
+    call.record<CallId::MPI_Win_lock_all>(
+        {asNumber(numberOf(call.failed() ? nullptr : groupOf(window)))});
   }
   return call.result();
 }
 
 // An access: `bytes` is asked after a call that has not failed.
 template <typename Make>
-int access(std::uint16_t row, int peer, int count, MPI_Datatype type, MPI_Win window,
-           MPI_Request* request, Make make) {
-  SyncCall call(row);
+int access(CallId id, int peer, int count, MPI_Datatype type, MPI_Win window, MPI_Request* request,
+           Make make) {
+  SyncCall call(id);
   call.make(make);
   if (!call.isOurs()) return call.result();
   const Group* group = call.failed() ? nullptr : groupOf(window);
   const std::int64_t bytes = asNumber(call.failed() ? 0 : bytesOf(count, type));
   if (request == nullptr) {
-    call.record<kPut>({asNumber(numberOf(group)), peer, bytes});
+    call.record<CallId::MPI_Put>({asNumber(numberOf(group)), peer, bytes});
   } else {
     const std::uint64_t began = call.failed() ? 0 : beginRequest(*request, {});
-    call.record<kRput>({asNumber(numberOf(group)), peer, bytes, asNumber(began)});
+    call.record<CallId::MPI_Rput>({asNumber(numberOf(group)), peer, bytes, asNumber(began)});
   }
   return call.result();
 }
@@ -251,10 +245,9 @@ OMNIO_MPI_BOTH(Win_flush_local_all, 1, toAll)
 // An access under one name. Its parameters are a0, a1, ...
 #define OMNIO_ACCESS_NAME(PREFIX, NAME, COUNT, PEER, ITEMS, TYPE, WINDOW, REQUEST) \
   OMNIO_EXPORT int PREFIX##_##NAME(OMNIO_PARAMETERS_##COUNT(PREFIX##_##NAME)) {    \
-    constexpr std::uint16_t kRow = mpiRow("MPI_" #NAME);                           \
-    constexpr std::uint16_t kNumber = #PREFIX[0] == 'P' ? kRow + 1 : kRow;         \
-    auto* const real = omnio::trace::realMpi<decltype(::MPI_##NAME)>(kRow);        \
-    return access(kNumber, PEER, ITEMS, TYPE, WINDOW, REQUEST,                     \
+    constexpr auto kCall = CallId::PREFIX##_##NAME;                                \
+    auto* const real = omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall);       \
+    return access(kCall, PEER, ITEMS, TYPE, WINDOW, REQUEST,                       \
                   [&] { return real(OMNIO_NAMES_##COUNT); });                      \
   }
 #define OMNIO_ACCESS(...)             \
