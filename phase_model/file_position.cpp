@@ -14,6 +14,7 @@
 namespace omnio::phases {
 namespace {
 
+using calls::CallId;
 using calls::Role;
 
 void moveTo(Place& place, std::int64_t offset) {
@@ -77,7 +78,7 @@ void PosixPositions::opened(const tracefile::Process& process, const event::Even
   const event::FileId file = handle.path.file;
   const int mode = calls::indexOf(*event.row, Role::kOpenMode);
   bool truncates =
-      (handle.definition.open_flags & O_TRUNC) != 0 || event.row->variant_of == "creat";
+      (handle.definition.open_flags & O_TRUNC) != 0 || event.row->plain == CallId::creat;
   if (mode >= 0) {
     const std::string_view letters = event.texts[static_cast<std::size_t>(mode)].raw;
     description.appends = description.appends || letters.starts_with('a');
@@ -98,11 +99,11 @@ void PosixPositions::sought(Description& description, const event::Event& event)
     moveTo(place, event.result);
     return;
   }
-  if (event.row->variant_of == "rewind") {
+  if (event.row->plain == CallId::rewind) {
     moveTo(place, 0);
     return;
   }
-  if (event.row->variant_of == "fgetpos") return;
+  if (event.row->plain == CallId::fgetpos) return;
   if (!calls::has(*event.row, Role::kWhence)) {  // fsetpos: to what was never told
     place.known = false;
     return;
@@ -132,10 +133,10 @@ void PosixPositions::follow(const tracefile::Process& process, const event::Even
     if (place != descriptions_.end() && !place->second.is_shared) descriptions_.erase(place);
   } else if (event.new_handle != nullptr) {
     descriptionOf(process, *event.handle).is_shared = true;
-  } else if (event.row->variant_of == "ungetc" && !event.failed) {
+  } else if (event.row->plain == CallId::ungetc && !event.failed) {
     std::int64_t& offset = descriptionOf(process, *event.handle).place.offset;
     offset = base::saturatingSum(offset, -1);
-  } else if (event.row->variant_of == "ftruncate" && !event.failed) {
+  } else if (calls::does(*event.row, calls::Effect::kSetsLength) && !event.failed) {
     endOf(event.file) = event::argumentOf(event, Role::kLength);
     ends_known_.insert(event.file);
   }
@@ -157,7 +158,7 @@ Place PosixPositions::placeOf(const tracefile::Process& process, const event::Ev
     }
   }
   Place place = position;
-  if (event.row->variant_of == "copy_file_range") {  // may have had an offset of its own
+  if (event.row->plain == CallId::copy_file_range) {  // may have had an offset of its own
     place.known = false;
     return place;
   }

@@ -187,7 +187,7 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
   // Who wishes for a number closes what has it.
   const InstanceId before = opens_.atNumber(process, number);
   // freopen closes its stream first, and the new one gets the number that has become free.
-  const bool replaces = calls::has(*event.row, Role::kFdNew) || event.row->variant_of == "freopen";
+  const bool replaces = calls::does(*event.row, calls::Effect::kReplacesDescriptor);
   if (replaces && before != kNoInstance) note.replaced = before;
   opens_.setNumber(process, number, note.made);
 }
@@ -238,7 +238,7 @@ void Analysis::orderByPosition(const event::Event& event, const PastEvent& when,
 void Analysis::takeLock(const event::Event& event, const PastEvent& when, InstanceId instance) {
   InstanceLife& life = lives_[static_cast<std::size_t>(instance)];
   const ContentId content = opens_[instance].content;
-  const bool is_lock_call = event.row->variant_of == "flock";
+  const bool is_lock_call = event.row->plain == calls::CallId::flock;
   const bool releases = event.row->call_class == Class::kClose ||
                         (is_lock_call && (event::argumentOf(event, Role::kNumber) & LOCK_UN) != 0);
   if (releases && life.has_lock) {
@@ -286,7 +286,7 @@ void Analysis::flushAtExit() {
       id = dependencies_.newId();
       ExtraStep extra;
       extra.behind = static_cast<std::int64_t>(last.ref.sequence);
-      extra.event.row = rowNamed("fflush");
+      extra.event.row = &calls::rowOf(calls::CallId::fflush);
       extra.event.fd = opens_[buffered.stream].descriptor;
       extra.event.start_ns = extra.event.end_ns = last.end_ns;
       extra.event.id = id;
@@ -334,11 +334,11 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
                         std::max(buffered.range.end, range.end)};
       buffered.thread = when.ref.thread;
     }
-  } else if (row.variant_of == "fallocate" || row.variant_of == "posix_fallocate") {
+  } else if (calls::does(row, calls::Effect::kReservesSpace)) {
     const std::int64_t end =
         event::argumentOf(event, Role::kOffset) + event::argumentOf(event, Role::kLength);
     files_.extended(used.content, when, static_cast<std::uint64_t>(std::max<std::int64_t>(end, 0)));
-  } else if (calls::has(row, Role::kLength) && row.variant_of == "ftruncate") {
+  } else if (calls::does(row, calls::Effect::kSetsLength)) {
     files_.resized(used.content, when, event.start_ns,
                    static_cast<std::uint64_t>(
                        std::max<std::int64_t>(event::argumentOf(event, Role::kLength), 0)));
@@ -386,11 +386,6 @@ int keptFlags(std::uint32_t open_flags) {
 }
 
 }  // namespace
-
-const calls::Row* rowNamed(std::string_view symbol) {
-  return std::find_if(std::begin(calls::kTable), std::end(calls::kTable),
-                      [symbol](const calls::Row& row) { return row.name == symbol; });
-}
 
 InstanceId Analysis::unboundOf(const event::Handle& handle, std::size_t process) {
   for (auto at = unbound_.rbegin(); at != unbound_.rend(); ++at) {
@@ -548,7 +543,7 @@ InstanceId Analysis::openedUnseen(const event::Handle& handle, EventRef ref,
   ExtraStep extra;
   extra.behind = static_cast<std::int64_t>(ref.sequence) - 1;
   model::ScheduleEvent& open = extra.event;
-  open.row = rowNamed("open64");
+  open.row = &calls::rowOf(calls::CallId::open64);
   open.file = file;
   open.arguments[static_cast<std::size_t>(calls::indexOf(*open.row, Role::kFlags))] = flags;
   if ((flags & O_CREAT) != 0) {

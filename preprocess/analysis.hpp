@@ -44,9 +44,6 @@ struct ThreadNotes {
 // Absolute; empty when there is none.
 std::string otherPathOf(const event::Event& event);
 
-// The row of a call for a step that no event of the trace is.
-const calls::Row* rowNamed(std::string_view symbol);
-
 class Analysis {
  public:
   Analysis(const SourceThreads& sources, const LocationMap& locations)

@@ -23,10 +23,7 @@ std::string_view parentOf(std::string_view location) {
 
 }  // namespace
 
-bool readsLines(const calls::Row& row) {
-  return row.result == calls::Result::kLine || row.variant_of == "getline" ||
-         row.variant_of == "getdelim" || row.variant_of == "__getdelim";
-}
+bool readsLines(const calls::Row& row) { return calls::does(row, calls::Effect::kReadsLine); }
 
 bool isBelow(std::string_view location, std::string_view directory) {
   return location.size() > directory.size() && location.starts_with(directory) &&
@@ -302,16 +299,14 @@ std::vector<model::ScheduleFile> FileHistory::files() {
 
 // What calls that name files do to names: opens, links, renames, and failures, which tell what was
 // not there.
+using calls::Effect;
 using calls::Role;
 using model::FileNumber;
 using model::kNoFileNumber;
 
 int openFlags(const event::Event& event) {
-  const std::string_view plain = event.row->variant_of;
-  if (plain == "creat") return O_CREAT | O_WRONLY | O_TRUNC;
-  if (plain.starts_with("mkstemp") || plain.starts_with("mkostemp")) {
-    return O_CREAT | O_EXCL | O_RDWR;
-  }
+  if (event.row->plain == calls::CallId::creat) return O_CREAT | O_WRONLY | O_TRUNC;
+  if (calls::has(*event.row, Role::kPathTemplate)) return O_CREAT | O_EXCL | O_RDWR;
   const int mode = calls::indexOf(*event.row, Role::kOpenMode);
   if (mode < 0) return static_cast<int>(event::argumentOf(event, Role::kFlags));
   const std::string_view type = event.texts[static_cast<std::size_t>(mode)].raw;
@@ -404,9 +399,7 @@ void FileHistory::failed(const event::Event& event, FileNumber file) {
     entry.existed = false;
   } else if (event.result == EEXIST) {
     find(file);
-    if (event.row->variant_of == "mkdir" || event.row->variant_of == "mkdirat") {
-      entry.is_directory = true;
-    }
+    if (calls::does(*event.row, Effect::kMakesDirectory)) entry.is_directory = true;
   } else if (event.result == EISDIR) {
     find(file);
     entry.is_directory = true;
@@ -427,28 +420,28 @@ ContentId FileHistory::named(const event::Event& event, PastEvent when, FileNumb
       event.row->result == calls::Result::kNewStream) {
     return opened(event, when, file);
   }
-  const std::string_view plain = event.row->variant_of;
-  if (plain == "mkdir" || plain == "mkdirat") {
+  const calls::Row& row = *event.row;
+  if (calls::does(row, Effect::kMakesDirectory)) {
     change(file, when, start);
     FileName& entry = name(file);
     if (!entry.existed && !entry.is_gone) entry.existed = false;
     entry.content = makeContent(kNoFileNumber);
     entry.was_made = entry.is_directory = true;
     entry.is_gone = false;
-  } else if (plain == "unlink" || plain == "unlinkat" || plain == "remove" || plain == "rmdir") {
+  } else if (calls::does(row, Effect::kRenames) && new_file != kNoFileNumber) {
+    renamed(event, when, file, new_file);
+  } else if (calls::does(row, Effect::kRemovesName) && !calls::does(row, Effect::kRenames)) {
     FileName& entry = name(file);
     if (entry.link_to == kNoFileNumber) find(file);
     change(file, when, start);
     entry.link_to = kNoFileNumber;
-    if (plain == "rmdir" ||
-        (plain == "unlinkat" && (event::argumentOf(event, Role::kFlags) & AT_REMOVEDIR) != 0)) {
+    if (calls::does(row, Effect::kRemovesDirectory) ||
+        (event::argumentOf(event, Role::kFlags) & AT_REMOVEDIR) != 0) {
       entry.is_directory = true;
     }
     entry.content = kNoContent;
     entry.is_gone = true;
-  } else if (plain.starts_with("rename") && new_file != kNoFileNumber) {
-    renamed(event, when, file, new_file);
-  } else if ((plain == "link" || plain == "linkat") && new_file != kNoFileNumber) {
+  } else if (calls::does(row, Effect::kMakesLink) && new_file != kNoFileNumber) {
     if (name(file).link_to == kNoFileNumber) find(file);
     use(file, when, start);
     change(new_file, when, start);
@@ -458,14 +451,14 @@ ContentId FileHistory::named(const event::Event& event, PastEvent when, FileNumb
     to.link_to = name(file).link_to;
     to.was_made = true;
     to.is_gone = false;
-  } else if (plain == "symlink" || plain == "symlinkat") {
+  } else if (calls::does(row, Effect::kMakesSymlink)) {
     change(file, when, start);
     FileName& link = name(file);
     if (!link.existed) link.existed = false;
     link.link_to = new_file;
     link.was_made = true;
     link.is_gone = false;
-  } else if (plain == "truncate") {
+  } else if (calls::does(row, Effect::kSetsLength)) {
     use(file, when, start);
     const ContentId content = find(file);
     name(file).was_written = true;
@@ -474,11 +467,12 @@ ContentId FileHistory::named(const event::Event& event, PastEvent when, FileNumb
                 std::max<std::int64_t>(event::argumentOf(event, Role::kLength), 0)));
   } else {
     use(file, when, start);
-    const bool is_of_the_link = name(file).link_to != kNoFileNumber &&
-                                (plain.starts_with('l') || (event::argumentOf(event, Role::kFlags) &
-                                                            AT_SYMLINK_NOFOLLOW) != 0);
+    const bool is_of_the_link =
+        name(file).link_to != kNoFileNumber &&
+        (calls::does(row, Effect::kStaysAtLink) ||
+         (event::argumentOf(event, Role::kFlags) & AT_SYMLINK_NOFOLLOW) != 0);
     if (!is_of_the_link) find(file);
-    if (plain == "chdir") name(file).is_directory = true;
+    if (calls::does(row, Effect::kChangesDirectory)) name(file).is_directory = true;
   }
   return kNoContent;
 }
@@ -487,8 +481,7 @@ void FileHistory::renamed(const event::Event& event, const PastEvent& when, File
                           FileNumber new_file) {
   // A link is moved itself, not what it leads to.
   if (name(file).link_to == kNoFileNumber) find(file);
-  const bool exchanges = event.row->variant_of == "renameat2" &&
-                         (event::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
+  const bool exchanges = (event::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
   if (exchanges && name(new_file).link_to == kNoFileNumber) find(new_file);
   change(file, when, event.start_ns);
   change(new_file, when, event.start_ns);

@@ -6,6 +6,7 @@
 
 namespace omnio::preprocess {
 
+using calls::CallId;
 using calls::Class;
 using calls::Role;
 
@@ -82,11 +83,11 @@ void seek(const event::Event& event, Description& description) {
     description.position = static_cast<std::uint64_t>(event.result);
     return;
   }
-  if (event.row->variant_of == "rewind") {
+  if (event.row->plain == CallId::rewind) {
     description.position = 0;
     return;
   }
-  if (event.row->variant_of == "fgetpos") return;
+  if (event.row->plain == CallId::fgetpos) return;
   const std::int64_t offset = event::argumentOf(event, Role::kOffset);
   if (calls::has(*event.row, Role::kWhence)) {
     const std::int64_t whence = event::argumentOf(event, Role::kWhence);
@@ -110,7 +111,7 @@ DataAccess follow(const event::Event& event, Description& description) {
     seek(event, description);
     return {};
   }
-  if (row.variant_of == "ungetc" && !event.failed && description.position.value_or(0) > 0) {
+  if (row.plain == CallId::ungetc && !event.failed && description.position.value_or(0) > 0) {
     --*description.position;
   }
   if (!movesData(event)) return {};
@@ -121,7 +122,7 @@ DataAccess follow(const event::Event& event, Description& description) {
       access.offset = static_cast<std::uint64_t>(offset);
       return access;
     }
-    if (row.variant_of != "preadv2" && row.variant_of != "pwritev2") return access;
+    if (!calls::does(row, calls::Effect::kMinusOneIsThePosition)) return access;
     // There -1 means the descriptor's position.
   }
   if (description.append && row.call_class == Class::kWrite) {

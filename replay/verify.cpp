@@ -21,6 +21,8 @@
 namespace omnio::replay {
 namespace {
 
+using calls::CallId;
+using calls::Effect;
 using calls::Role;
 using model::Descriptor;
 using model::FileNumber;
@@ -48,8 +50,7 @@ class FilesOfDescriptors final : public model::ScheduleSink {
     origin.file = event.file;
     origin.copied = event.fd;
     // Such names are made up anew at each call.
-    if (event.row != nullptr &&
-        (calls::has(*event.row, Role::kPathTemplate) || event.row->variant_of == "tmpfile")) {
+    if (event.row != nullptr && calls::does(*event.row, Effect::kChoosesName)) {
       origin.any_name = true;
     }
     return std::nullopt;
@@ -118,8 +119,9 @@ std::string resultText(bool failed, std::int64_t result) {
 
 // Whether the replayer may have left the call out, or made another one in its place.
 bool isReplaced(const ScheduleEvent& event) {
-  const std::string_view plain = event.row->variant_of;
-  if (plain == "tmpfile" || plain == "closefrom" || plain == "chdir" || plain == "fchdir") {
+  const CallId call = event.row->plain;
+  if (call == CallId::tmpfile || call == CallId::closefrom ||
+      calls::does(*event.row, Effect::kChangesDirectory)) {
     return true;
   }
   const int command = calls::indexOf(*event.row, Role::kCommand);
@@ -158,7 +160,7 @@ class Comparison final : public model::ScheduleSink {
     done_ = sourceOf(trace_, found->second, paths_);
     pull();
     // The replayer's own first call, by which the tracer opens its log.
-    if (next_ != nullptr && next_->row->name == "access" && next_->file != event::kNoFile &&
+    if (next_ != nullptr && next_->row->id() == CallId::access && next_->file != event::kNoFile &&
         below(paths_.path(next_->file)) == ".") {
       pull();
     }
@@ -171,10 +173,9 @@ class Comparison final : public model::ScheduleSink {
     if (isReplaced(event)) {
       // What stands for it, if anything, is of the same kind.
       ++result_.substituted;
-      const std::string_view plain = event.row->variant_of;
-      const bool stands =
-          next_ != nullptr && (next_->row == event.row ||
-                               (plain == "closefrom" && next_->row->variant_of == "close_range"));
+      const bool stands = next_ != nullptr &&
+                          (next_->row == event.row || (event.row->plain == CallId::closefrom &&
+                                                       next_->row->plain == CallId::close_range));
       if (stands) pull();
       return std::nullopt;
     }
@@ -306,7 +307,7 @@ class Comparison final : public model::ScheduleSink {
       }
     }
     // At the end of the file getline fails, and leaves errno at what it was.
-    const bool has_error = row.variant_of != "getline" && row.variant_of != "getdelim";
+    const bool has_error = !calls::does(row, Effect::kEndKeepsErrno);
     const bool as_wanted = wanted.failed == got.failed &&
                            (!wanted.failed || !has_error || wanted.result == got.result);
     if (!as_wanted) {

@@ -60,7 +60,7 @@ std::string_view nameOf(order::OperationKind kind) {
 }
 
 std::string_view plainName(const order::MpiEventRef& event) {
-  return event.row == nullptr ? std::string_view("") : event.row->variant_of;
+  return event.row == nullptr ? std::string_view("") : calls::plainName(*event.row);
 }
 
 bool isReceive(const order::MpiOperation& operation) {

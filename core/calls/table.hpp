@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/calls/call_id.hpp"
+#include "core/calls/effects.hpp"
 #include "core/calls/role.hpp"
 
 namespace omnio::calls {
@@ -25,8 +26,8 @@ struct Row {
   Sync sync = Sync::kNone;
   std::uint8_t argument_count = 0;
   std::array<Role, kMaxArguments> arguments{};
-  std::string_view name;        // the exact symbol
-  std::string_view variant_of;  // name of the plain call
+  Effects effects;        // effects.hpp
+  std::string_view name;  // the exact symbol
 
   constexpr CallId id() const { return CallId{number}; }
 };
@@ -68,8 +69,8 @@ consteval std::array<Row, kNumberLimit> makeTable() {
           .call_class = Class::CLASS,                                  \
           .result = Result::RESULT,                                    \
           .body = Body::BODY,                                          \
-          .name = #NAME,                                               \
-          .variant_of = #VARIANT_OF},                                  \
+          .effects = {},                                               \
+          .name = #NAME},                                              \
       Roles(__VA_ARGS__));
   {
     constexpr Api kApi = Api::kPosix;
@@ -82,7 +83,7 @@ consteval std::array<Row, kNumberLimit> makeTable() {
   {
     // Both names of an MPI call are rows, MPI_X with an even number and PMPI_X with the next.
     constexpr auto mpiRow = [](CallId id, CallId plain, Class call_class, Sync sync,
-                               std::string_view name, std::string_view variant_of) {
+                               std::string_view name) {
       return Row{.number = toNumber(id),
                  .plain = plain,
                  .api = Api::kMpi,
@@ -90,31 +91,36 @@ consteval std::array<Row, kNumberLimit> makeTable() {
                  .result = Result::kMpi,
                  .body = Body::kCustom,
                  .sync = sync,
-                 .name = name,
-                 .variant_of = variant_of};
+                 .effects = {},
+                 .name = name};
     };
-#define OMNIO_MPI_CALL(NUMBER, NAME, CLASS, SYNC, ...)                                         \
-  static_assert((NUMBER) % 2 == 0);                                                            \
-  add(mpiRow(CallId::MPI_##NAME, CallId::MPI_##NAME, Class::CLASS, Sync::SYNC, "MPI_" #NAME,   \
-             "MPI_" #NAME),                                                                    \
-      Roles(__VA_ARGS__));                                                                     \
-  add(mpiRow(CallId::PMPI_##NAME, CallId::MPI_##NAME, Class::CLASS, Sync::SYNC, "PMPI_" #NAME, \
-             "MPI_" #NAME),                                                                    \
+#define OMNIO_MPI_CALL(NUMBER, NAME, CLASS, SYNC, ...)                                          \
+  static_assert((NUMBER) % 2 == 0);                                                             \
+  add(mpiRow(CallId::MPI_##NAME, CallId::MPI_##NAME, Class::CLASS, Sync::SYNC, "MPI_" #NAME),   \
+      Roles(__VA_ARGS__));                                                                      \
+  add(mpiRow(CallId::PMPI_##NAME, CallId::MPI_##NAME, Class::CLASS, Sync::SYNC, "PMPI_" #NAME), \
       Roles(__VA_ARGS__));
-#define OMNIO_MPI_MORE(NUMBER, NAME, CLASS, SYNC, ...)                                            \
-  add(mpiRow(CallId::NAME, CallId::NAME, Class::CLASS, Sync::SYNC, "(" #NAME ")", "(" #NAME ")"), \
+#define OMNIO_MPI_MORE(NUMBER, NAME, CLASS, SYNC, ...)                             \
+  add(mpiRow(CallId::NAME, CallId::NAME, Class::CLASS, Sync::SYNC, "(" #NAME ")"), \
       Roles(__VA_ARGS__));
 #include "core/calls/mpi.def"
   }
 #undef OMNIO_MPI_MORE
 #undef OMNIO_MPI_CALL
 #undef OMNIO_CALL
+  std::array<Effects, kNumberLimit> effects{};
+  for (const CallEffects& entry : kEffects) {
+    effects[toNumber(entry.call)] = entry.effects;
+  }
+  for (Row& row : table) row.effects = effects[row.number] | effects[toNumber(row.plain)];
   return table;
 }
 
 inline constexpr std::array<Row, kNumberLimit> kTable = makeTable();
 
 constexpr const Row& rowOf(CallId id) { return kTable[toNumber(id)]; }
+
+constexpr bool does(const Row& row, Effect effect) { return row.effects.has(effect); }
 
 // Name of the plain call that the row is a form of.
 constexpr std::string_view plainName(const Row& row) { return rowOf(row.plain).name; }

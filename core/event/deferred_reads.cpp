@@ -8,9 +8,8 @@
 namespace omnio::event {
 namespace {
 
+using calls::Effect;
 using calls::Role;
-
-bool isSplit(const calls::Row& row, std::string_view end) { return row.variant_of.ends_with(end); }
 
 }  // namespace
 
@@ -19,13 +18,13 @@ bool LaterReads::begins(const Event& event) {
   if (row.api != calls::Api::kMpi || row.call_class != calls::Class::kRead || event.failed) {
     return false;
   }
-  if (isSplit(row, "_begin")) return event.handle != nullptr;
+  if (calls::does(row, Effect::kSplitBegin)) return event.handle != nullptr;
   // A request that was complete at once has no end of its own.
   return argumentOf(event, Role::kRequest) > 0;
 }
 
 void LaterReads::begin(const Event& event, std::size_t place, const Take& take) {
-  if (isSplit(*event.row, "_begin")) {
+  if (calls::does(*event.row, Effect::kSplitBegin)) {
     Halves& halves = split_[event.handle->definition.handle];
     if (order_ == Order::kByTime) halves.clear();  // one that nobody ended
     halves.push_back({event.start_ns, false, place});
@@ -60,7 +59,8 @@ void LaterReads::end(const Event& event, const Take& take) {
     while (!list.empty() && wire::take(list, done)) {
       if (done.kind == wire::DoneRequest::kGot) ended(done.request, done.bytes, take);
     }
-  } else if (isSplit(row, "_end") && calls::has(row, Role::kGot) && event.handle != nullptr) {
+  } else if (calls::does(row, Effect::kSplitEnd) && calls::has(row, Role::kGot) &&
+             event.handle != nullptr) {
     // One that failed got nothing, and is the end of its begin all the same.
     const auto file = split_.try_emplace(event.handle->definition.handle).first;
     file->second.push_back(

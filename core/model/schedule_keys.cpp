@@ -90,8 +90,10 @@ std::vector<ScheduleKey> makeKeys(const calls::Row& row) {
         break;
     }
   }
-  // It works on a stream that is no argument of its row.
-  if (row.variant_of == "freopen") keys.push_back({"newfd", KeyKind::kReplaced, 0});
+  // freopen works on a stream that its row does not name.
+  if (calls::does(row, calls::Effect::kReplacesDescriptor) && !calls::has(row, Role::kFdNew)) {
+    keys.push_back({"newfd", KeyKind::kReplaced, 0});
+  }
   return keys;
 }
 

@@ -15,17 +15,13 @@ bool movesData(const calls::Row& row) {
 }
 
 MpiAccessForm formOf(const calls::Row& row) {
-  std::string_view name = row.variant_of;
-  constexpr std::string_view kPrefix = "MPI_File_";
-  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
-  const auto has = [name](std::string_view word) { return name.find(word) != name.npos; };
   MpiAccessForm form;
-  form.nonblocking = name.starts_with('i');
-  form.split = name.ends_with("_begin");
-  form.collective = has("_all") || has("_ordered");
+  form.nonblocking = calls::has(row, Role::kRequest);
+  form.split = calls::does(row, calls::Effect::kSplitBegin);
+  form.collective = row.sync == calls::Sync::kAll;
   if (calls::has(row, Role::kOffset)) {
     form.pointer = MpiPointer::kExplicit;
-  } else if (has("_shared") || has("_ordered")) {
+  } else if (calls::does(row, calls::Effect::kSharedPointer)) {
     form.pointer = MpiPointer::kShared;
   } else {
     form.pointer = MpiPointer::kIndividual;

@@ -15,8 +15,7 @@ bool fillByMember(MpiCollective& collective, std::size_t members) {
   collective.by_member.assign(members, 0);
   for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
     std::uint32_t& entry = collective.by_member[arrivals[i].member];
-    fits = fits && entry == 0 &&
-           arrivals[i].event.row->variant_of == arrivals[0].event.row->variant_of;
+    fits = fits && entry == 0 && arrivals[i].event.row->plain == arrivals[0].event.row->plain;
     entry = i + 1;
   }
   if (arrivals[0].event.row->sync == calls::Sync::kPrefix) {

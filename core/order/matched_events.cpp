@@ -8,14 +8,17 @@
 #include <vector>
 
 namespace omnio::order {
+
+using calls::CallId;
+
 namespace {
 
 constexpr std::size_t kMostJoined = std::size_t{16} << 20;  // bytes: more than a million requests
 
-// What goes on a record that lists requests; "" of one that lists none.
-std::string_view continuationOf(const calls::Row& row) {
-  if (calls::has(row, calls::Role::kDone)) return "(completed)";
-  return calls::has(row, calls::Role::kBegun) ? "(begun)" : "";
+// The row that continues a record that lists requests; none for one that lists none.
+CallId continuationOf(const calls::Row& row) {
+  if (calls::has(row, calls::Role::kDone)) return CallId::completed;
+  return calls::has(row, calls::Role::kBegun) ? CallId::begun : CallId::none;
 }
 
 }  // namespace
@@ -34,13 +37,13 @@ const event::Event* MpiLogSource::pull() {
 const event::Event* MpiLogSource::next() {
   const event::Event* event = ahead_ != nullptr ? std::exchange(ahead_, nullptr) : pull();
   if (event == nullptr) return nullptr;
-  const std::string_view continuation = continuationOf(*event->row);
-  if (continuation.empty()) return event;
+  const CallId continuation = continuationOf(*event->row);
+  if (continuation == CallId::none) return event;
   // A continuation stands for itself when the record that it belongs to is missing, or too much has
   // been put together.
   joined_ = *event;
   pieces_ = event->pieces;
-  while ((ahead_ = pull()) != nullptr && !is_behind_gap_ && ahead_->row->name == continuation &&
+  while ((ahead_ = pull()) != nullptr && !is_behind_gap_ && ahead_->row->id() == continuation &&
          pieces_.size() < kMostJoined) {
     pieces_ += ahead_->pieces;
   }

@@ -339,6 +339,7 @@ void MpiMatcher::giveUpReceive(OpenOperation* operation, Match match) {
 // What each call says, as operations that it begins, ends, or both.
 namespace {
 
+using calls::CallId;
 using calls::Role;
 using calls::Sync;
 
@@ -366,7 +367,7 @@ void MpiMatcher::decode(const event::Event& event) {
   switch (event.row->sync) {
     case Sync::kNone:
       if (!failed && has(event, Role::kRequest)) localRequest(event);
-      if (event.row->variant_of == "MPI_Finalize") {
+      if (event.row->plain == CallId::MPI_Finalize) {
         processes_[events_.current().process].finalized = true;
       }
       break;
@@ -558,9 +559,7 @@ void MpiMatcher::completeMatched(const event::Event& event) {
 
 void MpiMatcher::collective(const event::Event& event) {
   // Of calls by some of a communicator it is the new one that says who they are.
-  constexpr std::string_view kOfNew[] = {"MPI_Comm_create_group", "MPI_Intercomm_create"};
-  const std::string_view name = event.row->variant_of;
-  const bool of_new = std::find(std::begin(kOfNew), std::end(kOfNew), name) != std::end(kOfNew);
+  const bool of_new = calls::does(*event.row, calls::Effect::kKnownByNewGroup);
   const std::uint64_t group = numberIn(event, of_new ? Role::kNewComm : Role::kComm);
   OpenOperation* operation = make(OperationKind::kCollective, group);
   const std::uint64_t seq = of_new ? 0 : numberIn(event, Role::kSeq);
@@ -591,12 +590,12 @@ void MpiMatcher::epochs(const event::Event& event, OperationKind kind) {
 
 void MpiMatcher::localRequest(const event::Event& event) {
   const std::uint64_t request = numberIn(event, Role::kRequest);
-  const std::string_view name = event.row->variant_of;
-  if (name == "MPI_Cancel" || request == 0) return;
-  if (name == "MPI_Imrecv" || name == "MPI_Request_free") {
+  const CallId call = event.row->plain;
+  if (call == CallId::MPI_Cancel || request == 0) return;
+  if (call == CallId::MPI_Imrecv || call == CallId::MPI_Request_free) {
     OpenOperation* operation = recall(request);
     if (operation == nullptr) return;
-    if (name == "MPI_Imrecv") {
+    if (call == CallId::MPI_Imrecv) {
       events_.add(operation, Part::kNamed);
       operation->fetched = events_.current();
       fetch(operation);

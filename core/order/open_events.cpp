@@ -126,7 +126,7 @@ void OpenEvents::count(const Held& held, const MatchedEvent& event) {
         counts_.probes.add(operation.match);
         break;
       case OperationKind::kCollective:
-        counts_.collectives[held.ref.row->variant_of].add(operation.match);
+        counts_.collectives[calls::plainName(*held.ref.row)].add(operation.match);
         break;
       case OperationKind::kPost:
       case OperationKind::kStart:

@@ -111,9 +111,7 @@ void collectivePeers(const MpiOperation& operation, const Judge& judge, LastPeer
 
 // Such a send is complete when the message has been copied (MPI-3.1, section 3.4). MPI_Start does
 // not tell of which mode the sends are that it starts.
-bool isBuffered(const calls::Row& row) {
-  return row.variant_of == "MPI_Bsend" || row.variant_of == "MPI_Ibsend";
-}
+bool isBuffered(const calls::Row& row) { return calls::does(row, calls::Effect::kBuffered); }
 
 LastPeer lastPeerOf(const MpiOperation& operation, const Judge& judge) {
   LastPeer last;
@@ -149,12 +147,7 @@ LastPeer lastPeerOf(const MpiOperation& operation, const Judge& judge) {
 }
 
 // A call that finds nothing complete returns at once, so one that has found something did not wait.
-bool neverWaits(const calls::Row& row) {
-  constexpr std::array<std::string_view, 7> kTests = {"MPI_Test",     "MPI_Testall",  "MPI_Testany",
-                                                      "MPI_Testsome", "MPI_Win_test", "MPI_Iprobe",
-                                                      "MPI_Improbe"};
-  return std::find(kTests.begin(), kTests.end(), row.variant_of) != kTests.end();
-}
+bool neverWaits(const calls::Row& row) { return calls::does(row, calls::Effect::kTests); }
 
 }  // namespace
 

@@ -357,8 +357,7 @@ StreamUse streamUseOf(CallId id) {
   const bool is_issued = id != CallId::pclose;
   if (!calls::has(row, Role::kStream) || !is_issued) return StreamUse::kNone;
   if (row.call_class == Class::kClose) return StreamUse::kCloses;
-  return row.name.find("_unlocked") == std::string_view::npos ? StreamUse::kUses
-                                                              : StreamUse::kUsesUnlocked;
+  return calls::does(row, calls::Effect::kUnlocked) ? StreamUse::kUsesUnlocked : StreamUse::kUses;
 }
 
 // Keeps other threads from a stream during a call that does not lock it by itself. An edited

@@ -70,10 +70,7 @@ bool endsProcess(const ScheduleEvent& event) {
 
 bool makesEntry(const ScheduleEvent& event) {
   if (event.step != Step::kCall || event.failed) return false;
-  const std::string_view call = event.row->variant_of;
-  return call == "mkdir" || call == "mkdirat" || call == "rename" || call == "renameat" ||
-         call == "renameat2" || call == "link" || call == "linkat" || call == "symlink" ||
-         call == "symlinkat";
+  return calls::does(*event.row, calls::Effect::kMakesName);
 }
 
 }  // namespace
@@ -321,10 +318,10 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     return fmt::format("it ends at {} ns, before it starts at {} ns", event.end_ns, event.start_ns);
   }
   if (makesEntry(event)) {
-    const model::FileNumber made =
-        event.new_file != model::kNoFileNumber && !event.row->variant_of.starts_with("symlink")
-            ? event.new_file
-            : event.file;
+    const model::FileNumber made = event.new_file != model::kNoFileNumber &&
+                                           !calls::does(*event.row, calls::Effect::kMakesSymlink)
+                                       ? event.new_file
+                                       : event.file;
     if (made != model::kNoFileNumber) {
       state.plan.files[static_cast<std::size_t>(made)].made_by_events = true;
     }

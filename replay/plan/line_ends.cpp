@@ -48,10 +48,8 @@ void LineEnds::note(const model::ScheduleEvent& event, std::uint32_t number, Pla
     return;
   }
   if (!file.lines || !isStreamRead(*event.row) || event.result <= 0) return;
+  if (!calls::does(*event.row, calls::Effect::kReadsLine)) return;
   const bool is_line = event.row->result == calls::Result::kLine;
-  const bool is_delimited =
-      event.row->variant_of == "getline" || event.row->variant_of == "getdelim";
-  if (!is_line && !is_delimited) return;
   // fgets also ends when its room is full; whether a newline came last is not known then.
   if (is_line && event.result >= numberOf(event, Role::kSize, 0) - 1) return;
   const auto delimiter = static_cast<char>(numberOf(event, Role::kChar, '\n'));

@@ -32,7 +32,7 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   if (outcome.substitute == Substitute::kScan && outcome.failed == was_failed) return false;
   if (outcome.failed != was_failed) return true;
   // At the end of the file getline fails, and leaves errno at what it was.
-  if (was_failed && (row.variant_of == "getline" || row.variant_of == "getdelim")) return false;
+  if (was_failed && calls::does(row, calls::Effect::kEndKeepsErrno)) return false;
   if (was_failed) return outcome.result != op.result;
   return hasOwnResult(row) && outcome.result != op.result;
 }

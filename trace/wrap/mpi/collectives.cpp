@@ -129,9 +129,7 @@ enum class Shape { kPlain, kSized, kRooted };
 // look at what they pass (MPI-3.1, 5.2.2), nor do we.
 bool isLookedAt(CallId id, int root) {
   if (root == MPI_PROC_NULL) return false;
-  const std::string_view call = calls::rowOf(id).variant_of;
-  const bool is_root = root == MPI_ROOT;
-  return !is_root || call.ends_with("cast") || call.ends_with("educe");
+  return root != MPI_ROOT || calls::does(calls::rowOf(id), calls::Effect::kRootNamesData);
 }
 
 // `bytes` is asked after a call that has not failed.

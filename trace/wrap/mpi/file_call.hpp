@@ -5,7 +5,6 @@
 #pragma once
 
 #include <concepts>
-#include <string_view>
 
 #include "trace/runtime/mpi/files.hpp"
 #include "trace/runtime/mpi/groups.hpp"
@@ -84,10 +83,6 @@ class FileCall {
 
 // Readers that follow shared pointers look at all ranks' calls: only in traces that have such.
 void tellOfSharedPointers();
-constexpr bool usesSharedPointer(const calls::Row& row) {
-  return row.variant_of.find("_shared") != std::string_view::npos ||
-         row.variant_of.find("_ordered") != std::string_view::npos;
-}
 
 // A call on a file that is open: `put` adds what the row records besides file, group and tick, and
 // returns the bytes asked for.
@@ -102,7 +97,9 @@ int onFile(MPI_File file, Real real, Put put) {
   }
   const int result = call.call([&] { return real(is_recorded); });
   if (is_recorded) {
-    if constexpr (usesSharedPointer(calls::rowOf(kCall))) tellOfSharedPointers();
+    if constexpr (calls::does(calls::rowOf(kCall), calls::Effect::kSharedPointer)) {
+      tellOfSharedPointers();
+    }
     call.record(subject, put(call));
   }
   return result;
