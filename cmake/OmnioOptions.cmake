@@ -48,7 +48,9 @@ add_library(omnio_host_options INTERFACE)
 add_library(omnio_preload_options INTERFACE)
 
 # The options are for this build alone: $<BUILD_INTERFACE> keeps them out of the exported package.
-set(omnio_warnings -Wall -Wextra -Wshadow $<$<BOOL:${OMNIO_WERROR}>:-Werror>)
+# A switch over roles, fields or kinds that leaves one out is an error in any build: what it would
+# drop is missing from traces or schedules, silently.
+set(omnio_warnings -Wall -Wextra -Wshadow -Werror=switch $<$<BOOL:${OMNIO_WERROR}>:-Werror>)
 target_compile_options(
   omnio_host_options
   INTERFACE "$<BUILD_INTERFACE:${omnio_warnings};$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>>")

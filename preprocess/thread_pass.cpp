@@ -82,19 +82,7 @@ class ThreadPass {
 
   void takeNumbers(const event::Event& event, ScheduleEvent& out) const {
     for (const model::ScheduleKey& key : model::keysOf(*event.row)) {
-      switch (key.kind) {
-        case model::KeyKind::kOpenFlags:
-        case model::KeyKind::kOctal:
-        case model::KeyKind::kWhence:
-        case model::KeyKind::kCommand:
-        case model::KeyKind::kNumber:
-        case model::KeyKind::kSigned:
-        case model::KeyKind::kPosition:
-          out.arguments[key.argument] = event.arguments[key.argument];
-          break;
-        default:
-          break;
-      }
+      if (calls::isNumber(key.kind)) out.arguments[key.argument] = event.arguments[key.argument];
     }
     // The mode of an open that makes no file is whatever stood in a register.
     const int mode = calls::indexOf(*event.row, Role::kMode);

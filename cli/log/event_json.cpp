@@ -27,6 +27,7 @@ void writeArguments(Writer& out, const event::Event& event) {
   out.StartObject();
   for (const calls::Item& item : calls::layoutOf(*event.row)) {
     switch (item.kind) {
+      case calls::ItemKind::kNone:
       case calls::ItemKind::kFd:
       case calls::ItemKind::kDepth:
       case calls::ItemKind::kErrno:
@@ -45,11 +46,22 @@ void writeArguments(Writer& out, const event::Event& event) {
         for (const std::uint64_t size : event::pieceSizes(event)) out.Uint64(size);
         out.EndArray();
         break;
-      default:
+      case calls::ItemKind::kNumber:
+      case calls::ItemKind::kOpenFlags:
+      case calls::ItemKind::kOctal:
+      case calls::ItemKind::kHex:
+      case calls::ItemKind::kAmode:
+      case calls::ItemKind::kWhence:
+      case calls::ItemKind::kCommand:
+      case calls::ItemKind::kDirFd:
+      case calls::ItemKind::kPieceCount:
+      case calls::ItemKind::kFileHandle:
+      case calls::ItemKind::kLineLength:
         if (const auto value = event::numberOf(event, item)) {
           key(out, item.key);
           out.Int64(*value);
         }
+        break;
     }
   }
   out.EndObject();

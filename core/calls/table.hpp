@@ -141,10 +141,11 @@ constexpr int indexOf(const Row& row, Role role) {
 
 constexpr bool has(const Row& row, Role role) { return indexOf(row, role) >= 0; }
 
-// True for a recorded argument; false for those that only matter to the call itself.
-constexpr bool isRecorded(Role role) {
-  return role != Role::kBuf && role != Role::kBufLimit && role != Role::kIgnored &&
-         role != Role::kIovCount;
-}
+// What the forms of an argument (arguments.hpp) depend on besides its role:
+// whether kFlags are O_CREAT and its like,
+constexpr bool opensByFlags(const Row& row) { return row.result == Result::kNewFd; }
+// and whether kSize is the room of a buffer, the bytes being those of the line that was got.
+constexpr bool sizeIsRoom(const Row& row) { return has(row, Role::kLineIn); }
+inline constexpr std::string_view kRoomKey = "size";
 
 }  // namespace omnio::calls

@@ -28,6 +28,48 @@ void append(std::string& out, std::int64_t value) {
   fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value);
 }
 
+// Appends a number in the form that its kind asks for.
+void appendNumber(std::string& out, std::int64_t number, calls::ItemKind kind) {
+  switch (kind) {
+    case calls::ItemKind::kOpenFlags:
+      calls::appendOpenFlags(out, static_cast<std::uint64_t>(number));
+      break;
+    case calls::ItemKind::kOctal:
+      fmt::format_to(std::back_inserter(out), "{:#o}", number);
+      break;
+    case calls::ItemKind::kHex:
+      fmt::format_to(std::back_inserter(out), "{:#x}", number);
+      break;
+    case calls::ItemKind::kAmode:
+      calls::appendAmode(out, static_cast<std::uint64_t>(number));
+      break;
+    case calls::ItemKind::kWhence:
+      calls::appendWhence(out, number);
+      break;
+    case calls::ItemKind::kCommand:
+      calls::appendCommand(out, number);
+      break;
+    case calls::ItemKind::kDirFd:
+      calls::appendDirFd(out, number);
+      break;
+    case calls::ItemKind::kNumber:
+    case calls::ItemKind::kPieceCount:
+    case calls::ItemKind::kFd:
+    case calls::ItemKind::kFileHandle:
+    case calls::ItemKind::kLineLength:
+    case calls::ItemKind::kDepth:
+      append(out, number);
+      break;
+    case calls::ItemKind::kNone:
+    case calls::ItemKind::kText:
+    case calls::ItemKind::kHandlePath:
+    case calls::ItemKind::kPieces:
+    case calls::ItemKind::kErrno:
+    case calls::ItemKind::kResult:
+      break;  // no numbers
+  }
+}
+
 // Appends the value of an item; false when this event does not have it.
 bool appendValue(std::string& out, const Event& event, const calls::Item& item) {
   switch (item.kind) {
@@ -62,36 +104,26 @@ bool appendValue(std::string& out, const Event& event, const calls::Item& item) 
       if (result) append(out, *result);
       return result.has_value();
     }
-    default:
+    case calls::ItemKind::kNumber:
+    case calls::ItemKind::kOpenFlags:
+    case calls::ItemKind::kOctal:
+    case calls::ItemKind::kHex:
+    case calls::ItemKind::kAmode:
+    case calls::ItemKind::kWhence:
+    case calls::ItemKind::kCommand:
+    case calls::ItemKind::kDirFd:
+    case calls::ItemKind::kPieceCount:
+    case calls::ItemKind::kFd:
+    case calls::ItemKind::kFileHandle:
+    case calls::ItemKind::kLineLength:
+    case calls::ItemKind::kDepth:
       break;
+    case calls::ItemKind::kNone:
+      return false;
   }
   const auto number = numberOf(event, item);
   if (!number) return false;
-  switch (item.kind) {
-    case calls::ItemKind::kOpenFlags:
-      calls::appendOpenFlags(out, static_cast<std::uint64_t>(*number));
-      break;
-    case calls::ItemKind::kOctal:
-      fmt::format_to(std::back_inserter(out), "{:#o}", *number);
-      break;
-    case calls::ItemKind::kHex:
-      fmt::format_to(std::back_inserter(out), "{:#x}", *number);
-      break;
-    case calls::ItemKind::kAmode:
-      calls::appendAmode(out, static_cast<std::uint64_t>(*number));
-      break;
-    case calls::ItemKind::kWhence:
-      calls::appendWhence(out, *number);
-      break;
-    case calls::ItemKind::kCommand:
-      calls::appendCommand(out, *number);
-      break;
-    case calls::ItemKind::kDirFd:
-      calls::appendDirFd(out, *number);
-      break;
-    default:
-      append(out, *number);
-  }
+  appendNumber(out, *number, item.kind);
   return true;
 }
 
@@ -143,9 +175,18 @@ std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item
     case calls::ItemKind::kOctal:
       if (!modeMatters(event)) return {};
       return event.arguments[item.argument];
-    default:
-      return event.arguments[item.argument];
+    case calls::ItemKind::kNumber:
+    case calls::ItemKind::kOpenFlags:
+    case calls::ItemKind::kHex:
+    case calls::ItemKind::kAmode:
+    case calls::ItemKind::kWhence:
+    case calls::ItemKind::kCommand:
+    case calls::ItemKind::kDirFd:
+      break;
+    case calls::ItemKind::kNone:
+      return {};
   }
+  return event.arguments[item.argument];
 }
 
 std::optional<std::string_view> textOf(const Event& event, const calls::Item& item) {

@@ -17,78 +17,21 @@ bool movesData(const calls::Row& row) {
   return row.call_class == Class::kRead || row.call_class == Class::kWrite;
 }
 
+ScheduleKey keyOf(const calls::Row& row, std::uint8_t index) {
+  const Role role = row.arguments[index];
+  const calls::ArgumentForm& form = calls::formOf(role);
+  ScheduleKey key{form.schedule_key, form.schedule, index};
+  if (role == Role::kFlags && calls::opensByFlags(row)) key.kind = KeyKind::kOpenFlags;
+  if (role == Role::kSize && calls::sizeIsRoom(row)) key.key = calls::kRoomKey;
+  if (role == Role::kOffset && movesData(row)) key.kind = KeyKind::kPosition;
+  return key;
+}
+
 std::vector<ScheduleKey> makeKeys(const calls::Row& row) {
   std::vector<ScheduleKey> keys;
   for (std::uint8_t i = 0; i < row.argument_count; ++i) {
-    const auto add = [&keys, i](std::string_view key, KeyKind kind) {
-      keys.push_back({key, kind, i});
-    };
-    switch (row.arguments[i]) {
-      case Role::kFd:
-      case Role::kStream:
-        add("fd", KeyKind::kFd);
-        break;
-      case Role::kFdSource:
-        add("source", KeyKind::kSource);
-        break;
-      case Role::kFdNew:
-        add("newfd", KeyKind::kReplaced);
-        break;
-      case Role::kPath:
-      case Role::kPathTemplate:
-        add("location", KeyKind::kLocation);
-        break;
-      case Role::kPathNew:
-        add("newlocation", KeyKind::kNewLocation);
-        break;
-      case Role::kLinkText:
-        add("target", KeyKind::kNewLocation);
-        break;
-      case Role::kFlags:
-        add("flags", row.result == calls::Result::kNewFd ? KeyKind::kOpenFlags : KeyKind::kSigned);
-        break;
-      case Role::kMode:
-        add("mode", KeyKind::kOctal);
-        break;
-      case Role::kSize:
-        add(calls::has(row, Role::kLineIn) ? "size" : "count", KeyKind::kNumber);
-        break;
-      case Role::kTextOut:
-        add("count", KeyKind::kNumber);
-        break;
-      case Role::kItemSize:
-        add("size", KeyKind::kNumber);
-        break;
-      case Role::kItemCount:
-        add("nmemb", KeyKind::kNumber);
-        break;
-      case Role::kOffset:
-        add("offset", movesData(row) ? KeyKind::kPosition : KeyKind::kSigned);
-        break;
-      case Role::kLength:
-        add("length", KeyKind::kSigned);  // ftruncate of a negative length is a recorded failure
-        break;
-      case Role::kWhence:
-        add("whence", KeyKind::kWhence);
-        break;
-      case Role::kIov:
-        add("iov", KeyKind::kPieces);
-        break;
-      case Role::kOpenMode:
-        add("type", KeyKind::kOpenMode);
-        break;
-      case Role::kChar:
-        add("char", KeyKind::kSigned);
-        break;
-      case Role::kCommand:
-        add("cmd", KeyKind::kCommand);
-        break;
-      case Role::kNumber:
-        add("value", KeyKind::kSigned);
-        break;
-      default:
-        break;
-    }
+    const ScheduleKey key = keyOf(row, i);
+    if (key.kind != KeyKind::kNone) keys.push_back(key);
   }
   // freopen works on a stream that its row does not name.
   if (calls::does(row, calls::Effect::kReplacesDescriptor) && !calls::has(row, Role::kFdNew)) {

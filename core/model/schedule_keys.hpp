@@ -6,27 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/calls/arguments.hpp"
 #include "core/calls/table.hpp"
 #include "core/model/schedule.hpp"
 
 namespace omnio::model {
 
-enum class KeyKind : std::uint8_t {
-  kFd,
-  kSource,
-  kReplaced,
-  kLocation,
-  kNewLocation,
-  kOpenFlags,
-  kOctal,
-  kWhence,
-  kCommand,
-  kNumber,    // of arguments, not negative
-  kSigned,    // of arguments
-  kPosition,  // an offset argument that is where the call reads or writes
-  kPieces,
-  kOpenMode,
-};
+using calls::KeyKind;
 
 struct ScheduleKey {
   std::string_view key;

@@ -223,6 +223,8 @@ void readArgument(Members& members, const ScheduleKey& key, const Locations& loc
     case KeyKind::kOpenMode:
       event.open_mode = members.text(key.key);
       break;
+    case KeyKind::kNone:
+      break;
   }
 }
 

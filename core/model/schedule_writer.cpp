@@ -196,6 +196,8 @@ void ScheduleWriter::State::putArgument(const ScheduleEvent& event, const Schedu
     case KeyKind::kPosition:
       put(json, item.key, number);
       return;
+    case KeyKind::kNone:
+      return;
   }
   put(json, item.key, word);
 }

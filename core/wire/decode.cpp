@@ -93,6 +93,8 @@ bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
       case Field::kUnsigned:
         argument = static_cast<std::int64_t>(value);
         break;
+      case Field::kNone:  // in no plan
+        break;
     }
   }
   if (plan.item_count >= 0)

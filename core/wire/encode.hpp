@@ -79,8 +79,13 @@ template <calls::CallId kCall>
       case Field::kSigned:
         put(zigzag(value));
         break;
-      default:
+      case Field::kText:
+      case Field::kUnsigned:
+      case Field::kPieces:
         put(static_cast<std::uint64_t>(value));
+        break;
+      case Field::kNone:  // in no plan
+        break;
     }
   }
   if (failed) {

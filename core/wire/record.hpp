@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/calls/arguments.hpp"
 #include "core/calls/table.hpp"
 #include "core/wire/length_code.hpp"
 
@@ -32,58 +33,8 @@ inline constexpr std::uint32_t kFirstControlRecord = calls::kNumberLimit;
 inline constexpr std::uint32_t kDefineText = 1000;
 inline constexpr std::uint32_t kDefineHandle = 1001;
 
-enum class Field : std::uint8_t {
-  kHandle,    // slot of the handle, xor the slot of the record before
-  kText,      // slot of the text plus 1; 0 for a null pointer
-  kSize,      // zigzag(bytes - the handle's last size)
-  kOffset,    // zigzag(offset - where the handle's last access ended)
-  kUnsigned,  // the number
-  kSigned,    // zigzag(number)
-  kPieces,    // number of pieces that follow the fields
-};
-
-constexpr Field fieldOf(calls::Role role) {
-  using calls::Role;
-  switch (role) {
-    case Role::kFd:
-    case Role::kStream:
-    case Role::kFile:
-      return Field::kHandle;
-    case Role::kPath:
-    case Role::kPathNew:
-    case Role::kPathTemplate:
-    case Role::kOpenMode:
-    case Role::kLinkText:
-      return Field::kText;
-    case Role::kSize:
-    case Role::kTextOut:
-      return Field::kSize;
-    case Role::kOffset:
-      return Field::kOffset;
-    case Role::kFlags:
-    case Role::kMode:
-    case Role::kItemSize:
-    case Role::kItemCount:
-    case Role::kAmode:
-    case Role::kRanks:
-    case Role::kTick:
-    case Role::kEtype:
-    case Role::kFiletype:
-    case Role::kComm:
-    case Role::kNewComm:
-    case Role::kSeq:
-    case Role::kSourceSeq:
-    case Role::kRequest:
-      return Field::kUnsigned;
-    case Role::kIov:
-    case Role::kBegun:
-    case Role::kDone:
-    case Role::kMembers:
-      return Field::kPieces;
-    default:
-      return Field::kSigned;
-  }
-}
+using calls::Field;
+using calls::fieldOf;
 
 // The recorded arguments of a row: which they are and how each is stored.
 struct Plan {
@@ -108,8 +59,8 @@ constexpr Plan planOf(const calls::Row& row) {
   Plan plan;
   for (std::uint8_t i = 0; i < row.argument_count; ++i) {
     const calls::Role role = row.arguments[i];
-    if (!calls::isRecorded(role)) continue;
     const Field field = fieldOf(role);
+    if (field == Field::kNone) continue;
     plan.argument[plan.count] = i;
     plan.field[plan.count++] = field;
     if (field == Field::kHandle && plan.handle < 0) plan.handle = i;

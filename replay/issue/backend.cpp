@@ -16,6 +16,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/calls/arguments.hpp"
 #include "core/calls/unlisted.hpp"
 #include "replay/issue/backend_call.hpp"
 #include "replay/issue/libc.hpp"
@@ -243,7 +244,8 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kIgnored) {
     return unrecorded<A, kCall>(call);
   } else {
-    static_assert(std::is_integral_v<A>, "a role that cannot be made into this argument");
+    static_assert(std::is_integral_v<A> && calls::isNumber(calls::formOf(role).schedule),
+                  "a role that cannot be made into this argument");
     return static_cast<A>(number);
   }
 }

@@ -68,6 +68,9 @@ test::EventSpec randomEvent(const calls::Row& row, Numbers& numbers, std::uint64
         }
         argument = static_cast<std::int64_t>(event.pieces.size());
         break;
+      case wire::Field::kNone:
+        ADD_FAILURE() << "a plan keeps what is not recorded";
+        break;
     }
   }
   event.result =

@@ -80,6 +80,32 @@ constexpr std::int64_t asNumber(T value) {
   }
 }
 
+// Which text of the subject an argument is.
+enum class TextPart : std::uint8_t { kNone, kPath, kPathNew, kOpenMode };
+constexpr TextPart textPartOf(calls::Role role) {
+  switch (role) {
+    case calls::Role::kPath:
+    case calls::Role::kPathTemplate:
+      return TextPart::kPath;
+    case calls::Role::kPathNew:
+    case calls::Role::kLinkText:
+      return TextPart::kPathNew;
+    case calls::Role::kOpenMode:
+      return TextPart::kOpenMode;
+    default:
+      return TextPart::kNone;
+  }
+}
+static_assert(
+    [] {
+      for (const calls::ArgumentForm& form : calls::kArguments) {
+        const bool is_text = form.field == wire::Field::kText;
+        if (is_text != (textPartOf(form.role) != TextPart::kNone)) return false;
+      }
+      return true;
+    }(),
+    "each role that is recorded as a text is a part of the subject");
+
 template <CallId kCall>
 constexpr std::size_t roomFor() {
   constexpr const calls::Row& row = calls::rowOf(kCall);
@@ -134,26 +160,24 @@ template <CallId kCall>
   // After the handle, whose path may be another text in the same slot.
 #pragma GCC unroll 16
   for (int i = 0; i < row.argument_count; ++i) {
-    switch (row.arguments[i]) {
-      case calls::Role::kPath:
-      case calls::Role::kPathTemplate:
+    switch (textPartOf(row.arguments[i])) {
+      case TextPart::kPath:
         numbers[i] =
             subject.path.name.data() == nullptr ? 0 : defineText(ring, out, subject.path) + 1;
         break;
-      case calls::Role::kPathNew:
-      case calls::Role::kLinkText:
+      case TextPart::kPathNew:
         numbers[i] = subject.path_new.name.data() == nullptr
                          ? 0
                          : defineText(ring, out, subject.path_new, TextUse::kPathNew) + 1;
         break;
-      case calls::Role::kOpenMode:
+      case TextPart::kOpenMode:
         numbers[i] = subject.open_mode == nullptr
                          ? 0
                          : defineText(ring, out, {.directory = {}, .name = subject.open_mode},
                                       TextUse::kMode) +
                                1;
         break;
-      default:
+      case TextPart::kNone:
         break;
     }
   }
@@ -176,7 +200,8 @@ template <CallId kCall>
   std::atomic_signal_fence(std::memory_order_seq_cst);
   ++self.level;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  std::size_t need = roomFor<kCall>();
+  constexpr std::size_t kRoom = roomFor<kCall>();
+  std::size_t need = kRoom;
   if constexpr (plan.pieces >= 0) {
     need += static_cast<std::size_t>(subject.piece_count) * wire::kMaxVarint + subject.list_bytes;
   }
