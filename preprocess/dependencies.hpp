@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/hash_mix.hpp"
+
 namespace omnio::preprocess {
 
 // Byte ranges of a file. It keeps a bounded number of them: memory does not grow with the number of
@@ -69,7 +71,7 @@ class Dependencies {
  private:
   struct Hash {
     std::size_t operator()(const EventRef& ref) const {
-      return std::hash<std::uint64_t>()(ref.sequence * 0x9E3779B97F4A7C15U ^ ref.thread);
+      return base::mixed(ref.sequence, ref.thread);
     }
   };
   struct Equal {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/hash_mix.hpp"
 #include "core/order/open_events.hpp"
 
 namespace omnio::order {
@@ -34,9 +35,7 @@ class MpiCollectiveTable {
     bool operator==(const Key&) const = default;
   };
   struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return (key.seq ^ std::uint64_t{key.group} << 40) * 0x9E3779B97F4A7C15ULL >> 8;
-    }
+    std::size_t operator()(const Key& key) const { return base::mixed(key.group, key.seq); }
   };
   struct Call {
     std::shared_ptr<MpiCollective> collective;

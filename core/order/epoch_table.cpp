@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/hash_mix.hpp"
+
 namespace omnio::order {
 
 std::size_t MpiEpochTable::Hash::operator()(const Key& key) const {
-  std::uint64_t x = std::uint64_t{static_cast<std::uint32_t>(key.target)} << 32 |
-                    static_cast<std::uint32_t>(key.origin);
-  x = (x ^ std::uint64_t{key.group} << 20 ^ key.seq) * 0x9E3779B97F4A7C15ULL;
-  return x ^ (x >> 31);
+  const std::uint64_t ranks = std::uint64_t{static_cast<std::uint32_t>(key.target)} << 32 |
+                              static_cast<std::uint32_t>(key.origin);
+  return base::mixed(ranks, key.group, key.seq);
 }
 
 MpiEpochTable::EpochCall MpiEpochTable::callOf(const MpiOperation& operation) {

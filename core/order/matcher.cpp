@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/hash_mix.hpp"
 #include "core/calls/mpi_values.hpp"
 
 namespace omnio::order {
@@ -183,7 +184,7 @@ std::uint64_t MpiMatcher::countOf(const MpiOperation& message, bool sends) {
   const std::uint64_t ends = std::uint64_t{static_cast<std::uint32_t>(message.peer)} << 32 |
                              static_cast<std::uint32_t>(message.tag);
   const std::uint64_t group = std::uint64_t{message.own->group} << 1 | (sends ? 1U : 0U);
-  const std::uint64_t stream = (ends ^ group * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
+  const std::uint64_t stream = base::mixed(group, ends);
   auto count = counts.find(stream);
   if (count == counts.end()) {
     if (streams_ == limits_.most_streams) return 0;

@@ -1,5 +1,7 @@
 #include "core/order/message_table.hpp"
 
+#include "core/base/hash_mix.hpp"
+
 namespace omnio::order {
 namespace {
 
@@ -10,12 +12,10 @@ bool isSend(const MpiOperation& operation) {
 }  // namespace
 
 std::size_t MpiMessageTable::Hash::operator()(const Key& key) const {
-  std::uint64_t x = (std::uint64_t{key.group} << 32 | key.sender) * 0x9E3779B97F4A7C15ULL;
-  x ^= std::uint64_t{static_cast<std::uint32_t>(key.receiver)} << 32 |
-       static_cast<std::uint32_t>(key.tag);
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;  // SplitMix64's mixer
-  x = (x ^ key.seq ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
+  const std::uint64_t sent = std::uint64_t{key.group} << 32 | key.sender;
+  const std::uint64_t received = std::uint64_t{static_cast<std::uint32_t>(key.receiver)} << 32 |
+                                 static_cast<std::uint32_t>(key.tag);
+  return base::mixed(sent, received, key.seq);
 }
 
 MpiMessageTable::Key MpiMessageTable::keyOf(const MpiOperation& operation) const {

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "core/base/hash_mix.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::ior {
@@ -50,7 +51,7 @@ std::optional<Content> Content::ofRequests(std::uint64_t largest_bytes, std::uin
   Content content;
   content.bytes_.reset(static_cast<char*>(std::aligned_alloc(kPage, size)));
   if (!content.bytes_) return std::nullopt;
-  std::uint64_t state = seed * 0x9e3779b97f4a7c15U + 0x2545f4914f6cdd1dU;
+  std::uint64_t state = seed * base::kGoldenStep + 0x2545f4914f6cdd1dU;
   for (std::uint64_t i = 0; i < size; i += sizeof state) {
     state ^= state << 13;  // xorshift64 (Marsaglia 2003): quick, and nothing compresses it
     state ^= state >> 7;

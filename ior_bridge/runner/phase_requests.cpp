@@ -4,19 +4,13 @@
 #include <bit>
 #include <limits>
 
+#include "core/base/hash_mix.hpp"
+
 namespace omnio::ior {
 namespace {
 
 using Wide = __int128;  // offsets of an edited model may lead anywhere
 constexpr std::int64_t kFurthest = std::numeric_limits<std::int64_t>::max();
-
-// Mixes all bits of its input (splitmix64).
-std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31);
-}
 
 std::int64_t clamped(Wide offset) {
   return static_cast<std::int64_t>(
@@ -80,7 +74,7 @@ std::uint64_t shuffled(std::uint64_t n, std::uint64_t count, std::uint64_t seed)
     std::uint64_t left = value >> half_bits;
     std::uint64_t right = value & mask;
     for (std::uint64_t round = 0; round < 4; ++round) {
-      const std::uint64_t next = left ^ (mixed(right ^ mixed(seed * 4 + round)) & mask);
+      const std::uint64_t next = left ^ (base::mixed(right ^ base::mixed(seed * 4 + round)) & mask);
       left = right;
       right = next;
     }

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/hash_mix.hpp"
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/line_ends.hpp"
@@ -18,24 +19,17 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
 constexpr std::size_t kBlock = 4096;  // what storage deduplicates by, at the finest
-
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
 
 }  // namespace
 
 void fillContent(std::uint64_t file, std::uint64_t offset, std::span<char> out) {
   constexpr std::size_t kWord = sizeof(std::uint64_t);
-  const std::uint64_t seed = mix((file + 1) * kGolden);
+  const std::uint64_t seed = base::finalMix((file + 1) * base::kGoldenStep);
   std::size_t done = 0;
   while (done < out.size()) {
     const std::uint64_t place = offset + done;
-    const std::uint64_t word = mix(seed + (place / kWord + 1) * kGolden);
+    const std::uint64_t word = base::finalMix(seed + (place / kWord + 1) * base::kGoldenStep);
     const std::size_t skip = place % kWord;
     const std::size_t bytes = std::min(kWord - skip, out.size() - done);
     std::memcpy(out.data() + done, reinterpret_cast<const char*>(&word) + skip, bytes);
@@ -44,9 +38,9 @@ void fillContent(std::uint64_t file, std::uint64_t offset, std::span<char> out) 
 }
 
 void stampBlocks(std::uint64_t stamp, std::span<char> buffer) {
-  std::uint64_t word = mix(stamp);
+  std::uint64_t word = base::finalMix(stamp);
   constexpr std::uint64_t kNoControl = 0x2020202020202020;  // neither NUL nor newline
-  for (std::size_t at = 0; at < buffer.size(); at += kBlock, word += kGolden) {
+  for (std::size_t at = 0; at < buffer.size(); at += kBlock, word += base::kGoldenStep) {
     const std::uint64_t text = word | kNoControl;
     std::memcpy(buffer.data() + at, &text, std::min(sizeof text, buffer.size() - at));
   }

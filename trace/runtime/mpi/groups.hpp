@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "trace/runtime/sys/hash_mix.hpp"
+
 namespace omnio::trace {
 
 enum class GroupKind : std::uint8_t { kComm, kInter, kWindow, kFile };
@@ -39,13 +41,5 @@ Group* findGroup(const void* object);
 void dropGroup(const void* object);
 // The same if it is the group of this id still: another may have got its address.
 void dropGroup(const void* object, std::uint64_t id);
-
-// A number made of two that is as good as unique: ids are made of what all members know alike.
-constexpr std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a ^ (b + 0x9E3779B97F4A7C15ULL + (a << 6) + (a >> 2));
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;  // the finaliser of SplitMix64 (Steele et al. 2014)
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
 
 }  // namespace omnio::trace

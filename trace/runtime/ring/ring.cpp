@@ -7,6 +7,7 @@
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
+#include "trace/runtime/sys/hash_mix.hpp"
 #include "trace/runtime/sys/thread_sanitizer.hpp"
 
 namespace omnio::trace {
@@ -156,7 +157,7 @@ void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
 std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text, TextUse use) {
   std::uint64_t hash = wire::checksum(text.name.data(), text.name.size());
   if (text.isJoined()) {
-    hash ^= wire::checksum(text.directory.data(), text.directory.size()) * 0x9E3779B97F4A7C15ULL;
+    hash ^= wire::checksum(text.directory.data(), text.directory.size()) * kGoldenStep;
   }
   const SlotRange slots = kSlotsOf[static_cast<std::size_t>(use)];
   const auto slot = static_cast<std::uint8_t>(slots.first + hash % slots.count);

@@ -1,0 +1,30 @@
+// Mixes the bits of 64-bit numbers, for hash tables, seeds and made-up content. SplitMix64 (Steele,
+// Lea and Flood 2014), whose results are the same everywhere. Not for a number that an adversary
+// chooses.
+#pragma once
+
+#include <cstdint>
+
+namespace omnio::base {
+
+// The step of SplitMix64: 2^64 divided by the golden ratio, made odd.
+inline constexpr std::uint64_t kGoldenStep = 0x9E3779B97F4A7C15U;
+
+// The finaliser of SplitMix64: each bit of the input changes half of the bits of the result. Maps 0
+// to 0.
+constexpr std::uint64_t finalMix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
+// One draw of SplitMix64 in this state.
+constexpr std::uint64_t mixed(std::uint64_t x) { return finalMix(x + kGoldenStep); }
+
+// Numbers in their order: mixed(a, b) differs from mixed(b, a).
+template <typename... More>
+constexpr std::uint64_t mixed(std::uint64_t first, std::uint64_t second, More... more) {
+  return mixed(mixed(first) ^ second, static_cast<std::uint64_t>(more)...);
+}
+
+}  // namespace omnio::base
