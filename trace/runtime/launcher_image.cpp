@@ -62,10 +62,8 @@ void nameInList() {
 // Starts the same program with "-x NAME" for each of our variables in front of its arguments.
 void startWithOptions(char* arguments, std::size_t bytes) {
   constexpr std::size_t kMost = 65536;
-  const long memory = rawSyscall(SYS_mmap, 0, kMost * sizeof(char*), PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory < 0 && memory > -4096) return;
-  auto** const list = reinterpret_cast<char**>(memory);
+  auto** const list = static_cast<char**>(mapAnonymous(kMost * sizeof(char*)));
+  if (list == nullptr) return;
   std::size_t count = 0;
   list[count++] = arguments;
   forEachVariable([list, &count](const char* name) {
@@ -78,7 +76,7 @@ void startWithOptions(char* arguments, std::size_t bytes) {
   }
   list[count] = nullptr;
   setenv(kMark, "1", 1);
-  rawSyscall(SYS_execve, address("/proc/self/exe"), memory, address(environ));
+  rawSyscall(SYS_execve, address("/proc/self/exe"), address(list), address(environ));
   unsetenv(kMark);
 }
 
@@ -95,10 +93,8 @@ void prepareLauncher(const char* program) {
     return;
   }
   constexpr std::size_t kMostBytes = 2 * 1024 * 1024;  // of arguments, by the kernel's default
-  const long memory = rawSyscall(SYS_mmap, 0, kMostBytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory < 0 && memory > -4096) return;
-  auto* const arguments = reinterpret_cast<char*>(memory);
+  auto* const arguments = static_cast<char*>(mapAnonymous(kMostBytes, MAP_PRIVATE | MAP_NORESERVE));
+  if (arguments == nullptr) return;
   const long fd =
       rawSyscall(SYS_openat, AT_FDCWD, address("/proc/self/cmdline"), O_RDONLY | O_CLOEXEC);
   std::size_t bytes = 0;
@@ -118,7 +114,7 @@ void prepareLauncher(const char* program) {
   } else {
     nameInList();
   }
-  rawSyscall(SYS_munmap, memory, kMostBytes);
+  unmap(arguments, kMostBytes);
 }
 
 // Programs that are not traced, though they run with the tracer preloaded: what launches the ranks,

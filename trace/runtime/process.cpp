@@ -18,6 +18,7 @@
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/ring/ring_memory.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
+#include "trace/runtime/sys/hash_mix.hpp"
 #include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/patience.hpp"
@@ -43,7 +44,7 @@ std::uint64_t randomToken() {
   if (rawSyscall(SYS_getrandom, address(&token), sizeof token, 0) !=
           static_cast<long>(sizeof token) ||
       token == 0) {
-    token = wire::systemNs(CLOCK_REALTIME) * 0x9E3779B97F4A7C15ULL ^ process.pid;
+    token = wire::systemNs(CLOCK_REALTIME) * kGoldenStep ^ process.pid;
   }
   return token;
 }
@@ -67,11 +68,11 @@ void beginImage(bool stopped) {
 
 bool makeEpochPage() {
   constexpr long kPage = 4096;
-  const long memory =
-      rawSyscall(SYS_mmap, 0, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory < 0 && memory > -4096) return false;
-  process.epoch_page = reinterpret_cast<std::atomic<std::uint64_t>*>(memory);
-  rawSyscall(SYS_madvise, memory, kPage, MADV_WIPEONFORK);  // older kernels: the handler does it
+  void* const memory = mapAnonymous(kPage);
+  if (memory == nullptr) return false;
+  process.epoch_page = static_cast<std::atomic<std::uint64_t>*>(memory);
+  rawSyscall(SYS_madvise, address(memory), kPage,
+             MADV_WIPEONFORK);  // older kernels: the handler does it
   return true;
 }
 

@@ -16,10 +16,8 @@ constexpr std::size_t kBytes = wire::kRingHeaderBytes + kDataBytes;
 
 // A ring that nobody reads.
 Ring* mapScratch() {
-  const long memory = rawSyscall(SYS_mmap, 0, kBytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (memory < 0 && memory > -4096) return nullptr;
-  auto* ring = reinterpret_cast<Ring*>(memory);
+  auto* ring = static_cast<Ring*>(mapAnonymous(kBytes, MAP_PRIVATE | MAP_POPULATE));
+  if (ring == nullptr) return nullptr;
   ring->chunk = reinterpret_cast<wire::ChunkHeader*>(ring->data());
   ring->cursor = reinterpret_cast<char*>(ring->chunk + 1);
   ring->limit = ring->data() + kDataBytes - kRingReserve;

@@ -54,13 +54,11 @@ class Counters {
   Counter* madeTable(unsigned number) {
     Counter* table = tableThere(number);
     if (table != nullptr) return table;
-    const auto bytes = static_cast<long>(placesOf(number) * sizeof(Counter));
-    const long memory =
-        rawSyscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory < 0 && memory > -4096) return nullptr;
-    auto* fresh = reinterpret_cast<Counter*>(memory);
+    const std::size_t bytes = placesOf(number) * sizeof(Counter);
+    auto* fresh = static_cast<Counter*>(mapAnonymous(bytes));
+    if (fresh == nullptr) return nullptr;
     if (more_[number - 1].compare_exchange_strong(table, fresh)) return fresh;
-    rawSyscall(SYS_munmap, memory, bytes);
+    unmap(fresh, bytes);
     return table;
   }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/runtime/sys/hash_mix.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
@@ -79,7 +80,7 @@ class PointerTable {
 
   static std::size_t placeOf(const void* object, unsigned level) {
     // Objects are at multiples of some power of two: all bits count.
-    const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(object) * 0x9E3779B97F4A7C15ULL;
+    const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(object) * kGoldenStep;
     // That part of the buckets which these bits are of all they could be: a division takes longer.
     return static_cast<std::size_t>((spread >> 32) * bucketsOf(level) >> 32);
   }
@@ -91,13 +92,11 @@ class PointerTable {
   Bucket* madeLevel(unsigned level) {
     Bucket* there = levelThere(level);
     if (there != nullptr) return there;
-    const auto bytes = static_cast<long>(bucketsOf(level) * sizeof(Bucket));
-    const long memory =
-        rawSyscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory < 0 && memory > -4096) return nullptr;
-    auto* fresh = reinterpret_cast<Bucket*>(memory);
+    const std::size_t bytes = bucketsOf(level) * sizeof(Bucket);
+    auto* fresh = static_cast<Bucket*>(mapAnonymous(bytes));
+    if (fresh == nullptr) return nullptr;
     if (more_[level - 1].compare_exchange_strong(there, fresh)) return fresh;
-    rawSyscall(SYS_munmap, memory, bytes);
+    unmap(fresh, bytes);
     return there;
   }
 

@@ -265,10 +265,8 @@ void releasePages(int fd, std::uint64_t begin, std::uint64_t end) {
 }
 
 void writeFacts() {
-  const long memory = rawSyscall(SYS_mmap, 0, kMaxFacts, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory < 0 && memory > -4096) return;
-  char* facts = reinterpret_cast<char*>(memory);
+  char* const facts = static_cast<char*>(mapAnonymous(kMaxFacts));
+  if (facts == nullptr) return;
   // Some are read from files.
   withDescriptor([facts]() -> long {
     const long probe = rawSyscall(SYS_openat, AT_FDCWD, address("/"), O_PATH | O_CLOEXEC);
@@ -277,7 +275,7 @@ void writeFacts() {
     appendInfo(facts, describeProcess(facts, kMaxFacts, launcherIdentity().first_on_node));
     return 0;
   });
-  rawSyscall(SYS_munmap, memory, kMaxFacts);
+  unmap(facts, kMaxFacts);
 }
 
 }  // namespace

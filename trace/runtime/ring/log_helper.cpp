@@ -94,9 +94,7 @@ bool LogHelper::start() {
   }
   const HeldSignals held;  // the thread begins with what is held here
   if (stack == nullptr) {
-    const long memory = rawSyscall(SYS_mmap, 0, kStackBytes, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory > 0 || memory < -4095) stack = reinterpret_cast<char*>(memory);
+    stack = static_cast<char*>(mapAnonymous(kStackBytes, MAP_PRIVATE | MAP_NORESERVE));
   }
   is_to_stop.store(false);
   ended = 1;  // not yet begun is not yet ended

@@ -29,8 +29,6 @@ std::atomic<bool> in_memory{false};
 std::atomic<std::uint32_t> next_file{0};
 std::atomic<std::uint32_t> rings_being_made{0};
 
-bool isError(long result) { return result < 0 && result > -4096; }
-
 // <place>/omnio-<run id>-<token>
 Text pathStem(char (&out)[320]) {
   const wire::RunId& run = runIdentity().run.id;
@@ -153,10 +151,8 @@ Ring* mapRing() {
   const bool has_file = ring != nullptr;
   if (!has_file) {
     if (!is_ending) in_memory.store(true);
-    const long memory = rawSyscall(SYS_mmap, 0, kRingBytes, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (isError(memory)) return nullptr;
-    ring = reinterpret_cast<Ring*>(memory);
+    ring = static_cast<Ring*>(mapAnonymous(kRingBytes, MAP_PRIVATE | MAP_POPULATE));
+    if (ring == nullptr) return nullptr;
     fillHeader(ring->header);
   }
   // Fresh memory is zero, which is what every member not named here begins with.
@@ -178,7 +174,7 @@ void RingBeingMade::awaitAll() {
 
 void RingBeingMade::forgetAll() { rings_being_made.store(0); }
 
-void unmapRing(Ring& ring) { rawSyscall(SYS_munmap, address(&ring), kRingBytes); }
+void unmapRing(Ring& ring) { unmap(&ring, kRingBytes); }
 
 void replaceRing(Ring& ring) {
   if (isError(rawSyscall(SYS_mmap, address(&ring), kRingBytes, PROT_READ | PROT_WRITE,
@@ -231,10 +227,9 @@ void leaveLostNote(const wire::Account& account) {
       identity.run.supervisor.boot};
   char path[320];
   pathStem(path).put(wire::kLostSuffix);
-  const long memory = rawSyscall(SYS_mmap, 0, wire::kMaxLostNote, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (isError(memory)) return;
-  Text note(reinterpret_cast<char*>(memory), wire::kMaxLostNote);
+  char* const memory = static_cast<char*>(mapAnonymous(wire::kMaxLostNote));
+  if (memory == nullptr) return;
+  Text note(memory, wire::kMaxLostNote);
   for (int i = 0; i < wire::kLostNoteNumbers; ++i) {
     if (i > 0) note.putByte('.');
     note.putHex(numbers[i], 1);
@@ -245,7 +240,7 @@ void leaveLostNote(const wire::Account& account) {
   if (program > 0) note.skip(static_cast<std::size_t>(program));
   rawSyscall(SYS_unlinkat, AT_FDCWD, address(path), 0);
   rawSyscall(SYS_symlinkat, address(note.c_str()), AT_FDCWD, address(path));
-  rawSyscall(SYS_munmap, memory, wire::kMaxLostNote);
+  unmap(memory, wire::kMaxLostNote);
 }
 
 void removeLostNote() {

@@ -433,10 +433,9 @@ void tryInheritedFilter() {
   takeHandedOn();
   if (isForbidden(SYS_clone) || isForbidden(SYS_wait4)) return;
   constexpr long kPage = 4096;
-  const long memory =
-      rawSyscall(SYS_mmap, 0, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory < 0 && memory > -4096) return;
-  auto& at = *reinterpret_cast<std::atomic<std::uint32_t>*>(memory);
+  void* const memory = mapAnonymous(kPage, MAP_SHARED);
+  if (memory == nullptr) return;
+  auto& at = *static_cast<std::atomic<std::uint32_t>*>(memory);
   const HeldSignals held;
   std::size_t first = 0;
   while (first < kProbeCount) {
@@ -453,7 +452,7 @@ void tryInheritedFilter() {
     forbid(kProbes[reached].number);
     first = reached + 1;
   }
-  rawSyscall(SYS_munmap, memory, kPage);
+  unmap(memory, kPage);
 }
 
 }  // namespace omnio::trace

@@ -153,16 +153,14 @@ bool isInOwnTable() { return is_in_own_table; }
 long runInOwnTable(long (*action)(void*), void* argument) {
   constexpr long kStackBytes = 64 * 1024;
   if (is_in_own_table) return -EMFILE;
-  const long stack = rawSyscall(SYS_mmap, 0, kStackBytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (stack < 0 && stack > -4096) return stack;
+  char* const stack = static_cast<char*>(mapAnonymous(kStackBytes));
+  if (stack == nullptr) return -ENOMEM;
   TableAction task{.action = action, .argument = argument, .result = -ECHILD};
   {
     const HeldSignals held;
     is_in_own_table = true;
     // No signal tells of its end, so that the application's own waiting never meets it.
-    const long child = startClone(CLONE_VM | CLONE_VFORK, reinterpret_cast<char*>(stack),
-                                  kStackBytes, actInChild, &task);
+    const long child = startClone(CLONE_VM | CLONE_VFORK, stack, kStackBytes, actInChild, &task);
     is_in_own_table = false;
     if (child < 0) {
       task.result = child;
@@ -171,7 +169,7 @@ long runInOwnTable(long (*action)(void*), void* argument) {
       }
     }
   }
-  rawSyscall(SYS_munmap, stack, kStackBytes);
+  unmap(stack, kStackBytes);
   return task.result;
 }
 

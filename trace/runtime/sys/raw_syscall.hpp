@@ -4,8 +4,10 @@
 #pragma once
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "trace/runtime/sys/forbidden_calls.hpp"
@@ -60,6 +62,22 @@ inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d =
 template <typename T>
 long address(T* pointer) {
   return reinterpret_cast<long>(pointer);
+}
+
+// Whether the result of a system call is -errno. An address above half of memory is negative too,
+// so the sign alone does not say it.
+constexpr bool isError(long result) { return result < 0 && result > -4096; }
+
+// Zeroed memory for reading and writing, which the caller unmaps; nullptr where there is none.
+// `flags` replaces MAP_PRIVATE or adds to it.
+inline void* mapAnonymous(std::size_t bytes, int flags = MAP_PRIVATE) {
+  const long memory = rawSyscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                                 MAP_ANONYMOUS | flags, -1, 0);
+  return isError(memory) ? nullptr : reinterpret_cast<void*>(memory);
+}
+
+inline void unmap(void* memory, std::size_t bytes) {
+  rawSyscall(SYS_munmap, address(memory), static_cast<long>(bytes));
 }
 
 }  // namespace omnio::trace

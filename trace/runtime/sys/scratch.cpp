@@ -34,10 +34,9 @@ ScratchBlock takeScratch(std::size_t bytes) {
       if (void* memory = place.exchange(nullptr, std::memory_order_acquire)) return {memory, whole};
     }
   }
-  const long memory = rawSyscall(SYS_mmap, 0, static_cast<long>(whole), PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory < 0 && memory > -4096) return {};
-  return {reinterpret_cast<void*>(memory), whole};
+  void* const memory = mapAnonymous(whole);
+  if (memory == nullptr) return {};
+  return {memory, whole};
 }
 
 void giveScratchBack(ScratchBlock block) {
@@ -51,7 +50,7 @@ void giveScratchBack(ScratchBlock block) {
       }
     }
   }
-  rawSyscall(SYS_munmap, address(block.memory), static_cast<long>(block.bytes));
+  unmap(block.memory, block.bytes);
 }
 
 }  // namespace omnio::trace

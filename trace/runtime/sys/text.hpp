@@ -116,13 +116,16 @@ class LongText {
     std::size_t wanted = room_;
     while (wanted - used_ < bytes && wanted <= kMost) wanted *= 4;
     if (!is_whole_ || wanted > kMost) return is_whole_ = false;
-    const long memory = data_ == near_ ? rawSyscall(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE,
-                                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                       : rawSyscall(SYS_mremap, reinterpret_cast<long>(data_),
-                                                    room_, wanted, MREMAP_MAYMOVE);
-    if (memory < 0 && memory > -4096) return is_whole_ = false;
-    if (data_ == near_) std::memcpy(reinterpret_cast<char*>(memory), near_, used_);
-    data_ = reinterpret_cast<char*>(memory);
+    if (data_ == near_) {
+      void* const memory = mapAnonymous(wanted);
+      if (memory == nullptr) return is_whole_ = false;
+      std::memcpy(memory, near_, used_);
+      data_ = static_cast<char*>(memory);
+    } else {
+      const long memory = rawSyscall(SYS_mremap, address(data_), room_, wanted, MREMAP_MAYMOVE);
+      if (isError(memory)) return is_whole_ = false;
+      data_ = reinterpret_cast<char*>(memory);
+    }
     room_ = wanted;
     return true;
   }

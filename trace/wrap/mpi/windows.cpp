@@ -84,10 +84,8 @@ Epoch epochWith(MPI_Group members, MPI_Win window) {
       group_of(window, &all) != MPI_SUCCESS) {
     return {};
   }
-  const long memory = rawSyscall(SYS_mmap, 0, static_cast<long>(epoch.bytes()),
-                                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory >= 0 || memory <= -4096) {
-    epoch.ranks = reinterpret_cast<int*>(memory);
+  epoch.ranks = static_cast<int*>(mapAnonymous(epoch.bytes()));
+  if (epoch.ranks != nullptr) {
     for (int i = 0; i < epoch.count; ++i) epoch.ranks[i] = i;
     if (!translateRanks(members, epoch.ranks, epoch.count, all)) {
       release(epoch);
