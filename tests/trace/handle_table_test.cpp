@@ -153,8 +153,10 @@ TEST_F(HandleTable, AsManyDescriptorsAsThereMayBe) {
       ASSERT_TRUE(handles.insert(lookUp(fd).handle()).second);
       ASSERT_EQ(pathOfDescriptor(fd), file("f" + std::to_string(i % 100)));
     }
-    static int closed = 0;
-    takeOutRange(static_cast<unsigned>(descriptors[0]), ~0U, [](Entry) { ++closed; });
+    int closed = 0;
+    takeOutRange(
+        static_cast<unsigned>(descriptors[0]), ~0U,
+        [](Entry, void* count_of_closed) { ++*static_cast<int*>(count_of_closed); }, &closed);
     EXPECT_EQ(closed, static_cast<int>(count));
     EXPECT_FALSE(lookUp(descriptors.back()).isKnown());
   });

@@ -24,12 +24,6 @@ std::atomic<Page*> pages[kPages];
 
 namespace {
 
-void* newMemory(std::size_t bytes) {
-  const long got = rawSyscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return got < 0 && got > -4096 ? nullptr : reinterpret_cast<void*>(got);
-}
-
 // Blocks of one size, named by place (from 1 up; 0 is none), taken and given back without a lock.
 // The tag beside the head keeps a block that was taken and given back meanwhile from being
 // mistaken for one that never left.
@@ -69,11 +63,11 @@ class Pool {
   bool hasMemory(std::size_t slab) {
     if (slab >= kSlabs) return false;
     if (slabs_[slab].load(std::memory_order_acquire) != nullptr) return true;
-    auto* memory = static_cast<char*>(newMemory(kBlockBytes * kBlocksInSlab));
+    auto* memory = static_cast<char*>(mapAnonymous(kBlockBytes * kBlocksInSlab));
     if (memory == nullptr) return false;
     char* expected = nullptr;
     if (!slabs_[slab].compare_exchange_strong(expected, memory)) {
-      rawSyscall(SYS_munmap, address(memory), kBlockBytes * kBlocksInSlab);
+      unmap(memory, kBlockBytes * kBlocksInSlab);
     }
     return true;
   }
@@ -109,12 +103,12 @@ std::atomic<std::uint64_t>* placeOf(int fd) {
   std::atomic<detail::Page*>& slot = detail::pages[number >> detail::kPageBits];
   detail::Page* page = slot.load(std::memory_order_acquire);
   if (page == nullptr) {
-    auto* fresh = static_cast<detail::Page*>(newMemory(sizeof(detail::Page)));
+    auto* fresh = static_cast<detail::Page*>(mapAnonymous(sizeof(detail::Page)));
     if (fresh == nullptr) return nullptr;
     if (slot.compare_exchange_strong(page, fresh)) {
       page = fresh;
     } else {
-      rawSyscall(SYS_munmap, address(fresh), sizeof(detail::Page));
+      unmap(fresh, sizeof(detail::Page));
     }
   }
   return &page->entries[number & ((1U << detail::kPageBits) - 1)];
@@ -356,7 +350,7 @@ void releaseHandle(Entry entry) {
   infos.give(entry.place());
 }
 
-void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry)) {
+void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry, void*), void* context) {
   for (std::size_t p = first >> detail::kPageBits;
        p < detail::kPages && p <= (last >> detail::kPageBits); ++p) {
     if (detail::pages[p].load(std::memory_order_acquire) == nullptr) continue;
@@ -365,7 +359,7 @@ void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry)) {
       if (fd < first || fd > last) continue;
       const Entry entry = takeOut(static_cast<int>(fd));
       if (!entry.isTraced()) continue;
-      closed(entry);
+      closed(entry, context);
       releaseHandle(entry);
     }
   }

@@ -35,7 +35,9 @@ class Entry {
 inline constexpr std::size_t kShortPath = 200;
 
 // Facts of a handle, in memory that is used again after it ends, and never unmapped. `handle` is
-// 0 while they change: a reader that finds another number after reading has read nonsense.
+// 0 while they change: a reader that finds another number after reading has read facts that do not
+// belong together. Such a reader marks its reads by a RacingRead (sys/thread_sanitizer.hpp), which
+// says why they are safe.
 struct HandleInfo {
   mutable std::atomic<std::uint32_t> handle{0};
   std::atomic<std::uint32_t> next_free{0};
@@ -95,8 +97,8 @@ void markNotTraced(int fd);
 // number back at once. The handle's facts stay until releaseHandle.
 Entry takeOut(int fd);
 void releaseHandle(Entry entry);
-// The same for all traced descriptors in [first, last], calling `closed` for each.
-void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry));
+// The same for all traced descriptors in [first, last], calling `closed` with `context` for each.
+void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry, void*), void* context);
 
 const HandleInfo& infoOf(Entry entry);
 std::string_view pathOf(const HandleInfo& info);

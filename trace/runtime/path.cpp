@@ -12,9 +12,9 @@
 namespace omnio::trace {
 namespace {
 
-// Directories take turns in a few places, so that a thread that still reads the one before last
-// reads whole words: only an application that changes directory that often in the middle of
-// another thread's relative open could confuse it.
+// Directories take turns in a few places, so that a thread that still reads an earlier one reads
+// bytes that stay. A thread reads bytes that are being written (see RacingRead) only when others
+// change directory kPlaces times during one of its relative opens.
 constexpr unsigned kPlaces = 16;
 constexpr std::size_t kMaxDirectory = 4096;
 

@@ -67,7 +67,7 @@ int directoryDescriptor(DIR* directory) { return directory == nullptr ? -1 : dir
 // Records a close of its own for each traced descriptor that the call ended.
 template <CallId kCall, typename Close>
 int closeMany(unsigned first, unsigned last, Close close_range_of) {
-  static thread_local constinit wire::EventTimes times;
+  wire::EventTimes times;
   if (!mayRecord(thread) || !isActive()) return close_range_of(first, last);
   times.start = ticks();
   int result = 0;
@@ -82,12 +82,16 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
   const int error = errno;
   times.end = ticks();
   if (result == 0) {
-    takeOutRange(first, last, [](Entry entry) {
-      wire::Arguments<kCall> numbers{};
-      Subject subject;
-      subject.handle = entry;
-      record<kCall>(thread, times, false, numbers, 0, 0, subject);
-    });
+    takeOutRange(
+        first, last,
+        [](Entry entry, void* times_of_call) {
+          wire::Arguments<kCall> numbers{};
+          Subject subject;
+          subject.handle = entry;
+          record<kCall>(thread, *static_cast<wire::EventTimes*>(times_of_call), false, numbers, 0,
+                          0, subject);
+        },
+        &times);
   }
   errno = error;
   return result;

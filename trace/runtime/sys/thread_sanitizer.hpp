@@ -22,10 +22,19 @@ extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
 
 namespace omnio::trace {
 
-// Reads facts of a handle while another thread may change them. That is how they are meant to be
-// read: no call may wait for a lock, so the facts are copied first, and isStill()
-// (handle_table.hpp) tells afterwards whether the copy is worth anything. The sanitizer cannot know
-// that, so it does not look at the reads in the scope of a RacingRead; it sees all writes, and all
+// Marks reads of plain memory that another thread may write at the same time. The tracer does this
+// in two places, on purpose, because no call may wait for a lock:
+//   - facts of a handle (HandleInfo): they are copied first, and isStill() (handle_table.hpp) says
+//     afterwards whether the copy is valid;
+//   - the working directory (path.cpp): a writer fills the place that was left longest ago.
+// The standard calls such a read a data race, with undefined behaviour. On the two architectures of
+// the tracer a racing read gives some old or new bytes and nothing worse. The compiler cannot
+// invent a second read after isStill(), which is an atomic exchange with acquire and release
+// order. Lengths and block numbers are checked against their limits before use, because two facts
+// of one racing copy may not fit each other. Relaxed atomics for each word would be correct by the
+// standard too, but the path of up to 4 KiB is hashed and copied by functions that take plain
+// memory, and a copy by words for each definition costs more than the definition.
+// The thread sanitizer ignores the reads in the scope of a RacingRead; it sees all writes, and all
 // reads elsewhere.
 class RacingRead {
  public:
