@@ -14,16 +14,12 @@ namespace {
 constexpr int kMostNesting = 200;
 
 struct TypeQueries {
-  decltype(MPI_Type_get_envelope)* envelope =
-      mpiFunction<decltype(MPI_Type_get_envelope)>("PMPI_Type_get_envelope");
-  decltype(MPI_Type_get_contents)* contents =
-      mpiFunction<decltype(MPI_Type_get_contents)>("PMPI_Type_get_contents");
-  decltype(MPI_Type_get_extent_x)* extent =
-      mpiFunction<decltype(MPI_Type_get_extent_x)>("PMPI_Type_get_extent_x");
-  decltype(MPI_Type_get_true_extent_x)* true_extent =
-      mpiFunction<decltype(MPI_Type_get_true_extent_x)>("PMPI_Type_get_true_extent_x");
-  decltype(MPI_Type_size_x)* size = mpiFunction<decltype(MPI_Type_size_x)>("PMPI_Type_size_x");
-  decltype(MPI_Type_free)* free = mpiFunction<decltype(MPI_Type_free)>("PMPI_Type_free");
+  decltype(MPI_Type_get_envelope)* envelope = OMNIO_LAZY_MPI(PMPI_Type_get_envelope);
+  decltype(MPI_Type_get_contents)* contents = OMNIO_LAZY_MPI(PMPI_Type_get_contents);
+  decltype(MPI_Type_get_extent_x)* extent = OMNIO_LAZY_MPI(PMPI_Type_get_extent_x);
+  decltype(MPI_Type_get_true_extent_x)* true_extent = OMNIO_LAZY_MPI(PMPI_Type_get_true_extent_x);
+  decltype(MPI_Type_size_x)* size = OMNIO_LAZY_MPI(PMPI_Type_size_x);
+  decltype(MPI_Type_free)* free = OMNIO_LAZY_MPI(PMPI_Type_free);
 
   bool areThere() const {
     return envelope != nullptr && contents != nullptr && extent != nullptr &&
@@ -31,10 +27,7 @@ struct TypeQueries {
   }
 };
 
-const TypeQueries& queries() {
-  static const TypeQueries kQueries;
-  return kQueries;
-}
+TypeQueries queries() { return {}; }
 
 // What MPI hands out as it is: not taken apart, and not to be freed.
 bool isGiven(int combiner) {

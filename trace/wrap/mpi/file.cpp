@@ -33,9 +33,9 @@ void tell(LongText& fact) {
 bool isNone(MPI_Info info) { return info == nullptr || info == open_mpi::nullInfo(); }
 
 void putHints(LongText& fact, MPI_Info info) {
-  static auto* const count = mpiFunction<decltype(MPI_Info_get_nkeys)>("PMPI_Info_get_nkeys");
-  static auto* const key_of = mpiFunction<decltype(MPI_Info_get_nthkey)>("PMPI_Info_get_nthkey");
-  static auto* const value_of = mpiFunction<decltype(MPI_Info_get)>("PMPI_Info_get");
+  auto* const count = OMNIO_LAZY_MPI(PMPI_Info_get_nkeys);
+  auto* const key_of = OMNIO_LAZY_MPI(PMPI_Info_get_nthkey);
+  auto* const value_of = OMNIO_LAZY_MPI(PMPI_Info_get);
   int keys = 0;
   if (count == nullptr || key_of == nullptr || value_of == nullptr ||
       count(info, &keys) != MPI_SUCCESS) {
@@ -101,8 +101,8 @@ void tellHints(MPI_File file, MPI_Info given, std::uint32_t handle) {
     putHints(fact, given);
     tell(fact);
   }
-  static auto* const get = mpiFunction<decltype(MPI_File_get_info)>("PMPI_File_get_info");
-  static auto* const free = mpiFunction<decltype(MPI_Info_free)>("PMPI_Info_free");
+  auto* const get = OMNIO_LAZY_MPI(PMPI_File_get_info);
+  auto* const free = OMNIO_LAZY_MPI(PMPI_Info_free);
   MPI_Info used = nullptr;
   if (get == nullptr || free == nullptr || get(file, &used) != MPI_SUCCESS || isNone(used)) return;
   LongText fact;
@@ -350,8 +350,7 @@ void tellOfSharedPointers() {
 }
 
 std::int64_t positionIn(MPI_File file) {
-  static auto* const function =
-      mpiFunction<decltype(MPI_File_get_position)>("PMPI_File_get_position");
+  auto* const function = OMNIO_LAZY_MPI(PMPI_File_get_position);
   MPI_Offset etypes = 0;
   return function != nullptr && function(file, &etypes) == MPI_SUCCESS ? etypes : -1;
 }

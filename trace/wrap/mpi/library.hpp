@@ -49,6 +49,26 @@ template <typename Function>
   return reinterpret_cast<Function*>(symbol);
 }
 
+// A function of the library that is looked up when first wanted. One that is not found is looked
+// for again, since MPI may be loaded later. Constant initialisation: the libraries are built
+// without guards that threads could share (-fno-threadsafe-statics).
+template <typename Function>
+class LazyMpi {
+ public:
+  constexpr explicit LazyMpi(const char* pmpi_name) : name_(pmpi_name) {}
+  Function* get() { return realMpi<Function>(place_, name_); }
+
+ private:
+  const char* name_;
+  std::atomic<void*> place_{nullptr};
+};
+// The function of this PMPI name, or nullptr.
+#define OMNIO_LAZY_MPI(NAME)                                              \
+  ([] {                                                                   \
+    static constinit omnio::trace::LazyMpi<decltype(::NAME)> lazy(#NAME); \
+    return lazy.get();                                                    \
+  }())
+
 // The same of a row, MPI_X or PMPI_X.
 template <typename Function>
 [[gnu::always_inline]] inline Function* realMpi(CallId id) {

@@ -6,11 +6,17 @@
 
 namespace omnio::trace::open_mpi {
 
-// An object by its symbol, looked up once; nullptr where the library has none of this name.
-#define OMNIO_MPI_OBJECT(FUNCTION, TYPE, SYMBOL)                      \
-  inline TYPE FUNCTION() {                                            \
-    static auto* const object = static_cast<TYPE>(mpiObject(SYMBOL)); \
-    return object;                                                    \
+// An object by its symbol; nullptr where the library has none of this name. One that is found is
+// kept, one that is not is looked for again: MPI may be loaded later.
+#define OMNIO_MPI_OBJECT(FUNCTION, TYPE, SYMBOL)          \
+  inline TYPE FUNCTION() {                                \
+    static constinit std::atomic<void*> place{nullptr};   \
+    void* object = place.load(std::memory_order_relaxed); \
+    if (object == nullptr) [[unlikely]] {                 \
+      object = mpiObject(SYMBOL);                         \
+      place.store(object, std::memory_order_relaxed);     \
+    }                                                     \
+    return static_cast<TYPE>(object);                     \
   }
 OMNIO_MPI_OBJECT(selfCommunicator, MPI_Comm, "ompi_mpi_comm_self")
 OMNIO_MPI_OBJECT(nullCommunicator, MPI_Comm, "ompi_mpi_comm_null")
@@ -36,7 +42,7 @@ inline bool isCompleteAlready(MPI_Request request) {
 
 // Bytes of data in one item of the type; 0 of what is no type.
 inline std::int64_t sizeOfType(MPI_Datatype type) {
-  static auto* const function = mpiFunction<decltype(MPI_Type_size_x)>("PMPI_Type_size_x");
+  auto* const function = OMNIO_LAZY_MPI(PMPI_Type_size_x);
   MPI_Count bytes = 0;
   if (type == nullptr || type == open_mpi::nullType() || function == nullptr) return 0;
   return function(type, &bytes) == MPI_SUCCESS && bytes > 0 ? bytes : 0;
