@@ -30,10 +30,17 @@ namespace {
 
 namespace info = wire::info;
 
+// All of the text has to be one number of an int's range.
 bool readNumber(const char* text, int& value) {
   if (text == nullptr || *text < '0' || *text > '9') return false;
-  value = 0;
-  for (; *text >= '0' && *text <= '9'; ++text) value = value * 10 + (*text - '0');
+  int read = 0;
+  for (; *text >= '0' && *text <= '9'; ++text) {
+    if (__builtin_mul_overflow(read, 10, &read) ||
+        __builtin_add_overflow(read, *text - '0', &read)) {
+      return false;
+    }
+  }
+  value = read;
   return *text == '\0';
 }
 
