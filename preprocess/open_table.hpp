@@ -50,7 +50,6 @@ class OpenTable {
   }
   Description& description(std::uint32_t place) { return descriptions_[place]; }
   const Description& description(std::uint32_t place) const { return descriptions_[place]; }
-  std::size_t descriptions() const { return descriptions_.size(); }
 
   // From `start_ns` on the handle of the process means this instance.
   void bind(std::size_t process, std::uint32_t handle, std::int64_t start_ns, InstanceId instance);

@@ -69,12 +69,6 @@ void writeArguments(Writer& out, const event::Event& event) {
 
 }  // namespace
 
-void appendJson(std::string& out, const event::Event& event, const EventOrigin& origin,
-                const event::PathTable& paths) {
-  appendJsonOpen(out, event, origin, paths);
-  out += "}\n";
-}
-
 void appendJsonOpen(std::string& out, const event::Event& event, const EventOrigin& origin,
                     const event::PathTable& paths) {
   rapidjson::StringBuffer buffer;

@@ -18,11 +18,7 @@ struct EventOrigin {
   std::uint32_t tid = 0;
 };
 
-// Appends the object and a newline.
-void appendJson(std::string& out, const event::Event& event, const EventOrigin& origin,
-                const event::PathTable& paths);
-
-// The same without its closing brace and newline: more members follow.
+// Appends the object without its closing brace: more members may follow.
 void appendJsonOpen(std::string& out, const event::Event& event, const EventOrigin& origin,
                     const event::PathTable& paths);
 

@@ -25,9 +25,6 @@ inline int closeFd(int fd) { return static_cast<int>(syscall(SYS_close, fd)); }
 inline int mkdirAt(int directory, const char* path, unsigned mode) {
   return static_cast<int>(syscall(SYS_mkdirat, directory, path, mode));
 }
-inline int unlinkAt(int directory, const char* path, int flags) {
-  return static_cast<int>(syscall(SYS_unlinkat, directory, path, flags));
-}
 inline int renameAt(int from_dir, const char* from, int to_dir, const char* to) {
   return static_cast<int>(syscall(SYS_renameat2, from_dir, from, to_dir, to, 0U));
 }

@@ -127,13 +127,6 @@ void Engine::go(std::int64_t beginning_ns) {
 
 bool Engine::isDone() const { return running_ == 0 || failure().has_value(); }
 
-void Engine::waitDone(std::int64_t ns) const {
-  constexpr std::int64_t kStep = 100000;
-  for (std::int64_t waited = 0; waited < ns && running_ != 0; waited += kStep) {
-    sleepUntil(nowNs() + kStep, false);
-  }
-}
-
 std::optional<base::Failure> Engine::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;

@@ -128,8 +128,6 @@ class Engine {
   void go(std::int64_t beginning_ns);
   // True when all threads have ended, or one of them has failed.
   bool isDone() const;
-  // Waits for isDone() for so long at most.
-  void waitDone(std::int64_t ns) const;
   // Why it cannot go on, when a thread failed.
   std::optional<base::Failure> failure() const;
   // Joins the threads; writes out streams that the application left open.
