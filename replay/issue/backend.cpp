@@ -227,7 +227,7 @@ A makeArgument(Call& call) {
     return is_write ? contentFor(call, bytesOf<kCall>(call)).data() : call.bench.buffers.forRead();
   } else if constexpr (role == Role::kTextOut) {
     const std::span<char> text = contentFor(call, bytesOf<kCall>(call));
-    *text.end() = '\0';  // there is room for it
+    text.data()[text.size()] = '\0';  // forWrite() leaves room for it behind the span
     return text.data();
   } else if constexpr (role == Role::kLineIn) {
     return call.bench.buffers.forRead();
