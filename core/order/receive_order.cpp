@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/hash_mix.hpp"
+
 namespace omnio::order {
 namespace {
 
@@ -19,10 +21,9 @@ ReceiveOrder::Stream plain(const ReceiveOrder::Stream& asked) {
 }  // namespace
 
 std::size_t ReceiveOrder::Hash::operator()(const Stream& stream) const {
-  std::uint64_t x = (std::uint64_t{stream.group} << 32) ^ static_cast<std::uint32_t>(stream.tag);
-  x ^= std::uint64_t{static_cast<std::uint32_t>(stream.source)} * 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;  // SplitMix64's mixer
-  return x ^ (x >> 31);
+  const std::uint64_t tag =
+      std::uint64_t{stream.group} << 32 | static_cast<std::uint32_t>(stream.tag);
+  return base::mixed(tag, static_cast<std::uint32_t>(stream.source));
 }
 
 ReceiveOrder::PostNumber ReceiveOrder::post(const Stream& asked) {
@@ -144,6 +145,7 @@ void ReceiveOrder::forget(PostNumber posted, const Stream& asked) {
 void ReceiveOrder::settleBehind(PostNumber posted, PostNumber next, std::vector<Final>& out) {
   for (auto at = first_waiting_.upper_bound(posted);
        at != first_waiting_.end() && at->first < next;) {
+    ++looks_;
     const PostNumber first = at->first;
     settle(waiting_.find(at->second), out);
     at = first_waiting_.upper_bound(first);
@@ -160,11 +162,13 @@ std::uint64_t ReceiveOrder::Queue::takeNumber() {
 void ReceiveOrder::settle(Queues::iterator found, std::vector<Final>& out) {
   Queue& queue = found->second;
   const PostNumber before = firstThatCouldBeOf(found->first);
+  ++looks_;
   while (!queue.by_post.empty() && queue.by_post.begin()->first < before) {
     const auto& [posted, done] = *queue.by_post.begin();
     out.push_back(
         {done.operation, done.probe ? queue.foundBy(done) : seqOf(posted, queue.takeNumber())});
     queue.by_post.erase(queue.by_post.begin());
+    ++looks_;
   }
   note(found);
 }

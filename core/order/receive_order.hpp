@@ -60,6 +60,9 @@ class ReceiveOrder {
   void finish(bool cut_off, std::vector<Final>& out);
 
   bool isIdle() const { return outstanding_.empty() && waiting_.empty(); }
+  // Entries that were looked at one by one so far, to see what has become final; what else is done
+  // takes the logarithm of what is outstanding and waiting.
+  std::uint64_t looks() const { return looks_; }
 
  private:
   struct Hash {
@@ -95,6 +98,7 @@ class ReceiveOrder {
   PostNumber last_ = 0;
   PostNumber lost_until_ = 0;  // by giveUp()
   bool has_forgotten_ = false;
+  std::uint64_t looks_ = 0;
   std::size_t wild_ = 0;                                                // of those outstanding
   std::unordered_map<Stream, std::set<PostNumber>, Hash> outstanding_;  // by what was asked for
   Queues waiting_;
