@@ -20,7 +20,6 @@ void Group::add(const event::Event& event, bool bytes_later) {
   const calls::Class call_class = event.row->call_class;
   ++operations[static_cast<std::size_t>(call_class)];
   const bool error = event.failed && !event.endOfFile();
-  if (error) ++failed;
   // An end before a start can only be damage.
   const std::uint64_t time =
       event.end_ns > event.start_ns
@@ -28,14 +27,20 @@ void Group::add(const event::Event& event, bool bytes_later) {
           : 0;
   if (call_class == calls::Class::kMpiSync) {
     mpi_sync_ns.add(time);
+    if (error) ++mpi_sync_failed;
     return;
   }
   time_ns.add(time);
+  if (error) ++failed;
   if (call_class != calls::Class::kRead && call_class != calls::Class::kWrite) return;
   Transfer& transfer = call_class == calls::Class::kRead ? read : write;
   transfer.time_ns.add(time);
-  if (!error && !bytes_later && event::countsBytes(*event.row))
-    transfer.size_bytes.add(event.bytes);
+  const bool counts_bytes = !error && !bytes_later && event::countsBytes(*event.row);
+  if (counts_bytes) transfer.size_bytes.add(event.bytes);
+  if (!event::onlyBegins(event)) return;
+  ++transfer.begins;
+  transfer.begins_ns += time;
+  if (counts_bytes) transfer.begun_bytes += event.bytes;
 }
 
 namespace {
@@ -166,8 +171,10 @@ class Accumulator {
   }
 
   const event::LaterReads::Take took_ = [this](std::size_t place, std::uint64_t bytes) {
-    groupAt(place).read.size_bytes.add(bytes);
-    total_.read.size_bytes.add(bytes);
+    for (Transfer* read : {&groupAt(place).read, &total_.read}) {
+      read->size_bytes.add(bytes);
+      read->begun_bytes += bytes;
+    }
   };
   By by_;
   event::PathTable paths_;

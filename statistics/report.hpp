@@ -39,21 +39,31 @@ struct Summary {
 struct Transfer {
   Summary size_bytes;  // of the calls that succeeded and tell how many bytes they moved
   Summary time_ns;     // of all calls
+  // Of these, calls that only begin a transfer (event::onlyBegins): the transfer goes on after
+  // them, so a bandwidth of their bytes by their time would mean nothing.
+  std::uint64_t begins = 0;
+  std::uint64_t begun_bytes = 0;
+  std::uint64_t begins_ns = 0;
 
-  // MiB a second of time spent inside the calls; 0 when no time was measured.
+  // Whether any call moved its bytes within its own time.
+  bool hasBandwidth() const { return size_bytes.count > 0 && time_ns.count > begins; }
+  // MiB a second of time spent inside the calls, those that only begin a transfer left out; 0 when
+  // no time was measured.
   double bandwidthMibS() const {
     constexpr double kMib = 1024.0 * 1024.0;
     constexpr double kNsPerS = 1e9;
-    return time_ns.total == 0 ? 0.0
-                              : static_cast<double>(size_bytes.total) / kMib /
-                                    (static_cast<double>(time_ns.total) / kNsPerS);
+    const std::uint64_t ns = time_ns.total - begins_ns;
+    return ns == 0 ? 0.0
+                   : static_cast<double>(size_bytes.total - begun_bytes) / kMib /
+                         (static_cast<double>(ns) / kNsPerS);
   }
 };
 
 struct Group {
   std::string name;
   std::array<std::uint64_t, calls::kClassCount> operations{};  // by class
-  std::uint64_t failed = 0;
+  std::uint64_t failed = 0;                                    // of the operations on files
+  std::uint64_t mpi_sync_failed = 0;                           // of the MPI calls that order ranks
   Transfer read;
   Transfer write;
   Summary time_ns;      // of all operations on files

@@ -44,6 +44,7 @@ void transfer(Writer& out, std::string_view name, const Transfer& t) {
   out.StartObject();
   summary(out, "size_bytes", t.size_bytes);
   summary(out, "time_ns", t.time_ns);
+  number(out, "begins", t.begins);
   key(out, "bandwidth_mib_s");
   out.Double(t.bandwidthMibS());
   out.EndObject();
@@ -65,6 +66,7 @@ void group(Writer& out, const Group& g) {
   transfer(out, "write", g.write);
   summary(out, "time_ns", g.time_ns);
   summary(out, "mpi_sync_ns", g.mpi_sync_ns);
+  number(out, "mpi_sync_failed", g.mpi_sync_failed);
   out.EndObject();
 }
 

@@ -52,12 +52,14 @@ void appendOperations(std::string& out, const Report& report) {
 
 // Calls that order ranks are no I/O, and most of their time is waiting for others.
 void appendCommunication(std::string& out, const Report& report) {
-  std::vector<Row> rows = {{"calls", "time", "avg", "max", std::string(nameOf(report.by))}};
+  std::vector<Row> rows = {
+      {"calls", "failed", "time", "avg", "max", std::string(nameOf(report.by))}};
   const auto add = [&rows](const Group& group) {
     const Summary& time = group.mpi_sync_ns;
     if (time.count == 0) return;
-    rows.push_back({countCell(time.count), humanNs(static_cast<double>(time.total)),
-                    humanNs(time.average()), humanNs(static_cast<double>(time.most)), group.name});
+    rows.push_back({countCell(time.count), countCell(group.mpi_sync_failed),
+                    humanNs(static_cast<double>(time.total)), humanNs(time.average()),
+                    humanNs(static_cast<double>(time.most)), group.name});
   };
   for (const Group& group : report.groups) add(group);
   if (rows.size() > 2) add(report.total);
@@ -81,13 +83,18 @@ void appendTransfers(std::string& out, const Report& report, std::string_view ti
                     sized ? humanBytes(t.size_bytes.average()) : "-",
                     sized ? bytes(t.size_bytes.most) : "-", time(t.time_ns.total),
                     time(t.time_ns.least), humanNs(t.time_ns.average()), time(t.time_ns.most),
-                    sized ? humanMibS(t.bandwidthMibS()) : "-", group.name});
+                    t.hasBandwidth() ? humanMibS(t.bandwidthMibS()) : "-", group.name});
   };
   for (const Group& group : report.groups) add(group);
   if (rows.size() > 2) add(report.total);
   if (rows.size() == 1) return;
   out += fmt::format("\n{} (bandwidth: bytes by the time spent in the calls)\n", title);
   base::appendTable(out, rows, base::Align::kRight);
+  if (const std::uint64_t begins = (report.total.*which).begins; begins > 0) {
+    out += fmt::format(
+        "{} call{} only began a transfer (nonblocking or split MPI-IO): not in the bandwidth\n",
+        begins, begins == 1 ? "" : "s");
+  }
 }
 
 void appendWholeness(std::string& out, const Report& report) {

@@ -13,14 +13,18 @@ using calls::Role;
 
 }  // namespace
 
-bool LaterReads::begins(const Event& event) {
+bool onlyBegins(const Event& event) {
   const calls::Row& row = *event.row;
-  if (row.api != calls::Api::kMpi || row.call_class != calls::Class::kRead || event.failed) {
-    return false;
-  }
-  if (calls::does(row, Effect::kSplitBegin)) return event.handle != nullptr;
+  const bool transfers =
+      row.call_class == calls::Class::kRead || row.call_class == calls::Class::kWrite;
+  if (row.api != calls::Api::kMpi || !transfers || event.failed) return false;
   // A request that was complete at once has no end of its own.
-  return argumentOf(event, Role::kRequest) > 0;
+  return calls::does(row, Effect::kSplitBegin) || argumentOf(event, Role::kRequest) > 0;
+}
+
+bool LaterReads::begins(const Event& event) {
+  return event.row->call_class == calls::Class::kRead && onlyBegins(event) &&
+         (!calls::does(*event.row, Effect::kSplitBegin) || event.handle != nullptr);
 }
 
 void LaterReads::begin(const Event& event, std::size_t place, const Take& take) {

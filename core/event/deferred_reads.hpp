@@ -12,6 +12,11 @@
 
 namespace omnio::event {
 
+// Whether the call only begins a transfer that goes on after it has returned: nonblocking MPI-IO
+// whose request was not complete at once, and the begin of a split collective. Its duration says
+// nothing about the time of the transfer.
+bool onlyBegins(const Event& event);
+
 // Of one process. Of what lacks its other end (it was called while recording was stopped, or is
 // lost) nothing is told.
 class LaterReads {

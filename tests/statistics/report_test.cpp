@@ -290,10 +290,71 @@ TEST(StatsReport, NonblockingAndSplitReadsCountWhatTheyGot) {
     EXPECT_EQ(r.total.read.time_ns.count, 5U) << nameOf(by);
     EXPECT_EQ(r.total.read.size_bytes.count, 4U) << nameOf(by);
     EXPECT_EQ(r.total.read.size_bytes.total, 60U + 0U + 100U + 31U) << nameOf(by);
+    // All but the one that was complete at once, which got 100 bytes in 1 us.
+    EXPECT_EQ(r.total.read.begins, 4U) << nameOf(by);
+    EXPECT_EQ(r.total.read.begun_bytes, 60U + 0U + 31U) << nameOf(by);
+    EXPECT_DOUBLE_EQ(r.total.read.bandwidthMibS(), 100.0 / 1048576.0 / 1e-6) << nameOf(by);
     std::uint64_t sum = 0;
     for (const Group& group : r.groups) sum += group.read.size_bytes.total;
     EXPECT_EQ(sum, r.total.read.size_bytes.total) << nameOf(by);
   }
+}
+
+// A nonblocking write, a split one and a blocking one of 4 MiB in 2 ms, and a failed MPI_Wait.
+TEST(StatsReport, CallsThatOnlyBeginATransferAreNotInTheBandwidth) {
+  const test::TemporaryDirectory directory;
+  constexpr std::uint64_t kMs = 1'000'000;
+  constexpr std::int64_t kMib4 = 4 << 20;
+  ChunkBuilder chunk(kToken, 0, 0, 0, 0);
+  chunk.text(0, "/data/shared").handle({.handle = 1, .text_slot = 0});
+  std::uint64_t now = 0;
+  const auto event = [&](std::string_view symbol, EventSpec spec, std::uint64_t ms) {
+    spec.start = now;
+    spec.end = now += ms * kMs;
+    spec.request = static_cast<std::uint64_t>(kMib4);
+    chunk.event(test::numberOf(symbol), spec);
+  };
+  event("MPI_File_iwrite_at", {.arguments = {1, 0, kMib4, 7, 1}}, 1);
+  event("MPI_File_write_all_begin", {.arguments = {1, kMib4, 1, 1, 2}}, 1);
+  event("MPI_Wait", {.arguments = {1}, .result = 5, .failed = true}, 1);
+  event("MPI_File_write_at", {.arguments = {1, 0, kMib4, 3}}, 2);
+  test::ContainerBuilder container(kToken, 100);
+  container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
+  container.save(directory / "node1.100.0.omnio");
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
+  Report r = *makeReport(*trace, By::kCall, {});
+  EXPECT_EQ(r.total.write.begins, 2U);
+  EXPECT_DOUBLE_EQ(r.total.write.bandwidthMibS(), 2000.0);
+  EXPECT_EQ(r.total.failed, 0U);
+  EXPECT_EQ(r.total.mpi_sync_failed, 1U);
+  r.trace = "TRACE";
+  EXPECT_EQ(textOf(r),
+            "Trace TRACE: 4 events, 1 process, 1 of 1 rank\n"
+            "Whole: yes; no events are missing\n"
+            "\n"
+            "Operations on files, and the time spent in them\n"
+            "write  failed     time      avg      max  call\n"
+            "    1       -  2.00 ms  2.00 ms  2.00 ms  MPI_File_write_at\n"
+            "    1       -  1.00 ms  1.00 ms  1.00 ms  MPI_File_iwrite_at\n"
+            "    1       -  1.00 ms  1.00 ms  1.00 ms  MPI_File_write_all_begin\n"
+            "    3       -  4.00 ms  1.33 ms  2.00 ms  total\n"
+            "\n"
+            "Writes (bandwidth: bytes by the time spent in the calls)\n"
+            "calls     bytes       min       avg       max     time      min      avg      max   "
+            "bandwidth  call\n"
+            "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  2.00 ms  2.00 ms  2.00 ms  2.00 ms  "
+            "2000 MiB/s  MPI_File_write_at\n"
+            "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  1.00 ms  1.00 ms  1.00 ms  1.00 ms  "
+            "         -  MPI_File_iwrite_at\n"
+            "    1  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  1.00 ms  1.00 ms  1.00 ms  1.00 ms  "
+            "         -  MPI_File_write_all_begin\n"
+            "    3  12.0 MiB  4.00 MiB  4.00 MiB  4.00 MiB  4.00 ms  1.00 ms  1.33 ms  2.00 ms  "
+            "2000 MiB/s  total\n"
+            "2 calls only began a transfer (nonblocking or split MPI-IO): not in the bandwidth\n"
+            "\n"
+            "MPI calls that order ranks (`omnio log --mpi` shows which rank waited for which)\n"
+            "calls  failed     time      avg      max  call\n"
+            "    1       1  1.00 ms  1.00 ms  1.00 ms  MPI_Wait\n");
 }
 
 // Recording was stopped between the begin and the end of the first, and of the third.
