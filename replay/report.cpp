@@ -183,6 +183,7 @@ std::string jsonOf(const Report& report) {
   put(json, "format", std::string(kReportFormat));
   put(json, "version", std::int64_t{kReportVersion});
   put(json, "schedule", report.schedule);
+  put(json, "schedule_digest", report.schedule_digest);
   put(json, "target", report.target);
   put(json, "tree", report.tree);
   put(json, "time_replay", std::string(nameOf(report.timing)));

@@ -18,6 +18,7 @@ inline constexpr const char* kReportName = "replay.json";  // in the trace direc
 
 struct Report {
   std::string schedule;
+  std::string schedule_digest;  // replay/plan/schedule_digest.hpp
   std::string target;
   std::string tree;   // in it: what locations are below
   std::string trace;  // empty when the replay was not traced

@@ -16,6 +16,7 @@
 #include "core/model/schedule_reader.hpp"
 #include "core/tracefile/merged_reader.hpp"
 #include "core/tracefile/posix_reader.hpp"
+#include "replay/plan/schedule_digest.hpp"
 #include "replay/report.hpp"
 
 namespace omnio::replay {
@@ -154,8 +155,8 @@ class Comparison final : public model::ScheduleSink {
     lost_ = false;
     const auto found = identity_.threads.find({thread.rank, thread.thread});
     if (found == identity_.threads.end()) {
-      return fmt::format("the replay has no thread {1} of rank {0}: it was of another schedule",
-                         thread.rank, thread.thread);
+      return fmt::format("{} does not say what replayed thread {} of rank {}",
+                         base::printable(identity_.report), thread.thread, thread.rank);
     }
     done_ = sourceOf(trace_, found->second, paths_);
     pull();
@@ -320,6 +321,8 @@ class Comparison final : public model::ScheduleSink {
             resultText(got.failed, got.result));
     } else if (!wanted.failed && event::countsBytes(row)) {
       equal(wanted, "bytes", model::bytesMoved(wanted), got.bytes);
+    } else if (!wanted.failed && row.result == calls::Result::kPosition) {
+      equal(wanted, "position", wanted.result, got.result);
     }
   }
 
@@ -340,7 +343,16 @@ class Comparison final : public model::ScheduleSink {
 base::Result<Verification> verify(const std::filesystem::path& schedule,
                                   const tracefile::Trace& trace, const ReplayIdentity& identity) {
   FilesOfDescriptors files;
-  if (auto failure = model::readSchedule(schedule, files)) return *failure;
+  DigestingSink digest(files);
+  if (auto failure = model::readSchedule(schedule, digest)) return *failure;
+  if (digest.text() != identity.schedule_digest) {
+    return base::Failure{
+        base::Code::kInvalid,
+        fmt::format("{}: not the schedule that was replayed, or changed since; {} is the report of "
+                    "a replay of {}",
+                    base::printable(schedule.native()), base::printable(identity.report),
+                    base::printable(identity.schedule))};
+  }
   Verification result;
   Comparison comparison(trace, identity, files, result);
   if (auto failure = model::readSchedule(schedule, comparison)) return *failure;
@@ -373,10 +385,14 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
       report["version"].GetInt() != kReportVersion) {
     return refuse("a replay's report of another version");
   }
-  if (!isText("tree") || !report.HasMember("threads") || !report["threads"].IsArray()) {
-    return refuse("\"tree\" or \"threads\" is missing");
+  if (!isText("tree") || !isText("schedule") || !isText("schedule_digest") ||
+      !report.HasMember("threads") || !report["threads"].IsArray()) {
+    return refuse("\"tree\", \"schedule\", \"schedule_digest\" or \"threads\" is missing");
   }
   ReplayIdentity identity;
+  identity.report = path.native();
+  identity.schedule = base::bytesOf(report["schedule"].GetString());
+  identity.schedule_digest = report["schedule_digest"].GetString();
   identity.tree = base::bytesOf(report["tree"].GetString());
   identity.write_overwrite = report.HasMember("write_overwrite") &&
                              report["write_overwrite"].IsBool() &&

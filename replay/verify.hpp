@@ -16,6 +16,9 @@ namespace omnio::replay {
 
 // What the replay told of itself (replay.json in its trace directory).
 struct ReplayIdentity {
+  std::string report;           // its path
+  std::string schedule;         // path of the schedule that was replayed
+  std::string schedule_digest;  // replay/plan/schedule_digest.hpp
   struct Thread {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
@@ -35,7 +38,7 @@ struct Verification {
 
 inline constexpr std::size_t kDifferencesTold = 20;
 
-// Fails when the schedule cannot be read, or the trace is not one of a replay of such a schedule.
+// Fails when the schedule cannot be read, or is not the one that was replayed.
 // Memory does not grow with the number of operations.
 base::Result<Verification> verify(const std::filesystem::path& schedule,
                                   const tracefile::Trace& trace, const ReplayIdentity& identity);

@@ -16,6 +16,7 @@
 #include "core/base/printable.hpp"
 #include "replay/plan/line_ends.hpp"
 #include "replay/plan/program.hpp"
+#include "replay/plan/schedule_digest.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -565,13 +566,15 @@ base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
         fmt::format("cannot create {}: {}", base::printable(absolute.native()), error.message())};
   }
   Compiler compiler(absolute);
-  if (auto failure = model::readSchedule(schedule, compiler)) return *failure;
+  DigestingSink digest(compiler);
+  if (auto failure = model::readSchedule(schedule, digest)) return *failure;
   if (auto complaint = compiler.finish()) {
     return base::Failure{base::Code::kInvalid,
                          fmt::format("{}: {}", base::printable(schedule.native()), *complaint)};
   }
   Plan plan = compiler.plan();
   plan.schedule = std::filesystem::absolute(schedule, error).native();
+  plan.schedule_digest = digest.text();
   if (timing) plan.global.timing = *timing;
   if (auto failure = writePlan(absolute / kPlanName, plan)) return *failure;
   draft.keep();

@@ -14,7 +14,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 1\n";
+constexpr std::string_view kMagic = "omnio replay plan 2\n";
 constexpr std::string_view kEnd = "end\n";
 
 // One description of the parts serves both directions: what is written is what is read.
@@ -122,8 +122,8 @@ void parts(Io& io, T& value) {
   } else {
     static_assert(std::same_as<Part, Plan>);
     parts(io, value.global);
-    io.item(value.schedule), io.item(value.files), io.item(value.ranks), io.item(value.threads);
-    io.item(value.flag_waiters);
+    io.item(value.schedule), io.item(value.schedule_digest), io.item(value.files);
+    io.item(value.ranks), io.item(value.threads), io.item(value.flag_waiters);
   }
 }
 

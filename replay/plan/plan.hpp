@@ -67,6 +67,7 @@ struct PlannedRank {
 struct Plan {
   model::ScheduleGlobal global;
   std::string schedule;  // path
+  std::string schedule_digest;
   std::vector<PlannedFile> files;
   std::vector<PlannedRank> ranks;
   std::vector<PlannedThread> threads;  // in the schedule's order
