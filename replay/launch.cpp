@@ -1,6 +1,7 @@
 #include "replay/launch.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,17 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <system_error>
 #include <utility>
 
 #include "core/base/document_file.hpp"
+#include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "core/wire/launcher.hpp"
+#include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/target/tree.hpp"
 
@@ -28,6 +32,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrograms = "replay-programs";
 constexpr const char* kReady = "ready";
+constexpr const char* kFailure = "failure";
+constexpr const char* kReport = "report";
 constexpr const char* kStage = "OMNIO_REPLAY_TRACED";
 
 // Word to the other ranks that the first one has given up; there for as long as they may need.
@@ -68,7 +74,8 @@ base::Result<fs::path> prepareOutput(const Request& request) {
     return tree;
   }
   std::error_code ignored;
-  fs::remove_all(programs, ignored);
+  // `omnio replay` removes what it has made itself, when it has read the failure that is in there.
+  if (!request.compiled) fs::remove_all(programs, ignored);
   fs::remove(request.output, ignored);  // if it is empty
   return tree;
 }
@@ -143,6 +150,50 @@ fs::path defaultOutput(const fs::path& schedule) {
 }
 
 fs::path programsIn(const fs::path& output) { return output / kPrograms; }
+
+namespace {
+
+std::optional<std::string> contentOf(const fs::path& path) {
+  std::ifstream in(path);
+  if (!in) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+void sayFailure(const Request& request, const std::string& sentence) {
+  const fs::path path = programsIn(request.output) / kFailure;
+  const int fd = raw::openAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0 && errno == EEXIST) return;
+  bool is_left = false;
+  if (fd >= 0) {
+    is_left = request.compiled && base::writeAll(fd, sentence.data(), sentence.size(), 0) == 0;
+    raw::closeFd(fd);
+  }
+  if (is_left) return;
+  fmt::print(stderr, "omnio-replay: {}\n", base::safeText(sentence));
+  std::fflush(stderr);
+}
+
+std::optional<base::Failure> sayReport(const Request& request, const std::string& text) {
+  if (request.compiled) return base::writeDocument(programsIn(request.output) / kReport, text);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return std::nullopt;
+  }
+  return base::Failure{base::Code::kSystem,
+                       fmt::format("standard output: {}", std::generic_category().message(errno))};
+}
+
+std::optional<std::string> failureSaid(const fs::path& output) {
+  std::optional<std::string> sentence = contentOf(programsIn(output) / kFailure);
+  // A full device may have taken the name alone; then the process has said it on stderr.
+  if (sentence && sentence->empty()) return std::nullopt;
+  return sentence;
+}
+
+std::optional<std::string> reportSaid(const fs::path& output) {
+  return contentOf(programsIn(output) / kReport);
+}
 
 std::optional<base::Failure> checkOutput(const Request& request) {
   std::error_code error;

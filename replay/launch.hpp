@@ -32,6 +32,16 @@ struct Request {
 std::filesystem::path defaultOutput(const std::filesystem::path& schedule);
 std::filesystem::path programsIn(const std::filesystem::path& output);
 
+// Says why the replay failed, once for all its processes: later calls, by any of them, do nothing.
+// When `omnio replay` started the process, the sentence goes into a file for it to print, else to
+// stderr.
+void sayFailure(const Request& request, const std::string& sentence);
+// The same for what the replay prints when it is done. Fails when the file cannot be written.
+std::optional<base::Failure> sayReport(const Request& request, const std::string& text);
+// What the processes have left for `omnio replay` to print, if they have.
+std::optional<std::string> failureSaid(const std::filesystem::path& output);
+std::optional<std::string> reportSaid(const std::filesystem::path& output);
+
 // Fails when the output directory holds anything but, if `compiled`, the programs.
 std::optional<base::Failure> checkOutput(const Request& request);
 

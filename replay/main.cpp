@@ -19,36 +19,39 @@ using namespace omnio::replay;
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
-int fail(const std::string& sentence) {
-  fmt::print(stderr, "omnio-replay: {}\n", base::safeText(sentence));
+int fail(const Request& request, const std::string& sentence) {
+  sayFailure(request, sentence);
   return kFailed;
 }
 
-int work(Request request, int argc, char** argv) {
+void completePaths(Request& request) {
   std::error_code error;
   if (request.output.empty()) request.output = defaultOutput(request.schedule);
   for (std::filesystem::path* path : {&request.schedule, &request.target, &request.output}) {
     *path = std::filesystem::absolute(*path, error).lexically_normal();
     if (!path->has_filename()) *path = path->parent_path();  // "dir/"
   }
+}
+
+int work(const Request& request, int argc, char** argv) {
   const LaunchedAs place = launchedAs();
   std::filesystem::path tree;
   if (isTraced()) {
     const base::Result<std::filesystem::path> made = readyTree(request);
-    if (!made) return fail(made.failure().sentence);
+    if (!made) return fail(request, made.failure().sentence);
     tree = *made;
   } else {
     const auto made = makeReady(request, place);
     if (!made) return kFailed;
-    if (!*made) return fail(made->failure().sentence);
+    if (!*made) return fail(request, made->failure().sentence);
     tree = **made;
     if (request.trace) {
       const base::Result<int> status = runTraced(request, tree, argv);
       if (status) return *status;
-      return fail(fmt::format("rank {}: {}", place.rank, status.failure().sentence));
+      return fail(request, fmt::format("rank {}: {}", place.rank, status.failure().sentence));
     }
   }
-  Session session(&argc, &argv);
+  Session session(&argc, &argv, request);
   if (session.size() != place.ranks) {
     session.abort(fmt::format("the launcher says there are {} processes, and MPI says {}",
                               place.ranks, session.size()));
@@ -99,9 +102,10 @@ int main(int argc, char** argv) {
   if (timing == "asap") request.timing = model::Timing::kAsap;
   if (timing == "dt") request.timing = model::Timing::kDelta;
   if (timing == "start") request.timing = model::Timing::kStart;
+  completePaths(request);
   try {
-    return work(std::move(request), argc, argv);
+    return work(request, argc, argv);
   } catch (const std::exception& error) {
-    return fail(error.what());
+    return fail(request, error.what());
   }
 }

@@ -3,6 +3,7 @@
 #include <rapidjson/pointer.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -105,6 +106,31 @@ int statusOf(const fs::path& path) {
   return count != nullptr && count->IsUint64() && count->GetUint64() > 0 ? kDifferences : kDone;
 }
 
+// Where the launcher's own words go until it is known whether they are wanted: what omnio says in a
+// sentence, a launcher says again in many.
+class LauncherWords {
+ public:
+  LauncherWords() : fd_(memfd_create("omnio launcher", MFD_CLOEXEC)) {}
+  LauncherWords(const LauncherWords&) = delete;
+  LauncherWords& operator=(const LauncherWords&) = delete;
+  ~LauncherWords() {
+    if (fd_ >= 0) close(fd_);
+  }
+  // -1 where there is no such memory: the launcher then writes to stderr at once.
+  int fd() const { return fd_; }
+  void pass() const {
+    if (fd_ < 0) return;
+    char part[4096];
+    off_t at = 0;
+    for (ssize_t bytes = 0; (bytes = pread(fd_, part, sizeof part, at)) > 0; at += bytes) {
+      fwrite(part, 1, static_cast<std::size_t>(bytes), stderr);
+    }
+  }
+
+ private:
+  int fd_;
+};
+
 int work(Options options) {
   replay::Request& request = options.request;
   std::error_code error;
@@ -134,16 +160,25 @@ int work(Options options) {
   if (request.fresh) words.emplace_back("--fresh");
   if (options.no_trace) words.emplace_back("--no-trace");
   if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
-  const ChildEnd end = runChild(words);
+  const LauncherWords launcher_words;
+  const ChildEnd end = runChild(words, 0, launcher_words.fd());
+  const std::optional<std::string> failed = replay::failureSaid(request.output);
+  const std::optional<std::string> shown = replay::reportSaid(request.output);
   if (end.start_error != 0) {
     printFailure(fmt::format("cannot run {}: {}", base::printable(words.front()),
                              std::generic_category().message(end.start_error)));
   }
-  // The programs are gone after a replay that came to its end.
   fs::remove_all(programs, error);
   fs::remove(request.output, error);  // if nothing else is in it
+  if (failed) {
+    printFailure(*failed);
+    return kFailed;
+  }
+  launcher_words.pass();
   if (end.exitCode() != kDone) return kFailed;
-  return statusOf(request.output / replay::kReportName);
+  const int status = statusOf(request.output / replay::kReportName);
+  const int printed = printAll(shown.value_or(""));
+  return printed != kDone ? printed : status;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ int ChildEnd::exitCode() const {
   return signal != 0 ? 128 + signal : status;
 }
 
-ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on) {
+ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on, int error_output) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -63,6 +63,7 @@ ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on) {
   }
   if (pid == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (error_output >= 0) dup2(error_output, STDERR_FILENO);
     execvp(arguments[0], arguments.data());
     start_error.store(errno);
     _exit(127);

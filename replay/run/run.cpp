@@ -19,6 +19,7 @@
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
+#include "replay/launch.hpp"
 #include "replay/report.hpp"
 #include "replay/run/flags.hpp"
 
@@ -241,6 +242,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   Report report;
   report.sync_ns = syncTree(session, *tree);
   report.schedule = plan->schedule;
+  report.schedule_digest = plan->schedule_digest;
   report.target = request.target.native();
   report.tree = tree_path.native();
   if (isTraced()) report.trace = request.output.native();
@@ -263,12 +265,14 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   if (auto failure = base::writeDocument(request.output / kReportName, jsonOf(report))) {
     session.abort(failure->sentence);
   }
+  if (auto failure = sayReport(request, base::safeText(textOf(report), "\n"))) {
+    session.abort(failure->sentence);
+  }
+  // `omnio replay` reads what was left for it, and removes it; a launcher would comment on a status
+  // that is not 0.
+  if (request.compiled) return kDone;
   std::error_code ignored;
   std::filesystem::remove_all(programs, ignored);
-  fmt::print("{}", base::safeText(textOf(report), "\n"));
-  std::fflush(stdout);
-  // `omnio replay` reads the report; a launcher would comment on a status that is not 0.
-  if (request.compiled) return kDone;
   return report.total().differences > 0 ? kDifferences : kDone;
 }
 

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <new>
-
-#include "core/base/printable.hpp"
 
 namespace omnio::replay {
 
@@ -34,7 +31,8 @@ struct Session::State {
   }
 };
 
-Session::Session(int* argc, char*** argv) : state_(new State) {
+Session::Session(int* argc, char*** argv, const Request& request)
+    : state_(new State), request_(request) {
   int provided = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_dup(MPI_COMM_WORLD, &state_->world);
@@ -76,8 +74,7 @@ Session::~Session() {
 }
 
 void Session::abort(const std::string& sentence) {
-  fmt::print(stderr, "omnio-replay: rank {}: {}\n", rank_, base::safeText(sentence));
-  std::fflush(stderr);
+  sayFailure(request_, fmt::format("rank {}: {}", rank_, sentence));
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::_Exit(1);
 }

@@ -10,11 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "replay/launch.hpp"
+
 namespace omnio::replay {
 
 class Session {
  public:
-  Session(int* argc, char*** argv);
+  // `request` has to outlive the session.
+  Session(int* argc, char*** argv, const Request& request);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -23,7 +26,7 @@ class Session {
   int size() const { return size_; }
   int nodeProcesses() const { return node_size_; }
   bool isNodeLeader() const { return node_rank_ == 0; }
-  // Prints a sentence and ends all processes.
+  // Says why (sayFailure), and ends all processes.
   [[noreturn]] void abort(const std::string& sentence);
 
   void barrier();
@@ -55,6 +58,7 @@ class Session {
  private:
   struct State;
   State* state_ = nullptr;
+  const Request& request_;
   int rank_ = 0;
   int size_ = 1;
   int node_rank_ = 0;
