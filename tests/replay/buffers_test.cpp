@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
+#include <set>
+#include <string>
+
 namespace omnio::replay {
 namespace {
 
@@ -37,6 +41,54 @@ TEST(Buffers, AWriteThatFailedHasRoomWithoutMemory) {
     EXPECT_EQ(content.size(), 1000U);
     EXPECT_EQ(content.data()[thread.write_failed - 1], 0);
   }
+}
+
+// Storage that finds equal blocks, or runs of equal bytes, would be too fast.
+TEST(Buffers, EachWriteDiffersInEachBlockFromTheOneBefore) {
+  constexpr std::size_t kBlock = 4096;
+  PlannedThread thread;
+  thread.write_request = 4 * kBlock;
+  Buffers buffers;
+  ASSERT_FALSE(buffers.reserve(thread, 1));
+  std::set<std::string> blocks;
+  constexpr int kWrites = 20;
+  for (int write = 0; write < kWrites; ++write) {
+    const std::span<char> content = buffers.forWrite(4 * kBlock, true);
+    ASSERT_EQ(content.size(), 4 * kBlock);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(content.data()) % kBlock, 0U);
+    for (std::size_t at = 0; at < content.size(); at += kBlock) {
+      blocks.emplace(content.data() + at, kBlock);
+    }
+  }
+  EXPECT_EQ(blocks.size(), 4U * kWrites);
+}
+
+TEST(Buffers, ContentHasNoNulAndNoNewlineAndRoomForOneByteBehindIt) {
+  PlannedThread thread;
+  thread.write_request = 70000;
+  Buffers buffers;
+  ASSERT_FALSE(buffers.reserve(thread, 3));
+  for (int write = 0; write < 2000; ++write) {
+    const std::span<char> content = buffers.forWrite(70000, false);
+    EXPECT_EQ(std::memchr(content.data(), 0, content.size()), nullptr);
+    EXPECT_EQ(std::memchr(content.data(), '\n', content.size()), nullptr);
+    char& behind = content.data()[content.size()];
+    const char was = behind;
+    behind = '\0';
+    behind = was;
+  }
+}
+
+TEST(Buffers, TwoThreadsWriteOtherContent) {
+  PlannedThread thread;
+  thread.write_request = 4096;
+  Buffers one;
+  Buffers other;
+  ASSERT_FALSE(one.reserve(thread, 1));
+  ASSERT_FALSE(other.reserve(thread, 2));
+  const std::span<char> a = one.forWrite(4096, true);
+  const std::span<char> b = other.forWrite(4096, true);
+  EXPECT_NE(std::string(a.data(), a.size()), std::string(b.data(), b.size()));
 }
 
 }  // namespace

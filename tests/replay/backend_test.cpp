@@ -1,0 +1,176 @@
+// Calls as they are reissued: the symbol, its arguments, and what came of it.
+#include "replay/issue/backend.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+
+#include "tests/core/temporary_directory.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio::replay {
+namespace {
+
+constexpr std::uint32_t kSlot = 0;
+constexpr std::uint32_t kOther = 1;
+constexpr std::uint64_t kLargest = 8192;
+
+Plan planOfOneFile() {
+  Plan plan;
+  plan.files.emplace_back().location = "file";
+  plan.files.emplace_back().location = "other";
+  return plan;
+}
+
+// A tree with two files to be, and a thread that works on them.
+class BackendTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    findSymbols();
+    PlannedThread thread;
+    thread.read_request = kLargest;
+    thread.read_moved = kLargest;
+    thread.write_request = kLargest;
+    ASSERT_FALSE(buffers.reserve(thread, 7));
+  }
+
+  static Instruction call(std::string_view symbol, std::vector<std::int64_t> arguments = {}) {
+    Instruction instruction;
+    instruction.op.step = OpStep::kCall;
+    instruction.op.row = static_cast<std::uint16_t>(test::numberOf(symbol));
+    instruction.op.fd = kSlot;
+    std::copy(arguments.begin(), arguments.end(), instruction.arguments.begin());
+    return instruction;
+  }
+  static Instruction open(std::int64_t flags, std::uint32_t file = 0) {
+    Instruction instruction = call("open", {0, flags, 0600});
+    instruction.op.fd = kNoSlot;
+    instruction.op.file = file;
+    instruction.op.new_fd = file == 0 ? kSlot : kOther;
+    return instruction;
+  }
+  static Instruction transfer(std::string_view symbol, std::uint64_t bytes,
+                              std::int64_t offset = 0) {
+    const auto count = static_cast<std::int64_t>(bytes);
+    Instruction instruction = call(symbol, {0, 0, count, offset});
+    instruction.op.request = bytes;
+    instruction.op.offset = offset;
+    return instruction;
+  }
+  Outcome done(const Instruction& instruction) { return issue(instruction, bench); }
+  std::string content(const char* name = "file") const {
+    std::ifstream in(directory / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  const test::TemporaryDirectory directory;
+  const Plan plan = planOfOneFile();
+  const Paths paths{plan, directory.path().native()};
+  Descriptors descriptors{2};
+  Buffers buffers;
+  Bench bench{paths, descriptors, buffers, false};
+};
+
+TEST_F(BackendTest, AWriteGoesWhereAndAsFarAsItDidWhenItWasRecorded) {
+  EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
+  const Outcome outcome = done(transfer("pwrite64", 100, 1000));
+  EXPECT_FALSE(outcome.failed);
+  EXPECT_TRUE(outcome.issued);
+  EXPECT_EQ(outcome.result, 100);
+  EXPECT_LE(outcome.start_ns, outcome.end_ns);
+  EXPECT_EQ(content().size(), 1100U);
+  EXPECT_EQ(content().find_first_not_of('\0'), 1000U);
+}
+
+TEST_F(BackendTest, AReadGetsWhatIsThere) {
+  std::ofstream(directory / "file") << std::string(300, 'x');
+  EXPECT_FALSE(done(open(O_RDONLY)).failed);
+  EXPECT_EQ(done(transfer("read", 200)).result, 200);
+  EXPECT_EQ(std::string(buffers.forRead(), 200), std::string(200, 'x'));
+  EXPECT_EQ(done(transfer("read", 200)).result, 100);
+}
+
+TEST_F(BackendTest, AFailureIsItsErrno) {
+  const Outcome outcome = done(open(O_RDONLY));
+  EXPECT_TRUE(outcome.failed);
+  EXPECT_EQ(outcome.result, ENOENT);
+  EXPECT_EQ(descriptors.fd(kSlot), -1);
+  EXPECT_EQ(done(transfer("write", 10)).result, EBADF);
+}
+
+TEST_F(BackendTest, PiecesKeepTheirSizes) {
+  EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
+  const std::uint64_t sizes[] = {10, 0, 300};
+  Instruction instruction = call("writev");
+  instruction.op.piece_count = 3;
+  instruction.op.request = 310;
+  instruction.op.offset = 0;
+  instruction.pieces = sizes;
+  EXPECT_EQ(done(instruction).result, 310);
+  EXPECT_EQ(content().size(), 310U);
+}
+
+// The longest text that there is room for, with its end behind it.
+TEST_F(BackendTest, ATextIsWrittenToItsEnd) {
+  Instruction opened = call("fopen");
+  opened.op.fd = kNoSlot;
+  opened.op.file = 0;
+  opened.op.new_fd = kSlot;
+  opened.open_mode = "w+";
+  EXPECT_FALSE(done(opened).failed);
+  Instruction text = call("fputs", {static_cast<std::int64_t>(kLargest)});
+  text.op.request = kLargest;
+  text.op.offset = 0;
+  EXPECT_FALSE(done(text).failed);
+  EXPECT_FALSE(done(call("fclose")).failed);
+  EXPECT_EQ(content().size(), kLargest);
+  EXPECT_EQ(content().find('\0'), std::string::npos);
+}
+
+TEST_F(BackendTest, AMadeUpNameBecomesTheRecordedOne) {
+  Instruction instruction = call("mkstemp");
+  instruction.op.fd = kNoSlot;
+  instruction.op.file = 0;
+  instruction.op.new_fd = kSlot;
+  EXPECT_FALSE(done(instruction).failed);
+  EXPECT_TRUE(std::filesystem::exists(directory / "file"));
+}
+
+TEST_F(BackendTest, ALockIsGivenUpAndCounted) {
+  EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
+  const Outcome outcome = done(call("flock", {0, LOCK_EX}));
+  EXPECT_FALSE(outcome.failed);
+  EXPECT_EQ(outcome.substitute, Substitute::kLock);
+}
+
+TEST_F(BackendTest, ACopyGoesFromTheOneDescriptorToTheOther) {
+  std::ofstream(directory / "other") << std::string(500, 'y');
+  EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
+  EXPECT_FALSE(done(open(O_RDONLY, 1)).failed);
+  Instruction instruction = call("sendfile", {0, 0, 0, 400});
+  instruction.op.other = kOther;
+  instruction.op.request = 400;
+  EXPECT_EQ(done(instruction).result, 400);
+  EXPECT_EQ(content(), std::string(400, 'y'));
+}
+
+TEST_F(BackendTest, ASeekSaysWhereItLedTo) {
+  EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
+  EXPECT_EQ(done(call("lseek", {0, 1234, SEEK_SET})).result, 1234);
+  EXPECT_EQ(done(transfer("write", 6, -1)).result, 6);
+  EXPECT_EQ(content().size(), 1240U);
+}
+
+TEST_F(BackendTest, WithoutAStreamNothingIsIssued) {
+  const Outcome outcome = done(call("fgetc"));
+  EXPECT_FALSE(outcome.issued);
+  EXPECT_EQ(outcome.substitute, Substitute::kNotIssued);
+}
+
+}  // namespace
+}  // namespace omnio::replay
