@@ -89,7 +89,7 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
           Subject subject;
           subject.handle = entry;
           record<kCall>(thread, *static_cast<wire::EventTimes*>(times_of_call), false, numbers, 0,
-                          0, subject);
+                        0, subject);
         },
         &times);
   }
