@@ -4,7 +4,8 @@ for itself.
 
 A call's waiting by its own account: from its start until the last of those it waits for made the
 call of the same message or collective call, as far as the call lasted that long. Planted waits are
-what the program's plan in milliseconds says, whatever happened.
+what the program's plan in milliseconds says, whatever happened: how far they are from the account
+is printed, and judged only without a trace.
 
   mpi_order.py [CASE...]    cases of c_order, by one of the two flavours in turn, or by both with
                             OMNIO_TEST_ALL_FLAVOURS=1; with OMNIO_TEST_SELF=1 without a trace: the
@@ -82,7 +83,7 @@ def accountOf(directory, ranks):
 
 
 def comparePlan(times, calls):
-    """The program did as it had planned; else the machine was too busy for it."""
+    """How far the program did as it had planned; a busy machine wakes ranks up late."""
     for call in calls:
         if call.planted_ns is not None and call.isTimed():
             # Nobody late by the plan: the machine wakes ranks up late, or the call is long itself.
@@ -106,10 +107,11 @@ class Times:
         for (what, call), samples in self.samples.items():
             yield what, call, sorted(samples)[len(samples) // 2]
 
-    def failures(self):
+    def failures(self, judged):
         return [f"{what} of {call}: in the median of {len(self.samples[what, call])} "
                 f"{got * 1e-6:.3f} ms instead of {wanted * 1e-6:.3f} ms"
-                for what, call, (excess, got, wanted) in self.medians() if excess > 0]
+                for what, call, (excess, got, wanted) in self.medians()
+                if excess > 0 and what in judged]
 
     def __str__(self):
         worst = {}
@@ -258,7 +260,9 @@ def compareCase(checks, case, flavour, work):
     for _ in range(REPEATS):
         if not runOnce(checks, name, case, flavour, work, times):
             return
-    failures = times.failures()
+    # Whether the program waited as planned is up to the machine; the trace is compared with what it
+    # did. Only the program's own test judges the plan.
+    failures = times.failures(("planted",) if flavour is None else ("waiting", "own cost"))
     print(f"{name}: {len(times.samples)} times in {REPEATS} runs; {times}", flush=True)
     checks.that(not failures, f"{name}: {len(failures)} times: {'; '.join(failures[:5])}")
 
