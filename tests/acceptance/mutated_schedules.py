@@ -305,12 +305,11 @@ def judge(site, ended):
         return ("replayed" if ended.status == 0 else "replayed with differences"), wrong
     if ended.status != 1:
         return "crash", [f"status {ended.status}"]
-    if "omnio-replay: " not in sentence:
+    if not sentence.startswith("omnio: rank "):
         return "refused", list(judgeRefusal(site, sentence))
     wrong = []
-    own = [line for line in sentence.splitlines() if line.startswith("omnio-replay: ")]
-    if not all(re.match(r"omnio-replay: rank \d+: .*\S", line) for line in own):
-        wrong.append("a sentence that names no rank")
+    if not re.fullmatch(r"omnio: rank \d+: .*\S", sentence):
+        wrong.append("not one sentence that names the rank")
     for word in ("ended by signal", "terminate called", "signal 11", "Segmentation", "Assertion",
                  "exited on signal", "buffer overflow", "corrupt", "bad_alloc"):
         if word in sentence:

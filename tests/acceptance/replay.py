@@ -283,16 +283,40 @@ def checkDeath(checks, work):
         took = time.monotonic() - killed
     checks.that(took < 10, f"a killed rank ends the replay within 10 s: {took:.1f} s")
     checks.equal(process.returncode, 1, "a killed rank: exit status")
-    checks.that(b"rank 2" in err, f"a killed rank is named: {err[-400:]!r}")
+    checks.equal(err, b"omnio: rank 2: ended by signal 9 (Killed)\n", "a killed rank is named, once")
     print(f"killed rank: ended after {took:.2f} s")
 
     path = write(os.path.join(work, "space.json"),
                  schedule([file("in", "input", True, 1 << 60)], [[opened("in", 0), closed(0)]]))
     result = replay(path, os.path.join(work, "space"), os.path.join(work, "space.out"))
     checks.equal(result.status, 1, "no space: exit status")
-    checks.that(b"omnio-replay: rank 0: " in result.err and b"bytes, and" in result.err,
+    checks.that(result.err.startswith(b"omnio: rank 0: ") and b"bytes, and" in result.err,
                 f"no space: rank and reason: {result.err[-400:]!r}")
+    checks.equal(result.err.count(b"\n"), 1, f"no space: said once: {result.err[-400:]!r}")
     checks.that(result.seconds < 10, f"no space: ended after {result.seconds:.1f} s")
+
+
+def checkVerify(checks, work):
+    """A position that differs is told; the replay of another schedule is refused."""
+    def seeking(name, position):
+        return write(os.path.join(work, name), schedule([file("a")], [[
+            opened("a", 0), {"command": "lseek", "fd": 0, "offset": 100, "whence": "SEEK_SET",
+                             "result": position}, closed(0)]]))
+    right, wrong = seeking("right.json", 100), seeking("wrong.json", 50)
+    output = {}
+    for path, status in ((right, 0), (wrong, 3)):
+        output[path] = path + ".out"
+        result = replay(path, path + ".target", output[path])
+        checks.equal(result.status, status, f"{path}: status of the replay: {result}")
+        verified = run([omnio(), "verify", path, output[path]])
+        checks.equal(verified.status, status, f"{path}: status of verify: {verified}")
+    checks.equal(verified.out.decode().splitlines()[0], "rank 0 thread 0 event 2, lseek: position "
+                 "50 in the schedule, 100 in the replay", "the position that differs")
+    verified = run([omnio(), "verify", right, output[wrong]])
+    checks.equal((verified.status, verified.out), (1, b""), "another schedule: status")
+    checks.equal(verified.err.decode(), f"omnio: {right}: not the schedule that was replayed, or "
+                 f"changed since; {os.path.join(output[wrong], 'replay.json')} is the report of a "
+                 f"replay of {wrong}\n", "another schedule: the sentence")
 
 
 def checkDirect(checks, work):
@@ -331,7 +355,8 @@ def main():
                 home, path = checkProgram(checks, work, name, ranks)
                 if shutil.which("strace"):
                     checkStrace(checks, work, name, home, path, ranks, buffered)
-        for check in (checkOrder, checkTiming, checkDifferences, checkDirect, checkDeath):
+        for check in (checkOrder, checkTiming, checkDifferences, checkVerify, checkDirect,
+                      checkDeath):
             with checks.case(check.__name__):
                 check(checks, work)
     checks.finish()
