@@ -20,10 +20,11 @@ constexpr std::uint32_t kSlot = 0;
 constexpr std::uint32_t kOther = 1;
 constexpr std::uint64_t kLargest = 8192;
 
-Plan planOfOneFile() {
+Plan planOfThreeFiles() {
   Plan plan;
   plan.files.emplace_back().location = "file";
   plan.files.emplace_back().location = "other";
+  plan.files.emplace_back().location = "name.Ab12Cd";  // mkstemp made up its last six letters
   return plan;
 }
 
@@ -69,7 +70,7 @@ class BackendTest : public ::testing::Test {
   }
 
   const test::TemporaryDirectory directory;
-  const Plan plan = planOfOneFile();
+  const Plan plan = planOfThreeFiles();
   const Paths paths{plan, directory.path().native()};
   Descriptors descriptors{2};
   Buffers buffers;
@@ -135,10 +136,10 @@ TEST_F(BackendTest, ATextIsWrittenToItsEnd) {
 TEST_F(BackendTest, AMadeUpNameBecomesTheRecordedOne) {
   Instruction instruction = call("mkstemp");
   instruction.op.fd = kNoSlot;
-  instruction.op.file = 0;
+  instruction.op.file = 2;
   instruction.op.new_fd = kSlot;
   EXPECT_FALSE(done(instruction).failed);
-  EXPECT_TRUE(std::filesystem::exists(directory / "file"));
+  EXPECT_TRUE(std::filesystem::exists(directory / "name.Ab12Cd"));
 }
 
 TEST_F(BackendTest, ALockIsGivenUpAndCounted) {

@@ -31,7 +31,7 @@ const std::string kSchedule = R"({"format":"omnio-schedule","version":1,
 "files":[{"location":"a","source":"/app/a","role":"output","exists":false,"size":0,
           "read_before_written":0}],
 "ranks":[{"rank":0,"threads":[{"thread":0,"pid":1,"tid":1,"host":"node","events":[
-{"command":"open","location":"a","flags":"O_RDWR|O_CREAT","result":0,"start":1,"end":2},
+{"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":0,"start":1,"end":2},
 {"command":"write","fd":0,"count":5,"result":5,"start":3,"end":4}]}]}]})";
 
 class ScheduleDigest : public ::testing::Test {
