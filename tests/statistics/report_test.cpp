@@ -300,7 +300,7 @@ TEST(StatsReport, NonblockingAndSplitReadsCountWhatTheyGot) {
   }
 }
 
-// A nonblocking write, a split one and a blocking one of 4 MiB in 2 ms, and a failed MPI_Wait.
+// A nonblocking write, a split one and a blocking one of 4 MiB in 2 ms, and a failed MPI_Barrier.
 TEST(StatsReport, CallsThatOnlyBeginATransferAreNotInTheBandwidth) {
   const test::TemporaryDirectory directory;
   constexpr std::uint64_t kMs = 1'000'000;
@@ -316,7 +316,7 @@ TEST(StatsReport, CallsThatOnlyBeginATransferAreNotInTheBandwidth) {
   };
   event("MPI_File_iwrite_at", {.arguments = {1, 0, kMib4, 7, 1}}, 1);
   event("MPI_File_write_all_begin", {.arguments = {1, kMib4, 1, 1, 2}}, 1);
-  event("MPI_Wait", {.arguments = {1}, .result = 5, .failed = true}, 1);
+  event("MPI_Barrier", {.arguments = {1, 1}, .result = 5, .failed = true}, 1);
   event("MPI_File_write_at", {.arguments = {1, 0, kMib4, 3}}, 2);
   test::ContainerBuilder container(kToken, 100);
   container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
@@ -354,7 +354,7 @@ TEST(StatsReport, CallsThatOnlyBeginATransferAreNotInTheBandwidth) {
             "\n"
             "MPI calls that order ranks (`omnio log --mpi` shows which rank waited for which)\n"
             "calls  failed     time      avg      max  call\n"
-            "    1       1  1.00 ms  1.00 ms  1.00 ms  MPI_Wait\n");
+            "    1       1  1.00 ms  1.00 ms  1.00 ms  MPI_Barrier\n");
 }
 
 // Recording was stopped between the begin and the end of the first, and of the third.
