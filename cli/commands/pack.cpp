@@ -1,4 +1,4 @@
-// omnio pack: makes a finished trace small, and the way back.
+// omnio pack: makes a finished trace small.
 #include <fmt/format.h>
 #include <rapidjson/prettywriter.h>
 #include <rapidjson/stringbuffer.h>
@@ -20,10 +20,8 @@ namespace {
 
 struct Options {
   std::string trace;
-  std::string copy;
   int level = tracefile::kDefaultPackLevel;
   unsigned jobs = 0;  // 0: as many as are useful
-  bool undo = false;
   bool assume_ended = false;
   bool json = false;
 };
@@ -72,17 +70,15 @@ std::string jsonOf(const tracefile::PackReport& report, const Options& options) 
   json.String("omnio-pack");
   put("version", 1);
   json.Key("trace");
-  json.String(base::printable(options.copy.empty() ? options.trace : options.copy).c_str());
-  json.Key("packed");
-  json.Bool(!options.undo);
+  json.String(base::printable(options.trace).c_str());
   put("containers", report.containers);
   put("changed", report.changed);
   put("unreadable", report.kept.size());
   put("events", report.events);
-  put("recorded_bytes", report.recorded_bytes);
-  put("packed_bytes", report.packed_bytes);
-  putPerEvent("recorded_bytes_per_event", report.recorded_bytes);
-  putPerEvent("packed_bytes_per_event", report.packed_bytes);
+  put("bytes_before", report.bytes_before);
+  put("bytes_after", report.bytes_after);
+  putPerEvent("bytes_per_event_before", report.bytes_before);
+  putPerEvent("bytes_per_event_after", report.bytes_after);
   json.EndObject();
   return buffer.GetString() + std::string("\n");
 }
@@ -95,27 +91,22 @@ std::string sizeOf(std::uint64_t bytes) {
 }
 
 std::string textOf(const tracefile::PackReport& report, const Options& options) {
-  const char* const done = options.undo ? "unpacked" : "packed";
   if (report.changed == 0) {
-    return fmt::format("{}: {}\n", base::printable(options.trace),
-                       options.undo ? "not packed" : "already packed");
+    return fmt::format("{}: already packed\n", base::printable(options.trace));
   }
-  const std::uint64_t from = options.undo ? report.packed_bytes : report.recorded_bytes;
-  const std::uint64_t to = options.undo ? report.recorded_bytes : report.packed_bytes;
-  std::string text = fmt::format("{} file{} {}: {} to {}", report.changed,
-                                 report.changed == 1 ? "" : "s", done, sizeOf(from), sizeOf(to));
+  std::string text =
+      fmt::format("{} file{} packed: {} to {}", report.changed, report.changed == 1 ? "" : "s",
+                  sizeOf(report.bytes_before), sizeOf(report.bytes_after));
   if (report.events > 0) {
-    text +=
-        fmt::format(", {} event{}, {:.2f} to {:.2f} bytes each", report.events,
-                    report.events == 1 ? "" : "s", perEvent(report, from), perEvent(report, to));
+    text += fmt::format(", {} event{}, {:.2f} to {:.2f} bytes each", report.events,
+                        report.events == 1 ? "" : "s", perEvent(report, report.bytes_before),
+                        perEvent(report, report.bytes_after));
   }
   return text + "\n";
 }
 
 int work(const Options& options) {
   tracefile::PackOptions wanted{
-      .restore = options.undo,
-      .copy = options.copy,
       .level = options.level,
       .jobs = options.jobs == 0 ? tracefile::usualPackJobs() : options.jobs,
       .assume_ended = options.assume_ended,
@@ -159,26 +150,17 @@ void addPackCommand(base::Command program, int& exit_code) {
   const base::Command command =
       program.subcommand("pack", "Compress a finished trace; every command reads it as before");
   command.option("TRACE", options->trace, "The directory that `omnio trace -o` made").required();
-  // An empty variable of a script would mean the original.
   command
-      .option("-o,--output", options->copy,
-              "Make a packed copy in this directory instead of packing TRACE itself")
-      .check([](const std::string& word) {
-        return word.empty() ? std::string("no directory is named") : std::string();
-      });
-  const base::OptionHandle level =
-      command
-          .option("--level", options->level,
-                  fmt::format("zstd's compression level, {} to {} ({}); more is slower and a "
-                              "little smaller",
-                              tracefile::kMinPackLevel, tracefile::kMaxPackLevel,
-                              tracefile::kDefaultPackLevel))
-          .check(between(tracefile::kMinPackLevel, tracefile::kMaxPackLevel));
+      .option("--level", options->level,
+              fmt::format("zstd's compression level, {} to {} ({}); more is slower and a "
+                          "little smaller",
+                          tracefile::kMinPackLevel, tracefile::kMaxPackLevel,
+                          tracefile::kDefaultPackLevel))
+      .check(between(tracefile::kMinPackLevel, tracefile::kMaxPackLevel));
   command.option("--jobs", options->jobs, "Files at once (the number of processors)")
       .check(between(1, static_cast<int>(tracefile::kMostPackJobs)));
-  command.flag("--undo", options->undo, "Restore a packed trace to the byte").excludes(level);
   command.flag("--assume-ended", options->assume_ended,
-               "Of processes on other nodes that did not say that they ended: their node is "
+               "Pack although a process of another node did not say that it ended: that node is "
                "gone");
   command.flag("--json", options->json, "As a JSON document");
   command.callback([options, &exit_code] { exit_code = work(*options); });

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <optional>
 
-#include "core/tracefile/packed_payload.hpp"
 #include "core/wire/decode.hpp"
 
 namespace omnio::tracefile {
@@ -42,41 +41,24 @@ class Window {
 
 class Scanner {
  public:
-  Scanner(const base::File& file, std::uint64_t token, ProcessInfo& info, Gather gather)
-      : file_(file),
-        size_(file.size()),
-        token_(token),
-        info_(info),
-        gather_(gather),
-        window_(file, size_) {}
+  Scanner(const base::File& file, std::uint64_t token, ProcessInfo& info)
+      : file_(file), size_(file.size()), token_(token), info_(info), window_(file, size_) {}
 
-  void takeFirst() { takeChunk(firstChunk()); }
+  void takeFirst() { takeChunk(wire::kContainerHeaderBytes); }
 
   ContainerScan scan() {
-    std::uint64_t at = firstChunk();
+    std::uint64_t at = wire::kContainerHeaderBytes;
     result_.end = std::min<std::uint64_t>(at, size_);
     while (at < size_) {
       const std::uint64_t behind = takeChunk(at);
       at = behind != 0 ? behind : skip(at);
     }
     keepCut();
-    if (result_.packed) {
-      const auto& recorded = result_.packed->damage;
-      result_.damage.insert(result_.damage.begin(), recorded.begin(), recorded.end());
-    }
     return std::move(result_);
   }
 
  private:
-  std::uint64_t firstChunk() {
-    wire::ContainerHeader header;
-    const std::string_view bytes = window_.view(0, sizeof header);
-    if (bytes.size() == sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
-    return header.version == wire::kPackedFormatVersion ? wire::kPackedHeaderBytes
-                                                        : wire::kContainerHeaderBytes;
-  }
-
-  // Returns the place behind the chunk at `at`, 0 when there is no whole one.
+  // Returns the place behind the chunk at `at`, 0 when none is whole there.
   std::uint64_t takeChunk(std::uint64_t at) {
     const auto header = headerAt(at);
     if (!header) return 0;
@@ -87,75 +69,15 @@ class Scanner {
       return 0;
     }
     if (wire::checksum(payload.data(), payload.size()) != header->payload_check) return 0;
-    const StoredChunk chunk{.header = *header, .payload_offset = payload_at};
-    if (header->kind == wire::ChunkKind::kPacked) {
-      if (!takePacked(chunk, payload)) return 0;
-    } else {
-      take(chunk, payload);
-      gather(wire::PackedPiece::kChunk, chunk, at);
+    if (header->kind == wire::ChunkKind::kInfo) {
+      info_.take(payload);
+    } else if (header->kind == wire::ChunkKind::kEvents ||
+               header->kind == wire::ChunkKind::kPackedEvents) {
+      result_.chunks.push_back({.header = *header, .payload_offset = payload_at});
     }
     result_.end = payload_at + payload.size();
     cut_.reset();  // what looked cut was a remnant: the file goes on behind it
     return wire::aligned(result_.end);
-  }
-
-  void take(const StoredChunk& chunk, std::string_view payload) {
-    if (chunk.header.kind == wire::ChunkKind::kInfo) {
-      info_.take(payload);
-    } else if (chunk.header.kind == wire::ChunkKind::kEvents) {
-      result_.chunks.push_back(chunk);
-    }
-  }
-
-  // False when it stands for nothing that there can be. Events are unpacked when they are read.
-  bool takePacked(StoredChunk chunk, std::string_view payload) {
-    const auto about = packedHeader(payload);
-    if (!about) return false;
-    chunk.packed_bytes = chunk.header.payload_bytes;
-    chunk.header.kind = about->kind;
-    chunk.header.payload_bytes = about->bytes;
-    chunk.header.payload_check = about->check;
-    wire::stamp(chunk.header);
-    switch (about->piece) {
-      case wire::PackedPiece::kChunk:
-        if (about->kind == wire::ChunkKind::kInfo && !unpackPayload(payload, unpacked_)) {
-          return false;
-        }
-        take(chunk, {unpacked_.data(), unpacked_.size()});
-        break;
-      case wire::PackedPiece::kCutRecords:
-        if (about->kind != wire::ChunkKind::kEvents) return false;
-        take(chunk, {});
-        break;
-      case wire::PackedPiece::kBytes:
-        break;
-      case wire::PackedPiece::kEnd:
-        if (!unpackPayload(payload, unpacked_)) return false;
-        takeEnd(about->place);
-        return true;
-      default:
-        return false;
-    }
-    gather(about->piece, chunk, about->place);
-    return true;
-  }
-
-  void takeEnd(std::uint64_t recorded_bytes) {
-    PackedEnd& end = result_.packed.emplace();
-    end.recorded_bytes = recorded_bytes;
-    for (std::size_t at = 0; at + sizeof(wire::PackedDamage) <= unpacked_.size();
-         at += sizeof(wire::PackedDamage)) {
-      wire::PackedDamage damage;
-      std::memcpy(&damage, unpacked_.data() + at, sizeof damage);
-      end.damage.push_back({damage.offset, damage.bytes});
-    }
-  }
-
-  void gather(wire::PackedPiece piece, const StoredChunk& chunk, std::uint64_t place) {
-    if (gather_ != Gather::kPieces) return;
-    result_.pieces.push_back({.piece = piece, .chunk = chunk, .place = place});
-    // What stands in a packed container as it was recorded was added behind its end.
-    if (result_.packed) result_.pieces.back().place.reset();
   }
 
   std::optional<wire::ChunkHeader> headerAt(std::uint64_t at) {
@@ -217,7 +139,8 @@ class Scanner {
     return bytes.size();
   }
 
-  // The chunk that the end of the file cuts: its first records are as they were written.
+  // The chunk that the end of the file cuts: its first records are as they were written. A packed
+  // chunk is all or nothing.
   void keepCut() {
     if (!cut_ || cut_->header.kind != wire::ChunkKind::kEvents) return;
     const std::string_view payload = window_.view(cut_->payload_offset, kMaxPayloadBytes);
@@ -226,29 +149,25 @@ class Scanner {
     cut_->header.event_count = kept.events;
     cut_->header.payload_bytes = kept.bytes;
     result_.chunks.push_back(*cut_);
-    gather(wire::PackedPiece::kCutRecords, *cut_, cut_->payload_offset);
   }
 
   const base::File& file_;
   const std::uint64_t size_;
   const std::uint64_t token_;
   ProcessInfo& info_;
-  const Gather gather_;
   Window window_;
   std::optional<StoredChunk> cut_;
-  std::vector<char> unpacked_;
   ContainerScan result_;
 };
 
 }  // namespace
 
-ContainerScan scanContainer(const base::File& file, std::uint64_t token, ProcessInfo& info,
-                            Gather gather) {
-  return Scanner(file, token, info, gather).scan();
+ContainerScan scanContainer(const base::File& file, std::uint64_t token, ProcessInfo& info) {
+  return Scanner(file, token, info).scan();
 }
 
 void readFirstFacts(const base::File& file, std::uint64_t token, ProcessInfo& info) {
-  Scanner(file, token, info, Gather::kChunks).takeFirst();
+  Scanner(file, token, info).takeFirst();
 }
 
 Decodable decodable(std::string_view payload, std::uint64_t base_ticks, std::uint32_t at_most) {

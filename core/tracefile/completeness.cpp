@@ -266,11 +266,6 @@ void checkFile(const Process& process, std::uint64_t missing, Wholeness& result)
   constexpr std::size_t kNamed = 3;
   for (std::size_t i = 0; i < std::min(process.damage.size(), kNamed); ++i) {
     const Damage& damage = process.damage[i];
-    if (damage.bytes == 0) {
-      result.reasons.push_back(
-          fmt::format("{}: the packed file is cut off at byte {}", file, damage.offset));
-      continue;
-    }
     result.reasons.push_back(fmt::format("{}: {} from byte {} on {} not form a whole chunk", file,
                                          counted(damage.bytes, "byte"), damage.offset,
                                          damage.bytes == 1 ? "does" : "do"));

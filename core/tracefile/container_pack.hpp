@@ -1,6 +1,7 @@
-// Packs one container, and restores one. The result gets its name only after it was written to the
-// device, read back and compared with the original byte by byte: whatever interrupts it, the
-// container is there, packed or not.
+// Packs one container: the payload of each chunk of events by itself, everything else stays as it
+// is. The packed file takes the container's name only after it was written to the device, read back
+// and compared with the original: whatever interrupts packing, the container is there, packed or
+// not.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,20 @@
 namespace omnio::tracefile {
 
 struct ContainerPacked {
-  bool changed = false;  // false: it was as it was to become
+  bool changed = false;  // false: there was nothing to pack, and the rest is 0
   std::uint64_t events = 0;
-  std::uint64_t recorded_bytes = 0;  // of the container as recorded
-  std::uint64_t packed_bytes = 0;    // of the file packed
+  std::uint64_t bytes_before = 0;
+  std::uint64_t bytes_after = 0;
 };
 
-// Told of the bytes of the original that are done with, part by part.
+// Called with the number of bytes of the container that were packed since the last call.
 using Progress = std::function<void(std::uint64_t bytes)>;
 
-// `target` may be `source`; else it must not exist. The directory of `target` has to exist. A
-// target other than the source is made in any case.
-base::Result<ContainerPacked> packContainer(const std::filesystem::path& source,
-                                            const std::filesystem::path& target,
+base::Result<ContainerPacked> packContainer(const std::filesystem::path& path,
                                             PayloadPacker& packer, const Progress& progress);
-base::Result<ContainerPacked> restoreContainer(const std::filesystem::path& source,
-                                               const std::filesystem::path& target,
-                                               const Progress& progress);
+
+// Removes from a trace directory what a killed packContainer() left there. Files that are being
+// written stay, where the file system knows locks; where it does not, all stay.
+void removeDeadDrafts(const std::filesystem::path& directory);
 
 }  // namespace omnio::tracefile

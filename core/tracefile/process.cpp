@@ -77,16 +77,13 @@ base::Result<ContainerStart> readContainerStart(const std::filesystem::path& pat
                          fmt::format("{}: byte {}: the file ends within its header of {} bytes",
                                      base::printable(path.native()), read, sizeof start.header)};
   }
-  if (start.header.version != wire::kFormatVersion && !start.isPacked()) {
-    return base::Failure{base::Code::kOtherVersion,
-                         fmt::format("{}: byte 8: format version {}, but this omnio reads versions "
-                                     "{} and {}",
-                                     base::printable(path.native()), start.header.version,
-                                     wire::kFormatVersion, wire::kPackedFormatVersion)};
+  if (start.header.version != wire::kFormatVersion) {
+    return base::Failure{
+        base::Code::kOtherVersion,
+        fmt::format("{}: byte 8: format version {}, but this omnio reads version {}",
+                    base::printable(path.native()), start.header.version, wire::kFormatVersion)};
   }
-  const std::size_t header_bytes =
-      start.isPacked() ? wire::kPackedHeaderBytes : wire::kContainerHeaderBytes;
-  if (!wire::isWhole(start.header) || start.header.header_bytes != header_bytes) {
+  if (!wire::isWhole(start.header) || start.header.header_bytes != wire::kContainerHeaderBytes) {
     return base::Failure{
         base::Code::kDamaged,
         fmt::format("{}: byte 0: the file's header is damaged", base::printable(path.native()))};
@@ -115,7 +112,6 @@ base::Result<Process> openContainer(const std::filesystem::path& path) {
   ContainerScan scan = scanContainer(*file, process.token, process.info);
   process.chunks = std::move(scan.chunks);
   process.damage = std::move(scan.damage);
-  if (start->isPacked() && !scan.packed) process.damage.push_back({file->size(), 0});
   return process;
 }
 

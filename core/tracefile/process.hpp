@@ -68,8 +68,6 @@ base::Result<Process> openContainer(const std::filesystem::path& path);
 struct ContainerStart {
   wire::ContainerHeader header;
   std::optional<wire::Account> account;
-
-  bool isPacked() const { return header.version == wire::kPackedFormatVersion; }
 };
 base::Result<ContainerStart> readContainerStart(const std::filesystem::path& path,
                                                 const base::File& file);

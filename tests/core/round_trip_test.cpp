@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/tracefile/record_columns.hpp"
 #include "core/wire/decode.hpp"
 #include "core/wire/record.hpp"
 #include "tests/core/encode_any.hpp"
@@ -119,13 +118,6 @@ TEST_P(EveryCall, IsReadBackAsItWasWritten) {
     now = events.back().end;
     chunk.event(row.number, events.back());
   }
-
-  tracefile::Columns columns;
-  tracefile::splitRecords(chunk.payload(), columns);
-  std::vector<char> joined;
-  ASSERT_TRUE(tracefile::joinRecords({columns.bytes.data(), columns.bytes.size()},
-                                     chunk.payload().size(), joined));
-  ASSERT_EQ(std::string(joined.begin(), joined.end()), chunk.payload());
 
   wire::ChunkDecoder decoder(chunk.payload(), chunk.header.base_ticks);
   wire::RawEvent raw;

@@ -163,12 +163,10 @@ TEST_F(TraceTest, AProcessOfWhichOnlyRingsAreLeftHasThisNodesClock) {
 
 TEST_F(TraceTest, AnotherVersionIsNamed) {
   ContainerBuilder container = twoChunks();
-  container.header.version = wire::kPackedFormatVersion + 1;
+  container.header.version = wire::kFormatVersion + 1;
   save(container.bytes());
-  EXPECT_EQ(failure(),
-            fmt::format("{}: byte 8: format version {}, but this omnio reads versions {} and {}",
-                        file(), wire::kPackedFormatVersion + 1, wire::kFormatVersion,
-                        wire::kPackedFormatVersion));
+  EXPECT_EQ(failure(), fmt::format("{}: byte 8: format version {}, but this omnio reads version {}",
+                                   file(), wire::kFormatVersion + 1, wire::kFormatVersion));
 }
 
 TEST_F(TraceTest, ADamagedHeaderIsNamed) {
