@@ -1,5 +1,5 @@
-"""Packed traces: every command says of them what it says of the unpacked ones, and unpacking brings
-back every byte; whoever kills `omnio pack` or fills its disk loses nothing.
+"""Packed traces: every command says of them what it says of the unpacked ones; killing `omnio pack`
+or filling its disk loses nothing; what is collected into a packed trace is read.
 
   pack.py [KILLS]
 """
@@ -93,7 +93,9 @@ def sameReadings(checks, work, name, command):
     before, wanted = treeOf(directory), readings(place)
     checks.equal(wanted["log"][0], 0, f"{name}: the trace is read")
     document = figures(directory)
-    checks.equal(document["changed"], len(containers(directory)), f"{name}: containers packed")
+    checks.equal(document["containers"], len(containers(directory)), f"{name}: containers read")
+    # The few bytes of a process or thread that lived for a moment are not made smaller.
+    checks.that(document["changed"] > 0 or name == "c_many_threads", f"{name}: is packed: {document}")
     packed = treeOf(directory)
     checks.that(all(packed[entry] == before[entry] for entry in before
                     if not entry.endswith(".omnio")), f"{name}: nothing but containers is changed")
@@ -103,11 +105,10 @@ def sameReadings(checks, work, name, command):
                     f"{got[reading][2][-200:]!r}; unpacked {said[0]}, {said[2][-200:]!r}")
     checks.equal(pack(directory).out, f"{directory}: already packed\n".encode(),
                  f"{name}: a second time")
-    checks.equal(pack(directory, "--undo").status, 0, f"{name}: unpacked")
-    checks.that(treeOf(directory) == before,
-                f"{name}: unpacked to the byte: {differences(treeOf(directory), before)}")
+    checks.that(treeOf(directory) == packed, f"{name}: a second time changes nothing: "
+                f"{differences(treeOf(directory), packed)}")
     print(f"{name}: {document['events']} events in {document['containers']} containers, "
-          f"{document['recorded_bytes']} to {document['packed_bytes']} bytes; "
+          f"{document['bytes_before']} to {document['bytes_after']} bytes; "
           f"{len(wanted)} readings compared", flush=True)
 
 
@@ -135,8 +136,8 @@ def bytesAnEvent(checks, work):
         document = figures(directory)
         checks.equal(document["events"], EVENTS + 2, f"{order}: events")
         size = sum(os.path.getsize(path) for path in containers(directory))
-        checks.equal(document["packed_bytes"], size, f"{order}: packed bytes as told")
-        recorded, packed = document["recorded_bytes"] / EVENTS, size / EVENTS
+        checks.equal(document["bytes_after"], size, f"{order}: bytes after packing as told")
+        recorded, packed = document["bytes_before"] / EVENTS, size / EVENTS
         print(f"{order}: {recorded:.2f} bytes an event as recorded, {packed:.2f} packed",
               flush=True)
         checks.that(recorded <= most, f"{order}: {recorded} bytes an event")
@@ -160,31 +161,40 @@ def killedAnywhere(checks, work, kills):
     print(f"OMNIO_TEST_SEED={seed}")
     chance = random.Random(seed)
     directory = manyContainers(work)
+    recorded = os.path.join(work, "recorded")
+    shutil.copytree(directory, recorded)
     before = treeOf(directory)
     wanted = stats(directory, "--by", "file")
+    log = run([omnio(), "log", directory]).out
     started = time.monotonic()
     pack(directory, "--jobs", "2")
     longest = (time.monotonic() - started) * 1.1
-    seen = {"undone": 0, "partly": 0, "done": 0}
+    packed = treeOf(directory)
+    seen = {"none packed": 0, "some packed": 0, "all packed": 0}
     for number in range(kills):
-        undo = ["--undo"] if number % 2 == 0 else []
-        with subprocess.Popen([omnio(), "pack", directory, "--jobs", "2", *undo],
-                              env=environment(), stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, preexec_fn=quietDeath) as process:
+        for path in containers(recorded):
+            shutil.copy2(path, directory)
+        with subprocess.Popen([omnio(), "pack", directory, "--jobs", "2"], env=environment(),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              preexec_fn=quietDeath) as process:
             time.sleep(chance.uniform(0, longest))
             process.kill()
+        halfway = {name: data for name, data in treeOf(directory).items()
+                   if not name.endswith(".draft")}
+        checks.that(all(data in (before[name], packed[name]) for name, data in halfway.items()),
+                    f"kill {number}: each file is as recorded or packed")
         document = stats(directory, "--by", "file")
         checks.that(document == wanted, f"kill {number}: read as before: {document['trace']}")
-        finished = figures(directory, *undo)
-        state = ("undone" if finished["changed"] == finished["containers"] else
-                 "done" if finished["changed"] == 0 else "partly")
-        seen[state] += 1
+        checks.that(run([omnio(), "log", directory]).out == log, f"kill {number}: the same log")
+        finished = figures(directory)
+        state = ("none" if finished["changed"] == finished["containers"] else
+                 "all" if finished["changed"] == 0 else "some")
+        seen[f"{state} packed"] += 1
         left = glob.glob(os.path.join(directory, "*.draft"))
         checks.that(not left, f"kill {number}: drafts that stay: {left}")
-        if undo:
-            checks.that(treeOf(directory) == before, f"kill {number}: unpacked to the byte")
+        checks.that(treeOf(directory) == packed, f"kill {number}: finished as without the kill")
     print(f"killed {kills} times: {seen}", flush=True)
-    return directory
+    return recorded
 
 
 def fullDevice(checks, work):
@@ -250,9 +260,7 @@ def main(kills):
         with checks.case("running"):
             running(checks, work)
         with checks.case("killed"):
-            directory = killedAnywhere(checks, work, kills)
-            pack(directory, "--undo")
-            sizeLimit(checks, directory)
+            sizeLimit(checks, killedAnywhere(checks, work, kills))
             try:
                 fullDevice(checks, work)
             except devices.NotHere as reason:
