@@ -9,6 +9,7 @@
 
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
+#include "core/order/host_offsets.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -41,7 +42,7 @@ void TraceSelection::addThread(base::Command command) {
 }
 
 std::optional<tracefile::Trace> TraceSelection::open() const {
-  base::Result<tracefile::Trace> opened = tracefile::Trace::open(trace);
+  base::Result<tracefile::Trace> opened = order::openWithClocks(trace);
   if (opened) return std::move(*opened);
   printFailure(opened.failure().sentence);
   return {};

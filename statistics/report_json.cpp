@@ -127,6 +127,14 @@ void clock(Writer& out, const tracefile::HostClock& c) {
   } else {
     out.Null();
   }
+  if (c.moved_receives > 0) {
+    key(out, "moved_receives");
+    out.Uint64(c.moved_receives);
+  }
+  if (c.early_receives > 0) {
+    key(out, "early_receives");
+    out.Uint64(c.early_receives);
+  }
   out.EndObject();
 }
 

@@ -22,6 +22,7 @@
 #include "cli/trace/trace_directory.hpp"
 #include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
+#include "core/order/host_offsets.hpp"
 #include "core/tracefile/collect.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/wire/info.hpp"
@@ -160,7 +161,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   }
   if (!launcher.writes_documents) return;
 
-  const Reading reading = readWhenSettled(directory, launcher);
+  Reading reading = readWhenSettled(directory, launcher);
   if (!reading.trace) {
     const auto containers = tracefile::containersIn(directory);
     if (!containers || !containers->empty()) {
@@ -170,6 +171,9 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
     // A command without I/O on files is no trouble.
     return;
   }
+  // A longer trace is left to the first command that reads it: the job need not wait.
+  constexpr std::uint64_t kMostEventsToRead = 1'000'000;
+  if (reading.wholeness.events <= kMostEventsToRead) order::useClocks(*reading.trace);
   const auto written = writeManifest(*reading.trace, reading.wholeness);
   if (!written) printFailure(written.failure().sentence);
   // That a command failed it has said itself; what it cannot know is that events are missing.

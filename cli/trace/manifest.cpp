@@ -163,6 +163,8 @@ void putClock(Writer& json, const tracefile::HostClock& clock) {
     json.Key("error_ns");
     json.Int64(*clock.error_ns);
   }
+  if (clock.moved_receives > 0) put(json, "moved_receives", clock.moved_receives);
+  if (clock.early_receives > 0) put(json, "early_receives", clock.early_receives);
 }
 
 // A host whose processes have several clocks stands there once for each.

@@ -136,13 +136,13 @@ WaitingRules rulesOf(const tracefile::Trace& trace, const mpi::MpiGroups& groups
   WaitingRules rules;
   rules.groups = &groups;
   rules.clocks.resize(trace.processes().size());
-  std::uint32_t number = 0;
   for (const tracefile::HostClock& clock : trace.clocks()) {
     const bool exact = clock.method == tracefile::ClockMethod::kReference;
     const std::int64_t error_ns = exact ? 0 : clock.error_ns.value_or(kTimeServiceNs);
     rules.most_slack_ns = std::max(rules.most_slack_ns, 2 * error_ns);
-    for (const std::size_t process : clock.processes) rules.clocks[process] = {number, error_ns};
-    ++number;
+    for (const std::size_t process : clock.processes) {
+      rules.clocks[process] = {static_cast<std::uint32_t>(clock.clock), error_ns};
+    }
   }
   return rules;
 }

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "core/base/printable.hpp"
@@ -23,23 +22,14 @@ namespace info = wire::info;
 struct Domain {
   ClockCorrection correction;
   ClockMethod method = ClockMethod::kRealtime;
-  bool is_settled = false;
-  bool has_asked = false;  // told of another's clock: it is not the root of its job
-  bool was_asked = false;
+  std::uint64_t moved_receives = 0;
+  std::uint64_t early_receives = 0;
   // By the clock itself and CLOCK_REALTIME, when the first process that knew both began.
   std::optional<wire::Anchor> begin;
 };
 
-// Two domains' clocks at one moment.
-struct Edge {
-  std::size_t a = 0;
-  std::size_t b = 0;
-  std::int64_t a_ns = 0;
-  std::int64_t b_ns = 0;
-  std::int64_t error_ns = 0;
-};
-
-using DomainKey = std::tuple<std::string, std::string, std::string>;
+// Boot id and time namespace.
+using DomainKey = std::pair<std::string, std::string>;
 
 // Where a process ran.
 struct Place {
@@ -48,8 +38,7 @@ struct Place {
 };
 
 Place toldPlace(const Process& process) {
-  return {.domain = {process.info.text(info::kBoot), process.info.text(info::kTimeNamespace),
-                     process.info.text(info::kTestClock)},
+  return {.domain = {process.info.text(info::kBoot), process.info.text(info::kTimeNamespace)},
           .host = process.info.text(info::kHost)};
 }
 
@@ -77,14 +66,13 @@ class Places {
     for (const auto& process : processes) {
       of_process_.push_back(toldPlace(*process));
       const Place& place = of_process_.back();
-      const std::string& boot = std::get<0>(place.domain);
+      const std::string& boot = place.domain.first;
       if (boot.empty()) continue;
       by_boot_[boot].insert({place.domain, place.host});
       if (!place.host.empty()) by_host_[place.host].insert({place.domain, place.host});
     }
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      if (std::get<0>(of_process_[i].domain).empty())
-        of_process_[i] = find(*processes[i], this_boot);
+      if (of_process_[i].domain.first.empty()) of_process_[i] = find(*processes[i], this_boot);
     }
   }
 
@@ -107,11 +95,11 @@ class Places {
     // Rings are read on the node that they were written on.
     if (!process.rings.empty() && !this_boot.empty()) {
       if (const auto place = only(by_boot_, this_boot)) return *place;
-      return {.domain = {this_boot, {}, {}}, .host = host.empty() ? thisHost() : host};
+      return {.domain = {this_boot, {}}, .host = host.empty() ? thisHost() : host};
     }
     if (const auto place = only(by_host_, host)) return *place;
     // A node of its own.
-    return {.domain = {fmt::format("{:016x}", process.token), {}, {}}, .host = host};
+    return {.domain = {fmt::format("{:016x}", process.token), {}}, .host = host};
   }
 
   Known by_boot_;
@@ -123,52 +111,36 @@ class Domains {
  public:
   Domains(const std::vector<std::unique_ptr<Process>>& processes, const Places& places) {
     std::map<DomainKey, std::size_t> by_key;
-    std::map<std::uint64_t, std::size_t> by_token;
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      const auto& process = processes[i];
       const auto [place, is_new] = by_key.try_emplace(places.of(i).domain, domains_.size());
       if (is_new) domains_.emplace_back();
       of_process_.push_back(place->second);
-      by_token[process->token] = place->second;
       Domain& domain = domains_[place->second];
-      const wire::Anchor& begin = process->begin;
+      const wire::Anchor& begin = processes[i]->begin;
       if (begin.monotonic_ns != 0 && (!domain.begin || isEarlier(begin, *domain.begin))) {
         domain.begin = begin;
       }
     }
-    for (std::size_t i = 0; i < processes.size(); ++i) {
-      for (const char* key : {info::kClockStart, info::kClockEnd}) {
-        const auto meeting = readClockMeeting(processes[i]->info.text(key));
-        if (!meeting) continue;
-        const auto peer = by_token.find(meeting->peer_token);
-        if (peer == by_token.end() || peer->second == of_process_[i]) continue;
-        edges_.push_back({.a = of_process_[i],
-                          .b = peer->second,
-                          .a_ns = meeting->own_ns,
-                          .b_ns = meeting->peer_ns,
-                          .error_ns = meeting->error_ns});
-        domains_[of_process_[i]].has_asked = true;
-        domains_[peer->second].was_asked = true;
-      }
-    }
+    // Processes are in order of rank, those of a rank by the time they began.
+    reference_ = processes.front()->info.rank() ? of_process_.front() : firstToBegin();
   }
 
-  void settle() {
-    reference_ = chooseReference();
-    domains_[reference_].method = ClockMethod::kReference;
-    domains_[reference_].is_settled = true;
-    while (true) {
-      while (settleNeighbours()) {
+  void settle(const KnownClocks& known) {
+    for (std::size_t i = 0; i < domains_.size(); ++i) {
+      Domain& domain = domains_[i];
+      const bool is_known = i < known.size() && known[i] && !known[i]->correction.points().empty();
+      if (is_known) {
+        domain.correction = known[i]->correction;
+        domain.moved_receives = known[i]->moved_receives;
+        domain.early_receives = known[i]->early_receives;
       }
-      Domain* rest = nullptr;
-      for (Domain& domain : domains_) {
-        // The root of a job first, so that its other nodes keep to it.
-        if (!domain.is_settled && (rest == nullptr || (rest->has_asked && !domain.has_asked))) {
-          rest = &domain;
-        }
+      if (i == reference_) {
+        domain.method = ClockMethod::kReference;
+      } else if (is_known) {
+        domain.method = ClockMethod::kMessages;
+      } else {
+        settleByRealtime(domain);
       }
-      if (rest == nullptr) return;
-      settleByRealtime(*rest);
     }
   }
 
@@ -180,55 +152,16 @@ class Domains {
     return a.realtime_ns < b.realtime_ns;
   }
 
-  // Rank 0's of the first job whose nodes compared their clocks; of other traces the first
-  // process's.
-  std::size_t chooseReference() const {
-    const auto rankOf = [](const Domain& domain) {
-      return std::make_tuple(!domain.was_asked || domain.has_asked, !domain.begin,
-                             domain.begin ? domain.begin->realtime_ns : 0);
-    };
+  std::size_t firstToBegin() const {
     std::size_t best = 0;
     for (std::size_t i = 1; i < domains_.size(); ++i) {
-      if (rankOf(domains_[i]) < rankOf(domains_[best])) best = i;
+      const auto& begin = domains_[i].begin;
+      if (begin && (!domains_[best].begin || isEarlier(*begin, *domains_[best].begin))) best = i;
     }
     return best;
   }
 
-  // One step outwards from those that are settled. Whether there were any.
-  bool settleNeighbours() {
-    std::map<std::size_t, std::vector<ClockCorrection::Point>> points;
-    std::map<std::size_t, ClockMethod> worst;
-    const auto meet = [&](std::size_t of, std::int64_t own_ns, std::size_t with,
-                          std::int64_t peer_ns, std::int64_t error_ns) {
-      const Domain& peer = domains_[with];
-      if (domains_[of].is_settled || !peer.is_settled) return;
-      points[of].push_back({.own_ns = own_ns,
-                            .reference_ns = peer.correction.referenceNs(peer_ns),
-                            .error_ns = error_ns + peer.correction.errorNs()});
-      ClockMethod& method = worst.try_emplace(of, ClockMethod::kExchange).first->second;
-      method = std::max(method, peer.method);
-    };
-    for (const Edge& edge : edges_) {
-      meet(edge.a, edge.a_ns, edge.b, edge.b_ns, edge.error_ns);
-      meet(edge.b, edge.b_ns, edge.a, edge.a_ns, edge.error_ns);
-    }
-    bool any = false;
-    for (auto& [number, list] : points) {
-      ClockCorrection correction(std::move(list));
-      if (correction.points().empty()) continue;
-      Domain& domain = domains_[number];
-      const ClockMethod own =
-          correction.points().size() > 1 ? ClockMethod::kExchange : ClockMethod::kStartOnly;
-      domain.method = std::max(worst[number], own);
-      domain.correction = std::move(correction);
-      domain.is_settled = true;
-      any = true;
-    }
-    return any;
-  }
-
   void settleByRealtime(Domain& domain) {
-    domain.is_settled = true;
     const auto& reference = domains_[reference_].begin;
     if (!domain.begin || !reference) return;
     // Unsigned, since a damaged file may say anything.
@@ -241,7 +174,6 @@ class Domains {
 
   std::vector<Domain> domains_;
   std::vector<std::size_t> of_process_;
-  std::vector<Edge> edges_;
   std::size_t reference_ = 0;
 };
 
@@ -255,13 +187,16 @@ void addAnchors(const Process& process, NodeClock& clock) {
   }
 }
 
-HostClock told(const std::string& host, const Domain& domain) {
+HostClock told(const std::string& host, std::size_t number, const Domain& domain) {
   HostClock clock;
   clock.host = host;
+  clock.clock = number;
   clock.method = domain.method;
   clock.offset_ns = domain.correction.offsetNs();
   if (domain.method == ClockMethod::kRealtime) return clock;
   clock.error_ns = domain.correction.errorNs();
+  clock.moved_receives = domain.moved_receives;
+  clock.early_receives = domain.early_receives;
   if (domain.method == ClockMethod::kReference) {
     clock.drift = ClockCorrection::Drift();
   } else {
@@ -276,10 +211,8 @@ std::string_view nameOf(ClockMethod method) {
   switch (method) {
     case ClockMethod::kReference:
       return "reference";
-    case ClockMethod::kExchange:
-      return "exchange";
-    case ClockMethod::kStartOnly:
-      return "start only";
+    case ClockMethod::kMessages:
+      return "messages";
     case ClockMethod::kRealtime:
       break;
   }
@@ -287,12 +220,12 @@ std::string_view nameOf(ClockMethod method) {
 }
 
 std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>& processes,
-                                    const std::string& this_boot) {
+                                    const std::string& this_boot, const KnownClocks& known) {
   std::vector<HostClock> hosts;
   if (processes.empty()) return hosts;
   const Places places(processes, this_boot);
   Domains domains(processes, places);
-  domains.settle();
+  domains.settle(known);
   // Processes of a domain that count in different ticks (one may have been denied the counter) need
   // a clock each.
   std::map<std::pair<std::size_t, wire::ClockKind>, std::shared_ptr<NodeClock>> clocks;
@@ -303,7 +236,7 @@ std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>&
     addAnchors(*processes[i], *clock);
     const std::string& host = places.of(i).host;
     const auto [entry, is_new] = entries.try_emplace({domains.of(i), host}, hosts.size());
-    if (is_new) hosts.push_back(told(host, domains[domains.of(i)]));
+    if (is_new) hosts.push_back(told(host, domains.of(i), domains[domains.of(i)]));
     hosts[entry->second].processes.push_back(i);
     if (const auto rank = processes[i]->info.rank()) hosts[entry->second].ranks.insert(*rank);
   }
@@ -340,6 +273,18 @@ std::vector<std::string> clockSentences(const std::vector<HostClock>& clocks) {
     if (clock.error_ns) {
       words += fmt::format(", wrong by at most {:.1f} us",
                            static_cast<double>(*clock.error_ns) / kNsPerUs);
+    } else {
+      words += ", error not bounded: as well as the site's time service keeps the time of day";
+    }
+    if (clock.moved_receives > 0) {
+      words += fmt::format(
+          ", {} moved forward to the begin of {} send{}",
+          clock.moved_receives == 1 ? "1 receive"
+                                    : fmt::format("{} receives", clock.moved_receives),
+          clock.moved_receives == 1 ? "its" : "their", clock.moved_receives == 1 ? "" : "s");
+    }
+    if (clock.early_receives > 0) {
+      words += fmt::format(", {} still before the send", clock.early_receives);
     }
     sentences.push_back(fmt::format("{} ({})", words, nameOf(clock.method)));
   }

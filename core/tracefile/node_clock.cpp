@@ -1,9 +1,9 @@
 #include "core/tracefile/node_clock.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace omnio::tracefile {
 namespace {
@@ -14,28 +14,12 @@ constexpr double kMostDrift = 0.01;
 // Centuries: what lies beyond is damage, and sums of what lies below fit into 64 bits.
 constexpr std::int64_t kFarthestNs = std::numeric_limits<std::int64_t>::max() / 4;
 
-// Takes a number and what stands between it and the next off the front.
-template <typename Number>
-bool takeNumber(std::string_view& text, Number& into, int base = 10) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into, base);
-  if (error != std::errc()) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  if (text.empty()) return true;
-  if (text.front() != ' ') return false;
-  text.remove_prefix(1);
-  return true;
-}
-
 // How far the reference's clock goes while this one goes a nanosecond, less 1. (The difference is
 // taken in whole numbers: a double does not hold the nanoseconds of a long run.)
 double slopeLess1(const ClockCorrection::Point& from, const ClockCorrection::Point& to) {
   const std::int64_t own = to.own_ns - from.own_ns;
   const std::int64_t reference = to.reference_ns - from.reference_ns;
   return static_cast<double>(reference - own) / static_cast<double>(own);
-}
-
-bool isPossible(const ClockCorrection::Point& from, const ClockCorrection::Point& to) {
-  return to.own_ns > from.own_ns && std::abs(slopeLess1(from, to)) <= kMostDrift;
 }
 
 double slopeError(const ClockCorrection::Point& from, const ClockCorrection::Point& to) {
@@ -45,39 +29,27 @@ double slopeError(const ClockCorrection::Point& from, const ClockCorrection::Poi
 
 }  // namespace
 
-std::optional<ClockMeeting> readClockMeeting(std::string_view text) {
-  constexpr int kHexadecimal = 16;
-  ClockMeeting meeting;
-  const bool whole = takeNumber(text, meeting.own_ns) && takeNumber(text, meeting.peer_ns) &&
-                     takeNumber(text, meeting.error_ns) &&
-                     takeNumber(text, meeting.peer_token, kHexadecimal) && text.empty();
-  for (const std::int64_t ns : {meeting.own_ns, meeting.peer_ns, meeting.error_ns}) {
-    if (ns < 0 || ns > kFarthestNs) return {};
-  }
-  if (!whole || meeting.peer_token == 0) return {};
-  return meeting;
-}
-
 ClockCorrection::ClockCorrection(std::vector<Point> points) {
   std::sort(points.begin(), points.end(),
             [](const Point& a, const Point& b) { return a.own_ns < b.own_ns; });
   for (const Point& point : points) {
-    // A chain of damaged values may lead anywhere.
-    if (std::clamp<std::int64_t>(point.own_ns, 0, kFarthestNs) != point.own_ns ||
+    // Damaged values may lead anywhere.
+    if (std::clamp(point.own_ns, -kFarthestNs, kFarthestNs) != point.own_ns ||
         std::clamp(point.reference_ns, -kFarthestNs, kFarthestNs) != point.reference_ns ||
-        point.error_ns > kFarthestNs) {
+        std::clamp<std::int64_t>(point.error_ns, 0, kFarthestNs) != point.error_ns) {
       continue;
     }
-    if (points_.empty() || isPossible(points_.back(), point)) {
+    if (points_.empty() || (point.own_ns > points_.back().own_ns &&
+                            point.reference_ns >= points_.back().reference_ns)) {
       points_.push_back(point);
-    } else if (point.error_ns < points_.back().error_ns &&
-               (points_.size() == 1 || isPossible(points_[points_.size() - 2], point))) {
-      points_.back() = point;
     }
   }
   if (points_.size() < 2) return;
   const double slope = slopeLess1(points_.front(), points_.back());
-  if (std::abs(slope) > slopeError(points_.front(), points_.back())) slope_outside_ = slope;
+  if (std::abs(slope) > slopeError(points_.front(), points_.back()) &&
+      std::abs(slope) <= kMostDrift) {
+    slope_outside_ = slope;
+  }
 }
 
 std::int64_t ClockCorrection::referenceNs(std::int64_t own_ns) const {
@@ -91,6 +63,33 @@ std::int64_t ClockCorrection::referenceNs(std::int64_t own_ns) const {
   const std::int64_t distance = std::clamp(own_ns, -kFarthestNs, kFarthestNs) - origin.own_ns;
   return origin.reference_ns + distance +
          static_cast<std::int64_t>(std::llround(static_cast<double>(distance) * slope));
+}
+
+ClockCorrection ClockCorrection::inverse() const {
+  std::vector<Point> swapped;
+  for (const Point& point : points_) {
+    swapped.push_back({.own_ns = point.reference_ns, .reference_ns = point.own_ns});
+  }
+  return ClockCorrection(std::move(swapped));
+}
+
+// The line bends at the points of both.
+ClockCorrection ClockCorrection::then(const ClockCorrection& next) const {
+  if (points_.empty()) return next;
+  std::vector<Point> points;
+  for (const Point& point : points_) {
+    points.push_back({.own_ns = point.own_ns,
+                      .reference_ns = next.referenceNs(point.reference_ns),
+                      .error_ns = point.error_ns + next.errorNsAt(point.reference_ns)});
+  }
+  const ClockCorrection back = inverse();
+  for (const Point& point : next.points_) {
+    const std::int64_t own_ns = back.referenceNs(point.own_ns);
+    points.push_back({.own_ns = own_ns,
+                      .reference_ns = point.reference_ns,
+                      .error_ns = errorNsAt(own_ns) + point.error_ns});
+  }
+  return ClockCorrection(std::move(points));
 }
 
 std::int64_t ClockCorrection::offsetNs() const {
@@ -111,6 +110,22 @@ std::int64_t ClockCorrection::errorNs() const {
   return error;
 }
 
+// The error between two points is at most a straight line between theirs: the band of all
+// possible lines is narrower in the middle.
+std::int64_t ClockCorrection::errorNsAt(std::int64_t own_ns) const {
+  if (points_.empty()) return 0;
+  const auto after =
+      std::upper_bound(points_.begin(), points_.end(), own_ns,
+                       [](std::int64_t ns, const Point& p) { return ns < p.own_ns; });
+  if (after == points_.begin()) return points_.front().error_ns;
+  if (after == points_.end()) return points_.back().error_ns;
+  const Point& before = *(after - 1);
+  const double share = static_cast<double>(own_ns - before.own_ns) /
+                       static_cast<double>(after->own_ns - before.own_ns);
+  return before.error_ns + static_cast<std::int64_t>(std::ceil(
+                               share * static_cast<double>(after->error_ns - before.error_ns)));
+}
+
 namespace {
 
 // Two readings of the clocks are taken about 0.1 us apart from each other: over a tenth of a
@@ -118,6 +133,9 @@ namespace {
 constexpr std::int64_t kLeastDistanceNs = 100'000'000;
 // Bounds what is kept of a long run; clocks do not change their pace that quickly.
 constexpr std::int64_t kMostPoints = 4096;
+// No counter runs at 1000 GHz: damage.
+constexpr double kLeastPace = 0.001;  // ns a tick
+constexpr std::uint64_t kLastTicks = std::numeric_limits<std::uint64_t>::max();
 // add() thins out beyond this, so that memory does not grow with the number of chunks.
 constexpr std::size_t kCompactAt = 65536;
 
@@ -174,6 +192,29 @@ void NodeClock::applyBetween(const ClockCorrection& correction) {
   points_ = std::move(corrected);
 }
 
+// A process that was killed has no anchor at its end, and the correction may bend after the last
+// one.
+void NodeClock::reachTo(const ClockCorrection& correction) {
+  if (correction.points().empty()) return;
+  const Point first = points_.front();
+  const Point last = points_.back();
+  const double pace = points_.size() < 2 ? 1
+                                         : static_cast<double>(last.ns - first.ns) /
+                                               static_cast<double>(last.ticks - first.ticks);
+  const auto ticksOf = [pace](std::int64_t ns) {
+    return static_cast<std::uint64_t>(static_cast<double>(ns) / pace);
+  };
+  if (!(pace > kLeastPace)) return;
+  const std::int64_t before = first.ns - correction.points().front().own_ns;
+  if (before > 0 && ticksOf(before) > 0 && ticksOf(before) < first.ticks) {
+    points_.insert(points_.begin(), {first.ticks - ticksOf(before), first.ns - before});
+  }
+  const std::int64_t after = correction.points().back().own_ns - last.ns;
+  if (after > 0 && ticksOf(after) > 0 && last.ticks < kLastTicks - ticksOf(after)) {
+    points_.push_back({last.ticks + ticksOf(after), last.ns + after});
+  }
+}
+
 void NodeClock::finish(const ClockCorrection& correction) {
   if (points_.empty()) return;
   const auto [first, last] = std::minmax_element(
@@ -188,6 +229,7 @@ void NodeClock::finish(const ClockCorrection& correction) {
         static_cast<double>(correction.referenceNs(ns + kWhile) - correction.referenceNs(ns)) /
         static_cast<double>(kWhile);
   }
+  reachTo(correction);
   applyBetween(correction);
   if (points_.size() > 1) {
     average_ = static_cast<double>(points_.back().ns - points_.front().ns) /

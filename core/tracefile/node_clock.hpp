@@ -4,43 +4,33 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace omnio::tracefile {
 
-// From the CLOCK_MONOTONIC of one node to the reference node's: a straight line through the moments
-// at which both were seen (docs/formats/trace.md, "Clocks").
-//
-// The offset at such a moment comes of messages to and fro: half of the shortest round trip is the
-// most by which it can be wrong (Cristian, "Probabilistic clock synchronization", 1989).
-// What a process told of its node's clock and another's: the value of clock.start or clock.end.
-struct ClockMeeting {
-  std::int64_t own_ns = 0;
-  std::int64_t peer_ns = 0;   // of the peer's clock at the same moment
-  std::int64_t error_ns = 0;  // at most
-  std::uint64_t peer_token = 0;
-};
-// Nothing when the text is no such value, or says what no clock could.
-std::optional<ClockMeeting> readClockMeeting(std::string_view text);
-
+// Leads from the CLOCK_MONOTONIC of one node to that of another, the reference: straight lines
+// between points (docs/formats/trace.md, "Clocks").
 class ClockCorrection {
  public:
   struct Point {
     std::int64_t own_ns = 0;
     std::int64_t reference_ns = 0;
-    std::int64_t error_ns = 0;
+    std::int64_t error_ns = 0;  // reference_ns is wrong by at most this
   };
 
-  // The reference's own: nothing changes.
+  // The reference's own clock: nothing changes.
   ClockCorrection() = default;
-  // Points in any order; of some so close that they would tell a pace no clock has, the one with
-  // the least error stays. Between points the clock runs evenly; outside of them as from the first
-  // to the last when that is more than their errors can make up, else as the reference.
+  // Points in any order; a point that would make time run backwards is left out. Outside of the
+  // points the clock runs as from the first to the last when that is more than their errors can
+  // make up and a clock can drift so much, else as the reference.
   explicit ClockCorrection(std::vector<Point> points);
 
   std::int64_t referenceNs(std::int64_t own_ns) const;
-  // By how much this clock is ahead of the reference's, at the first point.
+  // From the reference to this clock; without errors.
+  ClockCorrection inverse() const;
+  // First this correction, then `next`; errors add up.
+  ClockCorrection then(const ClockCorrection& next) const;
+  // By how much this clock is ahead of the reference, at the first point.
   std::int64_t offsetNs() const;
   // By how much it is too fast, in millionths, and how wrong that can be; not known from one point.
   struct Drift {
@@ -48,8 +38,10 @@ class ClockCorrection {
     double error_ppm = 0;
   };
   std::optional<Drift> drift() const;
-  // The most by which a time at a point can be wrong.
+  // The most by which a time between the points can be wrong.
   std::int64_t errorNs() const;
+  // The same at one time.
+  std::int64_t errorNsAt(std::int64_t own_ns) const;
   // Sorted by time.
   const std::vector<Point>& points() const { return points_; }
 
@@ -94,6 +86,7 @@ class NodeClock {
     std::uint64_t ticks;
     std::int64_t ns;
   };
+  void reachTo(const ClockCorrection& correction);
   void applyBetween(const ClockCorrection& correction);
 
   std::vector<Point> points_;

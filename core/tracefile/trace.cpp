@@ -175,6 +175,10 @@ base::Result<Trace> Trace::open(const fs::path& directory) {
   return trace;
 }
 
+void Trace::correctClocks(const KnownClocks& known) {
+  clocks_ = assignClocks(processes_, thisBoot(), known);
+}
+
 void Trace::takeRings(std::vector<RingContent> rings, const TraceIdentity& identity) {
   std::map<std::uint64_t, Process*> by_token;
   for (const auto& process : processes_) by_token[process->token] = process.get();

@@ -30,6 +30,10 @@ class Trace {
   // The clocks of the hosts, as times of events were corrected by them; in the processes' order.
   const std::vector<HostClock>& clocks() const { return clocks_; }
 
+  // Corrects the times of all events anew. Open() corrects them by CLOCK_REALTIME alone; commands
+  // open a trace by order::openWithClocks(), which knows better.
+  void correctClocks(const KnownClocks& known);
+
   // Containers that could not be read, each with its sentence.
   const std::vector<base::Failure>& unreadable() const { return unreadable_; }
 

@@ -206,7 +206,11 @@ void MpiTrace::save(const std::string& directory) const {
       container.chunk(chunk->second);
       events += chunk->second.header.event_count;
     }
-    container.ended(events).save(fmt::format("{}/node1.{}.0.omnio", directory, 100 + rank));
+    container.ended(events);
+    if (const auto end = ends_.find(rank); end != ends_.end()) {
+      container.account->end = {.ticks = end->second, .monotonic_ns = end->second};
+    }
+    container.save(fmt::format("{}/node1.{}.0.omnio", directory, 100 + rank));
   }
 }
 

@@ -48,6 +48,8 @@ class MpiTrace {
                          std::vector<int> side_1);
   void fact(int rank, const std::string& key, const std::string& value);
   void onNode(int rank, const std::string& boot);
+  // The clock of a rank when its process ends; without it the trace does not say.
+  void endsAt(int rank, std::uint64_t ns) { ends_[rank] = ns; }
 
   // Calls of a thread in order of time. `call` is without MPI_, or with PMPI_.
   struct Place {
@@ -84,6 +86,7 @@ class MpiTrace {
 
   int ranks_;
   std::vector<int> untraced_;
+  std::map<int, std::uint64_t> ends_;
   std::map<int, std::map<std::string, std::string>> facts_;
   std::map<std::pair<int, int>, ChunkBuilder> chunks_;
   unsigned depth_ = 0;

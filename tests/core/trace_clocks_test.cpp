@@ -1,6 +1,5 @@
-// Clocks of several nodes: the line through two moments, one moment alone, damaged facts, chains,
-// and nodes that never compared theirs.
-#include <fmt/format.h>
+// Clocks of several nodes: lines through points, chains of them, damaged points, and nodes of whose
+// clocks nothing is known.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -17,21 +16,6 @@ namespace omnio {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-
-TEST(ClockMeeting, IsReadWholeOrNotAtAll) {
-  const auto meeting = tracefile::readClockMeeting("3000000123 123 4500 00000000000000ff");
-  ASSERT_TRUE(meeting);
-  EXPECT_EQ(meeting->own_ns, 3'000'000'123);
-  EXPECT_EQ(meeting->peer_ns, 123);
-  EXPECT_EQ(meeting->error_ns, 4500);
-  EXPECT_EQ(meeting->peer_token, 0xFFU);
-  for (const char* damaged :
-       {"", "1", "1 2 3", "1 2 3 ", "1 2 3 0", "1 2 3 ff x", "1 2 x ff", "-1 2 3 ff", "1 -2 3 ff",
-        "1 2 -3 ff", "1  2 3 ff", "9999999999999999999 2 3 ff", "8999999999999999999 2 3 ff",
-        "1 2 3 1ffffffffffffffff"}) {
-    EXPECT_FALSE(tracefile::readClockMeeting(damaged)) << damaged;
-  }
-}
 
 TEST(ClockCorrection, IsALineThroughItsPoints) {
   // 3 s ahead and 100 ppm fast.
@@ -78,15 +62,42 @@ TEST(ClockCorrection, DoesNotBelieveADriftThatItsErrorsMayBe) {
   EXPECT_EQ(clock.referenceNs(0), 0);
 }
 
-TEST(ClockCorrection, LeavesOutWhatNoClockDoes) {
-  // Backwards, and twice as fast.
+TEST(ClockCorrection, LeavesOutWhatRunsBackwards) {
   const tracefile::ClockCorrection clock(
       {{.own_ns = kSecond, .reference_ns = 50 * kSecond, .error_ns = 10},
        {.own_ns = 2 * kSecond, .reference_ns = 40 * kSecond, .error_ns = 20},
-       {.own_ns = 3 * kSecond, .reference_ns = 54 * kSecond, .error_ns = 20},
-       {.own_ns = 4 * kSecond, .reference_ns = 53 * kSecond, .error_ns = 20}});
+       {.own_ns = 3 * kSecond, .reference_ns = 51 * kSecond, .error_ns = 20},
+       {.own_ns = 4 * kSecond, .reference_ns = 53 * kSecond, .error_ns = -20}});
   ASSERT_EQ(clock.points().size(), 2U);
-  EXPECT_EQ(clock.referenceNs(4 * kSecond), 53 * kSecond);
+  EXPECT_EQ(clock.referenceNs(3 * kSecond), 51 * kSecond);
+}
+
+// A clock that stood still for a second, as after a suspension, and one that was set forward.
+TEST(ClockCorrection, JumpsWhereItsPointsDo) {
+  const tracefile::ClockCorrection clock({{.own_ns = kSecond, .reference_ns = kSecond},
+                                          {.own_ns = 3 * kSecond, .reference_ns = 3 * kSecond},
+                                          {.own_ns = 3 * kSecond + 1, .reference_ns = 4 * kSecond},
+                                          {.own_ns = 6 * kSecond, .reference_ns = 7 * kSecond},
+                                          {.own_ns = 8 * kSecond, .reference_ns = 7 * kSecond}});
+  EXPECT_EQ(clock.referenceNs(2 * kSecond), 2 * kSecond);
+  EXPECT_NEAR(clock.referenceNs(5 * kSecond), 6 * kSecond, 1);
+  EXPECT_EQ(clock.referenceNs(7 * kSecond), 7 * kSecond);
+  EXPECT_EQ(clock.inverse().referenceNs(2 * kSecond), 2 * kSecond);
+}
+
+TEST(ClockCorrection, FollowsAnotherWithBothErrors) {
+  const tracefile::ClockCorrection first({{.own_ns = 0, .reference_ns = 100, .error_ns = 10},
+                                          {.own_ns = 1000, .reference_ns = 1100, .error_ns = 20}});
+  const tracefile::ClockCorrection second({{.own_ns = 100, .reference_ns = 200, .error_ns = 1},
+                                           {.own_ns = 600, .reference_ns = 700, .error_ns = 3},
+                                           {.own_ns = 1100, .reference_ns = 1700, .error_ns = 5}});
+  const tracefile::ClockCorrection both = first.then(second);
+  EXPECT_EQ(both.referenceNs(0), 200);
+  EXPECT_EQ(both.referenceNs(250), 450);
+  EXPECT_EQ(both.referenceNs(500), 700);
+  EXPECT_EQ(both.referenceNs(1000), 1700);
+  EXPECT_EQ(both.errorNs(), 25);
+  EXPECT_EQ(both.errorNsAt(500), 18);
 }
 
 TEST(NodeClock, BendsWhereTheCorrectionDoes) {
@@ -106,11 +117,25 @@ TEST(NodeClock, BendsWhereTheCorrectionDoes) {
   EXPECT_NEAR(ns(1000 + 10 * kSecond), 11 * kSecond + 5'000'000, 1);
 }
 
+// A process that was killed has one anchor.
+TEST(NodeClock, BendsAfterItsLastAnchor) {
+  tracefile::NodeClock clock;
+  clock.add(20 * kSecond, 20 * kSecond);
+  clock.finish(tracefile::ClockCorrection(
+      {{.own_ns = 10 * kSecond, .reference_ns = 10 * kSecond},
+       {.own_ns = 30 * kSecond, .reference_ns = 30 * kSecond},
+       {.own_ns = 40 * kSecond, .reference_ns = 40 * kSecond + 5'000'000}}));
+  const auto ns = [&clock](std::uint64_t ticks) { return clock.segmentOf(ticks).ns(ticks); };
+  EXPECT_NEAR(ns(15 * kSecond), 15 * kSecond, 1);
+  EXPECT_NEAR(ns(30 * kSecond), 30 * kSecond, 1);
+  EXPECT_NEAR(ns(35 * kSecond), 35 * kSecond + 2'500'000, 1);
+}
+
 TEST(ClockCorrection, LeavesOutWhatIsTooFarAway) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
   const tracefile::ClockCorrection clock({{.own_ns = kMost, .reference_ns = 1},
-                                          {.own_ns = -1, .reference_ns = 1},
+                                          {.own_ns = kLeast, .reference_ns = 1},
                                           {.own_ns = 1, .reference_ns = kMost},
                                           {.own_ns = 1, .reference_ns = kLeast},
                                           {.own_ns = 1, .reference_ns = 1, .error_ns = kMost}});
@@ -151,9 +176,6 @@ class TraceClocksTest : public testing::Test {
     process->clock_kind = processes_.front()->clock_kind;
     processes_.push_back(std::move(process));
   }
-  static std::string met(std::int64_t own_ns, std::int64_t peer_ns, int error_ns, int peer_rank) {
-    return fmt::format("{} {} {} {:016x}", own_ns, peer_ns, error_ns, 100 + peer_rank);
-  }
   // What the time is in the trace when the clock of this process's node shows `monotonic_ns`.
   std::int64_t at(std::size_t process, std::int64_t monotonic_ns) const {
     const auto ticks = static_cast<std::uint64_t>(monotonic_ns);
@@ -163,90 +185,54 @@ class TraceClocksTest : public testing::Test {
   std::vector<std::unique_ptr<tracefile::Process>> processes_;
 };
 
-TEST_F(TraceClocksTest, TwoExchangesTellOffsetAndDrift) {
+TEST_F(TraceClocksTest, WhatIsKnownOfAClockCorrectsIt) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
-  add(1, "b", 510 * kSecond, 990 * kSecond,
-      {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)},
-       {"clock.end", met(611 * kSecond + 5'000'000, 111 * kSecond, 15'000, 0)}});
-  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
+  add(1, "b", 510 * kSecond, 990 * kSecond);
+  const tracefile::KnownClock known = {
+      .correction = tracefile::ClockCorrection(
+          {{.own_ns = 511 * kSecond, .reference_ns = 11 * kSecond, .error_ns = 20'000},
+           {.own_ns = 611 * kSecond + 5'000'000,
+            .reference_ns = 111 * kSecond,
+            .error_ns = 15'000}}),
+      .moved_receives = 2,
+      .early_receives = 1};
+  const std::vector<tracefile::HostClock> clocks =
+      tracefile::assignClocks(processes_, kThisBoot, {std::nullopt, known});
   EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
   EXPECT_NEAR(at(1, 511 * kSecond), 11 * kSecond, 1);
   ASSERT_EQ(clocks.size(), 2U);
   EXPECT_EQ(clocks[0].method, tracefile::ClockMethod::kReference);
-  EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kExchange);
+  EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kMessages);
   EXPECT_EQ(clocks[1].offset_ns, 500 * kSecond);
   EXPECT_EQ(clocks[1].error_ns, 20'000);
   EXPECT_NEAR(clocks[1].drift->ppm, 50, 1e-6);
   EXPECT_EQ(clocks[1].ranks, std::set<int>{1});
   EXPECT_EQ(
-      clockSentences(clocks),
+      tracefile::clockSentences(clocks),
       std::vector<std::string>{
           "host b: 500.000000 s ahead of that of host a, 50.000 ppm fast (by up to 0.350 more "
-          "or less), wrong by at most 20.0 us (exchange)"});
+          "or less), wrong by at most 20.0 us, 2 receives moved forward to the begin of their "
+          "sends, 1 still before the send (messages)"});
 }
 
-TEST_F(TraceClocksTest, OneExchangeTellsTheOffset) {
+TEST_F(TraceClocksTest, WithoutMessagesTheTimeOfDayHasToDo) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
-  add(1, "b", 510 * kSecond, 990 * kSecond,
-      {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}, {"clock.end", "damaged"}});
-  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
-  EXPECT_EQ(at(1, 611 * kSecond), 111 * kSecond);
-  EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kStartOnly);
-  EXPECT_FALSE(clocks[1].drift);
-  EXPECT_EQ(
-      clockSentences(clocks),
-      std::vector<std::string>{"host b: 500.000000 s ahead of that of host a, drift not known, "
-                               "wrong by at most 20.0 us (start only)"});
-}
-
-TEST_F(TraceClocksTest, WithoutAnExchangeTheTimeOfDayHasToDo) {
-  add(0, "a", 10 * kSecond, 1000 * kSecond);
-  add(1, "b", 510 * kSecond, 1002 * kSecond, {{"clock.start", "1 2 3"}});
+  add(1, "b", 510 * kSecond, 1002 * kSecond);
   const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(1, 511 * kSecond), 13 * kSecond);
   EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kRealtime);
   EXPECT_FALSE(clocks[1].error_ns);
-  EXPECT_EQ(clockSentences(clocks),
+  EXPECT_EQ(tracefile::clockSentences(clocks),
             std::vector<std::string>{
-                "host b: 498.000000 s ahead of that of host a, drift not known (realtime)"});
+                "host b: 498.000000 s ahead of that of host a, drift not known, error not "
+                "bounded: as well as the site's time service keeps the time of day (realtime)"});
 }
 
 TEST_F(TraceClocksTest, RankZeroIsTheReferenceThoughAnotherBeganFirst) {
   add(0, "a", 10 * kSecond, 1000 * kSecond);
-  add(1, "b", 510 * kSecond, 1 * kSecond,
-      {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}});
+  add(1, "b", 510 * kSecond, 1 * kSecond);
   tracefile::assignClocks(processes_, kThisBoot);
   EXPECT_EQ(at(0, 10 * kSecond), 10 * kSecond);
-  EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
-}
-
-TEST_F(TraceClocksTest, AChainAddsItsErrors) {
-  add(0, "a", 10 * kSecond, 1000 * kSecond);
-  add(2, "c", 110 * kSecond, 1000 * kSecond,
-      {{"clock.start", met(111 * kSecond, 11 * kSecond, 10'000, 0)},
-       {"clock.end", met(211 * kSecond, 111 * kSecond, 10'000, 0)}});
-  add(3, "d", 1110 * kSecond, 1000 * kSecond,
-      {{"clock.start", met(1112 * kSecond, 112 * kSecond, 5'000, 2)},
-       {"clock.end", met(1212 * kSecond, 212 * kSecond, 6'000, 2)}});
-  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
-  EXPECT_EQ(at(2, 1112 * kSecond), 12 * kSecond);
-  EXPECT_EQ(clocks[2].error_ns, 16'000);
-  EXPECT_EQ(clocks[2].offset_ns, 1100 * kSecond);
-  EXPECT_EQ(clocks[2].method, tracefile::ClockMethod::kExchange);
-}
-
-TEST_F(TraceClocksTest, ASecondJobKeepsToItsOwnRoot) {
-  add(0, "a", 10 * kSecond, 1000 * kSecond);
-  add(1, "b", 110 * kSecond, 1000 * kSecond,
-      {{"clock.start", met(111 * kSecond, 11 * kSecond, 10'000, 0)}});
-  add(2, "c", 210 * kSecond, 1050 * kSecond);
-  add(3, "d", 310 * kSecond, 900 * kSecond,  // its time of day is wrong
-      {{"clock.start", met(311 * kSecond, 211 * kSecond, 10'000, 2)}});
-  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
-  EXPECT_EQ(at(2, 210 * kSecond), 60 * kSecond);
-  EXPECT_EQ(at(3, 311 * kSecond), 61 * kSecond);
-  EXPECT_EQ(clocks[2].method, tracefile::ClockMethod::kRealtime);
-  EXPECT_EQ(clocks[3].method, tracefile::ClockMethod::kRealtime);
 }
 
 TEST_F(TraceClocksTest, TimeNamespacesOfOneBootHaveAClockEach) {
@@ -257,19 +243,11 @@ TEST_F(TraceClocksTest, TimeNamespacesOfOneBootHaveAClockEach) {
   EXPECT_EQ(at(1, 1012 * kSecond), 12 * kSecond);
   EXPECT_EQ(at(2, 13 * kSecond), 13 * kSecond);
   ASSERT_EQ(clocks.size(), 2U);
+  EXPECT_EQ(clocks[0].clock, 0U);
+  EXPECT_EQ(clocks[1].clock, 1U);
   EXPECT_EQ(clocks[0].ranks, (std::set<int>{0, 2}));
   EXPECT_EQ(clocks[0].processes, (std::vector<std::size_t>{0, 2}));
   EXPECT_EQ(clocks[1].ranks, std::set<int>{1});
-}
-
-TEST_F(TraceClocksTest, WhatNoClockSaysChangesNothing) {
-  add(0, "a", 10 * kSecond, 1000 * kSecond);
-  // A peer that is not in the trace, and itself.
-  add(1, "b", 510 * kSecond, 1000 * kSecond,
-      {{"clock.start", met(1, 2, 3, 77)}, {"clock.end", met(1, 2, 3, 1)}});
-  const std::vector<tracefile::HostClock> clocks = tracefile::assignClocks(processes_, kThisBoot);
-  EXPECT_EQ(at(1, 510 * kSecond), 10 * kSecond);
-  EXPECT_EQ(clocks[1].method, tracefile::ClockMethod::kRealtime);
 }
 
 TEST_F(TraceClocksTest, AProcessOfWhichOnlyRingsAreLeftRanOnThisNode) {
@@ -280,14 +258,13 @@ TEST_F(TraceClocksTest, AProcessOfWhichOnlyRingsAreLeftRanOnThisNode) {
   ASSERT_EQ(clocks.size(), 1U);
   EXPECT_EQ(clocks[0].host, "this");
   EXPECT_EQ(clocks[0].processes, (std::vector<std::size_t>{0, 1}));
-  EXPECT_EQ(clockSentences(clocks), std::vector<std::string>{});
+  EXPECT_EQ(tracefile::clockSentences(clocks), std::vector<std::string>{});
   EXPECT_EQ(processes_[1]->clock, processes_[0]->clock);
 }
 
 TEST_F(TraceClocksTest, AProcessWithoutFactsRanWhereItsContainerSays) {
   add(0, "node.a", 10 * kSecond, 1000 * kSecond);
-  add(1, "node.b", 510 * kSecond, 1000 * kSecond,
-      {{"clock.start", met(511 * kSecond, 11 * kSecond, 20'000, 0)}});
+  add(1, "node.b", 510 * kSecond, 1000 * kSecond);
   addWithoutFacts("/trace/node.b.4711.0.omnio");
   addWithoutFacts("/trace/node.c.4711.0.omnio");
   addWithoutFacts("/trace/renamed.omnio");

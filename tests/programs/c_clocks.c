@@ -1,5 +1,5 @@
-// Two ranks that send a message to and fro, with pauses: rank 0's, and the answer to it. How many
-// there were is known, and every message is received after it was sent.
+// Ranks in a chain that pass a message along it and back, with pauses of rank 0: two ranks, and its
+// answer. Every message is received after it was sent. No message at all when SECONDS is negative.
 //
 //   c_clocks SECONDS PAUSE_MS
 #include <mpi.h>
@@ -22,20 +22,22 @@ int main(int argc, char** argv) {
   const long pause_ms = atol(argv[2]);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const double begin = MPI_Wtime();
-  int go_on = 1;
+  int go_on = seconds >= 0;
   while (go_on) {
     if (rank == 0) {
       go_on = MPI_Wtime() - begin < seconds;
       pauseMs(pause_ms);
-      MPI_Send(&go_on, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
-      MPI_Recv(&go_on, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else if (rank == 1) {
-      MPI_Recv(&go_on, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(&go_on, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
     } else {
-      go_on = 0;
+      MPI_Recv(&go_on, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+    if (rank + 1 < ranks) {
+      MPI_Send(&go_on, 1, MPI_INT, rank + 1, 7, MPI_COMM_WORLD);
+      MPI_Recv(&go_on, 1, MPI_INT, rank + 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank > 0) MPI_Send(&go_on, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD);
   }
   MPI_Finalize();
   return 0;

@@ -1,0 +1,447 @@
+#include "core/order/host_offsets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/order/clocks_file.hpp"
+#include "core/order/matched_events.hpp"
+#include "core/order/offset_bounds.hpp"
+
+namespace omnio::order {
+namespace {
+
+using tracefile::ClockCorrection;
+using tracefile::KnownClock;
+using tracefile::KnownClocks;
+
+using Clock = std::size_t;  // HostClock::clock
+
+std::vector<Clock> clockOfProcesses(const tracefile::Trace& trace) {
+  std::vector<Clock> clocks(trace.processes().size());
+  for (const tracefile::HostClock& host : trace.clocks()) {
+    for (const std::size_t process : host.processes) clocks[process] = host.clock;
+  }
+  return clocks;
+}
+
+// A call of all of a group whose end says that others have come. Where no byte goes, or each rank
+// says for itself how many (MPI_Alltoallv), a library need not wait.
+bool bindsGroup(const MpiOperation& operation) {
+  constexpr std::array<std::string_view, 2> kBarriers = {"MPI_Barrier", "MPI_Ibarrier"};
+  constexpr std::array<std::string_view, 6> kWithBytes = {
+      "MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast", "MPI_Ibcast", "MPI_Reduce", "MPI_Ireduce"};
+  const auto isOneOf = [&](const auto& names) {
+    return operation.started.row != nullptr &&
+           std::find(names.begin(), names.end(), operation.started.row->variant_of) != names.end();
+  };
+  return isOneOf(kBarriers) || (operation.bytes > 0 && isOneOf(kWithBytes));
+}
+
+// Hands on what messages and calls of a group say: `received` ended by the clock of one process
+// after `sent` by that of another, on hosts with different clocks.
+class OrderSink : public MpiPictureSink {
+ public:
+  OrderSink(const mpi::MpiGroups& groups, std::vector<Clock> clocks)
+      : groups_(groups), clocks_(std::move(clocks)) {}
+
+  void seen(std::uint64_t, const MpiEventRef&, const event::Event&) override {}
+  void settled(const MatchedEvent& event) override {
+    for (const EventPart& part : event.parts) {
+      if (part.part != Part::kWhole && part.part != Part::kEnded) continue;
+      const MpiOperation& operation = *part.operation;
+      if (operation.match != Match::kMatched) continue;
+      if (operation.kind == OperationKind::kReceive || operation.kind == OperationKind::kProbe ||
+          operation.kind == OperationKind::kSyncSend) {
+        if (operation.counterpart.row != nullptr) pass(operation.counterpart, event.event);
+      } else if (operation.kind == OperationKind::kCollective && bindsGroup(operation)) {
+        passGroup(operation, event.event);
+      }
+    }
+  }
+
+ protected:
+  virtual void take(Clock sender, std::int64_t sent_ns, Clock receiver,
+                    std::int64_t received_ns) = 0;
+
+ private:
+  void pass(const MpiEventRef& begun, const MpiEventRef& ended) {
+    const Clock sender = clocks_[begun.process];
+    const Clock receiver = clocks_[ended.process];
+    if (sender != receiver) take(sender, begun.start_ns, receiver, ended.end_ns);
+  }
+
+  // Between the first member's host and the others, which is enough: all of n hosts with all others
+  // would be n times n bounds a call.
+  void passGroup(const MpiOperation& operation, const MpiEventRef& ended) {
+    const MpiCollective& call = *operation.collective;
+    const mpi::RankGroup& group = groups_.group(operation.own->group);
+    if (group.hasSides() || call.by_member.empty()) return;
+    const bool from_root = operation.started.row->sync == calls::Sync::kFromRoot;
+    const bool to_root = operation.started.row->sync == calls::Sync::kToRoot;
+    if (from_root || to_root) {
+      if (operation.root < 0 || (operation.root == operation.own->rank) != to_root) return;
+    }
+    const MpiCollective::Arrival* hub =
+        call.of(from_root || to_root ? static_cast<std::size_t>(operation.root) : 0);
+    if (hub == nullptr) return;
+    const Clock hub_clock = clocks_[hub->event.process];
+    if (from_root) {
+      pass(hub->event, ended);
+      return;
+    }
+    // The last to come of each host counts. Arrivals are by start.
+    const Clock own = clocks_[ended.process];
+    std::set<Clock> done = {own};
+    for (auto at = call.arrivals.rbegin(); at != call.arrivals.rend(); ++at) {
+      const Clock clock = clocks_[at->event.process];
+      if (own != hub_clock && clock != hub_clock) continue;
+      if (!done.insert(clock).second) continue;
+      pass(at->event, ended);
+      if (own != hub_clock) return;
+    }
+  }
+
+  const mpi::MpiGroups& groups_;
+  const std::vector<Clock> clocks_;
+};
+
+using Pair = std::pair<Clock, Clock>;  // the lower one first
+
+struct Run {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+// Bounds of all pairs of hosts, in the times that the trace has.
+class BoundsSink final : public OrderSink {
+ public:
+  BoundsSink(const mpi::MpiGroups& groups, std::vector<Clock> clocks, Run run,
+             std::size_t clock_count)
+      : OrderSink(groups, std::move(clocks)), run_(run), windows_(windowsOf(clock_count)) {}
+
+  const std::map<Pair, OffsetBounds>& pairs() const { return pairs_; }
+
+ private:
+  // Memory is bounded: about a kilobyte for each of the windows of each of the pairs.
+  static constexpr std::size_t kMostPairs = 20'000;
+  static std::size_t windowsOf(std::size_t clock_count) {
+    constexpr std::size_t kWindowsOfAll = 32'768;
+    const std::size_t pairs = std::max<std::size_t>(clock_count * (clock_count - 1) / 2, 1);
+    return std::clamp<std::size_t>(kWindowsOfAll / pairs, 4, 1024);
+  }
+
+  void take(Clock sender, std::int64_t sent_ns, Clock receiver, std::int64_t received_ns) override {
+    const Pair pair = std::minmax(sender, receiver);
+    auto found = pairs_.find(pair);
+    if (found == pairs_.end()) {
+      if (pairs_.size() == kMostPairs) return;
+      found = pairs_.emplace(pair, OffsetBounds(run_.begin_ns, run_.end_ns, windows_)).first;
+    }
+    if (sender < receiver) {
+      found->second.addMost(sent_ns, received_ns - sent_ns);
+    } else {
+      found->second.addLeast(received_ns, sent_ns - received_ns);
+    }
+  }
+
+  const Run run_;
+  const std::size_t windows_;
+  std::map<Pair, OffsetBounds> pairs_;
+};
+
+// How far receives have to be moved forward on a host: for each stretch of the run the most.
+class EarlySink final : public OrderSink {
+ public:
+  struct Early {
+    std::int64_t at_ns = 0;  // the earliest of them
+    std::int64_t by_ns = 0;
+  };
+  struct OfClock {
+    std::map<std::int64_t, Early> stretches;
+    std::uint64_t count = 0;
+  };
+
+  EarlySink(const mpi::MpiGroups& groups, std::vector<Clock> clocks, Run run)
+      : OrderSink(groups, std::move(clocks)),
+        begin_ns_(run.begin_ns),
+        stretch_ns_(std::max<std::int64_t>((run.end_ns - run.begin_ns) / kStretches, 1)) {}
+
+  const std::map<Clock, OfClock>& found() const { return found_; }
+
+ private:
+  static constexpr std::int64_t kStretches = 4096;
+
+  void take(Clock, std::int64_t sent_ns, Clock receiver, std::int64_t received_ns) override {
+    if (received_ns >= sent_ns) return;
+    OfClock& of = found_[receiver];
+    ++of.count;
+    const std::int64_t stretch =
+        std::clamp<std::int64_t>((received_ns - begin_ns_) / stretch_ns_, 0, kStretches);
+    Early& early = of.stretches.try_emplace(stretch, Early{received_ns, 0}).first->second;
+    early.at_ns = std::min(early.at_ns, received_ns);
+    early.by_ns = std::max(early.by_ns, sent_ns - received_ns);
+  }
+
+  const std::int64_t begin_ns_;
+  const std::int64_t stretch_ns_;
+  std::map<Clock, OfClock> found_;
+};
+
+// Time jumps forward by what a receive lacks, and runs a hundredth slower afterwards until it has
+// caught up.
+ClockCorrection movedForward(const EarlySink::OfClock& early) {
+  constexpr std::int64_t kCatchUp = 100;
+  constexpr std::int64_t kFarNs = 1'000'000'000;
+  std::vector<ClockCorrection::Point> points;
+  const auto put = [&points](std::int64_t at_ns, std::int64_t by_ns) {
+    points.push_back({.own_ns = at_ns, .reference_ns = at_ns + by_ns, .error_ns = by_ns});
+  };
+  std::int64_t at = early.stretches.begin()->second.at_ns;
+  std::int64_t by = 0;
+  put(at - kFarNs, 0);
+  for (const auto& [stretch, next] : early.stretches) {
+    std::int64_t left = by - (next.at_ns - at) / kCatchUp;
+    if (left <= 0) {
+      if (by > 0) put(at + by * kCatchUp, 0);
+      left = 0;
+    }
+    // Others of the stretch come later, when some of it has been caught up with.
+    constexpr std::int64_t kMore = 1000;
+    if (next.by_ns + kMore <= left) continue;
+    put(next.at_ns - kMore, left);
+    by = next.by_ns + kMore;
+    at = next.at_ns;
+    put(at, by);
+  }
+  put(at + by * kCatchUp, 0);
+  put(at + by * kCatchUp + kFarNs, 0);
+  return ClockCorrection(std::move(points));
+}
+
+class Finder {
+ public:
+  explicit Finder(tracefile::Trace& trace)
+      : trace_(trace), groups_(mpiGroupsOf(trace)), clock_of_process_(clockOfProcesses(trace)) {
+    for (const tracefile::HostClock& host : trace.clocks()) {
+      if (shift_.size() <= host.clock) shift_.resize(host.clock + 1, 0);
+      shift_[host.clock] = host.offset_ns;
+      if (host.method == tracefile::ClockMethod::kReference) reference_ = host.clock;
+    }
+    known_.resize(shift_.size());
+    run_ = runOf();
+  }
+
+  KnownClocks find() {
+    BoundsSink bounds(groups_, clock_of_process_, run_, shift_.size());
+    read(bounds);
+    settle(bounds.pairs());
+    // Where CLOCK_REALTIME is far off, the run seemed longer than it was, and lines that go on
+    // beyond its ends are less certain.
+    run_ = runOf();
+    settle(bounds.pairs());
+    if (isInOrder(bounds.pairs())) return std::move(known_);
+    moveReceives();
+    return std::move(known_);
+  }
+
+ private:
+  // By the reference's clock, as far as the others are known.
+  Run runOf() const {
+    std::optional<Run> run;
+    const auto take = [&run, this](std::size_t process, std::uint64_t monotonic_ns) {
+      if (monotonic_ns == 0) return;
+      const Clock clock = clock_of_process_[process];
+      const std::int64_t ns =
+          referenceNs(clock, static_cast<std::int64_t>(monotonic_ns) - shift_[clock]);
+      if (!run) run = Run{ns, ns};
+      run = Run{std::min(run->begin_ns, ns), std::max(run->end_ns, ns)};
+    };
+    for (std::size_t i = 0; i < trace_.processes().size(); ++i) {
+      const tracefile::Process& process = *trace_.processes()[i];
+      take(i, process.begin.monotonic_ns);
+      if (process.account) take(i, process.account->end.monotonic_ns);
+      for (const tracefile::StoredChunk& chunk : process.chunks) {
+        take(i, chunk.header.base_monotonic_ns);
+      }
+    }
+    return run.value_or(Run{});
+  }
+
+  void read(MpiPictureSink& sink) {
+    event::PathTable paths;
+    readMpiPicture(trace_, groups_, paths, sink);
+  }
+
+  // From one host's CLOCK_MONOTONIC to the other's.
+  ClockCorrection between(const OffsetBounds::Fit& fit, Clock first, Clock second,
+                          bool to_first) const {
+    std::vector<ClockCorrection::Point> points;
+    for (const OffsetBounds::Point& point : fit.points) {
+      const std::int64_t first_ns = point.at_ns + shift_[first];
+      const std::int64_t second_ns = point.at_ns + point.offset_ns + shift_[second];
+      points.push_back({.own_ns = to_first ? second_ns : first_ns,
+                        .reference_ns = to_first ? first_ns : second_ns,
+                        .error_ns = point.error_ns});
+    }
+    return ClockCorrection(std::move(points));
+  }
+
+  ClockCorrection correctionOf(Clock clock) const {
+    return known_[clock] ? known_[clock]->correction : ClockCorrection();
+  }
+
+  // The way with the least sum of errors, from the reference outwards (Dijkstra).
+  void settle(const std::map<Pair, OffsetBounds>& pairs) {
+    struct Edge {
+      Pair pair;
+      OffsetBounds::Fit fit;
+    };
+    std::vector<Edge> edges;
+    for (const auto& [pair, bounds] : pairs) {
+      if (auto fit = fitOf(pair, bounds)) edges.push_back({pair, std::move(*fit)});
+    }
+    known_.assign(known_.size(), std::nullopt);
+    std::set<Clock> settled = {reference_};
+    while (true) {
+      const Edge* best = nullptr;
+      std::int64_t least = 0;
+      for (const Edge& edge : edges) {
+        const bool has_first = settled.contains(edge.pair.first);
+        if (has_first == settled.contains(edge.pair.second)) continue;
+        const Clock parent = has_first ? edge.pair.first : edge.pair.second;
+        const std::int64_t error = correctionOf(parent).errorNs() + edge.fit.errorNs();
+        if (best == nullptr || error < least) {
+          best = &edge;
+          least = error;
+        }
+      }
+      if (best == nullptr) return;
+      const auto [first, second] = best->pair;
+      const bool to_first = settled.contains(first);
+      const Clock parent = to_first ? first : second;
+      const Clock child = to_first ? second : first;
+      known_[child] = KnownClock{
+          .correction = between(best->fit, first, second, to_first).then(correctionOf(parent))};
+      settled.insert(child);
+    }
+  }
+
+  std::optional<OffsetBounds::Fit> fitOf(const Pair& pair, const OffsetBounds& bounds) const {
+    const auto ofFirst = [&](std::int64_t reference_ns) {
+      const std::optional<KnownClock>& first = known_[pair.first];
+      if (!first) return reference_ns;
+      return first->correction.inverse().referenceNs(reference_ns) - shift_[pair.first];
+    };
+    return bounds.fit(ofFirst(run_.begin_ns), ofFirst(run_.end_ns));
+  }
+
+  std::int64_t referenceNs(Clock clock, std::int64_t ns) const {
+    return known_[clock] ? known_[clock]->correction.referenceNs(ns + shift_[clock]) : ns;
+  }
+
+  // Whether the bounds that were kept hold, and those that were not kept as well.
+  bool isInOrder(const std::map<Pair, OffsetBounds>& pairs) const {
+    const auto isKnown = [this](Clock clock) { return clock == reference_ || known_[clock]; };
+    for (const auto& [pair, bounds] : pairs) {
+      if (!isKnown(pair.first) || !isKnown(pair.second)) continue;
+      const auto fit = fitOf(pair, bounds);
+      if (fit && fit->pieces > 1) return false;
+      for (const OffsetBounds::Bound& bound : bounds.bounds()) {
+        const std::int64_t first = referenceNs(pair.first, bound.at_ns);
+        const std::int64_t second = referenceNs(pair.second, bound.at_ns + bound.offset_ns);
+        if (bound.is_most ? second < first : first < second) return false;
+      }
+    }
+    return true;
+  }
+
+  // A receive that moves may move sends of its host past their receives, so it takes a few rounds.
+  // What leaves the fewest receives before their sends is taken.
+  void moveReceives() {
+    constexpr int kMostRounds = 5;
+    KnownClocks best;
+    std::uint64_t least = 0;
+    for (int round = 0;; ++round) {
+      trace_.correctClocks(known_);
+      EarlySink early(groups_, clock_of_process_, run_);
+      read(early);
+      std::uint64_t count = 0;
+      for (auto& known : known_) {
+        if (known) known->early_receives = 0;
+      }
+      for (const auto& [clock, of] : early.found()) {
+        // The reference has to move as well where it receives what others send too late. A clock
+        // that nothing is known of stays where CLOCK_REALTIME puts it.
+        if (!known_[clock] && clock != reference_) continue;
+        if (!known_[clock]) known_[clock].emplace();
+        known_[clock]->early_receives = of.count;
+        if (round == 0) known_[clock]->moved_receives = of.count;
+        count += of.count;
+      }
+      if (round == 0 || count < least) {
+        best = known_;
+        least = count;
+      }
+      if (count == 0 || round == kMostRounds) break;
+      for (const auto& [clock, of] : early.found()) {
+        if (!known_[clock]) continue;
+        known_[clock]->correction = known_[clock]->correction.then(movedForward(of));
+      }
+    }
+    known_ = std::move(best);
+  }
+
+  tracefile::Trace& trace_;
+  const mpi::MpiGroups groups_;
+  const std::vector<Clock> clock_of_process_;
+  std::vector<std::int64_t> shift_;  // by clock: ahead of the trace's time, by CLOCK_REALTIME
+  Clock reference_ = 0;
+  Run run_;
+  KnownClocks known_;
+};
+
+bool isRunning(const tracefile::Trace& trace) {
+  return std::any_of(trace.processes().begin(), trace.processes().end(), [](const auto& process) {
+    return process->life == tracefile::Life::kRunning;
+  });
+}
+
+}  // namespace
+
+bool hasSeveralClocks(const tracefile::Trace& trace) {
+  std::set<Clock> clocks;
+  for (const tracefile::HostClock& host : trace.clocks()) {
+    if (!host.ranks.empty()) clocks.insert(host.clock);
+  }
+  return clocks.size() > 1;
+}
+
+KnownClocks findClocks(tracefile::Trace& trace) {
+  trace.correctClocks({});
+  return Finder(trace).find();
+}
+
+void useClocks(tracefile::Trace& trace) {
+  if (!hasSeveralClocks(trace)) return;
+  std::optional<KnownClocks> known = readClocks(trace);
+  if (!known) {
+    known = findClocks(trace);
+    if (!isRunning(trace)) writeClocks(trace, *known);
+  }
+  trace.correctClocks(*known);
+}
+
+base::Result<tracefile::Trace> openWithClocks(const std::filesystem::path& directory) {
+  base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory);
+  if (trace) useClocks(*trace);
+  return trace;
+}
+
+}  // namespace omnio::order
