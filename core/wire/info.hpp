@@ -62,15 +62,8 @@ inline constexpr char kGroupPrefix[] = "group.";
 inline constexpr char kSourcesSuffix[] = ".sources";
 // A datatype of a view, with its number, from 1 (docs/formats/trace.md, "Types").
 inline constexpr char kTypePrefix[] = "type.";
-// CLOCK_MONOTONIC of this process's node and of another's at the same moment, seen in MPI_Init and
-// in MPI_Finalize: "OWN PEER ERROR TOKEN", nanoseconds, and the other process's token in
-// hexadecimal.
-inline constexpr char kClockStart[] = "clock.start";
-inline constexpr char kClockEnd[] = "clock.end";
-// Two of one boot have different clocks when these differ: /proc/self/ns/time, and what a test
-// asked for (kTestClockVariable in settings.hpp).
+// Two processes of one boot have different clocks when these differ: /proc/self/ns/time.
 inline constexpr char kTimeNamespace[] = "time_namespace";
-inline constexpr char kTestClock[] = "test_clock";
 inline constexpr char kSharedPointers[] = "shared_pointers";  // of MPI files were used
 // Of the MPI file with this handle: hints (".given", ".used" behind the number), and the layout.
 inline constexpr char kHintsPrefix[] = "hints.";

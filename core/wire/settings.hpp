@@ -96,10 +96,6 @@ static_assert(isTableInOrder());
 // The trace directory as the tracer has it: absolute, and there. Not the variable of --output, so
 // that a command which is traced can run `omnio trace` itself.
 inline constexpr const char* kDirectoryVariable = "OMNIO_DIR";
-// For tests of what becomes of clocks that differ: "NANOSECONDS:PPM" has the system's clocks read
-// that much ahead, and that much too fast since the node was booted; counts in CLOCK_MONOTONIC
-// then.
-inline constexpr const char* kTestClockVariable = "OMNIO_TEST_CLOCK";
 // Names the configuration file.
 inline constexpr const char* kConfigVariable = "OMNIO_CONFIG";
 

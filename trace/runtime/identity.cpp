@@ -238,9 +238,6 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   facts.putFile(info::kHost, "/proc/sys/kernel/hostname", ' ', 256);
   facts.putFile(info::kBoot, "/proc/sys/kernel/random/boot_id", ' ', 64);
   facts.putLink(info::kTimeNamespace, "/proc/self/ns/time", 64);
-  if (process.settings.test_clock.isSet()) {
-    facts.put(info::kTestClock, process.settings.test_clock.text);
-  }
   facts.put(info::kPid, process.pid);
   facts.put(info::kParent, static_cast<std::uint64_t>(process.parent_pid));
   facts.putLink(info::kPidNamespace, "/proc/self/ns/pid", 64);

@@ -92,9 +92,7 @@ Mode start() {
   identifyRun();
   rememberLauncher();
   useKernelClocks();
-  useTestClock(process.settings.test_clock);
-  const bool system_clock = process.settings.system_clock || process.settings.test_clock.isSet();
-  process.clock = system_clock ? wire::ClockKind::kMonotonic : chooseClock();
+  process.clock = process.settings.system_clock ? wire::ClockKind::kMonotonic : chooseClock();
   chooseRingPlace();
   beginImage(process.settings.starts_stopped);
   listenForToggle();

@@ -69,10 +69,6 @@ void readSettings(Settings& settings) {
         return *text == '\0' ? std::optional<std::uint64_t>(0) : wire::parseSize(text);
       },
       settings.max_log_size, refused);
-  if (const char* wrong = getenv(wire::kTestClockVariable); wrong != nullptr && *wrong != '\0') {
-    settings.test_clock = parseTestClock(wrong);
-    if (!settings.test_clock.isSet()) refuse(wire::kTestClockVariable, wrong, refused);
-  }
   settings.refused = refused_copy;
 }
 

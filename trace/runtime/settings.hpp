@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "core/wire/ring.hpp"
-#include "trace/runtime/test_clock.hpp"
 
 namespace omnio::trace {
 
@@ -21,7 +20,6 @@ struct Settings {
   bool drops_when_slow = false;
   int toggle_signal = 0;           // 0: none
   std::uint64_t max_log_size = 0;  // bytes; 0: no limit
-  TestClock test_clock;
 };
 
 // Whether there is a directory to trace into.

@@ -1,7 +1,6 @@
 #include "trace/wrap/mpi/library.hpp"
 
 #include "core/wire/info.hpp"
-#include "trace/runtime/clock_comparison.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/intercept.hpp"
@@ -76,16 +75,11 @@ int mpiCall(Real real, A... a) {
       a...);
 }
 
-// The clocks are compared inside the call: the time is the library's, and none between two calls of
-// the application. And they are after the real one, which nobody leaves before all have come, so
-// that nobody waits long for the others.
 template <typename... A>
 auto starting(int (*real)(A...)) {
   return [real](A... arguments) {
-    beforeClocksAtStart();
     const int result = real(arguments...);
     if (result == MPI_SUCCESS) learnIdentity();
-    compareClocksAtStart(result == MPI_SUCCESS);
     return result;
   };
 }
@@ -103,12 +97,7 @@ int initThread(int* argc, char*** argv, int required, int* provided) {
 
 template <CallId kCall>
 int finalize() {
-  return mpiCall<kCall>([] {
-    beforeClocksAtEnd();
-    const int result = mpiFunction<int()>("PMPI_Finalize")();
-    compareClocksAtEnd();
-    return result;
-  });
+  return mpiCall<kCall>(mpiFunction<int()>("PMPI_Finalize"));
 }
 
 // Its death takes the job with it: what was recorded is written out first.
