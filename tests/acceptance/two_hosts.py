@@ -1,5 +1,5 @@
 """Two ranks on two hosts give one trace with two ranks, though the launch agent starts with an
-empty environment.
+empty environment. And no flavour of the tracer opens a socket.
 """
 
 import os
@@ -7,7 +7,8 @@ import re
 import shlex
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, omnio, program, readLog, skipTest, stats)
+from omnio_testing import (Checks, WorkDirectory, emptied, omnio, program, readLog, run, skipTest,
+                           stats)
 from two_namespaces import HOSTS, Network, needTwoHosts
 
 
@@ -79,6 +80,66 @@ def checkUserEnvironment(checks, network, work):
                  (0, ["0: a word, b", "1: a word, b"]), "the user's own mca_base_env_list")
 
 
+NETWORK_CALL = re.compile(r"(?:^\d+ +)?(socket|socketpair|bind|listen|connect)\(")
+FRAME = re.compile(r"^ > (\S+?)\(")
+
+
+def networkCalls(checks, network, work, name, command):
+    """The libraries from which mpirun and the processes below it make sockets: a list of the frames
+    of each call, innermost first."""
+    log = os.path.join(work, f"network-{name}")
+    strace = ["strace", "-f", "-k", "-qq", "-e", "trace=network", "-e", "signal=none", "-o", log]
+    result = network.run(command([*strace, *network.mpirun()]))
+    if not checks.equal(result.status, 0, f"sockets, {name}: status"):
+        print(result)
+        return []
+    calls = []
+    frames = None
+    with open(log, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if frame := FRAME.match(line):
+                if frames is not None:
+                    frames.append(os.path.basename(frame.group(1)))
+            else:
+                frames = [] if NETWORK_CALL.match(line) else None
+                if frames is not None:
+                    calls.append(frames)
+    return calls
+
+
+def ownCalls(calls):
+    """Those that a tracer makes itself or through the C library. Further out its wrapper of MPI_Init
+    stands in every stack."""
+    return [frames for frames in calls if any("libomnio" in frame for frame in frames[:2])]
+
+
+def checkSockets(checks, network, work):
+    """No tracer opens a socket: all there are Open MPI has made. (How many it makes differs from run
+    to run.)"""
+    if b"Optional features enabled: stack-trace" not in run(["strace", "-V"]).out:
+        checks.skip("sockets", "strace is not installed, or shows no stacks")
+        return
+    app = [program("c_mpi"), emptied(os.path.join(work, "run"))]
+    for flavour in ("serial", "openmp", "mpi", "hybrid"):
+        to = os.path.join(work, f"sockets-{flavour}")
+        calls = networkCalls(checks, network, work, flavour,
+                             lambda start, to=to, flavour=flavour: [
+                                 omnio(), "trace", "-o", to, "--flavour", flavour, "--", *start,
+                                 *app])
+        own = ownCalls(calls)
+        print(f"sockets, {flavour}: {len(calls)} calls, {len(own)} by the tracer, "
+              f"{sum(any('libomnio' in frame for frame in frames) for frames in calls)} in MPI_Init")
+        checks.that(len(calls) > 10, f"sockets, {flavour}: those of Open MPI are seen")
+        checks.equal(own, [], f"sockets, {flavour}: made by the tracer")
+        if flavour in ("mpi", "hybrid"):
+            checks.that(any("libomnio" in frame for frames in calls for frame in frames),
+                        f"sockets, {flavour}: frames of the tracer are seen")
+    # A call from a library of the tracer's name is found.
+    checks.equal(len(ownCalls([["libc.so.6", "libomnio_mpi.so", "c_mpi"],
+                               ["libc.so.6", "mca_btl_tcp.so", "libomnio_mpi.so"]])), 1,
+                 "sockets: a call of the tracer's is told from one of Open MPI's")
+
+
 def main():
     needTwoHosts()
     checks = Checks()
@@ -91,6 +152,8 @@ def main():
         checkForms(checks, network, work)
         with checks.case("untraced rank"):
             checkUntracedRank(checks, network, work)
+        with checks.case("sockets"):
+            checkSockets(checks, network, work)
         with checks.case("the user's own environment"):
             checkUserEnvironment(checks, network, work)
     checks.finish()
