@@ -34,14 +34,15 @@ std::vector<Clock> clockOfProcesses(const tracefile::Trace& trace) {
 // A call of all of a group whose end says that others have come. Where no byte goes, or each rank
 // says for itself how many (MPI_Alltoallv), a library need not wait.
 bool bindsGroup(const MpiOperation& operation) {
-  constexpr std::array<std::string_view, 2> kBarriers = {"MPI_Barrier", "MPI_Ibarrier"};
-  constexpr std::array<std::string_view, 6> kWithBytes = {
-      "MPI_Allreduce", "MPI_Iallreduce", "MPI_Bcast", "MPI_Ibcast", "MPI_Reduce", "MPI_Ireduce"};
-  const auto isOneOf = [&](const auto& names) {
-    return operation.started.row != nullptr &&
-           std::find(names.begin(), names.end(), operation.started.row->variant_of) != names.end();
-  };
-  return isOneOf(kBarriers) || (operation.bytes > 0 && isOneOf(kWithBytes));
+  using calls::CallId;
+  if (operation.started.row == nullptr) return false;
+  const CallId plain = operation.started.row->plain;
+  if (plain == CallId::MPI_Barrier || plain == CallId::MPI_Ibarrier) return true;
+  constexpr std::array kWithBytes = {CallId::MPI_Allreduce, CallId::MPI_Iallreduce,
+                                     CallId::MPI_Bcast,     CallId::MPI_Ibcast,
+                                     CallId::MPI_Reduce,    CallId::MPI_Ireduce};
+  return operation.bytes > 0 &&
+         std::find(kWithBytes.begin(), kWithBytes.end(), plain) != kWithBytes.end();
 }
 
 // Hands on what messages and calls of a group say: `received` ended by the clock of one process
