@@ -4,6 +4,7 @@
 """
 
 import os
+import shutil
 import subprocess
 
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
@@ -34,7 +35,7 @@ def made(checks, work):
         "log of MPI": ["log", recorded, "--mpi"],
         "stats": ["stats", recorded], "stats as JSON": ["stats", recorded, "--json"],
         "collect": ["collect", recorded], "orphans": ["collect", "--orphans"],
-        "pack": ["pack", recorded, "-o", path["copy"]],
+        "pack": ["pack", shutil.copytree(recorded, path["copy"])],
         "phases": ["phases", recorded], "phases as JSON": ["phases", recorded, "--json"],
         "preprocess": ["preprocess", recorded, "-o", path["schedule.json"]],
         "ior": ["ior", path["model.json"]], "ior as JSON": ["ior", path["model.json"], "--json"],

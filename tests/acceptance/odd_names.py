@@ -89,7 +89,7 @@ def checkErrors(checks, work, traced):
              ["preprocess", traced, "-o", schedule, "--size-scale", odd],
              ["preprocess", traced, "-o", os.path.join(missing, "s.json")],
              ["phases", traced, "--gap", odd], ["phases", traced, "-o", os.path.join(missing, "m")],
-             ["pack", traced, "--level", odd], ["pack", traced, "-o", text_file],
+             ["pack", traced, "--level", odd],
              ["trace", "--flavour", odd, "--", "true"], ["trace", "-o", text_file, "--", "true"],
              ["trace", "--config", missing, "--", "true"],
              ["trace", "--config", text_file, "--", "true"],
