@@ -14,8 +14,8 @@ import sys
 
 from omnio_testing import (emptied, environment, omnio, preloadLibrary, program, run, stats,
                            treeOf)
-from run_account import (NOBODY, asUser, canBeRunBy, checkCases, operationsByFile, sameRun,
-                         sameTree, sizesBelow)
+from run_account import (NOBODY, asUser, canBeRunBy, checkCases, inOwnMemory, operationsByFile,
+                         sameRun, sameTree, sizesBelow)
 
 # The cause in a reason.
 STATIC = "statically linked"
@@ -259,8 +259,8 @@ CASES += normalCases()
 
 
 class UntracedChildren:
-    def __init__(self, checks, work, in_own_memory):
-        self.checks, self.work, self.in_own_memory = checks, work, in_own_memory
+    def __init__(self, checks, work):
+        self.checks, self.work, self.in_own_memory = checks, work, inOwnMemory()
         self.place = Place(work)
         self.count = 0
 
