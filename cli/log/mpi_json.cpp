@@ -112,7 +112,7 @@ void writeLayout(Writer& json, const mpi::FileLayout& layout) {
   json.EndObject();
 }
 
-// What was told of the file when it was opened.
+// Adds the hints and the layout that the trace recorded when the file was opened.
 void appendFileFacts(std::string& out, const tracefile::ProcessInfo& info,
                      const event::Event& event) {
   if (event.row->call_class != calls::Class::kOpen || event.failed || event.handle == nullptr) {
@@ -326,7 +326,7 @@ void writeRequest(Writer& out, const order::EventPart& part, mpi::ProcessIndex p
   out.EndObject();
 }
 
-// What goes into an object that somebody else has begun.
+// Members for a JSON object whose beginning is already written.
 class Members {
  public:
   Members() : json(buffer_) { json.StartObject(); }

@@ -12,7 +12,7 @@
 
 namespace omnio::cli {
 
-// What the matched picture is called in text and JSON: ranks of MPI_COMM_WORLD in place of those in
+// Names in the text and JSON forms of matched events: ranks of MPI_COMM_WORLD in place of ranks in
 // groups, and words in place of enumerators.
 class MpiNames {
  public:
@@ -25,8 +25,8 @@ class MpiNames {
   }
   // The rank in MPI_COMM_WORLD; nothing when the process has none.
   std::optional<int> rankOf(mpi::ProcessIndex process) const { return ranks_[process]; }
-  // Of the other end of an operation, or of its root; nothing when there is none or the trace does
-  // not tell.
+  // The rank of an operation's other end, or of its root. Nothing when it has none, or when the
+  // trace does not say.
   std::optional<int> peerOf(const order::MpiOperation& operation, mpi::ProcessIndex process) const;
   std::optional<int> rootOf(const order::MpiOperation& operation, mpi::ProcessIndex process) const;
 
@@ -45,8 +45,8 @@ std::string_view plainName(const order::MpiEventRef& event);
 bool isReceive(const order::MpiOperation& operation);
 bool isMessage(const order::MpiOperation& operation);
 
-// Of calls of more members than this none is named: each line of all of them would name all. Who
-// they are shows in the lines with the same call, comm and seq.
+// A call of more members than this names none of them: each of its lines would name all. The lines
+// with the same call, comm and seq show the members.
 inline constexpr std::size_t kMostMembersNamed = 16;
 
 struct Listing {

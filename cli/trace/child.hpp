@@ -18,7 +18,7 @@ struct ChildEnd {
 // Signals that ask this process to stop or do something are the command's: they are passed on to
 // it, and `also_pass_on` (0: none) with them. Those the terminal sends to the whole group reach it
 // by themselves.
-// What the command writes to stderr goes to the descriptor `error_output`, if one is given.
+// The command's stderr is the descriptor `error_output`, if one is given.
 ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on = 0,
                   int error_output = -1);
 

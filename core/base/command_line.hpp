@@ -78,7 +78,7 @@ class Command {
   OptionHandle flag(const std::string& names, bool& value, const std::string& help) const;
 
   Command subcommand(const std::string& name, const std::string& help) const;
-  // What follows the first argument without a name belongs to that argument.
+  // Words after the first argument without a name belong to that argument, options too.
   void endOptionsAtFirstArgument() const;
   // Called when this command was chosen and its options are right.
   void callback(std::function<void()> work) const;
@@ -91,7 +91,7 @@ class Command {
 // missing.
 [[noreturn]] void refuseMissing(const std::string& what);
 
-// What reading the command line came to.
+// The outcome of reading the command line.
 struct Parsed {
   enum class Outcome {
     kRun,     // the callback, if any, has run

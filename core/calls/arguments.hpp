@@ -1,6 +1,6 @@
-// What follows from the role of an argument: how a record keeps it, and under which key and in
-// which form the text of events and schedules show it. All that reads or writes arguments goes by
-// this table, so that a role is described once.
+// One row for each role of an argument: how a record keeps it, and the key and form under which the
+// text of events and schedules show it. All code that reads or writes arguments goes by this table,
+// so that a role is described once.
 //
 // A new role: core/calls/README.md, "Adding a role".
 #pragma once

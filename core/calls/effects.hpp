@@ -1,5 +1,5 @@
-// What calls do that class, result and roles of their rows do not say. An entry holds for the call
-// and all its forms (open64 is one of open); an entry of a form adds to it.
+// Effects of calls that the class, result and roles of a row do not express. An entry holds for the
+// call and all its forms (open64 is a form of open); an entry of a form adds to it.
 //
 // A new effect: an enumerator here, the entries of the calls that have it, and the code that asks
 // calls::does(row, Effect::...). Calls that could have one but have none are listed as well:
