@@ -18,11 +18,7 @@ namespace omnio::base {
 
 Result<File> File::open(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) {
-    const int error = errno;
-    return Failure{error == ENOENT ? Code::kNotFound : Code::kSystem,
-                   fmt::format("{}: {}", printable(path.native()), std::strerror(error))};
-  }
+  if (fd < 0) return systemFailure(path, errno);
   File file(fd);
   struct stat status {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

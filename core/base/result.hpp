@@ -2,7 +2,10 @@
 // why. Libraries return it and never print; the command line prints the sentence.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -22,6 +25,10 @@ struct Failure {
   Code code = Code::kSystem;
   std::string sentence;  // without a full stop and without the program's name
 };
+
+// "path: No such file or directory", or "what path: ..." where `what` says what was tried. `error`
+// is an errno value.
+Failure systemFailure(const std::filesystem::path& path, int error, std::string_view what = {});
 
 template <typename T>
 class [[nodiscard]] Result {
@@ -45,6 +52,23 @@ class [[nodiscard]] Result {
 
  private:
   std::variant<T, Failure> state_;
+};
+
+// What has no value to return: `return {};` where all went well.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Failure failure) : failure_(std::move(failure)) {}  // NOLINT: meant to convert
+
+  bool ok() const { return !failure_; }
+  explicit operator bool() const { return ok(); }
+
+  // Only when not ok().
+  const Failure& failure() const { return *failure_; }
+
+ private:
+  std::optional<Failure> failure_;
 };
 
 }  // namespace omnio::base
