@@ -53,7 +53,7 @@ void addIorCommand(base::Command program, int& exit_code) {
       .showDefault();
   command.flag("--no-fsync", options->no_fsync,
                "Leaves what was written in the page cache (no -e)");
-  command.option("--iterations", options->iterations, "Runs of each, for a spread")
+  command.option("--iterations", options->iterations, "Runs of each, 1 to 1000, for a spread")
       .between(1, 1000)
       .showDefault();
   command.flag("--json", options->json, "A JSON document instead of command lines");

@@ -53,18 +53,24 @@ struct Request {
   const std::string& word(wire::SettingId id) const { return values.word(id); }
 };
 
-// Brings the values together, the lowest first.
-std::optional<base::Failure> settle(Request& request) {
-  const auto path = request.no_config ? std::nullopt : findConfig(request.config);
-  if (path) {
-    if (auto failure = readConfig(*path, request.values)) return failure;
+// Brings the values together, the lowest first. Returns the exit status when one is refused.
+std::optional<int> settle(Request& request) {
+  SettingValues& values = request.values;
+  if (const auto path = request.no_config ? std::nullopt : findConfig(request.config)) {
+    if (const auto taken = values.takeFile(*path); !taken) {
+      printFailure(taken.failure().sentence);
+      return kWrongUsage;
+    }
   }
-  if (auto failure = request.values.takeEnvironment()) return failure;
+  if (const auto taken = values.takeEnvironment(); !taken) {
+    printFailure(taken.failure().sentence);
+    return kOwnTrouble;
+  }
   for (const wire::Setting& setting : wire::kSettings) {
     GivenOption& given = request.given[static_cast<std::size_t>(setting.id)];
     if (given.option->count() == 0) continue;
     if (setting.type == wire::SettingType::kSwitch) given.words = {given.is_on ? "yes" : "no"};
-    request.values.take(setting.id, given.words, setting.option);
+    values.take(setting.id, given.words, setting.option);
   }
   return std::nullopt;
 }
@@ -194,14 +200,11 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
 
 int work(Request& request) {
   if (request.list_filters) return listFilters();
-  if (const auto failure = settle(request)) {
-    printFailure(failure->sentence);
-    return kOwnTrouble;
-  }
-  if (request.dump_config) return printJson(configText(request.values));
+  if (const std::optional<int> refused = settle(request)) return *refused;
+  if (request.dump_config) return printAll(request.values.fileText());
   const std::string& flavour = request.word(wire::SettingId::kFlavour);
   const base::Result<std::filesystem::path> library =
-      findLibrary(flavourOf(flavour), request.word(wire::SettingId::kLibraryDirectory));
+      findLibrary(flavour, request.word(wire::SettingId::kLibraryDirectory));
   if (!library) {
     printFailure(library.failure().sentence);
     return kOwnTrouble;
@@ -259,7 +262,7 @@ const char* placeholderOf(const wire::Setting& setting) {
     case wire::SettingType::kPatterns:
       return "GLOB";
     case wire::SettingType::kFlavour:
-      return "NAME";
+      return "auto|serial|openmp|mpi|hybrid";
     case wire::SettingType::kSignal:
       return "SIGNAL";
     case wire::SettingType::kSize:
@@ -280,19 +283,14 @@ void addSetting(base::Command command, const wire::Setting& setting, GivenOption
     return;
   }
   const bool is_output = setting.id == wire::SettingId::kOutput;
-  given.option = command.option(is_output ? "-o," + name : name, given.words, setting.help)
-                     .typeName(placeholderOf(setting));
+  given.option =
+      command.option(is_output ? "-o," + name : name, given.words, setting.help)
+          .typeName(placeholderOf(setting))
+          .check([&setting](const std::string& word) { return complaintAbout(setting, word); });
   if (setting.type == wire::SettingType::kPatterns) {
     given.option->repeatable();
   } else {
     given.option->lastWins();
-  }
-  if (setting.type == wire::SettingType::kFlavour) {
-    given.option->oneOf({"auto", "serial", "openmp", "mpi", "hybrid"});
-    given.option->typeName(placeholderOf(setting));
-  } else {
-    given.option->check(
-        [&setting](const std::string& word) { return complaintAbout(setting, word); });
   }
 }
 
@@ -308,7 +306,7 @@ void addTraceCommand(base::Command program, int& exit_code) {
   const base::OptionHandle config =
       command
           .option("--config", request->config,
-                  "Configuration file (default: omnio/config.json in the usual folders)")
+                  "Configuration file (default: omnio/config.ini in the usual folders)")
           .typeName("FILE");
   command.flag("--no-config", request->no_config, "Read no configuration file").excludes(config);
   command.flag("--dump-config", request->dump_config,

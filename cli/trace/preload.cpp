@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -19,8 +17,6 @@ namespace omnio::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array kNames = {"auto", "serial", "openmp", "mpi", "hybrid"};  // as Flavour has them
 
 // Folders that may hold the libraries, best first.
 std::vector<fs::path> libraryFolders(const fs::path& wanted) {
@@ -40,22 +36,10 @@ std::vector<fs::path> libraryFolders(const fs::path& wanted) {
 
 }  // namespace
 
-bool isFlavour(std::string_view name) {
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
-Flavour flavourOf(std::string_view name) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (name == kNames[i]) return static_cast<Flavour>(i);
-  }
-  return Flavour::kAuto;
-}
-
-base::Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
-  std::vector<std::string> names = {
-      fmt::format("libomnio_{}.so", kNames[static_cast<std::size_t>(flavour)])};
+base::Result<fs::path> findLibrary(std::string_view flavour, const fs::path& folder) {
+  std::vector<std::string> names = {fmt::format("libomnio_{}.so", flavour)};
   // Without MPI at build time, what can be everything is the OpenMP library.
-  if (flavour == Flavour::kAuto) names = {"libomnio_hybrid.so", "libomnio_openmp.so"};
+  if (flavour == "auto") names = {"libomnio_hybrid.so", "libomnio_openmp.so"};
   const std::vector<fs::path> folders = libraryFolders(folder);
   std::error_code error;
   for (const std::string& name : names) {
@@ -79,7 +63,7 @@ base::Result<fs::path> findLibrary(Flavour flavour, const fs::path& folder) {
                        fmt::format("{} is in none of {}; set {} to its folder{}", names.front(),
                                    places.empty() ? "the usual folders" : places,
                                    wire::settingOf(wire::SettingId::kLibraryDirectory).variable,
-                                   flavour == Flavour::kMpi || flavour == Flavour::kHybrid
+                                   flavour == "mpi" || flavour == "hybrid"
                                        ? " (omnio may have been built without MPI)"
                                        : "")};
 }

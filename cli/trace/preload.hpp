@@ -11,15 +11,10 @@
 
 namespace omnio::cli {
 
-enum class Flavour { kAuto, kSerial, kOpenmp, kMpi, kHybrid };
-
-Flavour flavourOf(std::string_view name);  // kAuto for any other word
-bool isFlavour(std::string_view name);
-
-// The library to preload for a flavour: for `auto` the one that can be all of them, and finds out
-// in each process what that is. Looked for in `folder` alone when it is not empty, else beside this
-// program as it is built or installed.
-base::Result<std::filesystem::path> findLibrary(Flavour flavour,
+// The library to preload for one of kFlavours: for `auto` the one that can be all of them, and
+// finds out in each process what that is. Looked for in `folder` alone when it is not empty, else
+// beside this program as it is built or installed.
+base::Result<std::filesystem::path> findLibrary(std::string_view flavour,
                                                 const std::filesystem::path& folder);
 
 // Sets the variables in this process's environment, for the command to inherit. What LD_PRELOAD

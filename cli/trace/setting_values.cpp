@@ -1,27 +1,21 @@
 #include "cli/trace/setting_values.hpp"
 
 #include <fmt/format.h>
-#include <rapidjson/encodings.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 #include <stdlib.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "cli/trace/preload.hpp"
-#include "core/base/json_units.hpp"
+#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
-#include "core/wire/settings.hpp"
 
 namespace omnio::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using wire::Setting;
 using wire::SettingId;
 using wire::SettingType;
@@ -55,6 +49,17 @@ std::vector<std::string> split(std::string_view text) {
   return patterns;
 }
 
+// An empty variable counts as not set.
+std::string variable(const char* name) {
+  const char* value = getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+// "exclude" of "--exclude".
+std::string_view nameInFile(const Setting& setting) {
+  return std::string_view(setting.option).substr(2);
+}
+
 }  // namespace
 
 std::string complaintAbout(const Setting& setting, const std::string& word) {
@@ -66,7 +71,7 @@ std::string complaintAbout(const Setting& setting, const std::string& word) {
     case SettingType::kPatterns:
       return word.find('\0') == std::string::npos ? std::string() : complain("contains a NUL byte");
     case SettingType::kFlavour:
-      if (isFlavour(word)) return {};
+      if (std::find(kFlavours.begin(), kFlavours.end(), word) != kFlavours.end()) return {};
       return complain("is not a flavour: use auto, serial, openmp, mpi or hybrid");
     case SettingType::kSwitch:
       return wire::parseSwitch(word) ? std::string() : complain("is neither yes nor no");
@@ -95,7 +100,9 @@ SettingValues::SettingValues() {
 
 void SettingValues::take(SettingId id, std::vector<std::string> words, const std::string& source) {
   SettingValue& value = values_[static_cast<std::size_t>(id)];
-  if (wire::settingOf(id).type != SettingType::kPatterns) {
+  const SettingType type = wire::settingOf(id).type;
+  if (type != SettingType::kPatterns) {
+    if (type == SettingType::kSwitch) words = {*wire::parseSwitch(words.front()) ? "yes" : "no"};
     value = {.words = std::move(words), .sources = {source}};
     return;
   }
@@ -110,252 +117,85 @@ void SettingValues::take(SettingId id, std::vector<std::string> words, const std
   value.sources.insert(value.sources.begin(), source);
 }
 
-std::optional<base::Failure> SettingValues::takeEnvironment() {
+base::Result<void> SettingValues::takeEnvironment() {
   for (const Setting& setting : wire::kSettings) {
-    const char* text = getenv(setting.variable);
-    if (text == nullptr || *text == '\0') continue;
-    if (setting.type == SettingType::kPatterns) {
-      take(setting.id, split(text), setting.variable);
-      continue;
-    }
-    const std::string complaint = complaintAbout(setting, text);
-    if (!complaint.empty()) {
+    const std::string text = variable(setting.variable);
+    if (text.empty()) continue;
+    const bool is_patterns = setting.type == SettingType::kPatterns;
+    if (const std::string complaint = complaintAbout(setting, text); !complaint.empty()) {
       return base::Failure{base::Code::kInvalid,
                            fmt::format("{}: {}", setting.variable, complaint)};
     }
-    take(setting.id, {text}, setting.variable);
+    take(setting.id, is_patterns ? split(text) : std::vector{text}, setting.variable);
   }
-  return std::nullopt;
+  return {};
+}
+
+base::Result<void> SettingValues::takeFile(const fs::path& path) {
+  const std::string source = base::printable(path.native());
+  const auto refused = [&source](const base::ConfigLine& line, std::string_view why) {
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("{}: line {}: {}", source, line.number, why)};
+  };
+  const base::Result<std::vector<base::ConfigLine>> lines = base::readConfigLines(path);
+  if (!lines) return lines.failure();
+  std::map<SettingId, std::vector<std::string>> found;
+  for (const base::ConfigLine& line : *lines) {
+    const auto* const setting =
+        std::find_if(std::begin(wire::kSettings), std::end(wire::kSettings),
+                     [&line](const Setting& one) { return nameInFile(one) == line.name; });
+    if (setting == std::end(wire::kSettings)) {
+      std::string names;
+      for (const Setting& one : wire::kSettings) {
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", nameInFile(one));
+      }
+      return refused(line, fmt::format("unknown option \"{}\"; the options are {}",
+                                       base::printable(line.name), names));
+    }
+    std::vector<std::string>& words = found[setting->id];
+    if (setting->type != SettingType::kPatterns && !words.empty()) {
+      return refused(line, fmt::format("\"{}\" appears twice", line.name));
+    }
+    if (const std::string complaint = complaintAbout(*setting, line.value); !complaint.empty()) {
+      return refused(line, fmt::format("{}: {}", line.name, complaint));
+    }
+    words.push_back(line.value);
+  }
+  for (auto& [id, words] : found) take(id, std::move(words), source);
+  return {};
 }
 
 std::string SettingValues::variableOf(SettingId id) const {
   return wire::settingOf(id).type == SettingType::kPatterns ? joined(of(id).words) : word(id);
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-using base::JsonNode;
-using wire::Setting;
-using wire::SettingType;
-
-constexpr std::string_view kFormat = "omnio-config";
-constexpr std::int64_t kVersion = 1;
-constexpr std::string_view kWalked = "/trace";
-constexpr std::string_view kSources = "/sources";
-
-// How many letters have to be changed, added or left out to come from one word to the other.
-std::size_t distanceBetween(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
+std::string SettingValues::fileText() const {
+  std::string text;
+  for (const Setting& setting : wire::kSettings) {
+    const SettingValue& value = of(setting.id);
+    text += fmt::format("# {}: {}\n", nameInFile(setting), fmt::join(value.sources, ", "));
+    for (const std::string& word : value.words) {
+      text += fmt::format("{} = '{}'\n", nameInFile(setting), word);
     }
   }
-  return row.back();
+  return text;
 }
-
-std::string_view nearestKey(std::string_view key) {
-  const auto nearest =
-      std::min_element(std::begin(wire::kSettings), std::end(wire::kSettings),
-                       [key](const Setting& a, const Setting& b) {
-                         return distanceBetween(key, a.key) < distanceBetween(key, b.key);
-                       });
-  return nearest->key;
-}
-
-class ConfigUnits : public base::JsonUnits {
- public:
-  ConfigUnits(const fs::path& path, SettingValues& values)
-      : source_(base::printable(path.native())), values_(values) {}
-
-  bool isWalked(std::string_view path) const override { return path.empty() || path == kWalked; }
-  Verdict enter(std::string_view path) override { return once(path); }
-  Verdict leave(std::string_view path) override {
-    if (!path.empty()) return std::nullopt;
-    if (!format_known_) {
-      return Complaint{
-          fmt::format("not a configuration file: it has no \"format\": \"{}\"", kFormat)};
-    }
-    if (version_known_) return std::nullopt;
-    return Complaint{fmt::format("it has no \"version\": {}", kVersion)};
-  }
-
-  Verdict unit(std::string_view path, const JsonNode& node) override {
-    if (Verdict twice = once(path)) return twice;
-    if (path == "/format") {
-      if (node.text != kFormat) {
-        return Complaint{fmt::format("not a configuration file: \"format\" is not \"{}\"", kFormat),
-                         node.place};
-      }
-      format_known_ = true;
-      return std::nullopt;
-    }
-    if (path == "/version") {
-      version_known_ = node.kind == JsonNode::Kind::kInteger && node.integer == kVersion;
-      if (version_known_) return std::nullopt;
-      return Complaint{fmt::format("\"version\" has to be {}", kVersion), node.place};
-    }
-    if (path == kSources) return std::nullopt;  // --dump-config tells them; they are no setting
-    constexpr std::string_view kInTrace = "/trace/";
-    if (!path.starts_with(kInTrace)) {
-      return Complaint{
-          fmt::format("unknown key \"{}\"; there are \"format\", \"version\" and "
-                      "\"trace\"",
-                      base::printable(path.substr(std::min<std::size_t>(1, path.size())))),
-          node.place};
-    }
-    return setting(path.substr(kInTrace.size()), node);
-  }
-
- private:
-  Verdict once(std::string_view path) {
-    if (seen_.insert(std::string(path)).second) return std::nullopt;
-    return Complaint{fmt::format("\"{}\" appears twice in one object",
-                                 base::printable(path.substr(path.rfind('/') + 1)))};
-  }
-
-  Verdict setting(std::string_view key, const JsonNode& node) {
-    const auto* const found =
-        std::find_if(std::begin(wire::kSettings), std::end(wire::kSettings),
-                     [key](const Setting& setting) { return setting.key == key; });
-    if (found == std::end(wire::kSettings)) {
-      return Complaint{fmt::format("unknown key \"{}\"; the nearest known one is \"{}\"",
-                                   base::printable(key), nearestKey(key)),
-                       node.place};
-    }
-    std::vector<std::string> words;
-    if (found->type != SettingType::kPatterns) {
-      words.emplace_back();
-      if (Verdict verdict = word(*found, node, words.back())) return verdict;
-    } else if (node.kind != JsonNode::Kind::kArray) {
-      return kindOf(*found, node, "a list of texts");
-    } else {
-      for (const JsonNode& item : node.items) {
-        words.emplace_back();
-        if (Verdict verdict = word(*found, item, words.back())) return verdict;
-      }
-    }
-    values_.take(found->id, std::move(words), source_);
-    return std::nullopt;
-  }
-
-  static Verdict kindOf(const Setting& setting, const JsonNode& node, std::string_view wanted) {
-    return Complaint{fmt::format("\"{}\" has to be {}, not {}", setting.key, wanted,
-                                 JsonNode::nameOf(node.kind)),
-                     node.place};
-  }
-
-  static Verdict word(const Setting& setting, const JsonNode& node, std::string& into) {
-    using Kind = JsonNode::Kind;
-    const bool is_number = node.kind == Kind::kInteger;
-    if (setting.type == SettingType::kSwitch) {
-      if (node.kind != Kind::kBool) return kindOf(setting, node, "true or false");
-      into = node.integer != 0 ? "yes" : "no";
-      return std::nullopt;
-    }
-    const bool may_be_number =
-        setting.type == SettingType::kSize || setting.type == SettingType::kSignal;
-    if (node.kind != Kind::kString && !(is_number && may_be_number)) {
-      return kindOf(setting, node, may_be_number ? "a text or a whole number" : "a text");
-    }
-    into = is_number ? fmt::format("{}", node.integer) : node.text;
-    const std::string complaint = complaintAbout(setting, into);
-    if (complaint.empty()) return std::nullopt;
-    return Complaint{fmt::format("\"{}\": {}", setting.key, complaint), node.place};
-  }
-
-  std::string source_;
-  SettingValues& values_;
-  std::set<std::string> seen_;
-  bool format_known_ = false;
-  bool version_known_ = false;
-};
-
-const char* variable(const char* name) {
-  const char* value = getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-bool isUtf8(std::string_view text) {
-  rapidjson::MemoryStream in(text.data(), text.size());
-  rapidjson::StringBuffer sink;
-  while (in.Tell() < text.size()) {
-    if (!rapidjson::UTF8<>::Validate(in, sink)) return false;
-  }
-  return true;
-}
-
-// What JSON cannot hold is written as it would be shown, and cannot be read back.
-void putText(rapidjson::PrettyWriter<rapidjson::StringBuffer>& out, std::string_view text) {
-  const std::string readable = isUtf8(text) ? std::string(text) : base::printable(text);
-  out.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
-}
-
-}  // namespace
 
 std::optional<fs::path> findConfig(const std::string& wanted) {
   if (!wanted.empty()) return wanted;
-  if (const char* named = variable(wire::kConfigVariable); *named != '\0') return named;
+  if (const std::string named = variable(wire::kConfigVariable); !named.empty()) return named;
   std::vector<fs::path> places;
   if (const fs::path home = variable("XDG_CONFIG_HOME"); home.is_absolute()) {
-    places.push_back(home / "omnio/config.json");
+    places.push_back(home / "omnio/config.ini");
   } else if (const fs::path home_folder = variable("HOME"); home_folder.is_absolute()) {
-    places.push_back(home_folder / ".config/omnio/config.json");
+    places.push_back(home_folder / ".config/omnio/config.ini");
   }
-  places.emplace_back("/etc/omnio/config.json");
+  places.emplace_back("/etc/omnio/config.ini");
   std::error_code error;
   for (const fs::path& place : places) {
     if (fs::exists(place, error)) return place;
   }
   return std::nullopt;
-}
-
-std::optional<base::Failure> readConfig(const fs::path& path, SettingValues& values) {
-  ConfigUnits units(path, values);
-  return base::readJsonUnits(path, units);
-}
-
-std::string configText(const SettingValues& values) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::PrettyWriter<rapidjson::StringBuffer> out(buffer);
-  out.SetIndent(' ', 2);
-  out.StartObject();
-  out.Key("format");
-  putText(out, kFormat);
-  out.Key("version");
-  out.Int64(kVersion);
-  out.Key("trace");
-  out.StartObject();
-  for (const Setting& setting : wire::kSettings) {
-    out.Key(setting.key);
-    if (setting.type == SettingType::kPatterns) {
-      out.StartArray();
-      for (const std::string& pattern : values.of(setting.id).words) putText(out, pattern);
-      out.EndArray();
-    } else if (setting.type == SettingType::kSwitch) {
-      out.Bool(*wire::parseSwitch(values.word(setting.id)));
-    } else {
-      putText(out, values.word(setting.id));
-    }
-  }
-  out.EndObject();
-  out.Key("sources");
-  out.StartObject();
-  for (const Setting& setting : wire::kSettings) {
-    out.Key(setting.key);
-    std::string sources;
-    for (const std::string& source : values.of(setting.id).sources) {
-      sources += sources.empty() ? source : ", " + source;
-    }
-    putText(out, sources);
-  }
-  out.EndObject();
-  out.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
 }
 
 }  // namespace omnio::cli

@@ -1,18 +1,22 @@
-// The settings of `omnio trace` as they come together: defaults, a configuration file, the
-// environment, the command line, each before the next. What the values mean is in
-// core/wire/settings.hpp.
+// The settings of `omnio trace` as they come together: defaults, a configuration file
+// (docs/formats/config.md), the environment, the command line, each before the next. What the
+// values mean is in core/wire/settings.hpp.
 #pragma once
 #include <array>
 #include <filesystem>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/wire/settings.hpp"
 
 namespace omnio::cli {
+
+inline constexpr std::array<std::string_view, 5> kFlavours = {"auto", "serial", "openmp", "mpi",
+                                                              "hybrid"};
 
 // One value as text, as it would stand in the variable; of patterns any number, each as it is.
 struct SettingValue {
@@ -27,32 +31,29 @@ class SettingValues {
  public:
   SettingValues();  // the defaults
 
-  // Takes the place of what was there; patterns come in front of those that were.
+  // Takes the place of what was there; patterns come in front of those that were. The words are
+  // without complaint.
   void take(wire::SettingId id, std::vector<std::string> words, const std::string& source);
   // Takes the variables that are set. Fails when a value means nothing.
-  std::optional<base::Failure> takeEnvironment();
+  base::Result<void> takeEnvironment();
+  // Takes the settings of a configuration file. Fails with file, line and reason.
+  base::Result<void> takeFile(const std::filesystem::path& path);
 
   const SettingValue& of(wire::SettingId id) const { return values_[static_cast<std::size_t>(id)]; }
-  // Of all settings but patterns.
+  // Of all settings but patterns. Of a switch "yes" or "no".
   const std::string& word(wire::SettingId id) const { return of(id).words.front(); }
   // As the variable has it.
   std::string variableOf(wire::SettingId id) const;
+  // As a configuration file, with comments that say where each came from.
+  std::string fileText() const;
 
  private:
   std::array<SettingValue, std::size(wire::kSettings)> values_;
 };
 
-// Configuration files of `omnio trace`: docs/formats/config.md. Which one is read, reading it, and
-// writing the settings in force as one.
-// The first of: `wanted` (when not empty), the one OMNIO_CONFIG names, config.json in
-// $XDG_CONFIG_HOME/omnio or ~/.config/omnio, /etc/omnio/config.json. One that was named is returned
-// whether it is there or not; none: there is none.
+// The configuration file to read: the first of `wanted` (when not empty), the one OMNIO_CONFIG
+// names, config.ini in $XDG_CONFIG_HOME/omnio or ~/.config/omnio, /etc/omnio/config.ini. One that
+// was named is returned whether it is there or not; none: there is none.
 std::optional<std::filesystem::path> findConfig(const std::string& wanted);
-
-// Takes the file's settings. Fails with file, line, column and reason.
-std::optional<base::Failure> readConfig(const std::filesystem::path& path, SettingValues& values);
-
-// The settings in force as a configuration file, and where each came from.
-std::string configText(const SettingValues& values);
 
 }  // namespace omnio::cli

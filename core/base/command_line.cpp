@@ -1,8 +1,16 @@
 #include "core/base/command_line.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
+
+#include "core/base/printable.hpp"
 
 namespace omnio::base {
 
@@ -27,9 +35,19 @@ OptionHandle OptionHandle::oneOf(std::vector<std::string> words) const {
   return *this;
 }
 
-OptionHandle OptionHandle::between(int minimum, int maximum) const {
-  option_->check(CLI::Range(minimum, maximum));
-  return *this;
+// CLI11's own check of a range takes fractions and prints the range of a double, and its conversion
+// takes -1 for the largest number there is.
+OptionHandle OptionHandle::between(std::uint64_t minimum, std::uint64_t maximum) const {
+  return check([minimum, maximum](const std::string& word) {
+    std::uint64_t number = 0;
+    const char* const word_end = word.data() + word.size();
+    const auto [end, error] = std::from_chars(word.data(), word_end, number);
+    const bool fits =
+        error == std::errc() && end == word_end && number >= minimum && number <= maximum;
+    return fits ? std::string()
+                : fmt::format("{} is not a whole number from {} to {}", printable(word), minimum,
+                              maximum);
+  });
 }
 
 OptionHandle OptionHandle::positive() const {
@@ -64,72 +82,25 @@ OptionHandle OptionHandle::hidden() const {
 
 std::size_t OptionHandle::count() const { return option_->count(); }
 
-namespace {
-
-template <typename T>
-OptionHandle added(CLI::App* app, const std::string& names, T& value, const std::string& help) {
-  return OptionHandle(app->add_option(names, value, help));
-}
-
-}  // namespace
-
-OptionHandle Command::option(const std::string& names, std::string& value,
+template <typename Value>
+OptionHandle Command::option(const std::string& names, Value& value,
                              const std::string& help) const {
-  return added(app_, names, value, help);
+  return OptionHandle(app_->add_option(names, value, help));
 }
 
-OptionHandle Command::option(const std::string& names, std::filesystem::path& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, int& value, const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, long& value, const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, unsigned& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, std::uint64_t& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, double& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, std::optional<int>& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, std::optional<unsigned>& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, std::optional<double>& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, std::vector<std::string>& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
-
-OptionHandle Command::option(const std::string& names, std::vector<std::filesystem::path>& value,
-                             const std::string& help) const {
-  return added(app_, names, value, help);
-}
+using Text = const std::string&;
+template OptionHandle Command::option(Text, std::string&, Text) const;
+template OptionHandle Command::option(Text, std::filesystem::path&, Text) const;
+template OptionHandle Command::option(Text, int&, Text) const;
+template OptionHandle Command::option(Text, long&, Text) const;
+template OptionHandle Command::option(Text, unsigned&, Text) const;
+template OptionHandle Command::option(Text, std::uint64_t&, Text) const;
+template OptionHandle Command::option(Text, double&, Text) const;
+template OptionHandle Command::option(Text, std::optional<int>&, Text) const;
+template OptionHandle Command::option(Text, std::optional<unsigned>&, Text) const;
+template OptionHandle Command::option(Text, std::optional<double>&, Text) const;
+template OptionHandle Command::option(Text, std::vector<std::string>&, Text) const;
+template OptionHandle Command::option(Text, std::vector<std::filesystem::path>&, Text) const;
 
 OptionHandle Command::flag(const std::string& names, bool& value, const std::string& help) const {
   return OptionHandle(app_->add_flag(names, value, help));
@@ -176,6 +147,38 @@ Parsed Program::parse(int argc, const char* const* argv) const {
   const auto subcommands = app_->get_subcommands();
   if (!subcommands.empty()) parsed.command = subcommands.front()->get_name();
   return parsed;
+}
+
+Result<std::vector<ConfigLine>> readConfigLines(const std::filesystem::path& path) {
+  // No lists, and no comment behind a value: patterns have brackets, commas and # in them.
+  CLI::ConfigBase reader;
+  reader.arrayBounds('\1', '\1')->comment('\0');
+  std::vector<ConfigLine> lines;
+  std::ifstream in(path);
+  std::string text;
+  for (std::size_t number = 1; std::getline(in, text); ++number) {
+    CLI::detail::trim(text);
+    if (text.empty() || text.front() == '#' || text.front() == ';') continue;
+    std::istringstream line(text);
+    const std::vector<CLI::ConfigItem> items = reader.from_config(line);
+    // CLI11 gives more for a section, and nothing for one or two letters.
+    if (items.size() != 1 || !items[0].parents.empty()) {
+      lines.push_back({text, "", number});
+      continue;
+    }
+    const std::string& value = items[0].inputs.front();
+    const bool is_quoted = text.back() == '"' || text.back() == '\'';
+    if (!is_quoted && (value.starts_with('[') || value.find(" #") != std::string::npos)) {
+      return Failure{Code::kInvalid,
+                     fmt::format("{}: line {}: {} looks like a list or has a comment behind it; a "
+                                 "list has a line for each value, a comment a line of its own, and "
+                                 "a value with these characters is quoted",
+                                 printable(path.native()), number, printable(value))};
+    }
+    lines.push_back({items[0].name, value, number});
+  }
+  if (!in.eof()) return systemFailure(path, errno);
+  return lines;
 }
 
 }  // namespace omnio::base

@@ -9,9 +9,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "core/base/result.hpp"
 
 namespace CLI {
 class App;
@@ -32,7 +33,8 @@ class OptionHandle {
   OptionHandle typeName(const std::string& name) const;
   OptionHandle check(WordCheck check) const;
   OptionHandle oneOf(std::vector<std::string> words) const;
-  OptionHandle between(int minimum, int maximum) const;
+  // A whole number, and no other word.
+  OptionHandle between(std::uint64_t minimum, std::uint64_t maximum) const;
   OptionHandle positive() const;
   // --help names the value that the variable has before it is parsed.
   OptionHandle showDefault() const;
@@ -55,25 +57,10 @@ class Command {
   explicit Command(CLI::App* app) : app_(app) {}
 
   // `names` is "-o,--output", "--rank", or "TRACE" for an argument without a name.
-  OptionHandle option(const std::string& names, std::string& value, const std::string& help) const;
-  OptionHandle option(const std::string& names, std::filesystem::path& value,
-                      const std::string& help) const;
-  OptionHandle option(const std::string& names, int& value, const std::string& help) const;
-  OptionHandle option(const std::string& names, long& value, const std::string& help) const;
-  OptionHandle option(const std::string& names, unsigned& value, const std::string& help) const;
-  OptionHandle option(const std::string& names, std::uint64_t& value,
-                      const std::string& help) const;
-  OptionHandle option(const std::string& names, double& value, const std::string& help) const;
-  OptionHandle option(const std::string& names, std::optional<int>& value,
-                      const std::string& help) const;
-  OptionHandle option(const std::string& names, std::optional<unsigned>& value,
-                      const std::string& help) const;
-  OptionHandle option(const std::string& names, std::optional<double>& value,
-                      const std::string& help) const;
-  OptionHandle option(const std::string& names, std::vector<std::string>& value,
-                      const std::string& help) const;
-  OptionHandle option(const std::string& names, std::vector<std::filesystem::path>& value,
-                      const std::string& help) const;
+  // Values are texts, paths and numbers, optional numbers, and lists of texts or paths: the types
+  // that command_line.cpp names.
+  template <typename Value>
+  OptionHandle option(const std::string& names, Value& value, const std::string& help) const;
   // "--verify,!--no-verify" has a way to switch it off.
   OptionHandle flag(const std::string& names, bool& value, const std::string& help) const;
 
@@ -117,5 +104,17 @@ class Program : public Command {
  private:
   std::unique_ptr<CLI::App> owned_;
 };
+
+// A line of a configuration file: an option and its value.
+struct ConfigLine {
+  std::string name;   // without "--"; the whole line where it names none
+  std::string value;  // without its quotes; "true" where the line is a name alone
+  std::size_t number = 0;
+};
+
+// Reads a file of lines `name = value`. A value stands as it is, blanks, commas and backslashes
+// too, with or without quotes around it; a comment has a line of its own and begins with # or ;.
+// Fails with the file, the line and the reason.
+Result<std::vector<ConfigLine>> readConfigLines(const std::filesystem::path& path);
 
 }  // namespace omnio::base

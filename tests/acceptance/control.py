@@ -2,7 +2,6 @@
 of programs, a log of limited size, settings from the command line, the environment and files.
 """
 
-import json
 import os
 import re
 import signal
@@ -252,83 +251,95 @@ class Control:
         self.checks.that(0.999 < ratio < 1.001, f"growth: {ratio}")
 
     def dump(self, *options, **more):
+        """The settings in force: values (of patterns lists) and sources by the option's name."""
         result = run([omnio(), "trace", *options, "--dump-config"], **more)
         if result.status != 0:
-            return result, None
-        return result, json.loads(result.out)
+            return result, None, None
+        values, sources = {"exclude": [], "include": []}, {}
+        for line in result.out.decode().splitlines():
+            if line.startswith("# "):
+                name, source = line[2:].split(": ")
+                sources[name] = source
+                continue
+            name, value = line.split(" = ", 1)
+            check = value[0] == value[-1] == "'" and name in sources
+            self.checks.that(check, f"dump: {line}")
+            if isinstance(values.get(name), list):
+                values[name].append(value[1:-1])
+            else:
+                values[name] = value[1:-1]
+        return result, values, sources
 
     def settings(self):
         check = self.checks
         home = os.path.join(self.work, "home")
         os.makedirs(os.path.join(home, "omnio"))
         env = environment(XDG_CONFIG_HOME=home)
-        own = os.path.join(home, "omnio", "config.json")
+        own = os.path.join(home, "omnio", "config.ini")
 
-        def write(path, **values):
+        def write(path, *lines):
             with open(path, "w", encoding="utf-8") as file:
-                json.dump({"format": "omnio-config", "version": 1, "trace": values}, file)
+                file.write("".join(line + "\n" for line in lines))
 
-        _, default = self.dump("--no-config", env=env)
-        check.equal(set(default["sources"].values()), {"default"}, "dump: all defaults")
-        keys = set(default["trace"])
-        write(own, flavour="openmp", exclude=["*.file"], max_log_size="3G", toggle_signal="USR1",
-              start_stopped=True)
-        _, got = self.dump(env=env)
-        check.equal((got["trace"]["flavour"], got["sources"]["flavour"]), ("openmp", own), "file")
-        check.equal(got["trace"]["start_stopped"], True, "file: a switch")
+        _, default, sources = self.dump("--no-config", env=env)
+        check.equal(set(sources.values()), {"default"}, "dump: all defaults")
+        keys = set(default)
+        check.equal(set(sources), keys, "dump: a source for each")
+        write(own, "flavour = openmp", "exclude = *.file", "max-log-size = 3G",
+              "toggle-signal = USR1", "start-stopped")
+        _, got, sources = self.dump(env=env)
+        check.equal((got["flavour"], sources["flavour"]), ("openmp", own), "file")
+        check.equal(got["start-stopped"], "yes", "file: a switch")
         both = dict(env, OMNIO_FLAVOUR="serial", OMNIO_EXCLUDE="*.variable:a\\:b")
-        _, got = self.dump("--exclude", "*.option", "--no-start-stopped", env=both)
-        check.equal((got["trace"]["flavour"], got["sources"]["flavour"]),
+        result, got, sources = self.dump("--exclude", "*.option", "--no-start-stopped", env=both)
+        check.equal((got["flavour"], sources["flavour"]),
                     ("serial", "OMNIO_FLAVOUR"), "the environment before the file")
-        check.equal((got["trace"]["exclude"], got["sources"]["exclude"]),
+        check.equal((got["exclude"], sources["exclude"]),
                     (["*.option", "*.variable", "a\\:b", "*.file"],
                      f"--exclude, OMNIO_EXCLUDE, {own}"), "patterns add up")
-        check.equal((got["trace"]["start_stopped"], got["sources"]["start_stopped"]),
-                    (False, "--start-stopped"), "the command line before all")
-        check.equal(set(got["trace"]), keys, "the same keys always")
+        check.equal((got["start-stopped"], sources["start-stopped"]),
+                    ("no", "--start-stopped"), "the command line before all")
+        check.equal(set(got), keys, "the same keys always")
 
         # What was printed can be read back, and then everything comes from it.
-        again = os.path.join(self.work, "again.json")
-        with open(again, "w", encoding="utf-8") as file:
-            json.dump(got, file)
-        _, back = self.dump("--config", again, env=environment())
-        check.equal(back["trace"], got["trace"], "dump, read back")
-        _, back = self.dump(env=environment(OMNIO_CONFIG=again))
-        check.equal(back["sources"]["max_log_size"], again, "OMNIO_CONFIG")
-        result, _ = self.dump("--config", os.path.join(self.work, "missing.json"), env=env)
+        again = os.path.join(self.work, "again.ini")
+        with open(again, "wb") as file:
+            file.write(result.out)
+        _, back, _ = self.dump("--config", again, env=environment())
+        check.equal(back, got, "dump, read back")
+        _, _, sources = self.dump(env=environment(OMNIO_CONFIG=again))
+        check.equal(sources["max-log-size"], again, "OMNIO_CONFIG")
+        result, _, _ = self.dump("--config", os.path.join(self.work, "missing.ini"), env=env)
         check.equal((result.status, result.err.decode().strip()),
-                    (125, f"omnio: {self.work}/missing.json: No such file or directory"),
+                    (2, f"omnio: {self.work}/missing.ini: No such file or directory"),
                     "a file that was named and is not there")
 
         # Every setting by each way, through to the process.
-        write(own, exclude=["*/first"])
+        write(own, "exclude = */first")
         to, _ = self.traced("names", env=env)
         check.that("first" not in written(to), "a file's pattern is in force")
-        write(own, output=os.path.join(self.work, "by-file"))
+        write(own, "output = " + os.path.join(self.work, "by-file"))
         run([omnio(), "trace", "--", "true"], env=env)
         check.that(os.path.isdir(os.path.join(self.work, "by-file")), "output from a file")
         run([omnio(), "trace", "--", "true"],
             env=environment(OMNIO_OUTPUT=os.path.join(self.work, "by-variable")))
         check.that(os.path.isdir(os.path.join(self.work, "by-variable")), "OMNIO_OUTPUT")
 
-        def refused(sentence, text, line, column):
-            with open(own, "w", encoding="utf-8") as file:
-                file.write(text)
+        def refused(sentence, *lines):
+            write(own, *lines)
             bad = os.path.join(self.work, "refused")
             result = run([omnio(), "trace", "-o", bad, "--", "true"], env=env)
             check.equal((result.status, result.err.decode().strip(), os.path.exists(bad)),
-                        (125, f"omnio: {own}: line {line}, column {column}: {sentence}", False),
-                        f"refused: {text!r}")
+                        (2, f"omnio: {own}: line {len(lines)}: {sentence}", False),
+                        f"refused: {lines!r}")
 
-        begin = '{"format": "omnio-config", "version": 1,\n "trace": {'
-        refused('unknown key "exlude"; the nearest known one is "exclude"',
-                begin + '"exlude": []}}', 2, 22)
-        refused('"start_stopped" has to be true or false, not a text',
-                begin + '"start_stopped": "yes"}}', 2, 33)
-        refused('"max_log_size": "10Q" is not a size: use a whole number of bytes, or of K, M, G or T '
-                '(10G)', begin + '"max_log_size": "10Q"}}', 2, 32)
-        refused('not a configuration file: it has no "format": "omnio-config"', "{}", 1, 1)
-        refused('"version" has to be 1', '{"format": "omnio-config", "version": 2}', 1, 39)
+        options = "; the options are " + ", ".join(sources)
+        refused('unknown option "exlude"' + options, "# patterns", "exlude = *.o")
+        refused('unknown option "[trace]"' + options, "[trace]")
+        refused('start-stopped: "perhaps" is neither yes nor no', "", "start-stopped = perhaps")
+        refused('max-log-size: "10Q" is not a size: use a whole number of bytes, or of K, M, G or T '
+                '(10G)', "max-log-size = 10Q")
+        refused('"flavour" appears twice', "flavour = mpi", "explain", "flavour = auto")
         result = run([omnio(), "trace", "--", "true"], env=environment(OMNIO_MAX_LOG_SIZE="much"))
         check.equal(result.status, 125, "a variable that means nothing")
         check.that(result.err.startswith(b'omnio: OMNIO_MAX_LOG_SIZE: "much" is not a size'),
@@ -341,17 +352,17 @@ class Control:
         with open(os.path.join(documents, "docs/formats/config.md"), encoding="utf-8") as file:
             page = file.read()
         usage = run([omnio(), "trace", "--help"]).out.decode()
-        rows = re.findall(r"^\| `(--[a-z-]+)` \| `(OMNIO_[A-Z_]+)` \| `([a-z_]+)` \|", page, re.M)
-        check.equal({row[2] for row in rows}, keys, "docs/formats/config.md has every key")
-        for option, variable, key in rows:
-            check.that(option in usage, f"--help has {option}")
-            check.that(key in keys and variable.startswith("OMNIO_"), f"{key}: {variable}")
-        example = os.path.join(documents, "configs", "omnio.json")
-        result, got = self.dump("--config", example, env=environment())
-        check.equal(result.status, 0, f"configs/omnio.json: {result}")
+        rows = re.findall(r"^\| `--([a-z-]+)` \| `(OMNIO_[A-Z_]+)` \|", page, re.M)
+        check.equal({row[0] for row in rows}, keys, "docs/formats/config.md has every option")
+        for option, _ in rows:
+            check.that(f"--{option}" in usage, f"--help has --{option}")
+        example = os.path.join(documents, "configs", "omnio.ini")
+        result, _, sources = self.dump("--config", example, env=environment())
+        check.equal(result.status, 0, f"configs/omnio.ini: {result}")
         with open(example, encoding="utf-8") as file:
-            wanted = json.load(file)["trace"]
-        check.equal({key: got["trace"][key] for key in wanted}, wanted, "configs/omnio.json")
+            wanted = {line.split(" = ")[0] for line in file if not line.startswith("#")}
+        check.equal({name for name in sources if sources[name] == example}, wanted,
+                    "configs/omnio.ini")
 
 
 def main():

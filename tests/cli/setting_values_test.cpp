@@ -37,7 +37,7 @@ TEST(SettingValues, PatternsGoThroughTheEnvironmentUnchanged) {
     values.take(SettingId::kInclude, patterns, "--include");
     setenv("OMNIO_INCLUDE", values.variableOf(SettingId::kInclude).c_str(), 1);
     SettingValues inner;
-    ASSERT_FALSE(inner.takeEnvironment());
+    ASSERT_TRUE(inner.takeEnvironment());
     EXPECT_EQ(inner.variableOf(SettingId::kInclude), values.variableOf(SettingId::kInclude));
     EXPECT_EQ(inner.of(SettingId::kInclude).words.size(), patterns.size());
   }
@@ -47,10 +47,18 @@ TEST(SettingValues, PatternsGoThroughTheEnvironmentUnchanged) {
 TEST(SettingValues, AVariableThatMeansNothingIsNamed) {
   setenv("OMNIO_START_STOPPED", "maybe", 1);
   SettingValues values;
-  const auto failure = values.takeEnvironment();
+  const auto taken = values.takeEnvironment();
   unsetenv("OMNIO_START_STOPPED");
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->sentence, "OMNIO_START_STOPPED: \"maybe\" is neither yes nor no");
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.failure().sentence, "OMNIO_START_STOPPED: \"maybe\" is neither yes nor no");
+}
+
+TEST(SettingValues, ASwitchIsYesOrNo) {
+  for (const char* word : {"1", "on", "true", "yes"}) {
+    SettingValues values;
+    values.take(SettingId::kExplain, {word}, "--explain");
+    EXPECT_EQ(values.word(SettingId::kExplain), "yes") << word;
+  }
 }
 
 TEST(SettingValues, NamesAreOneEach) {
@@ -59,9 +67,9 @@ TEST(SettingValues, NamesAreOneEach) {
     EXPECT_TRUE(std::string(setting.variable).starts_with("OMNIO_"));
     EXPECT_TRUE(names.insert(setting.option).second);
     EXPECT_TRUE(names.insert(setting.variable).second);
-    EXPECT_TRUE(names.insert(setting.key).second);
+    EXPECT_TRUE(std::string(setting.option).starts_with("--"));
     if (setting.type != wire::SettingType::kPatterns) {
-      EXPECT_EQ(complaintAbout(setting, setting.fallback), "") << setting.key;
+      EXPECT_EQ(complaintAbout(setting, setting.fallback), "") << setting.option;
     }
   }
 }
