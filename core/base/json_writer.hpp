@@ -1,0 +1,132 @@
+// Writes one JSON document, or one line of JSON, to the end of a string.
+//
+//   std::string out;
+//   JsonWriter json(out, {.indent = 2});
+//   json.object([&] {
+//     json.put("format", "omnio-example");
+//     json.put("rank", std::optional<int>());             // null
+//     json.put("sizes", std::vector<int>{1, 2});          // a list of plain values
+//     json.list("hosts", hosts, [&](const Host& host) {   // a list of whatever the body writes
+//       json.object([&] { json.put("name", base::printable(host.name)); });
+//     });
+//   });
+//
+// A text reads back as it was given, but for bytes that are not UTF-8, which become U+FFFD: what a
+// terminal must not see is written as \uHHHH. A name from outside is passed to printable() first
+// (printable.hpp has the rule).
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace omnio::base {
+
+struct JsonLayout {
+  int indent = 0;                  // blanks for each level; 0: all on one line, without blanks
+  bool lists_on_one_line = false;  // with an indent: a line for each member, but none for items
+  int decimals = 324;              // digits after the point that are kept: all by default
+};
+
+class JsonWriter {
+ public:
+  // `out` outlives the writer.
+  explicit JsonWriter(std::string& out, JsonLayout layout = {}) : out_(out), layout_(layout) {}
+  // Goes on with an object that is open at the end of `out`; endObject() closes it.
+  static JsonWriter inObject(std::string& out);
+  JsonWriter(const JsonWriter&) = delete;
+  JsonWriter& operator=(const JsonWriter&) = delete;
+
+  void key(std::string_view name);
+  void beginObject() { begin('{', false); }
+  void endObject() { end('}'); }
+  void beginList() { begin('[', layout_.lists_on_one_line); }
+  void endList() { end(']'); }
+
+  // A value: true or false, a number, a text, an optional one (null when it is not there), or a
+  // range of these as a list. A number that JSON cannot hold (infinite, or none) becomes null.
+  template <typename T>
+  void value(const T& value) {
+    if constexpr (std::same_as<T, bool>) {
+      raw(value ? "true" : "false");
+    } else if constexpr (std::floating_point<T>) {
+      real(value);
+    } else if constexpr (std::signed_integral<T>) {
+      integer(value);
+    } else if constexpr (std::unsigned_integral<T>) {
+      natural(value);
+    } else if constexpr (std::convertible_to<const T&, std::string_view>) {
+      text(value);
+    } else if constexpr (requires { value.has_value(); }) {
+      if (value.has_value()) {
+        this->value(*value);
+      } else {
+        raw("null");
+      }
+    } else {
+      list(value, [this](const auto& item) { this->value(item); });
+    }
+  }
+
+  template <typename T>
+  void put(std::string_view name, const T& value) {
+    key(name);
+    this->value(value);
+  }
+
+  // The body writes the members.
+  template <typename Body>
+  void object(Body body) {
+    beginObject();
+    body();
+    endObject();
+  }
+  template <typename Body>
+  void object(std::string_view name, Body body) {
+    key(name);
+    object(body);
+  }
+
+  // The body is called with each item and writes one value.
+  template <typename Range, typename Body>
+  void list(const Range& items, Body body) {
+    beginList();
+    for (const auto& item : items) body(item);
+    endList();
+  }
+  template <typename Range, typename Body>
+  void list(std::string_view name, const Range& items, Body body) {
+    key(name);
+    list(items, body);
+  }
+
+ private:
+  struct Level {
+    bool on_one_line;
+    bool has_items = false;
+  };
+  JsonWriter(std::string& out, Level open) : out_(out), levels_{open} {}
+
+  void begin(char bracket, bool on_one_line);
+  void end(char bracket);
+  void separate();  // what comes before a member, an item or the value of a member
+  void newLine();
+  void raw(std::string_view token);
+  void real(double number);
+  void integer(std::int64_t number);
+  void natural(std::uint64_t number);
+  void text(std::string_view text);
+  void quoted(std::string_view text);
+
+  std::string& out_;
+  JsonLayout layout_{};
+  std::vector<Level> levels_;
+  bool after_key_ = false;
+};
+
+}  // namespace omnio::base
