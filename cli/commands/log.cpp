@@ -11,7 +11,6 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/log/event_json.hpp"
-#include "cli/log/mpi_json.hpp"
 #include "cli/log/mpi_log.hpp"
 #include "cli/output.hpp"
 #include "cli/trace_selection.hpp"
@@ -89,9 +88,12 @@ class Printer {
     while (const event::Event* event = reader.next()) {
       if (reader.missingBefore() > 0) noteGap(reader.missingBefore());
       if (json_) {
-        appendJsonOpen(output_.text(), *event, origin, paths_);
-        mpi_io_->append(output_.text(), process, *event);
-        output_.text() += "}\n";
+        base::JsonWriter json(output_.text());
+        json.object([&] {
+          putEvent(json, *event, origin, paths_);
+          mpi_io_->put(json, process, *event);
+        });
+        output_.text() += '\n';
       } else {
         event::appendText(output_.text(), *event);
       }

@@ -1,12 +1,17 @@
-// The JSON form of an event: one object a line, docs/commands/log.md.
+// The JSON form of an event, an object a line: docs/commands/log.md.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
-#include <string>
+#include <unordered_map>
 
+#include "core/base/json_writer.hpp"
 #include "core/event/event.hpp"
 #include "core/event/path_table.hpp"
+#include "core/mpi/file_offsets.hpp"
+#include "core/tracefile/trace.hpp"
 
 namespace omnio::cli {
 
@@ -18,8 +23,40 @@ struct EventOrigin {
   std::uint32_t tid = 0;
 };
 
-// Appends the object without its closing brace: more members may follow.
-void appendJsonOpen(std::string& out, const event::Event& event, const EventOrigin& origin,
-                    const event::PathTable& paths);
+// Writes the event's members into the object that is open.
+void putEvent(base::JsonWriter& json, const event::Event& event, const EventOrigin& origin,
+              const event::PathTable& paths);
+
+// What `omnio log --json` adds to an MPI-IO event that moves data: where in the file the data are.
+// docs/commands/log.md.
+class MpiIoJson {
+ public:
+  // Reads the calls by shared pointers of the whole trace, which has to outlive it.
+  explicit MpiIoJson(const tracefile::Trace& trace);
+
+  // Takes in an event of the process, in the order of its thread; writes what there is to say of it
+  // as members of its object, which is open.
+  void put(base::JsonWriter& json, const tracefile::Process& process, const event::Event& event);
+
+ private:
+  // An access as its place was known when it was made.
+  struct Known {
+    mpi::MpiFileOffsets::Placed placed;
+    mpi::MpiFileState file;
+  };
+  struct InProcess {
+    explicit InProcess(const tracefile::ProcessInfo& info) : offsets(info) {}
+    mpi::MpiFileOffsets offsets;
+    // Pointers that several threads move have to be followed through all of them before one is
+    // printed: by tick. Empty where one thread alone does MPI-IO.
+    std::unordered_map<std::uint64_t, Known> known;
+  };
+  InProcess& in(const tracefile::Process& process);
+  void putAccess(base::JsonWriter& json, const tracefile::Process& process,
+                 const event::Event& event, const mpi::MpiFileOffsets::Placed& placed);
+
+  mpi::MpiSharedOffsets shared_;
+  std::map<const tracefile::Process*, std::unique_ptr<InProcess>> processes_;
+};
 
 }  // namespace omnio::cli
