@@ -20,7 +20,7 @@
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
-#include "core/wire/launcher.hpp"
+#include "core/wire/run.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/target/tree.hpp"

@@ -17,7 +17,7 @@
 #include "cli/output.hpp"
 #include "core/base/file.hpp"
 #include "core/base/json_writer.hpp"
-#include "core/calls/mpi_values.hpp"
+#include "core/calls/role.hpp"
 #include "core/event/event_text.hpp"
 #include "core/mpi/groups.hpp"
 #include "core/order/matched_event.hpp"

@@ -15,7 +15,7 @@
 #include "core/base/printable.hpp"
 #include "core/tracefile/process_info.hpp"
 #include "core/tracefile/trace_identity.hpp"
-#include "core/wire/launcher.hpp"
+#include "core/wire/run.hpp"
 
 namespace omnio::cli {
 namespace {

@@ -39,7 +39,7 @@ enum class Role : std::uint8_t {
   kNumber,        // value: any other number worth keeping
   kLinkText,      // target: the text of a symbolic link, not resolved
   kFile,          // fh: the MPI file the call works on, or the one that an open has made
-  kAmode,         // amode: of MPI_File_open, in the bits of mpi_values.hpp
+  kAmode,         // amode: of MPI_File_open, in the bits below
   kRanks,         // ranks: processes that share an MPI file; 0 when the open failed
   kTick,          // tick: number of the MPI event in its process (docs/formats/trace.md)
   kGot,           // got: bytes that an MPI read or receive really got
@@ -125,5 +125,24 @@ enum class Api : std::uint8_t { kPosix, kStdio, kMpi };
 
 // A regular call's wrapper is generated from its row; a custom one has a hand-written body.
 enum class Body : std::uint8_t { kRegular, kCustom };
+
+// Numbers of MPI that traces hold, so that readers need no mpi.h. The tracer asserts that the MPI
+// it is built with has the same.
+//
+// Bits of MPI_File_open's amode (MPI-3.1, section 13.2.1); Open MPI and MPICH agree on them.
+inline constexpr std::int64_t kModeCreate = 1;
+inline constexpr std::int64_t kModeReadOnly = 2;
+inline constexpr std::int64_t kModeWriteOnly = 4;
+inline constexpr std::int64_t kModeReadWrite = 8;
+inline constexpr std::int64_t kModeDeleteOnClose = 16;
+inline constexpr std::int64_t kModeUniqueOpen = 32;
+inline constexpr std::int64_t kModeExclusive = 64;
+inline constexpr std::int64_t kModeAppend = 128;
+inline constexpr std::int64_t kModeSequential = 256;
+
+// Ranks and tags that are none (MPI-3.1, sections 3.2.4 and 3.11), by Open MPI's numbers.
+inline constexpr std::int64_t kAnySource = -1;
+inline constexpr std::int64_t kAnyTag = -1;
+inline constexpr std::int64_t kProcNull = -2;
 
 }  // namespace omnio::calls

@@ -8,7 +8,7 @@
 
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
-#include "core/wire/length_code.hpp"
+#include "core/wire/record.hpp"
 
 namespace omnio::event {
 namespace {

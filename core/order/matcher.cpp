@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/hash_mix.hpp"
-#include "core/calls/mpi_values.hpp"
+#include "core/calls/role.hpp"
 
 namespace omnio::order {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "core/calls/mpi_values.hpp"
+#include "core/calls/role.hpp"
 
 namespace omnio::order {
 namespace {

@@ -21,8 +21,8 @@
 #include "core/tracefile/process_info.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/tracefile/trace.hpp"
-#include "core/wire/hex_number.hpp"
 #include "core/wire/info.hpp"
+#include "core/wire/run.hpp"
 
 namespace omnio::tracefile {
 namespace {

@@ -14,9 +14,9 @@
 #include <system_error>
 
 #include "core/tracefile/process_info.hpp"
-#include "core/wire/hex_number.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/notes.hpp"
+#include "core/wire/run.hpp"
 #include "core/wire/settings.hpp"
 
 namespace omnio::tracefile {

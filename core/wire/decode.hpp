@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "core/wire/definition.hpp"
-#include "core/wire/prediction.hpp"
 #include "core/wire/record.hpp"
 
 namespace omnio::wire {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/wire/prediction.hpp"
+#include "core/wire/record.hpp"
 
 namespace omnio::wire {
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/wire/prediction.hpp"
 #include "core/wire/record.hpp"
 
 namespace omnio::wire {

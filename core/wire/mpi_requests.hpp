@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/wire/length_code.hpp"
+#include "core/wire/record.hpp"
 
 namespace omnio::wire {
 
@@ -49,108 +49,100 @@ struct Member {
 // Most varints that one item takes.
 inline constexpr unsigned kMostOfItem = 6;
 
-// Puts an item at `out`, which has room for kMostOfItem varints; `count` goes up by those put.
-inline char* put(char* out, const BegunRequest& item, std::int64_t& count) {
-  out = putVarint(out, item.request << 2 | item.kind);
-  ++count;
-  if (item.kind == BegunRequest::kOther) return out;
-  out = putVarint(out, item.comm);
-  out = putVarint(out, zigzag(item.peer));
-  out = putVarint(out, zigzag(item.tag));
-  out = putVarint(out, item.bytes);
-  count += 4;
-  if (item.kind == BegunRequest::kReceive) return out;
-  ++count;
-  return putVarint(out, item.seq);
-}
-
-inline char* put(char* out, const DoneRequest& item, std::int64_t& count) {
-  out = putVarint(out, item.request << 2 | item.kind);
-  ++count;
-  if (item.kind == DoneRequest::kReceived) {
-    out = putVarint(out, item.comm);
-    out = putVarint(out, zigzag(item.source));
-    out = putVarint(out, zigzag(item.tag));
-    out = putVarint(out, item.seq);
-    count += 4;
+// What writes and what reads a list: both pass over the numbers of an item in the same order.
+class VarintsOut {
+ public:
+  VarintsOut(char* out, std::int64_t& count) : out_(out), count_(count) {}
+  void pass(std::uint64_t value) {
+    out_ = putVarint(out_, value);
+    ++count_;
   }
-  if (item.kind == DoneRequest::kReceived || item.kind == DoneRequest::kGot) {
-    out = putVarint(out, item.bytes);
-    ++count;
-  }
-  return out;
-}
+  void pass(std::int64_t value) { pass(zigzag(value)); }
+  char* out() const { return out_; }
 
-inline char* put(char* out, const Member& item, std::int64_t& count) {
-  out = putVarint(out, item.rank);
-  count += 2;
-  return putVarint(out, item.seq);
-}
+ private:
+  char* out_;
+  std::int64_t& count_;
+};
 
-namespace detail {
-
-// Takes varints off the front of a text; once it is false it stays so.
+// Takes varints off the front of a text; once it is not whole it stays so.
 class VarintsIn {
  public:
   explicit VarintsIn(std::string_view& text) : text_(text) {}
-  std::uint64_t next() {
-    std::uint64_t value = 0;
+  void pass(std::uint64_t& value) {
     const char* behind = getVarint(text_.data(), text_.data() + text_.size(), value);
-    if (!whole_ || behind == nullptr) {
-      whole_ = false;
-      return 0;
+    is_whole_ = is_whole_ && behind != nullptr;
+    if (is_whole_) {
+      text_.remove_prefix(static_cast<std::size_t>(behind - text_.data()));
+    } else {
+      value = 0;
     }
-    text_.remove_prefix(static_cast<std::size_t>(behind - text_.data()));
-    return value;
   }
-  std::int64_t nextSigned() { return unzigzag(next()); }
-  bool whole() const { return whole_; }
+  void pass(std::int64_t& value) {
+    std::uint64_t stored = 0;
+    pass(stored);
+    value = unzigzag(stored);
+  }
+  bool isWhole() const { return is_whole_; }
 
  private:
   std::string_view& text_;
-  bool whole_ = true;
+  bool is_whole_ = true;
 };
 
-}  // namespace detail
+// The number of a request and its kind, in one.
+template <typename List, typename Item>
+void passFirst(List& list, Item& item) {
+  std::uint64_t first = item.request << 2 | item.kind;
+  list.pass(first);
+  item.request = first >> 2;
+  item.kind = static_cast<typename Item::Kind>(first & 3);
+}
+
+template <typename List>
+void passItem(List& list, BegunRequest& item) {
+  passFirst(list, item);
+  if (item.kind == BegunRequest::kOther) return;
+  list.pass(item.comm);
+  list.pass(item.peer);
+  list.pass(item.tag);
+  list.pass(item.bytes);
+  if (item.kind != BegunRequest::kReceive) list.pass(item.seq);
+}
+
+template <typename List>
+void passItem(List& list, DoneRequest& item) {
+  passFirst(list, item);
+  if (item.kind == DoneRequest::kReceived) {
+    list.pass(item.comm);
+    list.pass(item.source);
+    list.pass(item.tag);
+    list.pass(item.seq);
+  }
+  if (item.kind == DoneRequest::kReceived || item.kind == DoneRequest::kGot) list.pass(item.bytes);
+}
+
+template <typename List>
+void passItem(List& list, Member& item) {
+  list.pass(item.rank);
+  list.pass(item.seq);
+}
+
+// Puts an item at `out`, which has room for kMostOfItem varints; `count` goes up by those put.
+template <typename Item>
+char* put(char* out, Item item, std::int64_t& count) {
+  VarintsOut list(out, count);
+  passItem(list, item);
+  return list.out();
+}
 
 // Takes the next item off the front of `list`; false at the end, and when the list is damaged.
-inline bool take(std::string_view& list, BegunRequest& item) {
-  detail::VarintsIn in(list);
+template <typename Item>
+bool take(std::string_view& list, Item& item) {
+  VarintsIn in(list);
   item = {};
-  const std::uint64_t first = in.next();
-  item.request = first >> 2;
-  item.kind = static_cast<BegunRequest::Kind>(first & 3);
-  if (item.kind != BegunRequest::kOther) {
-    item.comm = in.next();
-    item.peer = in.nextSigned();
-    item.tag = in.nextSigned();
-    item.bytes = in.next();
-    if (item.kind != BegunRequest::kReceive) item.seq = in.next();
-  }
-  return in.whole();
-}
-
-inline bool take(std::string_view& list, DoneRequest& item) {
-  detail::VarintsIn in(list);
-  item = {};
-  const std::uint64_t first = in.next();
-  item.request = first >> 2;
-  item.kind = static_cast<DoneRequest::Kind>(first & 3);
-  if (item.kind == DoneRequest::kReceived) {
-    item.comm = in.next();
-    item.source = in.nextSigned();
-    item.tag = in.nextSigned();
-    item.seq = in.next();
-  }
-  if (item.kind == DoneRequest::kReceived || item.kind == DoneRequest::kGot) item.bytes = in.next();
-  return in.whole();
-}
-
-inline bool take(std::string_view& list, Member& item) {
-  detail::VarintsIn in(list);
-  item.rank = in.next();
-  item.seq = in.next();
-  return in.whole();
+  passItem(in, item);
+  return in.isWhole();
 }
 
 }  // namespace omnio::wire

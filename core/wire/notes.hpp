@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "core/wire/container.hpp"
-#include "core/wire/hex_number.hpp"
 #include "core/wire/run.hpp"
 
 namespace omnio::wire {

@@ -8,17 +8,88 @@
 //
 // Gap is zigzag(start - end of the record before), duration is end - start, both in ticks.
 // What a field holds follows from the argument's role, and is mostly the difference from a
-// prediction that writer and reader make alike (prediction.hpp).
+// prediction that writer and reader make alike.
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "core/calls/arguments.hpp"
 #include "core/calls/table.hpp"
-#include "core/wire/length_code.hpp"
 
 namespace omnio::wire {
+
+// How numbers are stored in a record: 0 to 8 little-endian bytes, the length given by a 3-bit code
+// in the record's header. Code c means c bytes for 0 to 6, and 8 bytes for 7. A field whose value
+// was predicted is 0 and takes no byte at all.
+static_assert(std::endian::native == std::endian::little,
+              "logs are little-endian and are stored and loaded by plain copies");
+
+inline constexpr int kLengthCodeBits = 3;
+
+// Branch-free, because the lengths of neighbouring fields are as good as random to a predictor.
+constexpr unsigned lengthCode(std::uint64_t value) {
+  // The highest bit of value|1 is that of value, or bit 0 for 0, which the last term makes no byte.
+  const unsigned top = 63U ^ static_cast<unsigned>(std::countl_zero(value | 1));
+  const unsigned bytes = (top >> 3) + static_cast<unsigned>(value != 0);
+  return bytes - (bytes >> 3);  // 8 bytes are code 7, as 7 bytes are
+}
+
+constexpr unsigned codedLength(unsigned code) { return code + ((code + 1U) >> 3); }
+
+constexpr std::uint64_t zigzag(std::int64_t value) {
+  return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+}
+
+constexpr std::int64_t unzigzag(std::uint64_t value) {
+  return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
+}
+
+// An application may ask for any number, and a damaged file hold any: both wrap around, and so undo
+// each other.
+constexpr std::int64_t difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
+constexpr std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+// Stores always write 8 bytes: the writer keeps that much room behind every field.
+inline void store64(char* out, std::uint64_t value) { std::memcpy(out, &value, sizeof value); }
+
+// Loads the `length` (0 to 8) bytes at `in`.
+inline std::uint64_t loadBytes(const char* in, unsigned length) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, in, length);
+  return value;
+}
+
+// Variable-length numbers of definitions and piece lists: 7 bits a byte, low bits first.
+inline constexpr unsigned kMaxVarint = 10;
+
+inline char* putVarint(char* out, std::uint64_t value) {
+  while (value >= 0x80) {
+    *out++ = static_cast<char>(value | 0x80);
+    value >>= 7;
+  }
+  *out++ = static_cast<char>(value);
+  return out;
+}
+
+// Returns the place behind the number, or nullptr when the input ends inside it or it is too long.
+inline const char* getVarint(const char* in, const char* end, std::uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 64 && in < end; shift += 7) {
+    const auto byte = static_cast<unsigned char>(*in++);
+    value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) return in;
+  }
+  return nullptr;
+}
 
 inline constexpr unsigned kNumberBits = 10;
 inline constexpr unsigned kFailedShift = kNumberBits;
@@ -92,5 +163,78 @@ static_assert(
       return true;
     }(),
     "a record's header is handled as one 64-bit number");
+
+// What writer and reader of a chunk both remember, so that the usual values of fields need not be
+// stored. It starts empty with each chunk: a chunk is readable without any other.
+//
+// Handles are known in a chunk by the slot their number falls in. A second handle in the same slot
+// takes it over with a new definition.
+inline constexpr std::size_t kHandleSlots = 256;
+inline constexpr std::size_t kTextSlots = 128;
+
+constexpr std::uint8_t handleSlot(std::uint32_t handle) {
+  return static_cast<std::uint8_t>(handle % kHandleSlots);
+}
+
+struct HandlePrediction {
+  std::uint32_t handle = 0;  // 0: the slot is empty
+  std::uint64_t size = 0;    // bytes of the last request
+  std::uint64_t next = 0;    // file offset behind the last access
+};
+
+struct Prediction {
+  std::array<HandlePrediction, kHandleSlots> handles{};
+  std::uint64_t last_end = 0;  // ticks
+  std::uint8_t last_slot = 0;
+
+  void reset(std::uint64_t base_ticks) {
+    handles.fill({});
+    last_end = base_ticks;
+    last_slot = 0;
+  }
+};
+
+// Values of one event as the fields carry them, before and after prediction: writer and reader
+// agree by both going through expectedResult() and learn().
+struct EventNumbers {
+  std::uint64_t request = 0;  // bytes asked for; 0 where the call asks for none
+  std::int64_t offset = 0;    // the offset argument; 0 where there is none
+  std::int64_t items = 0;     // the item count argument
+  std::int64_t character = 0;
+};
+
+// The result that is stored as 0. (Inlined by force, as learn() is: with the row known at compile
+// time nothing but an addition is left of either.)
+[[gnu::always_inline]] constexpr std::int64_t expectedResult(const calls::Row& row,
+                                                             const Plan& plan,
+                                                             const EventNumbers& n,
+                                                             const HandlePrediction& handle) {
+  switch (row.result) {
+    case calls::Result::kBytes:
+      return static_cast<std::int64_t>(n.request);
+    case calls::Result::kItems:
+      return n.items;
+    case calls::Result::kPosition:
+      return plan.offset >= 0 ? n.offset : static_cast<std::int64_t>(handle.next);
+    case calls::Result::kChar:
+      return plan.character >= 0 ? n.character : 0;
+    case calls::Result::kText:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+[[gnu::always_inline]] constexpr void learn(const calls::Row& row, const Plan& plan,
+                                            const EventNumbers& n, std::int64_t result,
+                                            HandlePrediction& handle) {
+  if (plan.size >= 0) handle.size = n.request;
+  if (row.result == calls::Result::kBytes) {
+    const auto moved = static_cast<std::uint64_t>(result > 0 ? result : 0);
+    handle.next = (plan.offset >= 0 ? static_cast<std::uint64_t>(n.offset) : handle.next) + moved;
+  } else if (row.result == calls::Result::kPosition) {
+    handle.next = static_cast<std::uint64_t>(result);
+  }
+}
 
 }  // namespace omnio::wire

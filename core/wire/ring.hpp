@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxTraceDirectory = 4096;
 
 // Names of ring files: <directory>/omnio-<run id, 32 hex digits>-<token, 16 hex digits>-<number>.
 // A name that ends with "-lost" is a symbolic link: what a process says of itself that could make
-// neither a log nor a ring (lost_note.hpp).
+// neither a log nor a ring (notes.hpp).
 inline constexpr const char* kRingPrefix = "omnio-";
 inline constexpr const char* kLostSuffix = "-lost";
 // Where rings live: the first of these that is tmpfs and takes them; OMNIO_RING_DIR goes first.

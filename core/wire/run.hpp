@@ -12,9 +12,23 @@
 #include <string_view>
 
 #include "core/wire/checksum.hpp"
-#include "core/wire/hex_number.hpp"
 
 namespace omnio::wire {
+
+// Takes a hexadecimal number of at most `most` digits (0-9, a-f) off the front. False when the text
+// begins with no digit.
+constexpr bool takeHexNumber(std::string_view& text, std::size_t most, std::uint64_t& value) {
+  value = 0;
+  std::size_t digits = 0;
+  for (; digits < text.size() && digits < most; ++digits) {
+    const char c = text[digits];
+    const bool is_decimal = c >= '0' && c <= '9';
+    if (!is_decimal && (c < 'a' || c > 'f')) break;
+    value = value << 4 | static_cast<std::uint64_t>(is_decimal ? c - '0' : c - 'a' + 10);
+  }
+  text.remove_prefix(digits);
+  return digits > 0;
+}
 
 struct RunId {
   std::uint64_t high = 0;
@@ -84,5 +98,30 @@ inline RunId derivedRun(std::uint64_t device, std::uint64_t inode, std::uint64_t
   const std::uint64_t again[] = {sum, birth_ns, inode, device};
   return {.high = sum, .low = checksum(again, sizeof again) | 1};
 }
+
+// The variables by which launchers tell a process its rank: read by the tracer in the ranks, and by
+// `omnio trace` where it is started as one.
+struct LauncherVariables {
+  const char* rank;
+  const char* ranks;       // of the job
+  const char* job;         // its name, the same for all ranks
+  const char* local_rank;  // rank on its node
+  // What else tells runs of one name apart, where it is set.
+  const char* job_parts[2] = {nullptr, nullptr};
+};
+
+// Slurm's are set in a batch script too, where there is no step; only a step has ranks.
+inline constexpr LauncherVariables kLaunchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",
+     "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "PMI_JOBID", "MV2_COMM_WORLD_LOCAL_RANK"},
+    {"PALS_RANKID", "PALS_SIZE", "PALS_APID", "PALS_LOCAL_RANKID"},
+    {"PMI_RANK", "PMI_SIZE", "PMI_JOBID", "MPI_LOCALRANKID"},
+    {"SLURM_PROCID",
+     "SLURM_STEP_NUM_TASKS",
+     "SLURM_JOB_ID",
+     "SLURM_LOCALID",
+     {"SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
+};
 
 }  // namespace omnio::wire

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/tracefile/trace_identity.hpp"
-#include "core/wire/launcher.hpp"
+#include "core/wire/run.hpp"
 #include "tests/core/temporary_directory.hpp"
 
 namespace omnio::cli {

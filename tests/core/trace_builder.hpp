@@ -16,7 +16,7 @@
 
 #include "core/wire/container.hpp"
 #include "core/wire/definition.hpp"
-#include "core/wire/prediction.hpp"
+#include "core/wire/record.hpp"
 #include "core/wire/run.hpp"
 
 namespace omnio::test {

@@ -1,9 +1,8 @@
-#include "trace/runtime/sys/file_size_limit.hpp"
-
 #include <gtest/gtest.h>
 
 #include "tests/core/temporary_directory.hpp"
 #include "tests/trace/recording.hpp"
+#include "trace/runtime/sys/resource_limits.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/tracefile/trace.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/wire/info.hpp"
-#include "core/wire/launcher.hpp"
+#include "core/wire/run.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/trace/recording.hpp"
 #include "trace/runtime/identity.hpp"

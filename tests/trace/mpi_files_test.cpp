@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/trace/started_fixture.hpp"
-#include "trace/runtime/mpi/files.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 
 namespace omnio::trace {
 namespace {

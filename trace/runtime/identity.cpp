@@ -11,9 +11,8 @@
 
 #include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
-#include "core/wire/launcher.hpp"
 #include "core/wire/path_pattern.hpp"
-#include "trace/runtime/event_cost.hpp"
+#include "core/wire/run.hpp"
 #include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/recording_switch.hpp"

@@ -1,5 +1,5 @@
 // Who this process and its threads are. What the four libraries differ in is linked behind these
-// functions: identity_plain.cpp or identity_openmp.cpp, library_*.cpp.
+// functions: identity_plain.cpp or identity_openmp.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace omnio::trace {
 
-// Which of the four libraries this is (library_name.cpp, compiled for each).
+// Which of the four libraries this is: identity_*.cpp, compiled for each, has the name.
 extern const char kLibraryName[];
 
 // The OpenMP number of the calling thread, or -1 where there is none or it is not looked for.

@@ -10,6 +10,7 @@ extern "C" int omp_get_thread_num() __attribute__((weak));
 
 namespace omnio::trace {
 
+const char kLibraryName[] = OMNIO_LIBRARY_NAME;
 int openmpThread() { return omp_get_thread_num != nullptr ? omp_get_thread_num() : -1; }
 
 const char* openmpLibrary() {

@@ -4,6 +4,7 @@
 
 namespace omnio::trace {
 
+const char kLibraryName[] = OMNIO_LIBRARY_NAME;
 int openmpThread() { return -1; }
 const char* openmpLibrary() { return nullptr; }
 

@@ -1,4 +1,3 @@
-#include "trace/runtime/launcher_image.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>

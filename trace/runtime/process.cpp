@@ -9,23 +9,21 @@
 
 #include <cstring>
 
+#include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
-#include "trace/runtime/launcher_image.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/ring/ring_memory.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
-#include "trace/runtime/sys/hash_mix.hpp"
-#include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
-#include "trace/runtime/sys/patience.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
-#include "trace/runtime/sys/spare_descriptors.hpp"
+#include "trace/runtime/sys/resource_limits.hpp"
 #include "trace/runtime/sys/system_clock.hpp"
 #include "trace/runtime/sys/text.hpp"
+#include "trace/runtime/sys/waiting.hpp"
 
 // In every C library's static part: handlers that come with this object go when it goes.
 extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
@@ -44,7 +42,7 @@ std::uint64_t randomToken() {
   if (rawSyscall(SYS_getrandom, address(&token), sizeof token, 0) !=
           static_cast<long>(sizeof token) ||
       token == 0) {
-    token = wire::systemNs(CLOCK_REALTIME) * kGoldenStep ^ process.pid;
+    token = wire::systemNs(CLOCK_REALTIME) * wire::kGoldenStep ^ process.pid;
   }
   return token;
 }

@@ -83,7 +83,7 @@ struct Thread {
   // Inside an MPI call that is no I/O: what the library calls is its own business.
   bool in_mpi = false;
   // The stack pointer of the outermost MPI call that this thread is in: what a jump or an exception
-  // out of it leaves behind is noticed by it (wrap/mpi_library.hpp).
+  // out of it leaves behind is noticed by it (wrap/mpi/library.hpp).
   std::uintptr_t mpi_frame = 0;
   std::uint32_t tid = 0;
   std::uint32_t number = 0;
@@ -91,6 +91,17 @@ struct Thread {
 };
 
 extern thread_local constinit Thread thread;
+
+// Where the calling function's frame ends: tells which frames a jump leaves behind.
+[[gnu::always_inline]] inline std::uintptr_t stackPointer() {
+  std::uintptr_t value;
+#if defined(__x86_64__)
+  asm volatile("mov %%rsp, %0" : "=r"(value));
+#elif defined(__aarch64__)
+  asm volatile("mov %0, sp" : "=r"(value));
+#endif
+  return value;
+}
 
 [[gnu::always_inline]] inline std::uint64_t ticks() {
   return process.clock == wire::ClockKind::kTsc ? wire::counterTicks()
@@ -134,5 +145,25 @@ void continueRecording();
 
 // Whether the current image is one that is not traced: shells and launchers.
 bool isUntracedProgram(const char* path);
+
+// Defined in launcher_image.cpp: what the tracer does inside Open MPI's mpirun: it sees to it that
+// ranks on other nodes, which do not inherit mpirun's environment, are traced as well.
+//
+// Called in programs that are not traced; does nothing unless this is Open MPI's launcher. Names
+// the tracer's variables to it in mca_base_env_list, or with -x where the user's own command has
+// an -x, since Open MPI refuses to take both. For the latter it starts the program anew.
+void prepareLauncher(const char* program);
+
+// What recording costs the application: measured in each process before its first event, so that
+// readers can take it off (trap: the recorder's own cost inflates the time between calls).
+// In picoseconds; 0 when it could not be measured.
+struct EventCost {
+  std::uint64_t event_ps = 0;  // all that an event adds
+  std::uint64_t clock_ps = 0;  // the part of it inside the recorded duration: one clock reading
+};
+
+// Measured once, about 10 us, with everything in the caches: an application's events cost as much
+// or more. A forked child has its parent's.
+EventCost eventCost();
 
 }  // namespace omnio::trace

@@ -21,7 +21,6 @@
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/ring.hpp"
-#include "trace/runtime/sys/stack_pointer.hpp"
 #include "trace/wrap/real_symbol.hpp"
 
 namespace omnio::trace {

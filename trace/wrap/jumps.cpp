@@ -10,7 +10,6 @@
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
-#include "trace/runtime/sys/stack_pointer.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 

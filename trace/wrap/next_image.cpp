@@ -18,10 +18,10 @@
 #include "core/wire/settings.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/settings.hpp"
-#include "trace/runtime/sys/file_size_limit.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/resource_limits.hpp"
 #include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {

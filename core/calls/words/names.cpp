@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "core/calls/mpi_values.hpp"
+#include "core/calls/role.hpp"
 
 namespace omnio::calls {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "trace/runtime/mpi/groups.hpp"
+#include "core/wire/checksum.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
@@ -77,7 +77,7 @@ std::uint64_t keyOf(const Stream& stream) {
                                  << 32 |
                              static_cast<std::uint32_t>(stream.tag);
   const std::uint64_t key =
-      mixed(mixed(stream.group, ends), static_cast<std::uint64_t>(stream.way) + 1);
+      wire::mixed(wire::mixed(stream.group, ends), static_cast<std::uint64_t>(stream.way) + 1);
   return key == 0 ? 1 : key;
 }
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/runtime/sys/hash_mix.hpp"
+#include "core/wire/checksum.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
@@ -80,7 +80,7 @@ class PointerTable {
 
   static std::size_t placeOf(const void* object, unsigned level) {
     // Objects are at multiples of some power of two: all bits count.
-    const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(object) * kGoldenStep;
+    const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(object) * wire::kGoldenStep;
     // That part of the buckets which these bits are of all they could be: a division takes longer.
     return static_cast<std::size_t>((spread >> 32) * bucketsOf(level) >> 32);
   }

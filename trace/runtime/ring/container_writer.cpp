@@ -11,13 +11,11 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
-#include "trace/runtime/sys/file_size_limit.hpp"
-#include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
-#include "trace/runtime/sys/patience.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
-#include "trace/runtime/sys/spare_descriptors.hpp"
+#include "trace/runtime/sys/resource_limits.hpp"
 #include "trace/runtime/sys/text.hpp"
+#include "trace/runtime/sys/waiting.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -11,10 +11,9 @@
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/ring.hpp"
-#include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/own_clone.hpp"
-#include "trace/runtime/sys/patience.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/waiting.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -2,13 +2,17 @@
 
 #include <cstring>
 
+#include "core/wire/checksum.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
-#include "trace/runtime/sys/hash_mix.hpp"
+#include "trace/runtime/ring/ring_memory.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/thread_sanitizer.hpp"
+#include "trace/runtime/sys/waiting.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -157,7 +161,7 @@ void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
 std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text, TextUse use) {
   std::uint64_t hash = wire::checksum(text.name.data(), text.name.size());
   if (text.isJoined()) {
-    hash ^= wire::checksum(text.directory.data(), text.directory.size()) * kGoldenStep;
+    hash ^= wire::checksum(text.directory.data(), text.directory.size()) * wire::kGoldenStep;
   }
   const SlotRange slots = kSlotsOf[static_cast<std::size_t>(use)];
   const auto slot = static_cast<std::uint8_t>(slots.first + hash % slots.count);
@@ -208,6 +212,278 @@ void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t 
     definition.text_slot = defineText(ring, out, {.directory = {}, .name = "?"});
   }
   out = wire::encodeHandle(out, definition, ring.prediction);
+}
+
+// Which ring a thread records into. A ring whose thread has ended is used again: that is noticed by
+// asking the kernel for the thread when a ring is wanted, so that no thread has to say good-bye.
+namespace {
+
+constexpr std::uint32_t kMaxRings = 32768;
+// How many rings of others are looked at for one that is free before a new one is made: bounds
+// what a new thread costs among thousands of live ones.
+constexpr std::uint32_t kProbes = 16;
+
+std::atomic<Ring*> rings[kMaxRings];
+std::atomic<std::uint32_t> ring_count{0};
+std::atomic<std::uint32_t> probe_at{0};
+
+bool threadIsGone(std::uint32_t tid) {
+  return rawSyscall(SYS_tgkill, process.pid, static_cast<long>(tid), 0) == -ESRCH;
+}
+
+template <typename Action>
+void forEachRing(Action action) {
+  const std::uint32_t count = ringCount();
+  for (std::uint32_t i = 0; i < count && i < kMaxRings; ++i) {
+    Ring* ring = rings[i].load(std::memory_order_acquire);
+    if (ring != nullptr) action(*ring);
+  }
+}
+
+Ring* makeRing(const Thread& self) {
+  const RingBeingMade being_made;
+  Ring* ring = mapRing();
+  if (ring == nullptr) return nullptr;
+  // Its place is taken when there is a ring to put there: where memory is short this fails often.
+  const std::uint32_t at = ring_count.fetch_add(1, std::memory_order_relaxed);
+  if (at >= kMaxRings) {
+    ring_count.fetch_sub(1, std::memory_order_relaxed);
+    removeRingFile(*ring);
+    unmapRing(*ring);
+    return nullptr;
+  }
+  ring->owner.store(self.tid, std::memory_order_relaxed);
+  rings[at].store(ring, std::memory_order_release);
+  return ring;
+}
+
+// A ring of a thread that is gone, now ours; nullptr when none is found soon.
+Ring* takeUsedRing(const Thread& self) {
+  const std::uint32_t count = ringCount();
+  for (std::uint32_t i = 0; i < kProbes && i < count; ++i) {
+    const std::uint32_t n = probe_at.fetch_add(1, std::memory_order_relaxed) % count;
+    Ring* ring = rings[n].load(std::memory_order_acquire);
+    if (ring == nullptr || ring == self.lanes[0].ring || ring == self.lanes[1].ring) continue;
+    std::uint32_t owner = ring->owner.load(std::memory_order_acquire);
+    if (owner == kHandedOver) continue;
+    if (owner != kFree && owner != self.tid && !threadIsGone(owner)) continue;
+    if (ring->owner.compare_exchange_strong(owner, self.tid, std::memory_order_acq_rel)) {
+      return ring;
+    }
+  }
+  return nullptr;
+}
+
+std::atomic<std::uint32_t> spare_rings{0};  // made since a device was slow
+
+// A ring that is free; nullptr when there is none.
+Ring* takeFreeRing(const Thread& self) {
+  Ring* taken = nullptr;
+  forEachRing([&taken, &self](Ring& ring) {
+    std::uint32_t owner = kFree;
+    if (taken == nullptr && ring.owner.load(std::memory_order_relaxed) == kFree &&
+        ring.owner.compare_exchange_strong(owner, self.tid, std::memory_order_acq_rel)) {
+      taken = &ring;
+    }
+  });
+  return taken;
+}
+
+Ring* makeSpareRing(const Thread& self) {
+  const std::uint32_t threads = process.next_thread.load(std::memory_order_relaxed);
+  const std::uint32_t share = threads * kSpareRingsOfThread;
+  const std::uint32_t most = share < kSpareRings ? share : kSpareRings;
+  if (spare_rings.fetch_add(1, std::memory_order_relaxed) < most) {
+    if (Ring* ring = makeRing(self); ring != nullptr) return ring;
+  }
+  spare_rings.fetch_sub(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+// Gives the lane's full ring to the log helper and goes on in another. False when the event has to
+// be dropped, since there is no other ring and nothing is to be waited for.
+bool handOver(Thread& self, unsigned lane_number) {
+  Lane& lane = self.lanes[lane_number];
+  std::uint64_t waits_since = 0;
+  while (true) {
+    if (!LogHelper::start()) {
+      drain(*lane.ring, self, lane_number);
+      break;
+    }
+    Ring* next = takeFreeRing(self);
+    if (next == nullptr) next = makeSpareRing(self);
+    if (next != nullptr) {
+      Ring& full = *lane.ring;
+      lane.events += full.events;
+      lane.ring = next;
+      beginOwnership(*next, self, lane_number);
+      full.owner.store(kHandedOver, std::memory_order_release);
+      LogHelper::wake();
+      break;
+    }
+    if (LogHelper::dropsEvents()) {
+      ++lane.events;
+      process.error.store(wire::kSlowError);
+      process.events_lost.fetch_add(1, std::memory_order_relaxed);
+      return false;
+    }
+    if (waits_since == 0) waits_since = wire::systemNs(CLOCK_MONOTONIC);
+    LogHelper::awaitRing();
+  }
+  if (waits_since != 0) LogHelper::noteWrite(wire::systemNs(CLOCK_MONOTONIC) - waits_since);
+  return true;
+}
+
+// The thread's first event in this process, or its first since an exec failed.
+void beginEpoch(Thread& self) {
+  if (process.epoch_page->load(std::memory_order_relaxed) == 0) becomeForkedChild();
+  const std::uint64_t epoch = process.epoch_page->load(std::memory_order_relaxed);
+  if (imageOf(self.epoch) == imageOf(epoch)) {
+    // Before the exec all rings were written out, and lost their names.
+    for (const Lane& lane : self.lanes) {
+      if (lane.ring == nullptr) continue;
+      const RingClaim claim(*lane.ring);
+      giveRingFile(*lane.ring);
+    }
+  } else {
+    for (Lane& lane : self.lanes) lane = {};
+    self.tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
+    self.number = process.next_thread.fetch_add(1, std::memory_order_relaxed);
+  }
+  self.epoch = epoch & ~kStoppedBit;
+}
+
+}  // namespace
+
+namespace {
+std::atomic<std::uint32_t> noted_pid{0};  // of the process that has left a note
+}
+
+void noteFirstLoss() {
+  if (hasContainer() || firstRingFile() != nullptr) return;
+  if (noted_pid.exchange(process.pid) != process.pid) leaveLostNote(currentAccount());
+}
+
+void finishLostNote(bool all_written) {
+  const bool is_noted = noted_pid.load() == process.pid;
+  if (all_written || hasContainer() || firstRingFile() != nullptr) {
+    if (is_noted) removeLostNote();
+  } else if (is_noted || process.events_lost.load() > 0) {
+    leaveLostNote(currentAccount());
+  }
+}
+
+Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
+  if (!isActive()) return nullptr;
+  if (isStoppedEpoch()) {
+    reportStopped();
+    return nullptr;
+  }
+  const HeldSignals held;
+  if (self.epoch != process.epoch_page->load(std::memory_order_relaxed)) beginEpoch(self);
+  if (isStoppedEpoch()) return nullptr;  // a forked child's, whose page said nothing until now
+  Lane& lane = self.lanes[lane_number];
+  if (lane.ring == nullptr) {
+    Ring* ring = takeUsedRing(self);
+    if (ring == nullptr) {
+      // With the first ring, so that a process that is killed soon is known by name and rank. Where
+      // the log is not to be waited for, its helper does it.
+      if (ringCount() == 0 && !(LogHelper::dropsEvents() && LogHelper::start())) openContainer();
+      ring = makeRing(self);
+    }
+    if (ring == nullptr) {
+      // Counted here and not by the caller, who cannot tell this from a stop that is over by now.
+      process.events_lost.fetch_add(1, std::memory_order_relaxed);
+      noteFirstLoss();
+      return nullptr;
+    }
+    if (lane.sequence == 0) lane.log = process.next_log.fetch_add(1, std::memory_order_relaxed);
+    beginOwnership(*ring, self, lane_number);
+    {
+      const RingClaim claim(*ring);
+      giveRingFile(*ring);  // one that has lost it, or was made where there was no room for it
+    }
+    // Killed now, the process would leave nothing at all.
+    if (!ring->has_file.load()) noteFirstLoss();
+    lane.ring = ring;
+  }
+  if (!lane.ring->hasRoom(need)) {
+    if (!LogHelper::isWanted()) {
+      drain(*lane.ring, self, lane_number);
+    } else if (!handOver(self, lane_number)) {
+      return nullptr;
+    }
+  }
+  if (!lane.ring->hasRoom(need)) {  // more than any ring holds
+    process.events_lost.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  return lane.ring;
+}
+
+bool writeHandedOver() {
+  Ring* full = nullptr;
+  forEachRing([&full](Ring& ring) {
+    if (full == nullptr && ring.owner.load(std::memory_order_acquire) == kHandedOver) full = &ring;
+  });
+  if (full == nullptr) return false;
+  freeRing(*full);
+  return true;
+}
+
+bool writeOutAll() {
+  bool all = true;
+  forEachRing([&all](Ring& ring) {
+    const RingClaim claim(ring);
+    if (writeOut(ring)) return;
+    all = false;
+    const wire::Progress progress =
+        wire::Progress::unpack(ring.header.progress.load(std::memory_order_acquire));
+    const std::uint32_t events = ring.closed_events.load() + progress.events;
+    process.events_lost.fetch_add(events - ring.accounted.exchange(events),
+                                  std::memory_order_relaxed);
+  });
+  return all;
+}
+
+void unlinkRings(bool keep_one) {
+  RingBeingMade::awaitAll();
+  forEachRing([&keep_one](Ring& ring) {
+    const RingClaim claim(ring);
+    if (keep_one && ring.has_file.load()) {
+      keep_one = false;
+    } else {
+      removeRingFile(ring);
+    }
+  });
+}
+
+Ring* firstRingFile() {
+  Ring* first = nullptr;
+  forEachRing([&first](Ring& ring) {
+    if (first == nullptr && ring.has_file.load()) first = &ring;
+  });
+  return first;
+}
+
+std::uint32_t ringCount() { return ring_count.load(std::memory_order_acquire); }
+
+void forgetRings() {
+  RingBeingMade::forgetAll();
+  // A signal handler that forks in the middle of a record returns there in the child too.
+  const bool is_in_use = thread.level > 0;
+  forEachRing([is_in_use](Ring& ring) {
+    if (is_in_use) {
+      replaceRing(ring);
+    } else {
+      unmapRing(ring);
+    }
+  });
+  for (std::uint32_t i = 0, count = ringCount(); i < count && i < kMaxRings; ++i) {
+    rings[i].store(nullptr, std::memory_order_relaxed);
+  }
+  ring_count.store(0, std::memory_order_release);
+  spare_rings.store(0);
 }
 
 }  // namespace omnio::trace

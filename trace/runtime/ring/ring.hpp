@@ -7,10 +7,9 @@
 
 #include "core/wire/definition.hpp"
 #include "core/wire/path_pattern.hpp"
-#include "core/wire/prediction.hpp"
+#include "core/wire/record.hpp"
 #include "core/wire/ring.hpp"
-#include "trace/runtime/sys/held_signals.hpp"
-#include "trace/runtime/sys/patience.hpp"
+#include "trace/runtime/sys/waiting.hpp"
 
 namespace omnio::trace {
 
@@ -35,7 +34,7 @@ struct Ring {
   wire::RingHeader header;
 
   std::atomic<std::uint32_t> owner{0};  // tid, kFree or kHandedOver
-  std::atomic<bool> is_claimed{false};  // ring_claim.hpp
+  std::atomic<bool> is_claimed{false};  // RingClaim
   std::atomic<bool> has_file{false};
   std::uint32_t number = 0;  // of the ring file
   char* cursor = nullptr;    // where the next record goes
@@ -126,7 +125,7 @@ void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t 
 // drain the ring, whoever ends the process takes it to write the rings of all threads: without it
 // the one would overwrite what the other is writing, and both would count the same events. Not
 // needed to record: an event only adds to the open chunk. Signals wait meanwhile
-// (held_signals.hpp), so that no handler finds a claim that its own thread has.
+// (waiting.hpp), so that no handler finds a claim that its own thread has.
 class RingClaim {
  public:
   // Goes ahead without the claim when its holder does not go on.

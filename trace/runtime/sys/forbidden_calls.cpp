@@ -17,12 +17,11 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/wire/hex_number.hpp"
 #include "core/wire/run.hpp"
 #include "trace/runtime/settings.hpp"
-#include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
+#include "trace/runtime/sys/waiting.hpp"
 
 // Newer than the oldest headers that the tracer is built with.
 #ifndef SECCOMP_RET_KILL_PROCESS

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "trace/runtime/sys/held_signals.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/waiting.hpp"
 
 namespace omnio::trace {
 

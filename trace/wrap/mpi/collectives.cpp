@@ -1,6 +1,5 @@
 // Collective calls. Each member counts those on its communicator, so that they have the same number
 // everywhere. Bytes are what this rank gives: its part of the data, or of a scatter what it gets.
-#include "trace/wrap/mpi/collectives.hpp"
 
 #include <string_view>
 
@@ -9,7 +8,7 @@
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/mpi/communicators.hpp"
-#include "trace/wrap/mpi/completion.hpp"
+#include "trace/wrap/mpi/sync_call.hpp"
 
 namespace omnio::trace {
 namespace {

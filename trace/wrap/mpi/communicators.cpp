@@ -4,12 +4,10 @@
 
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
-#include "trace/runtime/mpi/groups.hpp"
 #include "trace/runtime/mpi/message_streams.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/sys/text.hpp"
-#include "trace/wrap/mpi/collectives.hpp"
-#include "trace/wrap/mpi/completion.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 
 namespace omnio::trace {
@@ -47,7 +45,7 @@ std::uint64_t hashOfRanks(MPI_Group group) {
   if (!translateRanks(group, ranks.data(), size, worldGroup())) return 0;
   std::uint64_t hash = static_cast<std::uint32_t>(size);
   for (int i = 0; i < size; ++i) {
-    hash = mixed(hash, static_cast<std::uint32_t>(ranks[static_cast<std::size_t>(i)]));
+    hash = wire::mixed(hash, static_cast<std::uint32_t>(ranks[static_cast<std::size_t>(i)]));
   }
   return hash;
 }
@@ -103,9 +101,9 @@ void knowPredefined() {
   const MPI_Comm self = open_mpi::selfCommunicator();
   if (world == nullptr || self == nullptr || findGroup(world) != nullptr) return;
   Group facts = factsOf(world);
-  facts.id = mixed(jobNumber(), 1);
+  facts.id = wire::mixed(jobNumber(), 1);
   const std::uint64_t alone =
-      mixed(facts.id, 2 + static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.rank)));
+      wire::mixed(facts.id, 2 + static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.rank)));
   addGroup(world, facts);
   addGroup(self, {.id = alone, .rank = 0, .size = 1});
 }
@@ -116,7 +114,7 @@ Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, G
     return nullptr;
   }
   Group facts = *parent;
-  facts.id = mixed(mixed(parent->id, seq), static_cast<std::uint64_t>(kind) + 1);
+  facts.id = wire::mixed(wire::mixed(parent->id, seq), static_cast<std::uint64_t>(kind) + 1);
   facts.kind = kind;
   facts.calls = 0;
   return addGroup(object, facts);
@@ -132,7 +130,8 @@ Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t
   const Sides sides = sidesOf(communicator, facts.kind);
   facts.side = sides.local <= sides.remote ? 0 : 1;
   // Of an intercommunicator either side may be made first.
-  facts.id = mixed(mixed(parent->id, seq), (facts.side == 0 ? sides.local : sides.remote) + 16);
+  facts.id = wire::mixed(wire::mixed(parent->id, seq),
+                         (facts.side == 0 ? sides.local : sides.remote) + 16);
   return remember(communicator, facts);
 }
 
@@ -191,7 +190,7 @@ Group* rememberNamed(MPI_Comm made, Group facts, std::uint64_t key, int tag) {
     dropGroup(made);
     return nullptr;
   }
-  facts.id = mixed(mixed(key, static_cast<std::uint32_t>(tag)), count);
+  facts.id = wire::mixed(wire::mixed(key, static_cast<std::uint32_t>(tag)), count);
   return remember(made, facts);
 }
 
@@ -208,7 +207,7 @@ int createGroup(CallId id, Real* real, MPI_Comm parent, MPI_Group members, int t
     if (group == nullptr) {
       dropGroup(*place);
     } else if (*place != open_mpi::nullCommunicator()) {
-      const std::uint64_t key = mixed(group->id, hashOfRanks(members));
+      const std::uint64_t key = wire::mixed(group->id, hashOfRanks(members));
       made = rememberNamed(*place, factsOf(*place), key, tag);
     }
   }
@@ -234,7 +233,8 @@ int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm brid
         hashOfRanksOf<decltype(MPI_Comm_remote_group)>("PMPI_Comm_remote_group", *place);
     const Group* world = findGroup(mpiLibrary().world);
     const std::uint64_t job = world == nullptr ? 0 : world->id;
-    const std::uint64_t key = mixed(job, facts.side == 0 ? mixed(own, other) : mixed(other, own));
+    const std::uint64_t key =
+        wire::mixed(job, facts.side == 0 ? wire::mixed(own, other) : wire::mixed(other, own));
     made = rememberNamed(*place, facts, key, tag);
   }
   call.record<CallId::MPI_Comm_dup>(

@@ -1,6 +1,6 @@
 // Which group of ranks (trace/runtime/mpi/groups.hpp) a communicator is.
 #pragma once
-#include "trace/runtime/mpi/groups.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/mpi/library.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
@@ -63,6 +63,10 @@ Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, G
 
 // A communicator that was made of `parent` by its collective call `seq`.
 Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq);
+
+// Defined in collectives.cpp: whose data a rank gets in neighbourhood collectives (MPI-3.1, 7.6).
+// It is told once for each communicator that has a topology.
+void tellNeighbours(MPI_Comm communicator, const Group& group);
 
 // What is made inside another MPI call stays unknown, and its address may have been that of one
 // that was not. Returns what the call did.

@@ -1,11 +1,11 @@
-#include "trace/wrap/mpi/datatype.hpp"
-
+// The text form of a datatype: docs/formats/trace.md, "Types".
 #include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
 #include "trace/runtime/mpi/pointer_table.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
+#include "trace/wrap/mpi/file_call.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -270,18 +270,6 @@ class TypeWriter {
   LongText& out_;
 };
 
-}  // namespace
-
-void putType(LongText& out, MPI_Datatype type) {
-  if (!queries().areThere()) {
-    out.giveUp();
-    return;
-  }
-  TypeWriter(queries(), out).write(type, 0);
-}
-
-namespace {
-
 // Numbers by the hash of the text. Bounded, so that a look-up stays cheap: what comes later is told
 // again each time that it is used.
 constinit PointerTable<std::uint32_t, 509> known;
@@ -325,7 +313,8 @@ std::uint32_t typeNumberOf(MPI_Datatype type) {
   LongText text;
   text.put("                                        ");
   static_assert(sizeof "                                        " - 1 == kKeyBytes);
-  putType(text, type);
+  if (!queries().areThere()) return 0;
+  TypeWriter(queries(), text).write(type, 0);
   if (!text.isWhole()) return 0;
   std::uint64_t hash = wire::checksum(text.data() + kKeyBytes, text.size() - kKeyBytes);
   constexpr std::uint64_t kFirstFree = 2;  // what the table says of empty places

@@ -1,18 +1,17 @@
-// MPI files: opening, views, sizes, pointers. What moves data is in trace/wrap/mpi/file_data.cpp.
-#include "trace/wrap/mpi/file.hpp"
+// MPI-IO: opening, views, sizes, pointers, and calls that move data. And what a trace tells of an
+// MPI file besides its calls: hints, and how its file system lays it out.
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
 
-#include "core/calls/mpi_values.hpp"
+#include "core/calls/role.hpp"
 #include "core/wire/info.hpp"
-#include "trace/runtime/mpi/files.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/mpi/communicators.hpp"
-#include "trace/wrap/mpi/datatype.hpp"
 #include "trace/wrap/mpi/file_call.hpp"
 
 namespace omnio::trace {
@@ -92,8 +91,7 @@ void putBeegfs(LongText& fact, const char* path) {
   fact.put(' ').putNumber(stripes.targets);
 }
 
-}  // namespace
-
+// Facts of the file with this handle (docs/formats/trace.md, "Hints"); `given` may be none.
 void tellHints(MPI_File file, MPI_Info given, std::uint32_t handle) {
   if (!isNone(given)) {
     LongText fact;
@@ -112,6 +110,7 @@ void tellHints(MPI_File file, MPI_Info given, std::uint32_t handle) {
   free(&used);
 }
 
+// "File layout": of a file that exists, by the name that it was opened by.
 void tellFileLayout(const char* path, std::uint32_t handle) {
   struct statfs about {};
   if (rawSyscall(SYS_statfs, address(path), address(&about)) != 0) return;
@@ -123,8 +122,6 @@ void tellFileLayout(const char* path, std::uint32_t handle) {
   if (kind == kBeegfs) putBeegfs(fact, path);
   tell(fact);
 }
-
-namespace {
 
 static_assert(MPI_MODE_CREATE == calls::kModeCreate && MPI_MODE_RDONLY == calls::kModeReadOnly &&
               MPI_MODE_WRONLY == calls::kModeWriteOnly && MPI_MODE_RDWR == calls::kModeReadWrite &&

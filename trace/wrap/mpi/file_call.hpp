@@ -6,10 +6,9 @@
 
 #include <concepts>
 
-#include "trace/runtime/mpi/files.hpp"
-#include "trace/runtime/mpi/groups.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 #include "trace/wrap/intercept.hpp"
-#include "trace/wrap/mpi/open_mpi.hpp"
+#include "trace/wrap/mpi/library.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
@@ -104,6 +103,14 @@ int onFile(MPI_File file, Real real, Put put) {
   }
   return result;
 }
+
+// Datatypes of views as the trace tells them (datatype.cpp): how a type was made, asked of MPI
+// (MPI-3.1, 4.1.13) and recorded as a fact once for each content. docs/formats/trace.md, "Types".
+//
+// The number of the type in this process; 0 when it cannot be told: made in a way that MPI-3.1 does
+// not know, nested more deeply or larger than anybody's, or there is no trace to tell it to. Only
+// of a type that MPI has accepted.
+std::uint32_t typeNumberOf(MPI_Datatype type);
 
 // Where the individual pointer stands, in etypes; -1 when the library does not tell.
 std::int64_t positionIn(MPI_File file);

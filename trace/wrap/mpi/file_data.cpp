@@ -1,6 +1,5 @@
 // MPI-IO calls that move data: blocking, nonblocking, split.
-#include "trace/runtime/mpi/requests.hpp"
-#include "trace/wrap/mpi/datatype.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 #include "trace/wrap/mpi/file_call.hpp"
 
 namespace omnio::trace {

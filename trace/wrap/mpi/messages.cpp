@@ -3,7 +3,7 @@
 // callback, inside another MPI call, count: the other end may be elsewhere.
 #include "trace/runtime/mpi/message_streams.hpp"
 #include "trace/wrap/mpi/communicators.hpp"
-#include "trace/wrap/mpi/completion.hpp"
+#include "trace/wrap/mpi/sync_call.hpp"
 
 namespace omnio::trace {
 namespace {

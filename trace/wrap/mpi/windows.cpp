@@ -4,7 +4,7 @@
 #include "trace/runtime/mpi/pointer_table.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/mpi/communicators.hpp"
-#include "trace/wrap/mpi/completion.hpp"
+#include "trace/wrap/mpi/sync_call.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -1,10 +1,10 @@
-#include "trace/runtime/sys/spare_descriptors.hpp"
+#include "trace/runtime/sys/resource_limits.hpp"
 
 #include <atomic>
 
 #include "trace/runtime/sys/own_clone.hpp"
-#include "trace/runtime/sys/patience.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/waiting.hpp"
 
 namespace omnio::trace {
 namespace {

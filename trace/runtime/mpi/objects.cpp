@@ -1,0 +1,140 @@
+#include "trace/runtime/mpi/objects.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "core/wire/info.hpp"
+#include "trace/runtime/mpi/pointer_table.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/ring/container_writer.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/text.hpp"
+
+namespace omnio::trace {
+namespace {
+
+constinit PointerTable<Group> groups;
+std::atomic<std::uint32_t> last_group{0};
+
+const char* nameOf(GroupKind kind) {
+  switch (kind) {
+    case GroupKind::kComm:
+      return "comm";
+    case GroupKind::kInter:
+      return "inter";
+    case GroupKind::kWindow:
+      return "window";
+    case GroupKind::kFile:
+      return "file";
+  }
+  return "";
+}
+
+bool tell(const Group& group) {
+  if (!isActive() || !openContainer()) return false;
+  char fact[160];
+  Text text(fact, sizeof fact);
+  text.put(wire::info::kGroupPrefix).putNumber(group.number).putByte('\0');
+  text.putHex(group.id, 16).putByte(' ');
+  text.putNumber(static_cast<std::uint64_t>(group.rank)).putByte(' ');
+  text.putNumber(static_cast<std::uint64_t>(group.size)).putByte(' ');
+  text.putNumber(group.side).putByte(' ');
+  text.putNumber(static_cast<std::uint64_t>(group.remote)).putByte(' ');
+  text.put(nameOf(group.kind)).putByte('\0');
+  return appendInfo(fact, text.size());
+}
+
+}  // namespace
+
+Group* addGroup(const void* object, Group facts) {
+  dropGroup(object);
+  facts.number = last_group.fetch_add(1, std::memory_order_relaxed) + 1;
+  // Who cannot be told of is known all the same: what it makes has an id of its own.
+  if (!tell(facts)) facts.number = 0;
+  if (!groups.put(object, [&](Group& place) { place = facts; })) return nullptr;
+  return groups.find(object);
+}
+
+Group* findGroup(const void* object) { return groups.find(object); }
+
+void dropGroup(const void* object) {
+  Group dropped;
+  groups.take(object, dropped);
+}
+
+void dropGroup(const void* object, std::uint64_t id) {
+  Group dropped;
+  groups.takeIf(object, dropped, [id](const Group& there) { return there.id == id; });
+}
+
+namespace {
+
+constinit PointerTable<Request, 61> requests;
+std::atomic<std::uint64_t> last_request{0};
+
+}  // namespace
+
+std::uint64_t newRequestNumber() {
+  return last_request.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+bool addRequest(const void* object, const Request& request) {
+  // Freed or completed out of our sight, and its address used again.
+  Request old;
+  takeRequest(object, old);
+  return requests.put(object, [&](Request& place) { place = request; });
+}
+
+Request* findRequest(const void* object) { return requests.find(object); }
+
+bool takeRequest(const void* object, Request& request) { return requests.take(object, request); }
+
+bool forgetRequest(const void* object, std::uint64_t number) {
+  Request gone;
+  return requests.takeIf(object, gone,
+                         [number](const Request& there) { return there.number == number; });
+}
+
+namespace {
+
+constinit PointerTable<std::uint64_t> files;  // words of entries
+
+}  // namespace
+
+void rememberMpiFile(const void* file, Entry entry) {
+  releaseHandle(takeMpiFile(file));
+  files.put(file, [entry](std::uint64_t& place) { place = entry.word(); });
+}
+
+Entry findMpiFile(const void* file) {
+  const std::uint64_t* word = files.find(file);
+  return word == nullptr ? Entry::notTraced() : Entry(*word);
+}
+
+Entry takeMpiFile(const void* file) {
+  std::uint64_t word = 0;
+  return files.take(file, word) ? Entry(word) : Entry::notTraced();
+}
+
+namespace {
+
+// The file systems that ROMIO knows by name.
+constexpr std::string_view kPrefixes[] = {
+    "ufs:", "nfs:", "panfs:", "pvfs2:", "gpfs:", "xfs:",  "lustre:", "ime:", "daos:",  "testfs:",
+    "hfs:", "sfs:", "pfs:",   "piofs:", "pvfs:", "plfs:", "zoidfs:", "ftp:", "gsiftp:"};
+
+}  // namespace
+
+const char* withoutFileSystem(const char* name) {
+  for (const std::string_view prefix : kPrefixes) {
+    std::size_t same = 0;
+    while (same < prefix.size() && name[same] == prefix[same]) ++same;
+    if (same < prefix.size()) continue;
+    return rawSyscall(SYS_faccessat, AT_FDCWD, address(name), F_OK) == 0 ? name : name + same;
+  }
+  return name;
+}
+
+}  // namespace omnio::trace
