@@ -13,7 +13,6 @@
 #include "core/event/deferred_reads.hpp"
 #include "core/mpi/data_layout.hpp"
 #include "core/tracefile/log_reader.hpp"
-#include "core/tracefile/merged_reader.hpp"
 #include "phase_model/file_position.hpp"
 
 namespace omnio::phases {

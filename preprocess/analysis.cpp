@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/tracefile/merged_reader.hpp"
+#include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::preprocess {

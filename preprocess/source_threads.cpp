@@ -4,8 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/tracefile/merged_reader.hpp"
-#include "core/tracefile/posix_reader.hpp"
+#include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::preprocess {

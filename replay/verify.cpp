@@ -14,8 +14,7 @@
 #include "core/event/event_text.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
-#include "core/tracefile/merged_reader.hpp"
-#include "core/tracefile/posix_reader.hpp"
+#include "core/tracefile/log_reader.hpp"
 #include "replay/plan/schedule_digest.hpp"
 #include "replay/report.hpp"
 

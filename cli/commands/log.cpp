@@ -19,7 +19,6 @@
 #include "core/event/event_text.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/log_reader.hpp"
-#include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::cli {

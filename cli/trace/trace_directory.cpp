@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "core/base/printable.hpp"
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 #include "core/tracefile/trace_identity.hpp"
 #include "core/wire/run.hpp"
 

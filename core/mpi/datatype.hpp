@@ -12,7 +12,7 @@
 
 #include "core/base/result.hpp"
 #include "core/mpi/data_layout.hpp"
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 
 namespace omnio::mpi {
 

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 
 namespace omnio::mpi {
 

@@ -12,7 +12,6 @@
 #include "core/mpi/data_layout.hpp"
 #include "core/mpi/file_offsets.hpp"
 #include "core/tracefile/log_reader.hpp"
-#include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::mpi {

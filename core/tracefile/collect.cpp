@@ -18,7 +18,6 @@
 #include "core/base/printable.hpp"
 #include "core/tracefile/container_file.hpp"
 #include "core/tracefile/process.hpp"
-#include "core/tracefile/process_info.hpp"
 #include "core/tracefile/ring_file.hpp"
 #include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
@@ -34,36 +33,27 @@ namespace fs = std::filesystem;
 class RingLock {
  public:
   explicit RingLock(const fs::path& ring)
-      : fd_(::open(ring.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
+      : file_(::open(ring.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
     // A note in place of a ring is a link, which cannot be locked. What it says is said once all
     // the same: whoever is second finds the container there.
-    if (fd_ < 0) {
+    if (!file_) {
       held_ = errno == ELOOP;
       return;
     }
     struct stat status {};
-    const Locked locked = lockWithin(fd_);
+    const Locked locked = lockWithin(file_.get());
     busy_ = locked == Locked::kBusy;
-    held_ = locked == Locked::kYes && fstat(fd_, &status) == 0 &&
+    held_ = locked == Locked::kYes && fstat(file_.get(), &status) == 0 &&
             status.st_nlink > 0;  // else another collector was done with it first
   }
-  ~RingLock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  RingLock(const RingLock&) = delete;
-  RingLock& operator=(const RingLock&) = delete;
   bool held() const { return held_; }
   bool busy() const { return busy_; }
 
  private:
-  int fd_;
+  const Descriptor file_;
   bool held_ = false;
   bool busy_ = false;
 };
-
-bool sameChunk(const StoredChunk& a, const StoredChunk& b) {
-  return a.header.log == b.header.log && a.header.sequence == b.header.sequence;
-}
 
 // The last value of each fact in the rings that the container does not hold, as the payload of an
 // info chunk; empty when it holds all. A ring may have several values of a fact: appending each
@@ -132,9 +122,7 @@ class ProcessCollector {
     base::Result<Process> process = openContainer(*container_);
     if (!process) return trouble(process.failure().sentence, nullptr);
     const auto failed = [&](int error) {
-      return trouble(
-          fmt::format("{}: {}", base::printable(container_->native()), std::strerror(error)),
-          &*process);
+      return trouble(base::systemFailure(*container_, error).sentence, &*process);
     };
     if (const std::string facts = newFacts(process->info, rings_); !facts.empty()) {
       wire::ChunkHeader header{.kind = wire::ChunkKind::kInfo, .token = rings_.front().token};
@@ -159,7 +147,7 @@ class ProcessCollector {
   static std::uint32_t heldOf(const Process& process, const StoredChunk& chunk) {
     std::uint32_t most = 0;
     for (const StoredChunk& other : process.chunks) {
-      if (sameChunk(other, chunk)) most = std::max(most, other.header.event_count);
+      if (other.isSame(chunk)) most = std::max(most, other.header.event_count);
     }
     return std::min(most, chunk.header.event_count);
   }
@@ -222,9 +210,7 @@ class ProcessCollector {
     const wire::Anchor now = wire::takeAnchor(header.clock);
     header.begin.realtime_ns = header.begin.monotonic_ns + (now.realtime_ns - now.monotonic_ns);
     wire::stamp(header);
-    char host[256] = {};
-    gethostname(host, sizeof host - 1);
-    container_ = directory_ / fmt::format("{}.{}.collected-{:016x}{}", host, header.pid,
+    container_ = directory_ / fmt::format("{}.{}.collected-{:016x}{}", thisHost(), header.pid,
                                           header.token, wire::kContainerSuffix);
     std::error_code error;
     // Another collector was here, and the rings were left.
@@ -237,10 +223,6 @@ class ProcessCollector {
   CollectReport& report_;
   std::vector<RingContent> rings_;
 };
-
-}  // namespace
-
-namespace {
 
 // Whether the file has the name of a ring but no valid header, and no process has it open: its
 // process ended while it made the ring, or an earlier version of the tracer made it.
@@ -265,10 +247,8 @@ bool isOldName(std::string_view name) {
 // here, so a run whose processes have other pids counts as supervised for as long as the node runs.
 bool isSupervised(const RingContent& ring) {
   static const std::uint64_t boot = bootNumber(thisBoot());
-  static const std::uint64_t own_pids = pidNamespaceNumber();
-  if (ring.supervisor.pid == 0 || ring.supervisor.boot != boot) return false;
-  return (ring.pid_namespace != 0 && ring.pid_namespace != own_pids) ||
-         isAlive(ring.supervisor.pid, ring.supervisor.start);
+  return ring.supervisor.pid != 0 && ring.supervisor.boot == boot &&
+         isAlive(ring.supervisor.pid, ring.supervisor.start, ring.pid_namespace).value_or(true);
 }
 
 // The rings of one trace in the ring directories.

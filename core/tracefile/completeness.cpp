@@ -70,6 +70,10 @@ Stops stopsOf(const Process& process) {
   return stops;
 }
 
+namespace {
+
+// "recording was stopped on request in 4 of 4 processes, for up to 3.200 s: what they did then is
+// not in the trace, nor where they left their files"; empty when it never was.
 std::string stoppedSentence(const Trace& trace) {
   std::size_t processes = 0;
   std::int64_t longest_ns = 0;
@@ -89,6 +93,7 @@ std::string stoppedSentence(const Trace& trace) {
       processes == 1 ? "it" : "they", processes == 1 ? "its" : "their");
 }
 
+// The values of settings that no process could make sense of, a sentence each.
 std::vector<std::string> refusedSettings(const Trace& trace) {
   std::set<std::string> values;
   for (const auto& process : trace.processes()) {
@@ -102,8 +107,6 @@ std::vector<std::string> refusedSettings(const Trace& trace) {
   }
   return sentences;
 }
-
-namespace {
 
 std::string counted(std::uint64_t n, std::string_view noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");

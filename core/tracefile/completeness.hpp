@@ -27,13 +27,6 @@ struct Stops {
 // A stop that the process did not end goes on to where its log ends, as far as that is known.
 Stops stopsOf(const Process& process);
 
-// "recording was stopped on request in 4 of 4 processes, for up to 3.200 s: what they did then is
-// not in the trace, nor where they left their files"; empty when it never was.
-std::string stoppedSentence(const Trace& trace);
-
-// The values of settings that no process could make sense of, a sentence each.
-std::vector<std::string> refusedSettings(const Trace& trace);
-
 struct Wholeness {
   bool whole = true;
   std::vector<std::string> reasons;  // one sentence each

@@ -1,7 +1,6 @@
 #include "core/tracefile/host_clocks.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -50,12 +49,6 @@ std::string hostInName(const std::filesystem::path& container) {
     if (dot == std::string::npos) return {};
     name.resize(dot);
   }
-  return name;
-}
-
-std::string thisHost() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
   return name;
 }
 

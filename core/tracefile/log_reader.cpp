@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/tracefile/packed_payload.hpp"
+#include "core/tracefile/container_file.hpp"
 #include "core/wire/record.hpp"
 
 namespace omnio::tracefile {
@@ -185,6 +185,93 @@ bool LogReader::fill() {
 std::int64_t LogReader::toNs(std::uint64_t ticks) {
   if (!segment_.holds(ticks)) segment_ = process_.clock->segmentOf(ticks);
   return segment_.ns(ticks);
+}
+
+namespace {
+
+bool isFileAccess(const calls::Row& row) {
+  return row.api == calls::Api::kMpi && row.call_class != calls::Class::kMpiSync;
+}
+
+}  // namespace
+
+PosixReader::PosixReader(const Process& process, const Log& log, event::PathTable& paths)
+    : events_(process, log, paths), scout_(process, log, paths) {}
+
+// Of the inner event that events_ has come to, and scout_ has not.
+bool PosixReader::isPartOfFileAccess() {
+  if (inner_left_ == 0) {
+    const event::Event* outer = scout_.next();
+    for (; outer != nullptr && outer->depth > 0; outer = scout_.next()) ++inner_left_;
+    // A process that died inside of a call never told which it was: what it did to files counts.
+    keep_inner_ = outer == nullptr || isFileAccess(*outer->row);
+  }
+  --inner_left_;
+  return keep_inner_;
+}
+
+const event::Event* PosixReader::next() {
+  std::uint64_t missing = 0;
+  while (const event::Event* event = events_.next()) {
+    missing += events_.missingBefore();
+    const bool is_mpi = event->row->api == calls::Api::kMpi;
+    if (event->depth == 0) {
+      // The scout has passed this one if there were inner events before it.
+      if (!scout_is_behind_outer_) scout_.next();
+      scout_is_behind_outer_ = false;
+      if (is_mpi) continue;
+      missing_before_ = missing;
+      return event;
+    }
+    const bool keep = isPartOfFileAccess();
+    scout_is_behind_outer_ = true;
+    if (keep && !is_mpi) {
+      missing_before_ = missing;
+      return event;
+    }
+    if (!is_mpi) ++left_out_;
+  }
+  missing_before_ = missing + events_.missingBefore();
+  return nullptr;
+}
+
+void MergedReader::add(std::unique_ptr<event::EventSource> reader) {
+  readers_.push_back(std::move(reader));
+  events_.push_back(nullptr);
+}
+
+void MergedReader::pull(std::size_t reader) {
+  events_[reader] = readers_[reader]->next();
+  if (events_[reader] == nullptr) {
+    missing_at_ends_ += readers_[reader]->missingBefore();
+    return;
+  }
+  heap_.push_back({events_[reader]->start_ns, reader});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+const event::Event* MergedReader::next() {
+  if (!started_) {
+    started_ = true;
+    for (std::size_t i = 0; i < readers_.size(); ++i) pull(i);
+  } else if (events_.size() > current_ && events_[current_] != nullptr) {
+    pull(current_);  // not before now, since the event was in use
+  }
+  if (heap_.empty()) {
+    missing_before_ = std::exchange(missing_at_ends_, 0);
+    return nullptr;
+  }
+  std::pop_heap(heap_.begin(), heap_.end());
+  current_ = heap_.back().reader;
+  heap_.pop_back();
+  missing_before_ = readers_[current_]->missingBefore();
+  return events_[current_];
+}
+
+std::uint64_t MergedReader::undecodable() const {
+  std::uint64_t sum = 0;
+  for (const auto& reader : readers_) sum += reader->undecodable();
+  return sum;
 }
 
 }  // namespace omnio::tracefile

@@ -1,8 +1,15 @@
 // Reads the events of one log, in order. Memory is one chunk, however long the log is.
+//
+// The POSIX and stream calls of a log that are the application's I/O: its own, and those that
+// MPI-IO made for it. What the MPI library does for itself (in MPI_Init, in communication) is left
+// out, and so are the MPI calls: of two layers that tell the same I/O, this is the lower one.
+//
+// Several logs as one stream of events, by the time they began.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +63,68 @@ class LogReader final : public event::EventSource {
   NodeClock::Segment segment_;
   wire::RawEvent raw_;
   event::Event event_;
+};
+
+class PosixReader final : public event::EventSource {
+ public:
+  // As of LogReader.
+  PosixReader(const Process& process, const Log& log, event::PathTable& paths);
+
+  const event::Event* next() override;
+  std::uint64_t missingBefore() const override { return missing_before_; }
+  std::uint64_t undecodable() const override { return events_.undecodable(); }
+
+  // Calls below the application's own that were left out so far.
+  std::uint64_t leftOut() const { return left_out_; }
+
+ private:
+  bool isPartOfFileAccess();
+
+  LogReader events_;
+  // An event is written when it ends, so the call around it comes after it. A second reader runs
+  // ahead to find that one.
+  LogReader scout_;
+  std::uint64_t inner_left_ = 0;  // events whose call around them is known
+  bool keep_inner_ = false;
+  bool scout_is_behind_outer_ = false;  // it has passed the call around what comes now
+  std::uint64_t missing_before_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+class MergedReader final : public event::EventSource {
+ public:
+  // Readers come in the order that decides between events of the same time.
+  void add(std::unique_ptr<event::EventSource> reader);
+
+  const event::Event* next() override;
+
+  // As in LogReader, for the log of the event that next() returned last; after the end, the events
+  // missing at the ends of all logs.
+  std::uint64_t missingBefore() const override { return missing_before_; }
+
+  // Which reader, in the order of add(), the last event came from.
+  std::size_t source() const { return current_; }
+
+  std::uint64_t undecodable() const override;
+
+ private:
+  struct Head {
+    std::int64_t start_ns;
+    std::size_t reader;
+    // For a heap with the earliest on top.
+    bool operator<(const Head& other) const {
+      return start_ns != other.start_ns ? start_ns > other.start_ns : reader > other.reader;
+    }
+  };
+  void pull(std::size_t reader);
+
+  std::vector<std::unique_ptr<event::EventSource>> readers_;
+  std::vector<const event::Event*> events_;
+  std::vector<Head> heap_;
+  std::size_t current_ = 0;
+  bool started_ = false;
+  std::uint64_t missing_at_ends_ = 0;
+  std::uint64_t missing_before_ = 0;
 };
 
 }  // namespace omnio::tracefile

@@ -1,17 +1,168 @@
 #include "core/tracefile/process.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <system_error>
 #include <tuple>
 
+#include "core/base/file.hpp"
 #include "core/base/printable.hpp"
-#include "core/tracefile/process_info.hpp"
+#include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::tracefile {
+void ProcessInfo::take(std::string_view payload) {
+  while (true) {
+    const std::size_t key_end = payload.find('\0');
+    if (key_end == std::string_view::npos) return;
+    const std::size_t value_end = payload.find('\0', key_end + 1);
+    if (value_end == std::string_view::npos) return;
+    facts_[std::string(payload.substr(0, key_end))] =
+        payload.substr(key_end + 1, value_end - key_end - 1);
+    payload.remove_prefix(value_end + 1);
+  }
+}
+
+const std::string& ProcessInfo::text(std::string_view key) const {
+  static const std::string kNothing;
+  const auto found = facts_.find(key);
+  return found == facts_.end() ? kNothing : found->second;
+}
+
+std::optional<std::uint64_t> ProcessInfo::number(std::string_view key) const {
+  const std::string& value = text(key);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (value.empty() || error != std::errc() || end != value.data() + value.size()) return {};
+  return number;
+}
+
+std::optional<int> ProcessInfo::rank() const {
+  constexpr std::string_view kNoSource = "none";
+  const std::string& source = text(wire::info::kRankSource);
+  const auto rank = number(wire::info::kRank);
+  if (source.empty() || source == kNoSource || !rank ||
+      *rank > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+    return {};
+  }
+  return static_cast<int>(*rank);
+}
+
+int ProcessInfo::ranks() const {
+  const auto ranks = number(wire::info::kRanks);
+  if (!rank() || !ranks || *ranks < 1 ||
+      *ranks > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+    return 1;
+  }
+  return static_cast<int>(*ranks);
+}
+
+namespace {
+
+constexpr double kPsPerNs = 1000.0;
+// More than any machine takes: a damaged fact must not eat a trace's time between calls.
+constexpr std::uint64_t kHighestCostPs = 10'000'000;
+
+double costNs(std::optional<std::uint64_t> ps) {
+  return ps && *ps <= kHighestCostPs ? static_cast<double>(*ps) / kPsPerNs : 0.0;
+}
+
+}  // namespace
+
+double ProcessInfo::eventCostNs() const { return costNs(number(wire::info::kEventCost)); }
+
+double ProcessInfo::clockCostNs() const { return costNs(number(wire::info::kClockCost)); }
+
+std::string thisBoot() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  in >> id;
+  return id;
+}
+
+std::string thisHost() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string thisPidNamespace() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", error).native();
+}
+
+std::uint64_t bootNumber(const std::string& boot) {
+  return boot.empty() ? 0 : wire::checksum(boot.data(), boot.size());
+}
+
+std::uint64_t pidNamespaceNumber() {
+  struct stat facts {};
+  return ::stat("/proc/self/ns/pid", &facts) == 0 ? facts.st_ino : 0;
+}
+
+namespace {
+
+struct Stat {
+  std::string state;
+  std::uint64_t start = 0;
+};
+
+std::optional<Stat> statOf(std::uint32_t pid) {
+  // By plain reads: the process may go while it is looked at, which streams take for an accident.
+  const base::Result<base::File> file = base::File::open(fmt::format("/proc/{}/stat", pid));
+  if (!file) return {};
+  std::string line(4096, '\0');
+  line.resize(file->readAt(0, line.data(), line.size()));
+  // The name in parentheses may hold spaces and parentheses itself.
+  const std::size_t behind_name = line.rfind(')');
+  if (behind_name == std::string::npos) return {};
+  std::istringstream fields(line.substr(behind_name + 1));
+  Stat stat;
+  fields >> stat.state;
+  constexpr int kStartField = 22;  // counted from 1, of which the number and the name are two
+  std::string field;
+  for (int i = 4; i <= kStartField; ++i) fields >> field;
+  stat.start = std::strtoull(field.c_str(), nullptr, 10);
+  return stat;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> startOf(std::uint32_t pid) {
+  const auto stat = statOf(pid);
+  if (!stat) return {};
+  return stat->start;
+}
+
+bool isAlive(std::uint32_t pid, std::uint64_t start) {
+  const auto stat = statOf(pid);
+  if (!stat || stat->start != start) return false;
+  if (stat->state != "Z" && stat->state != "X") return true;
+  // A main thread that ended with pthread_exit is a zombie while the others go on.
+  std::error_code error;
+  std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid), error);
+  int tasks = 0;
+  for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) ++tasks;
+  return !error && tasks > 1;
+}
+
+std::optional<bool> isAlive(std::uint32_t pid, std::uint64_t start, std::uint64_t pid_namespace) {
+  static const std::uint64_t own = pidNamespaceNumber();
+  if (pid_namespace != 0 && pid_namespace != own) return {};
+  return isAlive(pid, start);
+}
+
 namespace {
 
 Life lifeOf(const Process& process, const ThisNode& node) {
@@ -45,55 +196,12 @@ auto orderOf(const StoredChunk& chunk) {
                          chunk.source);
 }
 
-bool alike(const StoredChunk& a, const StoredChunk& b) {
-  return a.header.log == b.header.log && a.header.sequence == b.header.sequence;
-}
-
 }  // namespace
 
 std::string Process::name() const {
   const std::string& host = info.text(wire::info::kHost);
   return host.empty() ? fmt::format("process {}", pid)
                       : fmt::format("process {} on host {}", pid, base::printable(host));
-}
-
-base::Result<ContainerStart> readContainerStart(const std::filesystem::path& path,
-                                                const base::File& file) {
-  std::array<char, wire::kContainerHeaderBytes> block{};
-  const std::size_t read = file.readAt(0, block.data(), block.size());
-  ContainerStart start;
-  if (read == 0) {
-    return base::Failure{base::Code::kUnwritten,
-                         fmt::format("{}: empty: the process could not write its log",
-                                     base::printable(path.native()))};
-  }
-  std::memcpy(&start.header, block.data(), sizeof start.header);
-  if (read < sizeof start.header.magic || start.header.magic != wire::kContainerMagic) {
-    return base::Failure{base::Code::kNotOurs, fmt::format("{}: byte 0: not an omnio trace file",
-                                                           base::printable(path.native()))};
-  }
-  if (read < sizeof start.header) {
-    return base::Failure{base::Code::kDamaged,
-                         fmt::format("{}: byte {}: the file ends within its header of {} bytes",
-                                     base::printable(path.native()), read, sizeof start.header)};
-  }
-  if (start.header.version != wire::kFormatVersion) {
-    return base::Failure{
-        base::Code::kOtherVersion,
-        fmt::format("{}: byte 8: format version {}, but this omnio reads version {}",
-                    base::printable(path.native()), start.header.version, wire::kFormatVersion)};
-  }
-  if (!wire::isWhole(start.header) || start.header.header_bytes != wire::kContainerHeaderBytes) {
-    return base::Failure{
-        base::Code::kDamaged,
-        fmt::format("{}: byte 0: the file's header is damaged", base::printable(path.native()))};
-  }
-  wire::Account account;
-  std::memcpy(&account, block.data() + wire::kAccountOffset, sizeof account);
-  if (read >= wire::kAccountOffset + sizeof account && wire::isWhole(account)) {
-    start.account = account;
-  }
-  return start;
 }
 
 base::Result<Process> openContainer(const std::filesystem::path& path) {
@@ -132,7 +240,9 @@ void settle(Process& process, const ThisNode& node) {
   auto& chunks = process.chunks;
   std::sort(chunks.begin(), chunks.end(),
             [](const StoredChunk& a, const StoredChunk& b) { return orderOf(a) < orderOf(b); });
-  chunks.erase(std::unique(chunks.begin(), chunks.end(), alike), chunks.end());
+  chunks.erase(std::unique(chunks.begin(), chunks.end(),
+                           [](const StoredChunk& a, const StoredChunk& b) { return a.isSame(b); }),
+               chunks.end());
   chunks.shrink_to_fit();
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     const wire::ChunkHeader& header = chunks[i].header;

@@ -13,7 +13,7 @@
 #include <set>
 #include <system_error>
 
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/notes.hpp"
 #include "core/wire/run.hpp"
@@ -24,37 +24,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Closed at the end of its scope. (File::open would follow links, and wait for the other end of a
-// pipe.)
-struct Descriptor {
-  explicit Descriptor(int number) : fd(number) {}
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+// Unlike base::File::open(), follows no link and waits for nobody.
+Descriptor openRing(const fs::path& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
 
-  std::size_t readAt(std::uint64_t offset, char* out, std::size_t bytes) const {
-    std::size_t done = 0;
-    while (done < bytes) {
-      const ssize_t got = ::pread(fd, out + done, bytes - done, static_cast<off_t>(offset + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    return done;
+std::size_t readAt(const Descriptor& file, std::uint64_t offset, void* out, std::size_t bytes) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::pread(file.get(), static_cast<char*>(out) + done, bytes - done,
+                                static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
   }
-
-  const int fd;
-};
-
-// Of a process that another container's pids are told in, the kernel's word on the file has to do.
-bool isRunning(const wire::RingHeader& header, const fs::path& path) {
-  static const std::uint64_t own_pids = pidNamespaceNumber();
-  if (header.pid_namespace == 0 || header.pid_namespace == own_pids) {
-    return isAlive(header.pid, header.process_start);
-  }
-  return hasWriter(path).value_or(true);
+  return done;
 }
 
 // The data area as it stood with `progress`. Tells false when the process emptied it meanwhile.
@@ -63,10 +47,9 @@ bool readData(const Descriptor& file, const wire::RingHeader& header, wire::Prog
   const std::uint64_t used =
       std::uint64_t{progress.chunk} + sizeof(wire::ChunkHeader) + progress.bytes;
   data.resize(static_cast<std::size_t>(std::min<std::uint64_t>(used, header.data_bytes)));
-  data.resize(file.readAt(header.data_offset, data.data(), data.size()));
+  data.resize(readAt(file, header.data_offset, data.data(), data.size()));
   std::uint64_t word = 0;
-  if (file.readAt(offsetof(wire::RingHeader, progress), reinterpret_cast<char*>(&word),
-                  sizeof word) != sizeof word) {
+  if (readAt(file, offsetof(wire::RingHeader, progress), &word, sizeof word) != sizeof word) {
     return false;
   }
   const auto now = wire::Progress::unpack(word);
@@ -182,8 +165,7 @@ std::optional<RingContent> readLostNote(const fs::path& path, uid_t owner) {
   ring.process_start = note.process_start;
   ring.pid_namespace = note.pid_namespace;
   // Whether a process of another container runs cannot be told: its note is left alone.
-  ring.alive = (note.pid_namespace != 0 && note.pid_namespace != pidNamespaceNumber()) ||
-               isAlive(ring.pid, ring.process_start);
+  ring.alive = isAlive(ring.pid, ring.process_start, ring.pid_namespace).value_or(true);
   ring.trace_directory = note.directory;
   wire::Account account;
   account.state = note.state <= static_cast<std::uint64_t>(wire::AccountState::kCollected)
@@ -192,13 +174,10 @@ std::optional<RingContent> readLostNote(const fs::path& path, uid_t owner) {
   account.error = static_cast<std::uint32_t>(note.error);
   account.events_lost = note.events_lost;
   ring.note = account;
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  const std::string program(note.program);
   for (const std::string& part :
-       {std::string(wire::info::kProgram), program, std::string(wire::info::kProcessStart),
-        std::to_string(note.process_start), std::string(wire::info::kBoot), thisBoot(),
-        std::string(wire::info::kHost), std::string(host)}) {
+       {std::string(wire::info::kProgram), std::string(note.program),
+        std::string(wire::info::kProcessStart), std::to_string(note.process_start),
+        std::string(wire::info::kBoot), thisBoot(), std::string(wire::info::kHost), thisHost()}) {
     ring.data.insert(ring.data.end(), part.begin(), part.end());
     ring.data.push_back('\0');
   }
@@ -212,13 +191,13 @@ std::optional<RingContent> readRing(const fs::path& path) {
   struct stat named {};
   if (lstat(path.c_str(), &named) != 0) return {};
   if (S_ISLNK(named.st_mode)) return readLostNote(path, named.st_uid);
-  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const Descriptor opened = openRing(path);
   struct stat status {};
-  if (opened.fd < 0 || fstat(opened.fd, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (!opened || fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   const auto header = std::make_unique<wire::RingHeader>();
   constexpr int kTries = 5;  // a process that writes without a pause empties its ring now and then
   for (int i = 0; i < kTries; ++i) {
-    if (opened.readAt(0, reinterpret_cast<char*>(header.get()), sizeof *header) != sizeof *header ||
+    if (readAt(opened, 0, header.get(), sizeof *header) != sizeof *header ||
         header->magic != wire::kRingMagic || header->version != wire::kFormatVersion ||
         header->data_bytes > kMaxPayloadBytes) {
       return {};
@@ -237,7 +216,9 @@ std::optional<RingContent> readRing(const fs::path& path) {
     ring.pid = header->pid;
     ring.process_start = header->process_start;
     ring.pid_namespace = header->pid_namespace;
-    ring.alive = isRunning(*header, path);
+    // Of a process that has another container's pids, the kernel's word on the file has to do.
+    const auto seen_alive = isAlive(ring.pid, ring.process_start, ring.pid_namespace);
+    ring.alive = seen_alive ? *seen_alive : hasWriter(path).value_or(true);
     ring.trace_directory.assign(header->trace_directory,
                                 strnlen(header->trace_directory, sizeof header->trace_directory));
     // A byte that is neither 0 nor 1 makes no valid bool: it is looked at as a byte.
@@ -251,12 +232,12 @@ std::optional<RingContent> readRing(const fs::path& path) {
 }
 
 std::optional<bool> hasWriter(const fs::path& path) {
-  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (opened.fd < 0) return {};
+  const Descriptor opened = openRing(path);
+  if (!opened) return {};
   // A lease on reading is given only while nobody has the file open for writing (fcntl(2)); a
   // shared mapping that may be written counts as open.
-  if (fcntl(opened.fd, F_SETLEASE, F_RDLCK) == 0) {
-    fcntl(opened.fd, F_SETLEASE, F_UNLCK);
+  if (fcntl(opened.get(), F_SETLEASE, F_RDLCK) == 0) {
+    fcntl(opened.get(), F_SETLEASE, F_UNLCK);
     return false;
   }
   if (errno == EAGAIN) return true;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/tracefile/chunk_scan.hpp"
+#include "core/tracefile/container_file.hpp"
 #include "core/wire/ring.hpp"
 
 namespace omnio::tracefile {

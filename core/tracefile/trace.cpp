@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::tracefile {
@@ -83,9 +83,7 @@ base::Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
   std::error_code error;
   const fs::file_status status = fs::status(directory, error);
   if (!fs::exists(status)) {
-    return base::Failure{base::Code::kNotFound,
-                         fmt::format("{}: {}", base::printable(directory.native()),
-                                     std::strerror(error ? error.value() : ENOENT))};
+    return base::systemFailure(directory, error ? error.value() : ENOENT);
   }
   if (!fs::is_directory(status)) {
     return base::Failure{
@@ -100,9 +98,7 @@ base::Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
     if (entry->path().extension() == wire::kContainerSuffix) containers.push_back(entry->path());
   }
   if (error) {
-    return base::Failure{
-        base::Code::kSystem,
-        fmt::format("{}: {}", base::printable(directory.native()), std::strerror(error.value()))};
+    return base::systemFailure(directory, error.value());
   }
   std::sort(containers.begin(), containers.end());
   return containers;

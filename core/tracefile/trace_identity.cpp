@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 #include "core/wire/checksum.hpp"
 #include "core/wire/container.hpp"
 

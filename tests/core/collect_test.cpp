@@ -251,13 +251,13 @@ TEST_F(CollectTest, AChunkThatIsThereInPartIsCompletedOnce) {
 TEST_F(CollectTest, ALockThatIsNeverGivenBackIsNotWaitedForWithoutEnd) {
   const int held = ::open(container_.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(held, LOCK_EX), 0);
-  EXPECT_FALSE(tracefile::ContainerLock::take(container_, std::chrono::milliseconds(20)));
+  EXPECT_FALSE(tracefile::lockContainer(container_, std::chrono::milliseconds(20)));
   const int mine = ::open(container_.c_str(), O_RDWR | O_CLOEXEC);
   EXPECT_EQ(tracefile::lockWithin(mine, std::chrono::milliseconds(20)), tracefile::Locked::kBusy);
   ::close(held);
   EXPECT_EQ(tracefile::lockWithin(mine, std::chrono::milliseconds(20)), tracefile::Locked::kYes);
   ::close(mine);
-  EXPECT_TRUE(tracefile::ContainerLock::take(container_, std::chrono::milliseconds(20)));
+  EXPECT_TRUE(tracefile::lockContainer(container_, std::chrono::milliseconds(20)));
   EXPECT_EQ(tracefile::busyFailure(container_).sentence,
             container_.native() +
                 ": another `omnio collect` or `omnio pack` has been at work on it for 60 s; end "

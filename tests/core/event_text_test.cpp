@@ -8,7 +8,6 @@
 #include <string>
 
 #include "core/tracefile/log_reader.hpp"
-#include "core/tracefile/merged_reader.hpp"
 #include "core/tracefile/trace.hpp"
 #include "core/wire/record.hpp"
 #include "tests/core/temporary_directory.hpp"

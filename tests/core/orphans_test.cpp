@@ -11,7 +11,7 @@
 
 #include "core/tracefile/collect.hpp"
 #include "core/tracefile/completeness.hpp"
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 #include "core/tracefile/trace.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/temporary_directory.hpp"

@@ -15,7 +15,7 @@
 #include "core/event/path_table.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/node_clock.hpp"
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/trace_builder.hpp"
 

@@ -10,7 +10,7 @@
 #include "core/tracefile/collect.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/pack_trace.hpp"
-#include "core/tracefile/process_info.hpp"
+#include "core/tracefile/process.hpp"
 #include "core/tracefile/trace.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"

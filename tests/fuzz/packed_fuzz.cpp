@@ -4,7 +4,7 @@
 // it claims.
 #include <filesystem>
 
-#include "core/tracefile/container_pack.hpp"
+#include "core/tracefile/pack_trace.hpp"
 #include "core/wire/container.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/fuzz/read_trace.hpp"

@@ -6,8 +6,6 @@
 #include "core/event/event_text.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/log_reader.hpp"
-#include "core/tracefile/merged_reader.hpp"
-#include "core/tracefile/posix_reader.hpp"
 #include "core/tracefile/trace.hpp"
 #include "statistics/report.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
