@@ -119,11 +119,6 @@ class RankReader {
  private:
   static constexpr std::size_t kLeftOut = ~std::size_t{0};  // of reads that are no access
 
-  static bool movesBytes(const event::Event& event) {
-    return event.row->call_class == calls::Class::kRead ||
-           event.row->call_class == calls::Class::kWrite;
-  }
-
   bool isStorage(const event::Event& event) {
     const event::Handle* handle = event.handle;
     if (handle == nullptr || handle->definition.kind == wire::FileKind::kRegular) return true;
@@ -140,19 +135,15 @@ class RankReader {
         std::max<std::int64_t>(event.arguments[static_cast<std::size_t>(tick)], 0));
     const std::uint64_t file_events = ++file_events_[source.process->token];
     const MpiPositions::Placed placed = mpi_.take(*source.process, event);
-    if (!movesBytes(event) || event.bytes == 0 || !isStorage(event)) return {};
+    if (!event::transfersData(event) || event.bytes == 0 || !isStorage(event)) return {};
     if (placed.several_blocks) ++doubts_.several_blocks;
     return accessOf(source, event, {placed.known, placed.offset, placed.session}, placed.manner,
                     now, now > file_events ? now - file_events : 0);
   }
 
   std::optional<Access> posixAccess(const Source& source, const event::Event& event) {
-    if (!movesBytes(event)) {
-      posix_.follow(*source.process, event);
-      return {};
-    }
-    const Place place = posix_.placeOf(*source.process, event);
-    if (event.failed || !isStorage(event)) return {};
+    const Place place = posix_.take(*source.process, event);
+    if (!event::transfersData(event) || event.failed || !isStorage(event)) return {};
     if (!event::countsBytes(*event.row)) ++doubts_.unknown_bytes;
     if (event.bytes == 0) return {};
     const bool is_stream = event.row->api == calls::Api::kStdio;

@@ -1,26 +1,15 @@
 #include "phase_model/file_position.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <string_view>
 
-#include "core/base/checked_math.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::phases {
 namespace {
-
-using calls::CallId;
-using calls::Role;
-
-void moveTo(Place& place, std::int64_t offset) {
-  place.known = true;
-  place.offset = offset;
-}
 
 std::uint64_t parentOf(const tracefile::Process& process) {
   const std::string& text = process.info.text(wire::info::kParentToken);
@@ -59,10 +48,10 @@ PosixPositions::Description& PosixPositions::descriptionOf(const tracefile::Proc
   const auto [place, is_new] = descriptions_.try_emplace(keyOf(process, definition));
   Description& description = place->second;
   if (is_new) {
-    description.appends = (definition.open_flags & O_APPEND) != 0;
-    description.place.session = ++sessions_;
+    description.open.appends = (definition.open_flags & O_APPEND) != 0;
+    description.session = ++sessions_;
     // Told apart by its pattern all the same: counted from where it stood.
-    if (definition.origin == wire::Origin::kInherited && !description.appends) {
+    if (definition.origin == wire::Origin::kInherited && !description.open.appends) {
       doubts_.began_elsewhere.insert(handle.path.file);
     }
   }
@@ -74,106 +63,49 @@ PosixPositions::Description& PosixPositions::descriptionOf(const tracefile::Proc
 
 void PosixPositions::opened(const tracefile::Process& process, const event::Event& event) {
   const event::Handle& handle = *event.new_handle;
+  const int flags = event::openFlags(event) | static_cast<int>(handle.definition.open_flags);
   Description& description = descriptionOf(process, handle);
-  const event::FileId file = handle.path.file;
-  const int mode = calls::indexOf(*event.row, Role::kOpenMode);
-  bool truncates =
-      (handle.definition.open_flags & O_TRUNC) != 0 || event.row->plain == CallId::creat;
-  if (mode >= 0) {
-    const std::string_view letters = event.texts[static_cast<std::size_t>(mode)].raw;
-    description.appends = description.appends || letters.starts_with('a');
-    truncates = letters.starts_with('w');
-  }
+  description.open.appends = (flags & O_APPEND) != 0;
   if (event.row->call_class != calls::Class::kOpen) return;  // fdopen, dup: the file as it is
-  doubts_.began_elsewhere.erase(file);                       // tmpfile's, found by its descriptor
-  if (truncates || (handle.definition.open_flags & O_EXCL) != 0) {
-    endOf(file) = 0;
-    ends_known_.insert(file);
-  }
+  doubts_.began_elsewhere.erase(handle.path.file);           // tmpfile's, found by its descriptor
+  if ((flags & (O_TRUNC | O_EXCL)) != 0) sizes_[handle.path.file].set(0);
 }
 
-void PosixPositions::sought(Description& description, const event::Event& event) {
-  if (event.failed) return;
-  Place& place = description.place;
-  if (event.row->result == calls::Result::kPosition) {  // lseek, ftell
-    moveTo(place, event.result);
-    return;
-  }
-  if (event.row->plain == CallId::rewind) {
-    moveTo(place, 0);
-    return;
-  }
-  if (event.row->plain == CallId::fgetpos) return;
-  if (!calls::has(*event.row, Role::kWhence)) {  // fsetpos: to what was never told
-    place.known = false;
-    return;
-  }
-  const std::int64_t offset = event::argumentOf(event, Role::kOffset);
-  switch (event::argumentOf(event, Role::kWhence)) {
-    case SEEK_SET:
-      moveTo(place, offset);
-      break;
-    case SEEK_CUR:
-      place.offset = base::saturatingSum(place.offset, offset);
-      break;
-    default:
-      moveTo(place, base::saturatingSum(endOf(event.file), offset));
-      place.known = ends_known_.contains(event.file);
-  }
-}
-
-void PosixPositions::follow(const tracefile::Process& process, const event::Event& event) {
+Place PosixPositions::take(const tracefile::Process& process, const event::Event& event) {
   if (event.new_handle != nullptr) opened(process, event);
-  if (event.handle == nullptr) return;
   const calls::Class call_class = event.row->call_class;
-  if (call_class == calls::Class::kSeek) {
-    sought(descriptionOf(process, *event.handle), event);
-  } else if (call_class == calls::Class::kClose && !event.failed) {
-    const auto place = descriptions_.find(keyOf(process, event.handle->definition));
-    if (place != descriptions_.end() && !place->second.is_shared) descriptions_.erase(place);
-  } else if (event.new_handle != nullptr) {
-    descriptionOf(process, *event.handle).is_shared = true;
-  } else if (event.row->plain == CallId::ungetc && !event.failed) {
-    std::int64_t& offset = descriptionOf(process, *event.handle).place.offset;
-    offset = base::saturatingSum(offset, -1);
-  } else if (calls::does(*event.row, calls::Effect::kSetsLength) && !event.failed) {
-    endOf(event.file) = event::argumentOf(event, Role::kLength);
-    ends_known_.insert(event.file);
-  }
-}
-
-Place PosixPositions::placeOf(const tracefile::Process& process, const event::Event& event) {
-  const auto bytes = static_cast<std::int64_t>(event.bytes);
-  if (event.handle == nullptr) return {.known = false};
-  std::int64_t& end = endOf(event.file);
-  Description& description = descriptionOf(process, *event.handle);
-  Place& position = description.place;
-  const int explicit_offset = calls::indexOf(*event.row, Role::kOffset);
-  if (explicit_offset >= 0) {
-    Place place = position;
-    moveTo(place, event.arguments[static_cast<std::size_t>(explicit_offset)]);
-    if (place.offset >= 0) {  // of preadv2 and pwritev2, -1 is the position
-      end = std::max(end, base::saturatingSum(place.offset, bytes));
-      return place;
+  if (event.handle == nullptr) {
+    if (!event.failed && calls::does(*event.row, calls::Effect::kSetsLength)) {  // truncate
+      sizes_[event.file].set(event::argumentOf(event, calls::Role::kLength));
     }
+    return {.known = false};
   }
-  Place place = position;
-  if (event.row->plain == CallId::copy_file_range) {  // may have had an offset of its own
-    place.known = false;
-    return place;
+  if (event.new_handle != nullptr) {
+    descriptionOf(process, *event.handle).is_shared = true;
+    return {.known = false};
   }
-  if (!event::countsBytes(*event.row)) {  // fscanf: how far it got is not told
-    position.known = false;
-    return position;
+  const auto known = descriptions_.find(keyOf(process, event.handle->definition));
+  if (call_class == calls::Class::kClose) {
+    const bool is_over = known != descriptions_.end() && !known->second.is_shared;
+    if (is_over && !event.failed) descriptions_.erase(known);
+    return {.known = false};
   }
-  if (description.appends && event.row->call_class == calls::Class::kWrite) {
-    moveTo(position, end);
-    if (!ends_known_.contains(event.file)) doubts_.appended.insert(event.file);
+  // A call that neither moves the position nor depends on it is no reason to doubt where it was.
+  const bool moves = event::transfersData(event) || call_class == calls::Class::kSeek ||
+                     event.row->plain == calls::CallId::ungetc;
+  if (!moves && known == descriptions_.end()) {
+    event::OpenFile unused;
+    event::follow(event, unused, sizes_[event.file]);
+    return {.known = false};
   }
-  place = position;
-  position.offset = base::saturatingSum(position.offset, bytes);
-  if (position.known) end = std::max(end, position.offset);
-  return place;
+  Description& description = moves ? descriptionOf(process, *event.handle) : known->second;
+  event::FileSize& size = sizes_[event.file];
+  const auto transfer = event::follow(event, description.open, size);
+  if (!transfer) return {.known = false};
+  if (transfer->at_end && !size.is_known) doubts_.appended.insert(event.file);
+  return {.known = transfer->is_known && transfer->bytes_known && !transfer->may_be_beside,
+          .offset = transfer->offset,
+          .session = description.session};
 }
 
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/event/event.hpp"
+#include "core/event/file_positions.hpp"
 #include "core/mpi/file_offsets.hpp"
 #include "core/tracefile/process.hpp"
 #include "phase_model/access_reader.hpp"
@@ -36,12 +36,8 @@ class PosixPositions {
   // count in too; they outlive this object.
   PosixPositions(const std::vector<const tracefile::Process*>& processes, std::uint64_t& sessions);
 
-  // Of every event of the application in the order of time: seeks, opens, closes. Not of those that
-  // move bytes: these go to placeOf().
-  void follow(const tracefile::Process& process, const event::Event& event);
-
-  // Where a read or write began; the position moves on by the bytes it moved.
-  Place placeOf(const tracefile::Process& process, const event::Event& event);
+  // Takes every event of the application in the order of time. Returns where a read or write began.
+  Place take(const tracefile::Process& process, const event::Event& event);
 
   const PositionDoubts& doubts() const { return doubts_; }
 
@@ -49,22 +45,19 @@ class PosixPositions {
   // An open file description: the process that opened it, and its first handle there.
   using Key = std::pair<std::uint64_t, std::uint32_t>;
   struct Description {
-    Place place;
-    bool appends = false;
+    event::OpenFile open;
+    std::uint64_t session = 0;
     bool is_shared = false;  // by dup or fork: a close is not its end
   };
 
   Key keyOf(const tracefile::Process& process, const wire::HandleDefinition& handle) const;
   Description& descriptionOf(const tracefile::Process& process, const event::Handle& handle);
   void opened(const tracefile::Process& process, const event::Event& event);
-  void sought(Description& description, const event::Event& event);
-  std::int64_t& endOf(event::FileId file) { return ends_[file]; }
 
   std::uint64_t& sessions_;
   std::map<std::uint64_t, const tracefile::Process*> by_token_;
   std::map<Key, Description> descriptions_;
-  std::unordered_map<event::FileId, std::int64_t> ends_;  // the furthest byte known
-  std::set<event::FileId> ends_known_;                    // files that began empty
+  std::unordered_map<event::FileId, event::FileSize> sizes_;
   PositionDoubts doubts_;
 };
 

@@ -93,16 +93,14 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     const Instance& used = opens_[instance];
     Description& description = opens_.description(used.description);
     const bool moves = event.row->call_class == Class::kSeek ||
-                       (movesData(event) && !calls::has(*event.row, Role::kOffset));
-    if (moves) orderByPosition(event, when, used.description);
-    if (moves && description.first_thread != ref.thread) {
-      if (description.first_thread == UINT32_MAX)
-        description.first_thread = ref.thread;
-      else
-        description.of_many_threads = true;
+                       (event::transfersData(event) && !calls::has(*event.row, Role::kOffset));
+    if (moves) {
+      orderByPosition(event, when, used.description);
+      if (!description.first_thread) description.first_thread = ref.thread;
+      if (description.first_thread != ref.thread) description.of_many_threads = true;
     }
-    const DataAccess access = follow(event, description);
-    takeData(event, when, instance, access);
+    const auto transfer = event::follow(event, description.open, files_.content(used.content).size);
+    takeData(event, when, instance, transfer.value_or(event::Transfer{}));
   }
   ContentId content = kNoContent;
   const event::Text* path = textAt(event, Role::kPath);
@@ -152,24 +150,23 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
     ++dropped_;
     return;
   }
+  const int flags = event::openFlags(event);
   std::uint32_t description = 0;
   if (shares) {
     description = opens_[from].description;
     content = opens_[from].content;
+    // fdopen for appending makes the descriptor append, too.
+    if ((flags & O_APPEND) != 0) opens_.description(description).open.appends = true;
   } else {
     if (content == kNoContent) content = files_.anonymous();
-    const int flags = static_cast<int>(event::argumentOf(event, Role::kFlags));
-    const int mode = calls::indexOf(*event.row, Role::kOpenMode);
-    const bool append = mode >= 0 ? event.texts[static_cast<std::size_t>(mode)].raw.starts_with('a')
-                                  : (flags & O_APPEND) != 0;
-    description = opens_.makeDescription(append, 0, UINT32_MAX);
+    description = opens_.makeDescription(flags);
     if ((flags & O_DIRECT) != 0) files_.content(content).direct = true;
   }
   note.made = makeInstance(thread.header.rank, description, content, when);
   const event::Text* path = textAt(event, Role::kPath);
   if (path == nullptr) path = textAt(event, Role::kPathTemplate);
   opens_[note.made].access =
-      shares ? opens_[from].access : std::optional(openFlags(event) & (O_ACCMODE | O_APPEND));
+      shares ? opens_[from].access : std::optional(flags & (O_ACCMODE | O_APPEND));
   opens_[note.made].file = shares            ? opens_[from].file
                            : path == nullptr ? model::kNoFileNumber
                                              : fileOf(*path);
@@ -255,7 +252,7 @@ void Analysis::publish(std::uint32_t description, ContentId content, const PastE
   const auto found = buffered_.find({content, description});
   if (found == buffered_.end()) return;
   conflicts_.wrote(content, found->second.range, when);
-  if (!opens_.description(description).append) files_.writtenInPlace(content, when);
+  if (!opens_.description(description).open.appends) files_.writtenInPlace(content, when);
   buffered_.erase(found);
 }
 
@@ -297,7 +294,7 @@ void Analysis::flushAtExit() {
 }
 
 void Analysis::takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
-                        const DataAccess& access) {
+                        const event::Transfer& transfer) {
   const Instance used = opens_[instance];
   const calls::Row& row = *event.row;
   const bool is_stream = row.api == calls::Api::kStdio;
@@ -308,23 +305,22 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
   if (event.failed && !event.endOfFile()) return;
   // Where the offset is not known, it may be anywhere.
   constexpr std::uint64_t kAll = UINT64_MAX;
-  const Range range = access.offset ? Range{*access.offset, *access.offset + access.bytes}
-                                    : Range{0, access.bytes == 0 ? 0 : kAll};
+  const std::optional<std::uint64_t> offset = transfer.fixedOffset();
+  const Range range =
+      offset ? Range{*offset, *offset + transfer.bytes} : Range{0, transfer.bytes == 0 ? 0 : kAll};
   if (row.call_class == Class::kRead) {
     // A read that finds the end of the file depends on who made it that long, too.
     const Range asked =
-        access.offset
-            ? Range{*access.offset, *access.offset + std::max<std::uint64_t>(access.bytes, 1)}
-            : range;
+        offset ? Range{*offset, *offset + std::max<std::uint64_t>(transfer.bytes, 1)} : range;
     files_.needsLength(used.content, when, event.start_ns, false);
     conflicts_.reads(used.content, asked, when.ref, event.start_ns);
     noteEarlyReads(used.content, asked, when.ref, event.start_ns);
-    files_.read(used.content, event, when, access);
+    files_.read(used.content, event, when, transfer);
   } else if (row.call_class == Class::kWrite) {
-    files_.needsLength(used.content, when, event.start_ns, access.at_end);
-    if (access.at_end) noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
-    if (!access.at_end) files_.writtenInPlace(used.content, when);
-    files_.write(used.content, when, access);
+    files_.needsLength(used.content, when, event.start_ns, transfer.at_end);
+    if (transfer.at_end) noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
+    if (!transfer.at_end) files_.writtenInPlace(used.content, when);
+    files_.write(used.content, when, transfer);
     conflicts_.wrote(used.content, range, when);
     if (is_stream && range.begin < range.end) {
       const auto made = buffered_.try_emplace({used.content, used.description},
@@ -335,20 +331,16 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
       buffered.thread = when.ref.thread;
     }
   } else if (calls::does(row, calls::Effect::kReservesSpace)) {
-    const std::int64_t end =
-        event::argumentOf(event, Role::kOffset) + event::argumentOf(event, Role::kLength);
-    files_.extended(used.content, when, static_cast<std::uint64_t>(std::max<std::int64_t>(end, 0)));
+    files_.extended(used.content, when);
   } else if (calls::does(row, calls::Effect::kSetsLength)) {
-    files_.resized(used.content, when, event.start_ns,
-                   static_cast<std::uint64_t>(
-                       std::max<std::int64_t>(event::argumentOf(event, Role::kLength), 0)));
+    files_.resized(used.content, when, event.start_ns, event::argumentOf(event, Role::kLength));
   } else if (row.call_class == Class::kSeek && calls::has(row, Role::kWhence) &&
              event::argumentOf(event, Role::kWhence) == SEEK_END) {
     files_.needsLength(used.content, when, event.start_ns, false);
     conflicts_.reads(used.content, {0, kAll}, when.ref, event.start_ns);
     noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
     if (row.result == calls::Result::kPosition && event::argumentOf(event, Role::kOffset) == 0) {
-      files_.measured(used.content, static_cast<std::uint64_t>(event.result));
+      files_.measured(used.content, event.result);
     }
   }
 }
@@ -359,10 +351,9 @@ void Analysis::takeSource(const event::Event& event, const PastEvent& when, Inst
   const Instance used = opens_[source];
   orderByPosition(event, when, used.description);
   if (event.failed) return;
-  Description& description = opens_.description(used.description);
-  const DataAccess access{.offset = description.position, .bytes = event.bytes};
-  if (description.position) *description.position += event.bytes;
-  const std::uint64_t begin = access.offset.value_or(0);
+  const event::Transfer access = event::followSource(
+      event, opens_.description(used.description).open, files_.content(used.content).size);
+  const std::uint64_t begin = access.fixedOffset().value_or(0);
   conflicts_.reads(used.content, {begin, begin + std::max<std::uint64_t>(event.bytes, 1)}, when.ref,
                    event.start_ns);
   files_.read(used.content, event, when, access);
@@ -513,7 +504,7 @@ InstanceId Analysis::openBefore(const event::Handle& handle, EventRef ref) {
   const SourceThread& thread = sources_.threads[ref.thread];
   const model::FileNumber file = fileOf(handle.path);
   const int flags = keptFlags(handle.definition.open_flags);
-  const std::uint32_t description = opens_.makeDescription((flags & O_APPEND) != 0, 0, UINT32_MAX);
+  const std::uint32_t description = opens_.makeDescription(flags);
   const InstanceId instance =
       makeInstance(thread.header.rank, description, files_.inherited(file), {ref, 0}, true);
   ExtraStep extra;
@@ -538,7 +529,7 @@ InstanceId Analysis::openedUnseen(const event::Handle& handle, EventRef ref,
   if ((flags & O_ACCMODE) == O_WRONLY && (flags & O_APPEND) == 0) flags |= O_TRUNC;
   const PastEvent made{ref, start_ns};
   const ContentId content = files_.openedUnseen(file, made, start_ns, flags);
-  const std::uint32_t description = opens_.makeDescription((flags & O_APPEND) != 0, 0, UINT32_MAX);
+  const std::uint32_t description = opens_.makeDescription(flags);
   const InstanceId instance = makeInstance(thread.header.rank, description, content, made);
   ExtraStep extra;
   extra.behind = static_cast<std::int64_t>(ref.sequence) - 1;

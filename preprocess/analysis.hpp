@@ -108,7 +108,7 @@ class Analysis {
                  ContentId content, EventNote& note);
   void takeSource(const event::Event& event, const PastEvent& when, InstanceId source);
   void takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
-                const DataAccess& access);
+                const event::Transfer& transfer);
   void takeLock(const event::Event& event, const PastEvent& when, InstanceId instance);
   void noteEarlyReads(ContentId content, const Range& range, EventRef ref, std::int64_t start_ns);
   void flushAtExit();

@@ -187,15 +187,15 @@ void FileHistory::locks(ContentId id, PastEvent when, std::int64_t start_ns) {
 }
 
 void FileHistory::read(ContentId id, const event::Event& event, PastEvent when,
-                       const DataAccess& access) {
+                       const event::Transfer& transfer) {
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
   if (readsLines(*event.row)) content.lines = true;
-  if (content.emptied || !access.offset) return;
-  const Range range{*access.offset, *access.offset + access.bytes};
-  const std::uint64_t end = content.written.lastUncovered(range);
+  const std::optional<std::uint64_t> offset = transfer.fixedOffset();
+  if (content.emptied || !offset) return;
+  const std::uint64_t end = content.written.lastUncovered({*offset, *offset + transfer.bytes});
   // Of a file that may be the run's own, what was not written is a hole as far as the file reaches.
-  if (content.maybe_new && end <= std::max(content.written.end(), content.extended_to)) return;
+  if (content.maybe_new && end <= static_cast<std::uint64_t>(transfer.size_before)) return;
   need(content, end);
   content.read_before_written = std::max(content.read_before_written, content.needed);
 }
@@ -205,40 +205,38 @@ void FileHistory::need(Content& content, std::uint64_t end) {
   if (end > content.appended) content.needed = std::max(content.needed, end - content.appended);
 }
 
-void FileHistory::write(ContentId id, PastEvent when, const DataAccess& access) {
+void FileHistory::write(ContentId id, PastEvent when, const event::Transfer& transfer) {
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
   if (content.origin != kNoFileNumber) name(content.origin).was_written = true;
-  if (access.offset) content.written.add({*access.offset, *access.offset + access.bytes});
-  if (!access.at_end) return;
-  if (!content.emptied) content.appended += access.bytes;
-  if (content.emptied || content.maybe_new) {
-    const std::uint64_t end = std::max(content.written.end(), content.extended_to);
-    content.written.add({end, end + access.bytes});
-  }
+  if (transfer.at_end && !content.emptied) content.appended += transfer.bytes;
+  const auto guess = static_cast<std::uint64_t>(transfer.offset);
+  const bool counts_from_begin = transfer.at_end && (content.emptied || content.maybe_new);
+  const auto offset = counts_from_begin ? guess : transfer.fixedOffset();
+  if (offset) content.written.add({*offset, *offset + transfer.bytes});
 }
 
-void FileHistory::resized(ContentId id, PastEvent when, std::int64_t start_ns, std::uint64_t size) {
+void FileHistory::resized(ContentId id, PastEvent when, std::int64_t start_ns, std::int64_t size) {
   waitForUsers(id, when, start_ns);
+  size = std::max<std::int64_t>(size, 0);
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
   content.resized = when;
-  content.written.cut(size);
-  content.extended_to = size;
+  content.written.cut(static_cast<std::uint64_t>(size));
+  content.size.set(size);
   if (size == 0) content.emptied = true;
 }
 
-void FileHistory::extended(ContentId id, PastEvent when, std::uint64_t size) {
+void FileHistory::extended(ContentId id, PastEvent when) {
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
   content.resized = when;
-  content.extended_to = std::max(content.extended_to, size);
 }
 
-void FileHistory::measured(ContentId id, std::uint64_t size) {
+void FileHistory::measured(ContentId id, std::int64_t size) {
   Content& content = contents_[id];
-  if (content.emptied || size <= std::max(content.written.end(), content.extended_to)) return;
-  need(content, size);
+  if (content.emptied || size <= content.size.bytes) return;
+  need(content, static_cast<std::uint64_t>(size));
 }
 
 // A name that others stand below is a directory, whatever was or was not done to it.
@@ -304,23 +302,8 @@ using calls::Role;
 using model::FileNumber;
 using model::kNoFileNumber;
 
-int openFlags(const event::Event& event) {
-  if (event.row->plain == calls::CallId::creat) return O_CREAT | O_WRONLY | O_TRUNC;
-  if (calls::has(*event.row, Role::kPathTemplate)) return O_CREAT | O_EXCL | O_RDWR;
-  const int mode = calls::indexOf(*event.row, Role::kOpenMode);
-  if (mode < 0) return static_cast<int>(event::argumentOf(event, Role::kFlags));
-  const std::string_view type = event.texts[static_cast<std::size_t>(mode)].raw;
-  const bool plus = type.find('+') != std::string_view::npos;
-  int flags = plus ? O_RDWR : O_WRONLY;
-  if (type.starts_with('w')) flags |= O_CREAT | O_TRUNC;
-  if (type.starts_with('a')) flags |= O_CREAT | O_APPEND;
-  if (type.starts_with('r') && !plus) flags = O_RDONLY;
-  if (type.find('x') != std::string_view::npos) flags |= O_EXCL;
-  return flags;
-}
-
 ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, FileNumber file) {
-  const int flags = openFlags(event);
+  const int flags = event::openFlags(event);
   const bool is_temporary = (flags & O_TMPFILE) == O_TMPFILE;
   if (is_temporary || (flags & O_DIRECTORY) != 0 ||
       (event.new_handle != nullptr &&
@@ -368,7 +351,10 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, std::i
     entry.is_gone = false;
     contents_[entry.content].maybe_new = maybe_there;
     // Gone or absent before: nothing of it can be needed.
-    if (!maybe_there && entry.existed != true) contents_[entry.content].emptied = true;
+    if (!maybe_there && entry.existed != true) {
+      contents_[entry.content].emptied = true;
+      contents_[entry.content].size.set(0);
+    }
   } else if ((flags & O_TRUNC) != 0) {
     change(file, when, start_ns);
     find(file);
@@ -380,7 +366,8 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, std::i
   if ((flags & O_TRUNC) != 0) {
     content.emptied = true;
     content.written.clear();
-    content.extended_to = content.appended = 0;
+    content.size.set(0);
+    content.appended = 0;
   }
   if ((flags & O_ACCMODE) != O_RDONLY) entry.was_written = true;
   return entry.content;
@@ -462,9 +449,7 @@ ContentId FileHistory::named(const event::Event& event, PastEvent when, FileNumb
     use(file, when, start);
     const ContentId content = find(file);
     name(file).was_written = true;
-    resized(content, when, start,
-            static_cast<std::uint64_t>(
-                std::max<std::int64_t>(event::argumentOf(event, Role::kLength), 0)));
+    resized(content, when, start, event::argumentOf(event, Role::kLength));
   } else {
     use(file, when, start);
     const bool is_of_the_link =

@@ -10,11 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/event/event.hpp"
+#include "core/event/file_positions.hpp"
 #include "core/model/schedule.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/location.hpp"
-#include "preprocess/open_table.hpp"
 
 namespace omnio::preprocess {
 
@@ -30,7 +29,7 @@ struct Content {
   std::uint64_t needed = 0;  // furthest byte that has to be there before the run
   std::uint64_t read_before_written = 0;
   IntervalSet written;
-  std::uint64_t extended_to = 0;  // by ftruncate
+  event::FileSize size;
   // Bytes appended to what may have been there before: they are behind what was needed of that.
   std::uint64_t appended = 0;
   std::optional<PastEvent> resized;                     // by ftruncate and its like, last
@@ -80,14 +79,15 @@ class FileHistory {
   ContentId anonymous();
 
   // Data that is read or written; its offset may be unknown.
-  void read(ContentId content, const event::Event& event, PastEvent when, const DataAccess& access);
-  void write(ContentId content, PastEvent when, const DataAccess& access);
+  void read(ContentId content, const event::Event& event, PastEvent when,
+            const event::Transfer& transfer);
+  void write(ContentId content, PastEvent when, const event::Transfer& transfer);
   // ftruncate, and what is like it.
-  void resized(ContentId content, PastEvent when, std::int64_t start_ns, std::uint64_t size);
-  // fallocate and its like: at least as long as that.
-  void extended(ContentId content, PastEvent when, std::uint64_t size);
+  void resized(ContentId content, PastEvent when, std::int64_t start_ns, std::int64_t size);
+  // fallocate and its like, which may have made it longer.
+  void extended(ContentId content, PastEvent when);
   // lseek to the end: the file is as long as that.
-  void measured(ContentId content, std::uint64_t size);
+  void measured(ContentId content, std::int64_t size);
   void touched(ContentId content, PastEvent when);
   // Bytes that are in the file now, at an offset that does not depend on where it ends.
   void writtenInPlace(ContentId content, PastEvent when) {
@@ -152,8 +152,5 @@ class FileHistory {
 bool readsLines(const calls::Row& row);
 
 bool isBelow(std::string_view location, std::string_view directory);
-
-// What an open asks for, of descriptors and streams alike.
-int openFlags(const event::Event& event);
 
 }  // namespace omnio::preprocess

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/event/event.hpp"
+#include "core/event/file_positions.hpp"
 #include "core/model/schedule.hpp"
 
 namespace omnio::preprocess {
@@ -21,12 +21,12 @@ namespace omnio::preprocess {
 enum class InstanceId : std::uint32_t {};
 inline constexpr InstanceId kNoInstance{0xFFFFFFFF};
 
-// What dup and fork share: the file offset.
+// What dup and fork share.
 struct Description {
-  bool append = false;
-  std::optional<std::uint64_t> position = 0;
-  std::uint32_t first_thread = 0;  // by place in SourceThreads
-  bool of_many_threads = false;    // the order in which they moved the position is not kept
+  event::OpenFile open;
+  bool appended_at_first = false;
+  std::optional<std::uint32_t> first_thread;  // that moved the position, by place in SourceThreads
+  bool of_many_threads = false;  // the order in which they moved the position is not kept
 };
 
 struct Instance {
@@ -41,8 +41,7 @@ struct Instance {
 class OpenTable {
  public:
   InstanceId make(int rank, std::uint32_t description);
-  std::uint32_t makeDescription(bool append, std::optional<std::uint64_t> position,
-                                std::uint32_t thread);
+  std::uint32_t makeDescription(int open_flags);
 
   Instance& operator[](InstanceId id) { return instances_[static_cast<std::size_t>(id)]; }
   const Instance& operator[](InstanceId id) const {
@@ -72,19 +71,5 @@ class OpenTable {
   Numbers numbers_;
   Numbers closed_;
 };
-
-// Where a read or write takes place, and what it does to the position.
-struct DataAccess {
-  std::optional<std::uint64_t> offset;
-  std::uint64_t bytes = 0;
-  bool bytes_known = true;  // not of the fscanf family
-  bool at_end = false;      // of what was appended: the offset is where the file ended
-};
-
-// Whether the event reads or writes data.
-bool movesData(const event::Event& event);
-
-// Moves the position as the event did. For reads and writes returns where that was.
-DataAccess follow(const event::Event& event, Description& description);
 
 }  // namespace omnio::preprocess

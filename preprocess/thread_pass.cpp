@@ -121,16 +121,17 @@ class ThreadPass {
       aligned = std::as_const(analysis_).files().content(used.content).direct;
       reads_foreign_lines = readsLines(*event.row) &&
                             !std::as_const(analysis_).files().isNative(used.content, used.file);
-      const DataAccess access = follow(event, positionOf(used.description));
-      if (access.offset && !analysis_.opens().description(used.description).of_many_threads) {
-        out.offset = static_cast<std::int64_t>(*access.offset);
-      } else if (calls::has(*event.row, Role::kOffset) && access.offset) {
-        out.offset = static_cast<std::int64_t>(*access.offset);
-      }
+      event::FileSize not_followed;
+      const auto transfer = event::follow(event, positionOf(used.description), not_followed)
+                                .value_or(event::Transfer{});
+      const bool is_certain = calls::has(*event.row, Role::kOffset) ||
+                              !analysis_.opens().description(used.description).of_many_threads;
+      if (transfer.fixedOffset() && is_certain) out.offset = transfer.offset;
     }
     if (note.source != kNoInstance && !event.failed) {
-      Description& read = positionOf(analysis_.opens()[note.source].description);
-      if (read.position) *read.position += event.bytes;
+      event::FileSize not_followed;
+      event::followSource(event, positionOf(analysis_.opens()[note.source].description),
+                          not_followed);
     }
     out.new_fd = descriptorOf(note.made);
     out.replaced = descriptorOf(note.replaced);
@@ -147,10 +148,9 @@ class ThreadPass {
   }
 
   // As the first pass found it at its beginning; moved by this thread's events alone.
-  Description& positionOf(std::uint32_t description) {
-    const auto [at, is_new] = positions_.try_emplace(description);
-    if (is_new) at->second.append = analysis_.opens().description(description).append;
-    return at->second;
+  event::OpenFile& positionOf(std::uint32_t description) {
+    const bool appends = analysis_.opens().description(description).appended_at_first;
+    return positions_.try_emplace(description, event::OpenFile{.appends = appends}).first->second;
   }
 
   const SourceThread& thread_;
@@ -160,7 +160,7 @@ class ThreadPass {
   const PassSettings& settings_;
   std::size_t next_note_ = 0;
   std::size_t next_extra_ = 0;
-  std::unordered_map<std::uint32_t, Description> positions_;
+  std::unordered_map<std::uint32_t, event::OpenFile> positions_;
 };
 
 }  // namespace

@@ -1,0 +1,147 @@
+#include "core/event/file_positions.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/checked_math.hpp"
+
+namespace omnio::event {
+namespace {
+
+using base::saturatingSum;
+using calls::CallId;
+using calls::Effect;
+using calls::Role;
+
+void moveTo(OpenFile& file, std::int64_t position) {
+  file.position = position;
+  file.is_known = true;
+}
+
+void seek(const Event& event, OpenFile& file, const FileSize& size) {
+  if (event.row->result == calls::Result::kPosition) {  // lseek, ftell
+    moveTo(file, event.result);
+    return;
+  }
+  if (event.row->plain == CallId::rewind) {
+    moveTo(file, 0);
+    return;
+  }
+  if (event.row->plain == CallId::fgetpos) return;
+  if (!calls::has(*event.row, Role::kWhence)) {  // fsetpos: where to is not recorded
+    file.is_known = false;
+    return;
+  }
+  const std::int64_t offset = argumentOf(event, Role::kOffset);
+  switch (argumentOf(event, Role::kWhence)) {
+    case SEEK_SET:
+      moveTo(file, offset);
+      break;
+    case SEEK_CUR:
+      file.position = saturatingSum(file.position, offset);
+      break;
+    default:  // SEEK_END
+      file.position = saturatingSum(size.bytes, offset);
+      file.is_known = size.is_known;
+  }
+}
+
+// What happens to position and size besides seeks and transfers.
+void change(const Event& event, OpenFile& file, FileSize& size) {
+  if (event.row->plain == CallId::ungetc) {
+    // In front of the first byte the position is unspecified (XSH ungetc).
+    if (file.position > 0) --file.position;
+  } else if (calls::does(*event.row, Effect::kSetsLength)) {
+    size.set(argumentOf(event, Role::kLength));
+  } else if (calls::does(*event.row, Effect::kReservesSpace)) {
+    const std::int64_t flags = argumentOf(event, Role::kFlags);
+    if ((flags & FALLOC_FL_KEEP_SIZE) != 0) return;
+    if ((flags & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) != 0) {
+      size.is_known = false;
+      return;
+    }
+    size.reaches(saturatingSum(argumentOf(event, Role::kOffset), argumentOf(event, Role::kLength)));
+  } else if (calls::has(*event.row, Role::kCommand) &&
+             argumentOf(event, Role::kCommand) == F_SETFL) {
+    file.appends = (argumentOf(event, Role::kNumber) & O_APPEND) != 0;
+  }
+}
+
+// Moves by what was transferred at the position.
+Transfer moveBy(const Event& event, OpenFile& file, FileSize& size) {
+  Transfer transfer{.offset = file.position,
+                    .is_known = file.is_known,
+                    .bytes = event.bytes,
+                    .size_before = size.bytes};
+  file.position = saturatingSum(file.position, static_cast<std::int64_t>(event.bytes));
+  if (file.is_known) size.reaches(file.position);
+  return transfer;
+}
+
+}  // namespace
+
+int openFlags(const Event& event) {
+  if (event.row->plain == CallId::creat) return O_CREAT | O_WRONLY | O_TRUNC;
+  if (calls::has(*event.row, Role::kPathTemplate)) return O_CREAT | O_EXCL | O_RDWR;
+  const int mode = calls::indexOf(*event.row, Role::kOpenMode);
+  if (mode < 0) return static_cast<int>(argumentOf(event, Role::kFlags));
+  const std::string_view type = event.texts[static_cast<std::size_t>(mode)].raw;
+  const bool plus = type.find('+') != std::string_view::npos;
+  int flags = plus ? O_RDWR : O_WRONLY;
+  if (type.starts_with('w')) flags |= O_CREAT | O_TRUNC;
+  if (type.starts_with('a')) flags |= O_CREAT | O_APPEND;
+  if (type.starts_with('r') && !plus) flags = O_RDONLY;
+  if (type.find('x') != std::string_view::npos) flags |= O_EXCL;
+  return flags;
+}
+
+std::optional<Transfer> follow(const Event& event, OpenFile& file, FileSize& size) {
+  const calls::Row& row = *event.row;
+  if (!transfersData(event)) {
+    if (event.failed) return {};
+    if (row.call_class == calls::Class::kSeek) {
+      seek(event, file, size);
+    } else {
+      change(event, file, size);
+    }
+    return {};
+  }
+  const bool writes = row.call_class == calls::Class::kWrite;
+  const int explicit_offset = calls::indexOf(row, Role::kOffset);
+  if (explicit_offset >= 0) {
+    const std::int64_t offset = event.arguments[static_cast<std::size_t>(explicit_offset)];
+    // preadv2 and pwritev2 with -1 are at the position; any other negative offset is an error.
+    if (offset != -1 || !calls::does(row, Effect::kMinusOneIsThePosition)) {
+      OpenFile there{.position = offset};
+      return moveBy(event, there, size);
+    }
+  }
+  if (!countsBytes(row)) {  // fscanf: how far it went is not told, also when it failed
+    const Transfer transfer{.offset = file.position,
+                            .is_known = file.is_known,
+                            .bytes_known = false,
+                            .size_before = size.bytes};
+    file.is_known = false;
+    return transfer;
+  }
+  const bool at_end = writes && file.appends;
+  if (at_end) {
+    file.position = size.bytes;
+    file.is_known = true;
+  }
+  Transfer transfer = moveBy(event, file, size);
+  transfer.at_end = at_end;
+  transfer.may_be_beside = row.plain == CallId::copy_file_range;
+  if (at_end) file.is_known = size.is_known;
+  if (writes && !transfer.is_known && event.bytes > 0) size.is_known = false;
+  return transfer;
+}
+
+Transfer followSource(const Event& event, OpenFile& source, FileSize& size) {
+  return moveBy(event, source, size);
+}
+
+}  // namespace omnio::event

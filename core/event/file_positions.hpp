@@ -1,0 +1,65 @@
+// Where POSIX and stream calls read and write. A call says its offset, or it goes on where the
+// calls before it left its open file description (POSIX.1-2017, XSH 2.5.1 and lseek).
+//
+// A reader keeps one OpenFile for each open file description and one FileSize for each file, shows
+// follow() every event on them in the order of time, and decides by itself which handle of which
+// process stands for which description: duplicates and inherited descriptors share theirs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/event/event.hpp"
+
+namespace omnio::event {
+
+// An open file description: the file offset and what else descriptors share.
+struct OpenFile {
+  bool appends = false;       // O_APPEND: a write goes to the end of the file
+  bool is_known = true;       // whether the position is that of the application
+  std::int64_t position = 0;  // of a descriptor that was open before: counted from there
+};
+
+struct FileSize {
+  std::int64_t bytes = 0;  // the furthest byte seen
+  bool is_known = false;   // it is the size: the file began empty, or was cut to a length
+
+  void set(std::int64_t size) { *this = {size, true}; }
+  void reaches(std::int64_t end) {
+    if (end > bytes) bytes = end;
+  }
+};
+
+// One read or write.
+struct Transfer {
+  std::int64_t offset = 0;
+  bool is_known = false;       // else the offset is a guess
+  bool at_end = false;         // appended: the offset is the furthest byte seen until then
+  bool may_be_beside = false;  // copy_file_range: its offset pointers are not recorded
+  bool bytes_known = true;     // not of the scanf family
+  std::uint64_t bytes = 0;
+  std::int64_t size_before = 0;  // FileSize::bytes before the event
+
+  // The offset, unless the file's end at that moment decided it: others may append as well.
+  std::optional<std::uint64_t> fixedOffset() const {
+    if (!is_known || at_end || offset < 0) return {};
+    return static_cast<std::uint64_t>(offset);
+  }
+};
+
+// Whether the call is of a class that transfers data.
+inline bool transfersData(const Event& event) {
+  return event.row->call_class == calls::Class::kRead ||
+         event.row->call_class == calls::Class::kWrite;
+}
+
+// Flags that a call asks of open, also where a stream's mode or the call itself says them.
+int openFlags(const Event& event);
+
+// Moves the position and the size as the event did. Returns the transfer of a read or write.
+std::optional<Transfer> follow(const Event& event, OpenFile& file, FileSize& size);
+
+// Moves the position of the descriptor that a copy (sendfile, copy_file_range) read from.
+Transfer followSource(const Event& event, OpenFile& source, FileSize& size);
+
+}  // namespace omnio::event
