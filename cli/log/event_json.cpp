@@ -12,7 +12,6 @@
 #include "core/event/event_text.hpp"
 #include "core/mpi/file_layout.hpp"
 #include "core/tracefile/log_reader.hpp"
-#include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::cli {

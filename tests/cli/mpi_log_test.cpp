@@ -19,16 +19,16 @@ using test::listOf;
 using test::MpiTrace;
 using wire::DoneRequest;
 
-struct Ran {
+struct Listing {
   int status = -1;
   std::vector<std::string> lines;
 };
 
-Ran omnio(std::vector<std::string> words) {
+Listing listing(std::vector<std::string> words) {
   std::vector<const char*> arguments = {"omnio"};
   for (const std::string& word : words) arguments.push_back(word.c_str());
   testing::internal::CaptureStdout();
-  Ran ran;
+  Listing ran;
   ran.status = cli::run(static_cast<int>(arguments.size()), arguments.data());
   std::istringstream out(testing::internal::GetCapturedStdout());
   for (std::string line; std::getline(out, line);) ran.lines.push_back(line);
@@ -83,7 +83,7 @@ class MpiLog : public testing::Test {
 };
 
 TEST_F(MpiLog, TextHasALineACallByTime) {
-  const Ran ran = omnio({"log", "--mpi", small()});
+  const Listing ran = listing({"log", "--mpi", small()});
   EXPECT_EQ(ran.status, 0);
   EXPECT_EQ(
       ran.lines,
@@ -105,7 +105,7 @@ TEST_F(MpiLog, TextHasALineACallByTime) {
 }
 
 TEST_F(MpiLog, JsonNamesRanksOfTheWorld) {
-  const Ran ran = omnio({"log", "--mpi", "--json", small()});
+  const Listing ran = listing({"log", "--mpi", "--json", small()});
   ASSERT_EQ(ran.lines.size(), 7U);
   const auto wait = parsed(ran.lines[1]);
   EXPECT_EQ(wait["rank"].GetInt(), 1);
@@ -141,19 +141,19 @@ TEST_F(MpiLog, JsonNamesRanksOfTheWorld) {
 }
 
 TEST_F(MpiLog, ChosenRanksAreMatchedWithAll) {
-  const Ran ran = omnio({"log", "--mpi", "--json", "--rank", "0", small()});
+  const Listing ran = listing({"log", "--mpi", "--json", "--rank", "0", small()});
   ASSERT_EQ(ran.lines.size(), 3U);
   EXPECT_EQ(parsed(ran.lines[0])["counterparts"].Size(), 1U);
   EXPECT_EQ(parsed(ran.lines[2])["summary"]["events"].GetInt(), 6);
-  EXPECT_EQ(omnio({"log", "--mpi", "--rank", "7", directory_.path()}).status, 1);
-  EXPECT_EQ(omnio({"log", "--mpi", "--thread", "7", directory_.path()}).status, 1);
+  EXPECT_EQ(listing({"log", "--mpi", "--rank", "7", directory_.path()}).status, 1);
+  EXPECT_EQ(listing({"log", "--mpi", "--thread", "7", directory_.path()}).status, 1);
 }
 
 TEST_F(MpiLog, WhatIsMissingIsSaid) {
   MpiTrace trace(2, {1});
   trace.send(0, 1, 1, 500, 510);
   const std::string path = saved(trace);
-  const Ran json = omnio({"log", "--mpi", "--json", path});
+  const Listing json = listing({"log", "--mpi", "--json", path});
   const auto send = parsed(json.lines.at(0));
   EXPECT_FALSE(send["matched"].GetBool());
   EXPECT_STREQ(send["unmatched"].GetString(), "a rank that was not traced");
@@ -163,7 +163,7 @@ TEST_F(MpiLog, WhatIsMissingIsSaid) {
   EXPECT_EQ(send["counterparts"].Size(), 0U);
   const auto summary = parsed(json.lines.at(1));
   EXPECT_EQ(summary["summary"]["sends"]["reasons"]["a rank that was not traced"].GetInt(), 1);
-  const Ran text = omnio({"log", "--mpi", path});
+  const Listing text = listing({"log", "--mpi", path});
   EXPECT_NE(std::find(text.lines.begin(), text.lines.end(),
                       "# 1 sends: 0 matched, 1 unmatched: a rank that was not traced"),
             text.lines.end());
@@ -174,7 +174,7 @@ TEST_F(MpiLog, OfLargeGroupsTheMembersAreCounted) {
   for (int rank = 0; rank < 20; ++rank) {
     trace.barrier(rank, 1, 100 + static_cast<std::uint64_t>(rank), 150);
   }
-  const Ran ran = omnio({"log", "--mpi", "--json", saved(trace)});
+  const Listing ran = listing({"log", "--mpi", "--json", saved(trace)});
   const auto first = parsed(ran.lines.at(0));
   EXPECT_EQ(first["members"].GetInt(), 20);
   EXPECT_EQ(first["counterparts"].Size(), 0U);
@@ -191,7 +191,7 @@ TEST_F(MpiLog, AnEventThatTakesLongDoesNotHoldUpMoreThanSoMany) {
   const std::uint64_t end = 1000 + 2 * kOthers;
   trace.send(0, 1, 1, end, end + 1);
   trace.call(1, "Wait", end, end + 10, {}, listOf({received(4, 0, 1)}));
-  const Ran ran = omnio({"log", "--mpi", saved(trace)});
+  const Listing ran = listing({"log", "--mpi", saved(trace)});
   ASSERT_EQ(ran.lines.size(), kOthers + 7);
   EXPECT_NE(ran.lines[0].find("MPI_Put"), std::string::npos);
   const std::string last = ran.lines.back();

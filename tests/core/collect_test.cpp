@@ -26,10 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using test::ChunkBuilder;
 using test::ContainerBuilder;
+using test::kToken;
 
-constexpr std::uint64_t kToken = 0x1234;
-
-ChunkBuilder writes(std::uint32_t sequence, std::uint64_t first, std::uint64_t count) {
+ChunkBuilder chunkOf(std::uint32_t sequence, std::uint64_t first, std::uint64_t count) {
   ChunkBuilder chunk(kToken, 0, sequence, first, 1000 * (first + 1));
   for (std::uint64_t n = first; n < first + count; ++n) {
     chunk.write(1000 * (n + 1), 1000 * (n + 1) + 50, 512);
@@ -67,9 +66,9 @@ class CollectTest : public testing::Test {
   test::TemporaryDirectory directory_;
   test::TemporaryDirectory rings_;
   fs::path container_ = directory_ / fmt::format("node1.{}.0.omnio", test::kDeadPid);
-  ChunkBuilder first_ = writes(0, 0, 4);
-  ChunkBuilder second_ = writes(1, 4, 2);
-  ChunkBuilder third_ = writes(2, 6, 3);
+  ChunkBuilder first_ = chunkOf(0, 0, 4);
+  ChunkBuilder second_ = chunkOf(1, 4, 2);
+  ChunkBuilder third_ = chunkOf(2, 6, 3);
 };
 
 TEST_F(CollectTest, BringsTheTailIntoTheContainerAndRemovesTheRings) {
@@ -178,7 +177,7 @@ TEST_F(CollectTest, TriesThatFailDoNotEatTheSpaceThatIsLeft) {
                            .closed = {&first_, &second_},
                            .open = &third_});
   const std::uint64_t room = fs::file_size(container_) + 1000;
-  const ChunkBuilder big = writes(3, 9, 500);
+  const ChunkBuilder big = chunkOf(3, 9, 500);
   test::saveRing(
       ring(1),
       {.token = kToken, .pid = test::kDeadPid, .trace_directory = directory_.path(), .open = &big});
@@ -228,12 +227,12 @@ TEST_F(CollectTest, AContainerWithinWhoseHeaderTheDeviceWasFullTakesTheTail) {
 }
 
 TEST_F(CollectTest, AChunkThatIsThereInPartIsCompletedOnce) {
-  const ChunkBuilder part = writes(1, 4, 1);
+  const ChunkBuilder part = chunkOf(1, 4, 1);
   ContainerBuilder container(kToken, test::kDeadPid);
   container.facts(test::usualFacts()).chunk(first_).chunk(part).running();
   container.save(container_);
   // All but the last chunk fits, at each try.
-  const ChunkBuilder big = writes(3, 9, 500);
+  const ChunkBuilder big = chunkOf(3, 9, 500);
   test::saveRing(
       ring(1),
       {.token = kToken, .pid = test::kDeadPid, .trace_directory = directory_.path(), .open = &big});

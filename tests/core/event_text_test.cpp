@@ -19,7 +19,7 @@ namespace {
 using test::ChunkBuilder;
 using test::EventSpec;
 
-constexpr std::uint64_t kToken = 77;
+constexpr std::uint64_t kTextToken = 77;
 constexpr std::uint32_t kFile = 5;   // handle of fd 20, dummy.0.0.fmt
 constexpr std::uint32_t kOther = 6;  // handle of fd 21, the same path
 constexpr std::uint8_t kPath = 0;
@@ -28,7 +28,7 @@ constexpr std::uint8_t kStrange = 2;
 
 // A chunk that knows a file, its duplicate, a mode and a strange name.
 ChunkBuilder definitions() {
-  ChunkBuilder chunk(kToken, 0, 0, 0, 100);
+  ChunkBuilder chunk(kTextToken, 0, 0, 0, 100);
   chunk.text(kPath, "/run/job/dummy.0.0.fmt", 9).text(kMode, "r+");
   chunk.text(kStrange, "/run/a=b,c\n\xFF", 5);
   chunk.handle({.handle = kFile, .description = kFile, .fd = 20, .text_slot = kPath});
@@ -56,7 +56,7 @@ std::string lineOf(std::string_view symbol, EventSpec event) {
   event.start = 200;
   event.end = 230;
   chunk.event(test::numberOf(symbol), event);
-  test::ContainerBuilder container(kToken);
+  test::ContainerBuilder container(kTextToken);
   container.facts(test::usualFacts()).chunk(chunk).ended(1);
   return textOfTrace(container);
 }
@@ -159,13 +159,13 @@ TEST(EventText, EveryCallMakesALine) {
 }
 
 TEST(EventText, LanesOfAThreadAreMergedByTime) {
-  ChunkBuilder normal(kToken, 0, 0, 0, 100);
+  ChunkBuilder normal(kTextToken, 0, 0, 0, 100);
   normal.write(100, 110, 1).write(300, 310, 3);
-  ChunkBuilder handler(kToken, 1, 0, 0, 100);
+  ChunkBuilder handler(kTextToken, 1, 0, 0, 100);
   handler.header.thread = 0;
   handler.header.lane = 1;
   handler.write(200, 210, 2).write(400, 410, 4);
-  test::ContainerBuilder container(kToken);
+  test::ContainerBuilder container(kTextToken);
   container.facts(test::usualFacts()).chunk(normal).chunk(handler).ended(4);
   EXPECT_EQ(textOfTrace(container),
             "100 110 write count=1,fd=3,path=out.bin,result=1\n"

@@ -23,7 +23,7 @@
 namespace omnio {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using test::kSecond;
 constexpr std::int64_t kBegin = kSecond / 100;
 
 // A rank on each host. Rank r's clock is ahead by r times 0.1 s and fast by r times 50 ppm.

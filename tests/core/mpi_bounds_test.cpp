@@ -15,7 +15,7 @@ namespace {
 using calls::Role;
 using wire::DoneRequest;
 
-constexpr std::int64_t kAny = -1;
+using calls::kAnySource;
 
 class Counter final : public order::MpiPictureSink {
  public:
@@ -123,7 +123,7 @@ class Bounds : public testing::Test {
 
 TEST_F(Bounds, ReceivesThatWaitForOneThatNobodyFindsCompleteAreGivenUp) {
   constexpr std::uint64_t kMany = 20'000;
-  irecv(kAny, 1);
+  irecv(kAnySource, 1);
   for (std::uint64_t i = 1; i <= kMany; ++i) {
     send(static_cast<std::int64_t>(i));
     irecv(0, static_cast<std::int64_t>(i + 1));

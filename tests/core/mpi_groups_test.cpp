@@ -13,7 +13,7 @@ using test::MpiTrace;
 using Lines = std::vector<std::string>;
 
 constexpr std::int64_t kRootOfRemote = -4;  // Open MPI's MPI_ROOT
-constexpr std::int64_t kProcNull = -2;
+using calls::kProcNull;
 
 TEST(MpiGroups, OverlappingCommunicatorsWithTheSameNumbersStayApart) {
   MpiTrace trace(4);

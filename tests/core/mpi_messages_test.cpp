@@ -7,10 +7,10 @@
 namespace omnio {
 namespace {
 
+using calls::kProcNull;
 using calls::Role;
 using test::done;
 using test::irecv;
-using test::kProcNull;
 using test::listOf;
 using test::MpiTrace;
 using test::received;

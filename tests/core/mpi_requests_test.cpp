@@ -6,11 +6,11 @@
 namespace omnio {
 namespace {
 
+using calls::kAnySource;
 using calls::Role;
 using test::done;
 using test::irecv;
 using test::isend;
-using test::kAny;
 using test::listOf;
 using test::MpiTrace;
 using test::received;
@@ -126,8 +126,8 @@ TEST(MpiRequests, ReceivesFromAnyoneThatCompleteOutOfOrderFindTheirMessages) {
   trace.send(1, 0, 1, 10, 11);
   trace.send(1, 0, 2, 40, 41);
   trace.send(2, 0, 1, 20, 21);
-  irecv(trace, 0, kAny, 1, 100, 101);
-  irecv(trace, 0, kAny, 2, 110, 111);
+  irecv(trace, 0, kAnySource, 1, 100, 101);
+  irecv(trace, 0, kAnySource, 2, 110, 111);
   irecv(trace, 0, 1, 3, 120, 121);
   // In truth: request 1 got rank 1's first, request 2 rank 2's, request 3 rank 1's second.
   trace.call(0, "Wait", 200, 201, {}, listOf({received(3, 1, 1)}));
@@ -168,7 +168,7 @@ TEST(MpiRequests, PersistentRequestsAreAnewWhatTheyAreAtEachStart) {
 
 TEST(MpiRequests, ACancelledReceiveTakesNoMessage) {
   MpiTrace trace(2);
-  irecv(trace, 1, kAny, 1, 100, 101);
+  irecv(trace, 1, kAnySource, 1, 100, 101);
   irecv(trace, 1, 0, 2, 110, 111);
   trace.call(1, "Wait", 200, 210, {}, listOf({received(2, 0, 1)}));
   trace.call(1, "Cancel", 220, 221, {{Role::kRequest, 1}});

@@ -5,9 +5,6 @@
 
 namespace omnio::test {
 
-inline constexpr std::int64_t kAny = -1;
-inline constexpr std::int64_t kProcNull = -2;
-
 inline void irecv(MpiTrace& trace, MpiTrace::Place place, std::int64_t from, std::int64_t request,
                   std::uint64_t start, std::uint64_t end, std::int64_t tag = 0) {
   trace.call(place, "Irecv", start, end,

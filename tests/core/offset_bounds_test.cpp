@@ -11,7 +11,7 @@
 namespace omnio {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using test::kSecond;
 
 // Clocks of which the second is ahead by a known offset at each time of the first.
 class Messages {

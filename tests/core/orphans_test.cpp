@@ -23,9 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using test::ChunkBuilder;
 using test::ContainerBuilder;
+using test::kToken;
 using test::TemporaryDirectory;
-
-constexpr std::uint64_t kToken = 0x1234;
 
 class RingsLeftTest : public testing::Test {
  protected:

@@ -31,11 +31,10 @@ namespace {
 namespace fs = std::filesystem;
 using test::ChunkBuilder;
 using test::ContainerBuilder;
+using test::kToken;
 
-constexpr std::uint64_t kToken = 0x1234;
-
-ChunkBuilder writes(std::uint32_t sequence, std::uint64_t first, std::uint64_t count,
-                    std::uint32_t log = 0) {
+ChunkBuilder variedWrites(std::uint32_t sequence, std::uint64_t first, std::uint64_t count,
+                          std::uint32_t log = 0) {
   ChunkBuilder chunk(kToken, log, sequence, first, 1000 * (first + 1));
   for (std::uint64_t n = first; n < first + count; ++n) {
     chunk.write(1000 * (n + 1), 1000 * (n + 1) + 50 + n % 7, static_cast<std::int64_t>(n % 5));
@@ -46,9 +45,9 @@ ChunkBuilder writes(std::uint32_t sequence, std::uint64_t first, std::uint64_t c
 ContainerBuilder threeChunks() {
   ContainerBuilder container(kToken, test::kDeadPid);
   container.facts(test::usualFacts())
-      .chunk(writes(0, 0, 40))
-      .chunk(writes(0, 0, 3, 1))
-      .chunk(writes(1, 40, 30))
+      .chunk(variedWrites(0, 0, 40))
+      .chunk(variedWrites(0, 0, 3, 1))
+      .chunk(variedWrites(1, 40, 30))
       .ended(73);
   return container;
 }
@@ -135,7 +134,7 @@ TEST_F(PackTest, IsReadAsBefore) {
 
 TEST_F(PackTest, IsSmallerAndSaysHowMuch) {
   ContainerBuilder container(kToken, test::kDeadPid);
-  container.facts(test::usualFacts()).chunk(writes(0, 0, 5000)).ended(5000);
+  container.facts(test::usualFacts()).chunk(variedWrites(0, 0, 5000)).ended(5000);
   save(container.bytes());
   const auto recorded = fs::file_size(file_);
   const tracefile::PackReport report = pack();
@@ -204,7 +203,8 @@ TEST_F(PackTest, RemnantsStayAndHolesTakeNoRoom) {
   std::string bytes = container.bytes();
   for (const std::size_t at : {1000, 1100, 4095}) bytes[at] = 'h';  // of the header block
   bytes += std::string(3 << 20, '\0') + std::string(5000, 'x') + std::string(100, '\0') +
-           writes(2, 70, 4).bytes() + std::string(1 << 20, '\0') + "end" + std::string(77, '\0');
+           variedWrites(2, 70, 4).bytes() + std::string(1 << 20, '\0') + "end" +
+           std::string(77, '\0');
   save(bytes);
   expectSameAfterPacking("remnants");
   const auto blocks = [this] {
@@ -223,7 +223,7 @@ TEST_F(PackTest, RemnantsStayAndHolesTakeNoRoom) {
 // The end of the file cuts a chunk, and what was cut off was all zeros: as many bytes are cut.
 TEST_F(PackTest, ADamagedLastChunkOfZerosStaysAsLong) {
   std::string bytes = threeChunks().bytes();
-  std::string last = writes(2, 70, 400).bytes();
+  std::string last = variedWrites(2, 70, 400).bytes();
   std::fill(last.begin() + 1000, last.end(), '\0');
   save(bytes + last);
   expectSameAfterPacking("damaged, not cut");
@@ -278,7 +278,7 @@ TEST_F(PackTest, DamageAfterPackingCostsOneChunk) {
 
 // Whole by its checksum, but not what zstd writes: the events are counted as missing.
 TEST_F(PackTest, APackedChunkThatCannotBeUnpackedIsMissing) {
-  ChunkBuilder chunk = writes(0, 0, 40);
+  ChunkBuilder chunk = variedWrites(0, 0, 40);
   tracefile::PayloadPacker packer(tracefile::kDefaultPackLevel);
   const std::string frame(packer.pack(chunk.payload()));
   for (std::string payload : {frame.substr(0, frame.size() - 1), std::string("no frame"),
@@ -292,7 +292,7 @@ TEST_F(PackTest, APackedChunkThatCannotBeUnpackedIsMissing) {
     container.facts(test::usualFacts());
     container.body += std::string(reinterpret_cast<const char*>(&header), sizeof header) + payload;
     container.body.resize(wire::aligned(container.body.size()));
-    save(container.chunk(writes(1, 40, 30)).ended(70).bytes());
+    save(container.chunk(variedWrites(1, 40, 30)).ended(70).bytes());
     const std::string read = allThatIsRead();
     EXPECT_NE(read.find("log 0 undecodable 40"), std::string::npos) << read;
     expectSameAfterPacking("a chunk that cannot be unpacked");
@@ -302,8 +302,8 @@ TEST_F(PackTest, APackedChunkThatCannotBeUnpackedIsMissing) {
 TEST_F(PackTest, WhatIsCollectedAfterwardsIsAdded) {
   ContainerBuilder container(kToken, test::kDeadPid);
   // It ended with its device full: its rings hold what it could not write.
-  container.facts(test::usualFacts()).chunk(writes(0, 0, 40)).ended(40, 400, 28);
-  const ChunkBuilder late = writes(1, 40, 400);
+  container.facts(test::usualFacts()).chunk(variedWrites(0, 0, 40)).ended(40, 400, 28);
+  const ChunkBuilder late = variedWrites(1, 40, 400);
   const auto collectLate = [&] {
     test::saveRing(ring(), {.token = kToken,
                             .pid = test::kDeadPid,
@@ -330,7 +330,7 @@ TEST_F(PackTest, WhatIsCollectedAfterwardsIsAdded) {
 
 TEST_F(PackTest, EventsInMemoryAreCollectedFirst) {
   save(threeChunks().bytes());
-  const ChunkBuilder late = writes(2, 70, 3);
+  const ChunkBuilder late = variedWrites(2, 70, 3);
   test::saveRing(ring(), {.token = kToken,
                           .pid = test::kDeadPid,
                           .trace_directory = directory_.path(),
@@ -354,7 +354,7 @@ TEST_F(PackTest, ARunningProcessIsLeftAlone) {
   // Also one that has said that it ends: its last threads may still write.
   for (const bool said_so : {false, true}) {
     ContainerBuilder container(kToken, static_cast<std::uint32_t>(getpid()));
-    container.facts(factsOfThisProcess()).chunk(writes(0, 0, 4));
+    container.facts(factsOfThisProcess()).chunk(variedWrites(0, 0, 4));
     if (said_so) {
       container.ended(4);
     } else {
@@ -368,7 +368,7 @@ TEST_F(PackTest, ARunningProcessIsLeftAlone) {
 
 TEST_F(PackTest, WhatMayRunOnAnotherNodeIsLeftAlone) {
   ContainerBuilder container(kToken, 4711);
-  container.facts(test::usualFacts()).chunk(writes(0, 0, 40)).running(40);
+  container.facts(test::usualFacts()).chunk(variedWrites(0, 0, 40)).running(40);
   save(container.bytes());
   EXPECT_EQ(refusal(), directory_.path().native() +
                            ": process 4711 did not say that it ended: it may still run, or have "
@@ -382,12 +382,12 @@ TEST_F(PackTest, WhatMayRunInAnotherNumberingOfProcessesIsLeftAlone) {
   auto facts = factsOfThisProcess();
   facts[wire::info::kPidNamespace] = "pid:[1]";
   ContainerBuilder container(kToken, static_cast<std::uint32_t>(getpid()));
-  container.facts(facts).chunk(writes(0, 0, 4)).running(4);
+  container.facts(facts).chunk(variedWrites(0, 0, 4)).running(4);
   save(container.bytes());
   EXPECT_NE(refusal().find("did not say that it ended"), std::string::npos) << refusal();
   facts[wire::info::kPidNamespace] = tracefile::thisPidNamespace();
   ContainerBuilder here(kToken, static_cast<std::uint32_t>(getpid()));
-  here.facts(facts).chunk(writes(0, 0, 4)).running(4);
+  here.facts(facts).chunk(variedWrites(0, 0, 4)).running(4);
   save(here.bytes());
   EXPECT_NE(refusal().find("is still running"), std::string::npos) << refusal();
 }
@@ -418,7 +418,7 @@ TEST_F(PackTest, WhatCannotBeReadStaysAsItIs) {
 // The device is full: nothing but the sentence.
 TEST_F(PackTest, WithoutRoomTheTraceStaysAsItIs) {
   ContainerBuilder container(kToken, test::kDeadPid);
-  container.facts(test::usualFacts()).chunk(writes(0, 0, 5000)).ended(5000);
+  container.facts(test::usualFacts()).chunk(variedWrites(0, 0, 5000)).ended(5000);
   save(container.bytes());
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
@@ -436,7 +436,7 @@ TEST_F(PackTest, WithoutRoomTheTraceStaysAsItIs) {
 TEST_F(PackTest, WhateverMomentItIsKilledAtTheTraceIsRead) {
   ContainerBuilder container(kToken, test::kDeadPid);
   container.facts(test::usualFacts());
-  for (std::uint32_t i = 0; i < 20; ++i) container.chunk(writes(i, 200 * i, 200));
+  for (std::uint32_t i = 0; i < 20; ++i) container.chunk(variedWrites(i, 200 * i, 200));
   const std::string recorded = container.ended(4000).bytes();
   save(recorded);
   const std::string read = allThatIsRead();

@@ -16,10 +16,10 @@ namespace {
 using Final = order::ReceiveOrder::Final;
 using Stream = order::ReceiveOrder::Stream;
 
-constexpr std::int32_t kAny = -1;
+constexpr std::int32_t kAnyPeer = -1;
 constexpr Stream kFrom3{7, 3, 0};
 constexpr Stream kFrom4{7, 4, 0};
-constexpr Stream kFromAny{7, kAny, 0};
+constexpr Stream kFromAny{7, kAnyPeer, 0};
 
 // "operation:seq operation:seq", and forgets them.
 std::string taken(std::vector<Final>& final) {
@@ -90,7 +90,7 @@ TEST(ReceiveOrder, AReceiveFromAnyoneThatIsOutstandingHoldsBackAllItCouldBe) {
 TEST(ReceiveOrder, AnyTagHoldsBackAllTagsOfItsSource) {
   order::ReceiveOrder order;
   std::vector<Final> final;
-  const Stream any_tag{7, 3, kAny};
+  const Stream any_tag{7, 3, kAnyPeer};
   const auto any = order.post(any_tag);
   const auto five = order.post({7, 3, 5});
   const auto four = order.post(kFrom4);

@@ -21,6 +21,10 @@
 
 namespace omnio::test {
 
+// The token of a process whose number nobody asks for.
+inline constexpr std::uint64_t kToken = 0x1234;
+inline constexpr std::int64_t kSecond = 1000000000;  // as times are kept: in ns
+
 // The arguments stand by their index in the row: texts as slot plus 1, handles as slots.
 struct EventSpec {
   std::uint64_t start = 0;

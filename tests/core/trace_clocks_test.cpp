@@ -15,7 +15,7 @@
 namespace omnio {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+using test::kSecond;
 
 TEST(ClockCorrection, IsALineThroughItsPoints) {
   // 3 s ahead and 100 ppm fast.

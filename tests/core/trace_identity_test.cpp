@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 using Fit = tracefile::TraceIdentity::Fit;
 using test::ChunkBuilder;
 using test::ContainerBuilder;
+using test::kToken;
 using test::TemporaryDirectory;
 
-constexpr std::uint64_t kToken = 0x1234;
 constexpr uid_t kStranger = 54321;
 constexpr wire::RunId kOtherRun{.high = 1, .low = 2};
 

@@ -21,9 +21,9 @@ namespace {
 
 using test::ChunkBuilder;
 using test::ContainerBuilder;
+using test::kToken;
 using test::TemporaryDirectory;
 
-constexpr std::uint64_t kToken = 0xABCDEF;
 constexpr char kName[] = "node1.4711.0.omnio";
 
 // A chunk of `count` writes, the n-th event of the log beginning at 10000 * (n + 1).

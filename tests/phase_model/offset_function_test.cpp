@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "phase_model/grouping.hpp"
+#include "tests/phase_model/accesses.hpp"
 
 namespace omnio::phases {
 namespace {
 
-constexpr std::int64_t kMib = std::int64_t{1} << 20;
+using test::kMib;
 
 TEST(OffsetFunction, OffsetsOnALineAreAffine) {
   const model::OffsetFunction f = fitOffsets({{1, 50}, {3, 90}, {4, 110}});

@@ -5,6 +5,7 @@
 
 #include "replay/plan/program.hpp"
 #include "tests/core/temporary_directory.hpp"
+#include "tests/replay/schedule_calls.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -12,30 +13,17 @@ namespace {
 using model::Descriptor;
 using model::FileNumber;
 using model::ScheduleEvent;
+using test::call;
+using test::rowOf;
 
-const calls::Row* rowOf(std::string_view name) {
-  for (const calls::Row& row : calls::kTable) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
-}
-
-ScheduleEvent call(std::string_view name, std::int64_t start_ns) {
-  ScheduleEvent event;
-  event.row = rowOf(name);
-  event.start_ns = start_ns;
-  event.end_ns = start_ns + 10;
-  return event;
-}
-
-ScheduleEvent opened(std::int64_t start_ns, std::int64_t fd, std::uint32_t file = 0) {
+ScheduleEvent openedAs(std::int64_t start_ns, std::int64_t fd, std::uint32_t file = 0) {
   ScheduleEvent event = call("open", start_ns);
   event.file = FileNumber{file};
   event.new_fd = Descriptor{fd};
   return event;
 }
 
-ScheduleEvent written(std::int64_t start_ns, std::int64_t fd, std::int64_t bytes) {
+ScheduleEvent writtenTo(std::int64_t start_ns, std::int64_t fd, std::int64_t bytes) {
   ScheduleEvent event = call("write", start_ns);
   event.fd = Descriptor{fd};
   event.request = static_cast<std::uint64_t>(bytes);
@@ -71,7 +59,7 @@ class Compile : public ::testing::Test {
 };
 
 TEST_F(Compile, OperationsKeepTheirOrderAndGetTheirFile) {
-  ASSERT_FALSE(feed({{opened(0, 0), written(20, 0, 100), written(40, 0, 5000)}}));
+  ASSERT_FALSE(feed({{openedAs(0, 0), writtenTo(20, 0, 100), writtenTo(40, 0, 5000)}}));
   ProgramReader reader;
   ASSERT_FALSE(reader.open(programName(directory.path(), 0)));
   const Instruction* instruction = reader.next();
@@ -91,9 +79,9 @@ TEST_F(Compile, OperationsKeepTheirOrderAndGetTheirFile) {
 }
 
 TEST_F(Compile, AnEdgeBetweenRanksBecomesAFlag) {
-  ScheduleEvent first = opened(0, 0);
+  ScheduleEvent first = openedAs(0, 0);
   first.id = 42;
-  ScheduleEvent second = opened(100, 0);
+  ScheduleEvent second = openedAs(100, 0);
   second.after = {42};
   ASSERT_FALSE(feed({{first}, {second}}));
   const Plan& plan = compiler.plan();
@@ -106,22 +94,22 @@ TEST_F(Compile, AnEdgeBetweenRanksBecomesAFlag) {
 }
 
 TEST_F(Compile, WhatAThreadsOwnOrderSeesToNeedsNoFlag) {
-  ScheduleEvent first = opened(0, 0);
+  ScheduleEvent first = openedAs(0, 0);
   first.id = 1;
-  ScheduleEvent second = written(20, 0, 5);
+  ScheduleEvent second = writtenTo(20, 0, 5);
   second.after = {1};
   ASSERT_FALSE(feed({{first, second}}));
   EXPECT_TRUE(compiler.plan().flag_waiters.empty());
 }
 
 TEST_F(Compile, ACircleIsRefusedByName) {
-  ScheduleEvent a = opened(0, 0);
+  ScheduleEvent a = openedAs(0, 0);
   a.after = {2};
-  ScheduleEvent b = written(20, 0, 5);
+  ScheduleEvent b = writtenTo(20, 0, 5);
   b.id = 1;
-  ScheduleEvent c = opened(0, 0);
+  ScheduleEvent c = openedAs(0, 0);
   c.after = {1};
-  ScheduleEvent d = written(20, 0, 5);
+  ScheduleEvent d = writtenTo(20, 0, 5);
   d.id = 2;
   const auto complaint = feed({{a, b}, {c, d}});
   ASSERT_TRUE(complaint);
@@ -136,7 +124,7 @@ TEST_F(Compile, ACallThatFailedGetsTheRoomThatItAskedFor) {
   read.fd = Descriptor{0};
   read.request = kAsked;
   read.failed = true;
-  ScheduleEvent write = written(40, 0, kAsked);
+  ScheduleEvent write = writtenTo(40, 0, kAsked);
   write.failed = true;
   ScheduleEvent beyond = read;
   beyond.request = UINT64_MAX;
@@ -144,7 +132,8 @@ TEST_F(Compile, ACallThatFailedGetsTheRoomThatItAskedFor) {
   items.fd = Descriptor{0};
   items.request = UINT64_MAX;
   items.failed = true;
-  ASSERT_FALSE(feed({{opened(0, 0), read, write}, {opened(0, 0), beyond}, {opened(0, 0), items}}));
+  ASSERT_FALSE(
+      feed({{openedAs(0, 0), read, write}, {openedAs(0, 0), beyond}, {openedAs(0, 0), items}}));
   const std::vector<PlannedThread>& threads = compiler.plan().threads;
   EXPECT_EQ(threads[0].read_request, std::uint64_t{kAsked});
   EXPECT_EQ(threads[0].read_moved, 0U);
@@ -161,7 +150,7 @@ TEST_F(Compile, ItemsThatAReadGotAreWhatItMoved) {
   read.arguments[2] = 1 << 20;
   read.request = 8 << 20;
   read.result = 100;
-  ASSERT_FALSE(feed({{opened(0, 0), read}}));
+  ASSERT_FALSE(feed({{openedAs(0, 0), read}}));
   EXPECT_EQ(compiler.plan().threads[0].read_request, std::uint64_t{8} << 20);
   EXPECT_EQ(compiler.plan().threads[0].read_moved, 101U * 8);
 }
@@ -184,7 +173,7 @@ TEST_F(Compile, WhatIsFormattedIsNoLongerThanAnInt) {
   ScheduleEvent event = call("fprintf", 20);
   event.fd = Descriptor{0};
   event.result = std::int64_t{1} << 31;
-  EXPECT_EQ(feed({{opened(0, 0), event}}),
+  EXPECT_EQ(feed({{openedAs(0, 0), event}}),
             "fprintf cannot have written 2147483648 bytes: its result is an int");
 }
 
@@ -217,21 +206,21 @@ TEST_F(Compile, WhatLiesInADirectoryThatAnEventMakesIsMadeLaterToo) {
 }
 
 TEST_F(Compile, ARequestBeyondAllAddressesIsRefused) {
-  ScheduleEvent event = written(20, 0, 5);
+  ScheduleEvent event = writtenTo(20, 0, 5);
   event.request = std::uint64_t{1} << 50;
-  EXPECT_EQ(feed({{opened(0, 0), event}}),
+  EXPECT_EQ(feed({{openedAs(0, 0), event}}),
             "write asks for 1125899906842624 bytes, more than a process has room for");
 }
 
 TEST_F(Compile, DescriptorsFarOutAreRefused) {
-  EXPECT_EQ(feed({{opened(0, 900000000)}}),
+  EXPECT_EQ(feed({{openedAs(0, 900000000)}}),
             "fd 900000000 of rank 0: it makes 1 descriptors, which are numbered from 0");
 }
 
 TEST_F(Compile, ThePlanIsReadAsItWasWritten) {
-  ScheduleEvent first = opened(0, 0);
+  ScheduleEvent first = openedAs(0, 0);
   first.id = 42;
-  ScheduleEvent second = opened(100, 0);
+  ScheduleEvent second = openedAs(100, 0);
   second.after = {42};
   ASSERT_FALSE(feed({{first}, {second}}));
   ASSERT_FALSE(writePlan(directory / "plan", compiler.plan()));

@@ -13,6 +13,7 @@
 #include "replay/plan/compile.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
+#include "tests/replay/schedule_calls.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -20,14 +21,7 @@ namespace {
 using model::Descriptor;
 using model::FileNumber;
 using model::ScheduleEvent;
-
-ScheduleEvent call(std::string_view symbol, std::int64_t start_ns) {
-  ScheduleEvent event;
-  event.row = &calls::kTable[test::numberOf(symbol)];
-  event.start_ns = start_ns;
-  event.end_ns = start_ns + 10;
-  return event;
-}
+using test::call;
 
 ScheduleEvent opened(std::int64_t start_ns, std::int64_t flags, std::uint32_t file = 0) {
   ScheduleEvent event = call("open", start_ns);

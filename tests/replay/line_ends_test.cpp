@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <string>
 
+#include "tests/replay/schedule_calls.hpp"
+
 namespace omnio::replay {
 namespace {
 
-const calls::Row* rowOf(std::string_view name) {
-  for (const calls::Row& row : calls::kTable) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
-}
+using test::rowOf;
 
 model::ScheduleEvent lineRead(std::string_view call, std::int64_t offset, std::int64_t length,
                               std::int64_t room = 1000) {

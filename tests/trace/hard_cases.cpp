@@ -19,8 +19,6 @@
 namespace hard_cases {
 namespace {
 
-int openFile(const std::string& path) { return open(path.c_str(), O_CREAT | O_RDWR, 0644); }
-
 // Two paths, or a path and a mode, in one event.
 int twoTexts(const std::string& directory) {
   for (int i = 0; i < 1000; ++i) {

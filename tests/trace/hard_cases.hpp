@@ -3,9 +3,13 @@
 // calls it has made, where that is what has to be found in the trace.
 #pragma once
 
+#include <fcntl.h>
+
 #include <string>
 
 namespace hard_cases {
+
+inline int openFile(const std::string& path) { return open(path.c_str(), O_CREAT | O_RDWR, 0644); }
 
 struct Case {
   const char* name;

@@ -19,8 +19,6 @@
 namespace hard_cases {
 namespace {
 
-int openFile(const std::string& path) { return open(path.c_str(), O_CREAT | O_RDWR, 0644); }
-
 void tell(long calls) { dprintf(2, "%ld\n", calls); }
 
 std::string late_directory;
