@@ -87,10 +87,9 @@ class Printer {
     while (const event::Event* event = reader.next()) {
       if (reader.missingBefore() > 0) noteGap(reader.missingBefore());
       if (json_) {
-        base::JsonWriter json(output_.text());
-        json.object([&] {
-          putEvent(json, *event, origin, paths_);
-          mpi_io_->put(json, process, *event);
+        json_line_.object([&] {
+          putEvent(json_line_, *event, origin, paths_);
+          mpi_io_->put(json_line_, process, *event);
         });
         output_.text() += '\n';
       } else {
@@ -116,6 +115,7 @@ class Printer {
   std::optional<MpiIoJson> mpi_io_;
   event::PathTable paths_;
   Output output_;
+  base::JsonWriter json_line_{output_.text()};  // one for all lines: it keeps its memory
 };
 
 int work(const Options& options) {
