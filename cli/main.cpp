@@ -1,3 +1,3 @@
-#include "cli/application.hpp"
+#include "cli/commands/commands.hpp"
 
 int main(int argc, char** argv) { return omnio::cli::run(argc, argv); }

@@ -15,6 +15,11 @@ void printFailure(std::string_view sentence) {
   fmt::print(stderr, "omnio: {}\n", base::safeText(sentence));
 }
 
+int fail(const base::Failure& failure, int exit_code) {
+  printFailure(failure.sentence);
+  return exit_code;
+}
+
 namespace {
 
 constexpr std::size_t kEnough = 256 * 1024;

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.hpp"
+
 namespace omnio::cli {
 
 // Exit statuses of `omnio`. `omnio trace` alone returns the application's instead.
@@ -15,6 +17,8 @@ inline constexpr int kDifferences = 3;  // done, with differences the caller ask
 // Says why a command failed: one line on stderr, `omnio: <sentence>`, safe for a terminal
 // (core/base/printable.hpp).
 void printFailure(std::string_view sentence);
+// The same, and the exit status that goes with it.
+int fail(const base::Failure& failure, int exit_code = kFailed);
 
 enum class OutputForm { kText, kJson };  // which escapes it takes
 

@@ -9,8 +9,6 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
-#include "cli/trace_selection.hpp"
-#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/trace_identity.hpp"
 
@@ -36,8 +34,7 @@ std::uint64_t removeAll(const std::vector<std::filesystem::path>& rings, bool& a
     if (std::filesystem::remove(ring, error)) {
       ++removed;
     } else if (error) {
-      printFailure(
-          fmt::format("cannot remove {}: {}", base::printable(ring.native()), error.message()));
+      printFailure(base::systemFailure(ring, error.value(), "cannot remove").sentence);
       all = false;
     }
   }
@@ -104,7 +101,7 @@ int collectOrphans() {
 
 int work(const TraceSelection& selection) {
   // Opening it says what is wrong with a trace; only then is anything changed.
-  if (!selection.open()) return kFailed;
+  if (const auto opened = selection.open(); !opened) return fail(opened.failure());
   const tracefile::CollectReport report = tracefile::collectRings(selection.trace);
   for (const std::string& trouble : report.troubles) printFailure(trouble);
   const int printed = printAll(fmt::format(
@@ -121,7 +118,7 @@ int work(const TraceSelection& selection) {
 
 }  // namespace
 
-void addCollectCommand(base::Command program, int& exit_code) {
+void addCollectCommand(base::Command program) {
   const auto selection = std::make_shared<TraceSelection>();
   const base::Command command = program.subcommand(
       "collect", "Bring the last events of killed processes from this node's memory into TRACE");
@@ -136,13 +133,10 @@ void addCollectCommand(base::Command program, int& exit_code) {
             "their traces where these are still there, else remove it")
       .excludes(trace)
       .excludes(discard_option);
-  command.callback([selection, throw_away, orphans, trace, &exit_code] {
-    if (*orphans) {
-      exit_code = collectOrphans();
-      return;
-    }
+  command.callback([selection, throw_away, orphans, trace] {
+    if (*orphans) return collectOrphans();
     if (trace.count() == 0) base::refuseMissing("TRACE");
-    exit_code = *throw_away ? discard(selection->trace) : work(*selection);
+    return *throw_away ? discard(selection->trace) : work(*selection);
   });
 }
 

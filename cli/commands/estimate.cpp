@@ -11,7 +11,6 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
-#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 
@@ -30,21 +29,17 @@ struct Options {
   double peak_mib_s = 0;
 };
 
-int fail(const std::string& sentence) {
-  printFailure(sentence);
-  return kFailed;
-}
-
 int work(const Options& options) {
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
-  if (!model) return fail(model.failure().sentence);
+  if (!model) return fail(model.failure());
   std::vector<ior::GivenResult> results;
   for (const std::string& word : options.results) results.push_back(ior::givenResult(word));
   const base::Result<ior::Estimate> estimate = ior::estimate(*model, results);
-  if (!estimate) return fail(estimate.failure().sentence);
+  if (!estimate) return fail(estimate.failure());
   if (!estimate->missing.empty() && (!options.partial || estimate->phases.empty())) {
-    return fail(fmt::format("{}: no result for phase {} (--partial leaves them out)",
-                            base::printable(options.model), fmt::join(estimate->missing, ", ")));
+    printFailure(fmt::format("{}: no result for phase {} (--partial leaves them out)",
+                             base::printable(options.model), fmt::join(estimate->missing, ", ")));
+    return kFailed;
   }
   std::optional<double> peak;
   if (options.peak_mib_s > 0) peak = options.peak_mib_s;
@@ -54,7 +49,7 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addEstimateCommand(base::Command program, int& exit_code) {
+void addEstimateCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command = program.subcommand(
       "estimate", "The I/O time on a storage system where the phases were benchmarked");
@@ -71,7 +66,7 @@ void addEstimateCommand(base::Command program, int& exit_code) {
       .positive();
   command.flag("--all", options->all, "A row for each phase, not only for the 20 longest");
   command.flag("--json", options->json, "A JSON document instead of a table");
-  command.callback([options, &exit_code] { exit_code = work(*options); });
+  command.callback([options] { return work(*options); });
 }
 
 }  // namespace omnio::cli

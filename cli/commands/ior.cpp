@@ -4,7 +4,6 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
-#include "core/base/command_line.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/ior/emit.hpp"
 
@@ -22,26 +21,20 @@ struct Options {
 
 int work(const Options& options) {
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
-  if (!model) {
-    printFailure(model.failure().sentence);
-    return kFailed;
-  }
+  if (!model) return fail(model.failure());
   ior::PlanOptions wanted{.api = {}, .fsync = !options.no_fsync, .iterations = options.iterations};
   if (options.api == "POSIX") wanted.api = ior::Api::kPosix;
   if (options.api == "MPIIO") wanted.api = ior::Api::kMpiIo;
   const ior::IorPlan plan = ior::planFor(*model, wanted);
   if (!options.directory.empty()) {
-    if (const auto failure = ior::emit(plan, options.directory)) {
-      printFailure(failure->sentence);
-      return kFailed;
-    }
+    if (const auto failure = ior::emit(plan, options.directory)) return fail(*failure);
   }
   return options.json ? printJson(ior::jsonOf(plan)) : printAll(ior::textOf(plan));
 }
 
 }  // namespace
 
-void addIorCommand(base::Command program, int& exit_code) {
+void addIorCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command = program.subcommand(
       "ior", "The phases as command lines of IOR, and what IOR cannot express of them");
@@ -57,7 +50,7 @@ void addIorCommand(base::Command program, int& exit_code) {
       .between(1, 1000)
       .showDefault();
   command.flag("--json", options->json, "A JSON document instead of command lines");
-  command.callback([options, &exit_code] { exit_code = work(*options); });
+  command.callback([options] { return work(*options); });
 }
 
 }  // namespace omnio::cli

@@ -13,8 +13,6 @@
 #include "cli/log/event_json.hpp"
 #include "cli/log/mpi_log.hpp"
 #include "cli/output.hpp"
-#include "cli/trace_selection.hpp"
-#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/event/event_text.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -119,14 +117,11 @@ class Printer {
 };
 
 int work(const Options& options) {
-  const std::optional<tracefile::Trace> trace = options.selection.open();
-  if (!trace) return kFailed;
+  const base::Result<tracefile::Trace> trace = options.selection.open();
+  if (!trace) return fail(trace.failure());
   const base::Result<std::vector<const tracefile::Process*>> processes =
       trace->processesOf(options.selection.rank);
-  if (!processes) {
-    printFailure(processes.failure().sentence);
-    return kFailed;
-  }
+  if (!processes) return fail(processes.failure());
   const bool any =
       std::any_of(processes->begin(), processes->end(), [&](const tracefile::Process* process) {
         return !threadsOf(*process, options.selection.thread).empty();
@@ -159,7 +154,7 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addLogCommand(base::Command program, int& exit_code) {
+void addLogCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command = program.subcommand(
       "log", "The recorded events, one a line: START_NS END_NS CALL key=value,...");
@@ -170,7 +165,7 @@ void addLogCommand(base::Command program, int& exit_code) {
   command.flag("--mpi", options->mpi,
                "The MPI calls of all ranks by time, each with its counterparts and how long "
                "it waited for them");
-  command.callback([options, &exit_code] { exit_code = work(*options); });
+  command.callback([options] { return work(*options); });
 }
 
 }  // namespace omnio::cli

@@ -1,17 +1,15 @@
 // omnio pack: makes a finished trace small.
 #include <fmt/format.h>
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
-#include "core/base/command_line.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/pack_trace.hpp"
 
@@ -50,37 +48,25 @@ double perEvent(const tracefile::PackReport& report, std::uint64_t bytes) {
 }
 
 std::string jsonOf(const tracefile::PackReport& report, const Options& options) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::PrettyWriter<rapidjson::StringBuffer> json(buffer);
-  const auto put = [&json](const char* key, std::uint64_t number) {
-    json.Key(key);
-    json.Uint64(number);
+  const auto per_event = [&report](std::uint64_t bytes) {
+    return report.events == 0 ? std::nullopt : std::optional(perEvent(report, bytes));
   };
-  const auto putPerEvent = [&](const char* key, std::uint64_t bytes) {
-    json.Key(key);
-    if (report.events == 0) {
-      json.Null();
-    } else {
-      json.Double(perEvent(report, bytes));
-    }
-  };
-  json.SetMaxDecimalPlaces(3);
-  json.StartObject();
-  json.Key("format");
-  json.String("omnio-pack");
-  put("version", 1);
-  json.Key("trace");
-  json.String(base::printable(options.trace).c_str());
-  put("containers", report.containers);
-  put("changed", report.changed);
-  put("unreadable", report.kept.size());
-  put("events", report.events);
-  put("bytes_before", report.bytes_before);
-  put("bytes_after", report.bytes_after);
-  putPerEvent("bytes_per_event_before", report.bytes_before);
-  putPerEvent("bytes_per_event_after", report.bytes_after);
-  json.EndObject();
-  return buffer.GetString() + std::string("\n");
+  std::string text;
+  base::JsonWriter json(text, {.indent = 4, .decimals = 3});
+  json.object([&] {
+    json.put("format", "omnio-pack");
+    json.put("version", 1);
+    json.put("trace", base::printable(options.trace));
+    json.put("containers", report.containers);
+    json.put("changed", report.changed);
+    json.put("unreadable", report.kept.size());
+    json.put("events", report.events);
+    json.put("bytes_before", report.bytes_before);
+    json.put("bytes_after", report.bytes_after);
+    json.put("bytes_per_event_before", per_event(report.bytes_before));
+    json.put("bytes_per_event_after", per_event(report.bytes_after));
+  });
+  return text + '\n';
 }
 
 std::string sizeOf(std::uint64_t bytes) {
@@ -118,10 +104,7 @@ int work(const Options& options) {
     }
     return tracefile::packTrace(options.trace, wanted);
   }();
-  if (!report) {
-    printFailure(report.failure().sentence);
-    return kFailed;
-  }
+  if (!report) return fail(report.failure());
   for (const std::string& kept : report->kept) {
     printFailure(fmt::format("{}; it is left as it is", kept));
   }
@@ -130,22 +113,9 @@ int work(const Options& options) {
   return options.json ? printJson(jsonOf(*report, options)) : printAll(textOf(*report, options));
 }
 
-// CLI11's own check would print the range of a double.
-base::WordCheck between(int least, int most) {
-  return [least, most](const std::string& word) {
-    int number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const bool holds = error == std::errc() && end == word.data() + word.size() &&
-                       number >= least && number <= most;
-    return holds ? std::string()
-                 : fmt::format("{} is not a whole number from {} to {}", base::printable(word),
-                               least, most);
-  };
-}
-
 }  // namespace
 
-void addPackCommand(base::Command program, int& exit_code) {
+void addPackCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command =
       program.subcommand("pack", "Compress a finished trace; every command reads it as before");
@@ -156,14 +126,14 @@ void addPackCommand(base::Command program, int& exit_code) {
                           "little smaller",
                           tracefile::kMinPackLevel, tracefile::kMaxPackLevel,
                           tracefile::kDefaultPackLevel))
-      .check(between(tracefile::kMinPackLevel, tracefile::kMaxPackLevel));
+      .between(tracefile::kMinPackLevel, tracefile::kMaxPackLevel);
   command.option("--jobs", options->jobs, "Files at once (the number of processors)")
-      .check(between(1, static_cast<int>(tracefile::kMostPackJobs)));
+      .between(1, tracefile::kMostPackJobs);
   command.flag("--assume-ended", options->assume_ended,
                "Pack although a process of another node did not say that it ended: that node is "
                "gone");
   command.flag("--json", options->json, "As a JSON document");
-  command.callback([options, &exit_code] { exit_code = work(*options); });
+  command.callback([options] { return work(*options); });
 }
 
 }  // namespace omnio::cli

@@ -12,8 +12,6 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
-#include "cli/trace_selection.hpp"
-#include "core/base/command_line.hpp"
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/schedule_words.hpp"
@@ -51,15 +49,12 @@ int work(const Options& options) {
                                 .map = {}};
   for (const std::string& text : options.map) {
     const base::Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
-    if (!rule) {
-      printFailure(rule.failure().sentence);
-      return kWrongUsage;
-    }
+    if (!rule) return fail(rule.failure(), kWrongUsage);
     settings.map.push_back(*rule);
   }
   base::raiseOpenFileLimit();  // all containers are open at once, to read their events by time
-  const std::optional<tracefile::Trace> trace = options.selection.open();
-  if (!trace) return kFailed;
+  const base::Result<tracefile::Trace> trace = options.selection.open();
+  if (!trace) return fail(trace.failure());
   const tracefile::Wholeness wholeness = tracefile::assess(*trace);
   const base::Result<preprocess::Summary> summary =
       preprocess::preprocess(*trace, wholeness, settings, options.schedule);
@@ -91,7 +86,7 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addPreprocessCommand(base::Command program, int& exit_code) {
+void addPreprocessCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command = program.subcommand(
       "preprocess", "Make a schedule of a trace: what a replay does, to be read and edited");
@@ -119,9 +114,8 @@ void addPreprocessCommand(base::Command program, int& exit_code) {
               "given more than once (default: the working directory of the run to the target "
               "itself, all else to @root)")
       .typeName("FROM=TO")
-
       .repeatable();
-  command.callback([options, &exit_code] { exit_code = work(*options); });
+  command.callback([options] { return work(*options); });
 }
 
 }  // namespace omnio::cli

@@ -16,9 +16,9 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
-#include "core/base/command_line.hpp"
 #include "core/base/json_document.hpp"
 #include "core/base/printable.hpp"
+#include "core/model/schedule_words.hpp"
 #include "replay/launch.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/report.hpp"
@@ -38,13 +38,6 @@ struct Options {
   int processes = 0;
   bool no_trace = false;
 };
-
-std::optional<model::Timing> timingOf(const std::string& word) {
-  if (word == "asap") return model::Timing::kAsap;
-  if (word == "dt") return model::Timing::kDelta;
-  if (word == "start") return model::Timing::kStart;
-  return std::nullopt;
-}
 
 int processors() {
   cpu_set_t set;
@@ -94,11 +87,6 @@ std::vector<std::string> launcherWords(const Options& options, int processes) {
   return words;
 }
 
-int fail(const base::Failure& failure) {
-  printFailure(failure.sentence);
-  return kFailed;
-}
-
 int statusOf(const fs::path& path) {
   const base::Result<rapidjson::Document> report = base::readJsonDocument(path);
   if (!report) return fail(report.failure());
@@ -139,7 +127,7 @@ int work(Options options) {
     *path = fs::absolute(*path, error).lexically_normal();
     if (!path->has_filename()) *path = path->parent_path();
   }
-  request.timing = timingOf(options.timing);
+  request.timing = model::valueOf(model::kTimings, options.timing);
   const base::Result<fs::path> program = ownProgram("omnio-replay", "replay");
   if (!program) return fail(program.failure());
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
@@ -165,8 +153,7 @@ int work(Options options) {
   const std::optional<std::string> failed = replay::failureSaid(request.output);
   const std::optional<std::string> shown = replay::reportSaid(request.output);
   if (end.start_error != 0) {
-    printFailure(fmt::format("cannot run {}: {}", base::printable(words.front()),
-                             std::generic_category().message(end.start_error)));
+    fail(base::systemFailure(words.front(), end.start_error, "cannot run"));
   }
   fs::remove_all(programs, error);
   fs::remove(request.output, error);  // if nothing else is in it
@@ -183,7 +170,7 @@ int work(Options options) {
 
 }  // namespace
 
-void addReplayCommand(base::Command program, int& exit_code) {
+void addReplayCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command =
       program.subcommand("replay", "Replay a schedule on a target directory, with mpirun");
@@ -214,9 +201,8 @@ void addReplayCommand(base::Command program, int& exit_code) {
       .option("--mpi-option", options->launcher_options,
               "A word for the launcher; may be given more than once")
       .typeName("WORD")
-
       .repeatable();
-  command.callback([options, &exit_code] { exit_code = work(*options); });
+  command.callback([options] { return work(*options); });
 }
 
 }  // namespace omnio::cli

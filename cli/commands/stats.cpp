@@ -4,8 +4,6 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
-#include "cli/trace_selection.hpp"
-#include "core/base/command_line.hpp"
 #include "statistics/report.hpp"
 
 namespace omnio::cli {
@@ -18,20 +16,17 @@ struct Options {
 };
 
 int work(const Options& options) {
-  const std::optional<tracefile::Trace> trace = options.selection.open();
-  if (!trace) return kFailed;
+  const base::Result<tracefile::Trace> trace = options.selection.open();
+  if (!trace) return fail(trace.failure());
   const base::Result<stats::Report> report =
       stats::makeReport(*trace, *stats::byName(options.by), options.selection.rank);
-  if (!report) {
-    printFailure(report.failure().sentence);
-    return kFailed;
-  }
+  if (!report) return fail(report.failure());
   return options.json ? printJson(stats::jsonOf(*report) + "\n") : printAll(stats::textOf(*report));
 }
 
 }  // namespace
 
-void addStatsCommand(base::Command program, int& exit_code) {
+void addStatsCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command = program.subcommand(
       "stats", "Operations, bytes, times and bandwidth, by file, rank, thread or call");
@@ -41,7 +36,7 @@ void addStatsCommand(base::Command program, int& exit_code) {
       .oneOf({"file", "rank", "thread", "call"})
       .showDefault();
   command.flag("--json", options->json, "A JSON document instead of tables");
-  command.callback([options, &exit_code] { exit_code = work(*options); });
+  command.callback([options] { return work(*options); });
 }
 
 }  // namespace omnio::cli

@@ -1,9 +1,9 @@
 // omnio trace: runs a command with the tracer preloaded, and outlives it: what a killed process
 // left in memory is brought into the trace, and the manifest is written.
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <iterator>
@@ -15,12 +15,10 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
-#include "cli/trace/log_growth.hpp"
 #include "cli/trace/manifest.hpp"
 #include "cli/trace/preload.hpp"
 #include "cli/trace/setting_values.hpp"
 #include "cli/trace/trace_directory.hpp"
-#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/order/host_offsets.hpp"
 #include "core/tracefile/collect.hpp"
@@ -57,15 +55,11 @@ struct Request {
 std::optional<int> settle(Request& request) {
   SettingValues& values = request.values;
   if (const auto path = request.no_config ? std::nullopt : findConfig(request.config)) {
-    if (const auto taken = values.takeFile(*path); !taken) {
-      printFailure(taken.failure().sentence);
-      return kWrongUsage;
-    }
+    const auto taken = values.takeFile(*path);
+    if (!taken) return fail(taken.failure(), kWrongUsage);
   }
-  if (const auto taken = values.takeEnvironment(); !taken) {
-    printFailure(taken.failure().sentence);
-    return kOwnTrouble;
-  }
+  const auto taken = values.takeEnvironment();
+  if (!taken) return fail(taken.failure(), kOwnTrouble);
   for (const wire::Setting& setting : wire::kSettings) {
     GivenOption& given = request.given[static_cast<std::size_t>(setting.id)];
     if (given.option->count() == 0) continue;
@@ -76,9 +70,8 @@ std::optional<int> settle(Request& request) {
 }
 
 std::int64_t unixNs() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
 std::string hostName() {
@@ -88,15 +81,9 @@ std::string hostName() {
 }
 
 int listFilters() {
-  std::string text;
-  std::string_view rest = wire::kDefaultExclude;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(':');
-    text += rest.substr(0, end);
-    text += '\n';
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  }
-  return printAll(text);
+  std::string text(wire::kDefaultExclude);
+  std::replace(text.begin(), text.end(), ':', '\n');
+  return printAll(text + '\n');
 }
 
 // Other ranks may still be writing their last lines when rank 0 is done.
@@ -169,12 +156,9 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
 
   Reading reading = readWhenSettled(directory, launcher);
   if (!reading.trace) {
-    const auto containers = tracefile::containersIn(directory);
-    if (!containers || !containers->empty()) {
-      printFailure(reading.trace.failure().sentence);
-      return;
-    }
     // A command without I/O on files is no trouble.
+    const auto containers = tracefile::containersIn(directory);
+    if (!containers || !containers->empty()) printFailure(reading.trace.failure().sentence);
     return;
   }
   // A longer trace is left to the first command that reads it: the job need not wait.
@@ -205,20 +189,14 @@ int work(Request& request) {
   const std::string& flavour = request.word(wire::SettingId::kFlavour);
   const base::Result<std::filesystem::path> library =
       findLibrary(flavour, request.word(wire::SettingId::kLibraryDirectory));
-  if (!library) {
-    printFailure(library.failure().sentence);
-    return kOwnTrouble;
-  }
+  if (!library) return fail(library.failure(), kOwnTrouble);
   const Launcher launcher = launcherOf();
   const std::string& output = request.word(wire::SettingId::kOutput);
   const std::filesystem::path wanted = output.empty()
                                            ? defaultDirectory(request.command.front(), launcher)
                                            : std::filesystem::path(output);
   const base::Result<ClaimedDirectory> directory = claimDirectory(wanted, launcher);
-  if (!directory) {
-    printFailure(directory.failure().sentence);
-    return kOwnTrouble;
-  }
+  if (!directory) return fail(directory.failure(), kOwnTrouble);
   const OpenDirectory opened(directory->path);
   setEnvironment(request.values, *directory, *library);
   const CommandCheck command = checkCommand(request.command.front());
@@ -241,8 +219,7 @@ int work(Request& request) {
   launch.exit_code = end.exitCode();
   launch.signal = end.signal;
   if (end.start_error != 0) {
-    printFailure(fmt::format("cannot run {}: {}", base::printable(request.command.front()),
-                             std::generic_category().message(end.start_error)));
+    fail(base::systemFailure(request.command.front(), end.start_error, "cannot run"));
     releaseDirectory(directory->path, launcher);
     return end.exitCode();
   }
@@ -296,7 +273,7 @@ void addSetting(base::Command command, const wire::Setting& setting, GivenOption
 
 }  // namespace
 
-void addTraceCommand(base::Command program, int& exit_code) {
+void addTraceCommand(base::Command program) {
   const auto request = std::make_shared<Request>();
   const base::Command command = program.subcommand(
       "trace", "Run COMMAND and record its I/O; exits with the status of COMMAND");
@@ -315,11 +292,11 @@ void addTraceCommand(base::Command program, int& exit_code) {
                "Print the patterns of what is left out by default, and do nothing else");
   command.option("COMMAND", request->command, "The command and its arguments, after --");
   command.endOptionsAtFirstArgument();
-  command.callback([request, &exit_code] {
+  command.callback([request] {
     if (request->command.empty() && !request->list_filters && !request->dump_config) {
       base::refuseMissing("a COMMAND to run");
     }
-    exit_code = work(*request);
+    return work(*request);
   });
 }
 

@@ -2,16 +2,13 @@
 #include "replay/verify.hpp"
 
 #include <fmt/format.h>
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 
 #include <memory>
 #include <string>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
-#include "cli/trace_selection.hpp"
-#include "core/base/command_line.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
 
@@ -25,30 +22,20 @@ struct Options {
 };
 
 std::string jsonOf(const replay::Verification& result, const Options& options) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::PrettyWriter<rapidjson::StringBuffer> json(buffer);
-  const auto put = [&json](const char* key, std::uint64_t number) {
-    json.Key(key);
-    json.Uint64(number);
-  };
-  json.StartObject();
-  json.Key("format");
-  json.String("omnio-verification");
-  put("version", 1);
-  json.Key("schedule");
-  json.String(base::printable(options.schedule).c_str());
-  json.Key("trace");
-  json.String(base::printable(options.selection.trace).c_str());
-  put("compared", result.compared);
-  put("substituted", result.substituted);
-  put("differences", result.differences);
-  json.Key("first_differences");
-  json.StartArray();
-  for (const std::string& difference : result.first)
-    json.String(base::safeText(difference).c_str());
-  json.EndArray();
-  json.EndObject();
-  return buffer.GetString() + std::string("\n");
+  std::string text;
+  base::JsonWriter json(text, {.indent = 4});
+  json.object([&] {
+    json.put("format", "omnio-verification");
+    json.put("version", 1);
+    json.put("schedule", base::printable(options.schedule));
+    json.put("trace", base::printable(options.selection.trace));
+    json.put("compared", result.compared);
+    json.put("substituted", result.substituted);
+    json.put("differences", result.differences);
+    json.list("first_differences", result.first,
+              [&json](const std::string& difference) { json.value(base::safeText(difference)); });
+  });
+  return text + '\n';
 }
 
 std::string textOf(const replay::Verification& result) {
@@ -63,13 +50,10 @@ std::string textOf(const replay::Verification& result) {
 }
 
 int work(const Options& options) {
-  const std::optional<tracefile::Trace> trace = options.selection.open();
-  if (!trace) return kFailed;
+  const base::Result<tracefile::Trace> trace = options.selection.open();
+  if (!trace) return fail(trace.failure());
   const auto identity = replay::readReplayIdentity(trace->directory());
-  if (!identity) {
-    printFailure(identity.failure().sentence);
-    return kFailed;
-  }
+  if (!identity) return fail(identity.failure());
   const tracefile::Wholeness wholeness = tracefile::assess(*trace);
   if (!wholeness.whole) {
     printFailure(fmt::format("{}: the trace is not whole: {}; {}",
@@ -77,10 +61,7 @@ int work(const Options& options) {
                              tracefile::missingSentence(wholeness)));
   }
   const auto result = replay::verify(options.schedule, *trace, *identity);
-  if (!result) {
-    printFailure(result.failure().sentence);
-    return kFailed;
-  }
+  if (!result) return fail(result.failure());
   const int printed =
       options.json ? printJson(jsonOf(*result, options)) : printAll(textOf(*result));
   if (printed != kDone) return printed;
@@ -89,14 +70,14 @@ int work(const Options& options) {
 
 }  // namespace
 
-void addVerifyCommand(base::Command program, int& exit_code) {
+void addVerifyCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command = program.subcommand(
       "verify", "Compare a replay with its schedule; exits with 3 where they differ");
   command.option("SCHEDULE", options->schedule, "The schedule that was replayed").required();
   options->selection.addTrace(command);
   command.flag("--json", options->json, "As a JSON document");
-  command.callback([options, &exit_code] { exit_code = work(*options); });
+  command.callback([options] { return work(*options); });
 }
 
 }  // namespace omnio::cli

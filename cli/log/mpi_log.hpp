@@ -1,7 +1,7 @@
 // omnio log --mpi: the matched picture of a trace, one MPI event a line, by the time they began.
 #pragma once
 
-#include "cli/trace_selection.hpp"
+#include "cli/commands/commands.hpp"
 #include "core/tracefile/trace.hpp"
 
 namespace omnio::cli {

@@ -1,77 +1,111 @@
 #include "cli/trace/manifest.hpp"
 
-#include <errno.h>
 #include <fmt/format.h>
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <fstream>
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <ranges>
 #include <string_view>
 #include <system_error>
 
-#include "cli/trace/log_growth.hpp"
+#include "core/base/document_file.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
-#include "core/tracefile/completeness.hpp"
 #include "core/wire/info.hpp"
+#include "statistics/human.hpp"
 
 namespace omnio::cli {
 namespace {
 
 namespace fs = std::filesystem;
 namespace info = wire::info;
-using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
+using base::JsonWriter;
 
-// Under another name first: it appears whole or not at all.
-base::Result<fs::path> writeDocument(const fs::path& path, const rapidjson::StringBuffer& text) {
-  fs::path draft = path;
-  draft += fmt::format(".{}.tmp", getpid());
-  std::error_code error;
-  {
-    std::ofstream out(draft, std::ios::binary);
-    out.write(text.GetString(), static_cast<std::streamsize>(text.GetSize()));
-    out << '\n';
-    out.close();
-    if (!out) {
-      const int reason = errno;
-      fs::remove(draft, error);
-      return base::Failure{
-          base::Code::kSystem,
-          fmt::format("cannot write {}: {}", base::printable(path.native()), strerror(reason))};
-    }
+constexpr base::JsonLayout kLayout{.indent = 4};
+constexpr double kNsPerS = 1e9;
+
+struct Lifetime {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+Lifetime lifetimeOf(const tracefile::Process& process) {
+  const auto at = [&process](std::uint64_t ticks) {
+    return process.clock->segmentOf(ticks).ns(ticks);
+  };
+  Lifetime life{.begin_ns = at(process.begin.ticks), .end_ns = at(process.begin.ticks)};
+  // That of a killed process is the moment it was collected.
+  if (process.account && process.account->state != wire::AccountState::kCollected) {
+    life.end_ns = std::max(life.end_ns, at(process.account->end.ticks));
   }
-  fs::rename(draft, path, error);
-  if (error) {
-    return base::Failure{
-        base::Code::kSystem,
-        fmt::format("cannot write {}: {}", base::printable(path.native()), error.message())};
+  for (const tracefile::StoredChunk& chunk : process.chunks) {
+    life.end_ns = std::max(life.end_ns, at(chunk.header.base_ticks));
   }
-  return path;
+  return life;
 }
 
-void put(Writer& json, const char* key, std::string_view value) {
-  json.Key(key);
-  const std::string text = base::printable(value);
-  json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}  // namespace
+
+double LogGrowth::bytesPerHour() const {
+  constexpr double kSecondsPerHour = 3600;
+  return recorded_s > 0 ? static_cast<double>(bytes) / recorded_s * kSecondsPerHour : 0;
 }
 
-void put(Writer& json, const char* key, std::uint64_t value) {
-  json.Key(key);
-  json.Uint64(value);
-}
-
-void putList(Writer& json, const char* key, std::string_view text, char separator) {
-  json.Key(key);
-  json.StartArray();
-  while (!text.empty()) {
-    const std::size_t end = text.find(separator);
-    const std::string item = base::printable(text.substr(0, end));
-    if (!item.empty()) json.String(item.data(), static_cast<rapidjson::SizeType>(item.size()));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
+LogGrowth growthOf(const tracefile::Trace& trace) {
+  LogGrowth growth;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  double lived_ns = 0;
+  double stopped_ns = 0;
+  for (const auto& process : trace.processes()) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(process->container, error);
+    if (!error) growth.bytes += size;
+    // One that could create no file tells no times.
+    if (process->clock == nullptr || process->begin.ticks == 0) continue;
+    const Lifetime life = lifetimeOf(*process);
+    first = std::min(first, life.begin_ns);
+    last = std::max(last, life.end_ns);
+    lived_ns += static_cast<double>(life.end_ns - life.begin_ns);
+    stopped_ns += static_cast<double>(tracefile::stopsOf(*process).total_ns);
   }
-  json.EndArray();
+  if (lived_ns > 0 && last > first) {
+    const double share = std::max(0.0, 1 - stopped_ns / lived_ns);
+    growth.recorded_s = static_cast<double>(last - first) / kNsPerS * share;
+  }
+  return growth;
+}
+
+std::string growthText(const LogGrowth& growth) {
+  const std::string size = stats::humanBytes(static_cast<double>(growth.bytes));
+  if (growth.recorded_s < 1) return size;
+  return fmt::format("{} in {:.1f} s, {} an hour", size, growth.recorded_s,
+                     stats::humanBytes(growth.bytesPerHour()));
+}
+
+namespace {
+
+base::Result<void> writeWhole(const fs::path& path, const std::string& text) {
+  if (const auto failure = base::writeDocument(path, text + '\n')) return *failure;
+  return {};
+}
+
+// Names from outside, one behind the other.
+void putNames(JsonWriter& json, std::string_view key, std::string_view names, char separator) {
+  json.key(key);
+  json.beginList();
+  for (const auto part : std::views::split(names, separator)) {
+    const std::string name = base::printable(std::string_view(part.begin(), part.end()));
+    if (!name.empty()) json.value(name);
+  }
+  json.endList();
+}
+
+void putSentences(JsonWriter& json, std::string_view key,
+                  const std::vector<std::string>& sentences) {
+  json.list(key, sentences,
+            [&json](const std::string& sentence) { json.value(base::safeText(sentence)); });
 }
 
 const char* nameOf(tracefile::Life life) {
@@ -92,192 +126,129 @@ const char* nameOf(tracefile::Life life) {
   return "unknown";
 }
 
-void putStops(Writer& json, const tracefile::Stops& stops) {
-  put(json, "stops", stops.count);
-  put(json, "stopped_ns", static_cast<std::uint64_t>(stops.total_ns));
-  json.Key("stopped");
-  json.StartArray();
-  for (const tracefile::Stop& stop : stops.known) {
-    json.StartArray();
-    json.Int64(stop.begin_ns);
-    json.Int64(stop.end_ns);
-    json.EndArray();
-  }
-  json.EndArray();
-}
-
-void putGrowth(Writer& json, const tracefile::Trace& trace) {
-  const LogGrowth growth = growthOf(trace);
-  put(json, "log_bytes", growth.bytes);
-  json.Key("recorded_s");
-  json.Double(growth.recorded_s);
-  json.Key("log_bytes_per_hour");
-  json.Double(growth.bytesPerHour());
-}
-
-void putProcess(Writer& json, const tracefile::Process& process) {
+void putProcess(JsonWriter& json, const tracefile::Process& process) {
   const tracefile::ProcessInfo& facts = process.info;
-  json.StartObject();
-  put(json, "container", process.container.filename().native());
-  put(json, "host", facts.text(info::kHost));
-  put(json, "pid", process.pid);
-  put(json, "parent_pid", facts.number(info::kParent).value_or(0));
-  if (const auto rank = facts.rank()) put(json, "rank", static_cast<std::uint64_t>(*rank));
-  put(json, "rank_source", facts.text(info::kRankSource));
-  put(json, "program", facts.text(info::kProgram));
-  putList(json, "command", facts.text(info::kCommand), '\x01');
-  put(json, "directory", facts.text(info::kDirectory));
-  put(json, "flavour", facts.text(info::kFlavour));
-  put(json, "flavour_reason", facts.text(info::kFlavourReason));
-  put(json, "library", facts.text(info::kLibrary));
-  if (!facts.text(info::kMpiLibrary).empty()) {
-    put(json, "mpi_library", facts.text(info::kMpiLibrary));
+  const auto put_text = [&](std::string_view key, std::string_view fact) {
+    json.put(key, base::printable(facts.text(fact)));
+  };
+  json.put("container", base::printable(process.container.filename().native()));
+  put_text("host", info::kHost);
+  json.put("pid", process.pid);
+  json.put("parent_pid", facts.number(info::kParent).value_or(0));
+  if (const auto rank = facts.rank()) json.put("rank", *rank);
+  put_text("rank_source", info::kRankSource);
+  put_text("program", info::kProgram);
+  putNames(json, "command", facts.text(info::kCommand), '\x01');
+  put_text("directory", info::kDirectory);
+  put_text("flavour", info::kFlavour);
+  put_text("flavour_reason", info::kFlavourReason);
+  put_text("library", info::kLibrary);
+  if (!facts.text(info::kMpiLibrary).empty()) put_text("mpi_library", info::kMpiLibrary);
+  if (!facts.text(info::kMpiRefused).empty()) put_text("mpi_refused", info::kMpiRefused);
+  put_text("rings", info::kRingPlace);
+  if (const auto limit = facts.number(info::kMaxLogSize)) json.put("max_log_size", *limit);
+  if (const tracefile::Stops stops = tracefile::stopsOf(process); stops.count > 0) {
+    json.put("stops", stops.count);
+    json.put("stopped_ns", stops.total_ns);
+    json.list("stopped", stops.known, [&json](const tracefile::Stop& stop) {
+      json.value(std::array{stop.begin_ns, stop.end_ns});
+    });
   }
-  if (!facts.text(info::kMpiRefused).empty()) {
-    put(json, "mpi_refused", facts.text(info::kMpiRefused));
-  }
-  put(json, "rings", facts.text(info::kRingPlace));
-  if (const auto limit = facts.number(info::kMaxLogSize)) put(json, "max_log_size", *limit);
-  if (const tracefile::Stops stops = tracefile::stopsOf(process); stops.count > 0)
-    putStops(json, stops);
-  put(json, "end", nameOf(process.life));
-  put(json, "logs", process.logs.size());
+  json.put("end", nameOf(process.life));
+  json.put("logs", process.logs.size());
   if (process.account) {
-    put(json, "events_written", process.account->events_written);
-    put(json, "events_lost", process.account->events_lost);
+    json.put("events_written", process.account->events_written);
+    json.put("events_lost", process.account->events_lost);
   }
-  json.EndObject();
 }
 
-void putClock(Writer& json, const tracefile::HostClock& clock) {
-  put(json, "method", tracefile::nameOf(clock.method));
-  json.Key("offset_ns");
-  json.Int64(clock.offset_ns);
+void putClock(JsonWriter& json, const tracefile::HostClock& clock) {
+  json.put("method", tracefile::nameOf(clock.method));
+  json.put("offset_ns", clock.offset_ns);
   if (clock.drift) {
-    json.Key("drift_ppm");
-    json.Double(clock.drift->ppm);
-    json.Key("drift_error_ppm");
-    json.Double(clock.drift->error_ppm);
+    json.put("drift_ppm", clock.drift->ppm);
+    json.put("drift_error_ppm", clock.drift->error_ppm);
   }
-  if (clock.error_ns) {
-    json.Key("error_ns");
-    json.Int64(*clock.error_ns);
-  }
-  if (clock.moved_receives > 0) put(json, "moved_receives", clock.moved_receives);
-  if (clock.early_receives > 0) put(json, "early_receives", clock.early_receives);
+  if (clock.error_ns) json.put("error_ns", *clock.error_ns);
+  if (clock.moved_receives > 0) json.put("moved_receives", clock.moved_receives);
+  if (clock.early_receives > 0) json.put("early_receives", clock.early_receives);
 }
 
-// A host whose processes have several clocks stands there once for each.
-void putHosts(Writer& json, const tracefile::Trace& trace) {
-  json.Key("hosts");
-  json.StartArray();
-  for (const tracefile::HostClock& host : trace.clocks()) {
-    const tracefile::Process& first = *trace.processes()[host.processes.front()];
-    json.StartObject();
-    put(json, "name", host.host);
-    json.Key("ranks");
-    json.StartArray();
-    for (const int rank : host.ranks) json.Int(rank);
-    json.EndArray();
-    json.Key("realtime_minus_monotonic_ns");
-    json.Int64(static_cast<std::int64_t>(first.begin.realtime_ns - first.begin.monotonic_ns));
-    json.Key("clock");
-    json.StartObject();
-    putClock(json, host);
-    json.EndObject();
-    // Told by the first process of a node.
-    std::string_view mounts;
-    for (const std::size_t number : host.processes) {
-      if (mounts.empty()) mounts = trace.processes()[number]->info.text(info::kMounts);
-    }
-    putList(json, "mounts", mounts, '\n');
-    json.EndObject();
+void putHost(JsonWriter& json, const tracefile::Trace& trace, const tracefile::HostClock& host) {
+  const tracefile::Process& first = *trace.processes()[host.processes.front()];
+  json.put("name", base::printable(host.host));
+  json.put("ranks", host.ranks);
+  json.put("realtime_minus_monotonic_ns",
+           static_cast<std::int64_t>(first.begin.realtime_ns - first.begin.monotonic_ns));
+  json.object("clock", [&] { putClock(json, host); });
+  // Told by the first process of a node.
+  std::string_view mounts;
+  for (const std::size_t number : host.processes) {
+    if (mounts.empty()) mounts = trace.processes()[number]->info.text(info::kMounts);
   }
-  json.EndArray();
+  putNames(json, "mounts", mounts, '\n');
 }
 
 }  // namespace
 
-base::Result<fs::path> writeLaunch(const fs::path& directory, const Launch& launch) {
-  rapidjson::StringBuffer text;
-  Writer json(text);
-  json.StartObject();
-  put(json, "format", "omnio-launch");
-  put(json, "version", 1);
-  json.Key("command");
-  json.StartArray();
-  for (const std::string& word : launch.command) {
-    const std::string readable = base::printable(word);
-    json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
-  }
-  json.EndArray();
-  put(json, "host", launch.host);
-  put(json, "pid", static_cast<std::uint64_t>(launch.pid));
-  put(json, "flavour", launch.flavour);
-  put(json, "library", launch.library);
-  put(json, "started_unix_ns", static_cast<std::uint64_t>(launch.started_ns));
-  put(json, "ended_unix_ns", static_cast<std::uint64_t>(launch.ended_ns));
-  put(json, "exit_code", static_cast<std::uint64_t>(launch.exit_code));
-  put(json, "signal", static_cast<std::uint64_t>(launch.signal));
-  put(json, "events_collected", launch.events_collected);
-  json.Key("troubles");
-  json.StartArray();
-  for (const std::string& trouble : launch.troubles) {
-    const std::string readable = base::safeText(trouble);
-    json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
-  }
-  json.EndArray();
-  json.EndObject();
-  return writeDocument(directory / fmt::format("launch-{}-{}.json", launch.host, launch.pid), text);
+base::Result<void> writeLaunch(const fs::path& directory, const Launch& launch) {
+  std::string text;
+  JsonWriter json(text, kLayout);
+  json.object([&] {
+    json.put("format", "omnio-launch");
+    json.put("version", 1);
+    json.list("command", launch.command,
+              [&json](const std::string& word) { json.value(base::printable(word)); });
+    json.put("host", base::printable(launch.host));
+    json.put("pid", launch.pid);
+    json.put("flavour", launch.flavour);
+    json.put("library", base::printable(launch.library));
+    json.put("started_unix_ns", launch.started_ns);
+    json.put("ended_unix_ns", launch.ended_ns);
+    json.put("exit_code", launch.exit_code);
+    json.put("signal", launch.signal);
+    json.put("events_collected", launch.events_collected);
+    putSentences(json, "troubles", launch.troubles);
+  });
+  return writeWhole(directory / fmt::format("launch-{}-{}.json", launch.host, launch.pid), text);
 }
 
-base::Result<fs::path> writeManifest(const tracefile::Trace& trace,
-                                     const tracefile::Wholeness& wholeness) {
-  rapidjson::StringBuffer text;
-  Writer json(text);
-  json.StartObject();
-  put(json, "format", "omnio-manifest");
-  put(json, "version", 1);
-  json.Key("whole");
-  json.Bool(wholeness.whole);
-  json.Key("reasons");
-  json.StartArray();
-  for (const std::string& reason : wholeness.reasons) {
-    const std::string readable = base::safeText(reason);
-    json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
-  }
-  json.EndArray();
-  put(json, "ranks_expected", static_cast<std::uint64_t>(wholeness.ranks_expected));
-  put(json, "ranks_reporting", static_cast<std::uint64_t>(wholeness.ranks_reporting));
-  put(json, "events", wholeness.events);
-  put(json, "events_missing", wholeness.events_missing);
-  json.Key("notes");
-  json.StartArray();
-  for (const std::string& note : wholeness.notes) {
-    const std::string readable = base::safeText(note);
-    json.String(readable.data(), static_cast<rapidjson::SizeType>(readable.size()));
-  }
-  json.EndArray();
-  putGrowth(json, trace);
-
+base::Result<void> writeManifest(const tracefile::Trace& trace,
+                                 const tracefile::Wholeness& wholeness) {
+  const LogGrowth growth = growthOf(trace);
   // The patterns are the same in all processes of a job; the first speaks for them.
   const tracefile::ProcessInfo none;
   const tracefile::ProcessInfo& facts =
       trace.processes().empty() ? none : trace.processes().front()->info;
-  put(json, "job", facts.text(info::kJob));
-  json.Key("filters");
-  json.StartObject();
-  putList(json, "exclude", facts.text(info::kExclude), ':');
-  putList(json, "include", facts.text(info::kInclude), ':');
-  putList(json, "default_exclude", facts.text(info::kDefaultExclude), ':');
-  json.EndObject();
-  putHosts(json, trace);
-  json.Key("processes");
-  json.StartArray();
-  for (const auto& process : trace.processes()) putProcess(json, *process);
-  json.EndArray();
-  json.EndObject();
-  return writeDocument(trace.directory() / "manifest.json", text);
+  std::string text;
+  JsonWriter json(text, kLayout);
+  json.object([&] {
+    json.put("format", "omnio-manifest");
+    json.put("version", 1);
+    json.put("whole", wholeness.whole);
+    putSentences(json, "reasons", wholeness.reasons);
+    json.put("ranks_expected", wholeness.ranks_expected);
+    json.put("ranks_reporting", wholeness.ranks_reporting);
+    json.put("events", wholeness.events);
+    json.put("events_missing", wholeness.events_missing);
+    putSentences(json, "notes", wholeness.notes);
+    json.put("log_bytes", growth.bytes);
+    json.put("recorded_s", growth.recorded_s);
+    json.put("log_bytes_per_hour", growth.bytesPerHour());
+    json.put("job", base::printable(facts.text(info::kJob)));
+    json.object("filters", [&] {
+      putNames(json, "exclude", facts.text(info::kExclude), ':');
+      putNames(json, "include", facts.text(info::kInclude), ':');
+      putNames(json, "default_exclude", facts.text(info::kDefaultExclude), ':');
+    });
+    // A host whose processes have several clocks stands there once for each.
+    json.list("hosts", trace.clocks(), [&](const tracefile::HostClock& host) {
+      json.object([&] { putHost(json, trace, host); });
+    });
+    json.list("processes", trace.processes(),
+              [&json](const auto& process) { json.object([&] { putProcess(json, *process); }); });
+  });
+  return writeWhole(trace.directory() / "manifest.json", text);
 }
 
 }  // namespace omnio::cli

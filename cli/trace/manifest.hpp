@@ -3,6 +3,7 @@
 // docs/formats/manifest.md describes it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -29,9 +30,24 @@ struct Launch {
 };
 
 // launch-<host>-<pid>.json
-base::Result<std::filesystem::path> writeLaunch(const std::filesystem::path& directory,
-                                                const Launch& launch);
-base::Result<std::filesystem::path> writeManifest(const tracefile::Trace& trace,
-                                                  const tracefile::Wholeness& wholeness);
+base::Result<void> writeLaunch(const std::filesystem::path& directory, const Launch& launch);
+base::Result<void> writeManifest(const tracefile::Trace& trace,
+                                 const tracefile::Wholeness& wholeness);
+
+// How fast a trace grows: what a longer run would need.
+struct LogGrowth {
+  std::uint64_t bytes = 0;  // of the files of all processes
+  // The time from the first begin of a process to the last end of one; less the part of their own
+  // times that recording was stopped in.
+  double recorded_s = 0;
+
+  double bytesPerHour() const;  // 0 when no time was recorded
+};
+
+LogGrowth growthOf(const tracefile::Trace& trace);
+
+// "12.3 MiB in 8.6 s, 5.03 GiB an hour"; of less than a second the size alone, since most of that
+// is the beginning.
+std::string growthText(const LogGrowth& growth);
 
 }  // namespace omnio::cli

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <system_error>
 
@@ -27,10 +27,6 @@ constexpr const char* kClaim = tracefile::kClaimFile;
 std::string variable(const char* name) {
   const char* value = getenv(name);
   return value == nullptr ? std::string() : std::string(value);
-}
-
-base::Failure systemFailure(const std::string& what, int error) {
-  return {base::Code::kSystem, fmt::format("{}: {}", what, strerror(error))};
 }
 
 }  // namespace
@@ -53,9 +49,7 @@ Launcher launcherOf() {
 
 fs::path defaultDirectory(const std::string& program, const Launcher& launcher) {
   std::string job = launcher.job.substr(launcher.job.find(' ') + 1);
-  for (char& c : job) {
-    if (c == '/') c = '-';
-  }
+  std::replace(job.begin(), job.end(), '/', '-');
   return fmt::format("{}.{}.trace", fs::path(program).filename().native(),
                      job.empty() ? std::to_string(getpid()) : job);
 }
@@ -63,12 +57,9 @@ fs::path defaultDirectory(const std::string& program, const Launcher& launcher) 
 base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const Launcher& launcher) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) {
-    return systemFailure(fmt::format("cannot create {}", base::printable(directory.native())),
-                         error.value());
-  }
+  if (error) return base::systemFailure(directory, error.value(), "cannot create");
   const fs::path real = fs::canonical(directory, error);
-  if (error) return systemFailure(base::printable(directory.native()), error.value());
+  if (error) return base::systemFailure(directory, error.value());
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   const std::string claim =
@@ -85,16 +76,13 @@ base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const L
     if (!out) {
       const int reason = errno;
       fs::remove(draft, error);
-      return systemFailure(fmt::format("cannot write in {}", base::printable(real.native())),
-                           reason);
+      return base::systemFailure(real, reason, "cannot write in");
     }
   }
   const int linked = link(draft.c_str(), (real / kClaim).c_str()) == 0 ? 0 : errno;
   fs::remove(draft, error);
   if (linked == 0) return claimed;
-  if (linked != EEXIST) {
-    return systemFailure(fmt::format("cannot write in {}", base::printable(real.native())), linked);
-  }
+  if (linked != EEXIST) return base::systemFailure(real, linked, "cannot write in");
   std::ifstream in(real / kClaim);
   std::string holder;
   std::getline(in, holder);

@@ -107,18 +107,23 @@ OptionHandle Command::flag(const std::string& names, bool& value, const std::str
 }
 
 Command Command::subcommand(const std::string& name, const std::string& help) const {
-  return Command(app_->add_subcommand(name, help));
+  return Command(app_->add_subcommand(name, help), exit_code_);
 }
 
 void Command::endOptionsAtFirstArgument() const { app_->positionals_at_end(); }
 
-void Command::callback(std::function<void()> work) const { app_->callback(std::move(work)); }
+void Command::callback(std::function<int()> work) const {
+  app_->callback([work = std::move(work), to = exit_code_] { *to = work(); });
+}
 
 void refuseMissing(const std::string& what) { throw CLI::RequiredError(what); }
 
 Program::Program(const std::string& help, const std::string& name)
-    : Command(nullptr), owned_(std::make_unique<CLI::App>(help, name)) {
+    : Command(nullptr, nullptr),
+      owned_(std::make_unique<CLI::App>(help, name)),
+      status_(std::make_unique<int>(0)) {
   app_ = owned_.get();
+  exit_code_ = status_.get();
 }
 
 Program::~Program() = default;
@@ -144,6 +149,7 @@ Parsed Program::parse(int argc, const char* const* argv) const {
       parsed.text = error.what();
     }
   }
+  parsed.exit_code = *exit_code_;
   const auto subcommands = app_->get_subcommands();
   if (!subcommands.empty()) parsed.command = subcommands.front()->get_name();
   return parsed;

@@ -54,7 +54,7 @@ class OptionHandle {
 
 class Command {
  public:
-  explicit Command(CLI::App* app) : app_(app) {}
+  Command(CLI::App* app, int* exit_code) : app_(app), exit_code_(exit_code) {}
 
   // `names` is "-o,--output", "--rank", or "TRACE" for an argument without a name.
   // Values are texts, paths and numbers, optional numbers, and lists of texts or paths: the types
@@ -67,11 +67,12 @@ class Command {
   Command subcommand(const std::string& name, const std::string& help) const;
   // Words after the first argument without a name belong to that argument, options too.
   void endOptionsAtFirstArgument() const;
-  // Called when this command was chosen and its options are right.
-  void callback(std::function<void()> work) const;
+  // Called when this command was chosen and its options are right. Returns the exit status.
+  void callback(std::function<int()> work) const;
 
  protected:
   CLI::App* app_;
+  int* exit_code_;
 };
 
 // Thrown by a callback: an option or argument that the options themselves do not require is
@@ -88,6 +89,7 @@ struct Parsed {
   Outcome outcome = Outcome::kRun;
   std::string text;
   std::string command;  // the subcommand that was chosen, if any
+  int exit_code = 0;    // of its callback
 };
 
 class Program : public Command {
@@ -103,6 +105,7 @@ class Program : public Command {
 
  private:
   std::unique_ptr<CLI::App> owned_;
+  std::unique_ptr<int> status_;
 };
 
 // A line of a configuration file: an option and its value.

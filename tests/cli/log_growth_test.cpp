@@ -1,7 +1,6 @@
-#include "cli/trace/log_growth.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cli/trace/manifest.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
 

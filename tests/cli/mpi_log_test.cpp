@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/application.hpp"
+#include "cli/commands/commands.hpp"
 #include "tests/core/mpi_trace.hpp"
 #include "tests/core/temporary_directory.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/application.hpp"
+#include "cli/commands/commands.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
 

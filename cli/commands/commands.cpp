@@ -1,15 +1,15 @@
-#include "cli/application.hpp"
+#include "cli/commands/commands.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <string>
 
-#include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
-#include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
+#include "core/order/host_offsets.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -30,24 +30,17 @@ void printUsageError(const base::Parsed& parsed, int argc, const char* const* ar
 }  // namespace
 
 int run(int argc, const char* const* argv) {
-  int exit_code = kDone;
   const base::Program app(
       "Records the I/O of an application, replays it on another storage system, and estimates what "
       "it would take there.",
       "omnio");
   app.setVersion("omnio " OMNIO_VERSION);
   app.requireOneSubcommand();
-  addTraceCommand(app, exit_code);
-  addLogCommand(app, exit_code);
-  addStatsCommand(app, exit_code);
-  addCollectCommand(app, exit_code);
-  addPackCommand(app, exit_code);
-  addPhasesCommand(app, exit_code);
-  addPreprocessCommand(app, exit_code);
-  addReplayCommand(app, exit_code);
-  addVerifyCommand(app, exit_code);
-  addIorCommand(app, exit_code);
-  addEstimateCommand(app, exit_code);
+  for (const auto add : {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand,
+                         addPackCommand, addPhasesCommand, addPreprocessCommand, addReplayCommand,
+                         addVerifyCommand, addIorCommand, addEstimateCommand}) {
+    add(app);
+  }
 
   try {
     const base::Parsed parsed = app.parse(argc, argv);
@@ -56,12 +49,29 @@ int run(int argc, const char* const* argv) {
       printUsageError(parsed, argc, argv);
       return kWrongUsage;
     }
+    return parsed.exit_code;
   } catch (const std::exception& error) {
     // Out of memory, mostly: nothing else is thrown on purpose.
     printFailure(error.what());
     return kFailed;
   }
-  return exit_code;
 }
+
+base::OptionHandle TraceSelection::addTrace(base::Command command) {
+  return command.option("TRACE", trace, "The directory that `omnio trace -o` made").required();
+}
+
+void TraceSelection::addRank(base::Command command) {
+  command.option("--rank", rank, "Only this rank").between(0, std::numeric_limits<int>::max());
+}
+
+void TraceSelection::addThread(base::Command command) {
+  command
+      .option("--thread", thread,
+              "Only this thread of each process, from 0 in order of first event")
+      .between(0, std::numeric_limits<int>::max());
+}
+
+base::Result<tracefile::Trace> TraceSelection::open() const { return order::openWithClocks(trace); }
 
 }  // namespace omnio::cli
