@@ -130,6 +130,8 @@ void clock(Writer& out, const tracefile::HostClock& c) {
   if (c.moved_receives > 0) {
     key(out, "moved_receives");
     out.Uint64(c.moved_receives);
+    key(out, "moved_most_ns");
+    out.Int64(c.moved_most_ns);
   }
   if (c.early_receives > 0) {
     key(out, "early_receives");

@@ -170,7 +170,10 @@ void putClock(JsonWriter& json, const tracefile::HostClock& clock) {
     json.put("drift_error_ppm", clock.drift->error_ppm);
   }
   if (clock.error_ns) json.put("error_ns", *clock.error_ns);
-  if (clock.moved_receives > 0) json.put("moved_receives", clock.moved_receives);
+  if (clock.moved_receives > 0) {
+    json.put("moved_receives", clock.moved_receives);
+    json.put("moved_most_ns", clock.moved_most_ns);
+  }
   if (clock.early_receives > 0) json.put("early_receives", clock.early_receives);
 }
 

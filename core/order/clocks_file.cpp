@@ -12,7 +12,6 @@
 
 #include "core/base/document_file.hpp"
 #include "core/base/json_document.hpp"
-#include "core/order/host_offsets.hpp"
 #include "core/wire/checksum.hpp"
 
 namespace omnio::order {
@@ -61,6 +60,7 @@ std::optional<tracefile::KnownClock> clockOf(const rapidjson::Value& value) {
   tracefile::KnownClock clock;
   clock.correction = tracefile::ClockCorrection(std::move(points));
   clock.moved_receives = count("moved_receives");
+  clock.moved_most_ns = static_cast<std::int64_t>(count("moved_most_ns"));
   clock.early_receives = count("early_receives");
   return clock;
 }
@@ -120,6 +120,8 @@ void writeClocks(const tracefile::Trace& trace, const tracefile::KnownClocks& kn
     json.EndArray();
     json.Key("moved_receives");
     json.Uint64(clock->moved_receives);
+    json.Key("moved_most_ns");
+    json.Int64(clock->moved_most_ns);
     json.Key("early_receives");
     json.Uint64(clock->early_receives);
     json.EndObject();

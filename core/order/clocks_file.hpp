@@ -8,6 +8,9 @@
 
 namespace omnio::order {
 
+// The file of a trace directory that keeps it.
+inline constexpr const char* kClocksFile = "clocks.json";
+
 // Nothing when the file is missing or damaged, and when it was written for other
 // containers than those of the trace now.
 std::optional<tracefile::KnownClocks> readClocks(const tracefile::Trace& trace);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -73,6 +76,9 @@ class OrderSink : public MpiPictureSink {
 
  private:
   void pass(const MpiEventRef& begun, const MpiEventRef& ended) {
+    // Times that only damaged records have.
+    constexpr std::int64_t kFarthestNs = std::int64_t{1} << 60;
+    if (std::max(std::abs(begun.start_ns), std::abs(ended.end_ns)) > kFarthestNs) return;
     const Clock sender = clocks_[begun.process];
     const Clock receiver = clocks_[ended.process];
     if (sender != receiver) take(sender, begun.start_ns, receiver, ended.end_ns);
@@ -157,73 +163,131 @@ class BoundsSink final : public OrderSink {
   std::map<Pair, OffsetBounds> pairs_;
 };
 
-// How far receives have to be moved forward on a host: for each stretch of the run the most.
+// Messages between hosts, by the times that the trace has after the lines have corrected it, for
+// MoveForward.
 class EarlySink final : public OrderSink {
  public:
-  struct Early {
-    std::int64_t at_ns = 0;  // the earliest of them
-    std::int64_t by_ns = 0;
-  };
-  struct OfClock {
-    std::map<std::int64_t, Early> stretches;
-    std::uint64_t count = 0;
+  struct Message {
+    std::int64_t sent_ns = 0;
+    std::int64_t received_ns = 0;
+    std::uint32_t sender = 0;
+    std::uint32_t receiver = 0;
   };
 
-  EarlySink(const mpi::MpiGroups& groups, std::vector<Clock> clocks, Run run)
+  // Clocks that are not `movable` stay where CLOCK_REALTIME puts them.
+  EarlySink(const mpi::MpiGroups& groups, std::vector<Clock> clocks, std::vector<bool> movable)
       : OrderSink(groups, std::move(clocks)),
-        begin_ns_(run.begin_ns),
-        stretch_ns_(std::max<std::int64_t>((run.end_ns - run.begin_ns) / kStretches, 1)) {}
+        movable_(std::move(movable)),
+        early_(movable_.size()) {}
 
-  const std::map<Clock, OfClock>& found() const { return found_; }
+  std::vector<Message>& messages() { return messages_; }
+  // By clock: how many receives end before their send begins.
+  const std::vector<std::uint64_t>& early() const { return early_; }
 
  private:
-  static constexpr std::int64_t kStretches = 4096;
+  static constexpr std::size_t kMostMessages = 4'000'000;
 
-  void take(Clock, std::int64_t sent_ns, Clock receiver, std::int64_t received_ns) override {
-    if (received_ns >= sent_ns) return;
-    OfClock& of = found_[receiver];
-    ++of.count;
-    const std::int64_t stretch =
-        std::clamp<std::int64_t>((received_ns - begin_ns_) / stretch_ns_, 0, kStretches);
-    Early& early = of.stretches.try_emplace(stretch, Early{received_ns, 0}).first->second;
-    early.at_ns = std::min(early.at_ns, received_ns);
-    early.by_ns = std::max(early.by_ns, sent_ns - received_ns);
+  void take(Clock sender, std::int64_t sent_ns, Clock receiver, std::int64_t received_ns) override {
+    if (!movable_[sender] || !movable_[receiver]) return;
+    if (received_ns < sent_ns) ++early_[receiver];
+    if (received_ns - sent_ns > most_way_ns_) return;
+    messages_.push_back({sent_ns, received_ns, static_cast<std::uint32_t>(sender),
+                         static_cast<std::uint32_t>(receiver)});
+    if (messages_.size() < kMostMessages) return;
+    // Memory is bounded. Only a send that moves by more than this would move these receives.
+    const auto way = [](const Message& m) { return m.received_ns - m.sent_ns; };
+    const auto middle = messages_.begin() + kMostMessages / 2;
+    std::nth_element(messages_.begin(), middle, messages_.end(),
+                     [&](const Message& a, const Message& b) { return way(a) < way(b); });
+    most_way_ns_ = way(*middle);
+    messages_.erase(middle, messages_.end());
   }
 
-  const std::int64_t begin_ns_;
-  const std::int64_t stretch_ns_;
-  std::map<Clock, OfClock> found_;
+  const std::vector<bool> movable_;
+  std::vector<std::uint64_t> early_;
+  std::vector<Message> messages_;
+  std::int64_t most_way_ns_ = std::numeric_limits<std::int64_t>::max();
 };
 
-// Time jumps forward by what a receive lacks, and runs a hundredth slower afterwards until it has
-// caught up.
-ClockCorrection movedForward(const EarlySink::OfClock& early) {
-  constexpr std::int64_t kCatchUp = 100;
-  constexpr std::int64_t kFarNs = 1'000'000'000;
-  std::vector<ClockCorrection::Point> points;
-  const auto put = [&points](std::int64_t at_ns, std::int64_t by_ns) {
-    points.push_back({.own_ns = at_ns, .reference_ns = at_ns + by_ns, .error_ns = by_ns});
-  };
-  std::int64_t at = early.stretches.begin()->second.at_ns;
-  std::int64_t by = 0;
-  put(at - kFarNs, 0);
-  for (const auto& [stretch, next] : early.stretches) {
-    std::int64_t left = by - (next.at_ns - at) / kCatchUp;
-    if (left <= 0) {
-      if (by > 0) put(at + by * kCatchUp, 0);
-      left = 0;
+// How far a host's times move forward: by a jump before each receive that would otherwise be early.
+// After a jump the host runs a hundredth slower until the time is made up for.
+class MoveForward {
+ public:
+  static constexpr std::int64_t kCatchUp = 100;
+  // A jump is over so long before the receive: places of ticks are known to some nanoseconds.
+  static constexpr std::int64_t kJumpNs = 1000;
+
+  std::int64_t ofSend(std::int64_t at_ns) const { return at(at_ns, at_ns); }
+  // Of a receive, for which the jump has to be over.
+  std::int64_t ofReceive(std::int64_t at_ns) const { return at(at_ns, at_ns - kJumpNs); }
+
+  // A receive moves by at least this, which is more than it moved.
+  void raise(std::int64_t receive_ns, std::int64_t by_ns) {
+    const std::int64_t at_ns = receive_ns - kJumpNs;
+    by_ns += kJumpNs / kCatchUp;
+    most_ns_ = std::max(most_ns_, by_ns);
+    auto next = std::next(jumps_.insert_or_assign(at_ns, by_ns).first);
+    while (next != jumps_.end() && next->second <= by_ns - (next->first - at_ns) / kCatchUp) {
+      next = jumps_.erase(next);
     }
-    // Others of the stretch come later, when some of it has been caught up with.
-    constexpr std::int64_t kMore = 1000;
-    if (next.by_ns + kMore <= left) continue;
-    put(next.at_ns - kMore, left);
-    by = next.by_ns + kMore;
-    at = next.at_ns;
-    put(at, by);
   }
-  put(at + by * kCatchUp, 0);
-  put(at + by * kCatchUp + kFarNs, 0);
-  return ClockCorrection(std::move(points));
+  std::size_t jumps() const { return jumps_.size(); }
+  std::int64_t mostNs() const { return most_ns_; }
+
+  ClockCorrection correction() const {
+    constexpr std::int64_t kFarNs = 1'000'000'000;
+    std::vector<ClockCorrection::Point> points;
+    const auto put = [&points](std::int64_t at_ns, std::int64_t by_ns) {
+      points.push_back({.own_ns = at_ns, .reference_ns = at_ns + by_ns, .error_ns = by_ns});
+    };
+    put(jumps_.begin()->first - kFarNs, 0);
+    for (auto jump = jumps_.begin(); jump != jumps_.end(); ++jump) {
+      const auto [at_ns, by_ns] = *jump;
+      const auto next = std::next(jump);
+      put(at_ns, at(at_ns, at_ns - 1));
+      put(at_ns + kJumpNs / 2, by_ns - kJumpNs / 2 / kCatchUp);
+      const std::int64_t over_ns = at_ns + by_ns * kCatchUp;
+      if (next == jumps_.end() || over_ns < next->first) put(over_ns, 0);
+    }
+    put(points.back().own_ns + kFarNs, 0);
+    return ClockCorrection(std::move(points));
+  }
+
+ private:
+  // By the last jump until `until_ns`: a jump goes beyond what is left of those before it.
+  std::int64_t at(std::int64_t at_ns, std::int64_t until_ns) const {
+    const auto after = jumps_.upper_bound(until_ns);
+    if (after == jumps_.begin()) return 0;
+    const auto& [jump_ns, by_ns] = *std::prev(after);
+    return std::max<std::int64_t>(by_ns - (at_ns - jump_ns) / kCatchUp, 0);
+  }
+
+  std::map<std::int64_t, std::int64_t> jumps_;  // when, and how far in all
+  std::int64_t most_ns_ = 0;
+};
+
+// The least that puts all receives behind their sends. A receive that moves may move later sends of
+// its host past their receives. By the time at which both ends have come by the clocks that are
+// wrong, the messages that this concerns come later as a rule, so that few rounds are needed; false
+// where there seems to be no end to it: the trace is damaged. `more_ns` is what each jump goes
+// beyond the need.
+bool moveForward(const std::vector<EarlySink::Message>& messages, std::int64_t more_ns,
+                 std::vector<MoveForward>& hosts) {
+  constexpr int kMostRounds = 64;
+  constexpr std::int64_t kLeastWayNs = 8;  // so that rounding does not turn the order
+  for (int round = 0; round < kMostRounds; ++round) {
+    bool moved = false;
+    for (const EarlySink::Message& message : messages) {
+      const std::int64_t need_ns = message.sent_ns + hosts[message.sender].ofSend(message.sent_ns) +
+                                   kLeastWayNs - message.received_ns;
+      MoveForward& receiver = hosts[message.receiver];
+      if (need_ns <= receiver.ofReceive(message.received_ns)) continue;
+      receiver.raise(message.received_ns, need_ns + more_ns);
+      moved = true;
+    }
+    if (!moved) return true;
+  }
+  return false;
 }
 
 class Finder {
@@ -363,40 +427,49 @@ class Finder {
     return true;
   }
 
-  // A receive that moves may move sends of its host past their receives, so it takes a few rounds.
-  // What leaves the fewest receives before their sends is taken.
+  std::vector<bool> movable() const {
+    std::vector<bool> movable;
+    for (const auto& known : known_) movable.push_back(known.has_value());
+    // The reference moves as well where it receives what others send too late.
+    movable[reference_] = true;
+    return movable;
+  }
+
   void moveReceives() {
-    constexpr int kMostRounds = 5;
-    KnownClocks best;
-    std::uint64_t least = 0;
-    for (int round = 0;; ++round) {
-      trace_.correctClocks(known_);
-      EarlySink early(groups_, clock_of_process_, run_);
-      read(early);
-      std::uint64_t count = 0;
-      for (auto& known : known_) {
-        if (known) known->early_receives = 0;
-      }
-      for (const auto& [clock, of] : early.found()) {
-        // The reference has to move as well where it receives what others send too late. A clock
-        // that nothing is known of stays where CLOCK_REALTIME puts it.
-        if (!known_[clock] && clock != reference_) continue;
-        if (!known_[clock]) known_[clock].emplace();
-        known_[clock]->early_receives = of.count;
-        if (round == 0) known_[clock]->moved_receives = of.count;
-        count += of.count;
-      }
-      if (round == 0 || count < least) {
-        best = known_;
-        least = count;
-      }
-      if (count == 0 || round == kMostRounds) break;
-      for (const auto& [clock, of] : early.found()) {
-        if (!known_[clock]) continue;
-        known_[clock]->correction = known_[clock]->correction.then(movedForward(of));
+    EarlySink before(groups_, clock_of_process_, movable());
+    trace_.correctClocks(known_);
+    read(before);
+    std::vector<EarlySink::Message>& messages = before.messages();
+    const auto both_ns = [](const auto& m) { return std::max(m.sent_ns, m.received_ns); };
+    std::sort(messages.begin(), messages.end(),
+              [&](const auto& a, const auto& b) { return both_ns(a) < both_ns(b); });
+    // Where many receives in a row move further, jumps that are a little longer have to do.
+    constexpr std::size_t kMostJumps = 1024;
+    std::vector<MoveForward> hosts;
+    for (std::int64_t more_ns = 0;; more_ns = 4 * more_ns + 1000) {
+      hosts.assign(known_.size(), {});
+      if (!moveForward(messages, more_ns, hosts)) break;
+      if (std::all_of(hosts.begin(), hosts.end(),
+                      [](const MoveForward& host) { return host.jumps() <= kMostJumps; })) {
+        break;
       }
     }
-    known_ = std::move(best);
+    for (Clock clock = 0; clock < hosts.size(); ++clock) {
+      if (hosts[clock].jumps() == 0) continue;
+      if (!known_[clock]) known_[clock].emplace();
+      known_[clock]->correction = known_[clock]->correction.then(hosts[clock].correction());
+      known_[clock]->moved_most_ns = hosts[clock].mostNs();
+    }
+    for (const EarlySink::Message& m : messages) {
+      if (m.sent_ns + hosts[m.sender].ofSend(m.sent_ns) <= m.received_ns) continue;
+      if (known_[m.receiver]) ++known_[m.receiver]->moved_receives;
+    }
+    EarlySink now(groups_, clock_of_process_, movable());
+    trace_.correctClocks(known_);
+    read(now);
+    for (Clock clock = 0; clock < known_.size(); ++clock) {
+      if (known_[clock]) known_[clock]->early_receives = now.early()[clock];
+    }
   }
 
   tracefile::Trace& trace_;

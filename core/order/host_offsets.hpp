@@ -4,10 +4,11 @@
 // 1. For each pair of hosts: the lines between the bounds (core/order/offset_bounds.hpp).
 // 2. From the reference's host outwards along the pairs with the least errors; errors add up.
 // 3. Where a message still seems to end before it begins (no line fits, or it goes between two
-//    hosts that were brought to the reference along different ways): the receive is moved forward,
-//    and what follows on its host catches up slowly, as the controlled logical clock does it
-//    (R. Rabenseifner, "The controlled logical clock", 1997; D. Becker, R. Rabenseifner, F. Wolf,
-//    J. Linford, "Scalable timestamp synchronization for event traces of message-passing
+//    hosts that were brought to the reference along different ways): the receive is moved forward
+//    to its send, which may move what its host sends later past the receives, and these as well.
+//    What follows on a host that was moved catches up slowly, as the controlled logical clock does
+//    it (R. Rabenseifner, "The controlled logical clock", 1997; D. Becker, R. Rabenseifner, F.
+//    Wolf, J. Linford, "Scalable timestamp synchronization for event traces of message-passing
 //    applications", 2009).
 //
 // What was found is kept beside the trace (docs/formats/trace.md, "Clocks").
@@ -19,9 +20,6 @@
 #include "core/tracefile/trace.hpp"
 
 namespace omnio::order {
-
-// The file of a trace directory that keeps it.
-inline constexpr const char* kClocksFile = "clocks.json";
 
 // Whether ranks of the trace ran by different clocks: otherwise there is nothing to work out.
 bool hasSeveralClocks(const tracefile::Trace& trace);

@@ -7,9 +7,13 @@
 namespace omnio::order {
 namespace {
 
+// Crystals are wrong by less than 100 ppm, so two clocks drift apart by less than this unless the
+// messages say otherwise (docs/formats/trace.md, "Clocks").
+constexpr double kUsualDrift = 200e-6;
 // A kernel changes the pace of its clock by 500 ppm at most, and slews it by as much (adjtimex(2)).
-// Where ticks become nanoseconds, a step is spread over the time between two anchors.
 constexpr double kMostDrift = 0.01;
+// Where ticks become nanoseconds, a step is spread over the time between two anchors.
+constexpr double kSteepest = 0.5;
 // Two readings of a clock that tie ticks to nanoseconds are that far apart.
 constexpr double kReadingNs = 500;
 // More pieces than this describe noise.
@@ -191,7 +195,7 @@ namespace {
 
 // As many bounds as one line can fulfil, then the next line from there on.
 OffsetBounds::Fit fitWith(const std::vector<OffsetBounds::Bound>& bounds, std::int64_t begin_ns,
-                          std::int64_t end_ns, double margin_ns) {
+                          std::int64_t end_ns, double most_drift, double margin_ns) {
   const std::int64_t origin = bounds.front().offset_ns;  // doubles are exact near it
   const auto value = [&](const OffsetBounds::Bound& b) {
     return static_cast<double>(b.offset_ns - origin);
@@ -206,7 +210,7 @@ OffsetBounds::Fit fitWith(const std::vector<OffsetBounds::Bound>& bounds, std::i
     least = std::min(least, value(bound));
     most = std::max(most, value(bound));
   }
-  const Lines any(least, most, kMostDrift * span);
+  const Lines any(least, most, most_drift * span);
   struct Piece {
     Lines lines;
     std::int64_t first_ns = 0;
@@ -267,7 +271,7 @@ OffsetBounds::Fit fitWith(const std::vector<OffsetBounds::Bound>& bounds, std::i
     const Line line = piece.lines.middle();
     const std::int64_t from = i == 0 ? begin_ns : piece.first_ns;
     const std::int64_t to = i + 1 == pieces.size() ? end_ns : piece.last_ns;
-    const OffsetBounds::Point first = pointOf(piece, line, from);
+    OffsetBounds::Point first = pointOf(piece, line, from);
     // The second clock stood still, and the piece before reaches into that time: it ends sooner.
     // (In the 1 us that are left between the pieces both clocks go on.)
     if (before != nullptr && secondNs(points.back()) >= secondNs(first)) {
@@ -280,6 +284,12 @@ OffsetBounds::Fit fitWith(const std::vector<OffsetBounds::Bound>& bounds, std::i
       } else if (i > 1) {
         points.pop_back();
       }
+    }
+    // When the step was between the two pieces is not known.
+    if (!points.empty()) {
+      const std::int64_t step_ns = std::abs(first.offset_ns - points.back().offset_ns);
+      points.back().error_ns += step_ns;
+      first.error_ns += step_ns;
     }
     points.push_back(first);
     points.push_back(pointOf(piece, line, std::max(to, from + 1)));
@@ -303,9 +313,11 @@ std::optional<OffsetBounds::Fit> OffsetBounds::fit(std::int64_t begin_ns,
   constexpr double kRoundingNs = 8;
   begin_ns = std::min(begin_ns, all.front().at_ns);
   end_ns = std::max({end_ns, all.back().at_ns, begin_ns + 1});
-  Fit fit = fitWith(all, begin_ns, end_ns, kRoundingNs);
-  if (fit.pieces > 1) fit = fitWith(all, begin_ns, end_ns, 0);
-  return fit;
+  for (const double most_drift : {kUsualDrift, kMostDrift}) {
+    Fit fit = fitWith(all, begin_ns, end_ns, most_drift, kRoundingNs);
+    if (fit.pieces == 1) return fit;
+  }
+  return fitWith(all, begin_ns, end_ns, kSteepest, 0);
 }
 
 }  // namespace omnio::order

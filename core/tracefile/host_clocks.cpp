@@ -19,10 +19,8 @@ namespace info = wire::info;
 
 // Processes that read the same CLOCK_MONOTONIC.
 struct Domain {
-  ClockCorrection correction;
+  KnownClock known;
   ClockMethod method = ClockMethod::kRealtime;
-  std::uint64_t moved_receives = 0;
-  std::uint64_t early_receives = 0;
   // By the clock itself and CLOCK_REALTIME, when the first process that knew both began.
   std::optional<wire::Anchor> begin;
 };
@@ -122,11 +120,7 @@ class Domains {
     for (std::size_t i = 0; i < domains_.size(); ++i) {
       Domain& domain = domains_[i];
       const bool is_known = i < known.size() && known[i] && !known[i]->correction.points().empty();
-      if (is_known) {
-        domain.correction = known[i]->correction;
-        domain.moved_receives = known[i]->moved_receives;
-        domain.early_receives = known[i]->early_receives;
-      }
+      if (is_known) domain.known = *known[i];
       if (i == reference_) {
         domain.method = ClockMethod::kReference;
       } else if (is_known) {
@@ -160,7 +154,7 @@ class Domains {
     // Unsigned, since a damaged file may say anything.
     const std::uint64_t own_ns = domain.begin->monotonic_ns;
     const std::uint64_t elapsed = domain.begin->realtime_ns - reference->realtime_ns;
-    domain.correction = ClockCorrection(
+    domain.known.correction = ClockCorrection(
         {{.own_ns = static_cast<std::int64_t>(own_ns),
           .reference_ns = static_cast<std::int64_t>(reference->monotonic_ns + elapsed)}});
   }
@@ -185,15 +179,16 @@ HostClock told(const std::string& host, std::size_t number, const Domain& domain
   clock.host = host;
   clock.clock = number;
   clock.method = domain.method;
-  clock.offset_ns = domain.correction.offsetNs();
+  clock.offset_ns = domain.known.correction.offsetNs();
   if (domain.method == ClockMethod::kRealtime) return clock;
-  clock.error_ns = domain.correction.errorNs();
-  clock.moved_receives = domain.moved_receives;
-  clock.early_receives = domain.early_receives;
+  clock.error_ns = domain.known.correction.errorNs();
+  clock.moved_receives = domain.known.moved_receives;
+  clock.moved_most_ns = domain.known.moved_most_ns;
+  clock.early_receives = domain.known.early_receives;
   if (domain.method == ClockMethod::kReference) {
     clock.drift = ClockCorrection::Drift();
   } else {
-    clock.drift = domain.correction.drift();
+    clock.drift = domain.known.correction.drift();
   }
   return clock;
 }
@@ -233,7 +228,7 @@ std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>&
     hosts[entry->second].processes.push_back(i);
     if (const auto rank = processes[i]->info.rank()) hosts[entry->second].ranks.insert(*rank);
   }
-  for (auto& [key, clock] : clocks) clock->finish(domains[key.first].correction);
+  for (auto& [key, clock] : clocks) clock->finish(domains[key.first].known.correction);
   for (std::size_t i = 0; i < processes.size(); ++i) {
     processes[i]->clock = clocks[{domains.of(i), processes[i]->clock_kind}];
   }
@@ -270,11 +265,12 @@ std::vector<std::string> clockSentences(const std::vector<HostClock>& clocks) {
       words += ", error not bounded: as well as the site's time service keeps the time of day";
     }
     if (clock.moved_receives > 0) {
-      words += fmt::format(
-          ", {} moved forward to the begin of {} send{}",
-          clock.moved_receives == 1 ? "1 receive"
-                                    : fmt::format("{} receives", clock.moved_receives),
-          clock.moved_receives == 1 ? "its" : "their", clock.moved_receives == 1 ? "" : "s");
+      words +=
+          fmt::format(", {} moved forward to the begin of {}, by at most {:.1f} us",
+                      clock.moved_receives == 1 ? "1 receive"
+                                                : fmt::format("{} receives", clock.moved_receives),
+                      clock.moved_receives == 1 ? "its send" : "their sends",
+                      static_cast<double>(clock.moved_most_ns) / kNsPerUs);
     }
     if (clock.early_receives > 0) {
       words += fmt::format(", {} still before the send", clock.early_receives);

@@ -35,8 +35,9 @@ struct HostClock {
   std::optional<ClockCorrection::Drift> drift;  // against the reference's
   std::optional<std::int64_t> error_ns;         // at most, during the run; nothing: not bounded
   // Messages received on it whose receive was moved forward, since it would end before the send
-  // began, and those of which that is still so.
+  // began; by how much a time on it moved at most; and receives that are still before their send.
   std::uint64_t moved_receives = 0;
+  std::int64_t moved_most_ns = 0;
   std::uint64_t early_receives = 0;
 };
 
@@ -44,6 +45,7 @@ struct HostClock {
 struct KnownClock {
   ClockCorrection correction;
   std::uint64_t moved_receives = 0;
+  std::int64_t moved_most_ns = 0;
   std::uint64_t early_receives = 0;
 };
 // By HostClock::clock; nothing where messages say nothing.

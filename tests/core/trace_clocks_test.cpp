@@ -195,6 +195,7 @@ TEST_F(TraceClocksTest, WhatIsKnownOfAClockCorrectsIt) {
             .reference_ns = 111 * kSecond,
             .error_ns = 15'000}}),
       .moved_receives = 2,
+      .moved_most_ns = 4'500,
       .early_receives = 1};
   const std::vector<tracefile::HostClock> clocks =
       tracefile::assignClocks(processes_, kThisBoot, {std::nullopt, known});
@@ -212,7 +213,7 @@ TEST_F(TraceClocksTest, WhatIsKnownOfAClockCorrectsIt) {
       std::vector<std::string>{
           "host b: 500.000000 s ahead of that of host a, 50.000 ppm fast (by up to 0.350 more "
           "or less), wrong by at most 20.0 us, 2 receives moved forward to the begin of their "
-          "sends, 1 still before the send (messages)"});
+          "sends, by at most 4.5 us, 1 still before the send (messages)"});
 }
 
 TEST_F(TraceClocksTest, WithoutMessagesTheTimeOfDayHasToDo) {
