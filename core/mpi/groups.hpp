@@ -40,6 +40,10 @@ struct RankGroup {
   std::uint32_t known = 0;               // members that the trace has
 
   bool hasSides() const { return size[1] > 0; }
+  // The number of a rank of that side among all: those of the second follow those of the first.
+  std::uint32_t memberOf(unsigned side, std::int32_t rank) const {
+    return static_cast<std::uint32_t>(rank + (side == 0 ? 0 : size[0]));
+  }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(size[0] + size[1]); }
 };
 

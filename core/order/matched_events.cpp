@@ -1,11 +1,15 @@
 #include "core/order/matched_events.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
-#include <string_view>
+#include <queue>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "core/tracefile/log_reader.hpp"
 
 namespace omnio::order {
 
@@ -21,48 +25,57 @@ CallId continuationOf(const calls::Row& row) {
   return calls::has(row, calls::Role::kBegun) ? CallId::begun : CallId::none;
 }
 
-}  // namespace
+// The MPI events of one log that are the application's own. The records "(completed)" and
+// "(begun)", which hold what had no room in the record before them, are put back into it.
+class MpiLogSource {
+ public:
+  // As LogReader.
+  MpiLogSource(const tracefile::Process& process, const tracefile::Log& log,
+               event::PathTable& paths)
+      : reader_(process, log, paths) {}
 
-const event::Event* MpiLogSource::pull() {
-  is_behind_gap_ = false;
-  while (const event::Event* event = reader_.next()) {
+  // The next event, or nullptr at the end. It is valid until the next call.
+  const event::Event* next() {
+    const event::Event* event = ahead_ != nullptr ? std::exchange(ahead_, nullptr) : pull();
+    if (event == nullptr) return nullptr;
+    const CallId continuation = continuationOf(*event->row);
+    if (continuation == CallId::none) return event;
+    // A continuation stands for itself when the record that it belongs to is missing, or too much
+    // has been put together.
+    joined_ = *event;
+    pieces_ = event->pieces;
+    while ((ahead_ = pull()) != nullptr && !is_behind_gap_ && ahead_->row->id() == continuation &&
+           pieces_.size() < kMostJoined) {
+      pieces_ += ahead_->pieces;
+    }
+    joined_.pieces = pieces_;
+    return &joined_;
+  }
+  std::uint64_t missing() const { return missing_; }  // so far
+  std::uint64_t undecodable() const { return reader_.undecodable(); }
+
+ private:
+  const event::Event* pull() {
+    is_behind_gap_ = false;
+    while (const event::Event* event = reader_.next()) {
+      missing_ += reader_.missingBefore();
+      is_behind_gap_ = is_behind_gap_ || reader_.missingBefore() > 0;
+      if (event->row->api == calls::Api::kMpi && event->depth == 0) return event;
+    }
     missing_ += reader_.missingBefore();
-    is_behind_gap_ = is_behind_gap_ || reader_.missingBefore() > 0;
-    if (event->row->api == calls::Api::kMpi && event->depth == 0) return event;
+    return nullptr;
   }
-  missing_ += reader_.missingBefore();
-  return nullptr;
-}
 
-const event::Event* MpiLogSource::next() {
-  const event::Event* event = ahead_ != nullptr ? std::exchange(ahead_, nullptr) : pull();
-  if (event == nullptr) return nullptr;
-  const CallId continuation = continuationOf(*event->row);
-  if (continuation == CallId::none) return event;
-  // A continuation stands for itself when the record that it belongs to is missing, or too much has
-  // been put together.
-  joined_ = *event;
-  pieces_ = event->pieces;
-  while ((ahead_ = pull()) != nullptr && !is_behind_gap_ && ahead_->row->id() == continuation &&
-         pieces_.size() < kMostJoined) {
-    pieces_ += ahead_->pieces;
-  }
-  joined_.pieces = pieces_;
-  return &joined_;
-}
-
-namespace {
+  tracefile::LogReader reader_;
+  event::Event joined_;
+  std::string pieces_;
+  const event::Event* ahead_ = nullptr;  // read, not handed out
+  std::uint64_t missing_ = 0;
+  bool is_behind_gap_ = false;  // events are missing before the one that was pulled last
+};
 
 // Of clocks that were not compared: what a time service keeps.
 constexpr std::int64_t kTimeServiceNs = 1'000'000;
-
-struct Head {
-  std::int64_t start_ns;
-  std::size_t log;
-  bool operator<(const Head& other) const {  // for a heap with the earliest on top
-    return start_ns != other.start_ns ? start_ns > other.start_ns : log > other.log;
-  }
-};
 
 struct Source {
   std::unique_ptr<MpiLogSource> log;  // none at its end
@@ -95,9 +108,8 @@ class Merge {
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) pull(i, matcher, end);
     while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end());
-      const std::size_t index = heap_.back().log;
-      heap_.pop_back();
+      const std::size_t index = heap_.top().second;
+      heap_.pop();
       const Source& source = sources_[index];
       const event::Event& event = *source.event;
       matcher.push({.row = event.row,
@@ -116,8 +128,7 @@ class Merge {
     Source& source = sources_[index];
     source.event = source.log->next();
     if (source.event != nullptr) {
-      heap_.push_back({source.event->start_ns, index});
-      std::push_heap(heap_.begin(), heap_.end());
+      heap_.emplace(source.event->start_ns, index);
       return;
     }
     end.missing += source.log->missing();
@@ -128,8 +139,9 @@ class Merge {
 
   std::vector<Source> sources_;
   std::map<std::pair<mpi::ProcessIndex, std::uint32_t>, std::uint64_t> numbers_;
-  std::vector<std::size_t> logs_left_;  // by process
-  std::vector<Head> heap_;
+  std::vector<std::size_t> logs_left_;                // by process
+  using Head = std::pair<std::int64_t, std::size_t>;  // when the next event of a source begins
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
 };
 
 WaitingRules rulesOf(const tracefile::Trace& trace, const mpi::MpiGroups& groups) {

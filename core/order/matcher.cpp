@@ -200,21 +200,13 @@ void MpiMatcher::takeIn(std::int64_t until_ns) {
   while (!found_.empty() && found_.top().end_ns <= until_ns) {
     const Found found = found_.top();
     found_.pop();
-    if (found.operation == nullptr) {
-      leave(found.process);
-    } else {
-      take(found);
-    }
+    found.operation == nullptr ? leave(found.process) : take(found);
   }
 }
 
 void MpiMatcher::end(mpi::ProcessIndex process) {
   if (several_threads_[process]) {
-    Found none;
-    none.end_ns = last_end_ns_[process];
-    none.order = found_so_far_++;
-    none.process = process;
-    found_.push(none);
+    found_.push({.end_ns = last_end_ns_[process], .order = found_so_far_++, .process = process});
   } else {
     leave(process);
   }
@@ -407,11 +399,7 @@ void MpiMatcher::decode(const event::Event& event) {
       startRequests(event);
       break;
     case Sync::kComplete:
-      if (has(event, Role::kDone)) {
-        completeRequests(event);
-      } else {
-        completeMatched(event);
-      }
+      has(event, Role::kDone) ? completeRequests(event) : completeMatched(event);
       break;
     case Sync::kExpose:
       if (!failed) epochs(event, OperationKind::kPost);
@@ -428,23 +416,26 @@ void MpiMatcher::decode(const event::Event& event) {
   }
 }
 
-void MpiMatcher::sendOf(const event::Event& event, Role peer, Role tag, Role seq, Part part) {
-  const bool waits = event.row->sync == Sync::kSyncSend;
-  OpenOperation* operation =
-      make(waits ? OperationKind::kSyncSend : OperationKind::kSend, numberIn(event, Role::kComm));
+OpenOperation* MpiMatcher::makeMessage(OperationKind kind, const event::Event& event, Role peer,
+                                       Role tag, Role bytes) {
+  OpenOperation* operation = make(kind, numberIn(event, Role::kComm));
   operation->facts.peer = rankIn(event, peer);
   operation->facts.tag = rankIn(event, tag);
+  operation->facts.bytes = numberIn(event, bytes);
+  return operation;
+}
+
+void MpiMatcher::sendOf(const event::Event& event, Role peer, Role tag, Role seq, Part part) {
+  const bool waits = event.row->sync == Sync::kSyncSend;
+  OpenOperation* operation = makeMessage(waits ? OperationKind::kSyncSend : OperationKind::kSend,
+                                         event, peer, tag, Role::kSize);
   operation->facts.seq = numberIn(event, seq);
-  operation->facts.bytes = numberIn(event, Role::kSize);
   if (part == Part::kBegun) remember(operation, numberIn(event, Role::kRequest));
   addSend(operation, part);
 }
 
 void MpiMatcher::receiveOf(const event::Event& event, Role peer, Role tag, Role seq) {
-  OpenOperation* operation = make(OperationKind::kReceive, numberIn(event, Role::kComm));
-  operation->facts.peer = rankIn(event, peer);
-  operation->facts.tag = rankIn(event, tag);
-  operation->facts.bytes = numberIn(event, Role::kGot);
+  OpenOperation* operation = makeMessage(OperationKind::kReceive, event, peer, tag, Role::kGot);
   if (has(event, Role::kRequest)) {  // a matched probe
     remember(operation, numberIn(event, Role::kRequest));
     operation->to_be_fetched = operation->facts.request != 0;
@@ -455,10 +446,8 @@ void MpiMatcher::receiveOf(const event::Event& event, Role peer, Role tag, Role 
 }
 
 void MpiMatcher::beginReceive(const event::Event& event) {
-  OpenOperation* operation = make(OperationKind::kReceive, numberIn(event, Role::kComm));
-  operation->facts.peer = rankIn(event, Role::kPeer);
-  operation->facts.tag = rankIn(event, Role::kTag);
-  operation->facts.bytes = numberIn(event, Role::kSize);
+  OpenOperation* operation =
+      makeMessage(OperationKind::kReceive, event, Role::kPeer, Role::kTag, Role::kSize);
   remember(operation, numberIn(event, Role::kRequest));
   post(operation);
   events_.add(operation, Part::kBegun);
@@ -467,10 +456,8 @@ void MpiMatcher::beginReceive(const event::Event& event) {
 }
 
 void MpiMatcher::probeOf(const event::Event& event) {
-  OpenOperation* operation = make(OperationKind::kProbe, numberIn(event, Role::kComm));
-  operation->facts.peer = rankIn(event, Role::kPeer);
-  operation->facts.tag = rankIn(event, Role::kTag);
-  operation->facts.bytes = numberIn(event, Role::kGot);
+  OpenOperation* operation =
+      makeMessage(OperationKind::kProbe, event, Role::kPeer, Role::kTag, Role::kGot);
   events_.add(operation, Part::kWhole);
   arrive(operation, numberIn(event, Role::kSeq));
 }

@@ -12,9 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/order/collective_table.hpp"
-#include "core/order/epoch_table.hpp"
-#include "core/order/message_table.hpp"
+#include "core/order/match_tables.hpp"
 #include "core/order/open_events.hpp"
 #include "core/order/receive_order.hpp"
 #include "core/wire/mpi_requests.hpp"
@@ -64,7 +62,7 @@ class MpiMatcher {
     std::uint64_t order = 0;
     mpi::ProcessIndex process = 0;
     OpenOperation* operation = nullptr;  // none: the process ends
-    ReceiveOrder::Stream stream;
+    ReceiveOrder::Stream stream{};
     std::uint64_t number = 0;
 
     bool operator<(const Found& other) const {  // for a queue with the earliest on top
@@ -86,6 +84,9 @@ class MpiMatcher {
   void localRequest(const event::Event& event);
 
   OpenOperation* make(OperationKind kind, std::uint64_t group);
+  // With the ends, tag and bytes of a message, as those arguments give them.
+  OpenOperation* makeMessage(OperationKind kind, const event::Event& event, calls::Role peer,
+                             calls::Role tag, calls::Role bytes);
   void addSend(OpenOperation* operation, Part part);
   void post(OpenOperation* operation);
   // `numbered`: the tracer's number of the message, 0 when it had none.

@@ -10,7 +10,6 @@
 
 #include "core/order/matched_event.hpp"
 #include "core/order/receive_order.hpp"
-#include "core/order/wait_time.hpp"
 
 namespace omnio::order {
 
