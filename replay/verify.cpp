@@ -344,7 +344,7 @@ base::Result<Verification> verify(const std::filesystem::path& schedule,
                                   const tracefile::Trace& trace, const ReplayIdentity& identity) {
   FilesOfDescriptors files;
   DigestingSink digest(files);
-  if (auto failure = model::readSchedule(schedule, digest)) return *failure;
+  if (auto read = model::readSchedule(schedule, digest); !read) return read.failure();
   if (digest.text() != identity.schedule_digest) {
     return base::Failure{
         base::Code::kInvalid,
@@ -355,7 +355,7 @@ base::Result<Verification> verify(const std::filesystem::path& schedule,
   }
   Verification result;
   Comparison comparison(trace, identity, files, result);
-  if (auto failure = model::readSchedule(schedule, comparison)) return *failure;
+  if (auto read = model::readSchedule(schedule, comparison); !read) return read.failure();
   return result;
 }
 

@@ -170,11 +170,6 @@ class Handler {
 
 }  // namespace
 
-std::string inBrief(std::string_view text) {
-  constexpr std::size_t kMost = 200;
-  return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
-}
-
 std::optional<Failure> readJsonUnits(const std::filesystem::path& path, JsonUnits& units) {
   JsonFileStream stream(path);
   if (stream.error() != 0) {

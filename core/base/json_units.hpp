@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/json_node.hpp"
+#include "core/base/printable.hpp"
 #include "core/base/result.hpp"
 
 namespace omnio::base {
@@ -35,9 +36,6 @@ class JsonUnits {
   virtual Verdict enter(std::string_view path) = 0;
   virtual Verdict leave(std::string_view path) = 0;
 };
-
-// A text of the document, fit for a complaint: the beginning of one that is long.
-std::string inBrief(std::string_view text);
 
 // Reads the whole file. Fails with one sentence: file, line, column, reason.
 std::optional<Failure> readJsonUnits(const std::filesystem::path& path, JsonUnits& units);

@@ -4,7 +4,6 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -18,7 +17,7 @@ JsonWriter JsonWriter::inObject(std::string& out) {
 
 void JsonWriter::key(std::string_view name) {
   separate();
-  quoted(name);
+  appendJsonText(out_, name);
   out_ += layout_.indent > 0 ? ": " : ":";
   after_key_ = true;
 }
@@ -81,23 +80,7 @@ void JsonWriter::natural(std::uint64_t number) {
 
 void JsonWriter::text(std::string_view text) {
   separate();
-  quoted(text);
-}
-
-void JsonWriter::quoted(std::string_view text) {
-  constexpr auto kIsPlain = [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; };
-  out_ += '"';
-  if (std::all_of(text.begin(), text.end(), kIsPlain)) {
-    out_ += text;
-  } else {
-    std::string escaped;
-    for (const char c : text) {
-      if (c == '"' || c == '\\') escaped += '\\';
-      escaped += c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1);
-    }
-    out_ += safeJson(escaped);
-  }
-  out_ += '"';
+  appendJsonText(out_, text);
 }
 
 }  // namespace omnio::base

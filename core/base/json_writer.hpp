@@ -11,9 +11,8 @@
 //     });
 //   });
 //
-// A text reads back as it was given, but for bytes that are not UTF-8, which become U+FFFD: what a
-// terminal must not see is written as \uHHHH. A name from outside is passed to printable() first
-// (printable.hpp has the rule).
+// A text reads back as it was given (appendJsonText() in printable.hpp). A name from outside is
+// passed to printable() first, as printable.hpp has the rule.
 #pragma once
 
 #include <concepts>
@@ -121,7 +120,6 @@ class JsonWriter {
   void integer(std::int64_t number);
   void natural(std::uint64_t number);
   void text(std::string_view text);
-  void quoted(std::string_view text);
 
   std::string& out_;
   JsonLayout layout_{};

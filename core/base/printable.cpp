@@ -181,6 +181,30 @@ std::string safeJson(std::string_view document) {
   return out;
 }
 
+void appendJsonText(std::string& out, std::string_view text) {
+  const auto escape = [&](std::string_view character, bool is_utf8) {
+    if (!is_utf8) {
+      out += '\\';
+      appendBytes(out, character);
+    } else if (character == "\"" || character == "\\") {
+      (out += '\\') += character;
+    } else if (character == "\n") {
+      out += "\\n";
+    } else {
+      appendUtf16(out, codePointOf(character));
+    }
+  };
+  out += '"';
+  escapeInto(
+      out, text, [](char c) { return c == '"' || c == '\\'; }, escape);
+  out += '"';
+}
+
+std::string inBrief(std::string_view text) {
+  constexpr std::size_t kMost = 200;
+  return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
+}
+
 bool isPlainText(std::string_view text) {
   // Without a branch for each byte, so that the compiler takes many at once.
   bool plain = true;

@@ -40,6 +40,13 @@ std::string safeText(std::string_view text, std::string_view keep = {});
 // stay. Bytes that are not UTF-8 become U+FFFD.
 std::string safeJson(std::string_view document);
 
+// Appends the text as a JSON string with its quotes, which has the same value; but a byte that is
+// not UTF-8 becomes the text \xHH.
+void appendJsonText(std::string& out, std::string_view text);
+
+// A text of a document, fit for an error message: the beginning of one that is long.
+std::string inBrief(std::string_view text);
+
 // Whether the text is printable ASCII and newlines alone: safeText(text, "\n") and safeJson(text)
 // leave it as it is. Quick, for long output.
 bool isPlainText(std::string_view text);

@@ -4,378 +4,289 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "core/base/json_units.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
+#include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_words.hpp"
 
 namespace omnio::model {
 namespace {
 
-using Kind = base::JsonNode::Kind;
-using Verdict = base::JsonUnits::Verdict;
-using Complaint = base::JsonUnits::Complaint;
+using base::JsonNode;
+using base::JsonObject;
+using base::JsonReader;
 
-// Reads the members of one object; the first complaint is kept, and what comes after it is idle.
-class Members {
+using Locations = std::unordered_map<std::string, FileNumber>;
+
+// Reads the members of one event.
+class EventReader {
  public:
-  explicit Members(const base::JsonNode& node, std::int64_t turn = 0) : node_(node), turn_(turn) {
-    if (node.kind != Kind::kObject) refuse(node, "has to be an object");
-    if (const base::JsonNode* step = take("step", Kind::kObject)) step_ = step;
-  }
+  EventReader(JsonReader& in, const JsonNode& node, const Locations& locations)
+      : in_(in), object_(in, node), locations_(locations) {}
 
-  Verdict verdict() {
-    if (complaint_) return complaint_;
-    for (const auto& [name, value] : node_.members) {
-      if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
-        return Complaint{fmt::format("\"{}\" has no place here", base::inBrief(name)), value.place};
-      }
+  ScheduleEvent read() {
+    ScheduleEvent& event = event_;
+    event.start_ns = object_.integer("start", {.least = 0});
+    event.end_ns = object_.integer("end", {.least = 0});
+    if (event.end_ns < event.start_ns) object_.refuse("it ends before it starts");
+    constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
+    if (event.end_ns > kTenYears) {
+      object_.refuse("it ends more than ten years after the beginning");
     }
-    if (step_ != nullptr) {
-      for (const auto& [name, value] : step_->members) {
-        if (node_.find(name) == nullptr || value.kind != Kind::kInteger) {
-          return Complaint{fmt::format("no step for \"{}\"", base::inBrief(name)), value.place};
-        }
-      }
+    const std::string command = object_.text("command");
+    event.id = static_cast<std::uint64_t>(object_.integer("id", {.least = 1}, 0));
+    if (object_.find("after") != nullptr) {
+      event.after = object_.integers<std::uint64_t>("after", {.least = 1});
     }
-    return std::nullopt;
-  }
-  bool failed() const { return complaint_.has_value(); }
-  void refuse(const base::JsonNode& where, std::string reason) {
-    if (!complaint_) complaint_ = Complaint{std::move(reason), where.place};
-  }
-  void refuse(std::string reason) { refuse(node_, std::move(reason)); }
-
-  // The member, of that kind; nullptr when there is none, or it is of another kind.
-  const base::JsonNode* take(std::string_view key, Kind kind) {
-    known_.push_back(key);
-    const base::JsonNode* value = node_.find(key);
-    if (value == nullptr) return nullptr;
-    const bool fits = value->kind == kind || (kind == Kind::kReal && value->kind == Kind::kInteger);
-    if (!fits) {
-      refuse(*value, fmt::format("\"{}\" has to be {}, not {}", key, base::JsonNode::nameOf(kind),
-                                 base::JsonNode::nameOf(value->kind)));
-      return nullptr;
-    }
-    return value;
-  }
-  const base::JsonNode* require(std::string_view key, Kind kind) {
-    const base::JsonNode* value = take(key, kind);
-    if (value == nullptr) refuse(fmt::format("\"{}\" is missing", key));
-    return value;
-  }
-
-  static constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-
-  // With the step of a repeated event.
-  std::int64_t integer(std::string_view key, std::int64_t least, bool required = true,
-                       std::int64_t fallback = 0) {
-    const base::JsonNode* value =
-        required ? require(key, Kind::kInteger) : take(key, Kind::kInteger);
-    if (value == nullptr) return fallback;
-    std::int64_t number = value->integer;
-    const base::JsonNode* step = step_ == nullptr ? nullptr : step_->find(key);
-    std::int64_t advance = 0;
-    if (step != nullptr && (__builtin_mul_overflow(step->integer, turn_, &advance) ||
-                            __builtin_add_overflow(number, advance, &number))) {
-      refuse(*value, fmt::format("\"{}\" grows beyond any number", key));
-    }
-    if (number < least) {
-      refuse(*value, fmt::format("\"{}\" is {}; it has to be {} or more", key, number, least));
-    }
-    return number;
-  }
-  std::string text(std::string_view key) {
-    const base::JsonNode* value = require(key, Kind::kString);
-    return value == nullptr ? std::string() : value->text;
-  }
-  bool truth(std::string_view key, bool required) {
-    const base::JsonNode* value = required ? require(key, Kind::kBool) : take(key, Kind::kBool);
-    return value != nullptr && value->integer != 0;
-  }
-  // A word, or a number, that `parse` understands.
-  template <typename Parse>
-  std::int64_t word(std::string_view key, Parse parse) {
-    const base::JsonNode* value = require(key, Kind::kString);
-    if (value == nullptr) return 0;
-    const std::optional<std::int64_t> number = parse(value->text);
-    if (!number) {
-      refuse(*value, fmt::format("unknown {} \"{}\"", key, base::inBrief(value->text)));
-    }
-    return number.value_or(0);
-  }
-  template <typename Value, std::size_t kCount>
-  Value oneOf(std::string_view key, const std::pair<Value, std::string_view> (&words)[kCount]) {
-    const base::JsonNode* value = require(key, Kind::kString);
-    if (value == nullptr) return Value{};
-    const std::optional<Value> found = valueOf(words, value->text);
-    if (!found) refuse(*value, fmt::format("unknown {} \"{}\"", key, base::inBrief(value->text)));
-    return found.value_or(Value{});
-  }
-  template <typename Number>
-  std::vector<Number> numbers(std::string_view key, const base::JsonNode* list,
-                              std::int64_t least) {
-    std::vector<Number> values;
-    if (list == nullptr) return values;
-    for (const base::JsonNode& item : list->items) {
-      if (item.kind != Kind::kInteger || item.integer < least) {
-        refuse(item, fmt::format("\"{}\" has to hold whole numbers from {} on", key, least));
+    if (in_.failed()) return event;
+    event.step = valueOf(kSteps, command).value_or(Step::kCall);
+    switch (event.step) {
+      case Step::kCall:
+        readCall(command);
         break;
-      }
-      values.push_back(static_cast<Number>(item.integer));
+      case Step::kPreopened:
+        readArgument({"location", KeyKind::kLocation, 0});
+        readArgument({"flags", KeyKind::kOpenFlags, 0});
+        event.offset = object_.integer("offset", {.least = 0});
+        event.new_fd = descriptor("result", 0);
+        break;
+      case Step::kInherited:
+        event.fd = descriptor("fd", 0);
+        event.new_fd = descriptor("result", 0);
+        break;
+      case Step::kDelay:
+        break;
     }
-    return values;
-  }
-  std::vector<std::string> texts(std::string_view key) {
-    std::vector<std::string> values;
-    const base::JsonNode* list = take(key, Kind::kArray);
-    if (list == nullptr) return values;
-    for (const base::JsonNode& item : list->items) {
-      if (item.kind != Kind::kString) refuse(item, fmt::format("\"{}\" has to hold texts", key));
-      values.push_back(item.text);
-    }
-    return values;
-  }
-  double scale(std::string_view key) {
-    const base::JsonNode* value = take(key, Kind::kReal);
-    if (value == nullptr) return 1;
-    if (!(value->real > 0) || !std::isfinite(value->real)) {
-      refuse(*value, fmt::format("\"{}\" has to be above 0", key));
-    }
-    return value->real;
+    return event;
   }
 
  private:
-  const base::JsonNode& node_;
-  const std::int64_t turn_;
-  const base::JsonNode* step_ = nullptr;
-  std::vector<std::string_view> known_;
-  Verdict complaint_;
+  Descriptor descriptor(std::string_view key, std::int64_t least) {
+    return Descriptor{object_.integer(key, {.least = least})};
+  }
+
+  FileNumber location(std::string_view key) {
+    const JsonNode& value = object_.require(key);
+    const std::string bytes = base::bytesOf(base::textOf(in_, key, value));
+    const auto found = locations_.find(bytes);
+    if (found != locations_.end()) return found->second;
+    in_.refuse(value.place,
+               fmt::format("location \"{}\" is not in the list of files", base::inBrief(bytes)));
+    return kNoFileNumber;
+  }
+
+  void readArgument(const ScheduleKey& key) {
+    std::int64_t& number = event_.arguments[key.argument];
+    switch (key.kind) {
+      case KeyKind::kFd:
+        event_.fd = descriptor(key.key, -1);
+        break;
+      case KeyKind::kSource:
+        event_.source = descriptor(key.key, -1);
+        break;
+      case KeyKind::kReplaced:
+        event_.replaced = descriptor(key.key, -1);
+        break;
+      case KeyKind::kLocation:
+        event_.file = location(key.key);
+        break;
+      case KeyKind::kNewLocation:
+        event_.new_file = location(key.key);
+        break;
+      case KeyKind::kOpenFlags:
+        number = object_.word(key.key, calls::openFlagsOf);
+        break;
+      case KeyKind::kOctal:
+        number = object_.word(key.key, calls::numberIn);
+        if (number < 0 || number > 07777) object_.refuse("\"mode\" is beyond 07777");
+        break;
+      case KeyKind::kWhence:
+        number = object_.word(key.key, calls::whenceOf);
+        break;
+      case KeyKind::kCommand:
+        number = object_.word(key.key, calls::commandOf);
+        break;
+      case KeyKind::kNumber:
+        number = asked(key.key, 0);
+        break;
+      case KeyKind::kSigned:
+        number = object_.integer(key.key);
+        break;
+      case KeyKind::kPosition:
+        // A negative one is an error that the application made.
+        number = asked(key.key, -1);
+        event_.offset = number < 0 ? kUnknownOffset : number;
+        break;
+      case KeyKind::kPieces:
+        event_.pieces = object_.integers<std::uint64_t>(key.key, {.least = 0});
+        if (event_.pieces.size() > 1024) object_.refuse("\"iov\" has more than 1024 pieces");
+        break;
+      case KeyKind::kOpenMode:
+        event_.open_mode = object_.text(key.key);
+        break;
+      case KeyKind::kNone:
+        break;
+    }
+  }
+
+  // What failed may have been asked for anything.
+  std::int64_t asked(std::string_view key, std::int64_t least) {
+    return object_.integer(key,
+                           event_.failed ? base::JsonRange{} : base::JsonRange{.least = least});
+  }
+
+  void readResult() {
+    if (event_.failed) {
+      event_.result =
+          object_.word("errno", [](std::string_view text) -> std::optional<std::int64_t> {
+            return text == "EOF" ? std::optional<std::int64_t>(0) : calls::errnoOf(text);
+          });
+    } else if (makesDescriptor(event_)) {
+      event_.new_fd = descriptor("result", 0);
+    } else if (event_.row->result != calls::Result::kNone) {
+      // Positions and counts are never negative where the call succeeded; a character is a byte.
+      const bool may_be_negative = event_.row->call_class == calls::Class::kMetadata;
+      event_.result = object_.integer(
+          "result", may_be_negative ? base::JsonRange{} : base::JsonRange{.least = 0});
+    }
+  }
+
+  void checkRequest() {
+    const std::string& mode = event_.open_mode;
+    if (calls::has(*event_.row, calls::Role::kOpenMode) &&
+        (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
+         mode.size() > 64)) {
+      object_.refuse(fmt::format("\"{}\" is not a mode that fopen takes", base::inBrief(mode)));
+    }
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
+    // What one file gives another needs no memory: cp asks for all there may be.
+    const bool needs_memory = !calls::has(*event_.row, calls::Role::kFdSource);
+    if (event_.request > kMost && needs_memory) {
+      object_.refuse(fmt::format("{} bytes in one call", event_.request));
+    }
+  }
+
+  void readCall(const std::string& command) {
+    static const auto kRows = [] {
+      std::unordered_map<std::string_view, const calls::Row*> rows;
+      for (const calls::Row& row : calls::kTable) {
+        if (row.number != 0) rows.emplace(row.name, &row);
+      }
+      return rows;
+    }();
+    const auto found = kRows.find(command);
+    if (found == kRows.end() || !isSchedulable(*found->second)) {
+      object_.refuse(fmt::format("there is no call \"{}\"", base::inBrief(command)));
+      return;
+    }
+    event_.row = found->second;
+    event_.failed = object_.find("errno") != nullptr;
+    for (const ScheduleKey& key : keysOf(*event_.row)) readArgument(key);
+    if (usesPosition(*event_.row)) {
+      event_.offset = object_.integer("offset", {.least = 0}, kUnknownOffset);
+    }
+    readResult();
+    event_.request = requestOf(event_);
+    if (!event_.failed) checkRequest();
+  }
+
+  JsonReader& in_;
+  JsonObject object_;
+  const Locations& locations_;
+  ScheduleEvent event_;
 };
 
-void readArgument(Members& members, const ScheduleKey& key, const Locations& locations,
-                  ScheduleEvent& event) {
-  const auto location = [&]() {
-    const base::JsonNode* value = members.require(key.key, Kind::kString);
-    if (value == nullptr) return kNoFileNumber;
-    const std::string bytes = base::bytesOf(value->text);
-    const auto found = locations.find(bytes);
-    if (found != locations.end()) return found->second;
-    members.refuse(
-        *value, fmt::format("location \"{}\" is not in the list of files", base::inBrief(bytes)));
-    return kNoFileNumber;
-  };
-  const auto descriptor = [&] { return Descriptor{members.integer(key.key, -1)}; };
-  std::int64_t& number = event.arguments[key.argument];
-  switch (key.kind) {
-    case KeyKind::kFd:
-      event.fd = descriptor();
-      break;
-    case KeyKind::kSource:
-      event.source = descriptor();
-      break;
-    case KeyKind::kReplaced:
-      event.replaced = descriptor();
-      break;
-    case KeyKind::kLocation:
-      event.file = location();
-      break;
-    case KeyKind::kNewLocation:
-      event.new_file = location();
-      break;
-    case KeyKind::kOpenFlags:
-      number = members.word(key.key, calls::openFlagsOf);
-      break;
-    case KeyKind::kOctal:
-      number = members.word(key.key, calls::numberIn);
-      if (number < 0 || number > 07777) members.refuse("\"mode\" is beyond 07777");
-      break;
-    case KeyKind::kWhence:
-      number = members.word(key.key, calls::whenceOf);
-      break;
-    case KeyKind::kCommand:
-      number = members.word(key.key, calls::commandOf);
-      break;
-    case KeyKind::kNumber:
-      number = members.integer(key.key, event.failed ? Members::kLeast : 0);
-      break;
-    case KeyKind::kSigned:
-      number = members.integer(key.key, Members::kLeast);
-      break;
-    case KeyKind::kPosition:
-      // A negative one is an error that the application made; what is to fail may be asked for.
-      number = members.integer(key.key, event.failed ? Members::kLeast : -1);
-      event.offset = number < 0 ? kUnknownOffset : number;
-      break;
-    case KeyKind::kPieces:
-      event.pieces =
-          members.numbers<std::uint64_t>(key.key, members.require(key.key, Kind::kArray), 0);
-      if (event.pieces.size() > 1024) members.refuse("\"iov\" has more than 1024 pieces");
-      break;
-    case KeyKind::kOpenMode:
-      event.open_mode = members.text(key.key);
-      break;
-    case KeyKind::kNone:
-      break;
-  }
-}
-
-void readResult(Members& members, ScheduleEvent& event) {
-  if (event.failed) {
-    event.result = members.word("errno", [](std::string_view text) -> std::optional<std::int64_t> {
-      return text == "EOF" ? std::optional<std::int64_t>(0) : calls::errnoOf(text);
-    });
-    return;
-  }
-  if (makesDescriptor(event)) {
-    event.new_fd = Descriptor{members.integer("result", 0)};
-  } else if (event.row->result != calls::Result::kNone) {
-    // Positions and counts are never negative where the call succeeded; a character is a byte.
-    event.result = members.integer(
-        "result", event.row->call_class == calls::Class::kMetadata ? Members::kLeast : 0);
-  }
-}
-
-void checkRequest(Members& members, const ScheduleEvent& event) {
-  const std::string& mode = event.open_mode;
-  if (calls::has(*event.row, calls::Role::kOpenMode) &&
-      (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
-       mode.size() > 64)) {
-    members.refuse(fmt::format("\"{}\" is not a mode that fopen takes", base::inBrief(mode)));
-  }
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
-  // What one file gives another needs no memory: cp asks for all there may be.
-  const bool needs_memory = !calls::has(*event.row, calls::Role::kFdSource);
-  if (event.request > kMost && needs_memory)
-    members.refuse(fmt::format("{} bytes in one call", event.request));
-}
-
-void readCall(Members& members, const std::string& command, const Locations& locations,
-              ScheduleEvent& event) {
-  static const auto kRows = [] {
-    std::unordered_map<std::string_view, const calls::Row*> rows;
-    for (const calls::Row& row : calls::kTable) {
-      if (row.number != 0) rows.emplace(row.name, &row);
+// An event of a repeat's body, whose numbers advance with each turn.
+class RepeatedEvent {
+ public:
+  RepeatedEvent(JsonReader& in, JsonNode node) : in_(in), node_(std::move(node)) {
+    if (node_.find("id") != nullptr || node_.find("repeat") != nullptr) {
+      in_.refuse(node_.place, "an event that is repeated has neither \"id\" nor \"repeat\"");
     }
-    return rows;
-  }();
-  const auto found = kRows.find(command);
-  if (found == kRows.end() || !isSchedulable(*found->second)) {
-    members.refuse(fmt::format("there is no call \"{}\"", base::inBrief(command)));
-    return;
+    auto* members = std::get_if<JsonNode::Members>(&node_.value);
+    if (members == nullptr) return;  // refused as an event
+    const auto found = std::ranges::find(*members, "step", &JsonNode::Members::value_type::first);
+    if (found == members->end()) return;
+    const JsonNode steps = std::move(found->second);
+    members->erase(found);
+    if (steps.as<JsonNode::Members>() == nullptr) {
+      in_.refuse(steps.place, fmt::format("\"step\" has to be an object, not {}", steps.kind()));
+      return;
+    }
+    for (const auto& [key, step] : *steps.as<JsonNode::Members>()) {
+      const auto* by = step.as<std::int64_t>();
+      const auto target = std::ranges::find(*members, key, &JsonNode::Members::value_type::first);
+      auto* number =
+          target == members->end() ? nullptr : std::get_if<std::int64_t>(&target->second.value);
+      if (by == nullptr || number == nullptr) {
+        in_.refuse(step.place, fmt::format("no step for \"{}\"", base::inBrief(key)));
+        return;
+      }
+      steps_.push_back({key, number, *by, target->second.place});
+    }
   }
-  event.row = found->second;
-  event.failed = members.take("errno", Kind::kString) != nullptr;
-  for (const ScheduleKey& key : keysOf(*event.row)) readArgument(members, key, locations, event);
-  if (usesPosition(*event.row)) {
-    event.offset = members.integer("offset", 0, false, kUnknownOffset);
+
+  const JsonNode& node() const { return node_; }
+
+  void advance() {
+    for (const Step& step : steps_) {
+      if (__builtin_add_overflow(*step.number, step.by, step.number)) {
+        in_.refuse(step.place, fmt::format("\"{}\" grows beyond any number", step.key));
+      }
+    }
   }
-  readResult(members, event);
-  event.request = requestOf(event);
-  // What failed may have been asked for anything.
-  if (!event.failed) checkRequest(members, event);
-}
 
-}  // namespace
+ private:
+  struct Step {
+    std::string key;
+    std::int64_t* number;  // in node_
+    std::int64_t by;
+    base::TextPlace place;
+  };
 
-Verdict readGlobal(const base::JsonNode& node, ScheduleGlobal& global) {
-  Members members(node);
-  global.timing = members.oneOf("time_replay", kTimings);
-  global.write_overwrite = members.truth("write_overwrite", false);
-  global.size_scale = members.scale("size_scale");
-  global.time_scale = members.scale("time_scale");
-  const std::int64_t ranks = members.integer("ranks", 0);
-  if (ranks > 16777216) members.refuse(fmt::format("{} ranks", ranks));
-  global.ranks = static_cast<int>(ranks);
-  const base::JsonNode* source = members.take("source", Kind::kObject);
-  if (Verdict verdict = members.verdict()) return verdict;
-  if (source == nullptr) return std::nullopt;
-  Members origin(*source);
-  global.source = base::bytesOf(origin.text("trace"));
-  global.source_whole = origin.truth("whole", true);
-  global.source_events_missing =
-      static_cast<std::uint64_t>(origin.integer("events_missing", 0, false));
-  global.command = origin.texts("command");
-  for (std::string& word : global.command) word = base::bytesOf(word);
-  global.left_out = origin.texts("left_out");
-  return origin.verdict();
-}
+  JsonReader& in_;
+  JsonNode node_;
+  std::vector<Step> steps_;
+};
 
-Verdict readFile(const base::JsonNode& node, ScheduleFile& file) {
-  Members members(node);
-  file.location = base::bytesOf(members.text("location"));
-  file.role = members.oneOf("role", kRoles);
-  file.exists = members.truth("exists", true);
-  file.size = static_cast<std::uint64_t>(members.integer("size", 0, false));
-  file.read_before_written =
-      static_cast<std::uint64_t>(members.integer("read_before_written", 0, false));
-  file.lines = members.truth("lines", false);
-  if (const base::JsonNode* source = members.take("source", Kind::kString))
-    file.source = base::bytesOf(source->text);
-  if (file.read_before_written > file.size) {
-    members.refuse(fmt::format("{} bytes are read before they are written, of {} that there are",
-                               file.read_before_written, file.size));
+double scaleOf(JsonReader& in, JsonObject& object, std::string_view key) {
+  const JsonNode* node = object.find(key);
+  if (node == nullptr) return 1;
+  const double scale = node->number().value_or(0);
+  if (!(scale > 0) || !std::isfinite(scale)) {
+    in.refuse(node->place, fmt::format("\"{}\" has to be a number above 0", key));
   }
-  return members.verdict();
+  return scale;
 }
 
-Verdict readRepeat(const base::JsonNode& node, std::int64_t& times, const base::JsonNode*& body) {
-  Members members(node);
-  times = members.integer("repeat", 1);
-  constexpr std::int64_t kMostTimes = 100'000'000;
-  if (times > kMostTimes) members.refuse(fmt::format("\"repeat\" is beyond {}", kMostTimes));
-  body = members.require("body", Kind::kArray);
-  return members.verdict();
-}
-
-Verdict readEvent(const base::JsonNode& node, const Locations& locations, std::int64_t turn,
-                  ScheduleEvent& event) {
-  Members members(node, turn);
-  event.start_ns = members.integer("start", 0);
-  event.end_ns = members.integer("end", 0);
-  if (event.end_ns < event.start_ns) members.refuse("it ends before it starts");
-  constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
-  if (event.end_ns > kTenYears) members.refuse("it ends more than ten years after the beginning");
-  const std::string command = members.text("command");
-  event.id = static_cast<std::uint64_t>(members.integer("id", 1, false));
-  event.after = members.numbers<std::uint64_t>("after", members.take("after", Kind::kArray), 1);
-  if (members.failed()) return members.verdict();
-  const std::optional<Step> step = valueOf(kSteps, command);
-  event.step = step.value_or(Step::kCall);
-  switch (event.step) {
-    case Step::kCall:
-      readCall(members, command, locations, event);
-      break;
-    case Step::kPreopened:
-      readArgument(members, {"location", KeyKind::kLocation, 0}, locations, event);
-      readArgument(members, {"flags", KeyKind::kOpenFlags, 0}, locations, event);
-      event.offset = members.integer("offset", 0);
-      event.new_fd = Descriptor{members.integer("result", 0)};
-      break;
-    case Step::kInherited:
-      event.fd = Descriptor{members.integer("fd", 0)};
-      event.new_fd = Descriptor{members.integer("result", 0)};
-      break;
-    case Step::kDelay:
-      break;
+ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
+  constexpr std::int64_t kMostRanks = 16777216;
+  ScheduleGlobal global;
+  JsonObject object(in, node);
+  global.timing = object.oneOf("time_replay", kTimings);
+  global.write_overwrite = object.flag("write_overwrite", false);
+  global.size_scale = scaleOf(in, object, "size_scale");
+  global.time_scale = scaleOf(in, object, "time_scale");
+  global.ranks = static_cast<int>(object.integer("ranks", {.least = 0, .most = kMostRanks}));
+  if (const JsonNode* source = object.find("source")) {
+    JsonObject origin(in, *source);
+    global.source = base::bytesOf(origin.text("trace"));
+    global.source_whole = origin.flag("whole");
+    global.source_events_missing =
+        static_cast<std::uint64_t>(origin.integer("events_missing", {.least = 0}, 0));
+    if (origin.find("command") != nullptr) global.command = origin.texts("command");
+    for (std::string& word : global.command) word = base::bytesOf(word);
+    if (origin.find("left_out") != nullptr) global.left_out = origin.texts("left_out");
   }
-  return members.verdict();
+  return global;
 }
-
-namespace {
-
-constexpr std::string_view kFiles = "/files";
-constexpr std::string_view kRank = "/ranks/[]";
-constexpr std::string_view kThread = "/ranks/[]/threads/[]";
-constexpr std::string_view kEvents = "/ranks/[]/threads/[]/events";
 
 // Why a location cannot be one below the target; empty when it can. One that was only asked for in
 // vain may be longer than any file's: that is why it was in vain, and is so again.
@@ -399,194 +310,218 @@ std::string whyNotBelow(std::string_view location, FileRole role) {
   return {};
 }
 
-class Reader final : public base::JsonUnits {
+ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
+  ScheduleFile file;
+  JsonObject object(in, node);
+  file.location = base::bytesOf(object.text("location"));
+  file.role = object.oneOf("role", kRoles);
+  file.exists = object.flag("exists");
+  file.size = static_cast<std::uint64_t>(object.integer("size", {.least = 0}, 0));
+  file.read_before_written =
+      static_cast<std::uint64_t>(object.integer("read_before_written", {.least = 0}, 0));
+  file.lines = object.flag("lines", false);
+  file.source = base::bytesOf(object.text("source", ""));
+  if (file.read_before_written > file.size) {
+    object.refuse(fmt::format("{} bytes are read before they are written, of {} that there are",
+                              file.read_before_written, file.size));
+  }
+  const std::string why = whyNotBelow(file.location, file.role);
+  if (!why.empty()) {
+    object.refuse(fmt::format("location \"{}\" {}", base::inBrief(file.location), why));
+  }
+  return file;
+}
+
+class Reader {
  public:
-  explicit Reader(ScheduleSink& sink) : sink_(sink) {}
+  Reader(JsonReader& in, ScheduleSink& sink) : in_(in), sink_(sink) {}
 
-  bool isWalked(std::string_view path) const override {
-    return path.empty() || path == kFiles || path == "/ranks" || path == kRank ||
-           path == "/ranks/[]/threads" || path == kThread || path == kEvents;
-  }
-
-  Verdict unit(std::string_view path, const base::JsonNode& node) override {
-    if (path.empty()) return Complaint{"not an object", node.place};
-    if (path == "/format") return takeFormat(node);
-    if (!format_known_) return Complaint{"not a schedule: \"format\" has to come first"};
-    if (path == "/version") return takeVersion(node);
-    if (!version_known_) return Complaint{"\"version\" has to come after \"format\""};
-    if (path == "/global") return takeGlobal(node);
-    if (path == "/files/[]") return takeFile(node);
-    if (path == "/ranks/[]/rank") return takeRank(node);
-    if (path.starts_with(kEvents) && path != kEvents) return takeEvent(node);
-    if (path.starts_with(kThread) && path != kThread && path != kEvents) {
-      return takeOfThread(path, node);
+  void read() {
+    in_.members([this](std::string_view key) { readPart(key); });
+    if (in_.failed()) return;
+    if (!version_known_) {
+      in_.refuse("not a schedule: it has no \"format\" and \"version\"");
+    } else if (!has_ranks_) {
+      in_.refuse("it has no \"ranks\"");
+    } else if (rank_ + 1 != ranks_) {
+      in_.refuse(fmt::format("it has {} ranks, but \"global\" names {}", rank_ + 1, ranks_));
+    } else if (!waited_.empty()) {
+      const auto& [id, place] = *waited_.begin();
+      in_.refuse(place, fmt::format("\"after\" names id {}, which no event has", id));
     }
-    return Complaint{fmt::format("unknown: {}", base::inBrief(path)), node.place};
-  }
-
-  Verdict enter(std::string_view path) override {
-    if (path.empty()) return std::nullopt;
-    if (!version_known_) return Complaint{"not a schedule: \"format\" has to come first"};
-    if (path == kFiles) {
-      if (!has_global_) return Complaint{"\"global\" has to come before \"files\""};
-      if (std::exchange(has_files_, true)) return Complaint{"\"files\" appears twice"};
-    }
-    if (path == "/ranks") {
-      if (!has_files_) return Complaint{"\"files\" has to come before \"ranks\""};
-      if (std::exchange(has_ranks_, true)) return Complaint{"\"ranks\" appears twice"};
-    }
-    if (path == kRank) {
-      rank_known_ = false;
-      thread_ = -1;
-      made_.clear();
-      wanted_.clear();
-    }
-    if (path == "/ranks/[]/threads" && !rank_known_) {
-      return Complaint{"\"rank\" has to come before \"threads\""};
-    }
-    if (path == kThread) {
-      thread_header_ = {
-          .rank = rank_, .thread = -1, .pid = 0, .tid = 0, .host = {}, .recorder_ns = 0};
-      has_events_ = false;
-      wanted_here_.clear();
-    }
-    if (path == kEvents) return beginThread();
-    return std::nullopt;
-  }
-
-  Verdict leave(std::string_view path) override {
-    if (path == kEvents) return pass(sink_.endThread());
-    if (path == kThread && !has_events_) return Complaint{"a thread without \"events\""};
-    if (path == kRank) {
-      if (!rank_known_) return Complaint{"a rank without \"rank\""};
-      if (!wanted_.empty()) {
-        const auto& [descriptor, place] = *wanted_.begin();
-        return Complaint{
-            fmt::format("fd {} is used, but no event of rank {} opens it", descriptor, rank_),
-            place};
-      }
-    }
-    if (path.empty()) return finish();
-    return std::nullopt;
   }
 
  private:
-  static Verdict pass(ScheduleSink::Complaint complaint,
-                      std::optional<base::TextPlace> place = {}) {
-    if (!complaint) return std::nullopt;
-    return Complaint{std::move(*complaint), place};
-  }
-
-  Verdict takeFormat(const base::JsonNode& node) {
-    if (node.kind != base::JsonNode::Kind::kString || node.text != kScheduleFormat) {
-      return Complaint{fmt::format("not a schedule: \"format\" is not \"{}\"", kScheduleFormat),
-                       node.place};
+  void readPart(std::string_view key) {
+    if (key == "format") return readFormat();
+    if (!format_known_) return in_.refuse("not a schedule: \"format\" has to come first");
+    if (key == "version") return readVersion();
+    if (!version_known_) return in_.refuse("\"version\" has to come after \"format\"");
+    if (key == "global") {
+      const JsonNode node = in_.value();
+      const ScheduleGlobal global = globalOf(in_, node);
+      ranks_ = global.ranks;
+      has_global_ = true;
+      pass([&] { return sink_.global(global); }, node.place);
+    } else if (key == "files") {
+      if (!has_global_) return in_.refuse("\"global\" has to come before \"files\"");
+      has_files_ = true;
+      in_.items([this] { readFile(); });
+    } else if (key == "ranks") {
+      if (!has_files_) return in_.refuse("\"files\" has to come before \"ranks\"");
+      has_ranks_ = true;
+      in_.items([this] { readRank(); });
+    } else {
+      refuseUnknown(key);
     }
-    format_known_ = true;
-    return std::nullopt;
   }
 
-  Verdict takeVersion(const base::JsonNode& node) {
-    if (node.kind != base::JsonNode::Kind::kInteger || node.integer != kScheduleVersion) {
-      return Complaint{node.kind == base::JsonNode::Kind::kInteger
-                           ? fmt::format("schedule version {}, but this omnio reads version {}",
-                                         node.integer, kScheduleVersion)
-                           : std::string("\"version\" has to be a whole number"),
-                       node.place};
-    }
-    version_known_ = true;
-    return std::nullopt;
+  void refuseUnknown(std::string_view key) {
+    in_.refuse(fmt::format("\"{}\" has no place here", base::inBrief(key)));
   }
 
-  Verdict takeGlobal(const base::JsonNode& node) {
-    if (std::exchange(has_global_, true)) return Complaint{"\"global\" appears twice", node.place};
-    ScheduleGlobal global;
-    if (auto complaint = readGlobal(node, global)) return complaint;
-    ranks_ = global.ranks;
-    return pass(sink_.global(global), node.place);
+  // Gives the sink its part, unless something was refused before.
+  template <typename Give>
+  void pass(Give give, std::optional<base::TextPlace> place = {}) {
+    if (in_.failed()) return;
+    const ScheduleSink::Complaint complaint = give();
+    if (complaint) in_.refuse(place.value_or(in_.lastPlace()), *complaint);
   }
 
-  Verdict takeFile(const base::JsonNode& node) {
-    ScheduleFile file;
-    if (auto complaint = readFile(node, file)) return complaint;
-    const std::string why = whyNotBelow(file.location, file.role);
-    if (!why.empty()) {
-      return Complaint{fmt::format("location \"{}\" {}", base::inBrief(file.location), why),
-                       node.place};
-    }
+  void readFormat() {
+    const JsonNode node = in_.value();
+    const auto* format = node.as<std::string>();
+    format_known_ = format != nullptr && *format == kScheduleFormat;
+    if (format_known_) return;
+    in_.refuse(node.place,
+               fmt::format("not a schedule: \"format\" is not \"{}\"", kScheduleFormat));
+  }
+
+  void readVersion() {
+    const JsonNode node = in_.value();
+    const std::int64_t version = base::integerOf(in_, "version", node, {});
+    version_known_ = version == kScheduleVersion;
+    if (version_known_) return;
+    in_.refuse(node.place, fmt::format("schedule version {}, but this omnio reads version {}",
+                                       version, kScheduleVersion));
+  }
+
+  void readFile() {
+    const JsonNode node = in_.value();
+    const ScheduleFile file = fileOf(in_, node);
     const FileNumber number{static_cast<std::uint32_t>(locations_.size())};
     if (!locations_.emplace(file.location, number).second) {
-      return Complaint{fmt::format("location \"{}\" appears twice", base::inBrief(file.location)),
-                       node.place};
+      in_.refuse(node.place,
+                 fmt::format("location \"{}\" appears twice", base::inBrief(file.location)));
     }
-    return pass(sink_.file(number, file), node.place);
+    pass([&] { return sink_.file(number, file); }, node.place);
   }
 
-  Verdict takeRank(const base::JsonNode& node) {
-    if (node.kind != base::JsonNode::Kind::kInteger || node.integer != rank_ + 1) {
-      return Complaint{fmt::format("\"rank\" has to be {}: ranks are in order, from 0", rank_ + 1),
-                       node.place};
-    }
-    if (++rank_ >= ranks_) {
-      return Complaint{fmt::format("rank {}, but \"global\" names {} ranks", rank_, ranks_),
-                       node.place};
-    }
-    rank_known_ = true;
-    return std::nullopt;
+  void readRank() {
+    bool is_known = false;
+    thread_ = -1;
+    made_.clear();
+    wanted_.clear();
+    in_.members([&](std::string_view key) {
+      if (key == "rank") {
+        takeRank();
+        is_known = true;
+      } else if (key != "threads") {
+        refuseUnknown(key);
+      } else if (!is_known) {
+        in_.refuse("\"rank\" has to come before \"threads\"");
+      } else {
+        in_.items([this] { readThread(); });
+      }
+    });
+    if (!is_known) in_.refuse("a rank without \"rank\"");
+    if (wanted_.empty()) return;
+    const auto& [descriptor, place] = *wanted_.begin();
+    in_.refuse(place,
+               fmt::format("fd {} is used, but no event of rank {} opens it", descriptor, rank_));
   }
 
-  Verdict takeOfThread(std::string_view path, const base::JsonNode& node) {
-    const std::string_view name = path.substr(kThread.size() + 1);
-    if (name == "host") {
-      if (node.kind != base::JsonNode::Kind::kString)
-        return Complaint{"\"host\" has to be a text", node.place};
-      thread_header_.host = base::bytesOf(node.text);
-      return std::nullopt;
+  void takeRank() {
+    const JsonNode node = in_.value();
+    const auto* rank = node.as<std::int64_t>();
+    if (rank == nullptr || *rank != rank_ + 1) {
+      in_.refuse(node.place,
+                 fmt::format("\"rank\" has to be {}: ranks are in order, from 0", rank_ + 1));
+    } else if (++rank_ >= ranks_) {
+      in_.refuse(node.place, fmt::format("rank {}, but \"global\" names {} ranks", rank_, ranks_));
     }
-    if (name != "thread" && name != "pid" && name != "tid" && name != "recorder") {
-      return Complaint{fmt::format("unknown: \"{}\" of a thread", base::inBrief(name)), node.place};
-    }
-    if (node.kind != base::JsonNode::Kind::kInteger || node.integer < 0 ||
-        node.integer > INT32_MAX) {
-      return Complaint{fmt::format("\"{}\" has to be a number from 0 on", name), node.place};
-    }
-    if (name == "thread") thread_header_.thread = static_cast<int>(node.integer);
-    if (name == "pid") thread_header_.pid = static_cast<std::uint32_t>(node.integer);
-    if (name == "recorder") thread_header_.recorder_ns = node.integer;
-    if (name == "tid") thread_header_.tid = static_cast<std::uint32_t>(node.integer);
-    return std::nullopt;
   }
 
-  Verdict beginThread() {
-    if (std::exchange(has_events_, true)) return Complaint{"\"events\" appears twice"};
-    if (thread_header_.thread != thread_ + 1) {
-      return Complaint{fmt::format(
-          "\"thread\" has to be {}, before \"events\": threads are in order, from 0", thread_ + 1)};
+  void readThread() {
+    ScheduleThread thread{
+        .rank = rank_, .thread = -1, .pid = 0, .tid = 0, .host = {}, .recorder_ns = 0};
+    bool has_events = false;
+    wanted_here_.clear();
+    const auto number = [this](std::string_view key) {
+      return base::integerOf(in_, key, in_.value(), {.least = 0, .most = INT32_MAX});
+    };
+    in_.members([&](std::string_view key) {
+      if (key == "thread") {
+        thread.thread = static_cast<int>(number(key));
+      } else if (key == "pid") {
+        thread.pid = static_cast<std::uint32_t>(number(key));
+      } else if (key == "tid") {
+        thread.tid = static_cast<std::uint32_t>(number(key));
+      } else if (key == "recorder") {
+        thread.recorder_ns = number(key);
+      } else if (key == "host") {
+        thread.host = base::bytesOf(base::textOf(in_, key, in_.value()));
+      } else if (key == "events") {
+        has_events = true;
+        readEvents(thread);
+      } else {
+        refuseUnknown(key);
+      }
+    });
+    if (!has_events) in_.refuse("a thread without \"events\"");
+  }
+
+  void readEvents(const ScheduleThread& thread) {
+    if (thread.thread != thread_ + 1) {
+      return in_.refuse(fmt::format(
+          "\"thread\" has to be {}, before \"events\": threads are in order, from 0", thread_ + 1));
     }
     ++thread_;
-    return pass(sink_.beginThread(thread_header_));
+    pass([&] { return sink_.beginThread(thread); });
+    in_.items([this] {
+      JsonNode node = in_.value();
+      if (node.find("repeat") == nullptr) {
+        takeEvent(node);
+      } else {
+        repeat(node);
+      }
+    });
+    pass([&] { return sink_.endThread(); });
   }
 
-  Verdict takeEvent(const base::JsonNode& node) {
-    if (node.find("repeat") == nullptr) return takeOne(node, 0);
+  void repeat(const JsonNode& node) {
+    constexpr std::int64_t kMostTimes = 100'000'000;
     std::int64_t times = 0;
-    const base::JsonNode* body = nullptr;
-    if (auto complaint = readRepeat(node, times, body)) return complaint;
-    for (std::int64_t i = 0; i < times; ++i) {
-      for (const base::JsonNode& item : body->items) {
-        if (item.find("id") != nullptr || item.find("repeat") != nullptr) {
-          return Complaint{"an event that is repeated has neither \"id\" nor \"repeat\"",
-                           item.place};
-        }
-        if (auto complaint = takeOne(item, i)) return complaint;
+    std::vector<std::unique_ptr<RepeatedEvent>> body;
+    {
+      JsonObject object(in_, node);
+      times = object.integer("repeat", {.least = 1, .most = kMostTimes});
+      for (const JsonNode& item : object.list("body")) {
+        body.push_back(std::make_unique<RepeatedEvent>(in_, item));
       }
     }
-    return std::nullopt;
+    for (std::int64_t i = 0; i < times && !in_.failed(); ++i) {
+      for (const auto& event : body) {
+        if (i > 0) event->advance();
+        takeEvent(event->node());
+      }
+    }
   }
 
-  Verdict takeOne(const base::JsonNode& node, std::int64_t turn) {
-    ScheduleEvent event;
-    if (auto complaint = readEvent(node, locations_, turn, event)) return complaint;
+  void takeEvent(const JsonNode& node) {
+    if (in_.failed()) return;
+    const ScheduleEvent event = EventReader(in_, node, locations_).read();
+    if (in_.failed()) return;
     for (const Descriptor used : {event.fd, event.source, event.replaced}) {
       const auto number = static_cast<std::int64_t>(used);
       if (used == kNoDescriptor || made_.contains(number)) continue;
@@ -594,56 +529,43 @@ class Reader final : public base::JsonUnits {
       wanted_.emplace(number, node.place);
       wanted_here_.emplace(number, node.place);
     }
-    if (makesDescriptor(event)) {
-      const auto number = static_cast<std::int64_t>(event.new_fd);
-      if (!made_.insert(number).second) {
-        return Complaint{fmt::format("fd {} of rank {} is made twice", number, rank_), node.place};
-      }
-      wanted_.erase(number);
-      // A preopened one is there before all events, wherever it stands.
-      const auto early = wanted_here_.find(number);
-      if (early != wanted_here_.end() && event.step != Step::kPreopened) {
-        return Complaint{fmt::format("fd {} is used before its own thread opens it", number),
-                         early->second};
-      }
-    }
+    if (makesDescriptor(event)) takeMade(event, node.place);
     if (event.id != 0) {
       if (!ids_.insert(event.id).second) {
-        return Complaint{fmt::format("id {} appears twice", event.id), node.place};
+        in_.refuse(node.place, fmt::format("id {} appears twice", event.id));
       }
       waited_.erase(event.id);
     }
     for (const std::uint64_t id : event.after) {
       if (!ids_.contains(id)) waited_.emplace(id, node.place);
     }
-    return pass(sink_.event(event), node.place);
+    pass([&] { return sink_.event(event); }, node.place);
   }
 
-  Verdict finish() {
-    if (!version_known_) return Complaint{"not a schedule: it has no \"format\" and \"version\""};
-    if (!has_ranks_) return Complaint{"it has no \"ranks\""};
-    if (rank_ + 1 != ranks_) {
-      return Complaint{fmt::format("it has {} ranks, but \"global\" names {}", rank_ + 1, ranks_)};
+  void takeMade(const ScheduleEvent& event, base::TextPlace place) {
+    const auto number = static_cast<std::int64_t>(event.new_fd);
+    if (!made_.insert(number).second) {
+      in_.refuse(place, fmt::format("fd {} of rank {} is made twice", number, rank_));
     }
-    if (!waited_.empty()) {
-      const auto& [id, place] = *waited_.begin();
-      return Complaint{fmt::format("\"after\" names id {}, which no event has", id), place};
+    wanted_.erase(number);
+    // A preopened one is there before all events, wherever it stands.
+    const auto early = wanted_here_.find(number);
+    if (early != wanted_here_.end() && event.step != Step::kPreopened) {
+      in_.refuse(early->second,
+                 fmt::format("fd {} is used before its own thread opens it", number));
     }
-    return std::nullopt;
   }
 
+  JsonReader& in_;
   ScheduleSink& sink_;
   bool format_known_ = false;
   bool version_known_ = false;
   bool has_global_ = false;
   bool has_files_ = false;
   bool has_ranks_ = false;
-  bool rank_known_ = false;
-  bool has_events_ = false;
   int ranks_ = 0;
   int rank_ = -1;
   int thread_ = -1;
-  ScheduleThread thread_header_;
   Locations locations_;
   std::unordered_set<std::int64_t> made_;                          // descriptors of the rank
   std::map<std::int64_t, base::TextPlace> wanted_;                 // used, and not yet made
@@ -654,9 +576,10 @@ class Reader final : public base::JsonUnits {
 
 }  // namespace
 
-std::optional<base::Failure> readSchedule(const std::filesystem::path& path, ScheduleSink& sink) {
-  Reader reader(sink);
-  return base::readJsonUnits(path, reader);
+base::Result<void> readSchedule(const std::filesystem::path& path, ScheduleSink& sink) {
+  JsonReader in(path);
+  Reader(in, sink).read();
+  return in.finish();
 }
 
 }  // namespace omnio::model

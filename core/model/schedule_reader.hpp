@@ -1,29 +1,14 @@
 // Reads a schedule as a stream: memory does not grow with the number of events.
 #pragma once
-#include <cstdint>
+
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
-#include "core/base/json_units.hpp"
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
-#include "core/model/schedule_keys.hpp"
 
 namespace omnio::model {
-
-// The parts of a schedule from their JSON values. Each returns why it is refused, and where.
-using Locations = std::unordered_map<std::string, FileNumber>;
-
-base::JsonUnits::Verdict readGlobal(const base::JsonNode& node, ScheduleGlobal& global);
-base::JsonUnits::Verdict readFile(const base::JsonNode& node, ScheduleFile& file);
-
-// `turn` counts from 0 how often a repeated event came before: its numbers advance by its `step`.
-base::JsonUnits::Verdict readEvent(const base::JsonNode& node, const Locations& locations,
-                                   std::int64_t turn, ScheduleEvent& event);
-base::JsonUnits::Verdict readRepeat(const base::JsonNode& node, std::int64_t& times,
-                                    const base::JsonNode*& body);
 
 // Takes the parts of a schedule in the document's order: global, all files, then each thread with
 // its events. Each answers with why it cannot go on, or with nothing; the reader adds file, line
@@ -51,6 +36,6 @@ class ScheduleSink {
 // a schedule has; descriptors that no event of the rank makes; ids used twice or `after` an id
 // that no event has. `repeat` bodies are passed on expanded. What was passed on before a failure
 // has no meaning.
-std::optional<base::Failure> readSchedule(const std::filesystem::path& path, ScheduleSink& sink);
+base::Result<void> readSchedule(const std::filesystem::path& path, ScheduleSink& sink);
 
 }  // namespace omnio::model

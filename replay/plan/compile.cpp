@@ -12,7 +12,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/base/json_units.hpp"
 #include "core/base/printable.hpp"
 #include "replay/plan/line_ends.hpp"
 #include "replay/plan/program.hpp"
@@ -567,7 +566,7 @@ base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
   }
   Compiler compiler(absolute);
   DigestingSink digest(compiler);
-  if (auto failure = model::readSchedule(schedule, digest)) return *failure;
+  if (auto read = model::readSchedule(schedule, digest); !read) return read.failure();
   if (auto complaint = compiler.finish()) {
     return base::Failure{base::Code::kInvalid,
                          fmt::format("{}: {}", base::printable(schedule.native()), *complaint)};

@@ -81,7 +81,7 @@ TEST(JsonWriter, EscapesWhatJsonOrATerminalCannotTake) {
   JsonWriter(out).value("a\"b\\c\nd\x1b[0m\u202e \u00e9 \xFF");
   EXPECT_EQ(out, R"("a\"b\\c\nd\u001B[0m\u202E )"
                  "\u00e9"
-                 R"( \uFFFD")");
+                 R"( \\xFF")");
 }
 
 TEST(JsonWriter, GoesOnWithAnOpenObject) {

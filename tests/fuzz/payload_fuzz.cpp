@@ -38,8 +38,8 @@ void makeSchedule(const tracefile::Trace& trace, const std::filesystem::path& sc
   }
   ScheduleCounter counter;
   // Calls that nobody could have made (a stream opened with no known mode) are refused there.
-  const auto refused = model::readSchedule(schedule, counter);
-  require(refused ? !refused->sentence.empty() : counter.calls() == made->events);
+  const auto read = model::readSchedule(schedule, counter);
+  require(read ? counter.calls() == made->events : !read.failure().sentence.empty());
   std::filesystem::remove(schedule);
 }
 

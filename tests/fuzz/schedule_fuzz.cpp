@@ -34,13 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::filesystem::path path = directory / "s.json";
   test::writeAll(path, std::string(reinterpret_cast<const char*>(data), size));
   fuzz::ScheduleCounter counter;
-  const auto refused = model::readSchedule(path, counter);
-  if (refused) {
-    fuzz::require(refused->sentence.starts_with(path.native() + ": "));
+  const auto read = model::readSchedule(path, counter);
+  if (!read) {
+    fuzz::require(read.failure().sentence.starts_with(path.native() + ": "));
     if (counter.events() > fuzz::ScheduleCounter::kEnough) return 0;
   }
   const auto plan = replay::compileSchedule(path, directory / "programs", std::nullopt);
-  fuzz::require(plan.ok() ? !refused : !plan.failure().sentence.empty());
+  fuzz::require(plan.ok() ? read.ok() : !plan.failure().sentence.empty());
   std::filesystem::remove_all(directory / "programs");
   return 0;
 }

@@ -212,8 +212,8 @@ class TracedRun : public testing::Test {
     const auto summary =
         preprocess(*trace, tracefile::assess(*trace), settings, directory_ / "schedule.json");
     if (!summary) throw std::runtime_error(summary.failure().sentence);
-    const auto failure = model::readSchedule(directory_ / "schedule.json", collector);
-    if (failure) throw std::runtime_error(failure->sentence);
+    const auto read = model::readSchedule(directory_ / "schedule.json", collector);
+    if (!read) throw std::runtime_error(read.failure().sentence);
     return collector.kept;
   }
   static std::uint64_t token(int rank) { return 100 + static_cast<std::uint64_t>(rank); }

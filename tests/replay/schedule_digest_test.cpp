@@ -41,8 +41,8 @@ class ScheduleDigest : public ::testing::Test {
     std::ofstream(path) << document;
     Nothing nothing;
     DigestingSink digest(nothing);
-    const auto failure = model::readSchedule(path, digest);
-    EXPECT_FALSE(failure) << failure->sentence;
+    const auto read = model::readSchedule(path, digest);
+    EXPECT_TRUE(read) << read.failure().sentence;
     return digest.text();
   }
 
