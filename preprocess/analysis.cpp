@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "core/tracefile/log_reader.hpp"
@@ -16,6 +17,53 @@ using calls::Class;
 using calls::Role;
 using model::Step;
 
+std::unique_ptr<event::EventSource> SourceThread::open(event::PathTable& paths) const {
+  auto merged = std::make_unique<tracefile::MergedReader>();
+  for (const tracefile::Log* lane : lanes)
+    merged->add(std::make_unique<tracefile::PosixReader>(*process, *lane, paths));
+  return merged;
+}
+
+namespace {
+
+// What lies between the end of one event and the beginning of the next.
+std::int64_t recorderNs(const tracefile::ProcessInfo& info) {
+  return std::llround(std::max(0.0, info.eventCostNs() - info.clockCostNs()));
+}
+
+}  // namespace
+
+SourceThreads sourceThreads(const tracefile::Trace& trace) {
+  SourceThreads result;
+  std::map<int, int> threads_of_rank;
+  for (std::size_t i = 0; i < trace.processes().size(); ++i) {
+    const tracefile::Process& process = *trace.processes()[i];
+    const std::optional<int> rank = trace.rankOf(process);
+    if (!rank) {
+      ++result.processes_without_rank;
+      continue;
+    }
+    result.ranks = std::max({result.ranks, *rank + 1, process.info.ranks()});
+    std::map<std::uint32_t, std::vector<const tracefile::Log*>> threads;
+    for (const tracefile::Log& log : process.logs) threads[log.thread].push_back(&log);
+    for (auto& [number, lanes] : threads) {
+      result.threads.push_back({.header = {.rank = *rank,
+                                           .thread = threads_of_rank[*rank]++,
+                                           .pid = process.pid,
+                                           .tid = lanes.front()->tid,
+                                           .host = process.info.text(wire::info::kHost),
+                                           .recorder_ns = recorderNs(process.info)},
+                                .process = &process,
+                                .process_index = i,
+                                .lanes = std::move(lanes)});
+    }
+  }
+  std::stable_sort(
+      result.threads.begin(), result.threads.end(),
+      [](const SourceThread& a, const SourceThread& b) { return a.header.rank < b.header.rank; });
+  return result;
+}
+
 namespace {
 
 const event::Text* textAt(const event::Event& event, Role role) {
@@ -25,10 +73,6 @@ const event::Text* textAt(const event::Event& event, Role role) {
   return text.absolute.empty() ? nullptr : &text;
 }
 
-bool hasHandle(const calls::Row& row) {
-  return calls::has(row, Role::kFd) || calls::has(row, Role::kStream);
-}
-
 bool duplicates(const event::Event& event) {
   if (event.failed || !calls::has(*event.row, Role::kCommand)) return false;
   const std::int64_t command = event::argumentOf(event, Role::kCommand);
@@ -36,6 +80,15 @@ bool duplicates(const event::Event& event) {
 }
 
 }  // namespace
+
+bool hasHandle(const calls::Row& row) {
+  return calls::has(row, Role::kFd) || calls::has(row, Role::kStream);
+}
+
+const event::Text* pathOf(const event::Event& event) {
+  const event::Text* path = textAt(event, Role::kPath);
+  return path != nullptr ? path : textAt(event, Role::kPathTemplate);
+}
 
 std::string otherPathOf(const event::Event& event) {
   if (const event::Text* path = textAt(event, Role::kPathNew)) return std::string(path->absolute);
@@ -75,7 +128,7 @@ bool Analysis::isUsable(const event::Event& event) const {
 }
 
 void Analysis::take(const event::Event& event, EventRef ref) {
-  const PastEvent when{ref, event.end_ns};
+  const PastEvent when{ref, event.start_ns, event.end_ns};
   last_[ref.thread] = when;
   const SourceThread& thread = sources_.threads[ref.thread];
   EventNote note{.sequence = ref.sequence};
@@ -87,15 +140,15 @@ void Analysis::take(const event::Event& event, EventRef ref) {
   }
   InstanceId instance = kNoInstance;
   if (event.handle != nullptr && hasHandle(*event.row)) {
-    instance = resolve(*event.handle, ref, event.start_ns);
-    useInstance(event, when, instance);
-    takeLock(event, when, instance);
-    const Instance& used = opens_[instance];
+    instance = resolve(*event.handle, when);
+    Instance& used = opens_[instance];
+    useInstance(event, when, used);
+    takeLock(event, when, used);
     Description& description = opens_.description(used.description);
     const bool moves = event.row->call_class == Class::kSeek ||
                        (event::transfersData(event) && !calls::has(*event.row, Role::kOffset));
     if (moves) {
-      orderByPosition(event, when, used.description);
+      orderByPosition(event, when, description);
       if (!description.first_thread) description.first_thread = ref.thread;
       if (description.first_thread != ref.thread) description.of_many_threads = true;
     }
@@ -103,9 +156,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     takeData(event, when, instance, transfer.value_or(event::Transfer{}));
   }
   ContentId content = kNoContent;
-  const event::Text* path = textAt(event, Role::kPath);
-  if (path == nullptr) path = textAt(event, Role::kPathTemplate);
-  if (path != nullptr) {
+  if (const event::Text* path = pathOf(event)) {
     const std::string other = otherPathOf(event);
     content = files_.named(event, when, fileOf(*path),
                            other.empty() ? model::kNoFileNumber : files_.numberOf(other));
@@ -113,25 +164,17 @@ void Analysis::take(const event::Event& event, EventRef ref) {
   if (calls::has(*event.row, Role::kFdSource)) {
     note.source = opens_.atNumber(thread.process_index,
                                   static_cast<int>(event::argumentOf(event, Role::kFdSource)));
-    if (note.source != kNoInstance) takeSource(event, when, note.source);
+    if (note.source != kNoInstance) takeSource(event, when, opens_[note.source]);
   }
   takeMaker(event, when, instance, content, note);
   if (event.row->call_class == Class::kClose && event.handle != nullptr) {
     opens_.clearNumber(thread.process_index, event.handle->definition.fd);
-    lives_[static_cast<std::size_t>(instance)].is_open = false;
+    opens_[instance].is_open = false;
   }
   if (note.made != kNoInstance || note.replaced != kNoInstance || note.source != kNoInstance ||
       note.dropped) {
     threads_[ref.thread].notes.push_back(note);
   }
-}
-
-InstanceId Analysis::makeInstance(int rank, std::uint32_t description, ContentId content,
-                                  const PastEvent& made, bool before_run) {
-  const InstanceId instance = opens_.make(rank, description);
-  opens_[instance].content = content;
-  lives_.push_back({.made = made, .before_run = before_run, .step_id = 0, .used = {}});
-  return instance;
 }
 
 // What the call made, if it made a descriptor.
@@ -162,14 +205,16 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
     description = opens_.makeDescription(flags);
     if ((flags & O_DIRECT) != 0) files_.content(content).direct = true;
   }
-  note.made = makeInstance(thread.header.rank, description, content, when);
-  const event::Text* path = textAt(event, Role::kPath);
-  if (path == nullptr) path = textAt(event, Role::kPathTemplate);
-  opens_[note.made].access =
-      shares ? opens_[from].access : std::optional(flags & (O_ACCMODE | O_APPEND));
-  opens_[note.made].file = shares            ? opens_[from].file
-                           : path == nullptr ? model::kNoFileNumber
-                                             : fileOf(*path);
+  const event::Text* path = pathOf(event);
+  note.made = opens_.make(
+      {.rank = thread.header.rank,
+       .description = description,
+       .content = content,
+       .made = when,
+       .file = shares            ? opens_[from].file
+               : path == nullptr ? model::kNoFileNumber
+                                 : fileOf(*path),
+       .access = shares ? opens_[from].access : std::optional(flags & (O_ACCMODE | O_APPEND))});
   int number = -1;
   if (is_dup) {
     number = static_cast<int>(event.result);
@@ -191,59 +236,48 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
 
 // Threads of one process that share a descriptor: it is made before it is used, and used before it
 // is closed.
-void Analysis::useInstance(const event::Event& event, const PastEvent& when, InstanceId instance) {
-  InstanceLife& life = lives_[static_cast<std::size_t>(instance)];
-  if (life.step_id != 0) {
-    const bool is_first = !life.used.contains(when.ref.thread);
-    if (is_first && life.made.ref.thread != when.ref.thread) {
-      dependencies_.requireId(when.ref, life.step_id);
+void Analysis::useInstance(const event::Event& event, const PastEvent& when, Instance& instance) {
+  if (instance.step_id != 0) {
+    const bool is_first = !instance.used.contains(when.ref.thread);
+    if (is_first && instance.made.ref.thread != when.ref.thread) {
+      dependencies_.requireId(when.ref, instance.step_id);
     }
-  } else if (!life.before_run) {
-    dependencies_.require(when.ref, event.start_ns, life.made);
+  } else if (!instance.before_run) {
+    dependencies_.require(when, instance.made);
   }
-  if (event.row->call_class == Class::kClose) {
-    for (const auto& [thread, use] : life.used) {
-      dependencies_.require(when.ref, event.start_ns, use);
-    }
-  }
-  life.used[when.ref.thread] = when;
-  if (opens_[instance].content != kNoContent) files_.touched(opens_[instance].content, when);
+  if (event.row->call_class == Class::kClose) dependencies_.require(when, instance.used);
+  instance.used[when.ref.thread] = when;
+  if (instance.content != kNoContent) files_.touched(instance.content, when);
 }
 
 // Threads that take turns on one file offset: a seek or read finds it where the other thread left
 // it. Writes of several threads may come in any order, unless one of them was told where to write.
 void Analysis::orderByPosition(const event::Event& event, const PastEvent& when,
-                               std::uint32_t description) {
-  if (movers_.size() <= description) movers_.resize(description + 1);
-  Mover& mover = movers_[description];
-  const bool writes = event.row->call_class == Class::kWrite;
-  if (mover.any) dependencies_.require(when.ref, event.start_ns, mover.last_seek);
-  if (writes && mover.any) {
-    mover.writes[when.ref.thread] = when;
-    return;
+                               Description& description) {
+  if (description.last_seek) {
+    dependencies_.require(when, *description.last_seek);
+    if (event.row->call_class == Class::kWrite) {
+      description.writes[when.ref.thread] = when;
+      return;
+    }
   }
   // The writers are in no order among themselves: it has to wait for each of them.
-  for (const auto& [thread, write] : mover.writes) {
-    dependencies_.require(when.ref, event.start_ns, write);
-  }
-  mover.writes.clear();
-  mover.last_seek = when;
-  mover.any = true;
+  dependencies_.require(when, description.writes);
+  description.writes.clear();
+  description.last_seek = when;
 }
 
 // A lock is free once those who had it before have let go of it.
-void Analysis::takeLock(const event::Event& event, const PastEvent& when, InstanceId instance) {
-  InstanceLife& life = lives_[static_cast<std::size_t>(instance)];
-  const ContentId content = opens_[instance].content;
+void Analysis::takeLock(const event::Event& event, const PastEvent& when, Instance& instance) {
   const bool is_lock_call = event.row->plain == calls::CallId::flock;
   const bool releases = event.row->call_class == Class::kClose ||
                         (is_lock_call && (event::argumentOf(event, Role::kNumber) & LOCK_UN) != 0);
-  if (releases && life.has_lock) {
-    files_.unlocks(content, when);
-    life.has_lock = false;
+  if (releases && instance.has_lock) {
+    files_.unlocks(instance.content, when);
+    instance.has_lock = false;
   } else if (is_lock_call && !releases) {
-    files_.locks(content, when, event.start_ns);
-    life.has_lock = life.has_lock || !event.failed;
+    files_.locks(instance.content, when);
+    instance.has_lock = instance.has_lock || !event.failed;
   }
 }
 
@@ -256,15 +290,14 @@ void Analysis::publish(std::uint32_t description, ContentId content, const PastE
   buffered_.erase(found);
 }
 
-void Analysis::noteEarlyReads(ContentId content, const Range& range, EventRef ref,
-                              std::int64_t start_ns) {
-  const tracefile::Process* process = sources_.threads[ref.thread].process;
+void Analysis::noteEarlyReads(ContentId content, const Range& range, const PastEvent& when) {
+  const tracefile::Process* process = sources_.threads[when.ref.thread].process;
   for (auto at = buffered_.lower_bound({content, 0});
        at != buffered_.end() && at->first.first == content; ++at) {
     const Buffered& buffered = at->second;
     if (buffered.range.begin >= range.end) continue;
     if (sources_.threads[buffered.thread].process == process) continue;
-    early_reads_.try_emplace({content, at->first.second, ref.thread}, EarlyRead{ref, start_ns});
+    early_reads_.try_emplace({content, at->first.second, when.ref.thread}, when);
   }
 }
 
@@ -295,7 +328,7 @@ void Analysis::flushAtExit() {
 
 void Analysis::takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
                         const event::Transfer& transfer) {
-  const Instance used = opens_[instance];
+  const Instance& used = opens_[instance];
   const calls::Row& row = *event.row;
   const bool is_stream = row.api == calls::Api::kStdio;
   if (is_stream && (row.call_class == Class::kSync || row.call_class == Class::kClose ||
@@ -312,13 +345,13 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
     // A read that finds the end of the file depends on who made it that long, too.
     const Range asked =
         offset ? Range{*offset, *offset + std::max<std::uint64_t>(transfer.bytes, 1)} : range;
-    files_.needsLength(used.content, when, event.start_ns, false);
-    conflicts_.reads(used.content, asked, when.ref, event.start_ns);
-    noteEarlyReads(used.content, asked, when.ref, event.start_ns);
+    files_.needsLength(used.content, when, false);
+    conflicts_.reads(used.content, asked, when);
+    noteEarlyReads(used.content, asked, when);
     files_.read(used.content, event, when, transfer);
   } else if (row.call_class == Class::kWrite) {
-    files_.needsLength(used.content, when, event.start_ns, transfer.at_end);
-    if (transfer.at_end) noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
+    files_.needsLength(used.content, when, transfer.at_end);
+    if (transfer.at_end) noteEarlyReads(used.content, {0, kAll}, when);
     if (!transfer.at_end) files_.writtenInPlace(used.content, when);
     files_.write(used.content, when, transfer);
     conflicts_.wrote(used.content, range, when);
@@ -333,12 +366,12 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
   } else if (calls::does(row, calls::Effect::kReservesSpace)) {
     files_.extended(used.content, when);
   } else if (calls::does(row, calls::Effect::kSetsLength)) {
-    files_.resized(used.content, when, event.start_ns, event::argumentOf(event, Role::kLength));
+    files_.resized(used.content, when, event::argumentOf(event, Role::kLength));
   } else if (row.call_class == Class::kSeek && calls::has(row, Role::kWhence) &&
              event::argumentOf(event, Role::kWhence) == SEEK_END) {
-    files_.needsLength(used.content, when, event.start_ns, false);
-    conflicts_.reads(used.content, {0, kAll}, when.ref, event.start_ns);
-    noteEarlyReads(used.content, {0, kAll}, when.ref, event.start_ns);
+    files_.needsLength(used.content, when, false);
+    conflicts_.reads(used.content, {0, kAll}, when);
+    noteEarlyReads(used.content, {0, kAll}, when);
     if (row.result == calls::Result::kPosition && event::argumentOf(event, Role::kOffset) == 0) {
       files_.measured(used.content, event.result);
     }
@@ -346,24 +379,20 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
 }
 
 // What sendfile and copy_file_range read from: a descriptor besides the one they work on.
-void Analysis::takeSource(const event::Event& event, const PastEvent& when, InstanceId source) {
+void Analysis::takeSource(const event::Event& event, const PastEvent& when, Instance& source) {
   useInstance(event, when, source);
-  const Instance used = opens_[source];
-  orderByPosition(event, when, used.description);
+  Description& description = opens_.description(source.description);
+  orderByPosition(event, when, description);
   if (event.failed) return;
-  const event::Transfer access = event::followSource(
-      event, opens_.description(used.description).open, files_.content(used.content).size);
+  const event::Transfer access =
+      event::followSource(event, description.open, files_.content(source.content).size);
   const std::uint64_t begin = access.fixedOffset().value_or(0);
-  conflicts_.reads(used.content, {begin, begin + std::max<std::uint64_t>(event.bytes, 1)}, when.ref,
-                   event.start_ns);
-  files_.read(used.content, event, when, access);
+  conflicts_.reads(source.content, {begin, begin + std::max<std::uint64_t>(event.bytes, 1)}, when);
+  files_.read(source.content, event, when, access);
 }
 
 // Where descriptors come from that a process has without a recorded call that made them: over fork,
 // over exec, and from before the recording.
-using calls::Role;
-using model::Step;
-
 namespace {
 
 int accessOf(std::uint32_t open_flags) {
@@ -392,33 +421,34 @@ InstanceId Analysis::unboundOf(const event::Handle& handle, std::size_t process)
 }
 
 // The instance a handle stands for, which is made up where no event told of it.
-InstanceId Analysis::resolve(const event::Handle& handle, EventRef ref, std::int64_t time_ns) {
-  const SourceThread& thread = sources_.threads[ref.thread];
+InstanceId Analysis::resolve(const event::Handle& handle, const PastEvent& when) {
+  const SourceThread& thread = sources_.threads[when.ref.thread];
   const std::size_t process = thread.process_index;
   const wire::HandleDefinition& definition = handle.definition;
-  InstanceId instance = opens_.instanceOf(process, definition.handle, time_ns);
+  InstanceId instance = opens_.instanceOf(process, definition.handle, when.start_ns);
   if (instance != kNoInstance) return instance;
   instance = definition.birth_pid == 0 ? unboundOf(handle, process) : kNoInstance;
   if (instance == kNoInstance && definition.birth_pid != 0) {
     // Inherited over fork: the parent's handle has the same number.
     for (const SourceThread& other : sources_.threads) {
       if (other.process->pid != definition.birth_pid) continue;
-      const InstanceId base = opens_.instanceOf(other.process_index, definition.handle, time_ns);
+      const InstanceId base =
+          opens_.instanceOf(other.process_index, definition.handle, when.start_ns);
       if (base == kNoInstance || opens_[base].rank != thread.header.rank) continue;
       instance = copyOf(base);
       break;
     }
   }
   if (instance == kNoInstance && definition.origin == wire::Origin::kDuplicated) {
-    const InstanceId base = opens_.instanceOf(process, definition.description, time_ns);
+    const InstanceId base = opens_.instanceOf(process, definition.description, when.start_ns);
     if (base != kNoInstance) instance = copyOf(base);
   }
   if (instance == kNoInstance && definition.origin == wire::Origin::kInherited) {
     const InstanceId base = keptOverExec(handle, thread);
     if (base != kNoInstance) instance = copyOf(base);
   }
-  if (instance == kNoInstance) instance = preopened(handle, ref, time_ns);
-  opens_.bind(process, definition.handle, time_ns, instance);
+  if (instance == kNoInstance) instance = preopened(handle, when);
+  opens_.bind(process, definition.handle, when.start_ns, instance);
   opens_.setNumber(process, definition.fd, instance);
   return instance;
 }
@@ -448,7 +478,7 @@ InstanceId Analysis::keptOverExec(const event::Handle& handle, const SourceThrea
     // it may as well have opened anew.
     const bool may_be_of_others = (access & O_ACCMODE) != O_RDONLY;
     for (const InstanceId instance : opens_.openOrClosed(other.process_index)) {
-      const bool is_open = lives_[static_cast<std::size_t>(instance)].is_open;
+      const bool is_open = opens_[instance].is_open;
       if ((!is_parent && !is_open) || !fits(instance)) continue;
       if (is_parent && found == kNoInstance) found = instance;
       if (elsewhere == kNoInstance && is_open && may_be_of_others) elsewhere = instance;
@@ -460,79 +490,74 @@ InstanceId Analysis::keptOverExec(const event::Handle& handle, const SourceThrea
 
 // A copy that is taken as soon as the original is there, so that it can be closed in the meantime.
 InstanceId Analysis::copyOf(InstanceId base) {
-  const InstanceLife origin = lives_[static_cast<std::size_t>(base)];
-  const Instance original = opens_[base];
-  const InstanceId copy = makeInstance(original.rank, original.description, original.content,
-                                       origin.made, origin.before_run);
-  opens_[copy].file = original.file;
-  opens_[copy].access = original.access;
+  const Instance& original = opens_[base];
+  const InstanceId copy = opens_.make({.rank = original.rank,
+                                       .description = original.description,
+                                       .content = original.content,
+                                       .made = original.made,
+                                       .before_run = original.before_run,
+                                       .file = original.file,
+                                       .access = original.access});
   ExtraStep extra;
-  extra.behind = origin.before_run ? -1 : static_cast<std::int64_t>(origin.made.ref.sequence);
+  extra.behind = original.before_run ? -1 : static_cast<std::int64_t>(original.made.ref.sequence);
   extra.event.step = Step::kInherited;
   extra.event.fd = original.descriptor;
   extra.event.new_fd = opens_[copy].descriptor;
-  extra.event.start_ns = extra.event.end_ns = origin.before_run ? 0 : origin.made.end_ns;
+  extra.event.start_ns = extra.event.end_ns = original.before_run ? 0 : original.made.end_ns;
   extra.event.id = dependencies_.newId();
-  lives_[static_cast<std::size_t>(copy)].step_id = extra.event.id;
-  threads_[origin.made.ref.thread].extras.push_back(std::move(extra));
+  opens_[copy].step_id = extra.event.id;
+  threads_[original.made.ref.thread].extras.push_back(std::move(extra));
   return copy;
 }
 
 // A descriptor that no recorded call made.
-InstanceId Analysis::preopened(const event::Handle& handle, EventRef ref, std::int64_t start_ns) {
-  const SourceThread& thread = sources_.threads[ref.thread];
+InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& when) {
+  const int rank = sources_.threads[when.ref.thread].header.rank;
   const wire::HandleDefinition& definition = handle.definition;
   const model::FileNumber file = fileOf(handle.path);
   const int access = accessOf(definition.open_flags);
   // Processes that write to it most likely have one open in common, as a job's output is. Of those
   // that read, each most likely has its own: else the second would find nothing.
   const bool is_shared = (access & O_ACCMODE) != O_RDONLY;
-  const auto key = std::tuple(thread.header.rank, definition.device, definition.inode, access);
+  const auto key = std::tuple(rank, definition.device, definition.inode, access);
   const auto given = is_shared ? given_.find(key) : given_.end();
   if (given != given_.end() && opens_[given->second].file == file) return copyOf(given->second);
-  const bool is_of_the_run = files_.isOfTheRun(file);
-  const InstanceId instance =
-      is_of_the_run ? openedUnseen(handle, ref, start_ns) : openBefore(handle, ref);
-  opens_[instance].file = file;
-  opens_[instance].access = access;
+  const int flags = keptFlags(definition.open_flags);
+  Instance opened =
+      files_.isOfTheRun(file) ? openedUnseen(file, flags, when) : openBefore(file, flags, when.ref);
+  opened.rank = rank;
+  opened.file = file;
+  opened.access = access;
+  const InstanceId instance = opens_.make(std::move(opened));
+  threads_[when.ref.thread].extras.back().event.new_fd = opens_[instance].descriptor;
   if (is_shared) given_[key] = instance;
   return instance;
 }
 
 // It was there before the run.
-InstanceId Analysis::openBefore(const event::Handle& handle, EventRef ref) {
-  const SourceThread& thread = sources_.threads[ref.thread];
-  const model::FileNumber file = fileOf(handle.path);
-  const int flags = keptFlags(handle.definition.open_flags);
-  const std::uint32_t description = opens_.makeDescription(flags);
-  const InstanceId instance =
-      makeInstance(thread.header.rank, description, files_.inherited(file), {ref, 0}, true);
+Instance Analysis::openBefore(model::FileNumber file, int flags, EventRef ref) {
   ExtraStep extra;
   extra.event.step = Step::kPreopened;
   extra.event.file = file;
   extra.event.arguments[0] = flags;
   extra.event.offset = 0;
-  extra.event.new_fd = opens_[instance].descriptor;
   threads_[ref.thread].extras.push_back(std::move(extra));
-  return instance;
+  return {.description = opens_.makeDescription(flags),
+          .content = files_.inherited(file),
+          .made = {ref},
+          .before_run = true};
 }
 
 // Something that is not recorded, such as a shell, opened a file that the run made: an open in
 // front of the first event that uses it does the same.
-InstanceId Analysis::openedUnseen(const event::Handle& handle, EventRef ref,
-                                  std::int64_t start_ns) {
-  const SourceThread& thread = sources_.threads[ref.thread];
-  const model::FileNumber file = fileOf(handle.path);
-  int flags = keptFlags(handle.definition.open_flags);
+Instance Analysis::openedUnseen(model::FileNumber file, int flags, const PastEvent& when) {
   // "> file" of a shell. It is not told whether it was "1<> file", which nobody writes.
   if ((flags & O_ACCMODE) == O_WRONLY) flags |= O_CREAT;
   if ((flags & O_ACCMODE) == O_WRONLY && (flags & O_APPEND) == 0) flags |= O_TRUNC;
-  const PastEvent made{ref, start_ns};
-  const ContentId content = files_.openedUnseen(file, made, start_ns, flags);
-  const std::uint32_t description = opens_.makeDescription(flags);
-  const InstanceId instance = makeInstance(thread.header.rank, description, content, made);
+  const PastEvent made{when.ref, when.start_ns, when.start_ns};
+  const ContentId content = files_.openedFile(file, made, flags);
   ExtraStep extra;
-  extra.behind = static_cast<std::int64_t>(ref.sequence) - 1;
+  extra.behind = static_cast<std::int64_t>(when.ref.sequence) - 1;
   model::ScheduleEvent& open = extra.event;
   open.row = &calls::rowOf(calls::CallId::open64);
   open.file = file;
@@ -540,13 +565,14 @@ InstanceId Analysis::openedUnseen(const event::Handle& handle, EventRef ref,
   if ((flags & O_CREAT) != 0) {
     open.arguments[static_cast<std::size_t>(calls::indexOf(*open.row, Role::kMode))] = 0644;
   }
-  open.new_fd = opens_[instance].descriptor;
-  open.start_ns = open.end_ns = start_ns;
-  open.after = dependencies_.takeBefore(ref);
-  open.id = dependencies_.newId();
-  lives_[static_cast<std::size_t>(instance)].step_id = open.id;
-  threads_[ref.thread].extras.push_back(std::move(extra));
-  return instance;
+  open.start_ns = open.end_ns = when.start_ns;
+  open.after = dependencies_.takeBefore(when.ref);
+  const std::uint64_t id = open.id = dependencies_.newId();
+  threads_[when.ref.thread].extras.push_back(std::move(extra));
+  return {.description = opens_.makeDescription(flags),
+          .content = content,
+          .made = made,
+          .step_id = id};
 }
 
 }  // namespace omnio::preprocess

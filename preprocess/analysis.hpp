@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -12,12 +13,34 @@
 #include <utility>
 #include <vector>
 
+#include "core/event/event.hpp"
+#include "core/model/schedule.hpp"
+#include "core/tracefile/trace.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/file_history.hpp"
 #include "preprocess/open_table.hpp"
-#include "preprocess/source_threads.hpp"
 
 namespace omnio::preprocess {
+
+// The threads of a trace as a schedule has them: those of each rank in order, over all processes of
+// the rank.
+struct SourceThread {
+  model::ScheduleThread header;
+  const tracefile::Process* process = nullptr;
+  std::size_t process_index = 0;  // in Trace::processes()
+  std::vector<const tracefile::Log*>
+      lanes;  // the thread's own log, and that of its signal handlers
+
+  // Its POSIX and stream calls, by the time they began (core/tracefile/posix_reader.hpp).
+  std::unique_ptr<event::EventSource> open(event::PathTable& paths) const;
+};
+
+struct SourceThreads {
+  std::vector<SourceThread> threads;  // by rank, then as they come in the trace
+  int ranks = 0;
+  std::size_t processes_without_rank = 0;  // of a job's launcher or tools; left out
+};
+SourceThreads sourceThreads(const tracefile::Trace& trace);
 
 // What the second pass has to know of an event besides the event.
 struct EventNote {
@@ -40,6 +63,10 @@ struct ThreadNotes {
   std::vector<ExtraStep> extras;  // by what they follow, once the pass is over
 };
 
+// Whether the call works on a descriptor or stream.
+bool hasHandle(const calls::Row& row);
+// The first path that a call names, nullptr when there is none.
+const event::Text* pathOf(const event::Event& event);
 // The second path that a call names: where a rename or link leads, what a symbolic link points to.
 // Absolute; empty when there is none.
 std::string otherPathOf(const event::Event& event);
@@ -66,55 +93,33 @@ class Analysis {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  struct InstanceLife {
-    PastEvent made;
-    bool before_run = false;  // preopened: it is there before any event
-    bool is_open = true;
-    bool has_lock = false;                    // by flock
-    std::uint64_t step_id = 0;                // of the step that makes it, where that is no event
-    std::map<std::uint32_t, PastEvent> used;  // by thread
-  };
-
-  // Of a description: who moved its position.
-  struct Mover {
-    bool any = false;
-    PastEvent last_seek;                        // or read
-    std::map<std::uint32_t, PastEvent> writes;  // since then, by thread
-  };
-
   // What stands in a stream's buffer.
   struct Buffered {
     Range range;
     InstanceId stream = kNoInstance;
     std::uint32_t thread = 0;  // that wrote it last
   };
-  struct EarlyRead {
-    EventRef ref;
-    std::int64_t start_ns = 0;
-  };
 
   void take(const event::Event& event, EventRef ref);
   bool isUsable(const event::Event& event) const;
-  InstanceId makeInstance(int rank, std::uint32_t description, ContentId content,
-                          const PastEvent& made, bool before_run = false);
-  InstanceId resolve(const event::Handle& handle, EventRef ref, std::int64_t time_ns);
-  InstanceId preopened(const event::Handle& handle, EventRef ref, std::int64_t start_ns);
-  InstanceId openBefore(const event::Handle& handle, EventRef ref);
-  InstanceId openedUnseen(const event::Handle& handle, EventRef ref, std::int64_t start_ns);
+  InstanceId resolve(const event::Handle& handle, const PastEvent& when);
+  InstanceId preopened(const event::Handle& handle, const PastEvent& when);
+  Instance openBefore(model::FileNumber file, int flags, EventRef ref);
+  Instance openedUnseen(model::FileNumber file, int flags, const PastEvent& when);
   InstanceId copyOf(InstanceId base);
   InstanceId keptOverExec(const event::Handle& handle, const SourceThread& thread);
   InstanceId unboundOf(const event::Handle& handle, std::size_t process);
   void takeMaker(const event::Event& event, const PastEvent& when, InstanceId from,
                  ContentId content, EventNote& note);
-  void takeSource(const event::Event& event, const PastEvent& when, InstanceId source);
+  void takeSource(const event::Event& event, const PastEvent& when, Instance& source);
   void takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
                 const event::Transfer& transfer);
-  void takeLock(const event::Event& event, const PastEvent& when, InstanceId instance);
-  void noteEarlyReads(ContentId content, const Range& range, EventRef ref, std::int64_t start_ns);
+  void takeLock(const event::Event& event, const PastEvent& when, Instance& instance);
+  void noteEarlyReads(ContentId content, const Range& range, const PastEvent& when);
   void flushAtExit();
   void publish(std::uint32_t description, ContentId content, const PastEvent& when);
-  void orderByPosition(const event::Event& event, const PastEvent& when, std::uint32_t description);
-  void useInstance(const event::Event& event, const PastEvent& when, InstanceId instance);
+  void orderByPosition(const event::Event& event, const PastEvent& when, Description& description);
+  void useInstance(const event::Event& event, const PastEvent& when, Instance& instance);
   model::FileNumber fileOf(const event::Text& text) { return files_.numberOf(text.absolute); }
 
   const SourceThreads& sources_;
@@ -123,15 +128,13 @@ class Analysis {
   FileHistory files_;
   DataConflicts conflicts_;
   std::vector<ThreadNotes> threads_;
-  std::vector<InstanceLife> lives_;  // by InstanceId
   // Made by a call that did not name its handle: process, and the instance.
   std::vector<std::pair<std::size_t, InstanceId>> unbound_;
   // What several processes were given open: rank, device, inode, access.
   std::map<std::tuple<int, std::uint64_t, std::uint64_t, int>, InstanceId> given_;
-  std::vector<Mover> movers_;                                         // by description
   std::map<std::pair<ContentId, std::uint32_t>, Buffered> buffered_;  // content, description
   // The first read, by each thread, of what another process had in a stream's buffer.
-  std::map<std::tuple<ContentId, std::uint32_t, std::uint32_t>, EarlyRead> early_reads_;
+  std::map<std::tuple<ContentId, std::uint32_t, std::uint32_t>, PastEvent> early_reads_;
   std::vector<PastEvent> last_;  // by thread
   std::optional<std::int64_t> first_start_;
   std::uint64_t events_ = 0;

@@ -63,15 +63,19 @@ std::uint64_t IntervalSet::lastUncovered(Range range) const {
   return last->first <= range.begin ? 0 : last->first;
 }
 
-void Dependencies::require(EventRef later, std::int64_t start_ns, const PastEvent& earlier) {
-  if (earlier.ref.thread == later.thread || earlier.end_ns > start_ns) return;
+void Dependencies::require(const PastEvent& later, const PastEvent& earlier) {
+  if (earlier.ref.thread == later.ref.thread || earlier.end_ns > later.start_ns) return;
   std::uint64_t& waited =
-      waited_[static_cast<std::uint64_t>(later.thread) << 32 | earlier.ref.thread];
+      waited_[static_cast<std::uint64_t>(later.ref.thread) << 32 | earlier.ref.thread];
   if (waited > earlier.ref.sequence) return;
   waited = earlier.ref.sequence + 1;
   std::uint64_t& id = ids_[earlier.ref];
   if (id == 0) id = newId();
-  requireId(later, id);
+  requireId(later.ref, id);
+}
+
+void Dependencies::require(const PastEvent& later, const ByThread& earlier) {
+  for (const auto& [thread, event] : earlier) require(later, event);
 }
 
 void Dependencies::requireId(EventRef later, std::uint64_t id) {
@@ -145,20 +149,19 @@ void DataConflicts::mergeClosest(Writer& writer) {
   writer.erase(writer.begin() + static_cast<std::ptrdiff_t>(best));
 }
 
-void DataConflicts::reads(std::size_t content, Range range, EventRef reader,
-                          std::int64_t start_ns) {
+void DataConflicts::reads(std::size_t content, Range range, const PastEvent& reader) {
   const auto found = writers_.find(content);
   if (found == writers_.end()) return;
   for (const auto& [thread, writer] : found->second) {
-    if (thread == reader.thread) continue;
+    if (thread == reader.ref.thread) continue;
     const PastEvent* latest = nullptr;
     for (const Written& written : writer) {
       if (!overlaps(written.range, range)) continue;
       const PastEvent* candidate =
-          written.last.end_ns <= start_ns ? &written.last : &written.before_last;
+          written.last.end_ns <= reader.start_ns ? &written.last : &written.before_last;
       if (latest == nullptr || candidate->ref.sequence > latest->ref.sequence) latest = candidate;
     }
-    if (latest != nullptr) dependencies_.require(reader, start_ns, *latest);
+    if (latest != nullptr) dependencies_.require(reader, *latest);
   }
 }
 

@@ -43,18 +43,21 @@ struct EventRef {
   std::uint64_t sequence = 0;
 };
 
-// An event that happened, and when it was over.
+// An event that happened, and when.
 struct PastEvent {
   EventRef ref;
+  std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
+using ByThread = std::map<std::uint32_t, PastEvent>;  // the last event of each thread
 
 class Dependencies {
  public:
-  // `later` began at `start_ns` and conflicts with `earlier`. Makes an edge when the trace has them
-  // in that order, in two threads, and no other edge implies it. Two that ran at the same time were
-  // in no order, and get none.
-  void require(EventRef later, std::int64_t start_ns, const PastEvent& earlier);
+  // `later` conflicts with `earlier`. Makes an edge when the trace has them in that order, in two
+  // threads, and no other edge implies it. Two that ran at the same time were in no order, and get
+  // none.
+  void require(const PastEvent& later, const PastEvent& earlier);
+  void require(const PastEvent& later, const ByThread& earlier);
   // An edge to an id that is not of an event of the trace.
   void requireId(EventRef later, std::uint64_t id);
   std::uint64_t newId() { return ++last_id_; }
@@ -97,7 +100,7 @@ class DataConflicts {
   explicit DataConflicts(Dependencies& dependencies) : dependencies_(dependencies) {}
 
   void wrote(std::size_t content, Range range, const PastEvent& when);
-  void reads(std::size_t content, Range range, EventRef reader, std::int64_t start_ns);
+  void reads(std::size_t content, Range range, const PastEvent& reader);
 
  private:
   struct Written {

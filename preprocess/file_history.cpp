@@ -11,6 +11,8 @@
 
 namespace omnio::preprocess {
 
+using calls::Effect;
+using calls::Role;
 using model::FileNumber;
 using model::kNoFileNumber;
 
@@ -65,37 +67,31 @@ FileNumber FileHistory::followed(FileNumber number) {
 // What the name stands for, of a call that found it.
 ContentId FileHistory::find(FileNumber number) {
   number = followed(number);
-  if (name(number).content != kNoContent) return name(number).content;
-  const ContentId moved = findMoved(number);
+  fetchMoved(number);
   FileName& file = name(number);
-  if (moved != kNoContent) {
-    file.content = moved;
-    file.existed = false;
-    file.was_made = true;
-  } else {
-    // Nothing in the trace made it: it was there.
-    if (!file.is_gone && !file.existed) file.existed = true;
-    file.content = makeContent(file.is_gone ? kNoFileNumber : number);
-  }
+  if (file.content != kNoContent) return file.content;
+  // Nothing in the trace made it: it was there.
+  if (!file.is_gone && !file.existed) file.existed = true;
+  file.content = makeContent(file.is_gone ? kNoFileNumber : number);
   file.is_gone = false;
   return file.content;
 }
 
-// Of a name below a directory that was renamed: what had come with it.
-ContentId FileHistory::findMoved(FileNumber number) {
-  if (name(number).is_gone || name(number).existed) return kNoContent;
+// A name below a directory that was renamed: it stands for what had come with that.
+void FileHistory::fetchMoved(FileNumber number) {
+  if (name(number).content != kNoContent || name(number).is_gone || name(number).existed) return;
   for (auto move = moved_.rbegin(); move != moved_.rend(); ++move) {
     const std::string& location = name(number).location;
     if (!isBelow(location, move->to)) continue;
     const FileNumber origin =
         numberAt(move->from + location.substr(move->to.size()), name(number).source);
-    if (name(origin).is_gone) return kNoContent;
+    if (name(origin).is_gone) return;
     const ContentId content = find(origin);
     name(origin).content = kNoContent;
     name(origin).is_gone = true;
-    return content;
+    name(number).make(content, kNoFileNumber);
+    return;
   }
-  return kNoContent;
 }
 
 // Of a name below a directory that was renamed: the directory that it is in came with it.
@@ -115,33 +111,31 @@ void FileHistory::findParent(FileNumber number) {
   }
 }
 
-void FileHistory::use(FileNumber number, const PastEvent& when, std::int64_t start_ns) {
+void FileHistory::use(FileNumber number, const PastEvent& when) {
   FileName& file = name(number);
-  if (file.changed) dependencies_.require(when.ref, start_ns, *file.changed);
+  if (file.changed) dependencies_.require(when, *file.changed);
   file.used[when.ref.thread] = when;
   // What is inside of a directory of the run needs that directory, under the name it has.
   for (std::string_view at = parentOf(file.location); at != "."; at = parentOf(at)) {
     const auto parent = numbers_.find(std::string(at));
     if (parent == numbers_.end()) continue;
     FileName& directory = name(parent->second);
-    if (directory.changed) dependencies_.require(when.ref, start_ns, *directory.changed);
+    if (directory.changed) dependencies_.require(when, *directory.changed);
     directory.used[when.ref.thread] = when;
   }
 }
 
-void FileHistory::waitForUsers(ContentId content, const PastEvent& when, std::int64_t start_ns) {
+void FileHistory::waitForUsers(ContentId content, const PastEvent& when) {
   if (content == kNoContent) return;
-  for (const auto& [thread, access] : contents_[content].last_access) {
-    dependencies_.require(when.ref, start_ns, access);
-  }
+  dependencies_.require(when, contents_[content].last_access);
 }
 
-void FileHistory::change(FileNumber number, const PastEvent& when, std::int64_t start_ns) {
+void FileHistory::change(FileNumber number, const PastEvent& when) {
   findParent(number);
-  use(number, when, start_ns);
+  use(number, when);
   FileName& file = name(number);
-  for (const auto& [thread, user] : file.used) dependencies_.require(when.ref, start_ns, user);
-  waitForUsers(file.content, when, start_ns);
+  dependencies_.require(when, file.used);
+  waitForUsers(file.content, when);
   file.used.clear();
   file.changed = when;
 }
@@ -167,26 +161,21 @@ bool FileHistory::isOfTheRun(FileNumber file) {
   return false;
 }
 
-void FileHistory::touched(ContentId content, PastEvent when) {
+void FileHistory::touched(ContentId content, const PastEvent& when) {
   contents_[content].last_access[when.ref.thread] = when;
 }
 
-void FileHistory::needsLength(ContentId id, PastEvent when, std::int64_t start_ns, bool at_end) {
+void FileHistory::needsLength(ContentId id, const PastEvent& when, bool at_end) {
   const Content& content = contents_[id];
-  if (content.resized) dependencies_.require(when.ref, start_ns, *content.resized);
-  if (!at_end) return;
-  for (const auto& [thread, write] : content.written_in_place) {
-    dependencies_.require(when.ref, start_ns, write);
-  }
+  if (content.resized) dependencies_.require(when, *content.resized);
+  if (at_end) dependencies_.require(when, content.written_in_place);
 }
 
-void FileHistory::locks(ContentId id, PastEvent when, std::int64_t start_ns) {
-  for (const auto& [thread, release] : contents_[id].unlocked) {
-    dependencies_.require(when.ref, start_ns, release);
-  }
+void FileHistory::locks(ContentId id, const PastEvent& when) {
+  dependencies_.require(when, contents_[id].unlocked);
 }
 
-void FileHistory::read(ContentId id, const event::Event& event, PastEvent when,
+void FileHistory::read(ContentId id, const event::Event& event, const PastEvent& when,
                        const event::Transfer& transfer) {
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
@@ -205,7 +194,7 @@ void FileHistory::need(Content& content, std::uint64_t end) {
   if (end > content.appended) content.needed = std::max(content.needed, end - content.appended);
 }
 
-void FileHistory::write(ContentId id, PastEvent when, const event::Transfer& transfer) {
+void FileHistory::write(ContentId id, const PastEvent& when, const event::Transfer& transfer) {
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
   if (content.origin != kNoFileNumber) name(content.origin).was_written = true;
@@ -216,8 +205,8 @@ void FileHistory::write(ContentId id, PastEvent when, const event::Transfer& tra
   if (offset) content.written.add({*offset, *offset + transfer.bytes});
 }
 
-void FileHistory::resized(ContentId id, PastEvent when, std::int64_t start_ns, std::int64_t size) {
-  waitForUsers(id, when, start_ns);
+void FileHistory::resized(ContentId id, const PastEvent& when, std::int64_t size) {
+  waitForUsers(id, when);
   size = std::max<std::int64_t>(size, 0);
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
@@ -227,7 +216,7 @@ void FileHistory::resized(ContentId id, PastEvent when, std::int64_t start_ns, s
   if (size == 0) content.emptied = true;
 }
 
-void FileHistory::extended(ContentId id, PastEvent when) {
+void FileHistory::extended(ContentId id, const PastEvent& when) {
   Content& content = contents_[id];
   content.last_access[when.ref.thread] = when;
   content.resized = when;
@@ -297,10 +286,6 @@ std::vector<model::ScheduleFile> FileHistory::files() {
 
 // What calls that name files do to names: opens, links, renames, and failures, which tell what was
 // not there.
-using calls::Effect;
-using calls::Role;
-using model::FileNumber;
-using model::kNoFileNumber;
 
 ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, FileNumber file) {
   const int flags = event::openFlags(event);
@@ -308,42 +293,28 @@ ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, 
   if (is_temporary || (flags & O_DIRECTORY) != 0 ||
       (event.new_handle != nullptr &&
        event.new_handle->definition.kind == wire::FileKind::kDirectory)) {
-    use(file, when, event.start_ns);
+    use(file, when);
     FileName& entry = name(file);
     entry.is_directory = true;
     if (!is_temporary) return find(file);
     if (!entry.was_made && !entry.existed) entry.existed = true;
     return anonymous();
   }
-  return openedFile(file, when, event.start_ns, flags);
+  return openedFile(file, when, flags);
 }
 
-ContentId FileHistory::openedUnseen(FileNumber file, PastEvent when, std::int64_t start_ns,
-                                    int flags) {
-  return openedFile(file, when, start_ns, flags);
-}
-
-ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, std::int64_t start_ns,
-                                  int flags) {
+ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int flags) {
   if (name(file).link_to != kNoFileNumber) {
-    use(file, when, start_ns);
+    use(file, when);
     file = followed(file);
   }
   const bool creates = (flags & O_CREAT) != 0;
-  // What came along with a directory that was renamed is there.
-  if (name(file).content == kNoContent) {
-    const ContentId moved = findMoved(file);
-    if (moved != kNoContent) {
-      name(file).content = moved;
-      name(file).was_made = true;
-      name(file).existed = false;
-    }
-  }
+  fetchMoved(file);
   const bool is_there = name(file).content != kNoContent;
   FileName& entry = name(file);
   entry.is_regular = true;
   if (creates && !is_there) {
-    change(file, when, start_ns);
+    change(file, when);
     const bool maybe_there = !entry.is_gone && !entry.existed && (flags & O_EXCL) == 0;
     if (!entry.existed && !maybe_there) entry.existed = false;
     entry.content = makeContent(file);
@@ -356,10 +327,10 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, std::i
       contents_[entry.content].size.set(0);
     }
   } else if ((flags & O_TRUNC) != 0) {
-    change(file, when, start_ns);
+    change(file, when);
     find(file);
   } else {
-    use(file, when, start_ns);
+    use(file, when);
     find(file);
   }
   Content& content = contents_[entry.content];
@@ -393,13 +364,12 @@ void FileHistory::failed(const event::Event& event, FileNumber file) {
   }
 }
 
-ContentId FileHistory::named(const event::Event& event, PastEvent when, FileNumber file,
+ContentId FileHistory::named(const event::Event& event, const PastEvent& when, FileNumber file,
                              FileNumber new_file) {
-  const std::int64_t start = event.start_ns;
   if (event.failed) {
-    use(file, when, start);
+    use(file, when);
     // Who finds the new name taken comes after who took it.
-    if (new_file != kNoFileNumber) use(new_file, when, start);
+    if (new_file != kNoFileNumber) use(new_file, when);
     failed(event, file);
     return kNoContent;
   }
@@ -409,49 +379,34 @@ ContentId FileHistory::named(const event::Event& event, PastEvent when, FileNumb
   }
   const calls::Row& row = *event.row;
   if (calls::does(row, Effect::kMakesDirectory)) {
-    change(file, when, start);
-    FileName& entry = name(file);
-    if (!entry.existed && !entry.is_gone) entry.existed = false;
-    entry.content = makeContent(kNoFileNumber);
-    entry.was_made = entry.is_directory = true;
-    entry.is_gone = false;
+    change(file, when);
+    name(file).make(makeContent(kNoFileNumber), kNoFileNumber);
+    name(file).is_directory = true;
   } else if (calls::does(row, Effect::kRenames) && new_file != kNoFileNumber) {
     renamed(event, when, file, new_file);
   } else if (calls::does(row, Effect::kRemovesName) && !calls::does(row, Effect::kRenames)) {
-    FileName& entry = name(file);
-    if (entry.link_to == kNoFileNumber) find(file);
-    change(file, when, start);
-    entry.link_to = kNoFileNumber;
+    if (name(file).link_to == kNoFileNumber) find(file);
+    change(file, when);
     if (calls::does(row, Effect::kRemovesDirectory) ||
         (event::argumentOf(event, Role::kFlags) & AT_REMOVEDIR) != 0) {
-      entry.is_directory = true;
+      name(file).is_directory = true;
     }
-    entry.content = kNoContent;
-    entry.is_gone = true;
+    name(file).remove();
   } else if (calls::does(row, Effect::kMakesLink) && new_file != kNoFileNumber) {
     if (name(file).link_to == kNoFileNumber) find(file);
-    use(file, when, start);
-    change(new_file, when, start);
-    FileName& to = name(new_file);
-    if (!to.existed) to.existed = false;
-    to.content = name(file).content;
-    to.link_to = name(file).link_to;
-    to.was_made = true;
-    to.is_gone = false;
+    use(file, when);
+    change(new_file, when);
+    name(new_file).make(name(file).content, name(file).link_to);
   } else if (calls::does(row, Effect::kMakesSymlink)) {
-    change(file, when, start);
-    FileName& link = name(file);
-    if (!link.existed) link.existed = false;
-    link.link_to = new_file;
-    link.was_made = true;
-    link.is_gone = false;
+    change(file, when);
+    name(file).make(kNoContent, new_file);
   } else if (calls::does(row, Effect::kSetsLength)) {
-    use(file, when, start);
+    use(file, when);
     const ContentId content = find(file);
     name(file).was_written = true;
-    resized(content, when, start, event::argumentOf(event, Role::kLength));
+    resized(content, when, event::argumentOf(event, Role::kLength));
   } else {
-    use(file, when, start);
+    use(file, when);
     const bool is_of_the_link =
         name(file).link_to != kNoFileNumber &&
         (calls::does(row, Effect::kStaysAtLink) ||
@@ -468,22 +423,19 @@ void FileHistory::renamed(const event::Event& event, const PastEvent& when, File
   if (name(file).link_to == kNoFileNumber) find(file);
   const bool exchanges = (event::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
   if (exchanges && name(new_file).link_to == kNoFileNumber) find(new_file);
-  change(file, when, event.start_ns);
-  change(new_file, when, event.start_ns);
+  change(file, when);
+  change(new_file, when);
   FileName& from = name(file);
   FileName& to = name(new_file);
   // Whether there was something to be replaced, nothing tells.
-  if (to.content == kNoContent && !to.existed && !to.is_gone) to.existed = false;
+  const FileName replaced = to;
+  to.make(from.content, from.link_to);
   if (exchanges) {
-    std::swap(from.content, to.content);
-    std::swap(from.link_to, to.link_to);
+    from.content = replaced.content;
+    from.link_to = replaced.link_to;
   } else {
-    to.content = std::exchange(from.content, kNoContent);
-    to.link_to = std::exchange(from.link_to, kNoFileNumber);
-    from.is_gone = true;
+    from.remove();
   }
-  to.was_made = true;
-  to.is_gone = false;
   to.is_directory = to.is_directory || from.is_directory;
   to.is_regular = from.is_regular;
   const bool may_hold_names = !from.is_regular && to.link_to == kNoFileNumber && !exchanges;
@@ -499,18 +451,11 @@ void FileHistory::moveBelow(const std::string& from, const std::string& to, cons
     if (!is_there || !isBelow(before.location, from)) continue;
     const FileNumber number = numberAt(to + before.location.substr(from.size()), before.source);
     FileName& after = name(number);
-    after.content = before.content;
-    after.link_to = before.link_to;
+    after.make(before.content, before.link_to);
     after.is_directory = before.is_directory;
     after.is_regular = before.is_regular;
-    after.was_made = true;
-    after.is_gone = false;
     after.changed = when;
-    if (!after.existed) after.existed = false;
-    FileName& gone = name(FileNumber{i});
-    gone.content = kNoContent;
-    gone.link_to = kNoFileNumber;
-    gone.is_gone = true;
+    name(FileNumber{i}).remove();
   }
   moved_.push_back({from, to});
 }

@@ -32,12 +32,12 @@ struct Content {
   event::FileSize size;
   // Bytes appended to what may have been there before: they are behind what was needed of that.
   std::uint64_t appended = 0;
-  std::optional<PastEvent> resized;                     // by ftruncate and its like, last
-  std::map<std::uint32_t, PastEvent> written_in_place;  // by thread: not appended
+  std::optional<PastEvent> resized;  // by ftruncate and its like, last
+  ByThread written_in_place;         // by thread: not appended
   bool lines = false;
-  std::map<std::uint32_t, PastEvent> unlocked;     // by thread: who let go of a lock (flock) on it
-  bool direct = false;                             // opened with O_DIRECT, by anyone
-  std::map<std::uint32_t, PastEvent> last_access;  // by thread
+  ByThread unlocked;     // by thread: who let go of a lock (flock) on it
+  bool direct = false;   // opened with O_DIRECT, by anyone
+  ByThread last_access;  // by thread
 };
 
 struct FileName {
@@ -53,7 +53,21 @@ struct FileName {
   model::FileNumber link_to = model::kNoFileNumber;  // of a symbolic link made in the run
   bool is_gone = false;                              // it stands for nothing now, and that is known
   std::optional<PastEvent> changed;                  // who made, renamed or removed it last
-  std::map<std::uint32_t, PastEvent> used;           // since then, by thread
+  ByThread used;                                     // since then
+
+  // A call made it that fails where something is there already.
+  void make(ContentId made, model::FileNumber leads_to) {
+    if (!existed && !is_gone && content == kNoContent) existed = false;
+    content = made;
+    link_to = leads_to;
+    was_made = true;
+    is_gone = false;
+  }
+  void remove() {
+    content = kNoContent;
+    link_to = model::kNoFileNumber;
+    is_gone = true;
+  }
 };
 
 class FileHistory {
@@ -66,40 +80,40 @@ class FileHistory {
 
   // A call that names files: its effect on names, and what it has to wait for. Returns the content
   // of what it opened.
-  ContentId named(const event::Event& event, PastEvent when, model::FileNumber file,
+  ContentId named(const event::Event& event, const PastEvent& when, model::FileNumber file,
                   model::FileNumber new_file);
   // A descriptor that was open before the recording.
   ContentId inherited(model::FileNumber file);
   // Whether the name stands for something else than before the run, or for what was not there: a
   // descriptor on it that nobody is seen to open was opened in the run, by what is not recorded.
   bool isOfTheRun(model::FileNumber file);
-  // Such an open, with these flags; it conflicts with others as `when` does.
-  ContentId openedUnseen(model::FileNumber file, PastEvent when, std::int64_t start_ns, int flags);
+  // An open with these flags; it conflicts with others as `when` does.
+  ContentId openedFile(model::FileNumber file, const PastEvent& when, int flags);
   // A file without a name (tmpfile).
   ContentId anonymous();
 
   // Data that is read or written; its offset may be unknown.
-  void read(ContentId content, const event::Event& event, PastEvent when,
+  void read(ContentId content, const event::Event& event, const PastEvent& when,
             const event::Transfer& transfer);
-  void write(ContentId content, PastEvent when, const event::Transfer& transfer);
+  void write(ContentId content, const PastEvent& when, const event::Transfer& transfer);
   // ftruncate, and what is like it.
-  void resized(ContentId content, PastEvent when, std::int64_t start_ns, std::int64_t size);
+  void resized(ContentId content, const PastEvent& when, std::int64_t size);
   // fallocate and its like, which may have made it longer.
-  void extended(ContentId content, PastEvent when);
+  void extended(ContentId content, const PastEvent& when);
   // lseek to the end: the file is as long as that.
   void measured(ContentId content, std::int64_t size);
-  void touched(ContentId content, PastEvent when);
+  void touched(ContentId content, const PastEvent& when);
   // Bytes that are in the file now, at an offset that does not depend on where it ends.
-  void writtenInPlace(ContentId content, PastEvent when) {
+  void writtenInPlace(ContentId content, const PastEvent& when) {
     contents_[content].written_in_place[when.ref.thread] = when;
   }
   // What a read or write finds: the file as it was cut or extended before. Where the end of the
   // file matters, as it does to what is appended, also what others wrote before; those who append
   // are in no order among themselves.
-  void needsLength(ContentId content, PastEvent when, std::int64_t start_ns, bool at_end);
+  void needsLength(ContentId content, const PastEvent& when, bool at_end);
   // flock: whoever wants it waits for those who had it.
-  void locks(ContentId content, PastEvent when, std::int64_t start_ns);
-  void unlocks(ContentId content, PastEvent when) {
+  void locks(ContentId content, const PastEvent& when);
+  void unlocks(ContentId content, const PastEvent& when) {
     contents_[content].unlocked[when.ref.thread] = when;
   }
   // Whether the content came to be under this name, and not under another that was renamed.
@@ -118,16 +132,14 @@ class FileHistory {
   model::FileNumber numberAt(std::string location, std::string_view source);
   model::FileNumber followed(model::FileNumber number);
   ContentId find(model::FileNumber number);
-  ContentId findMoved(model::FileNumber number);
+  void fetchMoved(model::FileNumber number);
   void findParent(model::FileNumber number);
   ContentId makeContent(model::FileNumber origin);
-  void use(model::FileNumber number, const PastEvent& when, std::int64_t start_ns);
-  void change(model::FileNumber number, const PastEvent& when, std::int64_t start_ns);
-  void waitForUsers(ContentId content, const PastEvent& when, std::int64_t start_ns);
+  void use(model::FileNumber number, const PastEvent& when);
+  void change(model::FileNumber number, const PastEvent& when);
+  void waitForUsers(ContentId content, const PastEvent& when);
   void need(Content& content, std::uint64_t end);
   ContentId opened(const event::Event& event, const PastEvent& when, model::FileNumber file);
-  ContentId openedFile(model::FileNumber file, const PastEvent& when, std::int64_t start_ns,
-                       int flags);
   void failed(const event::Event& event, model::FileNumber file);
   void renamed(const event::Event& event, const PastEvent& when, model::FileNumber file,
                model::FileNumber new_file);

@@ -6,21 +6,15 @@
 
 namespace omnio::preprocess {
 
-InstanceId OpenTable::make(int rank, std::uint32_t description) {
-  instances_.push_back({.rank = rank,
-                        .descriptor = model::Descriptor{next_[rank]++},
-                        .description = description,
-                        .content = 0,
-                        .file = model::kNoFileNumber,
-                        .access = {}});
+InstanceId OpenTable::make(Instance instance) {
+  instance.descriptor = model::Descriptor{next_[instance.rank]++};
+  instances_.push_back(std::move(instance));
   return InstanceId{static_cast<std::uint32_t>(instances_.size() - 1)};
 }
 
 std::uint32_t OpenTable::makeDescription(int open_flags) {
   const bool appends = (open_flags & O_APPEND) != 0;
-  Description description;
-  description.open.appends = description.appended_at_first = appends;
-  descriptions_.push_back(description);
+  descriptions_.push_back({.open = {.appends = appends}, .appended_at_first = appends});
   return static_cast<std::uint32_t>(descriptions_.size() - 1);
 }
 

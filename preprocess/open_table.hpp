@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 
 #include "core/event/file_positions.hpp"
 #include "core/model/schedule.hpp"
+#include "preprocess/dependencies.hpp"
 
 namespace omnio::preprocess {
 
@@ -23,24 +25,34 @@ inline constexpr InstanceId kNoInstance{0xFFFFFFFF};
 
 // What dup and fork share.
 struct Description {
-  event::OpenFile open;
+  event::OpenFile open{};
   bool appended_at_first = false;
-  std::optional<std::uint32_t> first_thread;  // that moved the position, by place in SourceThreads
-  bool of_many_threads = false;  // the order in which they moved the position is not kept
+  // Who moved the position.
+  std::optional<std::uint32_t> first_thread{};  // by place in SourceThreads
+  bool of_many_threads = false;                 // their order is not kept
+  std::optional<PastEvent> last_seek{};         // or read
+  ByThread writes{};                            // since then
 };
 
 struct Instance {
   int rank = 0;
-  model::Descriptor descriptor = model::kNoDescriptor;
-  std::uint32_t description = 0;                  // by place in OpenTable
-  std::size_t content = 0;                        // by place in FileHistory
-  model::FileNumber file = model::kNoFileNumber;  // by which name it was opened
-  std::optional<int> access;                      // O_ACCMODE and O_APPEND of its flags
+  std::uint32_t description = 0;  // by place in OpenTable
+  std::size_t content = 0;        // by place in FileHistory
+  PastEvent made{};
+  bool before_run = false;                              // preopened: there before any event
+  model::FileNumber file = model::kNoFileNumber;        // by which name it was opened
+  std::optional<int> access{};                          // O_ACCMODE and O_APPEND of its flags
+  model::Descriptor descriptor = model::kNoDescriptor;  // OpenTable::make
+  std::uint64_t step_id = 0;                            // of the step that makes it, if no event
+  bool is_open = true;
+  bool has_lock = false;  // by flock
+  ByThread used{};
 };
 
 class OpenTable {
  public:
-  InstanceId make(int rank, std::uint32_t description);
+  // Gives it the next descriptor of its rank. References to others stay good.
+  InstanceId make(Instance instance);
   std::uint32_t makeDescription(int open_flags);
 
   Instance& operator[](InstanceId id) { return instances_[static_cast<std::size_t>(id)]; }
@@ -62,8 +74,8 @@ class OpenTable {
   std::vector<InstanceId> openOrClosed(std::size_t process) const;
 
  private:
-  std::vector<Instance> instances_;
-  std::vector<Description> descriptions_;
+  std::deque<Instance> instances_;
+  std::deque<Description> descriptions_;
   std::unordered_map<int, std::int64_t> next_;  // of a rank
   std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::pair<std::int64_t, InstanceId>>>
       bound_;

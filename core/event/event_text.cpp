@@ -16,14 +16,6 @@ namespace {
 // Separators of the line, which a value may therefore not contain.
 constexpr std::string_view kSeparators = ",= ";
 
-// The mode of an open that makes no file is whatever stood in a register.
-bool modeMatters(const Event& event) {
-  const int flags = calls::indexOf(*event.row, calls::Role::kFlags);
-  if (event.row->result != calls::Result::kNewFd || flags < 0) return true;
-  const auto value = event.arguments[static_cast<std::size_t>(flags)];
-  return (value & O_CREAT) != 0 || (value & O_TMPFILE) == O_TMPFILE;
-}
-
 void append(std::string& out, std::int64_t value) {
   fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value);
 }
@@ -104,30 +96,22 @@ bool appendValue(std::string& out, const Event& event, const calls::Item& item) 
       if (result) append(out, *result);
       return result.has_value();
     }
-    case calls::ItemKind::kNumber:
-    case calls::ItemKind::kOpenFlags:
-    case calls::ItemKind::kOctal:
-    case calls::ItemKind::kHex:
-    case calls::ItemKind::kAmode:
-    case calls::ItemKind::kWhence:
-    case calls::ItemKind::kCommand:
-    case calls::ItemKind::kDirFd:
-    case calls::ItemKind::kPieceCount:
-    case calls::ItemKind::kFd:
-    case calls::ItemKind::kFileHandle:
-    case calls::ItemKind::kLineLength:
-    case calls::ItemKind::kDepth:
-      break;
-    case calls::ItemKind::kNone:
-      return false;
+    default: {
+      const auto number = numberOf(event, item);
+      if (number) appendNumber(out, *number, item.kind);
+      return number.has_value();
+    }
   }
-  const auto number = numberOf(event, item);
-  if (!number) return false;
-  appendNumber(out, *number, item.kind);
-  return true;
 }
 
 }  // namespace
+
+bool modeMatters(const Event& event) {
+  const int flags = calls::indexOf(*event.row, calls::Role::kFlags);
+  if (event.row->result != calls::Result::kNewFd || flags < 0) return true;
+  const auto value = event.arguments[static_cast<std::size_t>(flags)];
+  return (value & O_CREAT) != 0 || (value & O_TMPFILE) == O_TMPFILE;
+}
 
 void appendText(std::string& out, const Event& event) {
   fmt::format_to(std::back_inserter(out), FMT_COMPILE("{} {} {}"), event.start_ns, event.end_ns,

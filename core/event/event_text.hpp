@@ -22,6 +22,9 @@ std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item
 // pointer, a handle that is not known).
 std::optional<std::string_view> textOf(const Event& event, const calls::Item& item);
 
+// False for an open that makes no file: its mode is whatever stood in a register.
+bool modeMatters(const Event& event);
+
 std::vector<std::uint64_t> pieceSizes(const Event& event);
 
 // The result as a number; a descriptor for calls that make one or a stream, nothing when it is

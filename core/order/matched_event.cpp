@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/calls/mpi_values.hpp"
+#include "core/calls/role.hpp"
 
 namespace omnio::order {
 

@@ -45,16 +45,16 @@ TEST(IntervalSet, KeepsWithinItsBound) {
 }
 
 PastEvent past(std::uint32_t thread, std::uint64_t sequence, std::int64_t end_ns) {
-  return {{thread, sequence}, end_ns};
+  return {{thread, sequence}, 0, end_ns};
 }
 
 TEST(Dependencies, OneEdgeStandsForAllThatCameBefore) {
   Dependencies dependencies;
-  dependencies.require({1, 5}, 100, past(0, 7, 90));
+  dependencies.require({{1, 5}, 100}, past(0, 7, 90));
   EXPECT_EQ(dependencies.edges(), 1U);
-  dependencies.require({1, 6}, 110, past(0, 3, 50));  // implied by the first
+  dependencies.require({{1, 6}, 110}, past(0, 3, 50));  // implied by the first
   EXPECT_EQ(dependencies.edges(), 1U);
-  dependencies.require({1, 7}, 120, past(0, 8, 119));
+  dependencies.require({{1, 7}, 120}, past(0, 8, 119));
   EXPECT_EQ(dependencies.edges(), 2U);
   EXPECT_NE(dependencies.idOf({0, 7}), 0U);
   EXPECT_EQ(dependencies.idOf({0, 3}), 0U);
@@ -64,8 +64,8 @@ TEST(Dependencies, OneEdgeStandsForAllThatCameBefore) {
 
 TEST(Dependencies, WhatRanAtTheSameTimeGetsNone) {
   Dependencies dependencies;
-  dependencies.require({1, 5}, 100, past(0, 7, 101));
-  dependencies.require({0, 8}, 100, past(0, 7, 90));  // the thread's own order does it
+  dependencies.require({{1, 5}, 100}, past(0, 7, 101));
+  dependencies.require({{0, 8}, 100}, past(0, 7, 90));  // the thread's own order does it
   EXPECT_EQ(dependencies.edges(), 0U);
 }
 
@@ -75,11 +75,11 @@ TEST(DataConflicts, AReadWaitsForTheLastWriteOfItsBytes) {
   conflicts.wrote(0, {0, 100}, past(0, 1, 10));
   conflicts.wrote(0, {500, 600}, past(0, 2, 20));
   conflicts.wrote(1, {0, 100}, past(0, 3, 30));
-  conflicts.reads(0, {100, 500}, {1, 0}, 40);  // between them
+  conflicts.reads(0, {100, 500}, {{1, 0}, 40});  // between them
   EXPECT_EQ(dependencies.edges(), 0U);
-  conflicts.reads(0, {90, 110}, {1, 1}, 50);
+  conflicts.reads(0, {90, 110}, {{1, 1}, 50});
   EXPECT_NE(dependencies.idOf({0, 1}), 0U);
-  conflicts.reads(0, {550, 551}, {1, 2}, 60);
+  conflicts.reads(0, {550, 551}, {{1, 2}, 60});
   EXPECT_NE(dependencies.idOf({0, 2}), 0U);
   EXPECT_EQ(dependencies.idOf({0, 3}), 0U);
 }
@@ -89,7 +89,7 @@ TEST(DataConflicts, WhileTheLastWriteIsUnderWayTheOneBeforeCounts) {
   DataConflicts conflicts(dependencies);
   conflicts.wrote(0, {0, 100}, past(0, 1, 10));
   conflicts.wrote(0, {100, 200}, past(0, 2, 1000));
-  conflicts.reads(0, {0, 10}, {1, 0}, 500);
+  conflicts.reads(0, {0, 10}, {{1, 0}, 500});
   EXPECT_EQ(dependencies.before({1, 0}), std::vector<std::uint64_t>{dependencies.idOf({0, 1})});
 }
 
@@ -99,7 +99,7 @@ TEST(DataConflicts, ManyPlacesNeverLetAReadRunAhead) {
   for (std::uint64_t i = 0; i < 500; ++i) {
     conflicts.wrote(0, {i * 100, i * 100 + 10}, past(0, i, static_cast<std::int64_t>(i) * 10 + 5));
   }
-  conflicts.reads(0, {25000, 25001}, {1, 0}, 100000);
+  conflicts.reads(0, {25000, 25001}, {{1, 0}, 100000});
   ASSERT_EQ(dependencies.before({1, 0}).size(), 1U);
   std::uint64_t waited = 0;
   for (std::uint64_t i = 0; i < 500; ++i) {
