@@ -35,7 +35,7 @@ std::size_t AccessQueue::addBegun(const Access& access) {
 
 void AccessQueue::keepBounds() {
   if (held_.size() <= kMost) return;
-  ++ended_too_late_;
+  ++doubts_.ended_too_late;
   passFront();
   passKnown();
 }
@@ -51,7 +51,7 @@ void AccessQueue::gotBytes(std::size_t number, std::uint64_t bytes) {
 void AccessQueue::finish() {
   for (Held& held : held_) {
     if (held.is_known) continue;
-    ++never_ended_;
+    ++doubts_.never_ended;
     held.access.bytes = 0;
     held.is_known = true;
   }
@@ -83,8 +83,8 @@ class RankReader {
              const std::function<void(const Access&)>& take)
       : rank_(rank),
         doubts_(doubts),
-        queue_(take),
-        posix_(processes, sessions_),
+        queue_(take, doubts),
+        posix_(processes, sessions_, doubts),
         mpi_(sessions_, shared) {}
 
   void read(const Source& source, const event::Event& event) {
@@ -108,12 +108,7 @@ class RankReader {
 
   void finish() {
     queue_.finish();
-    doubts_.never_ended += queue_.neverEnded();
-    doubts_.ended_too_late += queue_.endedTooLate();
-    const PositionDoubts& positions = posix_.doubts();
-    doubts_.began_elsewhere.insert(positions.began_elsewhere.begin(),
-                                   positions.began_elsewhere.end());
-    doubts_.appended.insert(positions.appended.begin(), positions.appended.end());
+    posix_.finish();
   }
 
  private:
@@ -134,11 +129,10 @@ class RankReader {
     const auto now = static_cast<std::uint64_t>(
         std::max<std::int64_t>(event.arguments[static_cast<std::size_t>(tick)], 0));
     const std::uint64_t file_events = ++file_events_[source.process->token];
-    const MpiPositions::Placed placed = mpi_.take(*source.process, event);
+    const Place placed = mpi_.take(*source.process, event);
     if (!event::transfersData(event) || event.bytes == 0 || !isStorage(event)) return {};
     if (placed.several_blocks) ++doubts_.several_blocks;
-    return accessOf(source, event, {placed.known, placed.offset, placed.session}, placed.manner,
-                    now, now > file_events ? now - file_events : 0);
+    return accessOf(source, event, placed, now, now > file_events ? now - file_events : 0);
   }
 
   std::optional<Access> posixAccess(const Source& source, const event::Event& event) {
@@ -146,17 +140,11 @@ class RankReader {
     if (!event::transfersData(event) || event.failed || !isStorage(event)) return {};
     if (!event::countsBytes(*event.row)) ++doubts_.unknown_bytes;
     if (event.bytes == 0) return {};
-    const bool is_stream = event.row->api == calls::Api::kStdio;
-    const bool explicit_offset = calls::has(*event.row, calls::Role::kOffset);
-    const Manner manner{
-        .interface = is_stream ? model::Interface::kStdio : model::Interface::kPosix,
-        .pointer =
-            explicit_offset ? model::PointerKind::kExplicit : model::PointerKind::kIndividual};
-    return accessOf(source, event, place, manner, 0, 0);
+    return accessOf(source, event, place, 0, 0);
   }
 
-  Access accessOf(const Source& source, const event::Event& event, Place place,
-                  const Manner& manner, std::uint64_t tick, std::uint64_t others) {
+  Access accessOf(const Source& source, const event::Event& event, const Place& place,
+                  std::uint64_t tick, std::uint64_t others) {
     // A position below 0 can only come of events that are missing, one beyond all of damage.
     const bool known = place.known && place.offset >= 0 && place.offset <= mpi::DataLayout::kMost &&
                        event.bytes <= std::uint64_t{mpi::DataLayout::kMost};
@@ -166,7 +154,7 @@ class RankReader {
             .file = event.file,
             .operation = event.row->call_class == calls::Class::kRead ? model::Operation::kRead
                                                                       : model::Operation::kWrite,
-            .manner = manner,
+            .manner = place.manner,
             .offset_known = known,
             .offset = known ? place.offset : 0,
             .bytes = event.bytes,

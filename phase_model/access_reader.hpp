@@ -47,6 +47,19 @@ struct Access {
   std::int64_t end_ns = 0;
 };
 
+// What the trace does not tell well enough for a model, counted over all ranks.
+struct Doubts {
+  std::uint64_t unknown_bytes = 0;   // reads whose bytes are not told (fscanf)
+  std::uint64_t unknown_offset = 0;  // accesses by shared pointers, or at an end not recorded
+  std::uint64_t several_blocks = 0;  // accesses over more than one block of a view
+  std::uint64_t never_ended = 0;     // reads whose end is missing: nothing was got
+  std::uint64_t ended_too_late = 0;  // see AccessQueue::kMost
+  std::uint64_t no_storage = 0;      // accesses of devices, directories and the like
+  // Files that were open before the recording began, at a position not recorded.
+  std::set<event::FileId> began_elsewhere;
+  std::set<event::FileId> appended;  // behind an end that was not recorded
+};
+
 // Accesses in the order in which they began, held back behind a read whose bytes a later event
 // tells (core/event/deferred_reads.hpp).
 class AccessQueue {
@@ -56,8 +69,8 @@ class AccessQueue {
   // Accesses that are held back; of more, the oldest counts with what it asked for.
   static constexpr std::size_t kMost = std::size_t{1} << 16;
 
-  // `take` outlives this object, and gets what moved bytes.
-  explicit AccessQueue(const Take& take) : take_(take) {}
+  // Both outlive this object; `take` gets what moved bytes.
+  AccessQueue(const Take& take, Doubts& doubts) : take_(take), doubts_(doubts) {}
 
   void add(const Access& access);
   // One whose bytes are those asked for; returns the number by which gotBytes() speaks of it.
@@ -65,9 +78,6 @@ class AccessQueue {
   void gotBytes(std::size_t number, std::uint64_t bytes);
   // There are no more: what nobody ended got nothing.
   void finish();
-
-  std::uint64_t neverEnded() const { return never_ended_; }
-  std::uint64_t endedTooLate() const { return ended_too_late_; }
 
  private:
   struct Held {
@@ -79,22 +89,9 @@ class AccessQueue {
   void passFront();
 
   const Take& take_;
+  Doubts& doubts_;
   std::deque<Held> held_;
   std::size_t passed_ = 0;  // number of the front
-  std::uint64_t never_ended_ = 0;
-  std::uint64_t ended_too_late_ = 0;
-};
-
-// What the trace does not tell well enough for a model, counted over all ranks.
-struct Doubts {
-  std::uint64_t unknown_bytes = 0;   // reads whose bytes are not told (fscanf)
-  std::uint64_t unknown_offset = 0;  // accesses by shared pointers, or at an end not recorded
-  std::uint64_t several_blocks = 0;  // accesses over more than one block of a view
-  std::uint64_t never_ended = 0;     // see AccessQueue
-  std::uint64_t ended_too_late = 0;
-  std::uint64_t no_storage = 0;             // accesses of devices, directories and the like
-  std::set<event::FileId> began_elsewhere;  // see PositionDoubts
-  std::set<event::FileId> appended;
 };
 
 // One sentence each.

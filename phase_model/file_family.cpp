@@ -70,7 +70,7 @@ std::vector<std::string> templatesOf(std::string_view path, int rank) {
 class ByRankNumber {
  public:
   void add(std::size_t index, const TouchedFile& file) {
-    const int rank = file.ranks.front();
+    const int rank = *file.ranks.begin();
     templates_[index] = templatesOf(file.path, rank);
     for (const std::string& name : templates_[index]) votes_[name].insert(rank);
   }
@@ -125,14 +125,14 @@ Families findFamilies(const std::vector<TouchedFile>& touched) {
   for (std::size_t i = 0; i < touched.size(); ++i) {
     if (touched[i].ranks.size() != 1 || result.family[i] != kNone) continue;
     const std::string name = withoutNumbers(touched[i].path);
-    const std::size_t turn = seen[{name, touched[i].ranks.front()}]++;
+    const std::size_t turn = seen[{name, *touched[i].ranks.begin()}]++;
     alike[{name, turn}].push_back(i);
   }
   for (auto& [name, members] : alike) {
     if (members.size() < 2) continue;
     const std::size_t lowest =
         *std::min_element(members.begin(), members.end(), [&touched](std::size_t a, std::size_t b) {
-          return touched[a].ranks.front() < touched[b].ranks.front();
+          return *touched[a].ranks.begin() < *touched[b].ranks.begin();
         });
     ordered[members.front()] = {touched[lowest].path, members};
     for (const std::size_t member : members) result.family[member] = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace omnio::phases {
 
 struct TouchedFile {
   std::string path;
-  std::vector<int> ranks;  // that read or wrote it, ascending, each once; never empty
+  std::set<int> ranks;  // that read or wrote it; never empty
   std::uint64_t size_bytes = 0;
 };
 

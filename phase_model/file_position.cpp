@@ -21,8 +21,8 @@ std::uint64_t parentOf(const tracefile::Process& process) {
 }  // namespace
 
 PosixPositions::PosixPositions(const std::vector<const tracefile::Process*>& processes,
-                               std::uint64_t& sessions)
-    : sessions_(sessions) {
+                               std::uint64_t& sessions, Doubts& doubts)
+    : sessions_(sessions), doubts_(doubts) {
   for (const tracefile::Process* process : processes) by_token_[process->token] = process;
 }
 
@@ -52,7 +52,7 @@ PosixPositions::Description& PosixPositions::descriptionOf(const tracefile::Proc
     description.session = ++sessions_;
     // Told apart by its pattern all the same: counted from where it stood.
     if (definition.origin == wire::Origin::kInherited && !description.open.appends) {
-      doubts_.began_elsewhere.insert(handle.path.file);
+      began_elsewhere_.insert(handle.path.file);
     }
   }
   if (definition.handle != definition.description || definition.birth_pid != 0) {
@@ -67,7 +67,7 @@ void PosixPositions::opened(const tracefile::Process& process, const event::Even
   Description& description = descriptionOf(process, handle);
   description.open.appends = (flags & O_APPEND) != 0;
   if (event.row->call_class != calls::Class::kOpen) return;  // fdopen, dup: the file as it is
-  doubts_.began_elsewhere.erase(handle.path.file);           // tmpfile's, found by its descriptor
+  began_elsewhere_.erase(handle.path.file);                  // tmpfile's, found by its descriptor
   if ((flags & (O_TRUNC | O_EXCL)) != 0) sizes_[handle.path.file].set(0);
 }
 
@@ -78,17 +78,17 @@ Place PosixPositions::take(const tracefile::Process& process, const event::Event
     if (!event.failed && calls::does(*event.row, calls::Effect::kSetsLength)) {  // truncate
       sizes_[event.file].set(event::argumentOf(event, calls::Role::kLength));
     }
-    return {.known = false};
+    return {};
   }
   if (event.new_handle != nullptr) {
     descriptionOf(process, *event.handle).is_shared = true;
-    return {.known = false};
+    return {};
   }
   const auto known = descriptions_.find(keyOf(process, event.handle->definition));
   if (call_class == calls::Class::kClose) {
     const bool is_over = known != descriptions_.end() && !known->second.is_shared;
     if (is_over && !event.failed) descriptions_.erase(known);
-    return {.known = false};
+    return {};
   }
   // A call that neither moves the position nor depends on it is no reason to doubt where it was.
   const bool moves = event::transfersData(event) || call_class == calls::Class::kSeek ||
@@ -96,16 +96,21 @@ Place PosixPositions::take(const tracefile::Process& process, const event::Event
   if (!moves && known == descriptions_.end()) {
     event::OpenFile unused;
     event::follow(event, unused, sizes_[event.file]);
-    return {.known = false};
+    return {};
   }
   Description& description = moves ? descriptionOf(process, *event.handle) : known->second;
   event::FileSize& size = sizes_[event.file];
   const auto transfer = event::follow(event, description.open, size);
-  if (!transfer) return {.known = false};
+  if (!transfer) return {};
   if (transfer->at_end && !size.is_known) doubts_.appended.insert(event.file);
   return {.known = transfer->is_known && transfer->bytes_known && !transfer->may_be_beside,
           .offset = transfer->offset,
-          .session = description.session};
+          .session = description.session,
+          .manner = {.interface = event.row->api == calls::Api::kStdio ? model::Interface::kStdio
+                                                                       : model::Interface::kPosix,
+                     .pointer = calls::has(*event.row, calls::Role::kOffset)
+                                    ? model::PointerKind::kExplicit
+                                    : model::PointerKind::kIndividual}};
 }
 
 namespace {
@@ -136,11 +141,9 @@ mpi::MpiFileOffsets& MpiPositions::of(const tracefile::Process& process) {
   return *offsets;
 }
 
-MpiPositions::Placed MpiPositions::take(const tracefile::Process& process,
-                                        const event::Event& event) {
+Place MpiPositions::take(const tracefile::Process& process, const event::Event& event) {
   const std::optional<mpi::MpiFileOffsets::Placed> found = of(process).take(event);
-  Placed placed;
-  placed.known = false;
+  Place placed;
   if (!found) return placed;
   const mpi::MpiFileState& file = *found->file;
   placed.session = sessionOf(process, file.session);

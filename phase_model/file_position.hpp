@@ -18,28 +18,25 @@
 namespace omnio::phases {
 
 struct Place {
-  bool known = true;
+  bool known = false;
   std::int64_t offset = 0;
-  std::uint64_t session = 0;  // see Access::session
-};
-
-// What is told of files with less than certainty, by file.
-struct PositionDoubts {
-  std::set<event::FileId>
-      began_elsewhere;               // open before the recording began, at a place not recorded
-  std::set<event::FileId> appended;  // behind an end that was not recorded
+  std::uint64_t session = 0;    // see Access::session
+  bool several_blocks = false;  // the request goes over more than one block of a view
+  Manner manner{};
 };
 
 class PosixPositions {
  public:
   // The processes of the rank, and the number of open instances it came to so far, which MPI files
-  // count in too; they outlive this object.
-  PosixPositions(const std::vector<const tracefile::Process*>& processes, std::uint64_t& sessions);
+  // count in too; both, and the doubts, outlive this object.
+  PosixPositions(const std::vector<const tracefile::Process*>& processes, std::uint64_t& sessions,
+                 Doubts& doubts);
 
   // Takes every event of the application in the order of time. Returns where a read or write began.
   Place take(const tracefile::Process& process, const event::Event& event);
 
-  const PositionDoubts& doubts() const { return doubts_; }
+  // There are no more events: adds the files whose positions count from where they stood.
+  void finish() { doubts_.began_elsewhere.merge(began_elsewhere_); }
 
  private:
   // An open file description: the process that opened it, and its first handle there.
@@ -58,20 +55,13 @@ class PosixPositions {
   std::map<std::uint64_t, const tracefile::Process*> by_token_;
   std::map<Key, Description> descriptions_;
   std::unordered_map<event::FileId, event::FileSize> sizes_;
-  PositionDoubts doubts_;
+  std::set<event::FileId> began_elsewhere_;
+  Doubts& doubts_;
 };
 
 // Where in a file an MPI-IO call reads or writes, as the phase model speaks of it. Of one rank.
 class MpiPositions {
  public:
-  struct Placed {
-    bool known = true;
-    std::int64_t offset = 0;
-    bool several_blocks = false;  // the request goes over more than one block of the view
-    std::uint64_t session = 0;    // see Access::session
-    Manner manner;
-  };
-
   // `sessions` as of PosixPositions.
   MpiPositions(std::uint64_t& sessions, const mpi::MpiSharedOffsets& shared)
       : sessions_(sessions), shared_(shared) {}
@@ -82,7 +72,7 @@ class MpiPositions {
   }
   // Of every MPI file event of the application, in order; what it returns counts when the event
   // reads or writes.
-  Placed take(const tracefile::Process& process, const event::Event& event);
+  Place take(const tracefile::Process& process, const event::Event& event);
 
  private:
   mpi::MpiFileOffsets& of(const tracefile::Process& process);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/model/phase_model.hpp"
-#include "phase_model/rank_patterns.hpp"
+#include "phase_model/lap_stream.hpp"
 
 namespace omnio::phases {
 

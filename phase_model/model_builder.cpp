@@ -80,24 +80,19 @@ void ModelBuilder::finish(const event::PathTable& paths, std::int64_t origin_ns,
   });
   std::map<event::FileId, std::size_t> index;
   std::vector<TouchedFile> touched;
-  std::vector<std::set<int>> ranks;
   std::vector<std::size_t> touched_by_lap;
   for (const Lap& lap : laps_) {
     const auto [place, is_new] = index.try_emplace(lap.file, touched.size());
     if (is_new) {
       touched.push_back({.path = base::printable(paths.path(lap.file)), .ranks = {}});
-      ranks.emplace_back();
     }
-    ranks[place->second].insert(lap.rank);
+    TouchedFile& file = touched[place->second];
+    file.ranks.insert(lap.rank);
     for (const Pattern& pattern : lap.operations) {
-      std::uint64_t& size = touched[place->second].size_bytes;
-      size =
-          std::max(size, static_cast<std::uint64_t>(std::max<std::int64_t>(pattern.furthest, 0)));
+      const auto end = static_cast<std::uint64_t>(std::max<std::int64_t>(pattern.furthest, 0));
+      file.size_bytes = std::max(file.size_bytes, end);
     }
     touched_by_lap.push_back(place->second);
-  }
-  for (std::size_t i = 0; i < touched.size(); ++i) {
-    touched[i].ranks.assign(ranks[i].begin(), ranks[i].end());
   }
   Families families = findFamilies(touched);
   model.files = std::move(families.files);

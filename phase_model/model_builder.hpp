@@ -8,7 +8,7 @@
 #include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/trace.hpp"
-#include "phase_model/rank_patterns.hpp"
+#include "phase_model/lap_stream.hpp"
 
 namespace omnio::phases {
 

@@ -94,9 +94,7 @@ std::string offsetText(const Series& series, std::size_t operation, int processe
 
 namespace {
 
-using model::Phase;
 using model::PhaseModel;
-using model::PhaseOperation;
 using Row = std::vector<std::string>;
 
 std::string plural(std::size_t count, std::string_view one, std::string_view more) {

@@ -195,42 +195,41 @@ void Burst::foldContiguous() {
 
 void Burst::foldShort() {
   // The last piece is not over.
-  std::vector<Pattern> last;
-  last.push_back(std::move(pieces_.back()));
+  Pattern last = std::move(pieces_.back());
   pieces_.pop_back();
-  foldInto(remainder_, pieces_, kLongRun);
-  if (pieces_.size() >= kMaxLongRuns) {
-    foldInto(remainder_, pieces_, std::numeric_limits<std::uint64_t>::max());
-  }
-  pieces_.push_back(std::move(last.back()));
+  foldBelow(kLongRun);
+  if (pieces_.size() >= kMaxLongRuns) foldBelow(std::numeric_limits<std::uint64_t>::max());
+  pieces_.push_back(std::move(last));
 }
 
 std::vector<Pattern> Burst::finish() {
   const auto short_runs = static_cast<std::size_t>(std::count_if(
       pieces_.begin(), pieces_.end(), [](const Pattern& p) { return p.requests < kLongRun; }));
-  if (!remainder_.empty() || short_runs > kMaxPieces) {
-    foldInto(remainder_, pieces_, kLongRun);
-    std::move(remainder_.begin(), remainder_.end(), std::back_inserter(pieces_));
+  if (remainder_ || short_runs > kMaxPieces) {
+    foldBelow(kLongRun);
+    pieces_.push_back(std::move(*remainder_));
   }
   std::stable_sort(pieces_.begin(), pieces_.end(),
                    [](const Pattern& a, const Pattern& b) { return a.begin_ns < b.begin_ns; });
   return std::move(pieces_);
 }
 
-void foldInto(std::vector<Pattern>& remainder, std::vector<Pattern>& patterns,
-              std::uint64_t long_run) {
-  const auto is_long = [long_run](const Pattern& p) { return p.requests >= long_run; };
-  for (Pattern& pattern : patterns) {
-    if (is_long(pattern)) continue;
-    if (remainder.empty()) {
-      pattern.become(Shape::kRandom);
-      remainder.push_back(std::move(pattern));
-    } else {
-      remainder.front().append(pattern);
-    }
+// Folds the runs that are shorter than `long_run` requests.
+void Burst::foldBelow(std::uint64_t long_run) {
+  const auto is_short = [long_run](const Pattern& p) { return p.requests < long_run; };
+  for (Pattern& pattern : pieces_) {
+    if (is_short(pattern)) foldInto(remainder_, std::move(pattern));
   }
-  // What was moved away has kept its number of requests.
-  std::erase_if(patterns, [&is_long](const Pattern& p) { return !is_long(p); });
+  std::erase_if(pieces_, is_short);  // one that was moved away has kept its number of requests
+}
+
+void foldInto(std::optional<Pattern>& remainder, Pattern&& pattern) {
+  if (remainder) {
+    remainder->append(pattern);
+  } else {
+    pattern.become(Shape::kRandom);
+    remainder = std::move(pattern);
+  }
 }
 
 }  // namespace omnio::phases

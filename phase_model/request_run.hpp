@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -103,16 +104,15 @@ class Burst {
   std::size_t contiguousPieces() const;
   void foldContiguous();
   void foldShort();
+  void foldBelow(std::uint64_t long_run);
 
   std::vector<Pattern> pieces_;
-  std::vector<Pattern> remainder_;  // one at most: the random pattern that short runs became
-  Access run_first_;                // of the last piece
+  std::optional<Pattern> remainder_;  // the random pattern that short runs became
+  Access run_first_;                  // of the last piece
   Access run_last_;
 };
 
-// Makes one random pattern of those that are shorter than `long_run` requests, appended to the one
-// in `remainder`, if there is one.
-void foldInto(std::vector<Pattern>& remainder, std::vector<Pattern>& patterns,
-              std::uint64_t long_run);
+// Makes a random pattern of one, or appends it to the one that is there.
+void foldInto(std::optional<Pattern>& remainder, Pattern&& pattern);
 
 }  // namespace omnio::phases

@@ -5,7 +5,7 @@
 namespace omnio::phases {
 namespace {
 
-TouchedFile file(std::string path, std::vector<int> ranks, std::uint64_t size = 0) {
+TouchedFile file(std::string path, std::set<int> ranks, std::uint64_t size = 0) {
   return {.path = std::move(path), .ranks = std::move(ranks), .size_bytes = size};
 }
 
