@@ -31,7 +31,7 @@ struct SourceThread {
   std::vector<const tracefile::Log*>
       lanes;  // the thread's own log, and that of its signal handlers
 
-  // Its POSIX and stream calls, by the time they began (core/tracefile/posix_reader.hpp).
+  // Its POSIX and stream calls, by the time they began (core/tracefile/log_reader.hpp).
   std::unique_ptr<event::EventSource> open(event::PathTable& paths) const;
 };
 

@@ -26,7 +26,7 @@ enum class Field : std::uint8_t {
   kPieces,    // number of pieces that follow the fields
 };
 
-// How the text and JSON forms of an event show an item (core/calls/words/layout.hpp).
+// How the text and JSON forms of an event show an item (core/calls/words/names.hpp).
 enum class ItemKind : std::uint8_t {
   kNone,  // not shown
   kNumber,

@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "core/base/printable.hpp"
-#include "core/calls/words/names.hpp"
 #include "core/wire/record.hpp"
 
 namespace omnio::event {

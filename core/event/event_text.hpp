@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/calls/words/layout.hpp"
+#include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
 
 namespace omnio::event {

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "core/base/printable.hpp"
-#include "core/calls/words/layout.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/path_table.hpp"
 #include "core/tracefile/completeness.hpp"

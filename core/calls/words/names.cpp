@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <string>
 
 #include "core/calls/role.hpp"
@@ -20,6 +20,9 @@ struct Name {
   std::int64_t value;
   std::string_view text;
 };
+
+constexpr Name kAccessModes[] = {
+    {O_RDONLY, "O_RDONLY"}, {O_WRONLY, "O_WRONLY"}, {O_RDWR, "O_RDWR"}};
 
 // Flags that contain others come first: O_SYNC has the bits of O_DSYNC, O_TMPFILE of O_DIRECTORY.
 constexpr Name kOpenFlags[] = {
@@ -62,6 +65,8 @@ constexpr Name kCommands[] = {
     {F_ADD_SEALS, "F_ADD_SEALS"},   {F_GET_SEALS, "F_GET_SEALS"},
 };
 
+constexpr int kErrnoLimit = 4096;  // the kernel's own
+
 void appendNumber(std::string& out, std::int64_t value) {
   fmt::format_to(std::back_inserter(out), "{}", value);
 }
@@ -75,6 +80,14 @@ void appendName(std::string& out, const Name (&names)[kCount], std::int64_t valu
     }
   }
   appendNumber(out, value);
+}
+
+template <std::size_t kCount>
+std::optional<std::int64_t> find(const Name (&names)[kCount], std::string_view text) {
+  for (const Name& name : names) {
+    if (name.text == text) return name.value;
+  }
+  return std::nullopt;
 }
 
 // Appends the names of the bits that `flags` has, and what is left of it as a number.
@@ -109,8 +122,8 @@ std::string_view className(calls::Class call_class) {
 }
 
 void appendOpenFlags(std::string& out, std::uint64_t flags) {
-  constexpr std::string_view kAccess[] = {"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"};
-  out += kAccess[flags & O_ACCMODE];
+  const auto mode = flags & O_ACCMODE;
+  out += mode < std::size(kAccessModes) ? kAccessModes[mode].text : "O_ACCMODE";
   appendBits(out, kOpenFlags, flags & ~std::uint64_t{O_ACCMODE}, true);
 }
 
@@ -130,60 +143,13 @@ void appendDirFd(std::string& out, std::int64_t fd) {
 
 void appendErrno(std::string& out, std::int64_t number) {
   const char* name =
-      number > 0 && number < 4096 ? strerrorname_np(static_cast<int>(number)) : nullptr;
+      number > 0 && number < kErrnoLimit ? strerrorname_np(static_cast<int>(number)) : nullptr;
   if (name != nullptr) {
     out += name;
   } else {
     appendNumber(out, number);
   }
 }
-
-namespace {
-
-using Names = std::map<std::string, std::int64_t, std::less<>>;
-
-// The names are stated once, in core/calls/words/names.cpp: what it says of each number is turned
-// round here.
-template <typename Append>
-void addName(Names& names, Append append, std::int64_t number) {
-  std::string name;
-  append(name, number);
-  if (!name.empty() && (name[0] < '0' || name[0] > '9') && name[0] != '-') {
-    names.emplace(std::move(name), number);
-  }
-}
-
-const Names& openFlagNames() {
-  static const Names kNames = [] {
-    Names names;
-    const auto flag = [](std::string& out, std::int64_t number) {
-      appendOpenFlags(out, static_cast<std::uint64_t>(number));
-      constexpr std::string_view kReading = "O_RDONLY|";  // which has no bit of its own
-      if (out.starts_with(kReading)) out.erase(0, kReading.size());
-    };
-    for (const std::int64_t mode : {O_RDONLY, O_WRONLY, O_RDWR}) addName(names, flag, mode);
-    // Two flags consist of more than one bit; the names of their parts must not hide them.
-    for (const std::int64_t whole : {O_SYNC, O_TMPFILE}) addName(names, flag, whole);
-    for (int bit = 2; bit < 31; ++bit) addName(names, flag, std::int64_t{1} << bit);
-    return names;
-  }();
-  return kNames;
-}
-
-template <typename Append>
-Names namesUpTo(Append append, std::int64_t limit) {
-  Names names;
-  for (std::int64_t number = 0; number < limit; ++number) addName(names, append, number);
-  return names;
-}
-
-std::optional<std::int64_t> find(const Names& names, std::string_view text) {
-  const auto found = names.find(text);
-  if (found != names.end()) return found->second;
-  return numberIn(text);
-}
-
-}  // namespace
 
 std::optional<std::int64_t> numberIn(std::string_view text) {
   int base = 10;
@@ -204,7 +170,10 @@ std::optional<std::int64_t> openFlagsOf(std::string_view text) {
   std::int64_t flags = 0;
   while (true) {
     const std::size_t bar = text.find('|');
-    const auto flag = find(openFlagNames(), text.substr(0, bar));
+    const std::string_view word = text.substr(0, bar);
+    auto flag = find(kOpenFlags, word);
+    if (!flag) flag = find(kAccessModes, word);
+    if (!flag) flag = numberIn(word);
     if (!flag) return std::nullopt;
     flags |= *flag;
     if (bar == std::string_view::npos) return flags;
@@ -213,18 +182,65 @@ std::optional<std::int64_t> openFlagsOf(std::string_view text) {
 }
 
 std::optional<std::int64_t> whenceOf(std::string_view text) {
-  static const Names kNames = namesUpTo(appendWhence, 8);
-  return find(kNames, text);
+  const auto whence = find(kWhence, text);
+  return whence ? whence : numberIn(text);
 }
 
 std::optional<std::int64_t> commandOf(std::string_view text) {
-  static const Names kNames = namesUpTo(appendCommand, 2048);
-  return find(kNames, text);
+  const auto command = find(kCommands, text);
+  return command ? command : numberIn(text);
 }
 
 std::optional<std::int64_t> errnoOf(std::string_view text) {
-  static const Names kNames = namesUpTo(appendErrno, 256);
-  return find(kNames, text);
+  for (int number = 1; number < kErrnoLimit; ++number) {
+    const char* const name = strerrorname_np(number);
+    if (name != nullptr && text == name) return number;
+  }
+  return numberIn(text);
+}
+
+namespace {
+
+Item itemOf(const Row& row, std::uint8_t index) {
+  const Role role = row.arguments[index];
+  Item item{formOf(role).key, formOf(role).item, index};
+  if (role == Role::kFlags && opensByFlags(row)) item.kind = ItemKind::kOpenFlags;
+  if (role == Role::kSize && sizeIsRoom(row)) item.key = kRoomKey;
+  return item;
+}
+
+std::vector<Item> makeLayout(const calls::Row& row) {
+  std::vector<Item> items;
+  bool names_path = false;
+  bool has_handle = false;
+  for (std::uint8_t i = 0; i < row.argument_count; ++i) {
+    const Item item = itemOf(row, i);
+    if (item.kind == ItemKind::kNone) continue;
+    names_path = names_path || item.key == "path";
+    has_handle = has_handle || item.kind == ItemKind::kFd || item.kind == ItemKind::kFileHandle;
+    items.push_back(item);
+  }
+  const bool makes_handle =
+      row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream;
+  if (!names_path && (has_handle || makes_handle)) items.push_back({"path", ItemKind::kHandlePath});
+  items.push_back({"depth", ItemKind::kDepth});
+  items.push_back({"errno", ItemKind::kErrno});
+  if (row.result != calls::Result::kNone) items.push_back({"result", ItemKind::kResult});
+  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.key < b.key; });
+  return items;
+}
+
+}  // namespace
+
+const std::vector<Item>& layoutOf(const calls::Row& row) {
+  static const auto kLayouts = [] {
+    std::array<std::vector<Item>, calls::kNumberLimit> layouts;
+    for (const calls::Row& r : calls::kTable) {
+      if (r.number != 0) layouts[r.number] = makeLayout(r);
+    }
+    return layouts;
+  }();
+  return kLayouts[row.number];
 }
 
 }  // namespace omnio::calls

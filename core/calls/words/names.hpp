@@ -1,11 +1,13 @@
-// Words for what the table of calls and the system count in numbers.
+// Words for what the table of calls and the system count in numbers, and the items of an event.
 #pragma once
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "core/calls/role.hpp"
+#include "core/calls/arguments.hpp"
+#include "core/calls/table.hpp"
 
 namespace omnio::calls {
 
@@ -20,13 +22,23 @@ void appendCommand(std::string& out, std::int64_t command);   // F_DUPFD, of fcn
 void appendDirFd(std::string& out, std::int64_t fd);          // AT_FDCWD
 void appendErrno(std::string& out, std::int64_t number);      // ENOENT
 
-// The way back from the words of core/calls/words/names.hpp to numbers.
-// Each takes the symbolic form, or a number in decimal, octal (0...) or hexadecimal (0x...);
-// nothing when it is neither.
+// The way back: each takes the symbolic form, or a number in decimal, octal (0...) or hexadecimal
+// (0x...); nothing when it is neither.
 std::optional<std::int64_t> openFlagsOf(std::string_view text);  // O_WRONLY|O_CREAT
 std::optional<std::int64_t> whenceOf(std::string_view text);
 std::optional<std::int64_t> commandOf(std::string_view text);
 std::optional<std::int64_t> errnoOf(std::string_view text);
 std::optional<std::int64_t> numberIn(std::string_view text);
+
+// Which `key=value` items an event of a call has, derived from the call's row; shared by the text
+// form and the JSON form, so that both use the same words.
+struct Item {
+  std::string_view key;
+  ItemKind kind = ItemKind::kNumber;
+  std::uint8_t argument = 0;  // index in the row's arguments, where it is one
+};
+
+// Sorted by key. A row of the table; the reference stays valid.
+const std::vector<Item>& layoutOf(const calls::Row& row);
 
 }  // namespace omnio::calls
