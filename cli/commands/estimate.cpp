@@ -26,7 +26,7 @@ struct Options {
   bool partial = false;
   bool json = false;
   bool all = false;
-  double peak_mib_s = 0;
+  std::optional<double> peak_mib_s;
 };
 
 int work(const Options& options) {
@@ -41,10 +41,9 @@ int work(const Options& options) {
                              base::printable(options.model), fmt::join(estimate->missing, ", ")));
     return kFailed;
   }
-  std::optional<double> peak;
-  if (options.peak_mib_s > 0) peak = options.peak_mib_s;
-  if (options.json) return printJson(ior::jsonOf(*estimate, peak));
-  return printAll(ior::textOf(*estimate, peak, options.all ? estimate->phases.size() : kRows));
+  if (options.json) return printJson(ior::jsonOf(*estimate, options.peak_mib_s));
+  return printAll(
+      ior::textOf(*estimate, options.peak_mib_s, options.all ? estimate->phases.size() : kRows));
 }
 
 }  // namespace

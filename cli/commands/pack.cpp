@@ -17,7 +17,7 @@ namespace omnio::cli {
 namespace {
 
 struct Options {
-  std::string trace;
+  TraceSelection selection;
   int level = tracefile::kDefaultPackLevel;
   unsigned jobs = 0;  // 0: as many as are useful
   bool assume_ended = false;
@@ -56,7 +56,7 @@ std::string jsonOf(const tracefile::PackReport& report, const Options& options) 
   json.object([&] {
     json.put("format", "omnio-pack");
     json.put("version", 1);
-    json.put("trace", base::printable(options.trace));
+    json.put("trace", base::printable(options.selection.trace));
     json.put("containers", report.containers);
     json.put("changed", report.changed);
     json.put("unreadable", report.kept.size());
@@ -78,7 +78,7 @@ std::string sizeOf(std::uint64_t bytes) {
 
 std::string textOf(const tracefile::PackReport& report, const Options& options) {
   if (report.changed == 0) {
-    return fmt::format("{}: already packed\n", base::printable(options.trace));
+    return fmt::format("{}: already packed\n", base::printable(options.selection.trace));
   }
   std::string text =
       fmt::format("{} file{} packed: {} to {}", report.changed, report.changed == 1 ? "" : "s",
@@ -102,7 +102,7 @@ int work(const Options& options) {
     if (isatty(STDERR_FILENO) != 0) {
       wanted.progress = [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); };
     }
-    return tracefile::packTrace(options.trace, wanted);
+    return tracefile::packTrace(options.selection.trace, wanted);
   }();
   if (!report) return fail(report.failure());
   for (const std::string& kept : report->kept) {
@@ -119,7 +119,7 @@ void addPackCommand(base::Command program) {
   const auto options = std::make_shared<Options>();
   const base::Command command =
       program.subcommand("pack", "Compress a finished trace; every command reads it as before");
-  command.option("TRACE", options->trace, "The directory that `omnio trace -o` made").required();
+  options->selection.addTrace(command);
   command
       .option("--level", options->level,
               fmt::format("zstd's compression level, {} to {} ({}); more is slower and a "

@@ -208,10 +208,6 @@ int work(Request& request) {
                 .library = library->native(),
                 .pid = getpid(),
                 .started_ns = unixNs(),
-                .ended_ns = 0,
-                .exit_code = 0,
-                .signal = 0,
-                .events_collected = 0,
                 .troubles = {}};
   const ChildEnd end =
       runChild(request.command, *wire::parseSignal(request.word(wire::SettingId::kToggleSignal)));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <ranges>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -56,12 +57,12 @@ base::Result<fs::path> findLibrary(std::string_view flavour, const fs::path& fol
       return library;
     }
   }
-  std::string places;
-  for (const fs::path& place : folders)
-    places += fmt::format("{}{}", places.empty() ? "" : ", ", base::printable(place.native()));
+  std::vector<std::string> places;
+  for (const fs::path& place : folders) places.push_back(base::printable(place.native()));
+  if (places.empty()) places = {"the usual folders"};
   return base::Failure{base::Code::kNotFound,
                        fmt::format("{} is in none of {}; set {} to its folder{}", names.front(),
-                                   places.empty() ? "the usual folders" : places,
+                                   fmt::join(places, ", "),
                                    wire::settingOf(wire::SettingId::kLibraryDirectory).variable,
                                    flavour == "mpi" || flavour == "hybrid"
                                        ? " (omnio may have been built without MPI)"
@@ -101,12 +102,10 @@ namespace {
 std::string inPath(const std::string& command) {
   if (command.find('/') != std::string::npos) return command;
   const char* variable = getenv("PATH");
-  std::string rest = variable == nullptr ? "" : variable;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find(':');
-    const std::string candidate = rest.substr(0, end) + "/" + command;
+  const std::string_view path = variable == nullptr ? "" : variable;
+  for (const auto folder : std::views::split(path, ':')) {
+    const std::string candidate = std::string(folder.begin(), folder.end()) + "/" + command;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    rest = end == std::string::npos ? "" : rest.substr(end + 1);
   }
   return command;
 }

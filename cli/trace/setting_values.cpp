@@ -141,16 +141,12 @@ base::Result<void> SettingValues::takeFile(const fs::path& path) {
   if (!lines) return lines.failure();
   std::map<SettingId, std::vector<std::string>> found;
   for (const base::ConfigLine& line : *lines) {
-    const auto* const setting =
-        std::find_if(std::begin(wire::kSettings), std::end(wire::kSettings),
-                     [&line](const Setting& one) { return nameInFile(one) == line.name; });
+    const auto* const setting = std::ranges::find(wire::kSettings, line.name, nameInFile);
     if (setting == std::end(wire::kSettings)) {
-      std::string names;
-      for (const Setting& one : wire::kSettings) {
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", nameInFile(one));
-      }
+      std::vector<std::string_view> names;
+      std::ranges::transform(wire::kSettings, std::back_inserter(names), nameInFile);
       return refused(line, fmt::format("unknown option \"{}\"; the options are {}",
-                                       base::printable(line.name), names));
+                                       base::printable(line.name), fmt::join(names, ", ")));
     }
     std::vector<std::string>& words = found[setting->id];
     if (setting->type != SettingType::kPatterns && !words.empty()) {
