@@ -4,15 +4,14 @@
 //   pack_throughput TRACE [ROUNDS [LEVEL]]      TRACE stays as it is
 #include <fmt/format.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "bench/measure.hpp"
 #include "core/tracefile/pack_trace.hpp"
 #include "core/tracefile/trace.hpp"
 #include "statistics/report.hpp"
@@ -20,18 +19,14 @@
 namespace {
 
 namespace fs = std::filesystem;
-
-double cpuSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+using omnio::bench::cpuNs;
+using omnio::bench::median;
 
 template <typename Work>
-double cpuSecondsOf(const Work& work) {
-  const double begin = cpuSeconds();
+double cpuNsOf(const Work& work) {
+  const double begin = cpuNs(CLOCK_PROCESS_CPUTIME_ID);
   work();
-  return cpuSeconds() - begin;
+  return cpuNs(CLOCK_PROCESS_CPUTIME_ID) - begin;
 }
 
 [[noreturn]] void fail(const std::string& sentence) {
@@ -59,11 +54,6 @@ omnio::tracefile::PackReport pack(const fs::path& trace, int level) {
   return *report;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 int measure(const fs::path& trace, int rounds, int level) {
   std::string name = (fs::temp_directory_path() / "omnio-bench-XXXXXX").native();
   if (mkdtemp(name.data()) == nullptr) fail("cannot make a directory for the packed trace");
@@ -75,20 +65,20 @@ int measure(const fs::path& trace, int rounds, int level) {
   for (int round = 0; round < rounds; ++round) {
     fs::remove_all(packed);
     fs::copy(trace, packed, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-    packing.push_back(cpuSecondsOf([&] { report = pack(packed, level); }));
+    packing.push_back(cpuNsOf([&] { report = pack(packed, level); }));
     std::string as_recorded;
     std::string as_packed;
-    reading.push_back(cpuSecondsOf([&] { as_recorded = read(trace); }));
-    reading_packed.push_back(cpuSecondsOf([&] { as_packed = read(packed); }));
+    reading.push_back(cpuNsOf([&] { as_recorded = read(trace); }));
+    reading_packed.push_back(cpuNsOf([&] { as_packed = read(packed); }));
     if (as_recorded != as_packed) fail("the packed trace is read differently");
   }
   fs::remove_all(name);
   if (report.events == 0) fail("the trace holds no event that is not packed");
   const auto events = static_cast<double>(report.events);
-  const auto line = [&](const char* what, const std::vector<double>& seconds) {
-    const double ns = median(seconds) * 1e9 / events;
+  const auto line = [&](const char* what, const std::vector<double>& costs) {
+    const double ns = median(costs) / events;
     fmt::print("{:<24} {:>8.1f} ns of CPU time an event {:>8.2f} times reading it\n", what, ns,
-               median(seconds) / median(reading));
+               median(costs) / median(reading));
   };
   fmt::print("{} events, {:.2f} bytes each as recorded, {:.2f} packed at level {}; medians of {}\n",
              report.events, static_cast<double>(report.bytes_before) / events,

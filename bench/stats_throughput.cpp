@@ -4,11 +4,8 @@
 //
 // Makes traces of 1,000,000 and 10,000,000 events in a temporary directory, reads each in a process
 // of its own, and prints both. With --check it fails when the larger one takes 20 MiB more memory.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include <array>
 #include <chrono>
@@ -21,14 +18,13 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/measure.hpp"
 #include "core/tracefile/trace.hpp"
 #include "core/wire/container.hpp"
 #include "core/wire/definition.hpp"
 #include "core/wire/encode.hpp"
 #include "core/wire/ring.hpp"
 #include "statistics/report.hpp"
-
-extern char** environ;
 
 namespace {
 
@@ -153,7 +149,7 @@ std::uint64_t peakKib() {
   return 0;
 }
 
-// In a process of its own: "events nanoseconds peak_kib".
+// In a process of its own, which prints what it took.
 int readTrace(const char* directory) {
   const auto begin = std::chrono::steady_clock::now();
   const auto trace = omnio::tracefile::Trace::open(directory);
@@ -168,35 +164,11 @@ int readTrace(const char* directory) {
     fmt::print(stderr, "the trace was not read as it was made: {}\n", text);
     return 1;
   }
-  fmt::print("{} {} {}\n", report->wholeness.events,
-             std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(), peakKib());
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  omnio::bench::printFigures({{"events", static_cast<double>(report->wholeness.events)},
+                              {"nanoseconds", static_cast<double>(ns)},
+                              {"peak_kib", static_cast<double>(peakKib())}});
   return 0;
-}
-
-struct Reading {
-  std::uint64_t events = 0;
-  std::uint64_t nanoseconds = 0;
-  std::uint64_t peak_kib = 0;
-};
-
-Reading readInChild(const fs::path& directory) {
-  const fs::path result = directory.native() + ".result";
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, result.c_str(), O_WRONLY | O_CREAT,
-                                   0600);
-  std::string name = "stats_throughput";
-  std::string option = "--read";
-  std::string path = directory.native();
-  char* arguments[] = {name.data(), option.data(), path.data(), nullptr};
-  pid_t pid = 0;
-  Reading reading;
-  if (posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, arguments, environ) != 0) return {};
-  int status = 0;
-  waitpid(pid, &status, 0);
-  std::ifstream in(result);
-  in >> reading.events >> reading.nanoseconds >> reading.peak_kib;
-  return status == 0 ? reading : Reading{};
 }
 
 int compare(bool check) {
@@ -206,25 +178,27 @@ int compare(bool check) {
     return 1;
   }
   const fs::path directory = name;
-  std::vector<Reading> readings;
+  std::vector<double> peaks_kib;
   fmt::print("{:>12} {:>10} {:>14} {:>12}\n", "events", "B/event", "events/s", "peak KiB");
   for (const std::uint64_t events : {1'000'000U, 10'000'000U}) {
     const fs::path trace = directory / fmt::format("{}", events);
     makeTrace(trace, events);
     const auto bytes = static_cast<double>(fs::file_size(trace / "host.1.0.omnio"));
-    const Reading r = readInChild(trace);
+    const auto run = omnio::bench::runChild({"/proc/self/exe", "--read", trace.native()}, {}, {});
     fs::remove_all(trace);
-    if (r.events != events || r.nanoseconds == 0 || r.peak_kib == 0) {
+    const omnio::bench::Figures r = run ? run->figures : omnio::bench::Figures{};
+    if (r.size() != 3 || r.at("events") != static_cast<double>(events) || r.at("peak_kib") == 0) {
       fmt::print(stderr, "reading {} events failed\n", events);
       fs::remove_all(directory);
       return 1;
     }
-    fmt::print("{:>12} {:>10.2f} {:>14.0f} {:>12}\n", r.events, bytes / static_cast<double>(events),
-               static_cast<double>(events) * 1e9 / static_cast<double>(r.nanoseconds), r.peak_kib);
-    readings.push_back(r);
+    fmt::print("{:>12} {:>10.2f} {:>14.0f} {:>12.0f}\n", events,
+               bytes / static_cast<double>(events),
+               static_cast<double>(events) * 1e9 / r.at("nanoseconds"), r.at("peak_kib"));
+    peaks_kib.push_back(r.at("peak_kib"));
   }
   fs::remove_all(directory);
-  const auto more = static_cast<std::int64_t>(readings[1].peak_kib - readings[0].peak_kib);
+  const auto more = static_cast<std::int64_t>(peaks_kib[1] - peaks_kib[0]);
   constexpr std::int64_t kAllowedKib = 20 * 1024;
   fmt::print("ten times the events take {} KiB more memory (allowed: less than {})\n", more,
              kAllowedKib);

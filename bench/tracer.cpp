@@ -24,8 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/traced_child.hpp"
-#include "bench/tracer_calls.hpp"
+#include "bench/measure.hpp"
 #include "core/base/command_line.hpp"
 #include "core/tracefile/trace.hpp"
 
