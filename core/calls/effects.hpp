@@ -6,6 +6,7 @@
 // table.cpp does not compile while such a call is missing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 
@@ -64,153 +65,81 @@ class Effects {
   std::uint32_t bits_ = 0;
 };
 
-struct CallEffects {
-  CallId call;
+// Calls that have the same effects.
+struct CallsWithEffects {
   Effects effects;
+  std::array<CallId, 32> calls{};  // behind them CallId::none
 };
 
-namespace detail {
+inline constexpr auto kEffects = [] {
+  using enum CallId;
+  using enum Effect;
+  return std::array<CallsWithEffects, 29>{{
+      // ---- names ----
+      {{kChoosesName}, {mkstemp, mkostemp, mkstemps, mkostemps, tmpfile}},
+      {{kMakesName, kMakesDirectory}, {mkdir, mkdirat}},
+      {{kMakesName, kRemovesName, kRenames}, {rename, renameat, renameat2}},
+      {{kMakesName, kMakesLink, kStaysAtLink}, {link, linkat}},
+      {{kMakesName, kMakesSymlink}, {symlink, symlinkat}},
+      {{kRemovesName}, {unlink, unlinkat, remove}},
+      {{kRemovesName, kRemovesDirectory}, {rmdir}},
+      {{kChangesDirectory}, {chdir, fchdir}},
+      {{}, {stat, fstatat, statx, access, faccessat}},
+      {{kStaysAtLink}, {lstat}},
+      // ---- lengths and positions ----
+      {{kSetsLength}, {truncate, ftruncate}},
+      {{kReservesSpace}, {fallocate, posix_fallocate}},
+      {{}, {posix_fadvise}},
+      {{kMinusOneIsThePosition}, {preadv2, pwritev2}},
+      // ---- descriptors and streams ----
+      {{kReplacesDescriptor}, {dup2, dup3, freopen}},
+      {{kReadsLine}, {fgets}},
+      {{kReadsLine, kEndKeepsErrno}, {getline, getdelim}},
+      {{kUnlocked},
+       {fread_unlocked, __fread_unlocked_chk, fwrite_unlocked, fputs_unlocked, fputc_unlocked,
+        putc_unlocked, fgets_unlocked, __fgets_unlocked_chk, fgetc_unlocked, getc_unlocked,
+        fflush_unlocked}},
+      // ---- MPI-IO ----
+      {{},
+       {MPI_File_read,        MPI_File_write,      MPI_File_read_all,     MPI_File_write_all,
+        MPI_File_read_at,     MPI_File_write_at,   MPI_File_read_at_all,  MPI_File_write_at_all,
+        MPI_File_iread,       MPI_File_iwrite,     MPI_File_iread_at,     MPI_File_iwrite_at,
+        MPI_File_iread_all,   MPI_File_iwrite_all, MPI_File_iread_at_all, MPI_File_iwrite_at_all,
+        MPI_File_seek,        MPI_File_get_size,   MPI_File_set_view,     MPI_File_set_size,
+        MPI_File_preallocate, MPI_File_set_info,   MPI_File_set_atomicity}},
+      {{kSharedPointer},
+       {MPI_File_read_shared, MPI_File_write_shared, MPI_File_read_ordered, MPI_File_write_ordered,
+        MPI_File_iread_shared, MPI_File_iwrite_shared, MPI_File_seek_shared,
+        MPI_File_get_position_shared}},
+      {{kSplitBegin},
+       {MPI_File_read_all_begin, MPI_File_write_all_begin, MPI_File_read_at_all_begin,
+        MPI_File_write_at_all_begin}},
+      {{kSplitEnd},
+       {MPI_File_read_all_end, MPI_File_write_all_end, MPI_File_read_at_all_end,
+        MPI_File_write_at_all_end}},
+      {{kSplitBegin, kSharedPointer}, {MPI_File_read_ordered_begin, MPI_File_write_ordered_begin}},
+      {{kSplitEnd, kSharedPointer}, {MPI_File_read_ordered_end, MPI_File_write_ordered_end}},
+      // ---- order of MPI ranks ----
+      {{}, {MPI_Send,     MPI_Isend,    MPI_Rsend,    MPI_Irsend,   MPI_Probe,
+            MPI_Mprobe,   MPI_Mrecv,    MPI_Wait,     MPI_Waitall,  MPI_Waitany,
+            MPI_Waitsome, MPI_Win_wait, MPI_Gather,   MPI_Igather,  MPI_Gatherv,
+            MPI_Igatherv, MPI_Scatter,  MPI_Iscatter, MPI_Scatterv, MPI_Iscatterv}},
+      {{kBuffered}, {MPI_Bsend, MPI_Ibsend}},
+      {{kTests},
+       {MPI_Iprobe, MPI_Improbe, MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome, MPI_Win_test}},
+      {{kKnownByNewGroup}, {MPI_Comm_create_group, MPI_Intercomm_create}},
+      {{kRootNamesData}, {MPI_Bcast, MPI_Ibcast, MPI_Reduce, MPI_Ireduce}},
+  }};
+}();
 
-using enum Effect;
-
-// clang-format off
-inline constexpr CallEffects kEffects[] = {
-    // ---- names ----
-    {CallId::mkstemp, {kChoosesName}},
-    {CallId::mkostemp, {kChoosesName}},
-    {CallId::mkstemps, {kChoosesName}},
-    {CallId::mkostemps, {kChoosesName}},
-    {CallId::tmpfile, {kChoosesName}},
-    {CallId::mkdir, {kMakesName, kMakesDirectory}},
-    {CallId::mkdirat, {kMakesName, kMakesDirectory}},
-    {CallId::rename, {kMakesName, kRemovesName, kRenames}},
-    {CallId::renameat, {kMakesName, kRemovesName, kRenames}},
-    {CallId::renameat2, {kMakesName, kRemovesName, kRenames}},
-    {CallId::link, {kMakesName, kMakesLink, kStaysAtLink}},
-    {CallId::linkat, {kMakesName, kMakesLink, kStaysAtLink}},
-    {CallId::symlink, {kMakesName, kMakesSymlink}},
-    {CallId::symlinkat, {kMakesName, kMakesSymlink}},
-    {CallId::unlink, {kRemovesName}},
-    {CallId::unlinkat, {kRemovesName}},
-    {CallId::remove, {kRemovesName}},
-    {CallId::rmdir, {kRemovesName, kRemovesDirectory}},
-    {CallId::chdir, {kChangesDirectory}},
-    {CallId::fchdir, {kChangesDirectory}},
-    {CallId::stat, {}},
-    {CallId::lstat, {kStaysAtLink}},
-    {CallId::fstatat, {}},
-    {CallId::statx, {}},
-    {CallId::access, {}},
-    {CallId::faccessat, {}},
-    // ---- lengths and positions ----
-    {CallId::truncate, {kSetsLength}},
-    {CallId::ftruncate, {kSetsLength}},
-    {CallId::fallocate, {kReservesSpace}},
-    {CallId::posix_fallocate, {kReservesSpace}},
-    {CallId::posix_fadvise, {}},
-    {CallId::preadv2, {kMinusOneIsThePosition}},
-    {CallId::pwritev2, {kMinusOneIsThePosition}},
-    // ---- descriptors and streams ----
-    {CallId::dup2, {kReplacesDescriptor}},
-    {CallId::dup3, {kReplacesDescriptor}},
-    {CallId::freopen, {kReplacesDescriptor}},
-    {CallId::fgets, {kReadsLine}},
-    {CallId::getline, {kReadsLine, kEndKeepsErrno}},
-    {CallId::getdelim, {kReadsLine, kEndKeepsErrno}},
-    {CallId::fread_unlocked, {kUnlocked}},
-    {CallId::__fread_unlocked_chk, {kUnlocked}},
-    {CallId::fwrite_unlocked, {kUnlocked}},
-    {CallId::fputs_unlocked, {kUnlocked}},
-    {CallId::fputc_unlocked, {kUnlocked}},
-    {CallId::putc_unlocked, {kUnlocked}},
-    {CallId::fgets_unlocked, {kUnlocked}},
-    {CallId::__fgets_unlocked_chk, {kUnlocked}},
-    {CallId::fgetc_unlocked, {kUnlocked}},
-    {CallId::getc_unlocked, {kUnlocked}},
-    {CallId::fflush_unlocked, {kUnlocked}},
-    // ---- MPI-IO ----
-    {CallId::MPI_File_read, {}},
-    {CallId::MPI_File_write, {}},
-    {CallId::MPI_File_read_all, {}},
-    {CallId::MPI_File_write_all, {}},
-    {CallId::MPI_File_read_at, {}},
-    {CallId::MPI_File_write_at, {}},
-    {CallId::MPI_File_read_at_all, {}},
-    {CallId::MPI_File_write_at_all, {}},
-    {CallId::MPI_File_read_shared, {kSharedPointer}},
-    {CallId::MPI_File_write_shared, {kSharedPointer}},
-    {CallId::MPI_File_read_ordered, {kSharedPointer}},
-    {CallId::MPI_File_write_ordered, {kSharedPointer}},
-    {CallId::MPI_File_iread, {}},
-    {CallId::MPI_File_iwrite, {}},
-    {CallId::MPI_File_iread_at, {}},
-    {CallId::MPI_File_iwrite_at, {}},
-    {CallId::MPI_File_iread_all, {}},
-    {CallId::MPI_File_iwrite_all, {}},
-    {CallId::MPI_File_iread_at_all, {}},
-    {CallId::MPI_File_iwrite_at_all, {}},
-    {CallId::MPI_File_iread_shared, {kSharedPointer}},
-    {CallId::MPI_File_iwrite_shared, {kSharedPointer}},
-    {CallId::MPI_File_read_all_begin, {kSplitBegin}},
-    {CallId::MPI_File_read_all_end, {kSplitEnd}},
-    {CallId::MPI_File_write_all_begin, {kSplitBegin}},
-    {CallId::MPI_File_write_all_end, {kSplitEnd}},
-    {CallId::MPI_File_read_at_all_begin, {kSplitBegin}},
-    {CallId::MPI_File_read_at_all_end, {kSplitEnd}},
-    {CallId::MPI_File_write_at_all_begin, {kSplitBegin}},
-    {CallId::MPI_File_write_at_all_end, {kSplitEnd}},
-    {CallId::MPI_File_read_ordered_begin, {kSplitBegin, kSharedPointer}},
-    {CallId::MPI_File_read_ordered_end, {kSplitEnd, kSharedPointer}},
-    {CallId::MPI_File_write_ordered_begin, {kSplitBegin, kSharedPointer}},
-    {CallId::MPI_File_write_ordered_end, {kSplitEnd, kSharedPointer}},
-    {CallId::MPI_File_seek, {}},
-    {CallId::MPI_File_seek_shared, {kSharedPointer}},
-    {CallId::MPI_File_get_position_shared, {kSharedPointer}},
-    {CallId::MPI_File_get_size, {}},
-    {CallId::MPI_File_set_view, {}},
-    {CallId::MPI_File_set_size, {}},
-    {CallId::MPI_File_preallocate, {}},
-    {CallId::MPI_File_set_info, {}},
-    {CallId::MPI_File_set_atomicity, {}},
-    // ---- order of MPI ranks ----
-    {CallId::MPI_Send, {}},
-    {CallId::MPI_Isend, {}},
-    {CallId::MPI_Bsend, {kBuffered}},
-    {CallId::MPI_Ibsend, {kBuffered}},
-    {CallId::MPI_Rsend, {}},
-    {CallId::MPI_Irsend, {}},
-    {CallId::MPI_Probe, {}},
-    {CallId::MPI_Iprobe, {kTests}},
-    {CallId::MPI_Mprobe, {}},
-    {CallId::MPI_Improbe, {kTests}},
-    {CallId::MPI_Mrecv, {}},
-    {CallId::MPI_Wait, {}},
-    {CallId::MPI_Waitall, {}},
-    {CallId::MPI_Waitany, {}},
-    {CallId::MPI_Waitsome, {}},
-    {CallId::MPI_Test, {kTests}},
-    {CallId::MPI_Testall, {kTests}},
-    {CallId::MPI_Testany, {kTests}},
-    {CallId::MPI_Testsome, {kTests}},
-    {CallId::MPI_Win_wait, {}},
-    {CallId::MPI_Win_test, {kTests}},
-    {CallId::MPI_Comm_create_group, {kKnownByNewGroup}},
-    {CallId::MPI_Intercomm_create, {kKnownByNewGroup}},
-    {CallId::MPI_Bcast, {kRootNamesData}},
-    {CallId::MPI_Ibcast, {kRootNamesData}},
-    {CallId::MPI_Reduce, {kRootNamesData}},
-    {CallId::MPI_Ireduce, {kRootNamesData}},
-    {CallId::MPI_Gather, {}},
-    {CallId::MPI_Igather, {}},
-    {CallId::MPI_Gatherv, {}},
-    {CallId::MPI_Igatherv, {}},
-    {CallId::MPI_Scatter, {}},
-    {CallId::MPI_Iscatter, {}},
-    {CallId::MPI_Scatterv, {}},
-    {CallId::MPI_Iscatterv, {}},
-};
-// clang-format on
-
-}  // namespace detail
+// Calls `action` with each call that is listed, and its effects.
+template <typename Action>
+constexpr void forEachEffect(Action action) {
+  for (const CallsWithEffects& entry : kEffects) {
+    for (const CallId call : entry.calls) {
+      if (call != CallId::none) action(call, entry.effects);
+    }
+  }
+}
 
 }  // namespace omnio::calls

@@ -1,7 +1,8 @@
 // Checks of the table as a whole, made once and not in each source that includes it.
 #include "core/calls/table.hpp"
 
-#include <iterator>
+#include <array>
+#include <cstdint>
 
 namespace omnio::calls {
 namespace {
@@ -26,17 +27,17 @@ constexpr bool needsEffects(const Row& row) {
          (row.sync == Sync::kComplete && !is_completed) || has(row, Role::kRoot);
 }
 
-constexpr bool isListed(CallId id) {
-  for (const CallEffects& entry : detail::kEffects) {
-    if (entry.call == id) return true;
-  }
-  return false;
-}
+// How often the call is listed with its effects.
+constexpr std::array<std::uint8_t, kNumberLimit> kListed = [] {
+  std::array<std::uint8_t, kNumberLimit> listed{};
+  forEachEffect([&listed](CallId call, Effects) { ++listed[toNumber(call)]; });
+  return listed;
+}();
 
 // The first call whose entry is missing.
 consteval CallId withoutEffects() {
   for (const Row& row : kTable) {
-    if (row.number != 0 && needsEffects(row) && !isListed(row.plain)) return row.plain;
+    if (row.number != 0 && needsEffects(row) && kListed[toNumber(row.plain)] == 0) return row.plain;
   }
   return CallId::none;
 }
@@ -44,11 +45,8 @@ static_assert(withoutEffects() == CallId::none,
               "a call of this kind needs an entry in core/calls/effects.hpp");
 
 consteval CallId listedTwice() {
-  for (const CallEffects* entry = std::begin(detail::kEffects); entry != std::end(detail::kEffects);
-       ++entry) {
-    for (const CallEffects* other = std::begin(detail::kEffects); other != entry; ++other) {
-      if (other->call == entry->call) return entry->call;
-    }
+  for (const Row& row : kTable) {
+    if (kListed[row.number] > 1) return row.id();
   }
   return CallId::none;
 }

@@ -109,9 +109,7 @@ consteval std::array<Row, kNumberLimit> makeTable() {
 #undef OMNIO_MPI_CALL
 #undef OMNIO_CALL
   std::array<Effects, kNumberLimit> effects{};
-  for (const CallEffects& entry : kEffects) {
-    effects[toNumber(entry.call)] = entry.effects;
-  }
+  forEachEffect([&effects](CallId call, Effects of_call) { effects[toNumber(call)] = of_call; });
   for (Row& row : table) row.effects = effects[row.number] | effects[toNumber(row.plain)];
   return table;
 }
