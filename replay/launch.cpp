@@ -62,7 +62,7 @@ base::Result<fs::path> prepareOutput(const Request& request) {
         fmt::format("the output {} lies in the target {}", base::printable(request.output.native()),
                     base::printable(request.target.native()))};
   }
-  if (auto failure = checkTarget(request.target, request.fresh)) return *failure;
+  if (const auto free = checkTarget(request.target, request.fresh); !free) return free.failure();
   const fs::path programs = programsIn(request.output);
   if (!request.compiled) {
     const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.timing);
@@ -105,6 +105,12 @@ base::Result<fs::path> findOmnio(const fs::path& wanted) {
       fmt::format("omnio, which traces the replay, is not beside {}; name it with --omnio, "
                   "or do without a trace with --no-trace",
                   base::printable(folder.native()))};
+}
+
+std::optional<std::string> contentOf(const fs::path& path) {
+  std::ifstream in(path);
+  if (!in) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(in), {}};
 }
 
 volatile std::sig_atomic_t child = 0;
@@ -151,16 +157,6 @@ fs::path defaultOutput(const fs::path& schedule) {
 
 fs::path programsIn(const fs::path& output) { return output / kPrograms; }
 
-namespace {
-
-std::optional<std::string> contentOf(const fs::path& path) {
-  std::ifstream in(path);
-  if (!in) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(in), {}};
-}
-
-}  // namespace
-
 void sayFailure(const Request& request, const std::string& sentence) {
   const fs::path path = programsIn(request.output) / kFailure;
   const int fd = raw::openAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -180,8 +176,7 @@ std::optional<base::Failure> sayReport(const Request& request, const std::string
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
     return std::nullopt;
   }
-  return base::Failure{base::Code::kSystem,
-                       fmt::format("standard output: {}", std::generic_category().message(errno))};
+  return base::systemFailure("standard output", errno);
 }
 
 std::optional<std::string> failureSaid(const fs::path& output) {
@@ -241,9 +236,8 @@ std::optional<base::Result<fs::path>> makeReady(const Request& request, Launched
 
 base::Result<fs::path> readyTree(const Request& request) {
   const fs::path path = programsIn(request.output) / kReady;
-  std::ifstream in(path);
-  const std::string tree{std::istreambuf_iterator<char>(in), {}};
-  if (!tree.empty()) return fs::path(tree);
+  const std::optional<std::string> tree = contentOf(path);
+  if (tree && !tree->empty()) return fs::path(*tree);
   return base::Failure{base::Code::kNotFound, base::printable(path.native()) + ": not there"};
 }
 
@@ -266,9 +260,7 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
   setenv(kStage, "1", 1);
   const int status = runAndPassSignals(words);
   if (status < 0) {
-    return base::Failure{base::Code::kSystem,
-                         fmt::format("cannot run {}: {}", base::printable(omnio->native()),
-                                     std::generic_category().message(-status))};
+    return base::systemFailure(*omnio, -status, "cannot run");
   }
   constexpr int kSignal = 128;  // as omnio trace tells it
   if (status <= kSignal) return status;

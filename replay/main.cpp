@@ -8,7 +8,6 @@
 #include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 #include "replay/launch.hpp"
-#include "replay/run/run.hpp"
 #include "replay/run/session.hpp"
 
 namespace {

@@ -132,8 +132,8 @@ int work(Options options) {
   if (!program) return fail(program.failure());
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
   if (const auto failure = replay::checkOutput(request)) return fail(*failure);
-  if (const auto failure = replay::checkTarget(request.target, request.fresh))
-    return fail(*failure);
+  const auto target = replay::checkTarget(request.target, request.fresh);
+  if (!target) return fail(target.failure());
   const fs::path programs = replay::programsIn(request.output);
   const base::Result<replay::Plan> plan =
       replay::compileSchedule(request.schedule, programs, request.timing);

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/mpi/groups.hpp"
+
 namespace omnio::mpi {
 namespace {
 
@@ -112,14 +114,6 @@ std::string nameOf(std::uint64_t kind) {
     default:
       return fmt::format("{:#x}", kind);
   }
-}
-
-// The next word, up to a space.
-std::string_view nextWord(std::string_view& text) {
-  const std::size_t space = text.find(' ');
-  const std::string_view word = text.substr(0, space);
-  text.remove_prefix(space == text.npos ? text.size() : space + 1);
-  return word;
 }
 
 bool takeNumber(std::string_view& text, std::uint64_t& value) {

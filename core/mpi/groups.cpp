@@ -14,13 +14,6 @@ constexpr std::int64_t kMostRanks = 1 << 22;
 constexpr std::int64_t kLostForOne = 16;
 constexpr std::int64_t kLostForNone = 4096;
 
-std::string_view nextWord(std::string_view& text) {
-  const std::size_t end = text.find(' ');
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return word;
-}
-
 std::optional<std::int64_t> numberIn(std::string_view word, std::int64_t limit) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);

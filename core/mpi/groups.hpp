@@ -47,6 +47,13 @@ struct RankGroup {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(size[0] + size[1]); }
 };
 
+// Takes the next word off a fact, up to a space.
+inline std::string_view nextWord(std::string_view& fact) {
+  const std::string_view word = fact.substr(0, fact.find(' '));
+  fact.remove_prefix(word.size() == fact.size() ? fact.size() : word.size() + 1);
+  return word;
+}
+
 class MpiGroups {
  public:
   // Once for each process of the trace, in order. A fact that makes no sense is left out: what

@@ -302,7 +302,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Job {
+struct PackJob {
   fs::path container;
   std::uint64_t bytes = 0;
 };
@@ -332,12 +332,12 @@ std::string whyNotYet(const Process& process, const ThisNode& node, bool assume_
       process.pid, host.empty() ? "unknown" : base::printable(host));
 }
 
-base::Result<std::vector<Job>> jobsOf(const fs::path& directory, bool assume_ended,
+base::Result<std::vector<PackJob>> jobsOf(const fs::path& directory, bool assume_ended,
                                       PackReport& report) {
   const base::Result<Trace> trace = Trace::open(directory);
   if (!trace) return trace.failure();
   const ThisNode node;
-  std::vector<Job> jobs;
+  std::vector<PackJob> jobs;
   for (const auto& process : trace->processes()) {
     if (const std::string why = whyNotYet(*process, node, assume_ended); !why.empty()) {
       return base::Failure{base::Code::kInvalid,
@@ -350,7 +350,7 @@ base::Result<std::vector<Job>> jobsOf(const fs::path& directory, bool assume_end
   for (const base::Failure& failure : trace->unreadable()) report.kept.push_back(failure.sentence);
   // The longest first, so that none is left over at the end.
   std::stable_sort(jobs.begin(), jobs.end(),
-                   [](const Job& a, const Job& b) { return a.bytes > b.bytes; });
+                   [](const PackJob& a, const PackJob& b) { return a.bytes > b.bytes; });
   return jobs;
 }
 
@@ -358,13 +358,13 @@ base::Result<std::vector<Job>> jobsOf(const fs::path& directory, bool assume_end
 
 base::Result<PackReport> packTrace(const fs::path& trace, const PackOptions& options) {
   PackReport report;
-  const base::Result<std::vector<Job>> jobs = jobsOf(trace, options.assume_ended, report);
+  const base::Result<std::vector<PackJob>> jobs = jobsOf(trace, options.assume_ended, report);
   if (!jobs) return jobs.failure();
   report.containers = jobs->size();
   removeDeadDrafts(trace);
 
   std::uint64_t all_bytes = 0;
-  for (const Job& job : *jobs) all_bytes += job.bytes;
+  for (const PackJob& job : *jobs) all_bytes += job.bytes;
   std::mutex mutex;  // of `report` and `done_bytes`
   std::uint64_t done_bytes = 0;
   std::atomic<std::size_t> next{0};

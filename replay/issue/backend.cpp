@@ -20,7 +20,6 @@
 #include "core/calls/unlisted.hpp"
 #include "replay/issue/backend_call.hpp"
 #include "replay/issue/libc.hpp"
-#include "replay/plan/line_ends.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -48,18 +47,6 @@ struct Facts {
 };
 thread_local Facts facts;
 thread_local std::array<iovec, kMaxPieces> pieces;
-
-// What the call may write, made unlike what was written before; with lines where the file has them.
-std::span<char> contentFor(Call& call, std::size_t bytes) {
-  Bench& bench = call.bench;
-  const std::span<char> content =
-      bench.buffers.forWrite(bytes, bench.descriptors.isDirect(call.op().fd));
-  const PlannedFile* file = bench.paths.planned(call.op().file);
-  if (file != nullptr && file->lines && call.op().offset >= 0) {
-    setLineEnds(*file, static_cast<std::uint64_t>(call.op().offset), content);
-  }
-  return content;
-}
 
 template <CallId kCall>
 std::size_t bytesOf(const Call& call) {
@@ -187,16 +174,6 @@ A unrecorded(Call& call) {
   }
 }
 
-// Opening what write_overwrite has put there must not cut it off.
-template <CallId kCall>
-std::int64_t flagsOf(const Call& call, int index) {
-  std::int64_t flags = call.argument(index);
-  if constexpr (calls::rowOf(kCall).result == Result::kNewFd) {
-    if (leavesContent(call, flags)) flags &= ~(O_EXCL | O_TRUNC);
-  }
-  return flags;
-}
-
 template <CallId kCall, std::size_t kIndex, typename A>
 A makeArgument(Call& call) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
@@ -222,7 +199,7 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kStream) {
     return call.stream();
   } else if constexpr (role == Role::kOpenMode) {
-    return call.instruction.open_mode.data();  // followed by a NUL: see issueRegular
+    return call.mode.emplace(call.instruction.open_mode).text.data();
   } else if constexpr (role == Role::kBuf) {
     return is_write ? contentFor(call, bytesOf<kCall>(call)).data() : call.bench.buffers.forRead();
   } else if constexpr (role == Role::kTextOut) {
@@ -239,8 +216,8 @@ A makeArgument(Call& call) {
     return call.op().piece_count;
   } else if constexpr (role == Role::kItemCount) {
     return static_cast<A>(itemsOf<kCall>(call, number));
-  } else if constexpr (role == Role::kFlags) {
-    return static_cast<A>(flagsOf<kCall>(call, kIndex));
+  } else if constexpr (role == Role::kFlags && row.result == Result::kNewFd) {
+    return static_cast<A>(openFlags(call, number));
   } else if constexpr (role == Role::kIgnored) {
     return unrecorded<A, kCall>(call);
   } else {
@@ -257,29 +234,21 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
   if constexpr (calls::has(row, Role::kStream)) {
     if (call.stream() == nullptr) return notIssued();
   }
-  // The mode of a stream stands in the program without its end.
-  const StreamMode mode(call.instruction.open_mode);
-  Instruction copy = call.instruction;
-  copy.open_mode = {mode.text.data(), copy.open_mode.size()};
-  Call with_mode{copy, call.bench, call.symbol, {}, call.on_stream};
-
-  const std::tuple<A...> arguments{makeArgument<kCall, kIndices, A>(with_mode)...};
+  const std::tuple<A...> arguments{makeArgument<kCall, kIndices, A>(call)...};
   R value{};
   Outcome outcome =
       timed<row.result>([&]() -> R { return value = real(std::get<kIndices>(arguments)...); });
   if constexpr (row.result == Result::kNewFd) {
     if constexpr (calls::has(row, Role::kPathTemplate)) {
-      if (!outcome.failed && with_mode.path_template != call.path()) {
-        raw::renameAt(AT_FDCWD, with_mode.path_template.c_str(), AT_FDCWD, call.path());
+      if (!outcome.failed && call.path_template != call.path()) {
+        raw::renameAt(AT_FDCWD, call.path_template.c_str(), AT_FDCWD, call.path());
       }
     }
     bool direct = false;
     if constexpr (calls::has(row, Role::kFlags) && !calls::has(row, Role::kFdNew)) {
       const std::int64_t flags = call.argument(calls::indexOf(row, Role::kFlags));
       direct = (flags & O_DIRECT) != 0;
-      if (flags != flagsOf<kCall>(call, calls::indexOf(row, Role::kFlags))) {
-        outcome.substitute = Substitute::kOverwrite;
-      }
+      if (flags != openFlags(call, flags)) outcome.substitute = Substitute::kOverwrite;
     }
     if constexpr (calls::has(row, Role::kFd))
       direct = call.bench.descriptors.isDirect(call.op().fd);
@@ -289,7 +258,7 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
     }
     noteOpened(call, outcome, static_cast<int>(value), nullptr, direct);
   } else if constexpr (row.result == Result::kNewStream) {
-    if (mode.is_changed) outcome.substitute = Substitute::kMapped;
+    if (call.mode && call.mode->is_changed) outcome.substitute = Substitute::kMapped;
     const bool is_direct = call.bench.descriptors.isDirect(call.op().fd);
     const int fd = value == nullptr ? -1 : fileno(value);
     if (call.op().fd != kNoSlot && call.op().new_fd == kNoSlot && value != nullptr) {
@@ -338,18 +307,11 @@ struct Dispatch {
 };
 Dispatch dispatch;
 
-#define OMNIO_ISSUE_kCustom(NUMBER, NAME) dispatch.issue[NUMBER] = &byHand<CallId::NAME>
-#define OMNIO_ISSUE_kRegular(NUMBER, NAME)                                                  \
-  if constexpr (ByHand<CallId::NAME>) {                                                     \
-    dispatch.issue[NUMBER] = &byHandIfAny<CallId::NAME>;                                    \
-  } else {                                                                                  \
-    dispatch.issue[NUMBER] = [](Call& call) {                                               \
-      return issueOf<CallId::NAME>(call, reinterpret_cast<decltype(&::NAME)>(call.symbol)); \
-    };                                                                                      \
-  }
+#define OMNIO_ISSUE_kCustom(NAME) &byHand<CallId::NAME>
+#define OMNIO_ISSUE_kRegular(NAME) &issueOf<CallId::NAME, decltype(&::NAME)>
 #define OMNIO_CALL(BODY, NUMBER, NAME, ...)                  \
   {                                                          \
-    OMNIO_ISSUE_##BODY(NUMBER, NAME);                        \
+    dispatch.issue[NUMBER] = OMNIO_ISSUE_##BODY(NAME);       \
     dispatch.symbol[NUMBER] = symbolNamed(#NAME);            \
     dispatch.stream_use[NUMBER] = streamUseOf(CallId::NAME); \
   }
@@ -379,17 +341,14 @@ class StreamLock {
   FILE* stream_;
 };
 
-// Discarded branches outside of templates are compiled all the same: these two only exist where
-// they make sense.
-template <CallId kCall>
-Outcome byHandIfAny(Call& call) {
-  if constexpr (ByHand<kCall>) return byHand<kCall>(call);
-  return notIssued();
-}
+// A regular row may have a body, too.
 template <CallId kCall, typename Function>
-Outcome issueOf(Call& call, Function real) {
-  if constexpr (!ByHand<kCall>) return issueTyped<kCall>(call, real);
-  return notIssued();
+Outcome issueOf(Call& call) {
+  if constexpr (ByHand<kCall>) {
+    return byHand<kCall>(call);
+  } else {
+    return issueTyped<kCall>(call, reinterpret_cast<Function>(call.symbol));
+  }
 }
 
 }  // namespace
@@ -422,7 +381,7 @@ void findSymbols(){
 Outcome issue(const Instruction& instruction, Bench& bench) {
   const std::uint16_t number = instruction.op.row;
   if (number >= calls::kNumberLimit || dispatch.symbol[number] == nullptr) return notIssued();
-  Call call{instruction, bench, dispatch.symbol[number], {}, nullptr};
+  Call call{instruction, bench, dispatch.symbol[number], {}};
   const StreamUse how = dispatch.stream_use[number];
   if (how == StreamUse::kNone) return dispatch.issue[number](call);
   if (how == StreamUse::kCloses) {
@@ -433,6 +392,17 @@ Outcome issue(const Instruction& instruction, Bench& bench) {
   call.on_stream = use.get();
   const StreamLock lock(use.get(), how == StreamUse::kUsesUnlocked);
   return dispatch.issue[number](call);
+}
+
+std::span<char> contentFor(Call& call, std::size_t bytes) {
+  Bench& bench = call.bench;
+  const std::span<char> content =
+      bench.buffers.forWrite(bytes, bench.descriptors.isDirect(call.op().fd));
+  const PlannedFile* file = bench.paths.planned(call.op().file);
+  if (file != nullptr && file->lines && call.op().offset >= 0) {
+    setLineEnds(*file, static_cast<std::uint64_t>(call.op().offset), content);
+  }
+  return content;
 }
 
 Outcome notIssued() {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,31 +16,6 @@
 #include "replay/issue/backend.hpp"
 
 namespace omnio::replay {
-
-// One call being made.
-struct Call {
-  const Instruction& instruction;
-  Bench& bench;
-  void* symbol = nullptr;
-  std::string path_template;  // mkstemp writes into it
-  FILE* on_stream = nullptr;  // of calls on streams: stays open until the call is done
-
-  const Op& op() const { return instruction.op; }
-  std::int64_t argument(int index) const {
-    return index < 0 ? 0 : instruction.arguments[static_cast<std::size_t>(index)];
-  }
-  int fd() const { return bench.descriptors.fd(op().fd); }
-  FILE* stream() const { return on_stream; }
-  const char* path() const { return bench.paths.of(op().file); }
-};
-
-Outcome notIssued();
-
-// Whether an open must not cut off what write_overwrite has put there. One that failed is to fail
-// again.
-inline bool leavesContent(const Call& call, std::int64_t flags) {
-  return call.bench.write_overwrite && (flags & O_CREAT) != 0 && (call.op().flags & kOpFailed) == 0;
-}
 
 // The mode of a stream, ended by a NUL, and whether it is as recorded: without m, which maps a file
 // that is only read.
@@ -57,6 +34,37 @@ struct StreamMode {
     }
   }
 };
+
+// One call being made.
+struct Call {
+  const Instruction& instruction;
+  Bench& bench;
+  void* symbol = nullptr;
+  std::string path_template;  // mkstemp writes into it
+  FILE* on_stream = nullptr;  // of calls on streams: stays open until the call is done
+  std::optional<StreamMode> mode{};
+
+  const Op& op() const { return instruction.op; }
+  std::int64_t argument(int index) const {
+    return index < 0 ? 0 : instruction.arguments[static_cast<std::size_t>(index)];
+  }
+  int fd() const { return bench.descriptors.fd(op().fd); }
+  FILE* stream() const { return on_stream; }
+  const char* path() const { return bench.paths.of(op().file); }
+};
+
+Outcome notIssued();
+
+// Flags of an open: it must not cut off what write_overwrite has put there. One that failed is to
+// fail again.
+inline std::int64_t openFlags(const Call& call, std::int64_t recorded) {
+  const bool leaves_content =
+      call.bench.write_overwrite && (recorded & O_CREAT) != 0 && (call.op().flags & kOpFailed) == 0;
+  return leaves_content ? recorded & ~(O_EXCL | O_TRUNC) : recorded;
+}
+
+// What the call may write, made unlike what was written before; with lines where the file has them.
+std::span<char> contentFor(Call& call, std::size_t bytes);
 
 // Runs `real` between two readings of the clock and says what came of it. What it returns is judged
 // as the tracer does (trace/wrap/intercept.hpp): both have to mean the same by failed.

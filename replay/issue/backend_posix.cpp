@@ -15,17 +15,11 @@ using calls::Result;
 // Flags by which a descriptor works; what would send signals to us is left out.
 constexpr std::int64_t kStatusFlags = O_APPEND | O_DIRECT | O_NONBLOCK | O_NOATIME;
 
-int openFlags(const Call& call, std::int64_t recorded) {
-  std::int64_t flags = recorded;
-  if (leavesContent(call, flags)) flags &= ~(O_EXCL | O_TRUNC);
-  return static_cast<int>(flags);
-}
-
 // Recorded as path, flags, mode; with the directory before them in the *at forms.
 template <int kFirst, typename Open>
 Outcome openWith(Call& call, Open open) {
   const std::int64_t recorded = call.argument(kFirst);
-  const int flags = openFlags(call, recorded);
+  const auto flags = static_cast<int>(openFlags(call, recorded));
   const auto mode = static_cast<mode_t>(call.argument(kFirst + 1));
   int fd = -1;
   Outcome outcome = timed<Result::kNewFd>([&] { return fd = open(flags, mode); });

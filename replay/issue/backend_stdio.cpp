@@ -10,7 +10,6 @@
 
 #include "replay/issue/backend_call.hpp"
 #include "replay/issue/libc.hpp"
-#include "replay/plan/line_ends.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -20,24 +19,19 @@ using calls::Result;
 constexpr int kMaxConversions = 9;
 constexpr const char* kAllText = "%.*s";
 
-// As many bytes as the recorded call wrote.
 struct Text {
   int bytes = 0;
   char* begin = nullptr;
 };
 
-Text textFor(Call& call, std::int64_t bytes) {
-  const auto wanted = static_cast<std::size_t>(std::clamp<std::int64_t>(bytes, 0, INT32_MAX));
-  const std::span<char> content = call.bench.buffers.forWrite(wanted, false);
-  const PlannedFile* file = call.bench.paths.planned(call.op().file);
-  if (file != nullptr && file->lines && call.op().offset >= 0) {
-    setLineEnds(*file, static_cast<std::uint64_t>(call.op().offset), content);
-  }
-  return {static_cast<int>(content.size()), content.data()};
-}
-
 std::int64_t recordedBytes(const Call& call) {
   return (call.op().flags & kOpFailed) != 0 ? 0 : call.op().result;
+}
+
+Text textFor(Call& call, std::int64_t bytes) {
+  const auto wanted = static_cast<std::size_t>(std::clamp<std::int64_t>(bytes, 0, INT32_MAX));
+  const std::span<char> content = contentFor(call, wanted);
+  return {static_cast<int>(content.size()), content.data()};
 }
 
 // The va_list of a call that is given one.
@@ -50,25 +44,29 @@ int withList(Use use, ...) {
   return result;
 }
 
-// Formats the text into `target`, a stream or descriptor, by one of the eight forms.
-template <typename Target, bool kChecked, bool kTakesList>
-Outcome format(Call& call, Target target) {
+// Writes as many bytes as the recorded call did, by one of the forms of printf: to a stream, a
+// descriptor, or (without a target) to stdout.
+template <bool kChecked, bool kTakesList, typename... Target>
+Outcome format(Call& call, Target... target) {
   const Text text = textFor(call, recordedBytes(call));
   return timed<Result::kCount>([&] {
-    if constexpr (kTakesList && kChecked) {
-      const auto real = reinterpret_cast<int (*)(Target, int, const char*, va_list)>(call.symbol);
-      return withList([&](va_list list) { return real(target, 1, kAllText, list); }, text.bytes,
-                      text.begin);
-    } else if constexpr (kTakesList) {
-      const auto real = reinterpret_cast<int (*)(Target, const char*, va_list)>(call.symbol);
-      return withList([&](va_list list) { return real(target, kAllText, list); }, text.bytes,
-                      text.begin);
-    } else if constexpr (kChecked) {
-      const auto real = reinterpret_cast<int (*)(Target, int, const char*, ...)>(call.symbol);
-      return real(target, 1, kAllText, text.bytes, text.begin);
+    const auto with = [&](auto... more) {
+      if constexpr (kTakesList) {
+        const auto real =
+            reinterpret_cast<int (*)(Target..., decltype(more)..., const char*, va_list)>(
+                call.symbol);
+        return withList([&](va_list list) { return real(target..., more..., kAllText, list); },
+                        text.bytes, text.begin);
+      } else {
+        const auto real =
+            reinterpret_cast<int (*)(Target..., decltype(more)..., const char*, ...)>(call.symbol);
+        return real(target..., more..., kAllText, text.bytes, text.begin);
+      }
+    };
+    if constexpr (kChecked) {
+      return with(1);  // the flag of the fortified forms
     } else {
-      const auto real = reinterpret_cast<int (*)(Target, const char*, ...)>(call.symbol);
-      return real(target, kAllText, text.bytes, text.begin);
+      return with();
     }
   });
 }
@@ -76,12 +74,7 @@ Outcome format(Call& call, Target target) {
 template <bool kChecked, bool kTakesList>
 Outcome formatToStream(Call& call) {
   FILE* stream = call.stream();
-  return stream == nullptr ? notIssued() : format<FILE*, kChecked, kTakesList>(call, stream);
-}
-
-template <bool kChecked, bool kTakesList>
-Outcome formatToDescriptor(Call& call) {
-  return format<int, kChecked, kTakesList>(call, call.fd());
+  return stream == nullptr ? notIssued() : format<kChecked, kTakesList>(call, stream);
 }
 
 // Lets a standard stream of the process be another one for the length of a call: recorded ranks
@@ -101,25 +94,7 @@ Outcome withStandardStream(Call& call, FILE*& standard, Use use) {
 
 template <bool kChecked, bool kTakesList>
 Outcome formatToStandard(Call& call) {
-  const Text text = textFor(call, recordedBytes(call));
-  return withStandardStream(call, stdout, [&] {
-    return timed<Result::kCount>([&] {
-      if constexpr (kTakesList && kChecked) {
-        const auto real = reinterpret_cast<int (*)(int, const char*, va_list)>(call.symbol);
-        return withList([&](va_list list) { return real(1, kAllText, list); }, text.bytes,
-                        text.begin);
-      } else if constexpr (kTakesList) {
-        const auto real = reinterpret_cast<int (*)(const char*, va_list)>(call.symbol);
-        return withList([&](va_list list) { return real(kAllText, list); }, text.bytes, text.begin);
-      } else if constexpr (kChecked) {
-        const auto real = reinterpret_cast<int (*)(int, const char*, ...)>(call.symbol);
-        return real(1, kAllText, text.bytes, text.begin);
-      } else {
-        const auto real = reinterpret_cast<int (*)(const char*, ...)>(call.symbol);
-        return real(kAllText, text.bytes, text.begin);
-      }
-    });
-  });
+  return withStandardStream(call, stdout, [&] { return format<kChecked, kTakesList>(call); });
 }
 
 // What was scanned for is not recorded, only how many conversions there were: as many characters.
@@ -222,10 +197,10 @@ OMNIO_BY_HAND(printf) { return formatToStandard<false, false>(call); }
 OMNIO_BY_HAND(__printf_chk) { return formatToStandard<true, false>(call); }
 OMNIO_BY_HAND(vprintf) { return formatToStandard<false, true>(call); }
 OMNIO_BY_HAND(__vprintf_chk) { return formatToStandard<true, true>(call); }
-OMNIO_BY_HAND(dprintf) { return formatToDescriptor<false, false>(call); }
-OMNIO_BY_HAND(__dprintf_chk) { return formatToDescriptor<true, false>(call); }
-OMNIO_BY_HAND(vdprintf) { return formatToDescriptor<false, true>(call); }
-OMNIO_BY_HAND(__vdprintf_chk) { return formatToDescriptor<true, true>(call); }
+OMNIO_BY_HAND(dprintf) { return format<false, false>(call, call.fd()); }
+OMNIO_BY_HAND(__dprintf_chk) { return format<true, false>(call, call.fd()); }
+OMNIO_BY_HAND(vdprintf) { return format<false, true>(call, call.fd()); }
+OMNIO_BY_HAND(__vdprintf_chk) { return format<true, true>(call, call.fd()); }
 
 OMNIO_BY_HAND(fscanf) { return scan<false>(call); }
 OMNIO_BY_HAND(__isoc99_fscanf) { return scan<false>(call); }

@@ -40,7 +40,7 @@ std::uint64_t Buffers::bytesTouched(const PlannedThread& thread) {
   return thread.read_moved + (thread.write_request == 0 ? 0 : thread.write_request + kSlack);
 }
 
-std::optional<base::Failure> Buffers::reserve(const PlannedThread& thread, std::uint64_t seed) {
+base::Result<void> Buffers::reserve(const PlannedThread& thread, std::uint64_t seed) {
   read_bytes_ = wholePages(thread.read_request + 1);
   write_room_ = static_cast<std::size_t>(thread.write_request);
   write_bytes_ = wholePages(std::max(thread.write_request, thread.write_failed) + kSlack + 1);
@@ -63,7 +63,7 @@ std::optional<base::Failure> Buffers::reserve(const PlannedThread& thread, std::
     }
   }
   stamp_ = seed << 40;
-  return std::nullopt;
+  return {};
 }
 
 std::span<char> Buffers::forWrite(std::size_t bytes, bool aligned) {

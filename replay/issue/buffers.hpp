@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "core/base/result.hpp"
@@ -21,7 +20,7 @@ class Buffers {
 
   // For the largest requests of the thread. `seed` makes its content its own. Fails when there are
   // no addresses for it; memory itself has to be there (bytesTouched).
-  std::optional<base::Failure> reserve(const PlannedThread& thread, std::uint64_t seed);
+  base::Result<void> reserve(const PlannedThread& thread, std::uint64_t seed);
   // What reserve() takes of the node's memory.
   static std::uint64_t bytesTouched(const PlannedThread& thread);
 

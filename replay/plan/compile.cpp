@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "replay/plan/line_ends.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/plan/schedule_digest.hpp"
 
@@ -51,7 +50,6 @@ struct Waiting {
   std::uint32_t thread = 0;
   std::uint64_t order = 0;
   std::vector<std::uint64_t> ids;
-  std::uint64_t own_id = 0;
   std::uint32_t node = 0;
 };
 
@@ -178,9 +176,9 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
 }
 
 Compiler::Complaint Compiler::endThread() {
-  const auto failure = state_->writer->finish();
+  const base::Result<void> written = state_->writer->finish();
   state_->writer.reset();
-  if (failure) return failure->sentence;
+  if (!written) return written.failure().sentence;
   return std::nullopt;
 }
 
@@ -294,16 +292,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   State& state = *state_;
   if (event.step == Step::kPreopened) return state.preopened(event);
   Op op;
-  switch (event.step) {
-    case Step::kInherited:
-      op.step = OpStep::kInherited;
-      break;
-    case Step::kDelay:
-      op.step = OpStep::kDelay;
-      break;
-    default:
-      op.step = OpStep::kCall;
-  }
+  op.step = event.step;
   if (event.step == Step::kCall) {
     if (auto complaint = state.checkCall(event)) return complaint;
     op.row = event.row->number;
@@ -341,11 +330,8 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   PlannedThread& thread = state.thread();
   const auto number = static_cast<std::uint32_t>(state.plan.threads.size() - 1);
   if (!event.after.empty()) {
-    state.waiting.push_back({.thread = number,
-                             .order = state.order,
-                             .ids = event.after,
-                             .own_id = event.id,
-                             .node = 0});
+    state.waiting.push_back(
+        {.thread = number, .order = state.order, .ids = event.after, .node = 0});
     thread.waits.emplace_back();
     op.wait = static_cast<std::uint32_t>(thread.waits.size());
   }
@@ -559,11 +545,7 @@ base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
   const std::filesystem::path absolute = std::filesystem::absolute(directory, error);
   Draft draft(absolute);
   std::filesystem::create_directories(absolute, error);
-  if (error) {
-    return base::Failure{
-        base::Code::kSystem,
-        fmt::format("cannot create {}: {}", base::printable(absolute.native()), error.message())};
-  }
+  if (error) return base::systemFailure(absolute, error.value(), "cannot create");
   Compiler compiler(absolute);
   DigestingSink digest(compiler);
   if (auto read = model::readSchedule(schedule, digest); !read) return read.failure();

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
@@ -96,34 +99,29 @@ class Reader {
 template <typename Io, typename T>
 void parts(Io& io, T& value) {
   using Part = std::remove_const_t<T>;
+  const auto all = [&io](auto&... items) { (io.item(items), ...); };
   if constexpr (std::same_as<Part, PlannedFile>) {
-    io.item(value.location), io.item(value.role), io.item(value.exists);
-    io.item(value.made_by_events), io.item(value.lines), io.item(value.size);
-    io.item(value.written_end), io.item(value.line_ends), io.item(value.delimiters);
+    all(value.location, value.role, value.exists, value.made_by_events, value.lines, value.size,
+        value.written_end, value.line_ends, value.delimiters);
   } else if constexpr (std::same_as<Part, Preopened>) {
-    io.item(value.slot), io.item(value.file), io.item(value.flags), io.item(value.offset);
+    all(value.slot, value.file, value.flags, value.offset);
   } else if constexpr (std::same_as<Part, Wait>) {
-    io.item(value.recorded_end_ns), io.item(value.flags);
+    all(value.recorded_end_ns, value.flags);
   } else if constexpr (std::same_as<Part, model::ScheduleThread>) {
-    io.item(value.rank), io.item(value.thread), io.item(value.pid), io.item(value.tid);
-    io.item(value.host), io.item(value.recorder_ns);
+    all(value.rank, value.thread, value.pid, value.tid, value.host, value.recorder_ns);
   } else if constexpr (std::same_as<Part, PlannedThread>) {
-    parts(io, value.recorded);
-    io.item(value.operations), io.item(value.read_request), io.item(value.read_moved);
-    io.item(value.write_request), io.item(value.write_failed), io.item(value.waits),
-        io.item(value.raises);
+    all(value.recorded, value.operations, value.read_request, value.read_moved, value.write_request,
+        value.write_failed, value.waits, value.raises);
   } else if constexpr (std::same_as<Part, PlannedRank>) {
-    io.item(value.slots), io.item(value.made), io.item(value.preopened);
+    all(value.slots, value.made, value.preopened);
   } else if constexpr (std::same_as<Part, model::ScheduleGlobal>) {
-    io.item(value.timing), io.item(value.write_overwrite), io.item(value.size_scale);
-    io.item(value.time_scale), io.item(value.ranks), io.item(value.source);
-    io.item(value.source_whole), io.item(value.source_events_missing), io.item(value.command);
-    io.item(value.left_out);
+    all(value.timing, value.write_overwrite, value.size_scale, value.time_scale, value.ranks,
+        value.source, value.source_whole, value.source_events_missing, value.command,
+        value.left_out);
   } else {
     static_assert(std::same_as<Part, Plan>);
-    parts(io, value.global);
-    io.item(value.schedule), io.item(value.schedule_digest), io.item(value.files);
-    io.item(value.ranks), io.item(value.threads), io.item(value.flag_waiters);
+    all(value.global, value.schedule, value.schedule_digest, value.files, value.ranks,
+        value.threads, value.flag_waiters);
   }
 }
 
@@ -166,6 +164,90 @@ base::Result<Plan> readPlan(const std::filesystem::path& path) {
                          base::printable(path.native()) + ": cut off or damaged"};
   }
   return plan;
+}
+
+namespace {
+
+using calls::Role;
+
+constexpr std::uint64_t kOffsetLimit = std::uint64_t{1} << 55;  // what fits beside the byte
+
+std::int64_t numberOf(const model::ScheduleEvent& event, Role role, std::int64_t otherwise) {
+  const int index = calls::indexOf(*event.row, role);
+  return index < 0 ? otherwise : event.arguments[static_cast<std::size_t>(index)];
+}
+
+bool isStreamRead(const calls::Row& row) {
+  return row.call_class == calls::Class::kRead && row.api == calls::Api::kStdio;
+}
+
+// A byte in place of one that must not stand there: any that is allowed. Where lines end with each
+// of them, it stays.
+char substitute(char byte, const std::string& delimiters) {
+  char other = static_cast<char>(byte ^ 0x55);
+  for (int tries = 0; tries < 256; ++tries) {
+    if (other != '\0' && delimiters.find(other) == std::string::npos) return other;
+    other = static_cast<char>(other + 1);
+  }
+  return byte;
+}
+
+}  // namespace
+
+void LineEnds::note(const model::ScheduleEvent& event, std::uint32_t number, PlannedFile& file) {
+  if (event.failed || event.offset < 0) return;
+  const auto offset = static_cast<std::uint64_t>(event.offset);
+  if (event.row->call_class == calls::Class::kWrite) {
+    const std::uint64_t bytes =
+        event.row->result == calls::Result::kBytes || event.row->result == calls::Result::kCount
+            ? static_cast<std::uint64_t>(event.result)
+            : event.request;
+    std::uint64_t end = 0;
+    if (!__builtin_add_overflow(offset, bytes, &end)) {
+      file.written_end = std::max(file.written_end, end);
+    }
+    return;
+  }
+  if (!file.lines || !isStreamRead(*event.row) || event.result <= 0) return;
+  if (!calls::does(*event.row, calls::Effect::kReadsLine)) return;
+  const bool is_line = event.row->result == calls::Result::kLine;
+  // fgets also ends when its room is full; whether a newline came last is not known then.
+  if (is_line && event.result >= numberOf(event, Role::kSize, 0) - 1) return;
+  const auto delimiter = static_cast<char>(numberOf(event, Role::kChar, '\n'));
+  const std::uint64_t end = offset + static_cast<std::uint64_t>(event.result) - 1;
+  if (end >= kOffsetLimit) return;
+  if (ends_.size() <= number) ends_.resize(number + std::size_t{1});
+  ends_[number].push_back(end << 8 | static_cast<unsigned char>(delimiter));
+  if (file.delimiters.find(delimiter) == std::string::npos) file.delimiters += delimiter;
+}
+
+void LineEnds::moveInto(std::vector<PlannedFile>& files) {
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    std::sort(ends_[i].begin(), ends_[i].end());
+    ends_[i].erase(std::unique(ends_[i].begin(), ends_[i].end()), ends_[i].end());
+    ends_[i].shrink_to_fit();
+    files[i].line_ends = std::move(ends_[i]);
+  }
+  ends_.clear();
+  for (PlannedFile& file : files) {
+    if (file.lines && file.delimiters.empty()) file.delimiters = "\n";
+  }
+}
+
+void setLineEnds(const PlannedFile& file, std::uint64_t offset, std::span<char> content) {
+  // By table: there may be gigabytes of it.
+  std::array<char, 256> instead{};
+  for (int i = 0; i < 256; ++i) {
+    const auto byte = static_cast<char>(i);
+    const bool stays = byte != '\0' && file.delimiters.find(byte) == std::string::npos;
+    instead[static_cast<std::size_t>(i)] = stays ? byte : substitute(byte, file.delimiters);
+  }
+  for (char& byte : content) byte = instead[static_cast<unsigned char>(byte)];
+  if (offset >= kOffsetLimit) return;
+  auto end = std::lower_bound(file.line_ends.begin(), file.line_ends.end(), offset << 8);
+  for (; end != file.line_ends.end() && (*end >> 8) < offset + content.size(); ++end) {
+    content[(*end >> 8) - offset] = static_cast<char>(*end & 0xFF);
+  }
 }
 
 }  // namespace omnio::replay

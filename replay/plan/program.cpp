@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "core/base/printable.hpp"
@@ -21,11 +20,6 @@ static_assert(kMaxRecord < kBlockBytes);
 // "omniorep" and the version: a file of another program, or of another version of this one, is not
 // taken for operations.
 constexpr std::array<char, kAlignment> kMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '1'};
-
-base::Failure systemFailure(const std::filesystem::path& path, int error) {
-  return {base::Code::kSystem, fmt::format("{}: {}", base::printable(path.native()),
-                                           std::generic_category().message(error))};
-}
 
 std::size_t roundedUp(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -91,29 +85,29 @@ void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArgumen
   block_.resize(end, '\0');
 }
 
-std::optional<base::Failure> ProgramWriter::finish() {
+base::Result<void> ProgramWriter::finish() {
   flush();
   if (fd_ >= 0 && raw::closeFd(std::exchange(fd_, -1)) != 0 && error_ == 0) error_ = errno;
-  if (error_ != 0) return systemFailure(path_, error_);
-  return std::nullopt;
+  if (error_ != 0) return base::systemFailure(path_, error_);
+  return {};
 }
 
 ProgramReader::~ProgramReader() {
   if (fd_ >= 0) raw::closeFd(fd_);
 }
 
-std::optional<base::Failure> ProgramReader::open(const std::filesystem::path& path) {
+base::Result<void> ProgramReader::open(const std::filesystem::path& path) {
   path_ = path;
   fd_ = raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) return systemFailure(path, errno);
+  if (fd_ < 0) return base::systemFailure(path, errno);
   block_bytes_ = fetch(block_);
-  if (failure_) return failure_;
+  if (failure_) return *failure_;
   if (block_bytes_ < kMagic.size() || std::memcmp(block_.data(), kMagic.data(), 8) != 0) {
     return base::Failure{base::Code::kNotOurs,
                          base::printable(path.native()) + ": no program of this replayer"};
   }
   at_ = kMagic.size();
-  return std::nullopt;
+  return {};
 }
 
 std::size_t ProgramReader::fetch(std::vector<char>& block) {
@@ -129,7 +123,7 @@ std::size_t ProgramReader::fetch(std::vector<char>& block) {
   }
   const std::int64_t bytes = raw::readWholeAt(fd_, block.data(), block.size(), offset_);
   if (bytes < 0) {
-    failure_ = systemFailure(path_, errno);
+    failure_ = base::systemFailure(path_, errno);
     return 0;
   }
   if (static_cast<std::size_t>(bytes) < kBlockBytes) at_end_ = true;
@@ -151,17 +145,17 @@ const Instruction* ProgramReader::damaged() {
 const Instruction* ProgramReader::next() {
   if (failure_) return nullptr;
   for (;;) {
-    const bool block_done =
-        at_ + sizeof(Op) > block_bytes_ || static_cast<OpStep>(block_[at_]) == OpStep::kPadding;
-    if (!block_done) break;
+    if (at_ + sizeof instruction_.op <= block_bytes_) {
+      std::memcpy(&instruction_.op, block_.data() + at_, sizeof instruction_.op);
+      if (instruction_.op.bytes != 0) break;
+    }
     fetchAhead();
     if (failure_ || ahead_bytes_ == 0) return nullptr;
     std::swap(block_, ahead_);
     block_bytes_ = std::exchange(ahead_bytes_, 0);
     at_ = 0;
   }
-  Op& op = instruction_.op;
-  std::memcpy(&op, block_.data() + at_, sizeof op);
+  const Op& op = instruction_.op;
   const auto set = static_cast<std::size_t>(__builtin_popcount(op.set));
   const std::size_t needed = sizeof op + set * sizeof(std::int64_t) +
                              op.piece_count * sizeof(std::uint64_t) + op.mode_length;

@@ -14,19 +14,13 @@
 
 #include "core/base/result.hpp"
 #include "core/calls/table.hpp"
+#include "core/model/schedule.hpp"
 
 namespace omnio::replay {
 
 // A descriptor's place in its rank's table; what no call works on is kNoSlot.
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFF;
 inline constexpr std::uint32_t kNoFile = 0xFFFFFFFF;
-
-enum class OpStep : std::uint8_t {
-  kPadding,  // to the end of the block
-  kCall,
-  kInherited,
-  kDelay,
-};
 
 enum OpFlag : std::uint8_t {
   kOpFailed = 1,  // the recorded call failed
@@ -35,14 +29,14 @@ enum OpFlag : std::uint8_t {
 // Behind it, as far as they are there: the arguments that are not 0, in order (8 bytes each; `set`
 // has a bit for each), the pieces (8 bytes each), the open mode. Rounded up to 8 bytes.
 struct Op {
-  OpStep step = OpStep::kPadding;
+  model::Step step = model::Step::kCall;  // never kPreopened
   std::uint8_t flags = 0;
   std::uint16_t row = 0;
   std::uint16_t set = 0;
   std::uint16_t piece_count = 0;
   std::uint16_t mode_length = 0;
   std::uint16_t unused = 0;
-  std::uint32_t bytes = 0;  // of the whole record
+  std::uint32_t bytes = 0;  // of the whole record; 0: none, to the end of the block
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t result = 0;
@@ -83,7 +77,7 @@ class ProgramWriter {
   // `bytes` and `set` of the operation are filled in here. At most kMaxPieces and kMaxModeLength.
   void add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
            const std::vector<std::uint64_t>& pieces, std::string_view open_mode);
-  std::optional<base::Failure> finish();
+  base::Result<void> finish();
 
  private:
   void flush();
@@ -103,7 +97,7 @@ class ProgramReader {
   ProgramReader& operator=(const ProgramReader&) = delete;
   ~ProgramReader();
 
-  std::optional<base::Failure> open(const std::filesystem::path& path);
+  base::Result<void> open(const std::filesystem::path& path);
   // The next operation, nullptr at the end or when the file cannot be read (then there is a
   // failure()).
   const Instruction* next();

@@ -5,14 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/program.hpp"
-#include "replay/run/compare.hpp"
 #include "replay/run/flags.hpp"
 
 namespace omnio::replay {
@@ -23,16 +25,57 @@ constexpr std::size_t kStackBytes = 512 * 1024;
 // With more time than this to pass, the next block of the program is fetched meanwhile.
 constexpr std::int64_t kIdleNs = 2000000;
 
+bool hasOwnResult(const calls::Row& row) {
+  switch (row.result) {
+    case calls::Result::kBytes:
+    case calls::Result::kItems:
+    case calls::Result::kPosition:
+    case calls::Result::kCount:
+    case calls::Result::kLine:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether a replayed call came out as the recorded one. Compared are success, errno, and the result
+// where it says something about the file: bytes, items, positions, counts. Descriptors and
+// characters are the replay's own.
+bool differs(const Instruction& instruction, const Outcome& outcome) {
+  if (!outcome.issued) return false;  // counted as such
+  const Op& op = instruction.op;
+  const calls::Row& row = calls::kTable[op.row];
+  const bool was_failed = (op.flags & kOpFailed) != 0;
+  // A lock that is given up always succeeds, and a scan finds other text than it looked for.
+  if (outcome.substitute == Substitute::kLock && !outcome.failed) return false;
+  if (outcome.substitute == Substitute::kScan && outcome.failed == was_failed) return false;
+  if (outcome.failed != was_failed) return true;
+  // At the end of the file getline fails, and leaves errno at what it was.
+  if (was_failed && calls::does(row, calls::Effect::kEndKeepsErrno)) return false;
+  if (was_failed) return outcome.result != op.result;
+  return hasOwnResult(row) && outcome.result != op.result;
+}
+
+// "4096", "ENOSPC", "end of file"
+std::string resultText(const calls::Row& row, bool failed, std::int64_t result) {
+  std::string text;
+  if (failed && result == 0) return "end of file";
+  if (failed) {
+    calls::appendErrno(text, result);
+    return text;
+  }
+  return hasOwnResult(row) ? std::to_string(result) : std::string("success");
+}
+
 }  // namespace
 
 struct Engine::Thread {
   Engine& engine;
-  std::size_t number;  // in the plan
   const PlannedThread& planned;
   std::size_t rank_place;
-  Buffers buffers;
-  std::unique_ptr<Bench> bench;
-  ProgramReader program;
+  Buffers buffers{};
+  std::unique_ptr<Bench> bench{};
+  ProgramReader program{};
   pthread_t handle{};
   bool is_joinable = false;
 
@@ -40,10 +83,53 @@ struct Engine::Thread {
   std::uint64_t event = 0;
   std::int64_t recorded_end_ns = 0;  // of the last operation
   std::int64_t actual_end_ns = 0;
-  RankCounts counts;
-  std::vector<Difference> differences;
-  event::Event moved;  // to count bytes with
+  RankCounts counts{};
+  std::vector<Difference> differences{};
+  event::Event moved{};  // to count bytes with
 };
+
+std::size_t Lateness::bucketOf(std::uint64_t value) {
+  constexpr std::uint64_t kExact = 1U << kSubBits;
+  if (value < kExact) return static_cast<std::size_t>(value);
+  const auto shift = static_cast<std::size_t>(std::bit_width(value)) - kSubBits - 1;
+  return ((shift + 1) << kSubBits) + static_cast<std::size_t>((value >> shift) - kExact);
+}
+
+std::uint64_t Lateness::upperEnd(std::size_t bucket) {
+  constexpr std::size_t kExact = std::size_t{1} << kSubBits;
+  if (bucket < kExact) return bucket;
+  const std::size_t shift = (bucket >> kSubBits) - 1;
+  return ((std::uint64_t{bucket % kExact} + kExact + 1) << shift) - 1;
+}
+
+void Lateness::add(std::int64_t late_ns) {
+  const std::int64_t value = std::max<std::int64_t>(late_ns, 0);
+  ++count_;
+  sum_ += static_cast<double>(value);
+  max_ = std::max(max_, value);
+  ++buckets_[std::min(bucketOf(static_cast<std::uint64_t>(value)), kBuckets - 1)];
+}
+
+void Lateness::merge(const Lateness& other) {
+  count_ += other.count_;
+  sum_ += other.sum_;
+  max_ = std::max(max_, other.max_);
+  for (std::size_t i = 0; i < kBuckets; ++i) buckets_[i] += other.buckets_[i];
+}
+
+double Lateness::mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
+
+std::int64_t Lateness::percentile(double share) const {
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
+  std::uint64_t seen = 0;
+  for (std::size_t i = 0; i < kBuckets; ++i) {
+    seen += buckets_[i];
+    if (seen >= wanted && seen > 0) {
+      return std::min(static_cast<std::int64_t>(upperEnd(i)), max_);
+    }
+  }
+  return max_;
+}
 
 void RankCounts::merge(const RankCounts& other) {
   operations += other.operations;
@@ -64,7 +150,7 @@ Engine::Engine(Settings settings, const std::vector<std::uint32_t>& ranks)
 
 Engine::~Engine() = default;
 
-std::optional<base::Failure> Engine::start() {
+base::Result<void> Engine::start() {
   const Plan& plan = settings_.plan;
   for (const std::uint32_t rank : ranks_) {
     const PlannedRank& planned = plan.ranks[rank];
@@ -84,20 +170,15 @@ std::optional<base::Failure> Engine::start() {
     if (place == ranks_.end()) continue;
     threads_.push_back(std::unique_ptr<Thread>(
         new Thread{.engine = *this,
-                   .number = i,
                    .planned = plan.threads[i],
-                   .rank_place = static_cast<std::size_t>(place - ranks_.begin()),
-                   .buffers = {},
-                   .bench = nullptr,
-                   .program = {},
-                   .counts = {},
-                   .differences = {},
-                   .moved = {}}));
+                   .rank_place = static_cast<std::size_t>(place - ranks_.begin())}));
     Thread& thread = *threads_.back();
-    if (auto failure = thread.buffers.reserve(thread.planned, i + 1)) return failure;
+    if (auto reserved = thread.buffers.reserve(thread.planned, i + 1); !reserved) return reserved;
     thread.bench = std::make_unique<Bench>(settings_.paths, *descriptors_[thread.rank_place],
                                            thread.buffers, plan.global.write_overwrite);
-    if (auto failure = thread.program.open(programName(settings_.programs, i))) return failure;
+    if (auto opened = thread.program.open(programName(settings_.programs, i)); !opened) {
+      return opened;
+    }
   }
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -117,7 +198,8 @@ std::optional<base::Failure> Engine::start() {
   }
   // The clock starts when all are ready.
   for (std::uint32_t n = started_; n != threads_.size(); n = started_) started_.wait(n);
-  return failure();
+  if (auto early = failure()) return *early;
+  return {};
 }
 
 void Engine::go(std::int64_t beginning_ns) {
@@ -193,9 +275,9 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     }
   }
   std::int64_t end = before.actual_end_ns;
-  if (op.step == OpStep::kInherited) {
+  if (op.step == model::Step::kInherited) {
     inherit(op, *descriptors_[thread.rank_place]);
-  } else if (op.step == OpStep::kDelay) {
+  } else if (op.step == model::Step::kDelay) {
     end = delayEnd(timing, before, op.end_ns);
     sleepUntil(beginning + end, settings_.may_spin);
   } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -17,8 +18,7 @@
 #include "replay/issue/backend.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/run/flags.hpp"
-#include "replay/run/lateness.hpp"
-#include "replay/target/fence.hpp"
+#include "replay/target/tree.hpp"
 
 namespace omnio::replay {
 
@@ -63,6 +63,32 @@ constexpr std::int64_t delayEnd(model::Timing timing, const Predecessors& before
   if (timing == model::Timing::kStart) return std::max(end_ns, before.actual_end_ns);
   return before.actual_end_ns + std::max<std::int64_t>(end_ns - before.recorded_end_ns, 0);
 }
+
+// How late operations started: sum, maximum and a histogram fine enough for percentiles. Buckets
+// double eight times slower than powers of two: a percentile is at most 12.5 % too large.
+class Lateness {
+ public:
+  // Negative: it started before it was due by the resolution of the clock; counts as 0.
+  void add(std::int64_t late_ns);
+  void merge(const Lateness& other);
+
+  std::uint64_t count() const { return count_; }
+  std::int64_t max() const { return max_; }
+  double mean() const;
+  // The smallest bucket's upper end that `share` (0 to 1) of all do not exceed, max() at most.
+  std::int64_t percentile(double share) const;
+
+ private:
+  static constexpr std::size_t kSubBits = 3;
+  static constexpr std::size_t kBuckets = (64 - kSubBits) << kSubBits;
+  static std::size_t bucketOf(std::uint64_t value);
+  static std::uint64_t upperEnd(std::size_t bucket);
+
+  std::uint64_t count_ = 0;
+  std::int64_t max_ = 0;
+  double sum_ = 0;
+  std::array<std::uint64_t, kBuckets> buckets_{};
+};
 
 inline constexpr std::size_t kKeptDifferences = 20;
 
@@ -123,7 +149,7 @@ class Engine {
 
   // Opens what was open before, makes buffers, starts the threads, which then wait for go(). Fails
   // when one cannot be started.
-  std::optional<base::Failure> start();
+  base::Result<void> start();
   // The beginning of the replay on CLOCK_MONOTONIC.
   void go(std::int64_t beginning_ns);
   // True when all threads have ended, or one of them has failed.
@@ -142,7 +168,6 @@ class Engine {
 
   void fail(const Thread& thread, const std::string& reason);
   void run(Thread& thread);
-  std::optional<base::Failure> replay(Thread& thread);
   void perform(Thread& thread, const struct Instruction& instruction);
   static void* entry(void* thread);
 

@@ -1,5 +1,3 @@
-#include "replay/run/run.hpp"
-
 #include <fmt/format.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -22,6 +20,7 @@
 #include "replay/launch.hpp"
 #include "replay/report.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/session.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -122,7 +121,7 @@ bool hasProcessorEach(const Plan& plan, const Session& session) {
 
 // Buffers are touched before the clock starts. The kernel promises memory that is not there, and
 // ends a process when it is wanted.
-std::optional<base::Failure> checkMemory(const Plan& plan, const Session& session) {
+base::Result<void> checkMemory(const Plan& plan, const Session& session) {
   std::uint64_t needed = 0;
   const PlannedThread* largest = nullptr;
   for (const PlannedThread& thread : plan.threads) {
@@ -133,7 +132,7 @@ std::optional<base::Failure> checkMemory(const Plan& plan, const Session& sessio
     if (largest == nullptr || bytes > Buffers::bytesTouched(*largest)) largest = &thread;
   }
   const std::uint64_t available = bytesIn("/proc/meminfo", "MemAvailable:");
-  if (largest == nullptr || needed <= available) return std::nullopt;
+  if (largest == nullptr || needed <= available) return {};
   return base::Failure{
       base::Code::kSystem,
       fmt::format("the requests on this node need {} bytes of memory, and {} are available; the "
@@ -185,26 +184,29 @@ std::int64_t syncTree(Session& session, const Tree& tree) {
 }  // namespace
 
 int run(Session& session, const Request& request, const std::filesystem::path& tree_path) {
+  const auto check = [&session](const auto& result) {
+    if (!result) session.abort(result.failure().sentence);
+  };
   const std::filesystem::path programs = programsIn(request.output);
   const base::Result<Plan> plan = readPlan(programs / kPlanName);
-  if (!plan) session.abort(plan.failure().sentence);
+  check(plan);
   const base::Result<Tree> tree = Tree::open(tree_path);
-  if (!tree) session.abort(tree.failure().sentence);
+  check(tree);
   base::raiseOpenFileLimit();
 
   if (session.isNodeLeader()) {
-    if (const auto failure = checkMemory(*plan, session)) session.abort(failure->sentence);
+    check(checkMemory(*plan, session));
   }
 
   const std::int64_t preparing = nowNs();
   if (session.rank() == 0) {
-    if (const auto failure = checkSpace(*plan, *tree)) session.abort(failure->sentence);
-    if (const auto failure = prepareDirectories(*plan, *tree)) session.abort(failure->sentence);
+    check(checkSpace(*plan, *tree));
+    check(prepareDirectories(*plan, *tree));
   }
   session.barrier();
   const base::Result<Prepared> prepared = prepareFiles(
       *plan, *tree, {.process = session.rank(), .processes = session.size()}, request.cache);
-  if (!prepared) session.abort(prepared.failure().sentence);
+  check(prepared);
   session.barrier();
   const std::int64_t preparation_ns = nowNs() - preparing;
 
@@ -230,7 +232,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
     };
   }
   Engine engine(std::move(settings), ranksOf(*plan, session));
-  if (const auto failure = engine.start()) session.abort(failure->sentence);
+  check(engine.start());
   session.barrier();
   {
     const GrowthLimit limit;

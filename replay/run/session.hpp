@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,5 +67,9 @@ class Session {
   std::vector<int> node_of_;
   std::vector<int> leader_of_;
 };
+
+// The replay itself, in each of its processes: prepares files, replays, reports. Returns the exit
+// status; ends all processes with a sentence when it cannot go on.
+int run(Session& session, const Request& request, const std::filesystem::path& tree);
 
 }  // namespace omnio::replay

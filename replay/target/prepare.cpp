@@ -14,7 +14,6 @@
 #include "core/base/hash_mix.hpp"
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
-#include "replay/plan/line_ends.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -110,28 +109,27 @@ class Maker {
   }
 
  private:
+  // The part of the piece that goes through the buffer next.
+  std::span<char> next(std::uint64_t begin, std::uint64_t end) {
+    return std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - begin));
+  }
+
   int fill(const PlannedFile& file, std::uint64_t number, std::uint64_t begin, std::uint64_t end,
            int fd) {
-    while (begin < end) {
-      const auto bytes =
-          static_cast<std::size_t>(std::min<std::uint64_t>(buffer_.size(), end - begin));
-      const std::span<char> content(buffer_.data(), bytes);
+    for (; begin < end; begin += next(begin, end).size()) {
+      const std::span<char> content = next(begin, end);
       fillContent(number, begin, content);
       if (file.lines) setLineEnds(file, begin, content);
-      if (!raw::writeWholeAt(fd, buffer_.data(), bytes, begin)) return errno;
-      begin += bytes;
+      if (!raw::writeWholeAt(fd, content.data(), content.size(), begin)) return errno;
     }
     return 0;
   }
 
   int readBack(std::uint64_t begin, std::uint64_t end, int fd) {
-    while (begin < end) {
-      const auto bytes =
-          static_cast<std::size_t>(std::min<std::uint64_t>(buffer_.size(), end - begin));
-      const std::int64_t got = raw::readWholeAt(fd, buffer_.data(), bytes, begin);
+    for (std::int64_t got = 1; begin < end && got > 0; begin += static_cast<std::uint64_t>(got)) {
+      const std::span<char> content = next(begin, end);
+      got = raw::readWholeAt(fd, content.data(), content.size(), begin);
       if (got < 0) return errno;
-      if (got == 0) break;
-      begin += static_cast<std::uint64_t>(got);
     }
     return 0;
   }
@@ -143,9 +141,9 @@ class Maker {
 
 }  // namespace
 
-std::optional<base::Failure> checkSpace(const Plan& plan, const Tree& tree) {
+base::Result<void> checkSpace(const Plan& plan, const Tree& tree) {
   struct statfs facts {};
-  if (syscall(SYS_fstatfs, tree.fd(), &facts) != 0) return std::nullopt;  // making them will tell
+  if (syscall(SYS_fstatfs, tree.fd(), &facts) != 0) return {};  // making them will tell
   std::uint64_t needed = 0;
   for (const PlannedFile& file : plan.files) {
     const Wanted wanted = wantedOf(plan, file);
@@ -153,13 +151,13 @@ std::optional<base::Failure> checkSpace(const Plan& plan, const Tree& tree) {
   }
   const auto block = static_cast<std::uint64_t>(facts.f_bsize);
   const std::uint64_t available = static_cast<std::uint64_t>(facts.f_bavail) * block;
-  if (needed <= available) return std::nullopt;
+  if (needed <= available) return {};
   return base::Failure{base::Code::kSystem,
                        fmt::format("{}: the files to prepare have {} bytes, and {} are free",
                                    base::printable(tree.path().native()), needed, available)};
 }
 
-std::optional<base::Failure> prepareDirectories(const Plan& plan, const Tree& tree) {
+base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree) {
   std::unordered_set<std::string_view> made;
   for (const PlannedFile& file : plan.files) {
     if (file.made_by_events && !file.exists) made.insert(file.location);
@@ -181,7 +179,7 @@ std::optional<base::Failure> prepareDirectories(const Plan& plan, const Tree& tr
     if (file.exists || file.role == model::FileRole::kAbsent || isMadeLater(made, parent)) continue;
     if (const int error = make(parent)) return cannotMake(parent, error);
   }
-  return std::nullopt;
+  return {};
 }
 
 base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache) {

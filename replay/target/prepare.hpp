@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 
 #include "core/base/result.hpp"
@@ -41,9 +40,9 @@ struct Share {
 };
 
 // Whether what is to be made fits on the target's file system.
-std::optional<base::Failure> checkSpace(const Plan& plan, const Tree& tree);
+base::Result<void> checkSpace(const Plan& plan, const Tree& tree);
 // All directories; one process does it, before any prepareFiles().
-std::optional<base::Failure> prepareDirectories(const Plan& plan, const Tree& tree);
+base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree);
 base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache);
 
 }  // namespace omnio::replay

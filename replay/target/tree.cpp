@@ -1,7 +1,9 @@
 #include "replay/target/tree.hpp"
 
 #include <fmt/format.h>
+#include <linux/landlock.h>
 #include <linux/openat2.h>
+#include <sys/prctl.h>
 
 #include <system_error>
 #include <utility>
@@ -10,6 +12,15 @@
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
 
+// Rights that came with later versions than the first (Linux 5.13), and that the header of an older
+// system does not name: https://docs.kernel.org/userspace-api/landlock.html
+#ifndef LANDLOCK_ACCESS_FS_REFER
+#define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+
 namespace omnio::replay {
 namespace {
 
@@ -17,11 +28,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMarker = ".omnio-replay";
 constexpr const char* kTree = "tree";
-
-base::Failure systemFailure(const std::string& what, int error) {
-  return {base::Code::kSystem,
-          fmt::format("{}: {}", base::printable(what), std::generic_category().message(error))};
-}
 
 int openBeneath(int directory, const char* name, int flags, unsigned mode) {
   open_how how{};
@@ -70,7 +76,7 @@ base::Result<Look> lookAt(const fs::path& target) {
   Look look;
   const fs::file_status status = fs::status(target, error);
   if (status.type() == fs::file_type::not_found) return look;
-  if (error) return systemFailure(target.native(), error.value());
+  if (error) return base::systemFailure(target, error.value());
   if (status.type() != fs::file_type::directory) {
     return base::Failure{base::Code::kInvalid,
                          base::printable(target.native()) + ": not a directory"};
@@ -92,7 +98,7 @@ base::Result<Look> lookAt(const fs::path& target) {
         fmt::format("{} holds {}, which no replay made; a target has to be empty",
                     base::printable(target.native()), base::printable(name.native()))};
   }
-  if (error) return systemFailure(target.native(), error.value());
+  if (error) return base::systemFailure(target, error.value());
   return look;
 }
 
@@ -109,10 +115,10 @@ base::Result<Look> lookAndRefuse(const fs::path& target, bool fresh) {
 
 }  // namespace
 
-std::optional<base::Failure> checkTarget(const fs::path& target, bool fresh) {
+base::Result<void> checkTarget(const fs::path& target, bool fresh) {
   const base::Result<Look> look = lookAndRefuse(target, fresh);
   if (!look) return look.failure();
-  return std::nullopt;
+  return {};
 }
 
 base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
@@ -120,29 +126,25 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
   if (!look) return look.failure();
   std::error_code error;
   fs::create_directories(target, error);
-  if (error) {
-    return base::Failure{
-        base::Code::kSystem,
-        fmt::format("cannot create {}: {}", base::printable(target.native()), error.message())};
-  }
+  if (error) return base::systemFailure(target, error.value(), "cannot create");
   const fs::path real = fs::canonical(target, error);
-  if (error) return systemFailure(target.native(), error.value());
+  if (error) return base::systemFailure(target, error.value());
   // The marker comes before the tree: what is half made is known for ours too.
   const int marker = raw::openAt(AT_FDCWD, (real / kMarker).c_str(),
                                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (marker < 0) return systemFailure((real / kMarker).native(), errno);
+  if (marker < 0) return base::systemFailure(real / kMarker, errno);
   raw::closeFd(marker);
   const fs::path tree = real / kTree;
   fs::remove_all(tree, error);  // removes links as such
-  if (error) return systemFailure(tree.native(), error.value());
-  if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return systemFailure(tree.native(), errno);
+  if (error) return base::systemFailure(tree, error.value());
+  if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return base::systemFailure(tree, errno);
   return tree;
 }
 
 base::Result<Tree> Tree::open(const fs::path& path) {
   const int fd =
       raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return systemFailure(path.native(), errno);
+  if (fd < 0) return base::systemFailure(path, errno);
   return Tree(path, fd);
 }
 
@@ -175,6 +177,66 @@ int Tree::makeDirectories(const std::string& location) const {
     if (error != 0 && error != EEXIST) return error;
   }
   return 0;
+}
+
+namespace {
+
+std::uint64_t rightsToChange(int abi) {
+  std::uint64_t rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+                         LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                         LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                         LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+                         LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
+  // Where it is not named, files can never be moved between directories: not from version 2 on.
+  if (abi >= 2) rights |= LANDLOCK_ACCESS_FS_REFER;
+  if (abi >= 3) rights |= LANDLOCK_ACCESS_FS_TRUNCATE;
+  return rights;
+}
+
+}  // namespace
+
+Fence::Fence(const std::vector<std::filesystem::path>& writable) {
+  const long abi =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  // Version 1 forbids every rename and link between directories, whatever the rules say: then a
+  // replay that is right would go wrong.
+  if (abi < 2) return;
+  abi_ = static_cast<int>(abi);
+  landlock_ruleset_attr attributes{};
+  attributes.handled_access_fs = rightsToChange(abi_);
+  ruleset_ =
+      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0U));
+  if (ruleset_ < 0) return;
+  for (const auto& path : writable) {
+    const int fd = raw::openAt(AT_FDCWD, path.c_str(), O_PATH | O_CLOEXEC);
+    if (fd < 0) continue;
+    landlock_path_beneath_attr rule{};
+    rule.allowed_access = attributes.handled_access_fs;
+    rule.parent_fd = fd;
+    if (syscall(SYS_landlock_add_rule, ruleset_, LANDLOCK_RULE_PATH_BENEATH, &rule, 0U) != 0) {
+      // A single file takes none of the rights of directories.
+      rule.allowed_access &= LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
+      syscall(SYS_landlock_add_rule, ruleset_, LANDLOCK_RULE_PATH_BENEATH, &rule, 0U);
+    }
+    raw::closeFd(fd);
+  }
+  // Without it only the administrator may fence himself in. It holds for all threads to come.
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    raw::closeFd(ruleset_);
+    ruleset_ = -1;
+  }
+}
+
+Fence::~Fence() {
+  if (ruleset_ >= 0) raw::closeFd(ruleset_);
+}
+
+bool Fence::enter() const {
+  return ruleset_ < 0 || syscall(SYS_landlock_restrict_self, ruleset_, 0U) == 0;
+}
+
+std::string Fence::name() const {
+  return ruleset_ >= 0 ? fmt::format("landlock ABI {}", abi_) : std::string("paths only");
 }
 
 }  // namespace omnio::replay

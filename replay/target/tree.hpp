@@ -3,8 +3,8 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.hpp"
 
@@ -15,7 +15,7 @@ namespace omnio::replay {
 // this.
 base::Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh);
 // What makeTree would complain about, without changing anything.
-std::optional<base::Failure> checkTarget(const std::filesystem::path& target, bool fresh);
+base::Result<void> checkTarget(const std::filesystem::path& target, bool fresh);
 
 // The tree, open. Every name is looked up beneath it, and no link is followed on the way, so
 // nothing outside can be reached whatever stands in the tree.
@@ -41,6 +41,28 @@ class Tree {
 
   std::filesystem::path path_;
   int fd_ = -1;
+};
+
+// Fences a thread off from everything but the tree, where the kernel has Landlock: a second line
+// behind the paths, which are all below the tree already.
+class Fence {
+ public:
+  // Reading is left free; writing, making, removing and truncating are left to what lies below
+  // `writable`. Paths that are not there are passed over.
+  explicit Fence(const std::vector<std::filesystem::path>& writable);
+  Fence(const Fence&) = delete;
+  Fence& operator=(const Fence&) = delete;
+  ~Fence();
+
+  // Holds for the calling thread alone, and for good. False when there is a fence and the thread is
+  // not behind it.
+  bool enter() const;
+  // "landlock ABI 7", or "paths only" where there is no fence to be had.
+  std::string name() const;
+
+ private:
+  int ruleset_ = -1;
+  int abi_ = 0;
 };
 
 }  // namespace omnio::replay

@@ -37,12 +37,11 @@ class BackendTest : public ::testing::Test {
     thread.read_request = kLargest;
     thread.read_moved = kLargest;
     thread.write_request = kLargest;
-    ASSERT_FALSE(buffers.reserve(thread, 7));
+    ASSERT_TRUE(buffers.reserve(thread, 7));
   }
 
   static Instruction call(std::string_view symbol, std::vector<std::int64_t> arguments = {}) {
     Instruction instruction;
-    instruction.op.step = OpStep::kCall;
     instruction.op.row = static_cast<std::uint16_t>(test::numberOf(symbol));
     instruction.op.fd = kSlot;
     std::copy(arguments.begin(), arguments.end(), instruction.arguments.begin());

@@ -61,7 +61,7 @@ class Compile : public ::testing::Test {
 TEST_F(Compile, OperationsKeepTheirOrderAndGetTheirFile) {
   ASSERT_FALSE(feed({{openedAs(0, 0), writtenTo(20, 0, 100), writtenTo(40, 0, 5000)}}));
   ProgramReader reader;
-  ASSERT_FALSE(reader.open(programName(directory.path(), 0)));
+  ASSERT_TRUE(reader.open(programName(directory.path(), 0)));
   const Instruction* instruction = reader.next();
   ASSERT_NE(instruction, nullptr);
   EXPECT_EQ(instruction->op.row, rowOf("open")->number);

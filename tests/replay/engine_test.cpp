@@ -94,8 +94,8 @@ class EngineTest : public ::testing::Test {
   void replay(const Threads& threads) {
     compile(threads);
     if (HasFatalFailure()) return;
-    const auto failure = engine->start();
-    ASSERT_FALSE(failure) << failure->sentence;
+    const auto started = engine->start();
+    ASSERT_TRUE(started) << started.failure().sentence;
     engine->go(nowNs());
     engine->finish();
     EXPECT_TRUE(engine->isDone());
@@ -167,9 +167,9 @@ TEST_F(EngineTest, ADescriptorFromBeforeTheBeginningHasToBeThere) {
   preopened.file = FileNumber{0};
   preopened.new_fd = Descriptor{0};
   compile({{preopened, closed(0)}});
-  const auto failure = engine->start();
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->sentence,
+  const auto started = engine->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.failure().sentence,
             "cannot open a, which was open from the start: No such file or directory");
 }
 
@@ -177,9 +177,9 @@ TEST_F(EngineTest, AProgramThatIsNotThereIsNamed) {
   compile({{opened(0, O_WRONLY | O_CREAT)}});
   const std::filesystem::path program = programName(programs, 0);
   std::filesystem::remove(program);
-  const auto failure = engine->start();
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->sentence, program.native() + ": No such file or directory");
+  const auto started = engine->start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.failure().sentence, program.native() + ": No such file or directory");
 }
 
 }  // namespace

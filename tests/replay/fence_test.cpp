@@ -1,5 +1,3 @@
-#include "replay/target/fence.hpp"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,6 +5,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "replay/target/tree.hpp"
 #include "tests/core/temporary_directory.hpp"
 
 namespace omnio::replay {

@@ -1,6 +1,6 @@
-#include "replay/run/lateness.hpp"
-
 #include <gtest/gtest.h>
+
+#include "replay/run/engine.hpp"
 
 namespace omnio::replay {
 namespace {

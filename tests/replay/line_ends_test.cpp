@@ -1,10 +1,9 @@
-#include "replay/plan/line_ends.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
+#include "replay/plan/plan.hpp"
 #include "tests/replay/schedule_calls.hpp"
 
 namespace omnio::replay {

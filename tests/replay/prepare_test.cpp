@@ -26,8 +26,8 @@ class Prepare : public ::testing::Test {
   Prepared prepare(int processes, Cache cache = Cache::kAsIs) {
     const auto tree = Tree::open(path);
     EXPECT_TRUE(tree);
-    const auto failure = prepareDirectories(plan, *tree);
-    EXPECT_FALSE(failure) << failure->sentence;
+    const auto made = prepareDirectories(plan, *tree);
+    EXPECT_TRUE(made) << made.failure().sentence;
     Prepared all;
     for (int process = 0; process < processes; ++process) {
       const auto prepared =
@@ -101,11 +101,11 @@ TEST_F(Prepare, WhatDoesNotFitIsSaidBeforeAnythingIsMade) {
   plan.files = {planned("in", model::FileRole::kInput, true, INT64_MAX),
                 planned("more", model::FileRole::kInput, true, INT64_MAX)};
   const auto tree = Tree::open(path);
-  const auto failure = checkSpace(plan, *tree);
-  ASSERT_TRUE(failure);
-  EXPECT_NE(failure->sentence.find("the files to prepare have 18446744073709551614 bytes"),
+  const auto fits = checkSpace(plan, *tree);
+  ASSERT_FALSE(fits);
+  EXPECT_NE(fits.failure().sentence.find("the files to prepare have 18446744073709551614 bytes"),
             std::string::npos)
-      << failure->sentence;
+      << fits.failure().sentence;
 }
 
 }  // namespace

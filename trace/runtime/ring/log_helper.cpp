@@ -18,13 +18,13 @@
 namespace omnio::trace {
 namespace {
 
-enum class State : std::uint32_t { kNone, kStarting, kRunning, kStopping };
+enum class HelperState : std::uint32_t { kNone, kStarting, kRunning, kStopping };
 
 constexpr long kStackBytes = 256 * 1024;
 constexpr long kIdleNs = 100'000'000;
 constexpr long kWaitNs = 5'000'000;
 
-std::atomic<State> state{State::kNone};
+std::atomic<HelperState> helper_state{HelperState::kNone};
 std::atomic<bool> is_slow{false};
 std::atomic<bool> is_to_stop{false};
 std::atomic<std::uint32_t> handed_over{0};  // futex of the helper
@@ -78,7 +78,7 @@ bool LogHelper::isWanted() {
          !process.draining_each.load(std::memory_order_relaxed);
 }
 
-bool LogHelper::isRunning() { return state.load(std::memory_order_acquire) == State::kRunning; }
+bool LogHelper::isRunning() { return helper_state.load(std::memory_order_acquire) == HelperState::kRunning; }
 
 bool LogHelper::isThisThread() { return is_helper; }
 
@@ -87,9 +87,9 @@ bool LogHelper::start() {
   return false;  // what sanitizers put into each access wants a thread of the C library
 #endif
   if (isRunning()) return true;
-  State seen = State::kNone;
-  if (process.draining_each.load() || !state.compare_exchange_strong(seen, State::kStarting)) {
-    return seen == State::kRunning;
+  HelperState seen = HelperState::kNone;
+  if (process.draining_each.load() || !helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
+    return seen == HelperState::kRunning;
   }
   const HeldSignals held;  // the thread begins with what is held here
   if (stack == nullptr) {
@@ -102,13 +102,13 @@ bool LogHelper::start() {
                           : startClone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
                                            CLONE_THREAD | CLONE_SYSVSEM,
                                        stack, kStackBytes, work, nullptr, &ended);
-  state.store(number > 0 ? State::kRunning : State::kNone, std::memory_order_release);
+  helper_state.store(number > 0 ? HelperState::kRunning : HelperState::kNone, std::memory_order_release);
   return number > 0;
 }
 
 void LogHelper::stop() {
-  State seen = State::kRunning;
-  if (!state.compare_exchange_strong(seen, State::kStopping)) return;
+  HelperState seen = HelperState::kRunning;
+  if (!helper_state.compare_exchange_strong(seen, HelperState::kStopping)) return;
   is_to_stop.store(true);
   wakeOn(handed_over);
   Patience patience;
@@ -120,12 +120,12 @@ void LogHelper::stop() {
   while (rawSyscall(SYS_tgkill, process.pid, number, 0) == 0) {
     if (!patience.wait()) break;
   }
-  state.store(State::kNone, std::memory_order_release);
+  helper_state.store(HelperState::kNone, std::memory_order_release);
   wakeOn(came_free);
 }
 
 void LogHelper::forget() {
-  state.store(State::kNone);
+  helper_state.store(HelperState::kNone);
   is_to_stop.store(false);
   stack = nullptr;  // it may be the parent's thread's at this moment: a page or two are left
 }
