@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/trace/trace_directory.hpp"
 #include "core/base/command_line.hpp"
 #include "core/base/printable.hpp"
 
@@ -50,11 +51,6 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 // An empty variable counts as not set.
-std::string variable(const char* name) {
-  const char* value = getenv(name);
-  return value == nullptr ? std::string() : value;
-}
-
 // "exclude" of "--exclude".
 std::string_view nameInFile(const Setting& setting) {
   return std::string_view(setting.option).substr(2);

@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kClaim = tracefile::kClaimFile;
 
+}  // namespace
+
 std::string variable(const char* name) {
   const char* value = getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
+  return value == nullptr ? std::string() : value;
 }
-
-}  // namespace
 
 Launcher launcherOf() {
   for (const wire::LauncherVariables& names : wire::kLaunchers) {

@@ -10,6 +10,9 @@
 
 namespace omnio::cli {
 
+// The value of an environment variable; empty where it is not set.
+std::string variable(const char* name);
+
 // What this process's launcher says: which rank it starts us for, and of which job.
 struct Launcher {
   std::string job;               // empty: no launcher

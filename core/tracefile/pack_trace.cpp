@@ -333,7 +333,7 @@ std::string whyNotYet(const Process& process, const ThisNode& node, bool assume_
 }
 
 base::Result<std::vector<PackJob>> jobsOf(const fs::path& directory, bool assume_ended,
-                                      PackReport& report) {
+                                          PackReport& report) {
   const base::Result<Trace> trace = Trace::open(directory);
   if (!trace) return trace.failure();
   const ThisNode node;

@@ -19,7 +19,7 @@ static_assert(kMaxRecord < kBlockBytes);
 
 // "omniorep" and the version: a file of another program, or of another version of this one, is not
 // taken for operations.
-constexpr std::array<char, kAlignment> kMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '1'};
+constexpr std::array<char, kAlignment> kProgramMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '1'};
 
 std::size_t roundedUp(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -36,7 +36,7 @@ ProgramWriter::ProgramWriter(std::filesystem::path path) : path_(std::move(path)
   fd_ = raw::openAt(AT_FDCWD, path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd_ < 0) error_ = errno;
   block_.reserve(kBlockBytes);
-  block_.append(kMagic.data(), kMagic.size());
+  block_.append(kProgramMagic.data(), kProgramMagic.size());
 }
 
 ProgramWriter::~ProgramWriter() {
@@ -102,11 +102,12 @@ base::Result<void> ProgramReader::open(const std::filesystem::path& path) {
   if (fd_ < 0) return base::systemFailure(path, errno);
   block_bytes_ = fetch(block_);
   if (failure_) return *failure_;
-  if (block_bytes_ < kMagic.size() || std::memcmp(block_.data(), kMagic.data(), 8) != 0) {
+  if (block_bytes_ < kProgramMagic.size() ||
+      std::memcmp(block_.data(), kProgramMagic.data(), 8) != 0) {
     return base::Failure{base::Code::kNotOurs,
                          base::printable(path.native()) + ": no program of this replayer"};
   }
-  at_ = kMagic.size();
+  at_ = kProgramMagic.size();
   return {};
 }
 

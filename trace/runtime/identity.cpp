@@ -23,11 +23,11 @@
 
 namespace omnio::trace {
 
+namespace info = wire::info;
+
 MpiIdentity mpi_identity;
 
 namespace {
-
-namespace info = wire::info;
 
 // All of the text has to be one number of an int's range.
 bool readNumber(const char* text, int& value) {

@@ -9,9 +9,10 @@
 #include "trace/runtime/sys/text.hpp"
 
 namespace omnio::trace {
-namespace {
 
 namespace info = wire::info;
+
+namespace {
 
 struct Stops {
   std::atomic<std::uint64_t> since{0};  // ticks; 0: recording

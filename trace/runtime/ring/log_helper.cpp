@@ -78,7 +78,9 @@ bool LogHelper::isWanted() {
          !process.draining_each.load(std::memory_order_relaxed);
 }
 
-bool LogHelper::isRunning() { return helper_state.load(std::memory_order_acquire) == HelperState::kRunning; }
+bool LogHelper::isRunning() {
+  return helper_state.load(std::memory_order_acquire) == HelperState::kRunning;
+}
 
 bool LogHelper::isThisThread() { return is_helper; }
 
@@ -88,7 +90,8 @@ bool LogHelper::start() {
 #endif
   if (isRunning()) return true;
   HelperState seen = HelperState::kNone;
-  if (process.draining_each.load() || !helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
+  if (process.draining_each.load() ||
+      !helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {
     return seen == HelperState::kRunning;
   }
   const HeldSignals held;  // the thread begins with what is held here
@@ -102,7 +105,8 @@ bool LogHelper::start() {
                           : startClone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
                                            CLONE_THREAD | CLONE_SYSVSEM,
                                        stack, kStackBytes, work, nullptr, &ended);
-  helper_state.store(number > 0 ? HelperState::kRunning : HelperState::kNone, std::memory_order_release);
+  helper_state.store(number > 0 ? HelperState::kRunning : HelperState::kNone,
+                     std::memory_order_release);
   return number > 0;
 }
 

@@ -221,7 +221,7 @@ namespace {
 constexpr std::uint32_t kMaxRings = 32768;
 // How many rings of others are looked at for one that is free before a new one is made: bounds
 // what a new thread costs among thousands of live ones.
-constexpr std::uint32_t kProbes = 16;
+constexpr std::uint32_t kMostProbes = 16;
 
 std::atomic<Ring*> rings[kMaxRings];
 std::atomic<std::uint32_t> ring_count{0};
@@ -260,7 +260,7 @@ Ring* makeRing(const Thread& self) {
 // A ring of a thread that is gone, now ours; nullptr when none is found soon.
 Ring* takeUsedRing(const Thread& self) {
   const std::uint32_t count = ringCount();
-  for (std::uint32_t i = 0; i < kProbes && i < count; ++i) {
+  for (std::uint32_t i = 0; i < kMostProbes && i < count; ++i) {
     const std::uint32_t n = probe_at.fetch_add(1, std::memory_order_relaxed) % count;
     Ring* ring = rings[n].load(std::memory_order_acquire);
     if (ring == nullptr || ring == self.lanes[0].ring || ring == self.lanes[1].ring) continue;
