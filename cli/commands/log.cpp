@@ -1,4 +1,6 @@
 // omnio log: the recorded events, one a line.
+#include "cli/log/log.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +12,6 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/log/event_json.hpp"
-#include "cli/log/mpi_log.hpp"
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
 #include "core/event/event_text.hpp"

@@ -1,5 +1,3 @@
-#include "cli/log/event_json.hpp"
-
 #include <array>
 #include <ranges>
 #include <set>
@@ -7,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/log/log.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event_text.hpp"

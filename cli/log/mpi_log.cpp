@@ -1,5 +1,3 @@
-#include "cli/log/mpi_log.hpp"
-
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
@@ -13,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/log/event_json.hpp"
+#include "cli/log/log.hpp"
 #include "cli/output.hpp"
 #include "core/base/file.hpp"
 #include "core/base/json_writer.hpp"

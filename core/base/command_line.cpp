@@ -119,11 +119,8 @@ void Command::callback(std::function<int()> work) const {
 void refuseMissing(const std::string& what) { throw CLI::RequiredError(what); }
 
 Program::Program(const std::string& help, const std::string& name)
-    : Command(nullptr, nullptr),
-      owned_(std::make_unique<CLI::App>(help, name)),
-      status_(std::make_unique<int>(0)) {
+    : Command(nullptr, &status_), owned_(std::make_unique<CLI::App>(help, name)) {
   app_ = owned_.get();
-  exit_code_ = status_.get();
 }
 
 Program::~Program() = default;
@@ -149,7 +146,7 @@ Parsed Program::parse(int argc, const char* const* argv) const {
       parsed.text = error.what();
     }
   }
-  parsed.exit_code = *exit_code_;
+  parsed.exit_code = status_;
   const auto subcommands = app_->get_subcommands();
   if (!subcommands.empty()) parsed.command = subcommands.front()->get_name();
   return parsed;

@@ -105,7 +105,7 @@ class Program : public Command {
 
  private:
   std::unique_ptr<CLI::App> owned_;
-  std::unique_ptr<int> status_;
+  int status_ = 0;
 };
 
 // A line of a configuration file: an option and its value.

@@ -1,4 +1,4 @@
-// The JSON form of an event, an object a line: docs/commands/log.md.
+// The forms of `omnio log` beside the text of an event: docs/commands/log.md.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "cli/commands/commands.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/event/event.hpp"
 #include "core/event/path_table.hpp"
@@ -23,7 +24,7 @@ struct EventOrigin {
   std::uint32_t tid = 0;
 };
 
-// Writes the event's members into the object that is open.
+// The JSON form: writes the event's members into the object that is open.
 void putEvent(base::JsonWriter& json, const event::Event& event, const EventOrigin& origin,
               const event::PathTable& paths);
 
@@ -58,5 +59,9 @@ class MpiIoJson {
   mpi::MpiSharedOffsets shared_;
   std::map<const tracefile::Process*, std::unique_ptr<InProcess>> processes_;
 };
+
+// omnio log --mpi: the matched picture of a trace, one MPI event a line, by the time they began.
+// Returns the exit status. The selection's rank and thread say what is printed, not what is read.
+int printMpiLog(const tracefile::Trace& trace, const TraceSelection& selection, bool json);
 
 }  // namespace omnio::cli
