@@ -147,7 +147,7 @@ TEST_F(RingTest, AnOpenNamesItsPathModeAndHandle) {
       Subject subject;
       subject.path = {.directory = {}, .name = path};
       subject.born = openHandle(fd, subject.path, 0);
-      subject.open_mode = "w+";
+      subject.open_mode.name = "w+";
       wire::Arguments<kRow> numbers{};
       record<kRow>(thread, {}, false, numbers, 0, 0, subject);
       releaseHandle(takeOut(fd));

@@ -31,12 +31,16 @@ struct Subject {
   Entry born;                // the handle that the call made
   wire::PathParts path;      // kPath, kPathTemplate
   wire::PathParts path_new;  // kPathNew, kLinkText
-  const char* open_mode = nullptr;
+  wire::PathParts open_mode;
   const iovec* pieces = nullptr;
   int piece_count = 0;
   // In place of pieces: varints that are ready (core/wire/mpi_requests.hpp).
   const char* list = nullptr;
   std::size_t list_bytes = 0;
+
+  const wire::PathParts& text(TextUse use) const {
+    return use == TextUse::kPath ? path : use == TextUse::kPathNew ? path_new : open_mode;
+  }
 };
 
 // Whether this thread may record now; false in a vfork child and in the depths of signal handlers.
@@ -80,30 +84,33 @@ constexpr std::int64_t asNumber(T value) {
 }
 
 // Which text of the subject an argument is.
-enum class TextPart : std::uint8_t { kNone, kPath, kPathNew, kOpenMode };
-constexpr TextPart textPartOf(calls::Role role) {
+constexpr TextUse textUseOf(calls::Role role) {
   switch (role) {
     case calls::Role::kPath:
     case calls::Role::kPathTemplate:
-      return TextPart::kPath;
+      return TextUse::kPath;
     case calls::Role::kPathNew:
     case calls::Role::kLinkText:
-      return TextPart::kPathNew;
+      return TextUse::kPathNew;
     case calls::Role::kOpenMode:
-      return TextPart::kOpenMode;
+      return TextUse::kMode;
     default:
-      return TextPart::kNone;
+      return TextUse::kNone;
   }
 }
 static_assert(
     [] {
       for (const calls::ArgumentForm& form : calls::kArguments) {
         const bool is_text = form.field == wire::Field::kText;
-        if (is_text != (textPartOf(form.role) != TextPart::kNone)) return false;
+        if (is_text != (textUseOf(form.role) != TextUse::kNone)) return false;
       }
       return true;
     }(),
     "each role that is recorded as a text is a part of the subject");
+
+constexpr bool makesHandle(const calls::Row& row) {
+  return row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream;
+}
 
 template <CallId kCall>
 constexpr std::size_t roomFor() {
@@ -114,7 +121,7 @@ constexpr std::size_t roomFor() {
       room += wire::kMaxDefinition + wire::kMaxText;
     }
   }
-  if (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) {
+  if (makesHandle(row)) {
     room += 3 * wire::kMaxDefinition + wire::kMaxText + 1;  // as in introduce()
   }
   return room;
@@ -139,46 +146,26 @@ template <CallId kCall>
     numbers[plan.handle] = slot;
   }
   char* out = ring.cursor;
-  if constexpr (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) {
+  if constexpr (makesHandle(row)) {
     if (!failed) {
       const std::uint8_t slot = wire::handleSlot(subject.born.handle());
-      if (ring.prediction.handles[slot].handle != subject.born.handle()) {
-        // Two handles of one event in one slot: the new one would take the place of the one the
-        // event is about. It is defined with its first use instead.
-        if (plan.handle < 0 || slot != wire::handleSlot(subject.handle.handle())) {
-          defineHandle(ring, out, infoOf(subject.born), subject.born.handle());
-          result = slot + 1;
-        } else {
-          result = 0;
-        }
-      } else {
-        result = slot + 1;
+      const bool is_known = ring.prediction.handles[slot].handle == subject.born.handle();
+      // Two handles of one event in one slot: the new one would take the place of the one the
+      // event is about. It is defined with its first use instead.
+      const bool is_in_use = plan.handle >= 0 && slot == wire::handleSlot(subject.handle.handle());
+      if (!is_known && !is_in_use) {
+        defineHandle(ring, out, infoOf(subject.born), subject.born.handle());
       }
+      result = is_known || !is_in_use ? slot + 1 : 0;
     }
   }
   // After the handle, whose path may be another text in the same slot.
 #pragma GCC unroll 16
   for (int i = 0; i < row.argument_count; ++i) {
-    switch (textPartOf(row.arguments[i])) {
-      case TextPart::kPath:
-        numbers[i] =
-            subject.path.name.data() == nullptr ? 0 : defineText(ring, out, subject.path) + 1;
-        break;
-      case TextPart::kPathNew:
-        numbers[i] = subject.path_new.name.data() == nullptr
-                         ? 0
-                         : defineText(ring, out, subject.path_new, TextUse::kPathNew) + 1;
-        break;
-      case TextPart::kOpenMode:
-        numbers[i] = subject.open_mode == nullptr
-                         ? 0
-                         : defineText(ring, out, {.directory = {}, .name = subject.open_mode},
-                                      TextUse::kMode) +
-                               1;
-        break;
-      case TextPart::kNone:
-        break;
-    }
+    const TextUse use = textUseOf(row.arguments[i]);
+    if (use == TextUse::kNone) continue;
+    const wire::PathParts& text = subject.text(use);
+    numbers[i] = text.name.data() == nullptr ? 0 : defineText(ring, out, text, use) + 1;
   }
   out = wire::encodeEvent<kCall>(out, ring.prediction, times, self.depth, failed, numbers, request,
                                  result, as);
@@ -235,6 +222,141 @@ constexpr bool hasFailed(R result) {
   }
 }
 
+// The argument that has the role; `otherwise` when the row has none with it.
+template <CallId kCall, calls::Role kRole, typename Arguments, typename Otherwise = int>
+[[gnu::always_inline]] constexpr auto argument(const Arguments& arguments,
+                                               [[maybe_unused]] Otherwise otherwise = {}) {
+  constexpr int kAt = calls::indexOf(calls::rowOf(kCall), kRole);
+  if constexpr (kAt >= 0) {
+    return std::get<kAt>(arguments);
+  } else {
+    return otherwise;
+  }
+}
+
+// The descriptor that the call works on: an argument, or that of a stream.
+template <CallId kCall, typename Arguments>
+[[gnu::always_inline]] inline int handleDescriptor(const Arguments& arguments) {
+  const auto value = std::get<wire::planOf(kCall).handle>(arguments);
+  if constexpr (std::is_pointer_v<decltype(value)>) {
+    return value == nullptr ? -1 : descriptorOf(value);
+  } else {
+    return descriptorOf(value);
+  }
+}
+
+// Puts the paths of the call into the subject. Whether they are recorded; those that cannot be read
+// have no text.
+template <CallId kCall, typename Arguments>
+[[gnu::always_inline]] inline bool takePaths(const Arguments& arguments, int error,
+                                             Subject& subject) {
+  using calls::Role;
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  constexpr Role kPath = calls::has(row, Role::kPath) ? Role::kPath : Role::kPathTemplate;
+  const auto can_read = [error](const char* text) {
+    return text != nullptr && (hasReadPath(error) || (error != EFAULT && isReadable(text)));
+  };
+  const char* const name = argument<kCall, kPath>(arguments);
+  if (!can_read(name)) return error != EFAULT;
+  subject.path = resolvePath(argument<kCall, Role::kDirFd>(arguments, AT_FDCWD), name);
+  bool is_recorded = isRecorded(subject.path);
+  if constexpr (calls::has(row, Role::kLinkText)) {
+    const char* const words = argument<kCall, Role::kLinkText>(arguments);
+    if (can_read(words)) subject.path_new = {.directory = {}, .name = words};
+  }
+  if constexpr (calls::has(row, Role::kPathNew)) {
+    const int directory = argument<kCall, Role::kDirFdNew>(arguments, AT_FDCWD);
+    const char* const name_new = argument<kCall, Role::kPathNew>(arguments);
+    if (can_read(name_new)) subject.path_new = resolvePath(directory, name_new);
+    is_recorded = is_recorded || isRecorded(subject.path_new);
+  }
+  return is_recorded;
+}
+
+// The handle of what the call has opened, not traced when its path is not recorded; the old entry
+// of the number goes in any case.
+template <CallId kCall, typename R, typename Arguments>
+[[gnu::always_inline]] inline Entry openedHandle(const Arguments& arguments, R result,
+                                                 const Subject& subject, bool is_recorded) {
+  const int fd = descriptorOf(result);
+  if (!is_recorded) {
+    markNotTraced(fd);
+    return Entry::notTraced();
+  }
+  return openHandle(fd, subject.path,
+                    static_cast<std::uint32_t>(argument<kCall, calls::Role::kFlags>(arguments, 0)));
+}
+
+// What the call refers to besides the handle that it works on, as it is known afterwards. Whether
+// the event is recorded.
+template <CallId kCall, typename R, typename Arguments>
+[[gnu::always_inline]] inline bool completeSubject(const Arguments& arguments, R result,
+                                                   bool failed, int error, Subject& subject) {
+  using calls::Result;
+  using calls::Role;
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  constexpr wire::Plan plan = wire::planOf(kCall);
+  if constexpr (calls::has(row, Role::kPath) || calls::has(row, Role::kPathTemplate)) {
+    const bool is_recorded = takePaths<kCall>(arguments, error, subject);
+    if constexpr (makesHandle(row)) {
+      if (!failed) {
+        subject.born = openedHandle<kCall>(arguments, result, subject, is_recorded);
+        return subject.born.isTraced();
+      }
+    }
+    return is_recorded;
+  } else if constexpr (row.result == Result::kNewStream && plan.handle >= 0) {
+    subject.born = subject.handle;  // fdopen: the same open file
+  } else if constexpr (row.result == Result::kNewFd && plan.handle >= 0) {
+    if (!failed) {
+      subject.born = result == std::get<plan.handle>(arguments)  // dup2 of a number to itself
+                         ? subject.handle
+                         : duplicateHandle(result, subject.handle);
+      return subject.born.isTraced();
+    }
+  } else if constexpr (row.result == Result::kNewStream) {
+    subject.born = failed ? Entry() : adopt(descriptorOf(result));
+    return subject.born.isTraced();
+  }
+  return true;
+}
+
+// Records the call by its arguments; `value` is what is recorded as its result.
+template <CallId kCall, typename... A>
+[[gnu::always_inline]] inline void recordCall(Thread& self, wire::EventTimes times, bool failed,
+                                              const std::tuple<A...>& arguments, int error,
+                                              std::int64_t value, Subject& subject) {
+  using calls::Role;
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  constexpr wire::Plan plan = wire::planOf(kCall);
+  wire::Arguments<kCall> numbers{};
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    ((numbers[i] = asNumber(std::get<i>(arguments))), ...);
+  }
+  (std::make_index_sequence<sizeof...(A)>());
+  if constexpr (calls::has(row, Role::kTextOut)) {
+    const char* const text = argument<kCall, Role::kTextOut>(arguments);
+    if (error != EFAULT) {
+      numbers[calls::indexOf(row, Role::kTextOut)] = static_cast<std::int64_t>(strlen(text));
+    }
+  }
+  std::uint64_t request = 0;
+  if constexpr (plan.size >= 0) request = static_cast<std::uint64_t>(numbers[plan.size]);
+  if constexpr (calls::has(row, Role::kOpenMode)) {
+    const char* const mode = argument<kCall, Role::kOpenMode>(arguments);
+    if (mode != nullptr) subject.open_mode.name = mode;
+  }
+  if constexpr (plan.pieces >= 0) {
+    if (!failed) {
+      subject.pieces = std::get<plan.pieces>(arguments);
+      subject.piece_count = static_cast<int>(argument<kCall, Role::kIovCount>(arguments));
+    }
+    numbers[plan.pieces] = subject.piece_count;
+    for (int i = 0; i < subject.piece_count; ++i) request += subject.pieces[i].iov_len;
+  }
+  record<kCall>(self, times, failed, numbers, request, value, subject);
+}
+
 // Calls `real` with the arguments and records the event of row kCall.
 template <CallId kCall, typename R, typename Real, typename... A>
 [[gnu::always_inline]] inline R interceptWith(Real real, A... a) {
@@ -243,18 +365,19 @@ template <CallId kCall, typename R, typename Real, typename... A>
   using calls::Role;
   constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr wire::Plan plan = wire::planOf(kCall);
+  constexpr bool kCloses = row.call_class == Class::kClose && plan.handle >= 0;
   static_assert(sizeof...(A) == row.argument_count, "the row names another number of arguments");
   const std::tuple<A...> arguments(a...);
   Thread& self = thread;
 
-  if constexpr (row.call_class == Class::kClose && plan.handle >= 0) {
+  if constexpr (kCloses) {
     if (isOwnDescriptor(descriptorOf(std::get<plan.handle>(arguments)))) [[unlikely]] {
       errno = EBADF;  // the application never opened it
       return static_cast<R>(-1);
     }
   }
   if constexpr (calls::has(row, Role::kFdNew)) {
-    if (isOwnDescriptor(std::get<calls::indexOf(row, Role::kFdNew)>(arguments))) [[unlikely]] {
+    if (isOwnDescriptor(argument<kCall, Role::kFdNew>(arguments))) [[unlikely]] {
       // The child of a vfork has descriptors of its own, but its parent's memory.
       if (!isVforkChild()) moveOwnDescriptor();
     }
@@ -268,17 +391,10 @@ template <CallId kCall, typename R, typename Real, typename... A>
 
   Subject subject;
   if constexpr (plan.handle >= 0) {
-    const int fd = [&] {
-      const auto value = std::get<plan.handle>(arguments);
-      if constexpr (std::is_pointer_v<decltype(value)>) {
-        return value == nullptr ? -1 : descriptorOf(value);
-      } else {
-        return descriptorOf(value);
-      }
-    }();
+    const int fd = handleDescriptor<kCall>(arguments);
     subject.handle = find(fd);
     if (!subject.handle.isTraced()) [[unlikely]] {
-      if constexpr (row.call_class == Class::kClose) takeOut(fd);
+      if constexpr (kCloses) takeOut(fd);
       if constexpr (calls::has(row, Role::kFdNew)) {
         const R result = real(a...);
         // What the number stood for is closed now, and the new owner is looked at when it is used.
@@ -288,7 +404,7 @@ template <CallId kCall, typename R, typename Real, typename... A>
         return real(a...);
       }
     }
-    if constexpr (row.call_class == Class::kClose) subject.handle = takeOut(fd);
+    if constexpr (kCloses) subject.handle = takeOut(fd);
   }
 
   [[maybe_unused]] int errno_before = 0;
@@ -305,110 +421,24 @@ template <CallId kCall, typename R, typename Real, typename... A>
   if (times.end < times.start) times.end = times.start;
   const bool failed = row.result == Result::kNone ? false : hasFailed<row.result>(result);
   const int error = failed ? errno : 0;
-  const bool readable = error != EFAULT;
 
-  bool is_recorded = true;
-  if constexpr (calls::has(row, Role::kPath) || calls::has(row, Role::kPathTemplate)) {
-    constexpr int at = calls::has(row, Role::kPath) ? calls::indexOf(row, Role::kPath)
-                                                    : calls::indexOf(row, Role::kPathTemplate);
-    int directory = AT_FDCWD;
-    if constexpr (calls::has(row, Role::kDirFd)) {
-      directory = std::get<calls::indexOf(row, Role::kDirFd)>(arguments);
+  if (completeSubject<kCall>(arguments, result, failed, error, subject)) [[likely]] {
+    std::int64_t value = error;
+    if constexpr (row.result == Result::kErrorNumber || row.result == Result::kMpi) {
+      value = result;
+    } else if constexpr (row.result == Result::kChar || row.result == Result::kLine) {
+      if (error == errno_before) value = 0;  // the end of a file is no error
     }
-    const auto can_read = [readable, error](const char* text) {
-      return text != nullptr && (hasReadPath(error) || (readable && isReadable(text)));
-    };
-    const char* const name = std::get<at>(arguments);
-    if (can_read(name)) {
-      subject.path = resolvePath(directory, name);
-      is_recorded = isRecorded(subject.path);
-      if constexpr (calls::has(row, Role::kLinkText)) {
-        const char* const words = std::get<calls::indexOf(row, Role::kLinkText)>(arguments);
-        if (can_read(words)) subject.path_new = {.directory = {}, .name = words};
-      }
-      if constexpr (calls::has(row, Role::kPathNew)) {
-        int directory_new = AT_FDCWD;
-        if constexpr (calls::has(row, Role::kDirFdNew)) {
-          directory_new = std::get<calls::indexOf(row, Role::kDirFdNew)>(arguments);
-        }
-        const char* const name_new = std::get<calls::indexOf(row, Role::kPathNew)>(arguments);
-        if (can_read(name_new)) subject.path_new = resolvePath(directory_new, name_new);
-        is_recorded = is_recorded || isRecorded(subject.path_new);
-      }
-    } else {
-      is_recorded = readable;
-    }
-    if constexpr (row.result == Result::kNewFd || row.result == Result::kNewStream) {
-      if (!failed) {
-        const int fd = descriptorOf(result);
-        if (is_recorded) {
-          std::uint32_t flags = 0;
-          if constexpr (calls::has(row, Role::kFlags)) {
-            flags =
-                static_cast<std::uint32_t>(std::get<calls::indexOf(row, Role::kFlags)>(arguments));
-          }
-          subject.born = openHandle(fd, subject.path, flags);
-          is_recorded = subject.born.isTraced();
-        } else {
-          markNotTraced(fd);
-        }
-      }
-    }
-  } else if constexpr (row.result == Result::kNewStream && plan.handle >= 0) {
-    subject.born = subject.handle;  // fdopen: the same open file
-  } else if constexpr (row.result == Result::kNewFd && plan.handle >= 0) {
     if (!failed) {
-      subject.born = result == std::get<plan.handle>(arguments)  // dup2 of a number to itself
-                         ? subject.handle
-                         : duplicateHandle(result, subject.handle);
-      is_recorded = subject.born.isTraced();
-    }
-  } else if constexpr (row.result == Result::kNewStream) {
-    subject.born = failed ? Entry() : adopt(descriptorOf(result));
-    is_recorded = subject.born.isTraced();
-  }
-
-  if (is_recorded) [[likely]] {
-    wire::Arguments<kCall> numbers{};
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      ((numbers[i] = asNumber(std::get<i>(arguments))), ...);
-    }
-    (std::make_index_sequence<sizeof...(A)>());
-    std::uint64_t request = 0;
-    if constexpr (calls::has(row, Role::kTextOut)) {
-      constexpr int at = calls::indexOf(row, Role::kTextOut);
-      if (readable) numbers[at] = static_cast<std::int64_t>(strlen(std::get<at>(arguments)));
-    }
-    if constexpr (plan.size >= 0) request = static_cast<std::uint64_t>(numbers[plan.size]);
-    if constexpr (calls::has(row, Role::kOpenMode)) {
-      subject.open_mode = std::get<calls::indexOf(row, Role::kOpenMode)>(arguments);
-    }
-    if constexpr (plan.pieces >= 0) {
-      if (!failed) {
-        subject.pieces = std::get<plan.pieces>(arguments);
-        subject.piece_count =
-            static_cast<int>(std::get<calls::indexOf(row, Role::kIovCount)>(arguments));
-      }
-      numbers[plan.pieces] = subject.piece_count;
-      for (int i = 0; i < subject.piece_count; ++i) request += subject.pieces[i].iov_len;
-    }
-    std::int64_t value = 0;
-    if (failed) {
-      if constexpr (row.result == Result::kErrorNumber || row.result == Result::kMpi) {
-        value = result;
-      } else if constexpr (row.result == Result::kChar || row.result == Result::kLine) {
-        value = error != errno_before ? error : 0;  // the end of a file is no error
+      if constexpr (row.result == Result::kLine) {
+        value = static_cast<std::int64_t>(strlen(result));
       } else {
-        value = error;
+        value = asNumber(result);
       }
-    } else if constexpr (row.result == Result::kLine) {
-      value = static_cast<std::int64_t>(strlen(result));
-    } else {
-      value = asNumber(result);
     }
-    record<kCall>(self, times, failed, numbers, request, value, subject);
+    recordCall<kCall>(self, times, failed, arguments, error, value, subject);
   }
-  if constexpr (row.call_class == Class::kClose && plan.handle >= 0) releaseHandle(subject.handle);
+  if constexpr (kCloses) releaseHandle(subject.handle);
   if (failed) errno = error;
   if constexpr (!std::is_void_v<R>) return result;
 }

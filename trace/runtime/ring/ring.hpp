@@ -113,7 +113,7 @@ void forgetRings();
 
 // What a text is to the event that names it. An event may name one of each, and they must not take
 // each other's slot: so each use has slots of its own.
-enum class TextUse : std::uint8_t { kPath, kPathNew, kMode };
+enum class TextUse : std::uint8_t { kPath, kPathNew, kMode, kNone };
 // The slot of a text in the ring's open chunk, defined there at `out` first when it is not yet
 // known; `out` has room for it.
 std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text,
