@@ -62,14 +62,7 @@ class Pool {
  private:
   bool hasMemory(std::size_t slab) {
     if (slab >= kSlabs) return false;
-    if (slabs_[slab].load(std::memory_order_acquire) != nullptr) return true;
-    auto* memory = static_cast<char*>(mapAnonymous(kBlockBytes * kBlocksInSlab));
-    if (memory == nullptr) return false;
-    char* expected = nullptr;
-    if (!slabs_[slab].compare_exchange_strong(expected, memory)) {
-      unmap(memory, kBlockBytes * kBlocksInSlab);
-    }
-    return true;
+    return mappedOnce(slabs_[slab], kBlockBytes * kBlocksInSlab) != nullptr;
   }
   // Of a block that another thread takes at this moment, and may have filled already, the link is
   // nonsense; then the head's tag is another too, and the exchange fails.
@@ -100,17 +93,9 @@ HandleInfo& info(std::uint32_t place) { return *reinterpret_cast<HandleInfo*>(in
 std::atomic<std::uint64_t>* placeOf(int fd) {
   const auto number = static_cast<unsigned>(fd);
   if (number >> detail::kPageBits >= detail::kPages) return nullptr;
-  std::atomic<detail::Page*>& slot = detail::pages[number >> detail::kPageBits];
-  detail::Page* page = slot.load(std::memory_order_acquire);
-  if (page == nullptr) {
-    auto* fresh = static_cast<detail::Page*>(mapAnonymous(sizeof(detail::Page)));
-    if (fresh == nullptr) return nullptr;
-    if (slot.compare_exchange_strong(page, fresh)) {
-      page = fresh;
-    } else {
-      unmap(fresh, sizeof(detail::Page));
-    }
-  }
+  detail::Page* const page =
+      mappedOnce(detail::pages[number >> detail::kPageBits], sizeof(detail::Page));
+  if (page == nullptr) return nullptr;
   return &page->entries[number & ((1U << detail::kPageBits) - 1)];
 }
 
@@ -127,6 +112,12 @@ struct FileFacts {
   std::uint64_t inode = 0;
 };
 
+wire::FileKind kindOf(unsigned mode) {
+  return S_ISREG(mode)   ? wire::FileKind::kRegular
+         : S_ISDIR(mode) ? wire::FileKind::kDirectory
+                         : wire::FileKind::kOther;
+}
+
 // Type and identity only, with no need to be fresh: asking a parallel file system for the size
 // would cost a round of its locks.
 bool factsOf(int fd, FileFacts& facts) {
@@ -136,9 +127,7 @@ bool factsOf(int fd, FileFacts& facts) {
   if (result == 0) {
     facts.device = static_cast<std::uint64_t>(x.stx_dev_major) << 32 | x.stx_dev_minor;
     facts.inode = x.stx_ino;
-    facts.kind = S_ISREG(x.stx_mode)   ? wire::FileKind::kRegular
-                 : S_ISDIR(x.stx_mode) ? wire::FileKind::kDirectory
-                                       : wire::FileKind::kOther;
+    facts.kind = kindOf(x.stx_mode);
     return true;
   }
   if (result == -EBADF) return false;
@@ -147,9 +136,7 @@ bool factsOf(int fd, FileFacts& facts) {
   if (rawSyscall(SYS_fstat, fd, address(&s)) != 0) return false;
   facts.device = static_cast<std::uint64_t>(s.st_dev);
   facts.inode = s.st_ino;
-  facts.kind = S_ISREG(s.st_mode)   ? wire::FileKind::kRegular
-               : S_ISDIR(s.st_mode) ? wire::FileKind::kDirectory
-                                    : wire::FileKind::kOther;
+  facts.kind = kindOf(s.st_mode);
   return true;
 }
 
@@ -226,6 +213,18 @@ bool leadsUp(std::string_view name) {
   return false;
 }
 
+// The same of a file that was opened by `path`, and is open as `opened` now.
+template <typename Complete>
+Entry makeNamedHandle(int fd, int opened, const wire::PathParts& path, const FileFacts& facts,
+                      Complete complete) {
+  const std::uint32_t block = leadsUp(path.name) ? long_paths.take() : 0;
+  if (block == 0) return makeHandle(fd, path, facts, complete);
+  const wire::PathParts resolved{.directory = {}, .name = pathByKernel(opened, block)};
+  const Entry entry = makeHandle(fd, resolved, facts, complete);
+  long_paths.give(block);
+  return entry;
+}
+
 }  // namespace
 
 Entry adopt(int fd) {
@@ -278,16 +277,7 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) 
     return Entry::notTraced();
   }
   const auto complete = [open_flags](HandleInfo& i) { i.open_flags = open_flags; };
-  if (leadsUp(path.name)) {
-    const std::uint32_t block = long_paths.take();
-    if (block != 0) {
-      const wire::PathParts resolved{.directory = {}, .name = pathByKernel(fd, block)};
-      const Entry entry = makeHandle(fd, resolved, facts, complete);
-      long_paths.give(block);
-      return entry;
-    }
-  }
-  return makeHandle(fd, path, facts, complete);
+  return makeNamedHandle(fd, fd, path, facts, complete);
 }
 
 Entry openFile(const char* name, const wire::PathParts& path, std::uint32_t open_flags,
@@ -299,14 +289,7 @@ Entry openFile(const char* name, const wire::PathParts& path, std::uint32_t open
   const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(name), O_PATH | O_CLOEXEC);
   if (fd < 0) return makeHandle(kNoDescriptor, path, facts, complete);
   factsOf(static_cast<int>(fd), facts);
-  const std::uint32_t block = leadsUp(path.name) ? long_paths.take() : 0;
-  const Entry entry = makeHandle(
-      kNoDescriptor,
-      block == 0
-          ? path
-          : wire::PathParts{.directory = {}, .name = pathByKernel(static_cast<int>(fd), block)},
-      facts, complete);
-  if (block != 0) long_paths.give(block);
+  const Entry entry = makeNamedHandle(kNoDescriptor, static_cast<int>(fd), path, facts, complete);
   rawSyscall(SYS_close, fd);
   return entry;
 }

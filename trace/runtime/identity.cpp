@@ -43,14 +43,6 @@ bool readNumber(const char* text, int& value) {
   return *text == '\0';
 }
 
-std::string_view fileName(const char* path) {
-  const std::string_view whole = path;
-  const std::size_t slash = whole.rfind('/');
-  return slash == std::string_view::npos
-             ? whole
-             : std::string_view(path + slash + 1, whole.size() - slash - 1);
-}
-
 // The pairs of an info chunk.
 class Facts {
  public:
@@ -76,24 +68,16 @@ class Facts {
   // A small file as it is, or with each NUL in it replaced.
   void putFile(std::string_view key, const char* path, char for_nul, std::size_t most) {
     if (key.size() + 2 + 64 > text_.room()) return;
-    const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    text_.put(key).putByte('\0');
-    char* const begin = text_.end();
-    const std::size_t room = text_.room() - 1 < most ? text_.room() - 1 : most;
-    std::size_t used = 0;
-    while (used < room) {
-      const long got =
-          rawSyscall(SYS_read, fd, address(begin + used), static_cast<long>(room - used));
-      if (got <= 0) break;
-      used += static_cast<std::size_t>(got);
-    }
-    rawSyscall(SYS_close, fd);
+    char* const begin = text_.end() + key.size() + 1;
+    const std::size_t room = text_.room() - key.size() - 2;
+    const long bytes = readFile(path, begin, room < most ? room : most);
+    if (bytes < 0) return;
+    auto used = static_cast<std::size_t>(bytes);
     while (used > 0 && (begin[used - 1] == '\n' || begin[used - 1] == '\0')) --used;
     for (std::size_t i = 0; i < used; ++i) {
       if (begin[i] == '\0') begin[i] = for_nul;
     }
-    text_.skip(used).putByte('\0');
+    text_.put(key).skip(1 + used).putByte('\0');
   }
   // What a symbolic link leads to; read in place, since the calling thread's stack may be small.
   void putLink(std::string_view key, const char* path, std::size_t most) {
@@ -180,6 +164,14 @@ void putRank(Facts& facts) {
 }
 
 }  // namespace
+
+void hostName(char (&into)[kHostBytes]) {
+  struct {
+    char system[65], node[65], release[65], version[65], machine[65], domain[65];
+  } names{};
+  rawSyscall(SYS_uname, address(&names));
+  std::memcpy(into, names.node, sizeof into);
+}
 
 const char* loadedLibrary(const char* prefix) {
   LibrarySearch search{.prefix = prefix, .found = nullptr};

@@ -43,6 +43,10 @@ const LauncherIdentity& launcherIdentity();
 // Of a process without a launcher its own.
 std::uint64_t jobNumber();
 
+// The node's name as uname(2) has it; empty when it is not known.
+inline constexpr std::size_t kHostBytes = 65;
+void hostName(char (&into)[kHostBytes]);
+
 // File name of a loaded library whose name begins with `prefix`, or nullptr. The view is good for
 // the life of the process.
 const char* loadedLibrary(const char* prefix);

@@ -33,13 +33,30 @@ void forEachVariable(Action action) {
 // Marks the second start, so that there is no third.
 constexpr const char* kMark = "OMNIO_LAUNCHER_PREPARED";
 
-bool isOpenMpiLauncher(std::string_view name) {
-  for (const std::string_view launcher :
-       {"orterun", "mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.openmpi", "oshrun"}) {
-    if (name == launcher) return true;
+template <std::size_t kCount>
+bool isOneOf(const std::string_view (&names)[kCount], std::string_view name) {
+  for (const std::string_view one : names) {
+    if (name == one) return true;
   }
   return false;
 }
+
+constexpr std::string_view kOpenMpiLaunchers[] = {"orterun",        "mpirun",          "mpiexec",
+                                                  "mpirun.openmpi", "mpiexec.openmpi", "oshrun"};
+
+// Programs that are not traced, though they run with the tracer preloaded: what launches the ranks,
+// and shells, which carry a rank's environment without being one. The programs they start are
+// looked at anew.
+constexpr std::string_view kUntraced[] = {
+    // launchers
+    "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "orted", "prterun", "prted", "prte",
+    "mpirun.openmpi", "mpiexec.openmpi", "hydra_pmi_proxy", "hydra_bstrap_proxy", "srun", "sbatch",
+    "salloc", "slurmstepd", "aprun", "palsd", "jsrun", "flux", "flux-shell", "flux-broker", "ssh",
+    "rsh", "qsub", "omnio",
+    // shells
+    "sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "zsh5", "ksh", "ksh93", "mksh", "csh",
+    "tcsh", "bsd-csh", "fish", "env", "timeout", "nice", "nohup", "stdbuf", "time", "numactl",
+    "taskset"};
 
 // "A;B;C" of those that are set, behind what the user has in the list.
 void nameInList() {
@@ -82,11 +99,8 @@ void startWithOptions(char* arguments, std::size_t bytes) {
 }  // namespace
 
 void prepareLauncher(const char* program) {
-  const char* slash = strrchr(program, '/');
-  if (getenv(wire::kDirectoryVariable) == nullptr ||
-      !isOpenMpiLauncher(slash == nullptr ? program : slash + 1)) {
+  if (getenv(wire::kDirectoryVariable) == nullptr || !isOneOf(kOpenMpiLaunchers, fileName(program)))
     return;
-  }
   if (getenv(kMark) != nullptr) {
     unsetenv(kMark);  // the ranks, and launchers they start, are looked at anew
     return;
@@ -94,16 +108,8 @@ void prepareLauncher(const char* program) {
   constexpr std::size_t kMostBytes = 2 * 1024 * 1024;  // of arguments, by the kernel's default
   auto* const arguments = static_cast<char*>(mapAnonymous(kMostBytes, MAP_PRIVATE | MAP_NORESERVE));
   if (arguments == nullptr) return;
-  const long fd =
-      rawSyscall(SYS_openat, AT_FDCWD, address("/proc/self/cmdline"), O_RDONLY | O_CLOEXEC);
-  std::size_t bytes = 0;
-  while (fd >= 0 && bytes < kMostBytes - 1) {
-    const long got = rawSyscall(SYS_read, fd, address(arguments + bytes),
-                                static_cast<long>(kMostBytes - 1 - bytes));
-    if (got <= 0) break;
-    bytes += static_cast<std::size_t>(got);
-  }
-  if (fd >= 0) rawSyscall(SYS_close, fd);
+  const long got = readFile("/proc/self/cmdline", arguments, kMostBytes - 1);
+  const auto bytes = static_cast<std::size_t>(got > 0 ? got : 0);
   bool has_x = false;
   for (char* at = arguments; at < arguments + bytes; at += strlen(at) + 1) {
     has_x = has_x || strcmp(at, "-x") == 0 || strcmp(at, "--x") == 0;
@@ -116,32 +122,6 @@ void prepareLauncher(const char* program) {
   unmap(arguments, kMostBytes);
 }
 
-// Programs that are not traced, though they run with the tracer preloaded: what launches the ranks,
-// and shells, which carry a rank's environment without being one. The programs they start are
-// looked at anew.
-namespace {
-
-constexpr std::string_view kUntraced[] = {
-    // launchers
-    "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "orted", "prterun", "prted", "prte",
-    "mpirun.openmpi", "mpiexec.openmpi", "hydra_pmi_proxy", "hydra_bstrap_proxy", "srun", "sbatch",
-    "salloc", "slurmstepd", "aprun", "palsd", "jsrun", "flux", "flux-shell", "flux-broker", "ssh",
-    "rsh", "qsub", "omnio",
-    // shells
-    "sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "zsh5", "ksh", "ksh93", "mksh", "csh",
-    "tcsh", "bsd-csh", "fish", "env", "timeout", "nice", "nohup", "stdbuf", "time", "numactl",
-    "taskset"};
-
-}  // namespace
-
-bool isUntracedProgram(const char* path) {
-  const std::string_view whole = path;
-  const std::size_t slash = whole.rfind('/');
-  const std::string_view name(path + (slash == std::string_view::npos ? 0 : slash + 1));
-  for (const std::string_view untraced : kUntraced) {
-    if (name == untraced) return true;
-  }
-  return false;
-}
+bool isUntracedProgram(const char* path) { return isOneOf(kUntraced, fileName(path)); }
 
 }  // namespace omnio::trace

@@ -161,14 +161,9 @@ std::uint64_t processStart() {
     if (isInOwnTable()) {
       Text(path, sizeof path).put("/proc/").putNumber(process.pid).put("/stat");
     }
-    const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fd;
-    const long bytes = rawSyscall(SYS_read, fd, address(text), sizeof text);
-    rawSyscall(SYS_close, fd);
-    return bytes;
+    return readFile(path, text, sizeof text);
   };
-  long bytes = read();
-  if (bytes == -EMFILE || bytes == -ENFILE) bytes = inOwnTable(read);
+  const long bytes = withDescriptor(read);
   if (bytes <= 0) return 0;
   long i = bytes;
   while (i > 0 && text[i - 1] != ')') --i;  // the name may hold anything
@@ -201,10 +196,7 @@ void tellStalledTime() {
   constexpr std::uint64_t kWorthTelling = 1'000'000;
   const std::uint64_t stalled = process.stalled_ns.load();
   if (stalled < kWorthTelling || !hasContainer()) return;
-  char facts[64];
-  Text text(facts, sizeof facts);
-  text.put(wire::info::kStalled).putByte('\0').putNumber(stalled).putByte('\0');
-  appendInfo(facts, text.size());
+  appendFact(wire::info::kStalled, stalled);
 }
 
 }  // namespace
@@ -250,19 +242,12 @@ namespace {
 // Where to come back to when recording goes on after all.
 wire::ClockKind clock_before_end = wire::ClockKind::kMonotonic;
 
-void tellWhyRecordingEnded(const char* why) {
-  char facts[512];
-  Text text(facts, sizeof facts);
-  text.put(wire::info::kRecordingEnded).putByte('\0').put(why).putByte('\0');
-  appendInfo(facts, text.size());
-}
-
 }  // namespace
 
 void endRecording(const char* why) {
   if (process.mode.load() != Mode::kActive || isVforkChild()) return;
   if (process.epoch_page->load() == 0) becomeForkedChild();
-  if (openContainer()) tellWhyRecordingEnded(why);
+  if (openContainer()) appendFact(wire::info::kRecordingEnded, why);
   finish(wire::AccountState::kEnded);
   // Each record goes the slow way from now on, and finds nothing there.
   process.epoch_page->fetch_or(kStoppedBit);
@@ -276,7 +261,7 @@ void continueRecording() {
   process.clock = clock_before_end;
   process.mode.store(Mode::kActive, std::memory_order_release);
   if (isRecording()) process.epoch_page->fetch_and(~kStoppedBit);
-  tellWhyRecordingEnded("");
+  appendFact(wire::info::kRecordingEnded, "");
   resume();
 }
 

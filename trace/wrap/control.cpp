@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include <atomic>
-
 #include "trace/api/omnio.h"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/wrap/real_symbol.hpp"
@@ -12,20 +10,10 @@
 namespace omnio::trace {
 namespace {
 
-using Advice = int (*)(void*, size_t, int) noexcept;
-std::atomic<Advice> real_advice{nullptr};
-
-Advice realAdvice() {
-  Advice function = real_advice.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<Advice>(dlsym(RTLD_NEXT, "posix_madvise"));
-    real_advice.store(function, std::memory_order_relaxed);
-  }
-  return function;
-}
+constinit LazySymbol<int(void*, size_t, int) noexcept> real_advice("posix_madvise");
 
 // When the library is loaded: an allocator that calls it may not be entered again by a look-up.
-__attribute__((constructor)) void lookUpAdvice() { realAdvice(); }
+__attribute__((constructor)) void lookUpAdvice() { real_advice.get(); }
 
 }  // namespace
 }  // namespace omnio::trace
@@ -48,5 +36,5 @@ OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcep
     }
     return isRecording() ? OMNIO_CONTROL_RECORDING : OMNIO_CONTROL_STOPPED;
   }
-  return realAdvice()(address, length, advice);
+  return real_advice.get()(address, length, advice);
 }

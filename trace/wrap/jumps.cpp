@@ -4,8 +4,8 @@
 #include <setjmp.h>
 #include <signal.h>
 
-#include <atomic>
 #include <bit>
+#include <initializer_list>
 
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/ring.hpp"
@@ -16,24 +16,17 @@
 namespace omnio::trace {
 namespace {
 
-using Jump = void (*)(__jmp_buf_tag*, int);
-
-enum Kind : int { kPlain, kRestoringSignals, kKeepingSignals, kFortified, kKinds };
-constexpr const char* kNames[kKinds] = {"longjmp", "siglongjmp", "_longjmp", "__longjmp_chk"};
-std::atomic<Jump> real_jumps[kKinds];
-
-Jump realJump(int kind) {
-  Jump jump = real_jumps[kind].load(std::memory_order_relaxed);
-  if (jump == nullptr) {
-    jump = reinterpret_cast<Jump>(dlsym(RTLD_NEXT, kNames[kind]));
-    real_jumps[kind].store(jump, std::memory_order_relaxed);
-  }
-  return jump;
-}
+using RealJump = LazySymbol<void(__jmp_buf_tag*, int)>;
+constinit RealJump real_longjmp("longjmp");
+constinit RealJump real_siglongjmp("siglongjmp");
+constinit RealJump real_plain_longjmp("_longjmp");
+constinit RealJump real_longjmp_chk("__longjmp_chk");
 
 // When the library is loaded: a handler may not look symbols up.
 __attribute__((constructor)) void lookUpJumps() {
-  for (int kind = 0; kind < kKinds; ++kind) realJump(kind);
+  for (RealJump* jump : {&real_longjmp, &real_siglongjmp, &real_plain_longjmp, &real_longjmp_chk}) {
+    jump->get();
+  }
 }
 
 // The C library keeps the stack pointer in disguise. The key is found by comparing a known one with
@@ -87,9 +80,9 @@ void beforeJump(const __jmp_buf_tag* place) {
   }
 }
 
-[[noreturn]] void jump(Kind kind, __jmp_buf_tag* place, int value) {
+[[noreturn]] void jump(RealJump& real, __jmp_buf_tag* place, int value) {
   beforeJump(place);
-  realJump(kind)(place, value);
+  real.get()(place, value);
   __builtin_unreachable();
 }
 
@@ -98,13 +91,13 @@ void beforeJump(const __jmp_buf_tag* place) {
 
 using namespace omnio::trace;
 
-OMNIO_EXPORT void longjmp(jmp_buf place, int value) noexcept { jump(kPlain, place, value); }
+OMNIO_EXPORT void longjmp(jmp_buf place, int value) noexcept { jump(real_longjmp, place, value); }
 OMNIO_EXPORT void siglongjmp(sigjmp_buf place, int value) noexcept {
-  jump(kRestoringSignals, place, value);
+  jump(real_siglongjmp, place, value);
 }
 OMNIO_EXPORT void _longjmp(jmp_buf place, int value) noexcept {
-  jump(kKeepingSignals, place, value);
+  jump(real_plain_longjmp, place, value);
 }
 OMNIO_EXPORT void __longjmp_chk(jmp_buf place, int value) noexcept {
-  jump(kFortified, place, value);
+  jump(real_longjmp_chk, place, value);
 }

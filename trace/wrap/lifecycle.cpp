@@ -26,74 +26,33 @@
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 
+// Headers before glibc 2.34 do not have it.
+extern "C" int execveat(int, const char*, char* const*, char* const*, int) noexcept;
+
 namespace omnio::trace {
 namespace {
 
 using wire::AccountState;
 
 // Found when the library is loaded: the child of a vfork may not look symbols up.
+// clang-format off
+#define OMNIO_ENDS(END)                                                                     \
+  END(_exit) END(_Exit) END(quick_exit) END(abort) END(daemon) END(system) END(popen)       \
+  END(execve) END(execvpe) END(fexecve) END(execveat) END(posix_spawn) END(posix_spawnp)    \
+  END(setuid) END(setreuid) END(setresuid) END(seteuid) END(setgid) END(setegid)            \
+  END(setregid) END(setresgid) END(setgroups) END(unshare) END(setns) END(chroot) END(vfork)
+// clang-format on
 struct Ends {
-  void (*exit_now)(int);
-  void (*exit_now_c)(int);
-  void (*quick_exit)(int);
-  void (*abort)();
-  int (*execve)(const char*, char* const*, char* const*);
-  int (*execvpe)(const char*, char* const*, char* const*);
-  int (*fexecve)(int, char* const*, char* const*);
-  int (*execveat)(int, const char*, char* const*, char* const*, int);
-  decltype(&::posix_spawn) posix_spawn;
-  decltype(&::posix_spawnp) posix_spawnp;
-  int (*system)(const char*);
-  FILE* (*popen)(const char*, const char*);
-  int (*daemon)(int, int);
-  int (*chroot)(const char*);
-  int (*setuid)(uid_t);
-  int (*setreuid)(uid_t, uid_t);
-  int (*setresuid)(uid_t, uid_t, uid_t);
-  int (*seteuid)(uid_t);
-  int (*setgid)(gid_t);
-  int (*setegid)(gid_t);
-  int (*setregid)(gid_t, gid_t);
-  int (*setresgid)(gid_t, gid_t, gid_t);
-  int (*setgroups)(size_t, const gid_t*);
-  int (*unshare)(int);
-  int (*setns)(int, int);
-  void* vfork;
+#define OMNIO_END(NAME) decltype(&::NAME) NAME;
+  OMNIO_ENDS(OMNIO_END)
+#undef OMNIO_END
 } ends;
 
-template <typename Function>
-void lookUpEnd(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
-
 void lookUpEnds() {
-  if (ends.vfork != nullptr) return;
-  lookUpEnd(ends.exit_now, "_exit");
-  lookUpEnd(ends.exit_now_c, "_Exit");
-  lookUpEnd(ends.quick_exit, "quick_exit");
-  lookUpEnd(ends.abort, "abort");
-  lookUpEnd(ends.execve, "execve");
-  lookUpEnd(ends.posix_spawn, "posix_spawn");
-  lookUpEnd(ends.posix_spawnp, "posix_spawnp");
-  lookUpEnd(ends.system, "system");
-  lookUpEnd(ends.popen, "popen");
-  lookUpEnd(ends.execvpe, "execvpe");
-  lookUpEnd(ends.fexecve, "fexecve");
-  lookUpEnd(ends.execveat, "execveat");
-  lookUpEnd(ends.daemon, "daemon");
-  lookUpEnd(ends.chroot, "chroot");
-  lookUpEnd(ends.setuid, "setuid");
-  lookUpEnd(ends.setreuid, "setreuid");
-  lookUpEnd(ends.setresuid, "setresuid");
-  lookUpEnd(ends.seteuid, "seteuid");
-  lookUpEnd(ends.setgid, "setgid");
-  lookUpEnd(ends.setegid, "setegid");
-  lookUpEnd(ends.setregid, "setregid");
-  lookUpEnd(ends.setresgid, "setresgid");
-  lookUpEnd(ends.setgroups, "setgroups");
-  lookUpEnd(ends.unshare, "unshare");
-  lookUpEnd(ends.setns, "setns");
-  lookUpEnd(ends.vfork, "vfork");
+  if (ends.vfork != nullptr) return;  // the last one
+#define OMNIO_END(NAME) ends.NAME = reinterpret_cast<decltype(&::NAME)>(nextSymbol(#NAME));
+  OMNIO_ENDS(OMNIO_END)
+#undef OMNIO_END
 }
 
 __attribute__((constructor)) void atLoad() {
@@ -106,8 +65,7 @@ __attribute__((constructor)) void atLoad() {
 __attribute__((destructor)) void atEnd() {
   // An interpreter may have loaded MPI or OpenMP long after its first event.
   if (process.mode.load() == Mode::kActive && hasContainer() && hasFlavourChanged()) {
-    char facts[2048];
-    appendInfo(facts, describeIdentity(facts, sizeof facts));
+    appendIdentity();
   }
   finish(AccountState::kEnded);
 }
@@ -115,40 +73,43 @@ __attribute__((destructor)) void atEnd() {
 // The next image has the filter too, and may be unable to say anything of itself.
 void tellOfRefusedImage(const char* program) {
   if (!refusesLogs() || !isActive() || isVforkChild() || !hasContainer()) return;
-  char facts[wire::kMaxText + 64];
-  Text text(facts, sizeof facts);
-  text.put(wire::info::kRefusedImage).putByte('\0').put(program).putByte('\0');
-  appendInfo(facts, text.size());
+  appendFact(wire::info::kRefusedImage, program);
 }
 
-// exec returns only when it failed; then recording goes on. `exec` is given the variables that the
-// next image gets.
+// Calls `start` with the variables that the next image gets.
+template <typename Start>
+[[gnu::always_inline]] inline int withImage(const ProgramName& program, char* const* variables,
+                                            Start start) {
+  lookUpEnds();
+  const ImageEnvironment next(program, variables);
+  if (next.isChanged()) {
+    variables = next.fill(static_cast<char**>(alloca(sizeof(char*) * next.entries())));
+  }
+  return start(variables);
+}
+
+// exec returns only when it failed; then recording goes on.
 template <typename Exec>
-[[gnu::always_inline]] inline int execWith(const ProgramName& program, char* const* variables,
-                                           Exec exec) {
-  lookUpEnds();
-  const ImageEnvironment next(program, variables);
-  if (next.isChanged()) {
-    variables = next.fill(static_cast<char**>(alloca(sizeof(char*) * next.entries())));
-  }
-  tellOfRefusedImage(program.path == nullptr ? "(a descriptor)" : program.path);
-  finish(AccountState::kReplaced);
-  const int result = exec(variables);
-  const int error = errno;
-  resume();
-  errno = error;
-  return result;
+int execWith(const ProgramName& program, char* const* variables, Exec exec) {
+  return withImage(program, variables, [&](char* const* changed) {
+    tellOfRefusedImage(program.path == nullptr ? "(a descriptor)" : program.path);
+    finish(AccountState::kReplaced);
+    const int result = exec(changed);
+    const int error = errno;
+    resume();
+    errno = error;
+    return result;
+  });
 }
 
-template <typename Spawn>
-[[gnu::always_inline]] inline int spawnWith(const ProgramName& program, char* const* variables,
-                                            Spawn spawn) {
-  lookUpEnds();
-  const ImageEnvironment next(program, variables);
-  if (next.isChanged()) {
-    variables = next.fill(static_cast<char**>(alloca(sizeof(char*) * next.entries())));
-  }
-  return spawn(variables);
+int execPath(const char* path, char* const* arguments, char* const* variables) {
+  return execWith({.path = path}, variables,
+                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
+}
+
+int execFile(const char* file, char* const* arguments, char* const* variables) {
+  return execWith({.path = file, .is_searched = true}, variables,
+                  [=](char* const* changed) { return ends.execvpe(file, arguments, changed); });
 }
 
 constexpr char kShell[] = "/bin/sh";
@@ -171,26 +132,34 @@ void beforeBecoming(uid_t user) {
   constexpr auto kUnchanged = static_cast<uid_t>(-1);
   if (user == kUnchanged || !isActive() || isVforkChild() || !hasContainer()) return;
   if (user == static_cast<uid_t>(rawSyscall(SYS_geteuid))) return;
-  char fact[64];
-  Text text(fact, sizeof fact);
-  text.put(wire::info::kOwnerPrefix).putNumber(user).putByte('\0').putByte('1').putByte('\0');
-  appendInfo(fact, text.size());
+  char key[32];
+  const std::size_t bytes =
+      Text(key, sizeof key).put(wire::info::kOwnerPrefix).putNumber(user).size();
+  appendFact({key, bytes}, "1");
 }
 
-// A call by which the process becomes another user.
-template <typename... Parameters>
-int callToBecome(uid_t user, int (*const& real)(Parameters...),
-                 std::type_identity_t<Parameters>... arguments) {
+// A call by which the process becomes another user. `real` is set by the look-up.
+template <typename Real, typename... A>
+int callToBecome(uid_t user, const Real& real, A... a) {
   beforeBecoming(user);
-  return real(arguments...);
+  return real(a...);
 }
 
 // A call that a second thread makes fail, or that leaves it as it was: the log helper's is ended.
-template <typename... Parameters>
-int callAlone(int (*const& real)(Parameters...), std::type_identity_t<Parameters>... arguments) {
-  lookUpEnds();  // `real` is set by it
+template <typename Real, typename... A>
+int callAlone(const Real& real, A... a) {
+  lookUpEnds();
   if (isActive() && !isVforkChild()) LogHelper::stop();
-  return real(arguments...);
+  return real(a...);
+}
+
+// The end of the process by a call that does not return.
+template <typename Real, typename... A>
+[[noreturn]] void endBy(AccountState state, const Real& real, A... a) {
+  lookUpEnds();
+  finish(state);
+  real(a...);
+  __builtin_unreachable();
 }
 
 // The arguments of execl and its like, as the array that execv wants; `list` stands behind the
@@ -207,37 +176,19 @@ int countArguments(va_list list) {
 extern "C" __attribute__((visibility("hidden"), used)) void* omnioBeforeVfork() {
   lookUpEnds();
   if (process.mode.load(std::memory_order_relaxed) == Mode::kActive) thread.vforked = true;
-  return ends.vfork;
+  return reinterpret_cast<void*>(ends.vfork);
 }
 
 }  // namespace omnio::trace
 
 using namespace omnio::trace;
 
-OMNIO_EXPORT void _exit(int status) {
-  lookUpEnds();
-  finish(AccountState::kEnded);
-  ends.exit_now(status);
-  __builtin_unreachable();
-}
-OMNIO_EXPORT void _Exit(int status) noexcept {
-  lookUpEnds();
-  finish(AccountState::kEnded);
-  ends.exit_now_c(status);
-  __builtin_unreachable();
-}
+OMNIO_EXPORT void _exit(int status) { endBy(AccountState::kEnded, ends._exit, status); }
+OMNIO_EXPORT void _Exit(int status) noexcept { endBy(AccountState::kEnded, ends._Exit, status); }
 OMNIO_EXPORT void quick_exit(int status) noexcept {
-  lookUpEnds();
-  finish(AccountState::kEnded);
-  ends.quick_exit(status);
-  __builtin_unreachable();
+  endBy(AccountState::kEnded, ends.quick_exit, status);
 }
-OMNIO_EXPORT void abort() noexcept {
-  lookUpEnds();
-  finish(AccountState::kAborted);
-  ends.abort();
-  __builtin_unreachable();
-}
+OMNIO_EXPORT void abort() noexcept { endBy(AccountState::kAborted, ends.abort); }
 
 // The C library forks, and ends the parent, by functions of its own that never come by here; it
 // changes the directory and the standard descriptors in the same way.
@@ -282,21 +233,17 @@ OMNIO_EXPORT int unshare(int flags) noexcept { return callAlone(ends.unshare, fl
 OMNIO_EXPORT int setns(int fd, int type) noexcept { return callAlone(ends.setns, fd, type); }
 
 OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {
-  return execWith({.path = path}, variables,
-                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
+  return execPath(path, arguments, variables);
 }
 OMNIO_EXPORT int execv(const char* path, char* const* arguments) noexcept {
-  return execWith({.path = path}, environ,
-                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
+  return execPath(path, arguments, environ);
 }
 OMNIO_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
-  return execWith({.path = file, .is_searched = true}, environ,
-                  [=](char* const* changed) { return ends.execvpe(file, arguments, changed); });
+  return execFile(file, arguments, environ);
 }
 OMNIO_EXPORT int execvpe(const char* file, char* const* arguments,
                          char* const* variables) noexcept {
-  return execWith({.path = file, .is_searched = true}, variables,
-                  [=](char* const* changed) { return ends.execvpe(file, arguments, changed); });
+  return execFile(file, arguments, variables);
 }
 OMNIO_EXPORT int fexecve(int fd, char* const* arguments, char* const* variables) noexcept {
   return execWith({.directory = fd}, variables,
@@ -314,7 +261,7 @@ OMNIO_EXPORT int posix_spawn(pid_t* pid, const char* path,
                              const posix_spawn_file_actions_t* actions,
                              const posix_spawnattr_t* attributes, char* const* arguments,
                              char* const* variables) {
-  return spawnWith({.path = path}, variables, [=](char* const* changed) {
+  return withImage({.path = path}, variables, [=](char* const* changed) {
     return ends.posix_spawn(pid, path, actions, attributes, arguments, changed);
   });
 }
@@ -322,7 +269,7 @@ OMNIO_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                               const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const* arguments,
                               char* const* variables) {
-  return spawnWith({.path = file, .is_searched = true}, variables, [=](char* const* changed) {
+  return withImage({.path = file, .is_searched = true}, variables, [=](char* const* changed) {
     return ends.posix_spawnp(pid, file, actions, attributes, arguments, changed);
   });
 }
@@ -355,21 +302,18 @@ OMNIO_EXPORT FILE* popen(const char* command, const char* type) {
 OMNIO_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   va_end(list);
-  return execWith({.path = path}, environ,
-                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
+  return execPath(path, arguments, environ);
 }
 OMNIO_EXPORT int execlp(const char* file, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   va_end(list);
-  return execWith({.path = file, .is_searched = true}, environ,
-                  [=](char* const* changed) { return ends.execvpe(file, arguments, changed); });
+  return execFile(file, arguments, environ);
 }
 OMNIO_EXPORT int execle(const char* path, const char* first, ...) noexcept {
   OMNIO_COLLECT(first);
   char* const* const variables = va_arg(list, char* const*);
   va_end(list);
-  return execWith({.path = path}, variables,
-                  [=](char* const* changed) { return ends.execve(path, arguments, changed); });
+  return execPath(path, arguments, variables);
 }
 
 // The child of a vfork runs on the parent's stack, so no frame of ours may be under it: this one

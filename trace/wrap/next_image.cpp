@@ -16,6 +16,7 @@
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/program_file.hpp"
 #include "core/wire/settings.hpp"
+#include "trace/runtime/identity.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/settings.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
@@ -33,7 +34,7 @@ constexpr std::string_view kLibraryPrefix = "libomnio_";
 constexpr std::size_t kPathBytes = 4096;
 
 char trace_directory[wire::kMaxTraceDirectory] = {};  // empty: nothing is traced here
-char host[65] = {};
+char host[kHostBytes] = {};
 
 const char* valueOf(char* const* variables, std::string_view name) {
   for (char* const* variable = variables; variable != nullptr && *variable != nullptr; ++variable) {
@@ -50,12 +51,7 @@ bool findLibrary(const char* preload, char (&library)[kPathBytes]) {
   while (!rest.empty()) {
     const std::size_t end = rest.find_first_of(": ");
     const std::string_view one = rest.substr(0, end);
-    // No substr(): it would need the C++ library.
-    std::string_view file = one;
-    if (const std::size_t slash = one.rfind('/'); slash != std::string_view::npos) {
-      file.remove_prefix(slash + 1);
-    }
-    if (file.starts_with(kLibraryPrefix)) {
+    if (fileName(one).starts_with(kLibraryPrefix)) {
       Text(library, sizeof library).put(one);
       return true;
     }
@@ -206,10 +202,7 @@ void note(UntracedReason reason, const char* program) {
 void rememberTrace() {
   if (!isAskedFor()) return;
   Text(trace_directory, sizeof trace_directory).put(getenv(wire::kDirectoryVariable));
-  struct {
-    char system[65], node[65], release[65], version[65], machine[65], domain[65];
-  } names;
-  if (rawSyscall(SYS_uname, address(&names)) == 0) std::memcpy(host, names.node, sizeof host);
+  hostName(host);
 }
 
 ImageEnvironment::ImageEnvironment(const ProgramName& program, char* const* variables)

@@ -14,17 +14,12 @@ namespace {
 bool takesMode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 
 // A variadic function is called through a fixed type here: on the platforms the tracer knows,
-// integers and pointers are passed alike either way.
-template <CallId kCall>
-int openWith(const char* path, int flags, va_list list) {
+// integers and pointers are passed alike either way. The flags are the last of `a`.
+template <CallId kCall, typename... A>
+int openWith(va_list list, A... a) {
+  const int flags = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
   const mode_t mode = takesMode(flags) ? va_arg(list, mode_t) : 0;
-  return intercept<kCall, int>(path, flags, mode);
-}
-
-template <CallId kCall>
-int openatWith(int dirfd, const char* path, int flags, va_list list) {
-  const mode_t mode = takesMode(flags) ? va_arg(list, mode_t) : 0;
-  return intercept<kCall, int>(dirfd, path, flags, mode);
+  return intercept<kCall, int>(a..., mode);
 }
 
 bool takesNumber(int command) {
@@ -105,7 +100,7 @@ using namespace omnio::trace;
 OMNIO_EXPORT int open(const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  const int fd = openWith<CallId::open>(path, flags, list);
+  const int fd = openWith<CallId::open>(list, path, flags);
   va_end(list);
   return fd;
 }
@@ -113,7 +108,7 @@ OMNIO_EXPORT int open(const char* path, int flags, ...) {
 OMNIO_EXPORT int open64(const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  const int fd = openWith<CallId::open64>(path, flags, list);
+  const int fd = openWith<CallId::open64>(list, path, flags);
   va_end(list);
   return fd;
 }
@@ -121,7 +116,7 @@ OMNIO_EXPORT int open64(const char* path, int flags, ...) {
 OMNIO_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  const int fd = openatWith<CallId::openat>(dirfd, path, flags, list);
+  const int fd = openWith<CallId::openat>(list, dirfd, path, flags);
   va_end(list);
   return fd;
 }
@@ -129,7 +124,7 @@ OMNIO_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
 OMNIO_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
-  const int fd = openatWith<CallId::openat64>(dirfd, path, flags, list);
+  const int fd = openWith<CallId::openat64>(list, dirfd, path, flags);
   va_end(list);
   return fd;
 }

@@ -26,12 +26,50 @@ namespace omnio::trace {
 
 using calls::CallId;
 
-extern std::atomic<void*> real_symbols[calls::kNumberLimit];
+inline std::atomic<void*> real_symbols[calls::kNumberLimit];
 
 // Looks the symbol up; nullptr when no library of the process has it.
-void* resolveReal(CallId id);
+[[gnu::noinline]] inline void* resolveReal(CallId id) {
+  const char* name = calls::rowOf(id).name.data();
+  void* symbol = dlsym(RTLD_NEXT, name);
+#ifdef OMNIO_OLDEST_GLIBC
+  // Names that today's C library keeps for old programs alone (__xstat) have no default version.
+  if (symbol == nullptr) symbol = dlvsym(RTLD_NEXT, name, OMNIO_OLDEST_GLIBC);
+#endif
+  real_symbols[calls::toNumber(id)].store(symbol, std::memory_order_relaxed);
+  return symbol;
+}
+
 // All POSIX and stream calls, from the constructor: a look-up is not for a signal handler.
-void resolveAll();
+inline void resolveAll() {
+  for (const calls::Row& row : calls::kTable) {
+    if (row.number != 0 && row.api != calls::Api::kMpi) resolveReal(row.id());
+  }
+}
+
+// The next object's symbol of that name; nullptr when there is none.
+inline void* nextSymbol(const char* name) { return dlsym(RTLD_NEXT, name); }
+
+// A function or object that is looked up by its name when it is first wanted, and kept. One that is
+// not found is looked for again: its library may be loaded later. Constant initialisation: the
+// libraries are built without guards that threads could share (-fno-threadsafe-statics).
+template <typename T, void* (*kFind)(const char*) = nextSymbol>
+class LazySymbol {
+ public:
+  constexpr explicit LazySymbol(const char* name) : name_(name) {}
+  T* get() {
+    void* symbol = place_.load(std::memory_order_relaxed);
+    if (symbol == nullptr) [[unlikely]] {
+      symbol = kFind(name_);
+      place_.store(symbol, std::memory_order_relaxed);
+    }
+    return reinterpret_cast<T*>(symbol);
+  }
+
+ private:
+  const char* name_;
+  std::atomic<void*> place_{nullptr};
+};
 
 template <CallId kCall, typename Function>
 [[gnu::always_inline]] inline Function* realFunction() {

@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 
 #include <atomic>
-#include <string_view>
 
 #include "core/wire/info.hpp"
 #include "trace/runtime/process.hpp"
@@ -31,23 +30,8 @@ __attribute__((visibility("hidden"), used)) constinit std::atomic<void*> omnio_r
 namespace omnio::trace {
 namespace {
 
-using Prctl = int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long);
-std::atomic<Prctl> real_prctl{nullptr};
-
-Prctl realPrctl() {
-  Prctl function = real_prctl.load(std::memory_order_relaxed);
-  if (function == nullptr) {
-    function = reinterpret_cast<Prctl>(dlsym(RTLD_NEXT, "prctl"));
-    real_prctl.store(function, std::memory_order_relaxed);
-  }
-  return function;
-}
-
-// When the library is loaded: a filter may forbid what a look-up needs.
-__attribute__((constructor)) void lookUpSandbox() {
-  realPrctl();
-  omnio_real_syscall.store(dlsym(RTLD_NEXT, "syscall"), std::memory_order_relaxed);
-}
+constinit LazySymbol<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>
+    real_prctl("prctl");
 
 bool isWatched() { return isActive() && mayRecord(thread) && !isVforkChild(); }
 
@@ -76,12 +60,7 @@ long withFilter(const sock_fprog* program, Install install) {
   // Before it is in force: what other threads do in the tracer meanwhile could be punished. Where
   // the kernel refuses it, a little was given up for nothing.
   const FilterVerdict verdict = judgeFilter(*program);
-  if (verdict.refuses_logs) {
-    constexpr char kFact[] = "refusing_filter\0001";
-    static_assert(std::string_view(kFact).size() ==
-                  std::string_view(wire::info::kRefusingFilter).size());
-    appendInfo(kFact, sizeof kFact);
-  }
+  if (verdict.refuses_logs) appendFact(wire::info::kRefusingFilter, "1");
   if (verdict.refuses_opening) keepDescriptor();
   if (verdict.punishes(SYS_readlinkat) || verdict.punishes(SYS_statx)) adoptAll();
   apply(verdict);
@@ -127,6 +106,16 @@ extern "C" __attribute__((visibility("hidden"), used)) void* omnioRealSyscall() 
   return function;
 }
 
+namespace {
+
+// When the library is loaded: a filter may forbid what a look-up needs.
+__attribute__((constructor)) void lookUpSandbox() {
+  real_prctl.get();
+  omnioRealSyscall();
+}
+
+}  // namespace
+
 // The system calls of libc's syscall() that concern the tracer.
 extern "C" __attribute__((visibility("hidden"), used)) long omnioSeccomp(long number,
                                                                          unsigned long operation,
@@ -165,8 +154,8 @@ OMNIO_EXPORT int prctl(int option, ...) noexcept {
   const auto c = va_arg(list, unsigned long);
   const auto d = va_arg(list, unsigned long);
   va_end(list);
-  return static_cast<int>(
-      prctlWith(option, a, b, [=] { return static_cast<long>(realPrctl()(option, a, b, c, d)); }));
+  return static_cast<int>(prctlWith(
+      option, a, b, [=] { return static_cast<long>(real_prctl.get()(option, a, b, c, d)); }));
 }
 
 // syscall(2), of which seccomp(2) and prctl(2) alone matter here. No frame of ours may be under the

@@ -52,14 +52,7 @@ class Counters {
   }
 
   Counter* madeTable(unsigned number) {
-    Counter* table = tableThere(number);
-    if (table != nullptr) return table;
-    const std::size_t bytes = placesOf(number) * sizeof(Counter);
-    auto* fresh = static_cast<Counter*>(mapAnonymous(bytes));
-    if (fresh == nullptr) return nullptr;
-    if (more_[number - 1].compare_exchange_strong(table, fresh)) return fresh;
-    unmap(fresh, bytes);
-    return table;
+    return number == 0 ? first_ : mappedOnce(more_[number - 1], placesOf(number) * sizeof(Counter));
   }
 
   Counter first_[kFirstPlaces]{};

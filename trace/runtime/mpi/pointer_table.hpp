@@ -90,14 +90,7 @@ class PointerTable {
   }
 
   Bucket* madeLevel(unsigned level) {
-    Bucket* there = levelThere(level);
-    if (there != nullptr) return there;
-    const std::size_t bytes = bucketsOf(level) * sizeof(Bucket);
-    auto* fresh = static_cast<Bucket*>(mapAnonymous(bytes));
-    if (fresh == nullptr) return nullptr;
-    if (more_[level - 1].compare_exchange_strong(there, fresh)) return fresh;
-    unmap(fresh, bytes);
-    return there;
+    return level == 0 ? first_ : mappedOnce(more_[level - 1], bucketsOf(level) * sizeof(Bucket));
   }
 
   Value* locate(const void* object, std::atomic<const void*>*& place) {

@@ -14,6 +14,7 @@
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/resource_limits.hpp"
+#include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/runtime/sys/waiting.hpp"
 
@@ -37,13 +38,24 @@ void noteError(long result) {
   process.error.store(is_by_filter ? wire::kFilterError : static_cast<std::uint32_t>(-result));
 }
 
+constexpr long kWanted = 1000;  // of descriptors: applications seldom have as many
+
+// A copy of the descriptor with a number of about `from`, or less by as few steps as possible; -1
+// when each of them is taken.
+long duplicateBelow(long fd, long from, long step) {
+  long high = -1;
+  for (; high < 0 && from > fd; from -= step) {
+    high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
+  }
+  return high;
+}
+
 // Gives the log's descriptor a number that applications do not hand out, or rarely sweep: the first
 // beyond the limit, which takes nothing of what the application may open. Where that cannot be had,
 // one of about 1000 while the limit could still be raised, or is one that nothing uses up; the
 // kernel's table grows with the number. Else (soft = hard) each number counts: -1, and the
 // descriptor is closed. A log that is kept open also outlives a move of its directory.
 int keepHigh(long fd) {
-  constexpr long kWanted = 1000;
   long high = -1;
   if (const long beyond = SpareDescriptors::firstBeyond(); beyond >= 0) {
     high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, beyond);
@@ -53,13 +65,8 @@ int keepHigh(long fd) {
   const bool is_spare = rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0 &&
                         (limit.rlim_cur < limit.rlim_max || limit.rlim_cur > kNeverUsedUp);
   if (high < 0 && is_spare && !isInOwnTable()) {
-    long from = kWanted;
-    if (limit.rlim_cur <= static_cast<rlim_t>(kWanted)) {
-      from = static_cast<long>(limit.rlim_cur) - 8;
-    }
-    for (; high < 0 && from > fd; from -= 64) {
-      high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
-    }
+    const auto most = static_cast<long>(limit.rlim_cur);
+    high = duplicateBelow(fd, most <= kWanted ? most - 8 : kWanted, 64);
   }
   rawSyscall(SYS_close, fd);
   return high >= 0 ? static_cast<int>(high) : -1;
@@ -119,14 +126,6 @@ class LogDescriptor {
   bool is_opened_ = false;
 };
 
-// What needs a descriptor: as it is, or where the application has used up its numbers, in a child
-// with descriptors of its own. `action` returns -EMFILE for that.
-template <typename Action>
-long withDescriptor(Action action) {
-  const long result = action();
-  return result == -EMFILE || result == -ENFILE ? inOwnTable(action) : result;
-}
-
 bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uint64_t offset) {
   if (!withinFileSizeLimit(offset + bytes)) {
     noteError(-EFBIG);
@@ -171,11 +170,8 @@ bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uin
 }
 
 long createFile() {
-  char host[65] = {};
-  struct {
-    char system[65], node[65], release[65], version[65], machine[65], domain[65];
-  } names;
-  if (rawSyscall(SYS_uname, address(&names)) == 0) std::memcpy(host, names.node, sizeof host);
+  char host[kHostBytes];
+  hostName(host);
   constexpr unsigned kImages = 100000;  // images of one pid in one trace, by exec or pid reuse
   for (unsigned image = 0; image < kImages; ++image) {
     Text(path, sizeof path)
@@ -304,11 +300,8 @@ void keepDescriptor() {
   rlimit limit{};
   long high = -1;
   if (rawSyscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, address(&limit)) == 0) {
-    constexpr rlim_t kWanted = 1000;
-    const rlim_t most = limit.rlim_cur < kWanted ? limit.rlim_cur : kWanted;
-    for (long from = static_cast<long>(most) - 1; high < 0 && from > fd; from -= 8) {
-      high = rawSyscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from);
-    }
+    const bool is_low = limit.rlim_cur < static_cast<rlim_t>(kWanted);
+    high = duplicateBelow(fd, (is_low ? static_cast<long>(limit.rlim_cur) : kWanted) - 1, 8);
   }
   if (high >= 0) rawSyscall(SYS_close, fd);
   descriptor.store(static_cast<int>(high >= 0 ? high : fd), std::memory_order_release);
@@ -395,6 +388,24 @@ bool appendInfo(const char* facts, std::size_t bytes) {
                           {const_cast<char*>(kPadding), padding}};
   // The facts are small, and tell of the limit too.
   return append(pieces, 3, sizeof header + bytes + padding, 0);
+}
+
+void appendIdentity() {
+  char facts[4096];
+  appendInfo(facts, describeIdentity(facts, sizeof facts));
+}
+
+bool appendFact(std::string_view key, std::string_view value) {
+  const std::size_t bytes = key.size() + value.size() + 2;
+  const Scratch<char, 256> memory(bytes + 1);
+  if (!memory) return false;
+  Text(memory.data(), bytes + 1).put(key).putByte('\0').put(value).putByte('\0');
+  return appendInfo(memory.data(), bytes);
+}
+
+bool appendFact(std::string_view key, std::uint64_t value) {
+  char digits[24];
+  return appendFact(key, {digits, Text(digits, sizeof digits).putNumber(value).size()});
 }
 
 wire::Account currentAccount() {

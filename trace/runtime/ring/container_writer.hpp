@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "core/wire/container.hpp"
 
@@ -37,5 +38,10 @@ bool writeAccount();
 wire::Account currentAccount();
 // Appends a chunk of facts, "key\0value\0...".
 bool appendInfo(const char* facts, std::size_t bytes);
+// The facts that change while the process runs (describeIdentity).
+void appendIdentity();
+// Appends one fact.
+bool appendFact(std::string_view key, std::string_view value);
+bool appendFact(std::string_view key, std::uint64_t value);
 
 }  // namespace omnio::trace

@@ -63,13 +63,18 @@ wire::Progress progressOf(const Ring& ring) {
   return wire::Progress::unpack(ring.header.progress.load(std::memory_order_acquire));
 }
 
+// What the ring holds beyond what is accounted for could not be written.
+void countLost(Ring& ring) {
+  const std::uint32_t events = ring.closed_events.load() + progressOf(ring).events;
+  process.events_lost.fetch_add(events - ring.accounted.exchange(events),
+                                std::memory_order_relaxed);
+}
+
 // Writes out what the ring holds, or drops and counts it. A reader that comes meanwhile, or after
 // the death of the process, finds the ring as it was or empty.
 void empty(Ring& ring) {
   if (!writeOut(ring)) {
-    const std::uint32_t events = ring.closed_events.load() + progressOf(ring).events;
-    process.events_lost.fetch_add(events - ring.accounted.exchange(events),
-                                  std::memory_order_relaxed);
+    countLost(ring);
     if (!writeAccount()) noteFirstLoss();
   }
   ring.closed_events.store(0);
@@ -353,11 +358,9 @@ void beginEpoch(Thread& self) {
   self.epoch = epoch & ~kStoppedBit;
 }
 
-}  // namespace
-
-namespace {
 std::atomic<std::uint32_t> noted_pid{0};  // of the process that has left a note
-}
+
+}  // namespace
 
 void noteFirstLoss() {
   if (hasContainer() || firstRingFile() != nullptr) return;
@@ -437,11 +440,7 @@ bool writeOutAll() {
     const RingClaim claim(ring);
     if (writeOut(ring)) return;
     all = false;
-    const wire::Progress progress =
-        wire::Progress::unpack(ring.header.progress.load(std::memory_order_acquire));
-    const std::uint32_t events = ring.closed_events.load() + progress.events;
-    process.events_lost.fetch_add(events - ring.accounted.exchange(events),
-                                  std::memory_order_relaxed);
+    countLost(ring);
   });
   return all;
 }

@@ -129,9 +129,7 @@ Ring* mapFile(std::uint32_t number, const Ring* content) {
   ringPath(path, number);
   const HeldSignals held;
   const SpareDescriptors spare;
-  const auto make = [&path, content]() -> long { return mapThenName(path, content); };
-  long memory = make();
-  if (memory == -EMFILE || memory == -ENFILE) memory = inOwnTable(make);
+  long memory = withDescriptor([&path, content]() -> long { return mapThenName(path, content); });
   const bool is_refused = memory == -EOPNOTSUPP || memory == -EISDIR || memory == -ENOENT ||
                           memory == -EPERM || memory == -EXDEV;
   if (is_refused) memory = nameThenMap(path, content);

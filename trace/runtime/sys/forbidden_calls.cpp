@@ -115,181 +115,155 @@ constexpr Probe kProbes[] = {
     {SYS_wait4, {0, 0, 0x40000, 0}},          // no such option
 };
 
-// Whether the kernel takes the step as one of a filter (seccomp_check_filter() there). It lets no
-// jump lead backwards.
-bool isStep(const sock_fprog& program, std::uint32_t at) {
-  const sock_filter& step = program.filter[at];
+// What a filter computes with.
+struct Machine {
+  std::uint32_t a = 0;
+  std::uint32_t x = 0;
+  std::uint32_t memory[BPF_MEMWORDS] = {};
+  std::uint32_t skipped = 0;  // steps that the last one jumps over
+};
+
+// After one step: the next one, the end with the action in `a`; or it was none that the kernel
+// takes in a filter (seccomp_check_filter() there).
+enum class Next { kStep, kReturn, kNoStep };
+
+Next compute(const sock_filter& step, std::uint32_t operand, Machine& m) {
+  const bool has_constant = BPF_SRC(step.code) == BPF_K;
+  switch (BPF_OP(step.code)) {
+    case BPF_ADD:
+      m.a += operand;
+      return Next::kStep;
+    case BPF_SUB:
+      m.a -= operand;
+      return Next::kStep;
+    case BPF_MUL:
+      m.a *= operand;
+      return Next::kStep;
+    case BPF_DIV:
+      if (operand == 0) {
+        m.a = SECCOMP_RET_KILL_THREAD;
+        return has_constant ? Next::kNoStep : Next::kReturn;
+      }
+      m.a /= operand;
+      return Next::kStep;
+    case BPF_AND:
+      m.a &= operand;
+      return Next::kStep;
+    case BPF_OR:
+      m.a |= operand;
+      return Next::kStep;
+    case BPF_XOR:
+      m.a ^= operand;
+      return Next::kStep;
+    case BPF_LSH:
+    case BPF_RSH:
+      if (has_constant && operand >= 32) return Next::kNoStep;
+      operand &= 31;  // as processors do, and the kernel
+      m.a = BPF_OP(step.code) == BPF_LSH ? m.a << operand : m.a >> operand;
+      return Next::kStep;
+    default:
+      return Next::kNoStep;
+  }
+}
+
+Next compare(const sock_filter& step, std::uint32_t operand, Machine& m) {
+  bool is_taken = false;
+  switch (BPF_OP(step.code)) {
+    case BPF_JEQ:
+      is_taken = m.a == operand;
+      break;
+    case BPF_JGT:
+      is_taken = m.a > operand;
+      break;
+    case BPF_JGE:
+      is_taken = m.a >= operand;
+      break;
+    case BPF_JSET:
+      is_taken = (m.a & operand) != 0;
+      break;
+    default:
+      return Next::kNoStep;
+  }
+  m.skipped = is_taken ? step.jt : step.jf;
+  return Next::kStep;
+}
+
+Next makeStep(const sock_filter& step, const seccomp_data& data, Machine& m) {
   const std::uint32_t k = step.k;
-  const std::uint32_t steps_after = program.len - at - 1U;
+  std::uint32_t& loaded = BPF_CLASS(step.code) == BPF_LDX ? m.x : m.a;
+  m.skipped = 0;
   switch (step.code) {
     case BPF_LD | BPF_W | BPF_ABS:
-      return k <= sizeof(seccomp_data) - sizeof k && (k & 3) == 0;
+      if (k > sizeof data - sizeof k || (k & 3) != 0) return Next::kNoStep;
+      std::memcpy(&m.a, reinterpret_cast<const char*>(&data) + k, sizeof m.a);
+      return Next::kStep;
     case BPF_LD | BPF_W | BPF_LEN:
     case BPF_LDX | BPF_W | BPF_LEN:
+      loaded = sizeof data;
+      return Next::kStep;
     case BPF_LD | BPF_IMM:
     case BPF_LDX | BPF_IMM:
-    case BPF_MISC | BPF_TAX:
-    case BPF_MISC | BPF_TXA:
-    case BPF_ALU | BPF_NEG:
-    case BPF_RET | BPF_K:
-    case BPF_RET | BPF_A:
-      return true;
+      loaded = k;
+      return Next::kStep;
     case BPF_LD | BPF_MEM:
     case BPF_LDX | BPF_MEM:
+      if (k >= BPF_MEMWORDS) return Next::kNoStep;
+      loaded = m.memory[k];
+      return Next::kStep;
     case BPF_ST:
     case BPF_STX:
-      return k < BPF_MEMWORDS;
+      if (k >= BPF_MEMWORDS) return Next::kNoStep;
+      m.memory[k] = step.code == BPF_ST ? m.a : m.x;
+      return Next::kStep;
+    case BPF_MISC | BPF_TAX:
+      m.x = m.a;
+      return Next::kStep;
+    case BPF_MISC | BPF_TXA:
+      m.a = m.x;
+      return Next::kStep;
+    case BPF_ALU | BPF_NEG:
+      m.a = 0U - m.a;
+      return Next::kStep;
     case BPF_JMP | BPF_JA:
-      return k < steps_after;
+      m.skipped = k;
+      return Next::kStep;
+    case BPF_RET | BPF_K:
+      m.a = k;
+      return Next::kReturn;
+    case BPF_RET | BPF_A:
+      return Next::kReturn;
     default:
       break;
   }
-  const bool has_constant = BPF_SRC(step.code) == BPF_K;
-  const int operation = BPF_OP(step.code);
-  if (step.code == (BPF_ALU | BPF_SRC(step.code) | operation)) {
-    switch (operation) {
-      case BPF_ADD:
-      case BPF_SUB:
-      case BPF_MUL:
-      case BPF_AND:
-      case BPF_OR:
-      case BPF_XOR:
-        return true;
-      case BPF_DIV:
-        return !has_constant || k != 0;
-      case BPF_LSH:
-      case BPF_RSH:
-        return !has_constant || k < 32;
-      default:
-        return false;
-    }
-  }
-  return step.code == (BPF_JMP | BPF_SRC(step.code) | operation) &&
-         (operation == BPF_JEQ || operation == BPF_JGT || operation == BPF_JGE ||
-          operation == BPF_JSET) &&
-         step.jt < steps_after && step.jf < steps_after;
+  const std::uint32_t operand = BPF_SRC(step.code) == BPF_X ? m.x : k;
+  const auto rest =
+      static_cast<std::uint16_t>(step.code & ~(BPF_SRC(step.code) | BPF_OP(step.code)));
+  if (rest == BPF_ALU) return compute(step, operand, m);
+  if (rest == BPF_JMP) return compare(step, operand, m);
+  return Next::kNoStep;
 }
 
+// Whether the kernel takes the program as a filter: each of its steps, no jump behind its end (nor
+// backwards: there is none), and a return at the end.
 bool isFilter(const sock_fprog& program) {
-  if (program.len == 0) return false;
   for (std::uint32_t at = 0; at < program.len; ++at) {
-    if (!isStep(program, at)) return false;
+    const sock_filter& step = program.filter[at];
+    const std::uint32_t steps_after = program.len - at - 1U;
+    Machine any{.x = 1};
+    if (makeStep(step, {}, any) == Next::kNoStep) return false;
+    const bool is_jump = BPF_CLASS(step.code) == BPF_JMP;
+    const bool is_always = BPF_OP(step.code) == BPF_JA;
+    if (is_jump && is_always && step.k >= steps_after) return false;
+    if (is_jump && !is_always && (step.jt >= steps_after || step.jf >= steps_after)) return false;
   }
-  const std::uint32_t last = program.filter[program.len - 1].code;
-  return last == (BPF_RET | BPF_K) || last == (BPF_RET | BPF_A);
+  return program.len > 0 && BPF_CLASS(program.filter[program.len - 1].code) == BPF_RET;
 }
 
 // One run of the program, which isFilter(), over one call; the action it returns.
 std::uint32_t run(const sock_fprog& program, const seccomp_data& data) {
-  std::uint32_t a = 0;
-  std::uint32_t x = 0;
-  std::uint32_t memory[BPF_MEMWORDS] = {};
-  for (std::uint32_t at = 0; at < program.len; ++at) {
-    const sock_filter& step = program.filter[at];
-    const std::uint32_t k = step.k;
-    switch (step.code) {
-      case BPF_LD | BPF_W | BPF_ABS:
-        std::memcpy(&a, reinterpret_cast<const char*>(&data) + k, sizeof a);
-        break;
-      case BPF_LD | BPF_W | BPF_LEN:
-        a = sizeof data;
-        break;
-      case BPF_LDX | BPF_W | BPF_LEN:
-        x = sizeof data;
-        break;
-      case BPF_LD | BPF_IMM:
-        a = k;
-        break;
-      case BPF_LDX | BPF_IMM:
-        x = k;
-        break;
-      case BPF_LD | BPF_MEM:
-        a = memory[k];
-        break;
-      case BPF_LDX | BPF_MEM:
-        x = memory[k];
-        break;
-      case BPF_ST:
-        memory[k] = a;
-        break;
-      case BPF_STX:
-        memory[k] = x;
-        break;
-      case BPF_MISC | BPF_TAX:
-        x = a;
-        break;
-      case BPF_MISC | BPF_TXA:
-        a = x;
-        break;
-      case BPF_ALU | BPF_NEG:
-        a = 0U - a;
-        break;
-      case BPF_RET | BPF_K:
-        return k;
-      case BPF_RET | BPF_A:
-        return a;
-      default: {
-        const std::uint32_t operand = BPF_SRC(step.code) == BPF_X ? x : k;
-        if (BPF_CLASS(step.code) == BPF_ALU) {
-          switch (BPF_OP(step.code)) {
-            case BPF_ADD:
-              a += operand;
-              break;
-            case BPF_SUB:
-              a -= operand;
-              break;
-            case BPF_MUL:
-              a *= operand;
-              break;
-            case BPF_DIV:
-              if (operand == 0) return SECCOMP_RET_KILL_THREAD;
-              a /= operand;
-              break;
-            case BPF_AND:
-              a &= operand;
-              break;
-            case BPF_OR:
-              a |= operand;
-              break;
-            case BPF_XOR:
-              a ^= operand;
-              break;
-            case BPF_LSH:
-              a <<= operand & 31;  // as processors do, and the kernel
-              break;
-            case BPF_RSH:
-              a >>= operand & 31;
-              break;
-            default:
-              return SECCOMP_RET_KILL_THREAD;
-          }
-        } else if (BPF_CLASS(step.code) == BPF_JMP) {
-          bool is_taken = false;
-          switch (BPF_OP(step.code)) {
-            case BPF_JA:
-              at += k;
-              continue;
-            case BPF_JEQ:
-              is_taken = a == operand;
-              break;
-            case BPF_JGT:
-              is_taken = a > operand;
-              break;
-            case BPF_JGE:
-              is_taken = a >= operand;
-              break;
-            case BPF_JSET:
-              is_taken = (a & operand) != 0;
-              break;
-            default:
-              return SECCOMP_RET_KILL_THREAD;
-          }
-          at += is_taken ? step.jt : step.jf;
-        } else {
-          return SECCOMP_RET_KILL_THREAD;
-        }
-      }
-    }
+  Machine machine;
+  for (std::uint32_t at = 0; at < program.len; at += 1 + machine.skipped) {
+    if (makeStep(program.filter[at], data, machine) == Next::kReturn) return machine.a;
   }
   return SECCOMP_RET_KILL_THREAD;
 }
@@ -316,12 +290,8 @@ seccomp_data dataOf(long number, const long (&arguments)[6]) {
 // Whether the kernel says that a filter is in force: "Seccomp:\t2" in /proc/self/status. The calls
 // that this takes are those by which the loader has just loaded this library.
 bool hasFilter() {
-  const long fd =
-      rawSyscall(SYS_openat, AT_FDCWD, address("/proc/self/status"), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
   char text[4096];
-  const long bytes = rawSyscall(SYS_read, fd, address(text), sizeof text);
-  rawSyscall(SYS_close, fd);
+  const long bytes = readFile("/proc/self/status", text, sizeof text);
   if (bytes <= 0) return false;
   const std::string_view status(text, static_cast<std::size_t>(bytes));
   constexpr std::string_view kKey = "\nSeccomp:\t";
@@ -345,14 +315,21 @@ constexpr std::size_t kProbeCount = sizeof kProbes / sizeof kProbes[0];
   while (true) rawSyscall(SYS_exit_group, 0);
 }
 
-}  // namespace
-
-namespace {
-
 template <typename IsForbidden>
 bool leavesTooLittle(IsForbidden is_forbidden) {
   return is_forbidden(SYS_getpid) || is_forbidden(SYS_gettid) || is_forbidden(SYS_mmap) ||
          (is_forbidden(SYS_pwritev) && is_forbidden(SYS_pwrite64));
+}
+
+void takeHandedOn() {
+  const char* given = getenv(kForbiddenVariable);
+  if (given == nullptr) return;
+  std::string_view text = given;
+  for (auto& word : forbidden_calls) {
+    std::uint64_t value = 0;
+    if (text.size() < 16 || !wire::takeHexNumber(text, 16, value)) return;
+    word.fetch_or(value);
+  }
 }
 
 }  // namespace
@@ -407,21 +384,6 @@ bool putForbidden(char (&text)[kForbiddenText]) {
   }
   return any != 0;
 }
-
-namespace {
-
-void takeHandedOn() {
-  const char* given = getenv(kForbiddenVariable);
-  if (given == nullptr) return;
-  std::string_view text = given;
-  for (auto& word : forbidden_calls) {
-    std::uint64_t value = 0;
-    if (text.size() < 16 || !wire::takeHexNumber(text, 16, value)) return;
-    word.fetch_or(value);
-  }
-}
-
-}  // namespace
 
 void tryInheritedFilter() {
   static std::atomic<bool> is_done{false};

@@ -3,6 +3,8 @@
 // begin as zero; a child uses its creator's, who has to wait meanwhile.
 #pragma once
 
+#include <errno.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -26,6 +28,14 @@ long runInOwnTable(long (*action)(void*), void* argument);
 template <typename Action>
 long inOwnTable(Action action) {
   return runInOwnTable([](void* argument) { return (*static_cast<Action*>(argument))(); }, &action);
+}
+
+// What needs a descriptor: as it is, or where the application has used up its numbers, in such a
+// child. `action` returns -EMFILE or -ENFILE for that.
+template <typename Action>
+long withDescriptor(Action action) {
+  const long result = action();
+  return result == -EMFILE || result == -ENFILE ? inOwnTable(action) : result;
 }
 
 }  // namespace omnio::trace

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -78,6 +80,33 @@ inline void* mapAnonymous(std::size_t bytes, int flags = MAP_PRIVATE) {
 
 inline void unmap(void* memory, std::size_t bytes) {
   rawSyscall(SYS_munmap, address(memory), static_cast<long>(bytes));
+}
+
+// What `slot` points to, zeroed memory that is mapped when there is none yet and never unmapped;
+// nullptr when there is no memory.
+template <typename T>
+T* mappedOnce(std::atomic<T*>& slot, std::size_t bytes) {
+  T* there = slot.load(std::memory_order_acquire);
+  if (there != nullptr) return there;
+  auto* const fresh = static_cast<T*>(mapAnonymous(bytes));
+  if (fresh == nullptr) return nullptr;
+  if (slot.compare_exchange_strong(there, fresh)) return fresh;
+  unmap(fresh, bytes);  // another thread was quicker
+  return there;
+}
+
+// Reads a file, or its first `bytes`; returns how many, or -errno.
+inline long readFile(const char* path, char* out, std::size_t bytes) {
+  const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fd;
+  std::size_t used = 0;
+  while (used < bytes) {
+    const long got = rawSyscall(SYS_read, fd, address(out + used), static_cast<long>(bytes - used));
+    if (got <= 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  rawSyscall(SYS_close, fd);
+  return static_cast<long>(used);
 }
 
 }  // namespace omnio::trace

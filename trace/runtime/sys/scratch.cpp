@@ -40,7 +40,6 @@ ScratchBlock takeScratch(std::size_t bytes) {
 }
 
 void giveScratchBack(ScratchBlock block) {
-  if (block.memory == nullptr) return;
   if (sizeOf(block.bytes) < kSizes) {
     for (std::atomic<void*>& place : kept[sizeOf(block.bytes)]) {
       void* empty = nullptr;

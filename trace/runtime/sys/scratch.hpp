@@ -26,7 +26,9 @@ class Scratch {
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { giveScratchBack(block_); }
+  ~Scratch() {
+    if (block_.memory != nullptr) giveScratchBack(block_);
+  }
 
   // False when there was no memory.
   explicit operator bool() const { return data_ != nullptr; }

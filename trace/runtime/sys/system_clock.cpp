@@ -1,7 +1,6 @@
 #include "trace/runtime/sys/system_clock.hpp"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
 
@@ -68,14 +67,9 @@ namespace {
 // The kernel takes a time stamp counter that it found unstable off this list. Where the list cannot
 // be read (no /sys in a container), the processor's word has to do.
 bool kernelTrustsTsc() {
-  const long fd =
-      rawSyscall(SYS_openat, AT_FDCWD,
-                 address("/sys/devices/system/clocksource/clocksource0/available_clocksource"),
-                 O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true;
   char text[256];
-  const long bytes = rawSyscall(SYS_read, fd, address(text), sizeof text);
-  rawSyscall(SYS_close, fd);
+  const long bytes = readFile("/sys/devices/system/clocksource/clocksource0/available_clocksource",
+                              text, sizeof text);
   if (bytes <= 0) return true;
   std::string_view rest(text, static_cast<std::size_t>(bytes));
   while (!rest.empty()) {

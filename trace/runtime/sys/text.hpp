@@ -25,6 +25,11 @@ class Text {
   }
   Text& putByte(char c) { return put({&c, 1}); }
   Text& putNumber(std::uint64_t value) { return putDigits(value, 10, 1); }
+  Text& putSigned(std::int64_t value) {
+    if (value < 0) putByte('-');
+    return putNumber(value < 0 ? 0 - static_cast<std::uint64_t>(value)
+                               : static_cast<std::uint64_t>(value));
+  }
   Text& putHex(std::uint64_t value, int width) { return putDigits(value, 16, width); }
 
   // Where the next byte goes; a caller that writes room() bytes or less there then skips them.
@@ -56,16 +61,11 @@ class Text {
   std::size_t used_ = 0;
 };
 
-// Reads what Text::putHex() wrote.
-// Takes a number off the front. False when there is none.
-inline bool takeHex(const char*& text, std::uint64_t& into) {
-  const char* const first = text;
-  into = 0;
-  for (;; ++text) {
-    const bool is_decimal = *text >= '0' && *text <= '9';
-    if (!is_decimal && (*text < 'a' || *text > 'f')) return text > first;
-    into = into << 4 | static_cast<std::uint64_t>(is_decimal ? *text - '0' : *text - 'a' + 10);
-  }
+// The last component of a path.
+inline std::string_view fileName(std::string_view path) {
+  // No substr(): it would need the C++ library.
+  if (const std::size_t slash = path.rfind('/'); slash != path.npos) path.remove_prefix(slash + 1);
+  return path;
 }
 
 // Text of any length, put together in memory of its own: a little of it here, more from the kernel.
@@ -93,16 +93,8 @@ class LongText {
   }
   LongText& put(char c) { return put(std::string_view(&c, 1)); }
   LongText& putNumber(std::int64_t value) {
-    char digits[21];
-    char* at = digits + sizeof digits;
-    auto rest =
-        value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-    do {
-      *--at = static_cast<char>('0' + rest % 10);
-      rest /= 10;
-    } while (rest > 0);
-    if (value < 0) *--at = '-';
-    return put(std::string_view(at, static_cast<std::size_t>(digits + sizeof digits - at)));
+    char digits[24];
+    return put({digits, Text(digits, sizeof digits).putSigned(value).size()});
   }
 
   char* data() { return data_; }

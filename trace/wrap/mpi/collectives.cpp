@@ -15,16 +15,14 @@ namespace {
 
 using Ranks = Scratch<int, 64>;
 
-bool isDone(int error) { return error == MPI_SUCCESS; }
-
 int cartesian(MPI_Comm communicator, int dimensions, int* ranks) {
-  auto* const shift = mpiFunction<decltype(MPI_Cart_shift)>("PMPI_Cart_shift");
-  int count = 0;
-  for (int d = 0; shift != nullptr && d < dimensions; ++d) {
-    if (!isDone(shift(communicator, d, 1, &ranks[count], &ranks[count + 1]))) return 0;
-    count += 2;
+  for (int d = 0; d < dimensions; ++d) {
+    if (!ask(OMNIO_LAZY_MPI(PMPI_Cart_shift), communicator, d, 1, &ranks[2 * d],
+             &ranks[2 * d + 1])) {
+      return 0;
+    }
   }
-  return count;
+  return 2 * dimensions;
 }
 
 void tell(const Group& group, const int* ranks, int count) {
@@ -45,47 +43,37 @@ void tell(const Group& group, const int* ranks, int count) {
 }  // namespace
 
 void tellNeighbours(MPI_Comm communicator, const Group& group) {
-  auto* const test = mpiFunction<decltype(MPI_Topo_test)>("PMPI_Topo_test");
   int topology = MPI_UNDEFINED;
-  if (group.number == 0 || group.kind != GroupKind::kComm || test == nullptr ||
-      !isDone(test(communicator, &topology)) || topology == MPI_UNDEFINED) {
+  if (group.number == 0 || group.kind != GroupKind::kComm ||
+      !ask(OMNIO_LAZY_MPI(PMPI_Topo_test), communicator, &topology)) {
     return;
   }
   int count = 0;
   if (topology == MPI_CART) {
-    auto* const dimensions = mpiFunction<decltype(MPI_Cartdim_get)>("PMPI_Cartdim_get");
-    if (dimensions == nullptr || !isDone(dimensions(communicator, &count))) return;
+    if (!ask(OMNIO_LAZY_MPI(PMPI_Cartdim_get), communicator, &count)) return;
     const Ranks ranks(2 * static_cast<std::size_t>(count));
     if (ranks) tell(group, ranks.data(), cartesian(communicator, count, ranks.data()));
   } else if (topology == MPI_GRAPH) {
-    auto* const ask_count =
-        mpiFunction<decltype(MPI_Graph_neighbors_count)>("PMPI_Graph_neighbors_count");
-    auto* const ask = mpiFunction<decltype(MPI_Graph_neighbors)>("PMPI_Graph_neighbors");
-    if (ask_count == nullptr || ask == nullptr ||
-        !isDone(ask_count(communicator, group.rank, &count))) {
-      return;
-    }
+    if (!ask(OMNIO_LAZY_MPI(PMPI_Graph_neighbors_count), communicator, group.rank, &count)) return;
     const Ranks ranks(static_cast<std::size_t>(count));
-    if (ranks && isDone(ask(communicator, group.rank, count, ranks.data()))) {
+    if (ranks &&
+        ask(OMNIO_LAZY_MPI(PMPI_Graph_neighbors), communicator, group.rank, count, ranks.data())) {
       tell(group, ranks.data(), count);
     }
   } else if (topology == MPI_DIST_GRAPH) {
-    auto* const ask_count =
-        mpiFunction<decltype(MPI_Dist_graph_neighbors_count)>("PMPI_Dist_graph_neighbors_count");
-    auto* const ask = mpiFunction<decltype(MPI_Dist_graph_neighbors)>("PMPI_Dist_graph_neighbors");
     int out = 0;
     int weighted = 0;
-    if (ask_count == nullptr || ask == nullptr ||
-        !isDone(ask_count(communicator, &count, &out, &weighted))) {
+    if (!ask(OMNIO_LAZY_MPI(PMPI_Dist_graph_neighbors_count), communicator, &count, &out,
+             &weighted)) {
       return;
     }
     const Ranks in_ranks(static_cast<std::size_t>(count));
     const Ranks in_weights(static_cast<std::size_t>(count));
     const Ranks out_ranks(static_cast<std::size_t>(out));
     const Ranks out_weights(static_cast<std::size_t>(out));
-    if (!in_ranks || !in_weights || !out_ranks || !out_weights) return;
-    if (isDone(ask(communicator, count, in_ranks.data(), in_weights.data(), out, out_ranks.data(),
-                   out_weights.data()))) {
+    if (in_ranks && in_weights && out_ranks && out_weights &&
+        ask(OMNIO_LAZY_MPI(PMPI_Dist_graph_neighbors), communicator, count, in_ranks.data(),
+            in_weights.data(), out, out_ranks.data(), out_weights.data())) {
       tell(group, in_ranks.data(), count);
     }
   }
@@ -148,25 +136,15 @@ int collective(CallId id, MPI_Comm communicator, int root, MPI_Request* request,
     if (kShape != Shape::kRooted || isLookedAt(id, root)) size = bytes();
     if (request != nullptr) began = beginRequest(*request, {});
   }
-  const std::int64_t comm = asNumber(numberOf(group));
+  const bool is_blocking = request == nullptr;
   if constexpr (kShape == Shape::kPlain) {
-    if (request == nullptr) {
-      call.record<CallId::MPI_Barrier>({comm, asNumber(seq)});
-    } else {
-      call.record<CallId::MPI_Ibarrier>({comm, asNumber(seq), asNumber(began)});
-    }
+    call.recordEither<CallId::MPI_Barrier, CallId::MPI_Ibarrier>(is_blocking, began, group, seq);
   } else if constexpr (kShape == Shape::kSized) {
-    if (request == nullptr) {
-      call.record<CallId::MPI_Allreduce>({comm, asNumber(size), asNumber(seq)});
-    } else {
-      call.record<CallId::MPI_Iallreduce>({comm, asNumber(size), asNumber(seq), asNumber(began)});
-    }
+    call.recordEither<CallId::MPI_Allreduce, CallId::MPI_Iallreduce>(is_blocking, began, group,
+                                                                     size, seq);
   } else {
-    if (request == nullptr) {
-      call.record<CallId::MPI_Bcast>({comm, root, asNumber(size), asNumber(seq)});
-    } else {
-      call.record<CallId::MPI_Ibcast>({comm, root, asNumber(size), asNumber(seq), asNumber(began)});
-    }
+    call.recordEither<CallId::MPI_Bcast, CallId::MPI_Ibcast>(is_blocking, began, group, root, size,
+                                                             seq);
   }
   return call.result();
 }

@@ -16,9 +16,7 @@ MPI_Group worldGroup() {
   static std::atomic<MPI_Group> known{nullptr};
   MPI_Group group = known.load(std::memory_order_acquire);
   if (group != nullptr || mpiLibrary().world == nullptr) return group;
-  auto* const group_of = mpiFunction<decltype(MPI_Comm_group)>("PMPI_Comm_group");
-  if (group_of == nullptr ||
-      group_of(static_cast<MPI_Comm>(mpiLibrary().world), &group) != MPI_SUCCESS) {
+  if (!ask(OMNIO_LAZY_MPI(PMPI_Comm_group), static_cast<MPI_Comm>(mpiLibrary().world), &group)) {
     return nullptr;
   }
   known.store(group, std::memory_order_release);
@@ -26,19 +24,16 @@ MPI_Group worldGroup() {
 }
 
 bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to) {
-  auto* const translate =
-      mpiFunction<decltype(MPI_Group_translate_ranks)>("PMPI_Group_translate_ranks");
-  if (translate == nullptr || from == nullptr || to == nullptr) return false;
+  if (from == nullptr || to == nullptr) return false;
   const Scratch<int, 64> asked(static_cast<std::size_t>(count));
   if (!asked) return false;
   for (int i = 0; i < count; ++i) asked[static_cast<std::size_t>(i)] = ranks[i];
-  return translate(from, count, asked.data(), to, ranks) == MPI_SUCCESS;
+  return ask(OMNIO_LAZY_MPI(PMPI_Group_translate_ranks), from, count, asked.data(), to, ranks);
 }
 
 std::uint64_t hashOfRanks(MPI_Group group) {
-  auto* const size_of = mpiFunction<decltype(MPI_Group_size)>("PMPI_Group_size");
   int size = 0;
-  if (size_of == nullptr || size_of(group, &size) != MPI_SUCCESS || size < 0) return 0;
+  if (!ask(OMNIO_LAZY_MPI(PMPI_Group_size), group, &size) || size < 0) return 0;
   const Scratch<int, 64> ranks(static_cast<std::size_t>(size));
   if (!ranks) return 0;
   for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
@@ -52,22 +47,50 @@ std::uint64_t hashOfRanks(MPI_Group group) {
 
 namespace {
 
-template <typename Function>
-int askRank(const char* name, MPI_Comm communicator) {
-  auto* const function = mpiFunction<Function>(name);
+using AskNumber = int(MPI_Comm, int*);
+using AskGroup = int(MPI_Comm, MPI_Group*);
+
+// 0 when MPI cannot tell.
+int askNumber(MPI_Comm communicator, AskNumber* function) {
   int value = 0;
-  if (function == nullptr || function(communicator, &value) != MPI_SUCCESS) return 0;
-  return value;
+  return ask(function, communicator, &value) ? value : 0;
+}
+
+// What `use` makes of the group that the function gives for the communicator; `otherwise` when
+// there is none.
+template <typename Use>
+std::uint64_t ofGroup(MPI_Comm communicator, AskGroup* function, std::uint64_t otherwise, Use use) {
+  MPI_Group group = nullptr;
+  if (!ask(function, communicator, &group)) return otherwise;
+  const std::uint64_t result = use(group);
+  ask(OMNIO_LAZY_MPI(PMPI_Group_free), &group);
+  return result;
+}
+
+std::uint64_t hashOfRanksOf(MPI_Comm communicator, AskGroup* function) {
+  return ofGroup(communicator, function, 0, hashOfRanks);
+}
+
+// The rank in MPI_COMM_WORLD of the group's first rank; a number that no rank has, when MPI cannot
+// tell.
+std::uint64_t worldRankOf(MPI_Comm communicator, AskGroup* function) {
+  constexpr std::uint64_t kNobody = ~std::uint64_t{0} >> 8;
+  if (worldGroup() == nullptr) return kNobody;
+  return ofGroup(communicator, function, kNobody, [](MPI_Group group) {
+    int rank = 0;
+    const bool is_known = translateRanks(group, &rank, 1, worldGroup()) && rank >= 0;
+    return is_known ? static_cast<std::uint64_t>(rank) : kNobody;
+  });
 }
 
 // What MPI knows of a communicator.
 Group factsOf(MPI_Comm communicator) {
   Group facts;
-  facts.rank = askRank<decltype(MPI_Comm_rank)>("PMPI_Comm_rank", communicator);
-  facts.size = askRank<decltype(MPI_Comm_size)>("PMPI_Comm_size", communicator);
-  if (askRank<decltype(MPI_Comm_test_inter)>("PMPI_Comm_test_inter", communicator) != 0) {
+  facts.rank = askNumber(communicator, OMNIO_LAZY_MPI(PMPI_Comm_rank));
+  facts.size = askNumber(communicator, OMNIO_LAZY_MPI(PMPI_Comm_size));
+  if (askNumber(communicator, OMNIO_LAZY_MPI(PMPI_Comm_test_inter)) != 0) {
     facts.kind = GroupKind::kInter;
-    facts.remote = askRank<decltype(MPI_Comm_remote_size)>("PMPI_Comm_remote_size", communicator);
+    facts.remote = askNumber(communicator, OMNIO_LAZY_MPI(PMPI_Comm_remote_size));
   }
   return facts;
 }
@@ -81,10 +104,10 @@ struct Sides {
 // what has none would end the application.
 Sides sidesOf(MPI_Comm communicator, GroupKind kind) {
   Sides sides;
-  sides.local = worldRankOf<decltype(MPI_Comm_group)>("PMPI_Comm_group", communicator);
-  sides.remote = kind == GroupKind::kInter ? worldRankOf<decltype(MPI_Comm_remote_group)>(
-                                                 "PMPI_Comm_remote_group", communicator)
-                                           : sides.local;
+  sides.local = worldRankOf(communicator, OMNIO_LAZY_MPI(PMPI_Comm_group));
+  sides.remote = kind == GroupKind::kInter
+                     ? worldRankOf(communicator, OMNIO_LAZY_MPI(PMPI_Comm_remote_group))
+                     : sides.local;
   return sides;
 }
 
@@ -137,12 +160,12 @@ Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t
 
 namespace {
 
-// The first argument is the parent, the last where the new one is put.
+// Behind the parent the arguments say where the new one is put.
 template <typename Real, typename... A>
 int makeOfAll(CallId id, Real* real, MPI_Comm parent, A... a) {
   SyncCall call(id);
   call.make([&] { return real(parent, a...); });
-  MPI_Comm* const place = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
+  MPI_Comm* const place = argumentOf<MPI_Comm*>(a...);
   if (!call.isOurs()) return leaveUnknown(call, place);
   Group* group = nullptr;
   Group* made = nullptr;
@@ -152,8 +175,7 @@ int makeOfAll(CallId id, Real* real, MPI_Comm parent, A... a) {
     seq = nextCall(group);
     made = newCommunicator(*place, group, seq);
   }
-  call.record<CallId::MPI_Comm_dup>(
-      {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq)});
+  call.record<CallId::MPI_Comm_dup>(group, made, seq);
   return call.result();
 }
 
@@ -177,8 +199,7 @@ int idup(CallId id, Real* real, MPI_Comm parent, MPI_Comm* place, MPI_Request* r
     }
     began = beginRequest(*request, {});
   }
-  call.record<CallId::MPI_Comm_idup>(
-      {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(seq), asNumber(began)});
+  call.record<CallId::MPI_Comm_idup>(group, made, seq, began);
   return call.result();
 }
 
@@ -211,8 +232,7 @@ int createGroup(CallId id, Real* real, MPI_Comm parent, MPI_Group members, int t
       made = rememberNamed(*place, factsOf(*place), key, tag);
     }
   }
-  call.record<CallId::MPI_Comm_dup>(
-      {asNumber(numberOf(group)), asNumber(numberOf(made)), asNumber(nextCall(made))});
+  call.record<CallId::MPI_Comm_dup>(group, made, nextCall(made));
   return call.result();
 }
 
@@ -228,42 +248,28 @@ int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm brid
     const Sides sides = sidesOf(*place, facts.kind);
     facts.side = sides.local <= sides.remote ? 0 : 1;
     // Of the same ranks there may be several: each of them has made all of them.
-    const std::uint64_t own = hashOfRanksOf<decltype(MPI_Comm_group)>("PMPI_Comm_group", *place);
-    const std::uint64_t other =
-        hashOfRanksOf<decltype(MPI_Comm_remote_group)>("PMPI_Comm_remote_group", *place);
+    const std::uint64_t own = hashOfRanksOf(*place, OMNIO_LAZY_MPI(PMPI_Comm_group));
+    const std::uint64_t other = hashOfRanksOf(*place, OMNIO_LAZY_MPI(PMPI_Comm_remote_group));
     const Group* world = findGroup(mpiLibrary().world);
     const std::uint64_t job = world == nullptr ? 0 : world->id;
     const std::uint64_t key =
         wire::mixed(job, facts.side == 0 ? wire::mixed(own, other) : wire::mixed(other, own));
     made = rememberNamed(*place, facts, key, tag);
   }
-  call.record<CallId::MPI_Comm_dup>(
-      {asNumber(numberOf(groupOf(local))), asNumber(numberOf(made)), asNumber(nextCall(made))});
+  call.record<CallId::MPI_Comm_dup>(groupOf(local), made, nextCall(made));
   return call.result();
 }
 
-// Between jobs: the new group, which is put where the argument behind the parent says, has ranks of
-// two worlds and is not told of.
-template <std::size_t kParent, typename Real, typename... A>
+// Between jobs: the new group has ranks of two worlds and is not told of.
+template <typename Real, typename... A>
 int makeBetweenJobs(CallId id, Real* real, A... a) {
-  const std::tuple<A...> arguments(a...);
   SyncCall call(id);
   call.make([&] { return real(a...); });
-  leaveUnknown(call, std::get<kParent + 1>(arguments));
+  leaveUnknown(call, argumentOf<MPI_Comm*>(a...));
   if (!call.isOurs()) return call.result();
-  Group* group = call.failed() ? nullptr : groupOf(std::get<kParent>(arguments));
-  call.record<CallId::MPI_Comm_dup>({asNumber(numberOf(group)), 0, asNumber(nextCall(group))});
+  Group* group = call.failed() ? nullptr : groupOf(argumentOf<MPI_Comm>(a...));
+  call.record<CallId::MPI_Comm_dup>(group, 0, nextCall(group));
   return call.result();
-}
-
-template <typename Real, typename... A>
-int spawn(CallId id, Real* real, A... a) {
-  return makeBetweenJobs<sizeof...(A) - 3>(id, real, a...);
-}
-
-template <typename Real, typename... A>
-int meet(CallId id, Real* real, A... a) {
-  return makeBetweenJobs<sizeof...(A) - 2>(id, real, a...);
 }
 
 }  // namespace
@@ -287,7 +293,7 @@ OMNIO_MPI_BOTH(Comm_create_group, 4, createGroup)
 OMNIO_MPI_BOTH(Intercomm_create, 6, createInter)
 OMNIO_MPI_BOTH(Comm_free, 1, freeObject)
 OMNIO_MPI_BOTH(Comm_disconnect, 1, freeObject)
-OMNIO_MPI_BOTH(Comm_spawn, 8, spawn)
-OMNIO_MPI_BOTH(Comm_spawn_multiple, 9, spawn)
-OMNIO_MPI_BOTH(Comm_accept, 5, meet)
-OMNIO_MPI_BOTH(Comm_connect, 5, meet)
+OMNIO_MPI_BOTH(Comm_spawn, 8, makeBetweenJobs)
+OMNIO_MPI_BOTH(Comm_spawn_multiple, 9, makeBetweenJobs)
+OMNIO_MPI_BOTH(Comm_accept, 5, makeBetweenJobs)
+OMNIO_MPI_BOTH(Comm_connect, 5, makeBetweenJobs)

@@ -1,4 +1,4 @@
-// Which group of ranks (trace/runtime/mpi/groups.hpp) a communicator is.
+// Which group of ranks (trace/runtime/mpi/objects.hpp) a communicator is.
 #pragma once
 #include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/sys/scratch.hpp"
@@ -17,37 +17,6 @@ MPI_Group worldGroup();
 
 // A number made of all ranks of a group, in their order.
 std::uint64_t hashOfRanks(MPI_Group group);
-
-// The same of the group that PMPI function `name` gives for an object.
-template <typename Function, typename Object>
-std::uint64_t hashOfRanksOf(const char* name, Object object) {
-  auto* const group_of = mpiFunction<Function>(name);
-  auto* const free_group = mpiFunction<decltype(MPI_Group_free)>("PMPI_Group_free");
-  MPI_Group group = nullptr;
-  if (group_of == nullptr || free_group == nullptr || group_of(object, &group) != MPI_SUCCESS) {
-    return 0;
-  }
-  const std::uint64_t hash = hashOfRanks(group);
-  free_group(&group);
-  return hash;
-}
-
-// The rank in MPI_COMM_WORLD of the first rank of the group that PMPI function `name` gives for an
-// object; a number that no rank has, when MPI cannot tell.
-template <typename Function, typename Object>
-std::uint64_t worldRankOf(const char* name, Object object) {
-  auto* const group_of = mpiFunction<Function>(name);
-  auto* const free_group = mpiFunction<decltype(MPI_Group_free)>("PMPI_Group_free");
-  constexpr std::uint64_t kNobody = ~std::uint64_t{0} >> 8;
-  MPI_Group group = nullptr;
-  if (group_of == nullptr || free_group == nullptr) return kNobody;
-  const MPI_Group world = worldGroup();
-  if (world == nullptr || group_of(object, &group) != MPI_SUCCESS) return kNobody;
-  int rank = 0;
-  const bool is_known = translateRanks(group, &rank, 1, world) && rank >= 0;
-  free_group(&group);
-  return is_known ? static_cast<std::uint64_t>(rank) : kNobody;
-}
 
 // MPI_COMM_WORLD and MPI_COMM_SELF; when MPI has begun.
 void knowPredefined();
@@ -88,10 +57,10 @@ int freeObject(CallId id, Real* real, Object* place) {
   const Group freed = there == nullptr ? Group{} : *there;
   call.make([&] { return real(place); });
   if (there == nullptr || call.failed()) {
-    call.record<CallId::MPI_Comm_free>({0, 0});
+    call.record<CallId::MPI_Comm_free>(0, 0);
   } else {
     dropGroup(object, freed.id);
-    call.record<CallId::MPI_Comm_free>({asNumber(freed.number), asNumber(freed.calls) + 1});
+    call.record<CallId::MPI_Comm_free>(freed.number, std::uint64_t{freed.calls} + 1);
   }
   return call.result();
 }

@@ -60,50 +60,29 @@ void complete(const Pending& pending, const MPI_Status* status, DoneList& list) 
   list.add(done);
 }
 
-// The call's statuses, or some of our own where the application wants none and we do.
-class Statuses {
- public:
-  Statuses(MPI_Status* given, const MPI_Status* ignore, bool are_needed, std::size_t count)
-      : own_(given == ignore && are_needed ? count : 0),
-        is_own_(given == ignore && are_needed && own_),
-        used_(is_own_ ? own_.data() : given),
-        ignore_(ignore) {}
-
-  MPI_Status* used() const { return used_; }
-  const MPI_Status* at(std::size_t i) const { return used_ == ignore_ ? nullptr : used_ + i; }
-
- private:
-  const Scratch<MPI_Status, 16> own_;
-  const bool is_own_;
-  MPI_Status* const used_;
-  const MPI_Status* const ignore_;
-};
-
-MPI_Status* ignoredStatus() { return MPI_STATUS_IGNORE; }
-MPI_Status* ignoredStatuses() { return MPI_STATUSES_IGNORE; }
-
-// A message that is longer than the buffer is an error, and has been received all the same.
-bool isTruncated(int result) { return result == MPI_ERR_TRUNCATE; }
-
-// MPI_Wait and MPI_Test; `flag` is nullptr for the first.
-template <typename Make>
-int completeOne(CallId id, MPI_Request* request, MPI_Status* status, const int* flag, Make make) {
+// MPI_Wait and MPI_Test, which has a flag in front of the status.
+template <typename Real, typename... A>
+int completeOne(CallId id, Real* real, MPI_Request* request, A... a) {
+  const int* const flag = argumentOf<int*>(a...);
   SyncCall call(id, flag != nullptr);
-  if (!call.knowsObjects()) return call.make([&] { return make(status); });
+  if (!call.knowsObjects()) return call.make([&] { return real(request, a...); });
   const Pending pending = lookAt(request);
-  const Statuses statuses(status, ignoredStatus(), pending.needsStatus(), 1);
-  call.make([&] { return make(statuses.used()); });
-  const bool is_done = !call.failed() || isTruncated(call.result());
-  if (flag != nullptr && (!is_done || *flag == 0)) return call.result();
+  const Statuses status(argumentOf<MPI_Status*>(a...), pending.needsStatus());
+  call.make([&] { return real(request, status.in(a)...); });
+  if (flag != nullptr && (!call.hasReceived() || *flag == 0)) return call.result();
   call.countWhenFound();
   DoneList list(call);
-  if (is_done && pending.request.number != 0) complete(pending, statuses.at(0), list);
+  if (call.hasReceived() && pending.request.number != 0) complete(pending, status.at(0), list);
   list.finish();
   return call.result();
 }
 
-// Which calls of several find how much complete.
-enum class Form { kAll, kAny, kSome };
+// Which calls of several find how much complete. Behind the requests they have:
+enum class Form {
+  kAll,  // [flag,] statuses
+  kAny,  // index, [flag,] status
+  kSome  // count, indices, statuses
+};
 
 // Those that are complete: how many, which, and where the statuses of them stand.
 struct Found {
@@ -112,36 +91,50 @@ struct Found {
   bool packed = false;          // statuses stand in the order of places
 };
 
-template <Form kForm, typename Make, typename Find>
-int completeSome(CallId id, int count, MPI_Request* requests, MPI_Status* statuses_in,
-                 const MPI_Status* ignore, bool is_test, Make make, Find find) {
+template <Form kForm, typename... A>
+Found found(int count, A... a) {
+  const int* const first = argumentOf<int*, 0>(a...);
+  const int* const second = argumentOf<int*, 1>(a...);
+  if constexpr (kForm == Form::kAll) {
+    return {.count = first == nullptr || *first != 0 ? count : 0};
+  } else if constexpr (kForm == Form::kAny) {
+    return {.count = second == nullptr || *second != 0 ? 1 : 0, .places = first, .packed = true};
+  } else {
+    return {.count = *first == MPI_UNDEFINED ? 0 : *first, .places = second, .packed = true};
+  }
+}
+
+template <Form kForm, typename Real, typename... A>
+int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a) {
+  const bool is_test = calls::does(calls::rowOf(id), calls::Effect::kTests);
   SyncCall call(id, is_test);
   const auto n = static_cast<std::size_t>(count > 0 ? count : 0);
-  if (!call.knowsObjects() || requests == nullptr)
-    return call.make([&] { return make(statuses_in); });
+  const auto as_it_is = [&] { return real(count, requests, a...); };
+  if (!call.knowsObjects() || requests == nullptr) return call.make(as_it_is);
   const Scratch<Pending, 16> pending(n);
-  if (!pending) return call.make([&] { return make(statuses_in); });
+  if (!pending) return call.make(as_it_is);
   bool is_needed = false;
   for (std::size_t i = 0; i < n; ++i) {
     pending[i] = lookAt(&requests[i]);
     is_needed = is_needed || pending[i].needsStatus();
   }
-  const Statuses statuses(statuses_in, ignore, is_needed, kForm == Form::kAny ? 1 : n);
-  call.make([&] { return make(statuses.used()); });
+  const MPI_Status* const ignore = kForm == Form::kAny ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE;
+  const Statuses statuses(argumentOf<MPI_Status*>(a...), is_needed, ignore,
+                          kForm == Form::kAny ? 1 : n);
+  call.make([&] { return real(count, requests, statuses.in(a)...); });
   // Of some that failed the statuses tell which are complete (MPI-3.1, 3.7.5).
   const bool is_partly = call.result() == MPI_ERR_IN_STATUS && statuses.used() != ignore;
-  const bool is_done =
-      !call.failed() || is_partly || (kForm == Form::kAny && isTruncated(call.result()));
-  const Found found = is_done ? find() : Found{};
-  if (is_test && found.count <= 0) return call.result();
+  const bool is_done = !call.failed() || is_partly || (kForm == Form::kAny && call.hasReceived());
+  const Found done = is_done ? found<kForm>(count, a...) : Found{};
+  if (is_test && done.count <= 0) return call.result();
   call.countWhenFound();
   DoneList list(call);
-  for (int i = 0; i < found.count; ++i) {
-    const int place = found.places == nullptr ? i : found.places[i];
+  for (int i = 0; i < done.count; ++i) {
+    const int place = done.places == nullptr ? i : done.places[i];
     if (place < 0 || static_cast<std::size_t>(place) >= n) continue;
     const Pending& one = pending[static_cast<std::size_t>(place)];
     if (one.request.number == 0) continue;
-    const auto at = static_cast<std::size_t>(found.packed ? i : place);
+    const auto at = static_cast<std::size_t>(done.packed ? i : place);
     if (is_partly) {
       const int error = statuses.at(at)->MPI_ERROR;
       if (error == MPI_ERR_PENDING) continue;
@@ -159,74 +152,12 @@ int completeSome(CallId id, int count, MPI_Request* requests, MPI_Status* status
 }
 
 template <typename Real>
-int waitOne(CallId id, Real* real, MPI_Request* request, MPI_Status* status) {
-  return completeOne(id, request, status, nullptr,
-                     [&](MPI_Status* used) { return real(request, used); });
-}
-
-template <typename Real>
-int testOne(CallId id, Real* real, MPI_Request* request, int* flag, MPI_Status* status) {
-  return completeOne(id, request, status, flag,
-                     [&](MPI_Status* used) { return real(request, flag, used); });
-}
-
-template <typename Real>
-int waitAll(CallId id, Real* real, int count, MPI_Request* requests, MPI_Status* statuses) {
-  return completeSome<Form::kAll>(
-      id, count, requests, statuses, ignoredStatuses(), false,
-      [&](MPI_Status* used) { return real(count, requests, used); },
-      [&] { return Found{.count = count}; });
-}
-
-template <typename Real>
-int testAll(CallId id, Real* real, int count, MPI_Request* requests, int* flag,
-            MPI_Status* statuses) {
-  return completeSome<Form::kAll>(
-      id, count, requests, statuses, ignoredStatuses(), true,
-      [&](MPI_Status* used) { return real(count, requests, flag, used); },
-      [&] { return Found{.count = *flag != 0 ? count : 0}; });
-}
-
-template <typename Real>
-int waitAny(CallId id, Real* real, int count, MPI_Request* requests, int* index,
-            MPI_Status* status) {
-  return completeSome<Form::kAny>(
-      id, count, requests, status, ignoredStatus(), false,
-      [&](MPI_Status* used) { return real(count, requests, index, used); },
-      [&] { return Found{.count = 1, .places = index, .packed = true}; });
-}
-
-template <typename Real>
-int testAny(CallId id, Real* real, int count, MPI_Request* requests, int* index, int* flag,
-            MPI_Status* status) {
-  return completeSome<Form::kAny>(
-      id, count, requests, status, ignoredStatus(), true,
-      [&](MPI_Status* used) { return real(count, requests, index, flag, used); },
-      [&] { return Found{.count = *flag != 0 ? 1 : 0, .places = index, .packed = true}; });
-}
-
-template <bool kIsTest, typename Real>
-int completeFew(CallId id, Real* real, int count, MPI_Request* requests, int* out_count,
-                int* places, MPI_Status* statuses) {
-  return completeSome<Form::kSome>(
-      id, count, requests, statuses, ignoredStatuses(), kIsTest,
-      [&](MPI_Status* used) { return real(count, requests, out_count, places, used); },
-      [&] {
-        return Found{.count = *out_count == MPI_UNDEFINED ? 0 : *out_count,
-                     .places = places,
-                     .packed = true};
-      });
-}
-
-template <typename Real>
 int cancel(CallId id, Real* real, MPI_Request* request) {
   SyncCall call(id);
   Pending pending;
   if (call.isOurs()) pending = lookAt(request);
   call.make([&] { return real(request); });
-  if (call.isOurs()) {
-    call.record<CallId::MPI_Cancel>({asNumber(pending.request.number)});
-  }
+  if (call.isOurs()) call.record<CallId::MPI_Cancel>(pending.request.number);
   return call.result();
 }
 
@@ -242,9 +173,7 @@ int freeRequest(CallId id, Real* real, MPI_Request* request) {
     }
   }
   call.make([&] { return real(request); });
-  if (call.isOurs()) {
-    call.record<CallId::MPI_Cancel>({asNumber(pending.request.number)});
-  }
+  if (call.isOurs()) call.record<CallId::MPI_Cancel>(pending.request.number);
   return call.result();
 }
 
@@ -253,14 +182,14 @@ int freeRequest(CallId id, Real* real, MPI_Request* request) {
 
 using namespace omnio::trace;
 
-OMNIO_MPI_BOTH(Wait, 2, waitOne)
-OMNIO_MPI_BOTH(Test, 3, testOne)
-OMNIO_MPI_BOTH(Waitall, 3, waitAll)
-OMNIO_MPI_BOTH(Testall, 4, testAll)
-OMNIO_MPI_BOTH(Waitany, 4, waitAny)
-OMNIO_MPI_BOTH(Testany, 5, testAny)
-OMNIO_MPI_BOTH(Waitsome, 5, completeFew<false>)
-OMNIO_MPI_BOTH(Testsome, 5, completeFew<true>)
+OMNIO_MPI_BOTH(Wait, 2, completeOne)
+OMNIO_MPI_BOTH(Test, 3, completeOne)
+OMNIO_MPI_BOTH(Waitall, 3, completeSome<Form::kAll>)
+OMNIO_MPI_BOTH(Testall, 4, completeSome<Form::kAll>)
+OMNIO_MPI_BOTH(Waitany, 4, completeSome<Form::kAny>)
+OMNIO_MPI_BOTH(Testany, 5, completeSome<Form::kAny>)
+OMNIO_MPI_BOTH(Waitsome, 5, completeSome<Form::kSome>)
+OMNIO_MPI_BOTH(Testsome, 5, completeSome<Form::kSome>)
 OMNIO_MPI_BOTH(Cancel, 1, cancel)
 OMNIO_MPI_BOTH(Request_free, 1, freeRequest)
 
@@ -270,9 +199,8 @@ namespace omnio::trace {
 namespace {
 
 bool isComplete(MPI_Request object) {
-  auto* const function = mpiFunction<decltype(MPI_Request_get_status)>("PMPI_Request_get_status");
   int flag = 0;
-  return function != nullptr && function(object, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+  return ask(OMNIO_LAZY_MPI(PMPI_Request_get_status), object, &flag, MPI_STATUS_IGNORE) &&
          flag != 0;
 }
 

@@ -5,29 +5,13 @@
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
-#include "trace/wrap/mpi/file_call.hpp"
+#include "trace/wrap/mpi/library.hpp"
 
 namespace omnio::trace {
 namespace {
 
 // Deeper than any type of an application: the library's own recursion ends sooner.
 constexpr int kMostNesting = 200;
-
-struct TypeQueries {
-  decltype(MPI_Type_get_envelope)* envelope = OMNIO_LAZY_MPI(PMPI_Type_get_envelope);
-  decltype(MPI_Type_get_contents)* contents = OMNIO_LAZY_MPI(PMPI_Type_get_contents);
-  decltype(MPI_Type_get_extent_x)* extent = OMNIO_LAZY_MPI(PMPI_Type_get_extent_x);
-  decltype(MPI_Type_get_true_extent_x)* true_extent = OMNIO_LAZY_MPI(PMPI_Type_get_true_extent_x);
-  decltype(MPI_Type_size_x)* size = OMNIO_LAZY_MPI(PMPI_Type_size_x);
-  decltype(MPI_Type_free)* free = OMNIO_LAZY_MPI(PMPI_Type_free);
-
-  bool areThere() const {
-    return envelope != nullptr && contents != nullptr && extent != nullptr &&
-           true_extent != nullptr && size != nullptr && free != nullptr;
-  }
-};
-
-TypeQueries queries() { return {}; }
 
 // What MPI hands out as it is: not taken apart, and not to be freed.
 bool isGiven(int combiner) {
@@ -41,6 +25,14 @@ struct Envelope {
   int types = 0;
   int combiner = MPI_COMBINER_NAMED;
 };
+
+bool askEnvelope(MPI_Datatype type, Envelope& envelope) {
+  return ask(OMNIO_LAZY_MPI(PMPI_Type_get_envelope), type, &envelope.numbers, &envelope.addresses,
+             &envelope.types, &envelope.combiner);
+}
+bool askBytes(MPI_Datatype type, MPI_Count& bytes) {
+  return ask(OMNIO_LAZY_MPI(PMPI_Type_size_x), type, &bytes);
+}
 
 // Numbers with commas; where four or more go up by the same step, the first, the step and how many.
 template <typename T>
@@ -70,15 +62,34 @@ void putList(LongText& out, const T* values, int count) {
   }
 }
 
+// How a type was made, and what is told of it: c the count, which is its first number, n a number,
+// a an address, o an order; N and A as many numbers or addresses as the count says.
+struct Combiner {
+  int number;
+  std::string_view name;
+  std::string_view parts;
+};
+constexpr Combiner kCombiners[] = {
+    {MPI_COMBINER_DUP, "dup", ""},
+    {MPI_COMBINER_CONTIGUOUS, "contiguous", "c"},
+    {MPI_COMBINER_VECTOR, "vector", "cnn"},
+    {MPI_COMBINER_HVECTOR, "hvector", "cna"},
+    {MPI_COMBINER_INDEXED, "indexed", "NN"},
+    {MPI_COMBINER_HINDEXED, "hindexed", "NA"},
+    {MPI_COMBINER_INDEXED_BLOCK, "indexed_block", "nN"},
+    {MPI_COMBINER_HINDEXED_BLOCK, "hindexed_block", "nA"},
+    {MPI_COMBINER_STRUCT, "struct", "NA"},
+    {MPI_COMBINER_SUBARRAY, "subarray", "NNNo"},
+    {MPI_COMBINER_RESIZED, "resized", "aa"},
+};
+
 class TypeWriter {
  public:
-  TypeWriter(const TypeQueries& ask, LongText& out) : ask_(ask), out_(out) {}
+  explicit TypeWriter(LongText& out) : out_(out) {}
 
   void write(MPI_Datatype type, int nesting) {
     Envelope envelope;
-    if (nesting > kMostNesting || !out_.isWhole() ||
-        ask_.envelope(type, &envelope.numbers, &envelope.addresses, &envelope.types,
-                      &envelope.combiner) != MPI_SUCCESS) {
+    if (nesting > kMostNesting || !out_.isWhole() || !askEnvelope(type, envelope)) {
       out_.giveUp();
     } else if (isGiven(envelope.combiner)) {
       writeGiven(type);
@@ -98,8 +109,8 @@ class TypeWriter {
     MPI_Count bytes = 0;
     MPI_Count begin = 0;
     MPI_Count span = 0;
-    if (ask_.size(type, &bytes) != MPI_SUCCESS ||
-        ask_.true_extent(type, &begin, &span) != MPI_SUCCESS) {
+    if (!askBytes(type, bytes) ||
+        !ask(OMNIO_LAZY_MPI(PMPI_Type_get_true_extent_x), type, &begin, &span)) {
       out_.giveUp();
       return;
     }
@@ -122,7 +133,7 @@ class TypeWriter {
   void writeBounds(MPI_Datatype type, MPI_Count bytes) {
     MPI_Count begin = 0;
     MPI_Count extent = 0;
-    if (ask_.extent(type, &begin, &extent) != MPI_SUCCESS) {
+    if (!ask(OMNIO_LAZY_MPI(PMPI_Type_get_extent_x), type, &begin, &extent)) {
       out_.giveUp();
     } else if (begin != 0 || extent != bytes) {
       out_.put('[').putNumber(begin).put(',').putNumber(extent).put(']');
@@ -134,8 +145,8 @@ class TypeWriter {
     const Addresses addresses(static_cast<std::size_t>(envelope.addresses));
     const Types types(static_cast<std::size_t>(envelope.types));
     if (!numbers || !addresses || !types ||
-        ask_.contents(type, envelope.numbers, envelope.addresses, envelope.types, numbers.data(),
-                      addresses.data(), types.data()) != MPI_SUCCESS) {
+        !ask(OMNIO_LAZY_MPI(PMPI_Type_get_contents), type, envelope.numbers, envelope.addresses,
+             envelope.types, numbers.data(), addresses.data(), types.data())) {
       out_.giveUp();
       return;
     }
@@ -143,7 +154,7 @@ class TypeWriter {
     writeTypes(types, envelope.types, nesting);
     out_.put(')');
     MPI_Count bytes = 0;
-    if (ask_.size(type, &bytes) != MPI_SUCCESS) out_.giveUp();
+    if (!askBytes(type, bytes)) out_.giveUp();
     if (envelope.combiner != MPI_COMBINER_RESIZED) writeBounds(type, bytes);
     for (int i = 0; i < envelope.types; ++i) release(types.data()[i]);
   }
@@ -151,10 +162,8 @@ class TypeWriter {
   // What was made of others is ours to free.
   void release(MPI_Datatype type) {
     Envelope envelope;
-    if (ask_.envelope(type, &envelope.numbers, &envelope.addresses, &envelope.types,
-                      &envelope.combiner) == MPI_SUCCESS &&
-        !isGiven(envelope.combiner)) {
-      ask_.free(&type);
+    if (askEnvelope(type, envelope) && !isGiven(envelope.combiner)) {
+      ask(OMNIO_LAZY_MPI(PMPI_Type_free), &type);
     }
   }
 
@@ -169,61 +178,35 @@ class TypeWriter {
     }
   }
 
-  // The name of the combiner and all but the types.
+  // The name of the combiner and all but the types. MPI-3.1, 4.1.13 has the order of the numbers.
   void writeArguments(const Envelope& envelope, const Numbers& numbers,
                       const Addresses& addresses) {
-    const int* const given = numbers.data();
-    const int count = envelope.numbers > 0 ? given[0] : 0;
-    switch (envelope.combiner) {
-      case MPI_COMBINER_DUP:
-        out_.put("dup(");
-        break;
-      case MPI_COMBINER_CONTIGUOUS:
-        out_.put("contiguous(");
-        put(count);
-        break;
-      case MPI_COMBINER_VECTOR:
-        out_.put("vector(");
-        put(count).put(given[1]).put(given[2]);
-        break;
-      case MPI_COMBINER_HVECTOR:
-        out_.put("hvector(");
-        put(count).put(given[1]).put(addresses[0]);
-        break;
-      case MPI_COMBINER_INDEXED:
-        out_.put("indexed(");
-        list(given + 1, count).list(given + 1 + count, count);
-        break;
-      case MPI_COMBINER_HINDEXED:
-        out_.put("hindexed(");
-        list(given + 1, count).list(addresses.data(), count);
-        break;
-      case MPI_COMBINER_INDEXED_BLOCK:
-        out_.put("indexed_block(");
-        put(given[1]).list(given + 2, count);
-        break;
-      case MPI_COMBINER_HINDEXED_BLOCK:
-        out_.put("hindexed_block(");
-        put(given[1]).list(addresses.data(), count);
-        break;
-      case MPI_COMBINER_STRUCT:
-        out_.put("struct(");
-        list(given + 1, count).list(addresses.data(), count);
-        break;
-      case MPI_COMBINER_SUBARRAY:
-        out_.put("subarray(");
-        list(given + 1, count).list(given + 1 + count, count);
-        list(given + 1 + 2 * count, count).order(given[1 + 3 * count]);
-        break;
-      case MPI_COMBINER_DARRAY:
-        writeDarray(given);
-        break;
-      case MPI_COMBINER_RESIZED:
-        out_.put("resized(");
-        put(addresses[0]).put(addresses[1]);
-        break;
-      default:
-        out_.giveUp();
+    const int* given = numbers.data();
+    const MPI_Aint* places = addresses.data();
+    if (envelope.combiner == MPI_COMBINER_DARRAY) {
+      writeDarray(given);
+      return;
+    }
+    const Combiner* combiner = nullptr;
+    for (const Combiner& one : kCombiners) {
+      if (one.number == envelope.combiner) combiner = &one;
+    }
+    if (combiner == nullptr) {
+      out_.giveUp();
+      return;
+    }
+    const int count = envelope.numbers > 0 ? *given++ : 0;
+    out_.put(combiner->name).put('(');
+    for (const char part : combiner->parts) {
+      if (part == 'c') put(count);
+      if (part == 'n') put(*given++);
+      if (part == 'a') put(*places++);
+      if (part == 'o') order(*given++);
+      if (part == 'N') {
+        list(given, count);
+        given += count;
+      }
+      if (part == 'A') list(places, count);
     }
   }
 
@@ -266,7 +249,6 @@ class TypeWriter {
     return *this;
   }
 
-  const TypeQueries& ask_;
   LongText& out_;
 };
 
@@ -313,8 +295,7 @@ std::uint32_t typeNumberOf(MPI_Datatype type) {
   LongText text;
   text.put("                                        ");
   static_assert(sizeof "                                        " - 1 == kKeyBytes);
-  if (!queries().areThere()) return 0;
-  TypeWriter(queries(), text).write(type, 0);
+  TypeWriter(text).write(type, 0);
   if (!text.isWhole()) return 0;
   std::uint64_t hash = wire::checksum(text.data() + kKeyBytes, text.size() - kKeyBytes);
   constexpr std::uint64_t kFirstFree = 2;  // what the table says of empty places

@@ -1,18 +1,19 @@
 // MPI-IO: opening, views, sizes, pointers, and calls that move data. And what a trace tells of an
 // MPI file besides its calls: hints, and how its file system lays it out.
-
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
 
-#include "core/calls/role.hpp"
+#include <concepts>
+#include <type_traits>
+
 #include "core/wire/info.hpp"
 #include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/mpi/communicators.hpp"
-#include "trace/wrap/mpi/file_call.hpp"
+#include "trace/wrap/mpi/sync_call.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -32,20 +33,15 @@ void tell(LongText& fact) {
 bool isNone(MPI_Info info) { return info == nullptr || info == open_mpi::nullInfo(); }
 
 void putHints(LongText& fact, MPI_Info info) {
-  auto* const count = OMNIO_LAZY_MPI(PMPI_Info_get_nkeys);
-  auto* const key_of = OMNIO_LAZY_MPI(PMPI_Info_get_nthkey);
-  auto* const value_of = OMNIO_LAZY_MPI(PMPI_Info_get);
   int keys = 0;
-  if (count == nullptr || key_of == nullptr || value_of == nullptr ||
-      count(info, &keys) != MPI_SUCCESS) {
-    return;
-  }
+  if (!ask(OMNIO_LAZY_MPI(PMPI_Info_get_nkeys), info, &keys)) return;
   for (int i = 0; i < keys; ++i) {
     char key[MPI_MAX_INFO_KEY + 1];
     char value[MPI_MAX_INFO_VAL + 1];
     int is_there = 0;
-    if (key_of(info, i, key) != MPI_SUCCESS ||
-        value_of(info, key, MPI_MAX_INFO_VAL, value, &is_there) != MPI_SUCCESS || is_there == 0) {
+    if (!ask(OMNIO_LAZY_MPI(PMPI_Info_get_nthkey), info, i, key) ||
+        !ask(OMNIO_LAZY_MPI(PMPI_Info_get), info, key, MPI_MAX_INFO_VAL, value, &is_there) ||
+        is_there == 0) {
       continue;
     }
     if (i > 0) fact.put(kBetweenHints);
@@ -99,15 +95,13 @@ void tellHints(MPI_File file, MPI_Info given, std::uint32_t handle) {
     putHints(fact, given);
     tell(fact);
   }
-  auto* const get = OMNIO_LAZY_MPI(PMPI_File_get_info);
-  auto* const free = OMNIO_LAZY_MPI(PMPI_Info_free);
   MPI_Info used = nullptr;
-  if (get == nullptr || free == nullptr || get(file, &used) != MPI_SUCCESS || isNone(used)) return;
+  if (!ask(OMNIO_LAZY_MPI(PMPI_File_get_info), file, &used) || isNone(used)) return;
   LongText fact;
   putKey(fact, wire::info::kHintsPrefix, handle, ".used");
   putHints(fact, used);
   tell(fact);
-  free(&used);
+  ask(OMNIO_LAZY_MPI(PMPI_Info_free), &used);
 }
 
 // "File layout": of a file that exists, by the name that it was opened by.
@@ -132,13 +126,104 @@ static_assert(MPI_MODE_CREATE == calls::kModeCreate && MPI_MODE_RDONLY == calls:
 
 using calls::Role;
 
-// Asks MPI for a number; 0 when it cannot tell.
-template <typename Number, typename Function, typename... A>
-std::int64_t ask(const char* pmpi_name, A... a) {
-  auto* const function = mpiFunction<Function>(pmpi_name);
-  Number number = 0;
-  if (function == nullptr || function(a..., &number) != MPI_SUCCESS || number < 0) return 0;
-  return number;
+// What all wrappers of MPI-IO do around the real call. What a row of these calls records
+// (core/calls/mpi.def) is asked of MPI after the real call and outside its measured time, and only
+// of objects that the call has accepted: the library would end the application when it is asked
+// about others.
+//
+// One MPI-IO call: made with call(), then recorded with record().
+template <CallId kCall>
+class FileCall : public MpiCall {
+ public:
+  static constexpr const calls::Row& kRow = calls::rowOf(kCall);
+  // Queries do not count.
+  static constexpr bool kTicks = calls::has(kRow, calls::Role::kTick);
+
+  FileCall()
+      : tick_(kTicks ? countMpiEvent(self_) : 0),
+        can_record_(isActive() && mayRecord(self_) && mpiLibrary().world != nullptr) {}
+
+  bool canRecord() const { return can_record_; }
+  // The application's call, and not one that the library makes inside another.
+  bool isOwn() const { return is_ours_; }
+
+  template <typename Real>
+  int call(Real real) {
+    if (can_record_) return makeTimed<DeeperLayer>(real);
+    const DeeperLayer layer(self_);
+    return makeUntimed(real);
+  }
+
+  template <calls::Role kRole, std::integral Number>
+  void put(Number value) {
+    constexpr int at = calls::indexOf(calls::rowOf(kCall), kRole);
+    static_assert(at >= 0, "the row does not record this");
+    numbers_[at] = static_cast<std::int64_t>(value);
+  }
+
+  // Counts a collective call on the group, also when it is not recorded: all members count alike.
+  void countOn(Group* group) {
+    if (!is_ours_) return;
+    put<calls::Role::kSeq>(nextCall(group));
+    put<calls::Role::kComm>(numberOf(group));
+  }
+
+  void record(const Subject& subject, std::uint64_t request_bytes = 0) {
+    if constexpr (kTicks) put<calls::Role::kTick>(tick_);
+    trace::record<kCall>(self_, times_, failed(), numbers_, request_bytes, result(), subject);
+  }
+
+ private:
+  const std::uint64_t tick_;
+  const bool can_record_;
+  wire::Arguments<kCall> numbers_{};
+};
+
+// Readers that follow shared pointers look at all ranks' calls: only in traces that have such.
+void tellOfSharedPointers() {
+  static std::atomic<bool> told{false};
+  if (told.load(std::memory_order_relaxed) || !openContainer()) return;
+  told.store(true, std::memory_order_relaxed);
+  appendFact(wire::info::kSharedPointers, "yes");
+}
+
+// A call on a file that is open, which `real` makes, told whether it is recorded. `put` adds what
+// the row records besides file, group and tick, and returns the bytes asked for.
+template <CallId kCall, typename Real, typename Put>
+int onFile(MPI_File file, Real real, Put put) {
+  FileCall<kCall> call;
+  Subject subject;
+  if (call.canRecord()) subject.handle = findMpiFile(file);
+  const bool is_recorded = subject.handle.isTraced();
+  if constexpr (calls::has(calls::rowOf(kCall), calls::Role::kSeq)) {
+    call.countOn(findGroup(file));
+  }
+  const int result = call.call([&] { return real(is_recorded); });
+  if (is_recorded) {
+    if constexpr (calls::does(calls::rowOf(kCall), calls::Effect::kSharedPointer)) {
+      tellOfSharedPointers();
+    }
+    call.record(subject, put(call));
+  }
+  return result;
+}
+
+// The same of one that moves no data: with these arguments behind the file.
+template <CallId kCall, typename Put, typename... A>
+int onFile(Put put, MPI_File file, A... a) {
+  auto* const real = realMpi<int(MPI_File, A...)>(kCall);
+  return onFile<kCall>(
+      file, [&](bool) { return real(file, a...); },
+      [&put](auto& call) {
+        put(call);
+        return 0;
+      });
+}
+
+// Where the individual pointer stands, in etypes; -1 when the library does not tell.
+std::int64_t positionIn(MPI_File file) {
+  MPI_Offset etypes = 0;
+  return ask(OMNIO_LAZY_MPI(PMPI_File_get_position), file, &etypes) ? etypes : -1;
 }
 
 // A path whose text can be read: a call that failed may have done so before it looked.
@@ -168,8 +253,9 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
   if (!subject.handle.isTraced()) return result;  // no memory
   call.template put<Role::kAmode>(amode);
   if (!call.failed()) {
-    call.template put<Role::kRanks>(
-        ask<int, decltype(MPI_Comm_size)>("PMPI_Comm_size", communicator));
+    int ranks = 0;
+    ask(OMNIO_LAZY_MPI(PMPI_Comm_size), communicator, &ranks);
+    call.template put<Role::kRanks>(ranks);
     rememberMpiFile(*file, subject.handle);
     const Group* const sharers =
         deriveGroup(*file, call.isOwn() ? members : nullptr, seq, GroupKind::kFile);
@@ -236,19 +322,27 @@ int whenceOf(int mpi_whence) {
   }
 }
 
+// The request that the call began, for the one that finds it complete.
+template <typename Call>
+void rememberRequest(Call& call, const MPI_Request* request, std::uint64_t bytes) {
+  if (call.failed() || isCompleteAlready(*request)) return;
+  const Request begun{
+      .number = newRequestNumber(),
+      .kind = Call::kRow.call_class == calls::Class::kRead ? Request::kRead : Request::kOther,
+      .bytes = bytes};
+  if (addRequest(*request, begun)) call.template put<Role::kRequest>(begun.number);
+}
+
 template <CallId kCall>
 int seekFile(MPI_File file, MPI_Offset offset, int whence) {
-  auto* const real = realMpi<int(MPI_File, MPI_Offset, int)>(kCall);
-  return onFile<kCall>(
-      file, [&](bool) { return real(file, offset, whence); },
-      [&](auto& call) {
-        call.template put<Role::kOffset>(offset);
-        call.template put<Role::kWhence>(whenceOf(whence));
-        if constexpr (calls::has(calls::rowOf(kCall), Role::kPosition)) {
-          call.template put<Role::kPosition>(call.failed() ? -1 : positionIn(file));
-        }
-        return 0;
-      });
+  const auto put = [&](auto& call) {
+    call.template put<Role::kOffset>(offset);
+    call.template put<Role::kWhence>(whenceOf(whence));
+    if constexpr (calls::has(calls::rowOf(kCall), Role::kPosition)) {
+      call.template put<Role::kPosition>(call.failed() ? -1 : positionIn(file));
+    }
+  };
+  return onFile<kCall>(put, file, offset, whence);
 }
 
 // Whether data lie in the file as in memory (MPI-3.1, 13.5): else the places of a view cannot be
@@ -260,98 +354,91 @@ bool isAsInMemory(const char* representation) {
 template <CallId kCall>
 int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
             const char* representation, MPI_Info hints) {
-  auto* const real = realMpi<decltype(MPI_File_set_view)>(kCall);
-  return onFile<kCall>(
-      file, [&](bool) { return real(file, disp, etype, filetype, representation, hints); },
-      [&](auto& call) {
-        call.template put<Role::kDisp>(disp);
-        if (call.failed()) return 0;
-        const std::uint32_t number = typeNumberOf(etype);
-        // Of a sequential file the displacement is where it happens to stand.
-        const bool can_tell = isAsInMemory(representation) && disp != MPI_DISPLACEMENT_CURRENT;
-        call.template put<Role::kEtype>(number);
-        call.template put<Role::kFiletype>(std::int64_t{!can_tell ? 0
-                                                        : filetype == etype
-                                                            ? number
-                                                            : typeNumberOf(filetype)});
-        return 0;
-      });
-}
-
-template <CallId kCall>
-int setSize(MPI_File file, MPI_Offset bytes) {
-  auto* const real = realMpi<int(MPI_File, MPI_Offset)>(kCall);
-  return onFile<kCall>(
-      file, [&](bool) { return real(file, bytes); },
-      [&](auto& call) {
-        call.template put<Role::kLength>(bytes);
-        return 0;
-      });
-}
-
-template <CallId kCall>
-int query(MPI_File file, MPI_Offset* answer) {
-  auto* const real = realMpi<int(MPI_File, MPI_Offset*)>(kCall);
-  constexpr Role kAnswer =
-      calls::has(calls::rowOf(kCall), Role::kLength) ? Role::kLength : Role::kNumber;
-  return onFile<kCall>(
-      file, [&](bool) { return real(file, answer); },
-      [&](auto& call) {
-        if (!call.failed()) call.template put<kAnswer>(*answer);
-        return 0;
-      });
-}
-
-template <CallId kCall>
-int syncFile(MPI_File file) {
-  auto* const real = realMpi<decltype(MPI_File_sync)>(kCall);
-  return onFile<kCall>(
-      file, [&](bool) { return real(file); }, [](auto&) { return 0; });
+  const auto put = [&](auto& call) {
+    call.template put<Role::kDisp>(disp);
+    if (call.failed()) return;
+    const std::uint32_t number = typeNumberOf(etype);
+    // Of a sequential file the displacement is where it happens to stand.
+    const bool can_tell = isAsInMemory(representation) && disp != MPI_DISPLACEMENT_CURRENT;
+    call.template put<Role::kEtype>(number);
+    call.template put<Role::kFiletype>(!can_tell           ? 0
+                                       : filetype == etype ? number
+                                                           : typeNumberOf(filetype));
+  };
+  return onFile<kCall>(put, file, disp, etype, filetype, representation, hints);
 }
 
 template <CallId kCall>
 int setInfo(MPI_File file, MPI_Info hints) {
-  auto* const real = realMpi<decltype(MPI_File_set_info)>(kCall);
-  return onFile<kCall>(
-      file, [&](bool) { return real(file, hints); },
-      [&](auto& call) {
-        const Group* const sharers = findGroup(file);
-        if (!call.failed() && (sharers == nullptr || sharers->rank == 0)) {
-          tellHints(file, hints, findMpiFile(file).handle());
-        }
-        return 0;
-      });
+  const auto put = [&](auto& call) {
+    const Group* const sharers = findGroup(file);
+    if (!call.failed() && (sharers == nullptr || sharers->rank == 0)) {
+      tellHints(file, hints, findMpiFile(file).handle());
+    }
+  };
+  return onFile<kCall>(put, file, hints);
 }
 
-template <CallId kCall>
-int setAtomicity(MPI_File file, int flag) {
-  auto* const real = realMpi<decltype(MPI_File_set_atomicity)>(kCall);
-  return onFile<kCall>(
-      file, [&](bool) { return real(file, flag); },
-      [&](auto& call) {
-        call.template put<Role::kNumber>(flag);
-        return 0;
-      });
+// Calls that set a number, or ask for one, which is known when they have not failed; or neither.
+template <CallId kCall, typename... A>
+int withNumber(MPI_File file, A... a) {
+  constexpr Role kNumber =
+      calls::has(calls::rowOf(kCall), Role::kLength) ? Role::kLength : Role::kNumber;
+  const auto put = [&](auto& call) {
+    [[maybe_unused]] const auto put_one = [&call](auto number) {
+      if constexpr (!std::is_pointer_v<decltype(number)>) {
+        call.template put<kNumber>(number);
+      } else if (!call.failed()) {
+        call.template put<kNumber>(*number);
+      }
+    };
+    (put_one(a), ...);
+  };
+  return onFile<kCall>(put, file, a...);
+}
+
+// Calls that move data: [offset,] buffer, [count, datatype,] [status or request]. The end of a
+// split call does not say again how much it moves. Of a read it is always known what it got, also
+// when the application does not ask.
+template <CallId kCall, typename... A>
+int moveData(MPI_File file, A... a) {
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  constexpr bool kTellsGot = calls::has(row, Role::kGot);
+  auto* const real = realMpi<int(MPI_File, A...)>(kCall);
+  MPI_Status own_status{};
+  MPI_Status* status = argumentOf<MPI_Status*>(a...);
+  const auto used = [&status](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), MPI_Status*>) {
+      return status;
+    } else {
+      return argument;
+    }
+  };
+  const auto make = [&](bool is_recorded) {
+    if (kTellsGot && is_recorded && status == MPI_STATUS_IGNORE) status = &own_status;
+    return real(file, used(a)...);
+  };
+  const auto put = [&](auto& call) -> std::uint64_t {
+    if constexpr (kTellsGot) {
+      call.template put<Role::kGot>(call.failed() ? 0 : bytesIn(*status));
+    }
+    std::uint64_t bytes = 0;
+    if constexpr (calls::has(row, Role::kSize)) {
+      bytes = bytesOf(argumentOf<int>(a...), argumentOf<MPI_Datatype>(a...));
+      call.template put<Role::kSize>(bytes);
+    }
+    if constexpr (calls::has(row, Role::kOffset)) {
+      call.template put<Role::kOffset>(argumentOf<MPI_Offset>(a...));
+    }
+    if constexpr (calls::has(row, Role::kRequest)) {
+      rememberRequest(call, argumentOf<MPI_Request*>(a...), bytes);
+    }
+    return bytes;
+  };
+  return onFile<kCall>(file, make, put);
 }
 
 }  // namespace
-
-void tellOfSharedPointers() {
-  static std::atomic<bool> told{false};
-  if (told.load(std::memory_order_relaxed) || !openContainer()) return;
-  told.store(true, std::memory_order_relaxed);
-  char fact[32];
-  Text text(fact, sizeof fact);
-  text.put(wire::info::kSharedPointers).putByte('\0').put("yes").putByte('\0');
-  appendInfo(fact, text.size());
-}
-
-std::int64_t positionIn(MPI_File file) {
-  auto* const function = OMNIO_LAZY_MPI(PMPI_File_get_position);
-  MPI_Offset etypes = 0;
-  return function != nullptr && function(file, &etypes) == MPI_SUCCESS ? etypes : -1;
-}
-
 }  // namespace omnio::trace
 
 OMNIO_MPI_PAIR(MPI_File_open, 5, openMpiFile)
@@ -359,11 +446,45 @@ OMNIO_MPI_PAIR(MPI_File_close, 1, closeMpiFile)
 OMNIO_MPI_PAIR(MPI_File_delete, 2, deleteMpiFile)
 OMNIO_MPI_PAIR(MPI_File_seek, 3, seekFile)
 OMNIO_MPI_PAIR(MPI_File_set_view, 6, setView)
-OMNIO_MPI_PAIR(MPI_File_set_size, 2, setSize)
-OMNIO_MPI_PAIR(MPI_File_sync, 1, syncFile)
+OMNIO_MPI_PAIR(MPI_File_set_size, 2, withNumber)
+OMNIO_MPI_PAIR(MPI_File_sync, 1, withNumber)
 OMNIO_MPI_PAIR(MPI_File_seek_shared, 3, seekFile)
-OMNIO_MPI_PAIR(MPI_File_preallocate, 2, setSize)
+OMNIO_MPI_PAIR(MPI_File_preallocate, 2, withNumber)
 OMNIO_MPI_PAIR(MPI_File_set_info, 2, setInfo)
-OMNIO_MPI_PAIR(MPI_File_set_atomicity, 2, setAtomicity)
-OMNIO_MPI_PAIR(MPI_File_get_size, 2, query)
-OMNIO_MPI_PAIR(MPI_File_get_position_shared, 2, query)
+OMNIO_MPI_PAIR(MPI_File_set_atomicity, 2, withNumber)
+OMNIO_MPI_PAIR(MPI_File_get_size, 2, withNumber)
+OMNIO_MPI_PAIR(MPI_File_get_position_shared, 2, withNumber)
+OMNIO_MPI_PAIR(MPI_File_read, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_write, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_all, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_all, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_at, 6, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_at, 6, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_at_all, 6, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_at_all, 6, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_shared, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_shared, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_ordered, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_ordered, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_iread, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_iwrite, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_iread_at, 6, moveData)
+OMNIO_MPI_PAIR(MPI_File_iwrite_at, 6, moveData)
+OMNIO_MPI_PAIR(MPI_File_iread_all, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_iwrite_all, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_iread_at_all, 6, moveData)
+OMNIO_MPI_PAIR(MPI_File_iwrite_at_all, 6, moveData)
+OMNIO_MPI_PAIR(MPI_File_iread_shared, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_iwrite_shared, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_all_begin, 4, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_all_end, 3, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_at_all_begin, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_at_all_end, 3, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_ordered_begin, 4, moveData)
+OMNIO_MPI_PAIR(MPI_File_read_ordered_end, 3, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_all_begin, 4, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_all_end, 3, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_at_all_begin, 5, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_at_all_end, 3, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_ordered_begin, 4, moveData)
+OMNIO_MPI_PAIR(MPI_File_write_ordered_end, 3, moveData)

@@ -51,15 +51,12 @@ namespace {
 void learnIdentity() {
   const MpiLibrary& library = mpiLibrary();
   if (library.world != nullptr) {
-    auto* const comm_rank = mpiFunction<decltype(MPI_Comm_rank)>("PMPI_Comm_rank");
-    auto* const comm_size = mpiFunction<decltype(MPI_Comm_size)>("PMPI_Comm_size");
     auto* const world = static_cast<MPI_Comm>(library.world);
-    mpi_identity.known = comm_rank(world, &mpi_identity.rank) == MPI_SUCCESS &&
-                         comm_size(world, &mpi_identity.ranks) == MPI_SUCCESS;
+    mpi_identity.known = ask(OMNIO_LAZY_MPI(PMPI_Comm_rank), world, &mpi_identity.rank) &&
+                         ask(OMNIO_LAZY_MPI(PMPI_Comm_size), world, &mpi_identity.ranks);
   }
   if (!isActive() || !openContainer()) return;
-  static char facts[4096];
-  appendInfo(facts, describeIdentity(facts, sizeof facts));
+  appendIdentity();
   knowPredefined();
 }
 
@@ -84,32 +81,22 @@ auto starting(int (*real)(A...)) {
   };
 }
 
-template <CallId kCall>
-int init(int* argc, char*** argv) {
-  return mpiCall<kCall>(starting(mpiFunction<int(int*, char***)>("PMPI_Init")), argc, argv);
-}
-
-template <CallId kCall>
-int initThread(int* argc, char*** argv, int required, int* provided) {
-  return mpiCall<kCall>(starting(mpiFunction<int(int*, char***, int, int*)>("PMPI_Init_thread")),
-                        argc, argv, required, provided);
+template <CallId kCall, typename... A>
+int init(A... a) {
+  return mpiCall<kCall>(starting(realMpi<int(A...)>(kCall)), a...);
 }
 
 template <CallId kCall>
 int finalize() {
-  return mpiCall<kCall>(mpiFunction<int()>("PMPI_Finalize"));
+  return mpiCall<kCall>(realMpi<int()>(kCall));
 }
 
 // Its death takes the job with it: what was recorded is written out first.
 int abortJob(MPI_Comm communicator, int code) {
   if (isActive() && hasContainer()) {
-    char fact[64];
-    Text text(fact, sizeof fact);
-    text.put(wire::info::kAborted).putByte('\0');
-    if (code < 0) text.putByte('-');
-    text.putNumber(static_cast<std::uint64_t>(code < 0 ? -static_cast<long>(code) : code));
-    text.putByte('\0');
-    appendInfo(fact, text.size());
+    char digits[24];
+    const std::size_t bytes = Text(digits, sizeof digits).putSigned(code).size();
+    appendFact(wire::info::kAborted, {digits, bytes});
   }
   finish(wire::AccountState::kAborted);
   return mpiFunction<int(MPI_Comm, int)>("PMPI_Abort")(communicator, code);
@@ -120,16 +107,9 @@ int abortJob(MPI_Comm communicator, int code) {
 
 using namespace omnio::trace;
 
-OMNIO_EXPORT int MPI_Init(int* argc, char*** argv) { return init<CallId::MPI_Init>(argc, argv); }
-OMNIO_EXPORT int PMPI_Init(int* argc, char*** argv) { return init<CallId::PMPI_Init>(argc, argv); }
-OMNIO_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return initThread<CallId::MPI_Init_thread>(argc, argv, required, provided);
-}
-OMNIO_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return initThread<CallId::PMPI_Init_thread>(argc, argv, required, provided);
-}
-OMNIO_EXPORT int MPI_Finalize() { return finalize<CallId::MPI_Finalize>(); }
-OMNIO_EXPORT int PMPI_Finalize() { return finalize<CallId::PMPI_Finalize>(); }
+OMNIO_MPI_PAIR(MPI_Init, 2, init)
+OMNIO_MPI_PAIR(MPI_Init_thread, 4, init)
+OMNIO_MPI_PAIR(MPI_Finalize, 0, finalize)
 OMNIO_EXPORT int MPI_Abort(MPI_Comm communicator, int code) { return abortJob(communicator, code); }
 OMNIO_EXPORT int PMPI_Abort(MPI_Comm communicator, int code) {
   return abortJob(communicator, code);

@@ -12,9 +12,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 #include "trace/runtime/process.hpp"
 #include "trace/wrap/real_symbol.hpp"
+#include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
 
@@ -37,42 +39,31 @@ Function* mpiFunction(const char* pmpi_name) {
   return reinterpret_cast<Function*>(mpiSymbol(pmpi_name));
 }
 
-// The real function, found once and kept in `place`.
-template <typename Function>
-[[gnu::always_inline]] inline Function* realMpi(std::atomic<void*>& place, const char* pmpi_name) {
-  void* symbol = place.load(std::memory_order_relaxed);
-  if (symbol == nullptr) [[unlikely]] {
-    symbol = mpiSymbol(pmpi_name);
-    place.store(symbol, std::memory_order_relaxed);
-  }
-  return reinterpret_cast<Function*>(symbol);
-}
-
-// A function of the library that is looked up when first wanted. One that is not found is looked
-// for again, since MPI may be loaded later. Constant initialisation: the libraries are built
-// without guards that threads could share (-fno-threadsafe-statics).
-template <typename Function>
-class LazyMpi {
- public:
-  constexpr explicit LazyMpi(const char* pmpi_name) : name_(pmpi_name) {}
-  Function* get() { return realMpi<Function>(place_, name_); }
-
- private:
-  const char* name_;
-  std::atomic<void*> place_{nullptr};
-};
 // The function of this PMPI name, or nullptr.
-#define OMNIO_LAZY_MPI(NAME)                                              \
-  ([] {                                                                   \
-    static constinit omnio::trace::LazyMpi<decltype(::NAME)> lazy(#NAME); \
-    return lazy.get();                                                    \
+#define OMNIO_LAZY_MPI(NAME)                                                                   \
+  ([] {                                                                                        \
+    static constinit omnio::trace::LazySymbol<decltype(::NAME), omnio::trace::mpiSymbol> lazy( \
+        #NAME);                                                                                \
+    return lazy.get();                                                                         \
   }())
 
-// The same of a row, MPI_X or PMPI_X.
+// Asks MPI; false when it cannot tell, or has no such function. OMNIO_LAZY_MPI has functions.
+template <typename Function, typename... A>
+bool ask(Function* function, A... a) {
+  return function != nullptr && function(a...) == MPI_SUCCESS;
+}
+
+// The real function of a row, MPI_X or PMPI_X.
 template <typename Function>
 [[gnu::always_inline]] inline Function* realMpi(CallId id) {
   const CallId pmpi = calls::pmpiOf(id);
-  return realMpi<Function>(real_symbols[calls::toNumber(pmpi)], calls::rowOf(pmpi).name.data());
+  std::atomic<void*>& place = real_symbols[calls::toNumber(pmpi)];
+  void* symbol = place.load(std::memory_order_relaxed);
+  if (symbol == nullptr) [[unlikely]] {
+    symbol = mpiSymbol(calls::rowOf(pmpi).name.data());
+    place.store(symbol, std::memory_order_relaxed);
+  }
+  return reinterpret_cast<Function*>(symbol);
 }
 
 // MPI events of this process so far: the ticks of the phase model.
@@ -144,17 +135,11 @@ class DeeperLayer {
 // and what statuses and requests look like. Another library's ABI would be told here.
 namespace omnio::trace::open_mpi {
 
-// An object by its symbol; nullptr where the library has none of this name. One that is found is
-// kept, one that is not is looked for again: MPI may be loaded later.
-#define OMNIO_MPI_OBJECT(FUNCTION, TYPE, SYMBOL)          \
-  inline TYPE FUNCTION() {                                \
-    static constinit std::atomic<void*> place{nullptr};   \
-    void* object = place.load(std::memory_order_relaxed); \
-    if (object == nullptr) [[unlikely]] {                 \
-      object = mpiObject(SYMBOL);                         \
-      place.store(object, std::memory_order_relaxed);     \
-    }                                                     \
-    return static_cast<TYPE>(object);                     \
+// An object by its symbol; nullptr where the library has none of this name.
+#define OMNIO_MPI_OBJECT(FUNCTION, TYPE, SYMBOL)                                        \
+  inline TYPE FUNCTION() {                                                              \
+    static constinit LazySymbol<std::remove_pointer_t<TYPE>, mpiObject> object(SYMBOL); \
+    return object.get();                                                                \
   }
 OMNIO_MPI_OBJECT(selfCommunicator, MPI_Comm, "ompi_mpi_comm_self")
 OMNIO_MPI_OBJECT(nullCommunicator, MPI_Comm, "ompi_mpi_comm_null")
@@ -180,10 +165,26 @@ inline bool isCompleteAlready(MPI_Request request) {
 
 // Bytes of data in one item of the type; 0 of what is no type.
 inline std::int64_t sizeOfType(MPI_Datatype type) {
-  auto* const function = OMNIO_LAZY_MPI(PMPI_Type_size_x);
   MPI_Count bytes = 0;
-  if (type == nullptr || type == open_mpi::nullType() || function == nullptr) return 0;
-  return function(type, &bytes) == MPI_SUCCESS && bytes > 0 ? bytes : 0;
+  if (type == nullptr || type == open_mpi::nullType()) return 0;
+  return ask(OMNIO_LAZY_MPI(PMPI_Type_size_x), type, &bytes) && bytes > 0 ? bytes : 0;
 }
 
+// Datatypes of views as the trace tells them (datatype.cpp): how a type was made, asked of MPI
+// (MPI-3.1, 4.1.13) and recorded as a fact once for each content. docs/formats/trace.md, "Types".
+//
+// The number of the type in this process; 0 when it cannot be told: made in a way that MPI-3.1 does
+// not know, nested more deeply or larger than anybody's, or there is no trace to tell it to. Only
+// of a type that MPI has accepted.
+std::uint32_t typeNumberOf(MPI_Datatype type);
+
 }  // namespace omnio::trace
+
+// Both names of a call. BODY is a template over the CallId.
+#define OMNIO_MPI_PAIR(NAME, COUNT, BODY)                                          \
+  OMNIO_EXPORT int NAME(OMNIO_PARAMETERS_##COUNT(NAME)) {                          \
+    return omnio::trace::BODY<omnio::calls::CallId::NAME>(OMNIO_NAMES_##COUNT);    \
+  }                                                                                \
+  OMNIO_EXPORT int P##NAME(OMNIO_PARAMETERS_##COUNT(P##NAME)) {                    \
+    return omnio::trace::BODY<omnio::calls::CallId::P##NAME>(OMNIO_NAMES_##COUNT); \
+  }

@@ -8,37 +8,19 @@
 namespace omnio::trace {
 namespace {
 
-std::uint64_t countSent(const Group* group, int peer, int tag) {
-  if (group == nullptr || peer < 0) return 0;
-  return countIn({.group = group->id, .peer = peer, .tag = tag, .way = Way::kOut});
-}
-
-// Whether the message is gone from the stream: one that is longer than the buffer is an error, and
-// has been received all the same (MPI-3.1, 3.2.4).
-bool hasReceived(const SyncCall& call) {
-  return !call.failed() || call.result() == MPI_ERR_TRUNCATE;
-}
-
-template <typename Real>
-int send(CallId id, Real* real, const void* data, int count, MPI_Datatype type, int peer, int tag,
-         MPI_Comm communicator) {
-  SyncCall call(id);
-  call.make([&] { return real(data, count, type, peer, tag, communicator); });
-  if (!call.knowsObjects()) return call.result();
-  const Group* group = call.failed() ? nullptr : groupOf(communicator);
-  const std::uint64_t bytes = call.failed() ? 0 : bytesOf(count, type);
-  call.record<CallId::MPI_Send>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
-                                 asNumber(countSent(group, peer, tag))});
-  return call.result();
+std::uint64_t countSent(std::uint64_t group, int peer, int tag) {
+  if (group == 0 || peer < 0) return 0;
+  return countIn({.group = group, .peer = peer, .tag = tag, .way = Way::kOut});
 }
 
 constexpr bool isSynchronous(CallId id) { return calls::rowOf(id).sync == calls::Sync::kSyncSend; }
 
-template <typename Real>
-int sendLater(CallId id, Real* real, const void* data, int count, MPI_Datatype type, int peer,
-              int tag, MPI_Comm communicator, MPI_Request* request) {
+// The nonblocking form has the request behind the communicator.
+template <typename Real, typename... Later>
+int send(CallId id, Real* real, const void* data, int count, MPI_Datatype type, int peer, int tag,
+         MPI_Comm communicator, Later... later) {
   SyncCall call(id);
-  call.make([&] { return real(data, count, type, peer, tag, communicator, request); });
+  call.make([&] { return real(data, count, type, peer, tag, communicator, later...); });
   if (!call.knowsObjects()) return call.result();
   const Group* group = nullptr;
   std::uint64_t bytes = 0;
@@ -46,30 +28,28 @@ int sendLater(CallId id, Real* real, const void* data, int count, MPI_Datatype t
   if (!call.failed()) {
     group = groupOf(communicator);
     bytes = bytesOf(count, type);
-    began =
-        beginRequest(*request, {.kind = isSynchronous(id) ? Request::kSyncSend : Request::kSend});
+    [[maybe_unused]] const auto kind = isSynchronous(id) ? Request::kSyncSend : Request::kSend;
+    ((began = beginRequest(*later, {.kind = kind})), ...);
   }
-  call.record<CallId::MPI_Isend>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
-                                  asNumber(countSent(group, peer, tag)), asNumber(began)});
+  call.recordEither<CallId::MPI_Send, CallId::MPI_Isend>(
+      sizeof...(Later) == 0, began, group, peer, tag, bytes, countSent(idOf(group), peer, tag));
   return call.result();
 }
 
 template <typename Real>
 int receiveNow(CallId id, Real* real, void* data, int count, MPI_Datatype type, int source, int tag,
-               MPI_Comm communicator, MPI_Status* status) {
+               MPI_Comm communicator, MPI_Status* given) {
   SyncCall call(id);
-  MPI_Status own;
-  MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
-  call.make([&] { return real(data, count, type, source, tag, communicator, used); });
+  const Statuses status(given, call.knowsObjects());
+  call.make([&] { return real(data, count, type, source, tag, communicator, status.used()); });
   if (!call.knowsObjects()) return call.result();
-  if (!hasReceived(call)) {
-    call.record<CallId::MPI_Recv>({0, source, tag, 0, 0});
+  if (!call.hasReceived()) {
+    call.record<CallId::MPI_Recv>(0, source, tag, 0, 0);
     return call.result();
   }
   const Group* group = groupOf(communicator);
-  const Received got = receive(idOf(group), *used);
-  call.record<CallId::MPI_Recv>(
-      {asNumber(numberOf(group)), got.source, got.tag, asNumber(got.bytes), asNumber(got.seq)});
+  const Received got = receive(idOf(group), *status.used());
+  call.record<CallId::MPI_Recv>(group, got.source, got.tag, got.bytes, got.seq);
   return call.result();
 }
 
@@ -89,157 +69,102 @@ int receiveLater(CallId id, Real* real, void* data, int count, MPI_Datatype type
                                     .comm = static_cast<std::uint32_t>(numberOf(group)),
                                     .id = idOf(group)});
   }
-  call.record<CallId::MPI_Irecv>(
-      {asNumber(numberOf(group)), source, tag, asNumber(bytes), asNumber(began)});
+  call.record<CallId::MPI_Irecv>(group, source, tag, bytes, began);
   return call.result();
 }
 
-template <typename Make>
-int exchange(CallId id, int count, MPI_Datatype type, int peer, int tag, MPI_Comm communicator,
-             MPI_Status* status, Make make) {
+// Sends and receives. Behind what is sent: what is received, the communicator, the status.
+template <typename Real, typename Data, typename... A>
+int exchange(CallId id, Real* real, Data* data, int count, MPI_Datatype type, int peer, int tag,
+             A... a) {
   SyncCall call(id);
-  MPI_Status own;
-  MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
-  call.make([&] { return make(used); });
+  const Statuses status(argumentOf<MPI_Status*>(a...), call.knowsObjects());
+  call.make([&] { return real(data, count, type, peer, tag, status.in(a)...); });
   if (!call.knowsObjects()) return call.result();
   const Group* group = nullptr;
   std::uint64_t bytes = 0;
   Received got;
-  if (hasReceived(call)) {
-    group = groupOf(communicator);
+  if (call.hasReceived()) {
+    group = groupOf(argumentOf<MPI_Comm>(a...));
     bytes = bytesOf(count, type);
-    got = receive(idOf(group), *used);
+    got = receive(idOf(group), *status.used());
   }
-  call.record<CallId::MPI_Sendrecv>({asNumber(numberOf(group)), peer, tag, asNumber(bytes),
-                                     asNumber(countSent(group, peer, tag)), got.source, got.tag,
-                                     asNumber(got.bytes), asNumber(got.seq)});
+  call.record<CallId::MPI_Sendrecv>(group, peer, tag, bytes, countSent(idOf(group), peer, tag),
+                                    got.source, got.tag, got.bytes, got.seq);
   return call.result();
 }
 
-template <typename Real>
-int sendReceive(CallId id, Real* real, const void* out, int count, MPI_Datatype type, int peer,
-                int tag, void* in, int in_count, MPI_Datatype in_type, int source, int in_tag,
-                MPI_Comm communicator, MPI_Status* status) {
-  return exchange(id, count, type, peer, tag, communicator, status, [&](MPI_Status* used) {
-    return real(out, count, type, peer, tag, in, in_count, in_type, source, in_tag, communicator,
-                used);
-  });
-}
-
-template <typename Real>
-int sendReceiveReplace(CallId id, Real* real, void* data, int count, MPI_Datatype type, int peer,
-                       int tag, int source, int in_tag, MPI_Comm communicator, MPI_Status* status) {
-  return exchange(id, count, type, peer, tag, communicator, status, [&](MPI_Status* used) {
-    return real(data, count, type, peer, tag, source, in_tag, communicator, used);
-  });
-}
-
-// With a `flag` that is 0 after the call there is nothing to tell.
-template <typename Make>
-int probe(CallId id, int source, int tag, MPI_Comm communicator, const int* flag,
-          MPI_Status* status, Make make) {
+// Behind the communicator: a flag where it returns at once, the status. With a flag that is 0 after
+// the call there is nothing to tell.
+template <typename Real, typename... A>
+int probe(CallId id, Real* real, int source, int tag, MPI_Comm communicator, A... a) {
+  const int* const flag = argumentOf<int*>(a...);
   SyncCall call(id, flag != nullptr);
-  MPI_Status own;
-  MPI_Status* const used = call.isOurs() && status == MPI_STATUS_IGNORE ? &own : status;
-  call.make([&] { return make(used); });
+  const Statuses status(argumentOf<MPI_Status*>(a...), call.isOurs());
+  call.make([&] { return real(source, tag, communicator, status.in(a)...); });
   if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
   call.countWhenFound();
   if (call.failed()) {
-    call.record<CallId::MPI_Probe>({0, source, tag, 0, 0});
+    call.record<CallId::MPI_Probe>(0, source, tag, 0, 0);
     return call.result();
   }
   const Group* group = groupOf(communicator);
+  const MPI_Status& found = *status.used();
   std::uint64_t next = 0;
-  if (group != nullptr && used->MPI_SOURCE >= 0) {
+  if (group != nullptr && found.MPI_SOURCE >= 0) {
     next =
         countOf(
-            {.group = group->id, .peer = used->MPI_SOURCE, .tag = used->MPI_TAG, .way = Way::kIn}) +
+            {.group = group->id, .peer = found.MPI_SOURCE, .tag = found.MPI_TAG, .way = Way::kIn}) +
         1;
   }
-  call.record<CallId::MPI_Probe>({asNumber(numberOf(group)), used->MPI_SOURCE, used->MPI_TAG,
-                                  asNumber(bytesIn(*used)), asNumber(next)});
+  call.record<CallId::MPI_Probe>(group, found.MPI_SOURCE, found.MPI_TAG, bytesIn(found), next);
   return call.result();
 }
 
-template <typename Real>
-int probeNow(CallId id, Real* real, int source, int tag, MPI_Comm communicator,
-             MPI_Status* status) {
-  return probe(id, source, tag, communicator, nullptr, status,
-               [&](MPI_Status* used) { return real(source, tag, communicator, used); });
-}
-
-template <typename Real>
-int probeIf(CallId id, Real* real, int source, int tag, MPI_Comm communicator, int* flag,
-            MPI_Status* status) {
-  return probe(id, source, tag, communicator, flag, status,
-               [&](MPI_Status* used) { return real(source, tag, communicator, flag, used); });
-}
-
-// The message is taken now, and received later by its own handle.
-template <typename Make>
-int matchedProbe(CallId id, int source, int tag, MPI_Comm communicator, const int* flag,
-                 const MPI_Message* message, MPI_Status* status, Make make) {
+// The same with the message in front of the status, which is taken now, and received later by its
+// own handle.
+template <typename Real, typename... A>
+int matchedProbe(CallId id, Real* real, int source, int tag, MPI_Comm communicator, A... a) {
+  const int* const flag = argumentOf<int*>(a...);
   SyncCall call(id, flag != nullptr);
-  MPI_Status own;
-  MPI_Status* const used = call.knowsObjects() && status == MPI_STATUS_IGNORE ? &own : status;
-  call.make([&] { return make(used); });
+  const Statuses status(argumentOf<MPI_Status*>(a...), call.knowsObjects());
+  call.make([&] { return real(source, tag, communicator, status.in(a)...); });
   if (!call.knowsObjects() || (flag != nullptr && (call.failed() || *flag == 0)))
     return call.result();
   call.countWhenFound();
   if (call.failed()) {
-    call.record<CallId::MPI_Mprobe>({0, source, tag, 0, 0, 0});
+    call.record<CallId::MPI_Mprobe>(0, source, tag, 0, 0, 0);
     return call.result();
   }
   const Group* group = groupOf(communicator);
-  const Received got = receive(idOf(group), *used);
+  const Received got = receive(idOf(group), *status.used());
   std::uint64_t began = 0;
   if (got.source >= 0) {  // one from nobody has an object that all share
     began = newRequestNumber();
-    addRequest(*message, {.number = began, .kind = Request::kMatched});
+    addRequest(*argumentOf<MPI_Message*>(a...), {.number = began, .kind = Request::kMatched});
   }
-  call.record<CallId::MPI_Mprobe>({asNumber(numberOf(group)), got.source, got.tag,
-                                   asNumber(got.bytes), asNumber(got.seq), asNumber(began)});
+  call.record<CallId::MPI_Mprobe>(group, got.source, got.tag, got.bytes, got.seq, began);
   return call.result();
 }
 
-template <typename Real>
-int matchedProbeNow(CallId id, Real* real, int source, int tag, MPI_Comm communicator,
-                    MPI_Message* message, MPI_Status* status) {
-  return matchedProbe(
-      id, source, tag, communicator, nullptr, message, status,
-      [&](MPI_Status* used) { return real(source, tag, communicator, message, used); });
-}
-
-template <typename Real>
-int matchedProbeIf(CallId id, Real* real, int source, int tag, MPI_Comm communicator, int* flag,
-                   MPI_Message* message, MPI_Status* status) {
-  return matchedProbe(id, source, tag, communicator, flag, message, status, [&](MPI_Status* used) {
-    return real(source, tag, communicator, flag, message, used);
-  });
-}
-
-// The number of the matched probe that took the message; 0 when it is not known.
-Request takeMessage(const MPI_Message* message) {
+// The matched probe that took the message; number 0 when it is not known.
+Request takeMessage(const SyncCall& call, const MPI_Message* message) {
   Request request;
-  if (message != nullptr && *message != nullptr) takeRequest(*message, request);
+  if (call.knowsObjects() && message != nullptr && *message != nullptr) {
+    takeRequest(*message, request);
+  }
   return request;
 }
 
 template <typename Real>
 int receiveMatched(CallId id, Real* real, void* data, int count, MPI_Datatype type,
-                   MPI_Message* message, MPI_Status* status) {
+                   MPI_Message* message, MPI_Status* given) {
   SyncCall call(id);
-  Request taken;
-  MPI_Status own;
-  MPI_Status* used = status;
+  const Request taken = takeMessage(call, message);
+  const Statuses status(given, call.knowsObjects());
+  call.make([&] { return real(data, count, type, message, status.used()); });
   if (call.knowsObjects()) {
-    taken = takeMessage(message);
-    if (status == MPI_STATUS_IGNORE) used = &own;
-  }
-  call.make([&] { return real(data, count, type, message, used); });
-  if (call.knowsObjects()) {
-    call.record<CallId::MPI_Mrecv>(
-        {asNumber(call.failed() ? 0 : bytesIn(*used)), asNumber(taken.number)});
+    call.record<CallId::MPI_Mrecv>(call.failed() ? 0 : bytesIn(*status.used()), taken.number);
   }
   return call.result();
 }
@@ -248,8 +173,7 @@ template <typename Real>
 int receiveMatchedLater(CallId id, Real* real, void* data, int count, MPI_Datatype type,
                         MPI_Message* message, MPI_Request* request) {
   SyncCall call(id);
-  Request taken;
-  if (call.knowsObjects()) taken = takeMessage(message);
+  const Request taken = takeMessage(call, message);
   call.make([&] { return real(data, count, type, message, request); });
   if (!call.knowsObjects()) return call.result();
   std::uint64_t bytes = 0;
@@ -258,38 +182,11 @@ int receiveMatchedLater(CallId id, Real* real, void* data, int count, MPI_Dataty
     // It is found complete under the number of the probe.
     if (taken.number != 0 && !isCompleteAlready(*request)) addRequest(*request, taken);
   }
-  call.record<CallId::MPI_Imrecv>({asNumber(bytes), asNumber(taken.number)});
+  call.record<CallId::MPI_Imrecv>(bytes, taken.number);
   return call.result();
 }
 
-}  // namespace
-}  // namespace omnio::trace
-
-using namespace omnio::trace;
-
-OMNIO_MPI_BOTH(Send, 6, send)
-OMNIO_MPI_BOTH(Bsend, 6, send)
-OMNIO_MPI_BOTH(Rsend, 6, send)
-OMNIO_MPI_BOTH(Ssend, 6, send)
-OMNIO_MPI_BOTH(Isend, 7, sendLater)
-OMNIO_MPI_BOTH(Ibsend, 7, sendLater)
-OMNIO_MPI_BOTH(Irsend, 7, sendLater)
-OMNIO_MPI_BOTH(Issend, 7, sendLater)
-OMNIO_MPI_BOTH(Recv, 7, receiveNow)
-OMNIO_MPI_BOTH(Irecv, 7, receiveLater)
-OMNIO_MPI_BOTH(Sendrecv, 12, sendReceive)
-OMNIO_MPI_BOTH(Sendrecv_replace, 9, sendReceiveReplace)
-OMNIO_MPI_BOTH(Probe, 4, probeNow)
-OMNIO_MPI_BOTH(Iprobe, 5, probeIf)
-OMNIO_MPI_BOTH(Mprobe, 5, matchedProbeNow)
-OMNIO_MPI_BOTH(Improbe, 6, matchedProbeIf)
-OMNIO_MPI_BOTH(Mrecv, 5, receiveMatched)
-OMNIO_MPI_BOTH(Imrecv, 5, receiveMatchedLater)
-
-namespace omnio::trace {
-
 // Persistent requests of messages: made once, and begun as often as they are started.
-namespace {
 
 using BegunList = RequestList<CallId::MPI_Start, CallId::begun>;
 
@@ -329,33 +226,23 @@ wire::BegunRequest begin(MPI_Request object) {
   } else if (request->kind == Request::kSend || request->kind == Request::kSyncSend) {
     begun.kind =
         request->kind == Request::kSend ? wire::BegunRequest::kSend : wire::BegunRequest::kSyncSend;
-    if (request->id != 0 && request->peer >= 0) {
-      begun.seq = countIn(
-          {.group = request->id, .peer = request->peer, .tag = request->tag, .way = Way::kOut});
-    }
+    begun.seq = countSent(request->id, request->peer, request->tag);
   }
   return begun;
 }
 
-template <typename Make>
-int start(CallId id, int count, const MPI_Request* requests, Make make) {
+// One request, or how many and which.
+template <typename Real, typename... A>
+int start(CallId id, Real* real, A... a) {
   SyncCall call(id);
-  call.make(make);
+  call.make([&] { return real(a...); });
   if (!call.knowsObjects()) return call.result();
+  const int count = sizeof...(A) == 1 ? 1 : argumentOf<int>(a...);
+  const MPI_Request* const requests = argumentOf<MPI_Request*>(a...);
   BegunList list(call);
   for (int i = 0; !call.failed() && i < count; ++i) list.add(begin(requests[i]));
   list.finish();
   return call.result();
-}
-
-template <typename Real>
-int startOne(CallId id, Real* real, MPI_Request* request) {
-  return start(id, 1, request, [&] { return real(request); });
-}
-
-template <typename Real>
-int startAll(CallId id, Real* real, int count, MPI_Request* requests) {
-  return start(id, count, requests, [&] { return real(count, requests); });
 }
 
 }  // namespace
@@ -363,19 +250,34 @@ int startAll(CallId id, Real* real, int count, MPI_Request* requests) {
 
 using namespace omnio::trace;
 
-OMNIO_MPI_BOTH(Start, 1, startOne)
-OMNIO_MPI_BOTH(Startall, 2, startAll)
+OMNIO_MPI_BOTH(Send, 6, send)
+OMNIO_MPI_BOTH(Bsend, 6, send)
+OMNIO_MPI_BOTH(Rsend, 6, send)
+OMNIO_MPI_BOTH(Ssend, 6, send)
+OMNIO_MPI_BOTH(Isend, 7, send)
+OMNIO_MPI_BOTH(Ibsend, 7, send)
+OMNIO_MPI_BOTH(Irsend, 7, send)
+OMNIO_MPI_BOTH(Issend, 7, send)
+OMNIO_MPI_BOTH(Recv, 7, receiveNow)
+OMNIO_MPI_BOTH(Irecv, 7, receiveLater)
+OMNIO_MPI_BOTH(Sendrecv, 12, exchange)
+OMNIO_MPI_BOTH(Sendrecv_replace, 9, exchange)
+OMNIO_MPI_BOTH(Probe, 4, probe)
+OMNIO_MPI_BOTH(Iprobe, 5, probe)
+OMNIO_MPI_BOTH(Mprobe, 5, matchedProbe)
+OMNIO_MPI_BOTH(Improbe, 6, matchedProbe)
+OMNIO_MPI_BOTH(Mrecv, 5, receiveMatched)
+OMNIO_MPI_BOTH(Imrecv, 5, receiveMatchedLater)
+OMNIO_MPI_BOTH(Start, 1, start)
+OMNIO_MPI_BOTH(Startall, 2, start)
 
-#define OMNIO_MPI_PERSISTENT(NAME, KIND)                                                           \
-  static constinit std::atomic<void*> real_##NAME{nullptr};                                        \
-  OMNIO_EXPORT int MPI_##NAME(OMNIO_PARAMETERS_7(MPI_##NAME)) {                                    \
-    return makePersistent<KIND>(                                                                   \
-        omnio::trace::realMpi<decltype(::MPI_##NAME)>(real_##NAME, "PMPI_" #NAME), OMNIO_NAMES_7); \
-  }                                                                                                \
-  OMNIO_EXPORT int PMPI_##NAME(OMNIO_PARAMETERS_7(PMPI_##NAME)) {                                  \
-    return makePersistent<KIND>(                                                                   \
-        omnio::trace::realMpi<decltype(::MPI_##NAME)>(real_##NAME, "PMPI_" #NAME), OMNIO_NAMES_7); \
+#define OMNIO_MPI_PERSISTENT_NAME(NAME, PMPI_NAME, KIND)                   \
+  OMNIO_EXPORT int NAME(OMNIO_PARAMETERS_7(NAME)) {                        \
+    return makePersistent<KIND>(OMNIO_LAZY_MPI(PMPI_NAME), OMNIO_NAMES_7); \
   }
+#define OMNIO_MPI_PERSISTENT(NAME, KIND)                   \
+  OMNIO_MPI_PERSISTENT_NAME(MPI_##NAME, PMPI_##NAME, KIND) \
+  OMNIO_MPI_PERSISTENT_NAME(PMPI_##NAME, PMPI_##NAME, KIND)
 
 OMNIO_MPI_PERSISTENT(Send_init, Request::kSend)
 OMNIO_MPI_PERSISTENT(Bsend_init, Request::kSend)

@@ -3,27 +3,71 @@
 // its measured time, and only of objects that the call has accepted.
 #pragma once
 
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+
 #include "core/wire/mpi_requests.hpp"
 #include "trace/runtime/mpi/objects.hpp"
+#include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/mpi/library.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
 
-class SyncCall {
+// A call that the application, or a library inside another MPI call, makes of MPI.
+class MpiCall {
+ public:
+  MpiCall(const MpiCall&) = delete;
+  MpiCall& operator=(const MpiCall&) = delete;
+
+  bool failed() const { return result_ != MPI_SUCCESS; }
+  int result() const { return result_; }
+
+ protected:
+  MpiCall() : self_(thread), is_ours_(!isInsideMpi(self_)) {}
+  // The application's errno is what the call left.
+  ~MpiCall() {
+    if (is_made_) errno = errno_;
+  }
+
+  template <typename Real>
+  int makeUntimed(Real real) {
+    result_ = real();
+    errno_ = errno;
+    is_made_ = true;
+    return result_;
+  }
+  template <typename Layer, typename Real>
+  int makeTimed(Real real) {
+    const Layer layer(self_);
+    times_.start = ticks();
+    result_ = real();
+    times_.end = ticks();
+    if (times_.end < times_.start) times_.end = times_.start;
+    errno_ = errno;
+    is_made_ = true;
+    return result_;
+  }
+
+  Thread& self_;
+  const bool is_ours_;
+  wire::EventTimes times_;
+
+ private:
+  bool is_made_ = false;
+  int result_ = MPI_SUCCESS;
+  int errno_ = 0;
+};
+
+class SyncCall : public MpiCall {
  public:
   // `id` is the call that the application made. One that is an event only when it
   // finds something says so, and countWhenFound() when it has.
   explicit SyncCall(CallId id, bool may_find_nothing = false)
-      : self_(thread), id_(id), is_ours_(!isInsideMpi(self_)), is_counted_(!may_find_nothing) {
+      : id_(id), is_counted_(!may_find_nothing) {
     if (is_ours_ && is_counted_) countMpiEvent(self_);
-  }
-  SyncCall(const SyncCall&) = delete;
-  SyncCall& operator=(const SyncCall&) = delete;
-  // The application's errno is what the call left.
-  ~SyncCall() {
-    if (is_made_) errno = errno_;
   }
 
   // Whether MPI's objects are what we take them for: false of libraries with another ABI.
@@ -34,18 +78,7 @@ class SyncCall {
 
   template <typename Real>
   int make(Real real) {
-    if (!is_ours_) {
-      result_ = real();
-    } else {
-      const InsideMpi inside(self_);
-      times_.start = ticks();
-      result_ = real();
-      times_.end = ticks();
-    }
-    if (times_.end < times_.start) times_.end = times_.start;
-    errno_ = errno;
-    is_made_ = true;
-    return result_;
+    return is_ours_ ? makeTimed<InsideMpi>(real) : makeUntimed(real);
   }
 
   void countWhenFound() {
@@ -53,37 +86,102 @@ class SyncCall {
     is_counted_ = true;
   }
 
-  bool failed() const { return result_ != MPI_SUCCESS; }
-  int result() const { return result_; }
+  // A message that is longer than the buffer is an error, and has been received all the same
+  // (MPI-3.1, 3.2.4).
+  bool hasReceived() const { return !failed() || result() == MPI_ERR_TRUNCATE; }
 
-  // Records the event if it is ours; kLike is a row with the same roles, whose arguments `numbers`
-  // are.
+  // Records the event if it is ours. kLike is a row with the same roles, whose arguments `numbers`
+  // are; a group stands for its number.
+  template <CallId kLike, typename... Numbers>
+  void record(Numbers... numbers) {
+    recordAs<kLike>(id_, times_, {}, numbers...);
+  }
+  // The same with a list of requests or members (core/wire/mpi_requests.hpp).
   template <CallId kLike>
-  void record(wire::Arguments<kLike> numbers, const Subject& subject = {}) {
-    recordAs<kLike>(id_, times_, numbers, subject);
+  void recordList(std::string_view list, std::int64_t count) {
+    recordAs<kLike>(id_, times_, list, count);
+  }
+  template <CallId kLike>
+  void recordList(std::string_view list, std::int64_t count, const Group* group) {
+    recordAs<kLike>(id_, times_, list, group, count);
   }
   // What did not find room in it: in row `kMore`, at the moment when the call ended.
   template <CallId kMore>
-  void recordMore(wire::Arguments<kMore> numbers, const Subject& subject) {
-    recordAs<kMore>(kMore, {.start = times_.end, .end = times_.end}, numbers, subject);
+  void recordMore(std::string_view list, std::int64_t count) {
+    recordAs<kMore>(kMore, {.start = times_.end, .end = times_.end}, list, count);
+  }
+  // Of a call that has a nonblocking form: that one has the number of its request besides.
+  template <CallId kBlocking, CallId kNonblocking, typename... Numbers>
+  void recordEither(bool is_blocking, std::uint64_t began, Numbers... numbers) {
+    if (is_blocking) {
+      record<kBlocking>(numbers...);
+    } else {
+      record<kNonblocking>(numbers..., began);
+    }
   }
 
  private:
-  template <CallId kLike>
-  void recordAs(CallId id, wire::EventTimes times, wire::Arguments<kLike>& numbers,
-                const Subject& subject) {
+  static std::int64_t numberIn(std::integral auto number) {
+    return static_cast<std::int64_t>(number);
+  }
+  static std::int64_t numberIn(const Group* group) { return numberIn(numberOf(group)); }
+
+  template <CallId kLike, typename... Numbers>
+  void recordAs(CallId id, wire::EventTimes times, std::string_view list, Numbers... numbers) {
+    static_assert(sizeof...(Numbers) == calls::rowOf(kLike).argument_count);
     if (!is_ours_ || !mayRecord(self_)) return;
-    trace::record<kLike>(self_, times, failed(), numbers, 0, result_, subject, id);
+    wire::Arguments<kLike> arguments{numberIn(numbers)...};
+    Subject subject;
+    subject.list = list.data();
+    subject.list_bytes = list.size();
+    trace::record<kLike>(self_, times, failed(), arguments, 0, result(), subject, id);
   }
 
-  Thread& self_;
   const CallId id_;
-  const bool is_ours_;
   bool is_counted_;
-  bool is_made_ = false;
-  int result_ = MPI_SUCCESS;
-  int errno_ = 0;
-  wire::EventTimes times_;
+};
+
+// Calls whose parameters differ in a few places share one body: it finds among the arguments the
+// one of type T, of several the one of that index; nullptr or 0 when there is none.
+template <typename T, unsigned kIndex = 0, typename... A>
+T argumentOf(A... a) {
+  T found{};
+  unsigned index = 0;
+  [[maybe_unused]] const auto look = [&found, &index](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), T>) {
+      if (index++ == kIndex) found = argument;
+    }
+  };
+  (look(a), ...);
+  return found;
+}
+
+// The call's statuses, or some of our own where the application wants none and we do.
+class Statuses {
+ public:
+  Statuses(MPI_Status* given, bool are_needed, const MPI_Status* ignore = MPI_STATUS_IGNORE,
+           std::size_t count = 1)
+      : own_(given == ignore && are_needed ? count : 0),
+        used_(given == ignore && are_needed && own_ ? own_.data() : given),
+        ignore_(ignore) {}
+
+  MPI_Status* used() const { return used_; }
+  // nullptr where there is none.
+  const MPI_Status* at(std::size_t i) const { return used_ == ignore_ ? nullptr : used_ + i; }
+  // An argument of the call: in place of the application's statuses those that are used.
+  template <typename T>
+  T in(T argument) const {
+    if constexpr (std::is_same_v<T, MPI_Status*>) {
+      return used_;
+    } else {
+      return argument;
+    }
+  }
+
+ private:
+  const Scratch<MPI_Status, 16> own_;
+  MPI_Status* const used_;
+  const MPI_Status* const ignore_;
 };
 
 // Bytes of `count` items of the type; 0 of what is no type.
@@ -124,16 +222,11 @@ class RequestList {
 
  private:
   void flush() {
-    const Subject subject{.handle = {},
-                          .born = {},
-                          .path = {},
-                          .path_new = {},
-                          .list = bytes_,
-                          .list_bytes = static_cast<std::size_t>(at_ - bytes_)};
+    const std::string_view list(bytes_, static_cast<std::size_t>(at_ - bytes_));
     if (is_recorded_) {
-      call_.recordMore<kMore>({count_}, subject);
+      call_.recordMore<kMore>(list, count_);
     } else {
-      call_.record<kLike>({count_}, subject);
+      call_.recordList<kLike>(list, count_);
     }
     is_recorded_ = true;
     at_ = bytes_;
@@ -150,12 +243,11 @@ class RequestList {
 }  // namespace omnio::trace
 
 // Both names of a call, whose body is BODY(its CallId, real function, arguments...).
-#define OMNIO_MPI_BOTH(NAME, COUNT, BODY)                                                          \
-  OMNIO_EXPORT int MPI_##NAME(OMNIO_PARAMETERS_##COUNT(MPI_##NAME)) {                              \
-    constexpr auto kCall = omnio::calls::CallId::MPI_##NAME;                                       \
-    return BODY(kCall, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall), OMNIO_NAMES_##COUNT); \
-  }                                                                                                \
-  OMNIO_EXPORT int PMPI_##NAME(OMNIO_PARAMETERS_##COUNT(PMPI_##NAME)) {                            \
-    constexpr auto kCall = omnio::calls::CallId::PMPI_##NAME;                                      \
+#define OMNIO_MPI_NAME(PREFIX, NAME, COUNT, BODY)                                                  \
+  OMNIO_EXPORT int PREFIX##_##NAME(OMNIO_PARAMETERS_##COUNT(PREFIX##_##NAME)) {                    \
+    constexpr auto kCall = omnio::calls::CallId::PREFIX##_##NAME;                                  \
     return BODY(kCall, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall), OMNIO_NAMES_##COUNT); \
   }
+#define OMNIO_MPI_BOTH(NAME, COUNT, ...)        \
+  OMNIO_MPI_NAME(MPI, NAME, COUNT, __VA_ARGS__) \
+  OMNIO_MPI_NAME(PMPI, NAME, COUNT, __VA_ARGS__)

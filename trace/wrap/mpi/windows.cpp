@@ -10,41 +10,22 @@ namespace omnio::trace {
 namespace {
 
 // The window is made by all of the communicator.
-template <typename Make>
-int create(CallId id, MPI_Comm communicator, const MPI_Win* window, Make make) {
+template <typename Real, typename... A>
+int create(CallId id, Real* real, A... a) {
   SyncCall call(id);
-  call.make(make);
+  call.make([&] { return real(a...); });
+  const MPI_Win* const window = argumentOf<MPI_Win*>(a...);
   if (!call.isOurs()) return leaveUnknown(call, window);
   Group* parent = nullptr;
   Group* made = nullptr;
   std::uint64_t seq = 0;
   if (!call.failed()) {
-    parent = groupOf(communicator);
+    parent = groupOf(argumentOf<MPI_Comm>(a...));
     seq = nextCall(parent);
     made = deriveGroup(*window, parent, seq, GroupKind::kWindow);
   }
-  call.record<CallId::MPI_Win_create>(
-      {asNumber(numberOf(parent)), asNumber(numberOf(made)), asNumber(seq)});
+  call.record<CallId::MPI_Win_create>(parent, made, seq);
   return call.result();
-}
-
-template <typename Real>
-int createOn(CallId id, Real* real, void* base, MPI_Aint bytes, int unit, MPI_Info info,
-             MPI_Comm communicator, MPI_Win* window) {
-  return create(id, communicator, window,
-                [&] { return real(base, bytes, unit, info, communicator, window); });
-}
-
-template <typename Real>
-int allocate(CallId id, Real* real, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm communicator,
-             void* base, MPI_Win* window) {
-  return create(id, communicator, window,
-                [&] { return real(bytes, unit, info, communicator, base, window); });
-}
-
-template <typename Real>
-int createDynamic(CallId id, Real* real, MPI_Info info, MPI_Comm communicator, MPI_Win* window) {
-  return create(id, communicator, window, [&] { return real(info, communicator, window); });
 }
 
 template <typename Real>
@@ -53,7 +34,7 @@ int fence(CallId id, Real* real, int assertion, MPI_Win window) {
   call.make([&] { return real(assertion, window); });
   if (!call.isOurs()) return call.result();
   Group* group = call.failed() ? nullptr : groupOf(window);
-  call.record<CallId::MPI_Win_fence>({asNumber(numberOf(group)), asNumber(nextCall(group))});
+  call.record<CallId::MPI_Win_fence>(group, nextCall(group));
   return call.result();
 }
 
@@ -74,14 +55,10 @@ void release(const Epoch& epoch) {
 }
 
 Epoch epochWith(MPI_Group members, MPI_Win window) {
-  auto* const size_of = mpiFunction<decltype(MPI_Group_size)>("PMPI_Group_size");
-  auto* const group_of = mpiFunction<decltype(MPI_Win_get_group)>("PMPI_Win_get_group");
-  auto* const free_group = mpiFunction<decltype(MPI_Group_free)>("PMPI_Group_free");
   Epoch epoch;
   MPI_Group all = nullptr;
-  if (size_of == nullptr || group_of == nullptr || free_group == nullptr ||
-      size_of(members, &epoch.count) != MPI_SUCCESS || epoch.count <= 0 ||
-      group_of(window, &all) != MPI_SUCCESS) {
+  if (!ask(OMNIO_LAZY_MPI(PMPI_Group_size), members, &epoch.count) || epoch.count <= 0 ||
+      !ask(OMNIO_LAZY_MPI(PMPI_Win_get_group), window, &all)) {
     return {};
   }
   epoch.ranks = static_cast<int*>(mapAnonymous(epoch.bytes()));
@@ -94,7 +71,7 @@ Epoch epochWith(MPI_Group members, MPI_Win window) {
   } else {
     epoch = {};
   }
-  free_group(&all);
+  ask(OMNIO_LAZY_MPI(PMPI_Group_free), &all);
   return epoch;
 }
 
@@ -110,14 +87,12 @@ void recordEpoch(SyncCall& call, const Group* group, const Epoch& epoch, Way way
                                  .seq = countIn({.group = group->id, .peer = peer, .way = way})},
                     count);
   }
-  Subject subject;
-  subject.list = list.data();
-  subject.list_bytes = static_cast<std::size_t>(out - list.data());
-  call.record<CallId::MPI_Win_post>({asNumber(numberOf(group)), count}, subject);
+  call.recordList<CallId::MPI_Win_post>({list.data(), static_cast<std::size_t>(out - list.data())},
+                                        count, group);
 }
 
 int recordFailed(SyncCall& call) {
-  call.record<CallId::MPI_Win_post>({0, 0});
+  call.record<CallId::MPI_Win_post>(0, 0);
   return call.result();
 }
 
@@ -138,11 +113,13 @@ int beginEpoch(CallId id, Real* real, MPI_Group members, int assertion, MPI_Win 
   return call.result();
 }
 
-template <typename Make>
-int endEpoch(CallId id, MPI_Win window, const int* flag, Make make) {
+// A test has a flag behind the window.
+template <typename Real, typename... Flag>
+int endEpoch(CallId id, Real* real, MPI_Win window, Flag... test) {
   const bool is_exposure = calls::rowOf(id).sync == calls::Sync::kExposed;
+  const int* const flag = argumentOf<int*>(test...);
   SyncCall call(id, flag != nullptr);
-  call.make(make);
+  call.make([&] { return real(window, test...); });
   if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
   call.countWhenFound();
   if (call.failed()) return recordFailed(call);
@@ -153,65 +130,43 @@ int endEpoch(CallId id, MPI_Win window, const int* flag, Make make) {
   return call.result();
 }
 
-template <typename Real>
-int endEpochNow(CallId id, Real* real, MPI_Win window) {
-  return endEpoch(id, window, nullptr, [&] { return real(window); });
+const Group* groupAfter(const SyncCall& call, MPI_Win window) {
+  return call.failed() ? nullptr : groupOf(window);
 }
 
-template <typename Real>
-int endEpochIf(CallId id, Real* real, MPI_Win window, int* flag) {
-  return endEpoch(id, window, flag, [&] { return real(window, flag); });
-}
-
-template <typename Make>
-int withOne(CallId id, int peer, MPI_Win window, Make make) {
-  SyncCall call(id);
-  call.make(make);
-  if (call.isOurs()) {
-    call.record<CallId::MPI_Win_lock>(
-        {asNumber(numberOf(call.failed() ? nullptr : groupOf(window))), peer});
-  }
-  return call.result();
-}
-
-template <typename Real>
-int lock(CallId id, Real* real, int type, int peer, int assertion, MPI_Win window) {
-  return withOne(id, peer, window, [&] { return real(type, peer, assertion, window); });
-}
-
-template <typename Real>
-int toOne(CallId id, Real* real, int peer, MPI_Win window) {
-  return withOne(id, peer, window, [&] { return real(peer, window); });
-}
-
-// The window is the last argument.
-template <typename Real, typename... A>
-int toAll(CallId id, Real* real, A... a) {
+// The rank that the call is about is the kPeer-th int of the arguments.
+template <unsigned kPeer, typename Real, typename... A>
+int withOne(CallId id, Real* real, A... a) {
   SyncCall call(id);
   call.make([&] { return real(a...); });
   if (call.isOurs()) {
-    const MPI_Win window = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
-    call.record<CallId::MPI_Win_lock_all>(
-        {asNumber(numberOf(call.failed() ? nullptr : groupOf(window)))});
+    call.record<CallId::MPI_Win_lock>(groupAfter(call, argumentOf<MPI_Win>(a...)),
+                                      argumentOf<int, kPeer>(a...));
   }
   return call.result();
 }
 
-// An access: `bytes` is asked after a call that has not failed.
+template <typename Real, typename... A>
+int withAll(CallId id, Real* real, A... a) {
+  SyncCall call(id);
+  call.make([&] { return real(a...); });
+  if (call.isOurs()) {
+    call.record<CallId::MPI_Win_lock_all>(groupAfter(call, argumentOf<MPI_Win>(a...)));
+  }
+  return call.result();
+}
+
 template <typename Make>
 int access(CallId id, int peer, int count, MPI_Datatype type, MPI_Win window, MPI_Request* request,
            Make make) {
   SyncCall call(id);
   call.make(make);
   if (!call.isOurs()) return call.result();
-  const Group* group = call.failed() ? nullptr : groupOf(window);
-  const std::int64_t bytes = asNumber(call.failed() ? 0 : bytesOf(count, type));
-  if (request == nullptr) {
-    call.record<CallId::MPI_Put>({asNumber(numberOf(group)), peer, bytes});
-  } else {
-    const std::uint64_t began = call.failed() ? 0 : beginRequest(*request, {});
-    call.record<CallId::MPI_Rput>({asNumber(numberOf(group)), peer, bytes, asNumber(began)});
-  }
+  const Group* group = groupAfter(call, window);
+  const std::uint64_t bytes = call.failed() ? 0 : bytesOf(count, type);
+  const std::uint64_t began = request == nullptr || call.failed() ? 0 : beginRequest(*request, {});
+  call.recordEither<CallId::MPI_Put, CallId::MPI_Rput>(request == nullptr, began, group, peer,
+                                                       bytes);
   return call.result();
 }
 
@@ -220,25 +175,25 @@ int access(CallId id, int peer, int count, MPI_Datatype type, MPI_Win window, MP
 
 using namespace omnio::trace;
 
-OMNIO_MPI_BOTH(Win_create, 6, createOn)
-OMNIO_MPI_BOTH(Win_allocate, 6, allocate)
-OMNIO_MPI_BOTH(Win_allocate_shared, 6, allocate)
-OMNIO_MPI_BOTH(Win_create_dynamic, 3, createDynamic)
+OMNIO_MPI_BOTH(Win_create, 6, create)
+OMNIO_MPI_BOTH(Win_allocate, 6, create)
+OMNIO_MPI_BOTH(Win_allocate_shared, 6, create)
+OMNIO_MPI_BOTH(Win_create_dynamic, 3, create)
 OMNIO_MPI_BOTH(Win_free, 1, freeObject)
 OMNIO_MPI_BOTH(Win_fence, 2, fence)
 OMNIO_MPI_BOTH(Win_post, 3, beginEpoch)
 OMNIO_MPI_BOTH(Win_start, 3, beginEpoch)
-OMNIO_MPI_BOTH(Win_complete, 1, endEpochNow)
-OMNIO_MPI_BOTH(Win_wait, 1, endEpochNow)
-OMNIO_MPI_BOTH(Win_test, 2, endEpochIf)
-OMNIO_MPI_BOTH(Win_lock, 4, lock)
-OMNIO_MPI_BOTH(Win_unlock, 2, toOne)
-OMNIO_MPI_BOTH(Win_flush, 2, toOne)
-OMNIO_MPI_BOTH(Win_flush_local, 2, toOne)
-OMNIO_MPI_BOTH(Win_lock_all, 2, toAll)
-OMNIO_MPI_BOTH(Win_unlock_all, 1, toAll)
-OMNIO_MPI_BOTH(Win_flush_all, 1, toAll)
-OMNIO_MPI_BOTH(Win_flush_local_all, 1, toAll)
+OMNIO_MPI_BOTH(Win_complete, 1, endEpoch)
+OMNIO_MPI_BOTH(Win_wait, 1, endEpoch)
+OMNIO_MPI_BOTH(Win_test, 2, endEpoch)
+OMNIO_MPI_BOTH(Win_lock, 4, withOne<1>)
+OMNIO_MPI_BOTH(Win_unlock, 2, withOne<0>)
+OMNIO_MPI_BOTH(Win_flush, 2, withOne<0>)
+OMNIO_MPI_BOTH(Win_flush_local, 2, withOne<0>)
+OMNIO_MPI_BOTH(Win_lock_all, 2, withAll)
+OMNIO_MPI_BOTH(Win_unlock_all, 1, withAll)
+OMNIO_MPI_BOTH(Win_flush_all, 1, withAll)
+OMNIO_MPI_BOTH(Win_flush_local_all, 1, withAll)
 
 // An access under one name. Its parameters are a0, a1, ...
 #define OMNIO_ACCESS_NAME(PREFIX, NAME, COUNT, PEER, ITEMS, TYPE, WINDOW, REQUEST) \
