@@ -247,6 +247,7 @@ OffsetBounds::Fit fitWith(const std::vector<OffsetBounds::Bound>& bounds, std::i
   }
   // Bounds of one kind say nothing by themselves; the piece before goes on.
   OffsetBounds::Fit fit;
+  const std::size_t least_pieces = pieces.size() > 1 ? 2 : 1;
   const auto kept_end = std::remove_if(pieces.begin(), pieces.end(),
                                        [&](const Piece& piece) { return !isTwoSided(piece); });
   if (kept_end == pieces.begin()) {
@@ -254,7 +255,7 @@ OffsetBounds::Fit fitWith(const std::vector<OffsetBounds::Bound>& bounds, std::i
   } else {
     pieces.erase(kept_end, pieces.end());
   }
-  fit.pieces = pieces.size();
+  fit.pieces = std::max(pieces.size(), least_pieces);
   const auto pointOf = [&](const Piece& piece, const Line& line, std::int64_t at_ns) {
     const double share = shareOf(at_ns);
     const double error = piece.lines.errorOf(line, share) + margin_ns + kReadingNs;
