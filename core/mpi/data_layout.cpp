@@ -64,22 +64,22 @@ std::int64_t StridedPieces::count() const {
   return sum;
 }
 
+std::int64_t DataLayout::checked(bool overflows, std::int64_t value) {
+  if (!overflows && value <= kMost && value >= -kMost) return value;
+  fits_ = false;
+  return 0;
+}
+
 std::int64_t DataLayout::product(std::int64_t a, std::int64_t b) {
   std::int64_t value = 0;
-  if (__builtin_mul_overflow(a, b, &value) || value > kMost || value < -kMost) {
-    fits_ = false;
-    return 0;
-  }
-  return value;
+  const bool overflows = __builtin_mul_overflow(a, b, &value);
+  return checked(overflows, value);
 }
 
 std::int64_t DataLayout::sum(std::int64_t a, std::int64_t b) {
   std::int64_t value = 0;
-  if (__builtin_add_overflow(a, b, &value) || value > kMost || value < -kMost) {
-    fits_ = false;
-    return 0;
-  }
-  return value;
+  const bool overflows = __builtin_add_overflow(a, b, &value);
+  return checked(overflows, value);
 }
 
 DataLayout::Id DataLayout::bytes(std::int64_t count) {

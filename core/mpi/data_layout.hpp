@@ -112,6 +112,8 @@ class DataLayout {
 
   const Run* runAt(const Node& node, std::int64_t at) const;
   bool emit(Id id, std::int64_t base, std::int64_t from, std::int64_t to, StridedPieces& out) const;
+  // The value; 0, and no more fits, when it is larger than kMost.
+  std::int64_t checked(bool overflows, std::int64_t value);
   std::int64_t product(std::int64_t a, std::int64_t b);
   std::int64_t sum(std::int64_t a, std::int64_t b);
 

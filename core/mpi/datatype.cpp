@@ -5,314 +5,461 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/mpi/data_layout.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::mpi {
-
-void NumberList::add(Run run) {
-  if (run.count <= 0) return;
-  if (run.count == 1) run.step = 0;
-  size_ += run.count;
-  runs_.push_back(run);
-}
-
-std::vector<std::int64_t> NumberList::all() const {
-  constexpr std::size_t kMost = 64;
-  std::vector<std::int64_t> numbers;
-  for (Cursor at(*this); !at.atEnd() && numbers.size() < kMost; at.skip(1)) {
-    numbers.push_back(at.value());
-  }
-  return numbers;
-}
-
-void TypeText::fail(std::string_view why) {
-  if (!failed()) problem_ = fmt::format("datatype, byte {}: {}", at_, why);
-}
-
-bool TypeText::takeIf(char c) {
-  if (failed() || !isNext(c)) return false;
-  ++at_;
-  return true;
-}
-
-void TypeText::take(char c) {
-  if (!takeIf(c)) fail(fmt::format("no '{}' here", c));
-}
-
-std::string_view TypeText::word() {
-  const std::size_t begin = at_;
-  while (!failed() && at_ < text_.size() &&
-         ((text_[at_] >= 'a' && text_[at_] <= 'z') || text_[at_] == '_')) {
-    ++at_;
-  }
-  return text_.substr(begin, at_ - begin);
-}
-
-std::string TypeText::letters() {
-  std::string all;
-  do {
-    const std::string_view letter = word();
-    if (letter.size() != 1) fail("no letter here");
-    if (failed()) return {};
-    all += letter;
-  } while (takeIf(','));
-  return all;
-}
-
-std::int64_t TypeText::number() {
-  if (failed()) return 0;
-  std::int64_t value = 0;
-  const char* const begin = text_.data() + at_;
-  const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-  if (error != std::errc()) {
-    fail("no number here");
-    return 0;
-  }
-  at_ += static_cast<std::size_t>(end - begin);
-  return value;
-}
-
-std::int64_t TypeText::count() {
-  const std::int64_t value = number();
-  if (value < 0) fail("a count is negative");
-  return failed() ? 0 : value;
-}
-
-NumberList TypeText::list() {
-  NumberList numbers;
-  if (isNext(';')) return numbers;
-  do {
-    NumberList::Run run{.first = number(), .step = 0, .count = 1};
-    const bool up = takeIf('+');
-    if (up || isNext('-')) run.step = number();
-    if (up && run.step < 0) fail("a step has two signs");
-    if (takeIf('x')) {
-      run.count = count();
-    } else if (run.step != 0) {
-      fail("a step without a count");
-    }
-    std::int64_t last = 0;
-    std::int64_t size = 0;
-    if (__builtin_mul_overflow(run.step, run.count, &last) ||
-        __builtin_add_overflow(run.first, last, &last) ||
-        __builtin_add_overflow(numbers.size(), run.count, &size)) {
-      fail("a list is longer than any");
-    }
-    if (failed()) return {};
-    numbers.add(run);
-  } while (takeIf(','));
-  return numbers;
-}
-
 namespace {
 
-constexpr int kMostNesting = 256;
+// Numbers in runs of one step, so that a list is as long as its text.
+class NumberList {
+ public:
+  struct Run {
+    std::int64_t first = 0;
+    std::int64_t step = 0;
+    std::int64_t count = 0;
+  };
+
+  void add(Run run) {
+    if (run.count <= 0) return;
+    if (run.count == 1) run.step = 0;
+    size_ += run.count;
+    runs_.push_back(run);
+  }
+  std::int64_t size() const { return size_; }
+  // One by one; at most 64 (dimensions of an array), fewer when there are fewer.
+  std::vector<std::int64_t> all() const {
+    constexpr std::size_t kMost = 64;
+    std::vector<std::int64_t> numbers;
+    for (Cursor at(*this); !at.atEnd() && numbers.size() < kMost; at.skip(1)) {
+      numbers.push_back(at.value());
+    }
+    return numbers;
+  }
+
+  // A place in the list.
+  class Cursor {
+   public:
+    explicit Cursor(const NumberList& list) : list_(list) {}
+    bool atEnd() const { return run_ == list_.runs_.size(); }
+    // Not at the end.
+    std::int64_t value() const {
+      const Run& run = list_.runs_[run_];
+      return run.first + run.step * in_run_;
+    }
+    std::int64_t step() const { return list_.runs_[run_].step; }
+    // Numbers in the rest of the run.
+    std::int64_t left() const { return list_.runs_[run_].count - in_run_; }
+    // Not more than left().
+    void skip(std::int64_t count) {
+      in_run_ += count;
+      if (left() > 0) return;
+      in_run_ = 0;
+      ++run_;
+    }
+
+   private:
+    const NumberList& list_;
+    std::size_t run_ = 0;
+    std::int64_t in_run_ = 0;
+  };
+
+ private:
+  std::vector<Run> runs_;
+  std::int64_t size_ = 0;
+};
+
+// The text, read from the front. Once something was not as expected all is empty or 0.
+class TypeText {
+ public:
+  explicit TypeText(std::string_view text) : text_(text) {}
+
+  bool failed() const { return !problem_.empty(); }
+  // "datatype, byte N: why".
+  const std::string& problem() const { return problem_; }
+  void fail(std::string_view why) {
+    if (!failed()) problem_ = fmt::format("datatype, byte {}: {}", at_, why);
+  }
+
+  bool atEnd() const { return at_ == text_.size(); }
+  bool isNext(char c) const { return at_ < text_.size() && text_[at_] == c; }
+  bool takeIf(char c) {
+    if (failed() || !isNext(c)) return false;
+    ++at_;
+    return true;
+  }
+
+  // Fails where something else is.
+  void take(char c) {
+    if (!takeIf(c)) fail(fmt::format("no '{}' here", c));
+  }
+
+  // a-z and _
+  std::string_view word() {
+    const std::size_t begin = at_;
+    while (!failed() && at_ < text_.size() &&
+           ((text_[at_] >= 'a' && text_[at_] <= 'z') || text_[at_] == '_')) {
+      ++at_;
+    }
+    return text_.substr(begin, at_ - begin);
+  }
+
+  // One each, with commas.
+  std::string letters() {
+    std::string all;
+    do {
+      const std::string_view letter = word();
+      if (letter.size() != 1) fail("no letter here");
+      if (failed()) return {};
+      all += letter;
+    } while (takeIf(','));
+    return all;
+  }
+
+  std::int64_t number() {
+    if (failed()) return 0;
+    std::int64_t value = 0;
+    const char* const begin = text_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error != std::errc()) {
+      fail("no number here");
+      return 0;
+    }
+    at_ += static_cast<std::size_t>(end - begin);
+    return value;
+  }
+
+  // A number that is not negative.
+  std::int64_t count() {
+    const std::int64_t value = number();
+    if (value < 0) fail("a count is negative");
+    return failed() ? 0 : value;
+  }
+
+  // Numbers with commas; FIRST+STEPxCOUNT stands for COUNT of them. May be empty.
+  NumberList list() {
+    NumberList numbers;
+    if (isNext(';')) return numbers;
+    do {
+      NumberList::Run run{.first = number(), .step = 0, .count = 1};
+      const bool up = takeIf('+');
+      if (up || isNext('-')) run.step = number();
+      if (up && run.step < 0) fail("a step has two signs");
+      if (takeIf('x')) {
+        run.count = count();
+      } else if (run.step != 0) {
+        fail("a step without a count");
+      }
+      std::int64_t last = 0;
+      std::int64_t size = 0;
+      if (__builtin_mul_overflow(run.step, run.count, &last) ||
+          __builtin_add_overflow(run.first, last, &last) ||
+          __builtin_add_overflow(numbers.size(), run.count, &size)) {
+        fail("a list is longer than any");
+      }
+      if (failed()) return {};
+      numbers.add(run);
+    } while (takeIf(','));
+    return numbers;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string problem_;
+};
+
+// The text of a datatype (docs/formats/trace.md, "Types"), taken apart: of each part of the tree
+// where its data lies, by the rules of MPI-3.1, section 4.1.
+class MpiTypeParser {
+ public:
+  explicit MpiTypeParser(std::string_view text) : text_(text) {}
+
+  // The whole text.
+  base::Result<MpiType> all() {
+    const Part whole = type(0);
+    if (!failed() && !text_.atEnd()) text_.fail("the type has ended");
+    const DataLayout::Id tiles = failed() ? 0 : tilesOf(whole);
+    if (!layout_->fits()) text_.fail("it is larger than any file");
+    if (failed()) return base::Failure{base::Code::kDamaged, text_.problem()};
+    return MpiType{.layout = layout_,
+                   .data = whole.data,
+                   .tiles = tiles,
+                   .size = whole.size,
+                   .lower_bound = whole.lower_bound,
+                   .extent = whole.extent};
+  }
+
+ private:
+  // A part of the tree.
+  struct Part {
+    DataLayout::Id data = 0;
+    std::int64_t size = 0;
+    std::int64_t lower_bound = 0;
+    std::int64_t extent = 0;
+  };
+
+  bool failed() const { return text_.failed() || !layout_->fits(); }
+
+  DataLayout::Id tilesOf(const Part& part) {
+    constexpr std::int64_t kFar = DataLayout::kMost / 2;
+    if (part.extent > kFar || part.extent < -kFar) {  // no second one fits
+      text_.fail("it is larger than any file");
+      return 0;
+    }
+    const std::int64_t longest = std::max({part.size, part.extent, -part.extent, std::int64_t{1}});
+    return layout_->repeat(part.data, std::max<std::int64_t>(kFar / longest, 1), part.extent);
+  }
+
+  Part type(int nesting) {
+    constexpr int kMostNesting = 256;
+    if (nesting > kMostNesting) text_.fail("it is nested too deeply");
+    if (failed()) return {};
+    Part part;
+    const std::string_view name = text_.word();
+    if (name == "b" && !text_.isNext('(')) {
+      part.size = part.extent = text_.count();
+      if (!failed()) part.data = layout_->bytes(part.size);
+    } else {
+      text_.take('(');
+      part = made(name, nesting);
+      text_.take(')');
+    }
+    if (failed()) return {};
+    if (text_.takeIf('[')) {
+      part.lower_bound = text_.number();
+      text_.take(',');
+      part.extent = text_.number();
+      text_.take(']');
+    }
+    return part;
+  }
+
+  Part made(std::string_view name, int nesting) {
+    if (name == "dup") return type(nesting + 1);
+    if (name == "contiguous") {
+      const std::int64_t count = argument();
+      const Part inner = type(nesting + 1);
+      return repeated(inner, count, inner.extent);
+    }
+    if (name == "vector" || name == "hvector") return vector(name[0] == 'h', nesting);
+    if (name == "indexed" || name == "hindexed") return indexed(name[0] == 'h', false, nesting);
+    if (name == "indexed_block" || name == "hindexed_block") {
+      return indexed(name[0] == 'h', true, nesting);
+    }
+    if (name == "struct") return structure(nesting);
+    if (name == "subarray") return subarray(nesting);
+    if (name == "darray") return darray(nesting);
+    if (name == "resized") return resized(nesting);
+    text_.fail("no way to make a type has this name");
+    return {};
+  }
+
+  std::int64_t argument() {
+    const std::int64_t value = text_.number();
+    text_.take(';');
+    return value;
+  }
+
+  NumberList list() {
+    NumberList numbers = text_.list();
+    text_.take(';');
+    return numbers;
+  }
+
+  std::int64_t times(std::int64_t a, std::int64_t b) {
+    std::int64_t value = 0;
+    if (__builtin_mul_overflow(a, b, &value)) text_.fail("it is larger than any file");
+    return value;
+  }
+
+  // As wide as its data where nothing else is told.
+  Part of(DataLayout::Id data) const {
+    const std::int64_t size = layout_->size(data);
+    return {.data = data, .size = size, .lower_bound = 0, .extent = size};
+  }
+  Part of(DataLayout::Parts& parts) { return of(parts.finish()); }
+
+  Part repeated(const Part& inner, std::int64_t count, std::int64_t step) {
+    if (failed()) return {};
+    DataLayout::Parts parts = layout_->parts();
+    parts.add(0, step, count, inner.data);
+    return of(parts);
+  }
+
+  Part vector(bool in_bytes, int nesting) {
+    const std::int64_t count = argument();
+    const std::int64_t length = argument();
+    std::int64_t stride = argument();
+    const Part inner = type(nesting + 1);
+    if (!in_bytes) stride = times(stride, inner.extent);
+    return repeated(repeated(inner, length, inner.extent), count, stride);
+  }
+
+  // `count` blocks of `length` behind one another.
+  void addBlocks(DataLayout::Parts& parts, const Part& inner, std::int64_t length,
+                 std::int64_t displacement, std::int64_t step, std::int64_t count) {
+    if (length <= 0 || count <= 0 || inner.size == 0) {
+      // A few words may tell of more of them than anybody waits for.
+      if (++empty_blocks_ > DataLayout::kMostRuns) text_.fail("it has too many empty blocks");
+      return;
+    }
+    if (layout_->isPlain(inner.data) && inner.extent == inner.size) {
+      parts.addBytes(displacement, step, count, times(length, inner.size));
+    } else {
+      parts.add(displacement, step, count, layout_->repeat(inner.data, length, inner.extent));
+    }
+  }
+
+  // A block for each displacement; those of `indexed_block` have one length.
+  Part indexed(bool in_bytes, bool one_length, int nesting) {
+    NumberList lengths;
+    const std::int64_t length_of_all = one_length ? argument() : 0;
+    if (!one_length) lengths = list();
+    const NumberList displacements = list();
+    const Part inner = type(nesting + 1);
+    if (one_length) lengths.add({.first = length_of_all, .step = 0, .count = displacements.size()});
+    if (lengths.size() != displacements.size()) text_.fail("the lists differ in length");
+    if (failed()) return {};
+    const std::int64_t unit = in_bytes ? 1 : inner.extent;
+    DataLayout::Parts parts = layout_->parts();
+    NumberList::Cursor length(lengths);
+    NumberList::Cursor displacement(displacements);
+    while (!length.atEnd() && !failed()) {
+      const std::int64_t count =
+          length.step() == 0 ? std::min(length.left(), displacement.left()) : 1;
+      addBlocks(parts, inner, length.value(), times(displacement.value(), unit),
+                times(displacement.step(), unit), count);
+      length.skip(count);
+      displacement.skip(count);
+    }
+    return of(parts);
+  }
+
+  Part structure(int nesting) {
+    const NumberList lengths = list();
+    const NumberList displacements = list();
+    if (lengths.size() != displacements.size()) text_.fail("the lists differ in length");
+    DataLayout::Parts parts = layout_->parts();
+    NumberList::Cursor length(lengths);
+    NumberList::Cursor displacement(displacements);
+    while (!length.atEnd() && !failed()) {
+      const Part inner = type(nesting + 1);
+      std::int64_t same = text_.takeIf('x') ? text_.count() : 1;
+      while (same > 0 && !failed()) {
+        if (length.atEnd()) {
+          text_.fail("there are more types than blocks");
+          break;
+        }
+        const std::int64_t count =
+            length.step() == 0 ? std::min({length.left(), displacement.left(), same}) : 1;
+        addBlocks(parts, inner, length.value(), displacement.value(), displacement.step(), count);
+        length.skip(count);
+        displacement.skip(count);
+        same -= count;
+      }
+      if (!length.atEnd()) text_.take(',');
+    }
+    if (failed()) return {};
+    return of(parts);
+  }
+
+  Part resized(int nesting) {
+    const std::int64_t lower_bound = argument();
+    const std::int64_t extent = argument();
+    Part part = type(nesting + 1);
+    part.lower_bound = lower_bound;
+    part.extent = extent;
+    return part;
+  }
+
+  // MPI-3.1, 4.1.3: the fastest dimension is the last one in C and the first one in Fortran.
+  Part subarray(int nesting) {
+    const std::vector<std::int64_t> sizes = list().all();
+    const std::vector<std::int64_t> parts = list().all();
+    const std::vector<std::int64_t> starts = list().all();
+    const bool c_order = order();
+    Part part = type(nesting + 1);
+    if (parts.size() != sizes.size() || starts.size() != sizes.size()) {
+      text_.fail("the lists differ in length");
+    }
+    std::int64_t unit = part.extent;
+    for (std::size_t i = 0; i < sizes.size() && !failed(); ++i) {
+      const std::size_t d = c_order ? sizes.size() - 1 - i : i;
+      DataLayout::Parts dimension = layout_->parts();
+      dimension.add(times(starts[d], unit), unit, parts[d], part.data);
+      part = of(dimension);
+      unit = times(unit, sizes[d]);
+    }
+    return part;
+  }
+
+  // MPI-3.1, 4.1.4: its own algorithm, dimension by dimension. The grid of processes is in C order.
+  Part darray(int nesting) {
+    std::int64_t processes = argument();
+    std::int64_t rank = argument();
+    const std::vector<std::int64_t> sizes = list().all();
+    const std::string kinds = text_.letters();
+    text_.take(';');
+    const std::vector<std::int64_t> arguments = list().all();
+    const std::vector<std::int64_t> grid = list().all();
+    const bool c_order = order();
+    Part part = type(nesting + 1);
+    const std::size_t dimensions = sizes.size();
+    if (kinds.size() != dimensions || arguments.size() != dimensions || grid.size() != dimensions) {
+      text_.fail("the lists differ in length");
+    }
+    if (rank < 0 || rank >= processes) text_.fail("there is no such rank in the grid");
+    std::vector<std::int64_t> place(dimensions);
+    for (std::size_t i = 0; i < dimensions && !failed(); ++i) {
+      if (grid[i] < 1 || sizes[i] < 1 || processes % grid[i] != 0) {
+        text_.fail("the grid is not one of so many processes");
+        break;
+      }
+      processes /= grid[i];
+      place[i] = rank / processes;
+      rank %= processes;
+    }
+    std::int64_t unit = part.extent;
+    for (std::size_t i = 0; i < dimensions && !failed(); ++i) {
+      const std::size_t d = c_order ? dimensions - 1 - i : i;
+      const std::optional<DataLayout::Id> mine = distributed(*layout_, part.data, unit,
+                                                             {.kind = kinds[d],
+                                                              .size = sizes[d],
+                                                              .argument = arguments[d],
+                                                              .place = place[d],
+                                                              .processes = grid[d]});
+      if (!mine) {
+        text_.fail("no distribution is like this");
+        break;
+      }
+      part = of(*mine);
+      unit = times(unit, sizes[d]);
+    }
+    return part;
+  }
+
+  // Whether it is C's.
+  bool order() {
+    const std::string_view word = text_.word();
+    if (word != "c" && word != "f") text_.fail("the order is neither c nor f");
+    text_.take(';');
+    return word == "c";
+  }
+
+  TypeText text_;
+  const std::shared_ptr<DataLayout> layout_ = std::make_shared<DataLayout>();
+  std::size_t empty_blocks_ = 0;
+};
 
 }  // namespace
 
-std::optional<MpiTypeParser::Whole> MpiTypeParser::all() {
-  Whole whole{type(0)};
-  if (!failed() && !text_.atEnd()) text_.fail("the type has ended");
-  if (!failed()) whole.tiles = tilesOf(whole);
-  if (!layout_.fits()) text_.fail("it is larger than any file");
-  if (failed()) return {};
-  return whole;
-}
-
-DataLayout::Id MpiTypeParser::tilesOf(const Part& part) {
-  constexpr std::int64_t kFar = DataLayout::kMost / 2;
-  if (part.extent > kFar || part.extent < -kFar) {  // no second one fits
-    text_.fail("it is larger than any file");
-    return 0;
-  }
-  const std::int64_t longest = std::max({part.size, part.extent, -part.extent, std::int64_t{1}});
-  return layout_.repeat(part.data, std::max<std::int64_t>(kFar / longest, 1), part.extent);
-}
-
-MpiTypeParser::Part MpiTypeParser::type(int nesting) {
-  if (nesting > kMostNesting) text_.fail("it is nested too deeply");
-  if (failed()) return {};
-  Part part;
-  const std::string_view name = text_.word();
-  if (name == "b" && !text_.isNext('(')) {
-    part.size = part.extent = text_.count();
-    if (!failed()) part.data = layout_.bytes(part.size);
-  } else {
-    text_.take('(');
-    part = made(name, nesting);
-    text_.take(')');
-  }
-  if (failed()) return {};
-  if (text_.takeIf('[')) {
-    part.lower_bound = text_.number();
-    text_.take(',');
-    part.extent = text_.number();
-    text_.take(']');
-  }
-  return part;
-}
-
-MpiTypeParser::Part MpiTypeParser::made(std::string_view name, int nesting) {
-  if (name == "dup") return type(nesting + 1);
-  if (name == "contiguous") {
-    const std::int64_t count = argument();
-    const Part inner = type(nesting + 1);
-    return repeated(inner, count, inner.extent);
-  }
-  if (name == "vector" || name == "hvector") return vector(name[0] == 'h', nesting);
-  if (name == "indexed" || name == "hindexed") return indexed(name[0] == 'h', nesting);
-  if (name == "indexed_block" || name == "hindexed_block") {
-    return indexedBlock(name[0] == 'h', nesting);
-  }
-  if (name == "struct") return structure(nesting);
-  if (name == "subarray") return subarray(nesting);
-  if (name == "darray") return darray(nesting);
-  if (name == "resized") return resized(nesting);
-  text_.fail("no way to make a type has this name");
-  return {};
-}
-
-std::int64_t MpiTypeParser::argument() {
-  const std::int64_t value = text_.number();
-  text_.take(';');
-  return value;
-}
-NumberList MpiTypeParser::list() {
-  NumberList numbers = text_.list();
-  text_.take(';');
-  return numbers;
-}
-
-std::int64_t MpiTypeParser::times(std::int64_t a, std::int64_t b) {
-  std::int64_t value = 0;
-  if (__builtin_mul_overflow(a, b, &value)) text_.fail("it is larger than any file");
-  return value;
-}
-
-MpiTypeParser::Part MpiTypeParser::of(DataLayout::Id data) const {
-  const std::int64_t size = layout_.size(data);
-  return {.data = data, .size = size, .lower_bound = 0, .extent = size};
-}
-
-MpiTypeParser::Part MpiTypeParser::repeated(const Part& inner, std::int64_t count,
-                                            std::int64_t step) {
-  if (failed()) return {};
-  DataLayout::Parts parts = layout_.parts();
-  parts.add(0, step, count, inner.data);
-  return of(parts);
-}
-
-MpiTypeParser::Part MpiTypeParser::vector(bool in_bytes, int nesting) {
-  const std::int64_t count = argument();
-  const std::int64_t length = argument();
-  std::int64_t stride = argument();
-  const Part inner = type(nesting + 1);
-  if (!in_bytes) stride = times(stride, inner.extent);
-  return repeated(repeated(inner, length, inner.extent), count, stride);
-}
-
-void MpiTypeParser::addBlocks(DataLayout::Parts& parts, const Part& inner, std::int64_t length,
-                              std::int64_t displacement, std::int64_t step, std::int64_t count) {
-  if (length <= 0 || count <= 0 || inner.size == 0) {
-    // A few words may tell of more of them than anybody waits for.
-    if (++empty_blocks_ > DataLayout::kMostRuns) text_.fail("it has too many empty blocks");
-    return;
-  }
-  if (layout_.isPlain(inner.data) && inner.extent == inner.size) {
-    parts.addBytes(displacement, step, count, times(length, inner.size));
-  } else {
-    parts.add(displacement, step, count, layout_.repeat(inner.data, length, inner.extent));
-  }
-}
-
-MpiTypeParser::Part MpiTypeParser::indexed(bool in_bytes, int nesting) {
-  const NumberList lengths = list();
-  const NumberList displacements = list();
-  const Part inner = type(nesting + 1);
-  if (lengths.size() != displacements.size()) text_.fail("the lists differ in length");
-  if (failed()) return {};
-  const std::int64_t unit = in_bytes ? 1 : inner.extent;
-  DataLayout::Parts parts = layout_.parts();
-  NumberList::Cursor length(lengths);
-  NumberList::Cursor displacement(displacements);
-  while (!length.atEnd() && !failed()) {
-    const std::int64_t count =
-        length.step() == 0 ? std::min(length.left(), displacement.left()) : 1;
-    addBlocks(parts, inner, length.value(), times(displacement.value(), unit),
-              times(displacement.step(), unit), count);
-    length.skip(count);
-    displacement.skip(count);
-  }
-  return of(parts);
-}
-
-MpiTypeParser::Part MpiTypeParser::indexedBlock(bool in_bytes, int nesting) {
-  const std::int64_t length = argument();
-  const NumberList displacements = list();
-  const Part inner = type(nesting + 1);
-  if (failed()) return {};
-  const std::int64_t unit = in_bytes ? 1 : inner.extent;
-  DataLayout::Parts parts = layout_.parts();
-  for (NumberList::Cursor at(displacements); !at.atEnd() && !failed(); at.skip(at.left())) {
-    addBlocks(parts, inner, length, times(at.value(), unit), times(at.step(), unit), at.left());
-  }
-  return of(parts);
-}
-
-MpiTypeParser::Part MpiTypeParser::structure(int nesting) {
-  const NumberList lengths = list();
-  const NumberList displacements = list();
-  if (lengths.size() != displacements.size()) text_.fail("the lists differ in length");
-  DataLayout::Parts parts = layout_.parts();
-  NumberList::Cursor length(lengths);
-  NumberList::Cursor displacement(displacements);
-  while (!length.atEnd() && !failed()) {
-    const Part inner = type(nesting + 1);
-    std::int64_t same = text_.takeIf('x') ? text_.count() : 1;
-    while (same > 0 && !failed()) {
-      if (length.atEnd()) {
-        text_.fail("there are more types than blocks");
-        break;
-      }
-      const std::int64_t count =
-          length.step() == 0 ? std::min({length.left(), displacement.left(), same}) : 1;
-      addBlocks(parts, inner, length.value(), displacement.value(), displacement.step(), count);
-      length.skip(count);
-      displacement.skip(count);
-      same -= count;
-    }
-    if (!length.atEnd()) text_.take(',');
-  }
-  if (failed()) return {};
-  return of(parts);
-}
-
-MpiTypeParser::Part MpiTypeParser::resized(int nesting) {
-  const std::int64_t lower_bound = argument();
-  const std::int64_t extent = argument();
-  Part part = type(nesting + 1);
-  part.lower_bound = lower_bound;
-  part.extent = extent;
-  return part;
-}
-
-base::Result<MpiType> parseMpiType(std::string_view text) {
-  const auto layout = std::make_shared<DataLayout>();
-  MpiTypeParser parser(text, *layout);
-  const std::optional<MpiTypeParser::Whole> whole = parser.all();
-  if (!whole) return base::Failure{base::Code::kDamaged, parser.problem()};
-  return MpiType{.layout = layout,
-                 .data = whole->data,
-                 .tiles = whole->tiles,
-                 .size = whole->size,
-                 .lower_bound = whole->lower_bound,
-                 .extent = whole->extent};
-}
+base::Result<MpiType> parseMpiType(std::string_view text) { return MpiTypeParser(text).all(); }
 
 std::string mpiTypeText(const tracefile::ProcessInfo& info, std::uint64_t number) {
   const std::string key = fmt::format("{}{}", wire::info::kTypePrefix, number);
@@ -322,80 +469,6 @@ std::string mpiTypeText(const tracefile::ProcessInfo& info, std::uint64_t number
     if (more.empty()) return text;
     text += more;
   }
-}
-
-// Blocks of arrays, as processes share them.
-// MPI-3.1, 4.1.3: the fastest dimension is the last one in C and the first one in Fortran.
-MpiTypeParser::Part MpiTypeParser::subarray(int nesting) {
-  const std::vector<std::int64_t> sizes = list().all();
-  const std::vector<std::int64_t> parts = list().all();
-  const std::vector<std::int64_t> starts = list().all();
-  const bool c_order = order();
-  Part part = type(nesting + 1);
-  if (parts.size() != sizes.size() || starts.size() != sizes.size()) {
-    text_.fail("the lists differ in length");
-  }
-  std::int64_t unit = part.extent;
-  for (std::size_t i = 0; i < sizes.size() && !failed(); ++i) {
-    const std::size_t d = c_order ? sizes.size() - 1 - i : i;
-    DataLayout::Parts dimension = layout_.parts();
-    dimension.add(times(starts[d], unit), unit, parts[d], part.data);
-    part = of(dimension);
-    unit = times(unit, sizes[d]);
-  }
-  return part;
-}
-
-// MPI-3.1, 4.1.4: its own algorithm, dimension by dimension. The grid of processes is in C order.
-MpiTypeParser::Part MpiTypeParser::darray(int nesting) {
-  std::int64_t processes = argument();
-  std::int64_t rank = argument();
-  const std::vector<std::int64_t> sizes = list().all();
-  const std::string kinds = text_.letters();
-  text_.take(';');
-  const std::vector<std::int64_t> arguments = list().all();
-  const std::vector<std::int64_t> grid = list().all();
-  const bool c_order = order();
-  Part part = type(nesting + 1);
-  const std::size_t dimensions = sizes.size();
-  if (kinds.size() != dimensions || arguments.size() != dimensions || grid.size() != dimensions) {
-    text_.fail("the lists differ in length");
-  }
-  if (rank < 0 || rank >= processes) text_.fail("there is no such rank in the grid");
-  std::vector<std::int64_t> place(dimensions);
-  for (std::size_t i = 0; i < dimensions && !failed(); ++i) {
-    if (grid[i] < 1 || sizes[i] < 1 || processes % grid[i] != 0) {
-      text_.fail("the grid is not one of so many processes");
-      break;
-    }
-    processes /= grid[i];
-    place[i] = rank / processes;
-    rank %= processes;
-  }
-  std::int64_t unit = part.extent;
-  for (std::size_t i = 0; i < dimensions && !failed(); ++i) {
-    const std::size_t d = c_order ? dimensions - 1 - i : i;
-    const std::optional<DataLayout::Id> mine = distributed(layout_, part.data, unit,
-                                                           {.kind = kinds[d],
-                                                            .size = sizes[d],
-                                                            .argument = arguments[d],
-                                                            .place = place[d],
-                                                            .processes = grid[d]});
-    if (!mine) {
-      text_.fail("no distribution is like this");
-      break;
-    }
-    part = of(*mine);
-    unit = times(unit, sizes[d]);
-  }
-  return part;
-}
-
-bool MpiTypeParser::order() {
-  const std::string_view word = text_.word();
-  if (word != "c" && word != "f") text_.fail("the order is neither c nor f");
-  text_.take(';');
-  return word == "c";
 }
 
 }  // namespace omnio::mpi

@@ -29,6 +29,8 @@ MpiAccessForm formOf(const calls::Row& row) {
   return form;
 }
 
+}  // namespace
+
 void moveOn(std::optional<std::int64_t>& pointer, std::optional<std::int64_t> etypes) {
   std::int64_t next = 0;
   if (!pointer || !etypes || __builtin_add_overflow(*pointer, *etypes, &next)) {
@@ -37,8 +39,6 @@ void moveOn(std::optional<std::int64_t>& pointer, std::optional<std::int64_t> et
     pointer = next;
   }
 }
-
-}  // namespace
 
 MpiAccessForm accessFormOf(const calls::Row& row) {
   static const auto kForms = [] {

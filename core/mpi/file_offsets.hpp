@@ -93,6 +93,9 @@ class MpiFileOffsets {
   std::map<event::FileId, Interval> short_below_;  // the last read that got less than it asked for
 };
 
+// A pointer after an access of so many etypes; not known where one of them is not.
+void moveOn(std::optional<std::int64_t>& pointer, std::optional<std::int64_t> etypes);
+
 // What an MPI-IO access is about, as far as it is known.
 struct MpiAccess {
   std::optional<std::int64_t> etypes;       // begin, in etypes of the view

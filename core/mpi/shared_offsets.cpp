@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "core/mpi/data_layout.hpp"
 #include "core/mpi/file_offsets.hpp"
+#include "core/mpi/groups.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"
 
@@ -88,47 +87,24 @@ struct Step {
   std::int64_t end_ns = 0;
 };
 
-// A file's group of ranks, as its id and one member say.
-struct Member {
-  std::string id;
-  int rank = 0;
-  int size = 0;
-};
-
-std::optional<Member> memberOf(const tracefile::ProcessInfo& info, std::uint64_t group) {
-  const std::string& fact = info.text(wire::info::kGroupPrefix + std::to_string(group));
-  std::vector<std::string_view> words;
-  std::string_view rest = fact;
-  while (!rest.empty()) {
-    const std::size_t space = rest.find(' ');
-    words.push_back(rest.substr(0, space));
-    rest = space == rest.npos ? std::string_view() : rest.substr(space + 1);
-  }
-  if (words.size() < 3) return {};
-  Member member{.id = std::string(words[0])};
-  const auto number = [](std::string_view text, int& value) {
-    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
-  };
-  if (!number(words[1], member.rank) || !number(words[2], member.size) || member.rank < 0 ||
-      member.rank >= member.size) {
-    return {};
-  }
-  return member;
-}
-
 // All that the ranks of a file did to its shared pointer.
 struct SharedFile {
   struct Rank {
     const tracefile::Process* process = nullptr;
     std::vector<Step> steps;
   };
-  int size = 0;
-  std::map<int, Rank> ranks;
+  std::uint32_t size = 0;
+  std::map<std::int32_t, Rank> ranks;
   std::optional<std::int64_t> begin;  // of the pointer, after the open
 };
 
 class History {
  public:
+  // The processes that follow, in order.
+  void begin(const tracefile::Process& process) {
+    groups_.add(process.info);
+    ++index_;
+  }
   // In order, all of a process.
   void take(const tracefile::Process& process, const event::Event& event,
             const std::optional<MpiFileOffsets::Placed>& placed) {
@@ -161,23 +137,25 @@ class History {
     if (row.call_class == calls::Class::kClose) open_.erase(known);
   }
 
-  std::map<std::string, SharedFile>& files() { return files_; }
+  const std::map<GroupIndex, SharedFile>& files() const { return files_; }
 
  private:
   void open(const tracefile::Process& process, const event::Event& event) {
     const auto group = static_cast<std::uint64_t>(event::argumentOf(event, Role::kNewComm));
-    const std::optional<Member> member = memberOf(process.info, group);
-    if (!member) return;
-    SharedFile& file = files_[member->id];
-    file.size = member->size;
+    const OwnGroup* own = groups_.own(index_ - 1, group);
+    if (own == nullptr) return;
+    SharedFile& file = files_[own->group];
+    file.size = groups_.group(own->group).ranks();
     const std::int64_t position = event::argumentOf(event, Role::kPosition);
     if (position >= 0) file.begin = position;
-    SharedFile::Rank& rank = file.ranks[member->rank];
+    SharedFile::Rank& rank = file.ranks[own->rank];
     rank.process = &process;
     open_[{&process, event.handle->definition.handle}] = &rank;
   }
 
-  std::map<std::string, SharedFile> files_;
+  MpiGroups groups_;
+  ProcessIndex index_ = 0;  // behind the process that is read
+  std::map<GroupIndex, SharedFile> files_;
   std::map<std::pair<const tracefile::Process*, std::uint32_t>, SharedFile::Rank*> open_;
 };
 
@@ -189,7 +167,7 @@ class Follower {
   Follower(const SharedFile& file, const Found& found) : file_(file), found_(found) {}
 
   void follow() {
-    if (static_cast<int>(file_.ranks.size()) != file_.size) return;
+    if (file_.ranks.size() != file_.size) return;
     pointer_ = file_.begin;
     std::vector<Place> places;
     for (const auto& [number, rank] : file_.ranks) places.push_back({&rank, 0});
@@ -213,15 +191,6 @@ class Follower {
     std::size_t next;
   };
 
-  void move(std::optional<std::int64_t> etypes) {
-    std::int64_t next = 0;
-    if (!pointer_ || !etypes || __builtin_add_overflow(*pointer_, *etypes, &next)) {
-      pointer_.reset();
-    } else {
-      pointer_ = next;
-    }
-  }
-
   // Their sum is what counts, as long as all of them lie between two collective calls in time too.
   void takeUnordered(Place& place) {
     while (place.next < place.rank->steps.size() &&
@@ -229,7 +198,7 @@ class Follower {
       const Step& step = place.rank->steps[place.next++];
       if (step.start_ns < last_end_) pointer_.reset();
       unordered_end_ = std::max(unordered_end_, step.end_ns);
-      move(step.etypes);
+      moveOn(pointer_, step.etypes);
     }
   }
 
@@ -246,27 +215,25 @@ class Follower {
         if (unordered_end_ > first_start) pointer_.reset();
         for (std::size_t i = 0; i < steps.size(); ++i) {
           if (pointer_) found_(*places[i].rank->process, steps[i]->tick, *pointer_);
-          move(steps[i]->etypes);
+          moveOn(pointer_, steps[i]->etypes);
         }
-        last_end_ = end;
         break;
       case Step::kView:
         pointer_ = 0;
-        last_end_ = end;
         break;
       case Step::kSeek:
         if (any.whence == SEEK_SET) {
           pointer_ = any.etypes;
         } else if (any.whence == SEEK_CUR && unordered_end_ <= first_start) {
-          move(any.etypes);
+          moveOn(pointer_, any.etypes);
         } else {
           pointer_.reset();
         }
-        last_end_ = end;
         break;
       default:
-        break;
+        return;
     }
+    last_end_ = end;
   }
 
   const SharedFile& file_;
@@ -301,6 +268,7 @@ MpiSharedOffsets::MpiSharedOffsets(const std::vector<const tracefile::Process*>&
   History history;
   for (const tracefile::Process* process : processes) {
     if (!usesSharedPointers(process->info)) continue;
+    history.begin(*process);
     tracefile::MergedReader events;
     std::vector<std::uint32_t> threads;
     for (const tracefile::Log& log : process->logs) {
