@@ -83,13 +83,13 @@ class Accumulator {
       }
       report.groups.push_back(std::move(groups_[index]));
     }
-    for (std::size_t number = 0; number < dense_.size(); ++number) {
-      Group& group = dense_[number];
-      if (group.events() == 0) continue;
-      group.name = by_ == By::kCall ? std::string(calls::kTable[number].name) : fileName(number);
-      report.groups.push_back(std::move(group));
-    }
     if (by_ == By::kFile || by_ == By::kCall) {
+      for (std::size_t number = 0; number < groups_.size(); ++number) {
+        Group& group = groups_[number];
+        if (group.events() == 0) continue;
+        group.name = by_ == By::kCall ? std::string(calls::kTable[number].name) : fileName(number);
+        report.groups.push_back(std::move(group));
+      }
       std::stable_sort(report.groups.begin(), report.groups.end(),
                        [](const Group& a, const Group& b) {
                          return std::make_tuple(~a.time_ns.total, ~a.mpi_sync_ns.total, a.name) <
@@ -141,12 +141,8 @@ class Accumulator {
     // The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
     const std::size_t number =
         by_ == By::kCall ? event.row->number : static_cast<std::uint32_t>(event.file) + 1U;
-    if (number >= dense_.size()) dense_.resize(number + 1);
+    if (number >= groups_.size()) groups_.resize(number + 1);
     return number;
-  }
-
-  Group& groupAt(std::size_t place) {
-    return by_ == By::kRank || by_ == By::kThread ? groups_[place] : dense_[place];
   }
 
   void readLog(const tracefile::Process& process, const tracefile::Log& log,
@@ -159,7 +155,7 @@ class Accumulator {
       }
       const std::size_t place = placeOf(*event);
       const bool bytes_later = event::LaterReads::begins(*event);
-      groupAt(place).add(*event, bytes_later);
+      groups_[place].add(*event, bytes_later);
       total_.add(*event, bytes_later);
       if (bytes_later) {
         later.begin(*event, place, took_);
@@ -171,7 +167,7 @@ class Accumulator {
   }
 
   const event::LaterReads::Take took_ = [this](std::size_t place, std::uint64_t bytes) {
-    for (Transfer* read : {&groupAt(place).read, &total_.read}) {
+    for (Transfer* read : {&groups_[place].read, &total_.read}) {
       read->size_bytes.add(bytes);
       read->begun_bytes += bytes;
     }
@@ -179,8 +175,7 @@ class Accumulator {
   By by_;
   event::PathTable paths_;
   std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
-  std::vector<Group> groups_;
-  std::vector<Group> dense_;  // of calls by number, or of files by number plus 1
+  std::vector<Group> groups_;         // else of calls by number, or of files by number plus 1
   std::size_t current_ = 0;
   Group total_;
   std::uint64_t events_below_ = 0;

@@ -99,22 +99,22 @@ void appendTransfers(std::string& out, const Report& report, std::string_view ti
 
 void appendWholeness(std::string& out, const Report& report) {
   const tracefile::Wholeness& w = report.wholeness;
-  fmt::format_to(std::back_inserter(out), "Trace {}: {} event{}, {} process{}, {} of {} rank{}\n",
+  const auto into = std::back_inserter(out);
+  fmt::format_to(into, "Trace {}: {} event{}, {} process{}, {} of {} rank{}\n",
                  base::printable(report.trace), w.events, w.events == 1 ? "" : "s", w.processes,
                  w.processes == 1 ? "" : "es", w.ranks_reporting, w.ranks_expected,
                  w.ranks_expected == 1 ? "" : "s");
-  fmt::format_to(std::back_inserter(out), "Whole: {}; {}\n", w.whole ? "yes" : "no",
-                 tracefile::missingSentence(w));
+  fmt::format_to(into, "Whole: {}; {}\n", w.whole ? "yes" : "no", tracefile::missingSentence(w));
   for (const std::string& reason : tracefile::reasonsInBrief(w)) {
-    fmt::format_to(std::back_inserter(out), "  - {}\n", reason);
+    fmt::format_to(into, "  - {}\n", reason);
   }
   for (const std::string& note : w.notes) {
-    fmt::format_to(std::back_inserter(out), "Note: {}\n", note);
+    fmt::format_to(into, "Note: {}\n", note);
   }
   for (const std::string& sentence : tracefile::clockSentences(report.clocks)) {
-    fmt::format_to(std::back_inserter(out), "Clock of {}\n", sentence);
+    fmt::format_to(into, "Clock of {}\n", sentence);
   }
-  if (report.rank) fmt::format_to(std::back_inserter(out), "Shown: rank {}\n", *report.rank);
+  if (report.rank) fmt::format_to(into, "Shown: rank {}\n", *report.rank);
   if (report.events_below > 0) {
     fmt::format_to(std::back_inserter(out),
                    "Left out: {} call{} made by libraries below the application's own calls\n",
@@ -126,7 +126,7 @@ void appendWholeness(std::string& out, const Report& report) {
                    humanNs(report.recording_ns));
   }
   if (w.stalled_ns > 0) {
-    fmt::format_to(std::back_inserter(out), "Threads waited {} for the log to be written\n",
+    fmt::format_to(into, "Threads waited {} for the log to be written\n",
                    humanNs(static_cast<std::int64_t>(w.stalled_ns)));
   }
 }
