@@ -99,7 +99,7 @@ int collectOrphans() {
   return all ? printed : kFailed;
 }
 
-int work(const TraceSelection& selection) {
+int runCollect(const TraceSelection& selection) {
   // Opening it says what is wrong with a trace; only then is anything changed.
   if (const auto opened = selection.open(); !opened) return fail(opened.failure());
   const tracefile::CollectReport report = tracefile::collectRings(selection.trace);
@@ -136,7 +136,7 @@ void addCollectCommand(base::Command program) {
   command.callback([selection, throw_away, orphans, trace] {
     if (*orphans) return collectOrphans();
     if (trace.count() == 0) base::refuseMissing("TRACE");
-    return *throw_away ? discard(selection->trace) : work(*selection);
+    return *throw_away ? discard(selection->trace) : runCollect(*selection);
   });
 }
 

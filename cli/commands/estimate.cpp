@@ -20,7 +20,7 @@ namespace {
 // Of a table that is read at a glance.
 constexpr std::size_t kRows = 20;
 
-struct Options {
+struct EstimateOptions {
   std::string model;
   std::vector<std::string> results;
   bool partial = false;
@@ -29,7 +29,7 @@ struct Options {
   std::optional<double> peak_mib_s;
 };
 
-int work(const Options& options) {
+int runEstimate(const EstimateOptions& options) {
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) return fail(model.failure());
   std::vector<ior::GivenResult> results;
@@ -49,7 +49,7 @@ int work(const Options& options) {
 }  // namespace
 
 void addEstimateCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EstimateOptions>();
   const base::Command command = program.subcommand(
       "estimate", "The I/O time on a storage system where the phases were benchmarked");
   command.option("MODEL", options->model, "A phase model (omnio phases)").required();
@@ -65,7 +65,7 @@ void addEstimateCommand(base::Command program) {
       .positive();
   command.flag("--all", options->all, "A row for each phase, not only for the 20 longest");
   command.flag("--json", options->json, "A JSON document instead of a table");
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runEstimate(*options); });
 }
 
 }  // namespace omnio::cli

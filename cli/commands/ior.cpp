@@ -10,7 +10,7 @@
 namespace omnio::cli {
 namespace {
 
-struct Options {
+struct IorOptions {
   std::string model;
   std::string directory;
   std::string api = "model";
@@ -19,7 +19,7 @@ struct Options {
   bool json = false;
 };
 
-int work(const Options& options) {
+int runIor(const IorOptions& options) {
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) return fail(model.failure());
   ior::PlanOptions wanted{.api = {}, .fsync = !options.no_fsync, .iterations = options.iterations};
@@ -35,7 +35,7 @@ int work(const Options& options) {
 }  // namespace
 
 void addIorCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<IorOptions>();
   const base::Command command = program.subcommand(
       "ior", "The phases as command lines of IOR, and what IOR cannot express of them");
   command.option("MODEL", options->model, "A phase model (omnio phases)").required();
@@ -50,7 +50,7 @@ void addIorCommand(base::Command program) {
       .between(1, 1000)
       .showDefault();
   command.flag("--json", options->json, "A JSON document instead of command lines");
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runIor(*options); });
 }
 
 }  // namespace omnio::cli

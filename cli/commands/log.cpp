@@ -22,7 +22,7 @@
 namespace omnio::cli {
 namespace {
 
-struct Options {
+struct LogOptions {
   TraceSelection selection;
   bool json = false;
   bool mpi = false;
@@ -52,7 +52,7 @@ void appendHeader(std::string& out, const EventOrigin& origin, const std::string
 
 class Printer {
  public:
-  Printer(const tracefile::Trace& trace, const Options& options)
+  Printer(const tracefile::Trace& trace, const LogOptions& options)
       : trace_(trace),
         json_(options.json),
         output_(options.json ? OutputForm::kJson : OutputForm::kText) {
@@ -116,7 +116,7 @@ class Printer {
   base::JsonWriter json_line_{output_.text()};  // one for all lines: it keeps its memory
 };
 
-int work(const Options& options) {
+int runLog(const LogOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const base::Result<std::vector<const tracefile::Process*>> processes =
@@ -155,7 +155,7 @@ int work(const Options& options) {
 }  // namespace
 
 void addLogCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LogOptions>();
   const base::Command command = program.subcommand(
       "log", "The recorded events, one a line: START_NS END_NS CALL key=value,...");
   options->selection.addTrace(command);
@@ -165,7 +165,7 @@ void addLogCommand(base::Command program) {
   command.flag("--mpi", options->mpi,
                "The MPI calls of all ranks by time, each with its counterparts and how long "
                "it waited for them");
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runLog(*options); });
 }
 
 }  // namespace omnio::cli

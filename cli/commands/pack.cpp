@@ -16,7 +16,7 @@
 namespace omnio::cli {
 namespace {
 
-struct Options {
+struct PackOptions {
   TraceSelection selection;
   int level = tracefile::kDefaultPackLevel;
   unsigned jobs = 0;  // 0: as many as are useful
@@ -47,7 +47,7 @@ double perEvent(const tracefile::PackReport& report, std::uint64_t bytes) {
   return report.events == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(report.events);
 }
 
-std::string jsonOf(const tracefile::PackReport& report, const Options& options) {
+std::string jsonOf(const tracefile::PackReport& report, const PackOptions& options) {
   const auto per_event = [&report](std::uint64_t bytes) {
     return report.events == 0 ? std::nullopt : std::optional(perEvent(report, bytes));
   };
@@ -76,7 +76,7 @@ std::string sizeOf(std::uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (kKib * kKib));
 }
 
-std::string textOf(const tracefile::PackReport& report, const Options& options) {
+std::string textOf(const tracefile::PackReport& report, const PackOptions& options) {
   if (report.changed == 0) {
     return fmt::format("{}: already packed\n", base::printable(options.selection.trace));
   }
@@ -91,7 +91,7 @@ std::string textOf(const tracefile::PackReport& report, const Options& options) 
   return text + "\n";
 }
 
-int work(const Options& options) {
+int runPack(const PackOptions& options) {
   tracefile::PackOptions wanted{
       .level = options.level,
       .jobs = options.jobs == 0 ? tracefile::usualPackJobs() : options.jobs,
@@ -116,7 +116,7 @@ int work(const Options& options) {
 }  // namespace
 
 void addPackCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PackOptions>();
   const base::Command command =
       program.subcommand("pack", "Compress a finished trace; every command reads it as before");
   options->selection.addTrace(command);
@@ -133,7 +133,7 @@ void addPackCommand(base::Command program) {
                "Pack although a process of another node did not say that it ended: that node is "
                "gone");
   command.flag("--json", options->json, "As a JSON document");
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runPack(*options); });
 }
 
 }  // namespace omnio::cli

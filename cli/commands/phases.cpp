@@ -16,14 +16,14 @@
 namespace omnio::cli {
 namespace {
 
-struct Options {
+struct PhasesOptions {
   TraceSelection selection;
   std::string output;
   phases::Options model;
   bool json = false;
 };
 
-int work(const Options& options) {
+int runPhases(const PhasesOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const base::Result<model::PhaseModel> model = phases::makePhaseModel(*trace, options.model);
@@ -44,7 +44,7 @@ int work(const Options& options) {
 }  // namespace
 
 void addPhasesCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PhasesOptions>();
   const base::Command command = program.subcommand(
       "phases",
       "The I/O phases of the application: weight, request size, repetitions, f(initOffset)");
@@ -56,7 +56,7 @@ void addPhasesCommand(base::Command program) {
       .between(0, std::numeric_limits<std::uint64_t>::max())
       .showDefault();
   command.flag("--json", options->json, "Prints the JSON document instead of tables");
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runPhases(*options); });
 }
 
 }  // namespace omnio::cli

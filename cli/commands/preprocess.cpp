@@ -20,7 +20,7 @@
 namespace omnio::cli {
 namespace {
 
-struct Options {
+struct PreprocessOptions {
   TraceSelection selection;
   std::string schedule;
   std::string timing = "dt";
@@ -41,7 +41,7 @@ const base::WordCheck kScale = [](const std::string& text) {
               : fmt::format("{} is not a number from 0.000001 to 1000000", base::printable(text));
 };
 
-int work(const Options& options) {
+int runPreprocess(const PreprocessOptions& options) {
   preprocess::Settings settings{.timing = *model::valueOf(model::kTimings, options.timing),
                                 .size_scale = options.size_scale,
                                 .time_scale = options.time_scale,
@@ -87,7 +87,7 @@ int work(const Options& options) {
 }  // namespace
 
 void addPreprocessCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PreprocessOptions>();
   const base::Command command = program.subcommand(
       "preprocess", "Make a schedule of a trace: what a replay does, to be read and edited");
   options->selection.addTrace(command);
@@ -115,7 +115,7 @@ void addPreprocessCommand(base::Command program) {
               "itself, all else to @root)")
       .typeName("FROM=TO")
       .repeatable();
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runPreprocess(*options); });
 }
 
 }  // namespace omnio::cli

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ReplayOptions {
   replay::Request request;
   std::string timing;
   std::string cache = "cold";
@@ -67,7 +67,7 @@ bool isOpenMpi(const std::string& launcher) {
   return text.find("Open MPI") != std::string::npos || text.find("OpenRTE") != std::string::npos;
 }
 
-std::vector<std::string> launcherWords(const Options& options, int processes) {
+std::vector<std::string> launcherWords(const ReplayOptions& options, int processes) {
   std::vector<std::string> words;
   if (!options.launcher.empty()) {
     std::istringstream split(options.launcher);
@@ -119,7 +119,7 @@ class LauncherWords {
   int fd_;
 };
 
-int work(Options options) {
+int runReplay(ReplayOptions options) {
   replay::Request& request = options.request;
   std::error_code error;
   if (request.output.empty()) request.output = replay::defaultOutput(request.schedule);
@@ -171,7 +171,7 @@ int work(Options options) {
 }  // namespace
 
 void addReplayCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReplayOptions>();
   const base::Command command =
       program.subcommand("replay", "Replay a schedule on a target directory, with mpirun");
   command.option("SCHEDULE", options->request.schedule, "Of omnio preprocess").required();
@@ -202,7 +202,7 @@ void addReplayCommand(base::Command program) {
               "A word for the launcher; may be given more than once")
       .typeName("WORD")
       .repeatable();
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runReplay(*options); });
 }
 
 }  // namespace omnio::cli

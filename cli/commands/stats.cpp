@@ -9,13 +9,13 @@
 namespace omnio::cli {
 namespace {
 
-struct Options {
+struct StatsOptions {
   TraceSelection selection;
   std::string by = "file";
   bool json = false;
 };
 
-int work(const Options& options) {
+int runStats(const StatsOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const base::Result<stats::Report> report =
@@ -27,7 +27,7 @@ int work(const Options& options) {
 }  // namespace
 
 void addStatsCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<StatsOptions>();
   const base::Command command = program.subcommand(
       "stats", "Operations, bytes, times and bandwidth, by file, rank, thread or call");
   options->selection.addTrace(command);
@@ -36,7 +36,7 @@ void addStatsCommand(base::Command program) {
       .oneOf({"file", "rank", "thread", "call"})
       .showDefault();
   command.flag("--json", options->json, "A JSON document instead of tables");
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runStats(*options); });
 }
 
 }  // namespace omnio::cli

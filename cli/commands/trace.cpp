@@ -182,7 +182,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
   }
 }
 
-int work(Request& request) {
+int runTrace(Request& request) {
   if (request.list_filters) return listFilters();
   if (const std::optional<int> refused = settle(request)) return *refused;
   if (request.dump_config) return printAll(request.values.fileText());
@@ -292,7 +292,7 @@ void addTraceCommand(base::Command program) {
     if (request->command.empty() && !request->list_filters && !request->dump_config) {
       base::refuseMissing("a COMMAND to run");
     }
-    return work(*request);
+    return runTrace(*request);
   });
 }
 

@@ -15,13 +15,13 @@
 namespace omnio::cli {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::string schedule;
   TraceSelection selection;
   bool json = false;
 };
 
-std::string jsonOf(const replay::Verification& result, const Options& options) {
+std::string jsonOf(const replay::Verification& result, const VerifyOptions& options) {
   std::string text;
   base::JsonWriter json(text, {.indent = 4});
   json.object([&] {
@@ -49,7 +49,7 @@ std::string textOf(const replay::Verification& result) {
   return text;
 }
 
-int work(const Options& options) {
+int runVerify(const VerifyOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const auto identity = replay::readReplayIdentity(trace->directory());
@@ -71,13 +71,13 @@ int work(const Options& options) {
 }  // namespace
 
 void addVerifyCommand(base::Command program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyOptions>();
   const base::Command command = program.subcommand(
       "verify", "Compare a replay with its schedule; exits with 3 where they differ");
   command.option("SCHEDULE", options->schedule, "The schedule that was replayed").required();
   options->selection.addTrace(command);
   command.flag("--json", options->json, "As a JSON document");
-  command.callback([options] { return work(*options); });
+  command.callback([options] { return runVerify(*options); });
 }
 
 }  // namespace omnio::cli
