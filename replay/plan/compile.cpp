@@ -36,23 +36,6 @@ constexpr std::uint64_t kMaxFailedContent = 1 << 20;
 // But the replay's may succeed, and then the kernel moves up to this much (MAX_RW_COUNT).
 constexpr std::uint64_t kMaxFailedRequest = std::uint64_t{1} << 31;
 
-struct Named {
-  std::uint64_t id = 0;
-  std::uint32_t thread = 0;
-  std::uint32_t ordinal = 0;  // among the thread's named events
-  std::uint64_t order = 0;    // among the thread's events
-  std::int64_t end_ns = 0;
-  std::uint32_t flag = kNoFlag;
-  std::uint32_t node = 0;
-};
-
-struct Waiting {
-  std::uint32_t thread = 0;
-  std::uint64_t order = 0;
-  std::vector<std::uint64_t> ids;
-  std::uint32_t node = 0;
-};
-
 // __open_2 and its like, which compilers call where no mode is given: glibc aborts when one would
 // be needed.
 bool endsProcess(const ScheduleEvent& event) {
@@ -66,6 +49,17 @@ bool endsProcess(const ScheduleEvent& event) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
+// Bytes that a buffer has to hold. What goes from one descriptor to the other takes no room here,
+// and "all of it" is asked for by numbers beyond any file.
+std::uint64_t roomFor(const ScheduleEvent& event) {
+  if (calls::has(*event.row, Role::kFdSource)) return 0;
+  std::uint64_t pieces = 0;
+  for (const std::uint64_t piece : event.pieces) {
+    if (__builtin_add_overflow(pieces, piece, &pieces)) pieces = UINT64_MAX;
+  }
+  return std::max(event.request, pieces);
+}
+
 bool makesEntry(const ScheduleEvent& event) {
   if (event.step != Step::kCall || event.failed) return false;
   return calls::does(*event.row, calls::Effect::kMakesName);
@@ -73,54 +67,20 @@ bool makesEntry(const ScheduleEvent& event) {
 
 }  // namespace
 
-struct Compiler::State {
-  explicit State(std::filesystem::path where) : directory(std::move(where)) {}
-
-  std::filesystem::path directory;
-  Plan plan;
-  std::unique_ptr<ProgramWriter> writer;
-  std::uint64_t order = 0;  // of the next event in its thread
-  std::vector<Named> named;
-  std::vector<Waiting> waiting;
-  LineEnds line_ends;
-  // Of the rank at hand, by slot, what its descriptors stand for: calls on a descriptor do not name
-  // the file. One that a later thread of the document makes is not known yet.
-  std::vector<std::uint32_t> file_of_slot;
-  std::uint64_t made = 0;  // descriptors of the rank
-
-  PlannedThread& thread() { return plan.threads.back(); }
-  PlannedRank& rank() { return plan.ranks[static_cast<std::size_t>(thread().recorded.rank)]; }
-
-  Complaint takeSlot(Descriptor descriptor, std::uint32_t& slot) {
-    slot = kNoSlot;
-    if (descriptor == model::kNoDescriptor) return std::nullopt;
-    const auto number = static_cast<std::int64_t>(descriptor);
-    if (number < 0 || number > kMaxDescriptor) {
-      return fmt::format("fd {} is beyond what can be numbered ({})", number, kMaxDescriptor);
-    }
-    slot = static_cast<std::uint32_t>(number);
-    rank().slots = std::max(rank().slots, slot + 1);
-    return std::nullopt;
+Compiler::Complaint Compiler::takeSlot(Descriptor descriptor, std::uint32_t& slot) {
+  slot = kNoSlot;
+  if (descriptor == model::kNoDescriptor) return std::nullopt;
+  const auto number = static_cast<std::int64_t>(descriptor);
+  if (number < 0 || number > kMaxDescriptor) {
+    return fmt::format("fd {} is beyond what can be numbered ({})", number, kMaxDescriptor);
   }
-
-  std::uint32_t fileOf(const ScheduleEvent& event) const;
-  void noteDescriptor(const ScheduleEvent& event, std::uint32_t file);
-  Complaint checkDescriptors() const;
-  Complaint preopened(const ScheduleEvent& event);
-  Complaint checkCall(const ScheduleEvent& event);
-  void measure(const ScheduleEvent& event);
-  Complaint orderThreads();
-  Complaint arrangeFiles();
-};
-
-Compiler::Compiler(std::filesystem::path directory)
-    : state_(std::make_unique<State>(std::move(directory))) {}
-Compiler::~Compiler() = default;
-
-const Plan& Compiler::plan() const { return state_->plan; }
+  slot = static_cast<std::uint32_t>(number);
+  rank().slots = std::max(rank().slots, slot + 1);
+  return std::nullopt;
+}
 
 Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
-  state_->plan.global = global;  // how many ranks there are is not believed before they have come
+  plan_.global = global;  // how many ranks there are is not believed before they have come
   return std::nullopt;
 }
 
@@ -132,57 +92,55 @@ Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile&
   planned.lines = file.lines;
   planned.size = file.size;
   if (file.size > static_cast<std::uint64_t>(INT64_MAX)) return "a file cannot be that large";
-  state_->plan.files.push_back(std::move(planned));
+  plan_.files.push_back(std::move(planned));
   return std::nullopt;
 }
 
 // The file that the call names, or that its descriptor stands for.
-std::uint32_t Compiler::State::fileOf(const ScheduleEvent& event) const {
+std::uint32_t Compiler::fileOf(const ScheduleEvent& event) const {
   if (event.file != model::kNoFileNumber) return static_cast<std::uint32_t>(event.file);
   const auto slot = static_cast<std::size_t>(event.fd);
-  return slot < file_of_slot.size() ? file_of_slot[slot] : kNoFile;
+  return slot < file_of_slot_.size() ? file_of_slot_[slot] : kNoFile;
 }
 
-void Compiler::State::noteDescriptor(const ScheduleEvent& event, std::uint32_t file) {
+void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file) {
   if (event.new_fd == model::kNoDescriptor) return;
-  rank().made = ++made;
+  rank().made = ++made_;
   const auto slot = static_cast<std::size_t>(event.new_fd);
-  if (slot >= made + kSlotsToSpare) return;  // refused at the end of the rank
-  if (slot >= file_of_slot.size()) file_of_slot.resize(slot + 1, kNoFile);
-  file_of_slot[slot] = file;
+  if (slot >= made_ + kSlotsToSpare) return;  // refused at the end of the rank
+  if (slot >= file_of_slot_.size()) file_of_slot_.resize(slot + 1, kNoFile);
+  file_of_slot_[slot] = file;
 }
 
-Compiler::Complaint Compiler::State::checkDescriptors() const {
-  for (std::size_t i = 0; i < plan.ranks.size(); ++i) {
-    if (plan.ranks[i].slots <= plan.ranks[i].made + kSlotsToSpare) continue;
+Compiler::Complaint Compiler::checkDescriptors() const {
+  for (std::size_t i = 0; i < plan_.ranks.size(); ++i) {
+    if (plan_.ranks[i].slots <= plan_.ranks[i].made + kSlotsToSpare) continue;
     return fmt::format("fd {} of rank {}: it makes {} descriptors, which are numbered from 0",
-                       plan.ranks[i].slots - 1, i, plan.ranks[i].made);
+                       plan_.ranks[i].slots - 1, i, plan_.ranks[i].made);
   }
   return std::nullopt;
 }
 
 Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
-  Plan& plan = state_->plan;
-  if (plan.threads.empty() || plan.threads.back().recorded.rank != thread.rank) {
-    state_->file_of_slot.clear();
-    state_->made = 0;
+  if (plan_.threads.empty() || plan_.threads.back().recorded.rank != thread.rank) {
+    file_of_slot_.clear();
+    made_ = 0;
   }
-  plan.threads.emplace_back().recorded = thread;
-  plan.ranks.resize(std::max(plan.ranks.size(), static_cast<std::size_t>(thread.rank) + 1));
-  state_->order = 0;
-  state_->writer =
-      std::make_unique<ProgramWriter>(programName(state_->directory, plan.threads.size() - 1));
+  plan_.threads.emplace_back().recorded = thread;
+  plan_.ranks.resize(std::max(plan_.ranks.size(), static_cast<std::size_t>(thread.rank) + 1));
+  order_ = 0;
+  writer_ = std::make_unique<ProgramWriter>(programName(directory_, plan_.threads.size() - 1));
   return std::nullopt;
 }
 
 Compiler::Complaint Compiler::endThread() {
-  const base::Result<void> written = state_->writer->finish();
-  state_->writer.reset();
+  const base::Result<void> written = writer_->finish();
+  writer_.reset();
   if (!written) return written.failure().sentence;
   return std::nullopt;
 }
 
-Compiler::Complaint Compiler::State::preopened(const ScheduleEvent& event) {
+Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
   if (event.file == model::kNoFileNumber) return "a preopened descriptor without its file";
   if (event.id != 0 || !event.after.empty()) {
     return "a preopened descriptor is there before all events: it has neither id nor after";
@@ -197,21 +155,12 @@ Compiler::Complaint Compiler::State::preopened(const ScheduleEvent& event) {
   return std::nullopt;
 }
 
-Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
+Compiler::Complaint Compiler::checkCall(const ScheduleEvent& event) {
   const calls::Row& row = *event.row;
   if (row.api == calls::Api::kMpi) {
     return fmt::format("{} cannot be replayed: POSIX and stream calls can", row.name);
   }
-  std::uint64_t pieces = 0;
-  for (const std::uint64_t piece : event.pieces) {
-    if (piece > kMaxRequest || __builtin_add_overflow(pieces, piece, &pieces)) {
-      pieces = kMaxRequest + 1;
-    }
-  }
-  // What goes from one descriptor to the other takes no room here, and "all of it" is asked for by
-  // numbers beyond any file.
-  const std::uint64_t request =
-      calls::has(row, Role::kFdSource) ? 0 : std::max(event.request, pieces);
+  const std::uint64_t request = roomFor(event);
   // A call that failed may have asked for anything; it never got it.
   if (!event.failed && request > kMaxRequest) {
     return fmt::format("{} asks for {} bytes, more than a process has room for", row.name, request);
@@ -240,16 +189,11 @@ Compiler::Complaint Compiler::State::checkCall(const ScheduleEvent& event) {
 }
 
 // What the thread's buffers have to hold.
-void Compiler::State::measure(const ScheduleEvent& event) {
+void Compiler::measure(const ScheduleEvent& event) {
   PlannedThread& into = thread();
   ++into.operations;
   if (calls::has(*event.row, Role::kFdSource)) return;
-  std::uint64_t request = event.request;
-  std::uint64_t pieces = 0;
-  for (const std::uint64_t piece : event.pieces) {
-    if (__builtin_add_overflow(pieces, piece, &pieces)) pieces = UINT64_MAX;
-  }
-  request = std::max(request, pieces);
+  std::uint64_t request = roomFor(event);
   if (event.failed) {
     request = std::min(request, kMaxFailedRequest);
     if (event.row->call_class == calls::Class::kWrite) {
@@ -289,30 +233,29 @@ void Compiler::State::measure(const ScheduleEvent& event) {
 }
 
 Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
-  State& state = *state_;
-  if (event.step == Step::kPreopened) return state.preopened(event);
+  if (event.step == Step::kPreopened) return preopened(event);
   Op op;
   op.step = event.step;
   if (event.step == Step::kCall) {
-    if (auto complaint = state.checkCall(event)) return complaint;
+    if (auto complaint = checkCall(event)) return complaint;
     op.row = event.row->number;
-    state.measure(event);
+    measure(event);
   }
-  op.file = state.fileOf(event);
+  op.file = fileOf(event);
   if (op.file != kNoFile && event.step == Step::kCall) {
-    state.line_ends.note(event, op.file, state.plan.files[op.file]);
+    line_ends_.note(event, op.file, plan_.files[op.file]);
   }
-  state.noteDescriptor(event, op.file);
+  noteDescriptor(event, op.file);
   if (event.end_ns < event.start_ns) {
     return fmt::format("it ends at {} ns, before it starts at {} ns", event.end_ns, event.start_ns);
   }
   if (makesEntry(event)) {
-    const model::FileNumber made = event.new_file != model::kNoFileNumber &&
-                                           !calls::does(*event.row, calls::Effect::kMakesSymlink)
-                                       ? event.new_file
-                                       : event.file;
-    if (made != model::kNoFileNumber) {
-      state.plan.files[static_cast<std::size_t>(made)].made_by_events = true;
+    const model::FileNumber entry = event.new_file != model::kNoFileNumber &&
+                                            !calls::does(*event.row, calls::Effect::kMakesSymlink)
+                                        ? event.new_file
+                                        : event.file;
+    if (entry != model::kNoFileNumber) {
+      plan_.files[static_cast<std::size_t>(entry)].made_by_events = true;
     }
   }
   op.flags = event.failed ? kOpFailed : 0;
@@ -322,39 +265,38 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   op.request = event.request;
   op.offset = event.offset;
   op.new_file = static_cast<std::uint32_t>(event.new_file);
-  if (auto complaint = state.takeSlot(event.fd, op.fd)) return complaint;
+  if (auto complaint = takeSlot(event.fd, op.fd)) return complaint;
   const Descriptor other = event.source != model::kNoDescriptor ? event.source : event.replaced;
-  if (auto complaint = state.takeSlot(other, op.other)) return complaint;
-  if (auto complaint = state.takeSlot(event.new_fd, op.new_fd)) return complaint;
+  if (auto complaint = takeSlot(other, op.other)) return complaint;
+  if (auto complaint = takeSlot(event.new_fd, op.new_fd)) return complaint;
 
-  PlannedThread& thread = state.thread();
-  const auto number = static_cast<std::uint32_t>(state.plan.threads.size() - 1);
+  PlannedThread& planned = thread();
+  const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
   if (!event.after.empty()) {
-    state.waiting.push_back(
-        {.thread = number, .order = state.order, .ids = event.after, .node = 0});
-    thread.waits.emplace_back();
-    op.wait = static_cast<std::uint32_t>(thread.waits.size());
+    waiting_.push_back({.thread = number, .order = order_, .ids = event.after, .node = 0});
+    planned.waits.emplace_back();
+    op.wait = static_cast<std::uint32_t>(planned.waits.size());
   }
   if (event.id != 0) {
-    state.named.push_back({.id = event.id,
-                           .thread = number,
-                           .ordinal = static_cast<std::uint32_t>(thread.raises.size()),
-                           .order = state.order,
-                           .end_ns = event.end_ns,
-                           .flag = kNoFlag,
-                           .node = 0});
-    thread.raises.push_back(kNoFlag);
-    op.named = static_cast<std::uint32_t>(thread.raises.size());
+    named_.push_back({.id = event.id,
+                      .thread = number,
+                      .ordinal = static_cast<std::uint32_t>(planned.raises.size()),
+                      .order = order_,
+                      .end_ns = event.end_ns,
+                      .flag = kNoFlag,
+                      .node = 0});
+    planned.raises.push_back(kNoFlag);
+    op.named = static_cast<std::uint32_t>(planned.raises.size());
   }
-  ++state.order;
+  ++order_;
   // Of one that is too long, and so failed, the beginning fails as well.
-  state.writer->add(op, event.arguments, event.pieces, event.open_mode.substr(0, kMaxModeLength));
+  writer_->add(op, event.arguments, event.pieces, event.open_mode.substr(0, kMaxModeLength));
   return std::nullopt;
 }
 
-Compiler::Complaint Compiler::State::orderThreads() {
+Compiler::Complaint Compiler::orderThreads() {
   std::unordered_map<std::uint64_t, std::uint32_t> by_id;
-  by_id.reserve(named.size());
+  by_id.reserve(named_.size());
   // Nodes of the graph: events that wait or are named, by thread and order, each once.
   struct Place {
     std::uint32_t thread;
@@ -363,42 +305,42 @@ Compiler::Complaint Compiler::State::orderThreads() {
     auto operator<=>(const Place&) const = default;
   };
   std::vector<Place> places;
-  for (std::uint32_t i = 0; i < named.size(); ++i) {
-    by_id.emplace(named[i].id, i);
-    places.push_back({named[i].thread, named[i].order});
+  for (std::uint32_t i = 0; i < named_.size(); ++i) {
+    by_id.emplace(named_[i].id, i);
+    places.push_back({named_[i].thread, named_[i].order});
   }
-  for (const Waiting& event : waiting) places.push_back({event.thread, event.order});
+  for (const Waiting& event : waiting_) places.push_back({event.thread, event.order});
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
   const auto node_of = [&places](std::uint32_t thread, std::uint64_t event) {
     const auto found = std::lower_bound(places.begin(), places.end(), Place{thread, event});
     return static_cast<std::uint32_t>(found - places.begin());
   };
-  for (Named& event : named) event.node = node_of(event.thread, event.order);
+  for (Named& event : named_) event.node = node_of(event.thread, event.order);
 
   std::vector<OrderEdge> edges;
   for (std::uint32_t i = 1; i < places.size(); ++i) {
     if (places[i].thread == places[i - 1].thread) edges.push_back({.before = i - 1, .after = i});
   }
-  std::vector<std::size_t> next_wait(plan.threads.size(), 0);
-  for (Waiting& event : waiting) {
+  std::vector<std::size_t> next_wait(plan_.threads.size(), 0);
+  for (Waiting& event : waiting_) {
     event.node = node_of(event.thread, event.order);
-    Wait& wait = plan.threads[event.thread].waits[next_wait[event.thread]++];
+    Wait& wait = plan_.threads[event.thread].waits[next_wait[event.thread]++];
     for (const std::uint64_t id : event.ids) {
       const auto found = by_id.find(id);
       if (found == by_id.end()) return fmt::format("\"after\" names id {}, which no event has", id);
-      Named& before = named[found->second];
+      Named& before = named_[found->second];
       edges.push_back({.before = before.node, .after = event.node});
       wait.recorded_end_ns = std::max(wait.recorded_end_ns, before.end_ns);
       if (before.thread == event.thread) continue;  // its own order sees to it
       if (before.flag == kNoFlag) {
-        before.flag = static_cast<std::uint32_t>(plan.flag_waiters.size());
-        plan.flag_waiters.emplace_back();
-        plan.threads[before.thread].raises[before.ordinal] = before.flag;
+        before.flag = static_cast<std::uint32_t>(plan_.flag_waiters.size());
+        plan_.flag_waiters.emplace_back();
+        plan_.threads[before.thread].raises[before.ordinal] = before.flag;
       }
       wait.flags.push_back(before.flag);
-      auto& waiters = plan.flag_waiters[before.flag];
-      const auto rank = static_cast<std::uint32_t>(plan.threads[event.thread].recorded.rank);
+      auto& waiters = plan_.flag_waiters[before.flag];
+      const auto rank = static_cast<std::uint32_t>(plan_.threads[event.thread].recorded.rank);
       if (std::find(waiters.begin(), waiters.end(), rank) == waiters.end()) {
         waiters.push_back(rank);
       }
@@ -406,8 +348,8 @@ Compiler::Complaint Compiler::State::orderThreads() {
   }
   if (const auto node = findCycle(static_cast<std::uint32_t>(places.size()), edges)) {
     const auto& at = places[*node];
-    const auto& thread = plan.threads[at.thread].recorded;
-    for (const Named& event : named) {
+    const auto& thread = plan_.threads[at.thread].recorded;
+    for (const Named& event : named_) {
       if (event.node != *node) continue;
       return fmt::format(
           "events wait for each other in a circle: id {} (rank {}, thread {}, "
@@ -437,16 +379,16 @@ void eachAbove(std::string_view location, Use use) {
 
 // A file of the preparation cannot be the directory of another, and what lies in a directory that
 // an event makes cannot be there before.
-Compiler::Complaint Compiler::State::arrangeFiles() {
-  line_ends.moveInto(plan.files);
+Compiler::Complaint Compiler::arrangeFiles() {
+  line_ends_.moveInto(plan_.files);
   std::unordered_set<std::string_view> regular;
   std::unordered_set<std::string_view> made_later;
-  for (const PlannedFile& file : plan.files) {
+  for (const PlannedFile& file : plan_.files) {
     if (file.exists && file.role != model::FileRole::kDirectory) regular.insert(file.location);
     if (!file.exists && file.made_by_events) made_later.insert(file.location);
   }
   Complaint complaint;
-  for (PlannedFile& file : plan.files) {
+  for (PlannedFile& file : plan_.files) {
     eachAbove(file.location, [&](std::string_view above) {
       if (file.exists && regular.contains(above) && !complaint) {
         complaint = fmt::format("location \"{}\" lies below \"{}\", which is a file",
@@ -459,10 +401,10 @@ Compiler::Complaint Compiler::State::arrangeFiles() {
 }
 
 Compiler::Complaint Compiler::finish() {
-  state_->plan.ranks.resize(static_cast<std::size_t>(std::max(state_->plan.global.ranks, 0)));
-  if (auto complaint = state_->checkDescriptors()) return complaint;
-  if (auto complaint = state_->orderThreads()) return complaint;
-  return state_->arrangeFiles();
+  plan_.ranks.resize(static_cast<std::size_t>(std::max(plan_.global.ranks, 0)));
+  if (auto complaint = checkDescriptors()) return complaint;
+  if (auto complaint = orderThreads()) return complaint;
+  return arrangeFiles();
 }
 
 std::optional<std::uint32_t> findCycle(std::uint32_t nodes, const std::vector<OrderEdge>& edges) {

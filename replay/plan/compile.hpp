@@ -5,19 +5,20 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "replay/plan/plan.hpp"
+#include "replay/plan/program.hpp"
 
 namespace omnio::replay {
 
 // Takes a schedule piece by piece. `directory` has to exist.
 class Compiler final : public model::ScheduleSink {
  public:
-  explicit Compiler(std::filesystem::path directory);
-  ~Compiler() override;
+  explicit Compiler(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   Complaint global(const model::ScheduleGlobal& global) override;
   Complaint file(model::FileNumber number, const model::ScheduleFile& file) override;
@@ -28,11 +29,49 @@ class Compiler final : public model::ScheduleSink {
   // After the whole schedule: resolves who waits for whom. Complains about events that wait for
   // each other in a circle, and about files that cannot stand side by side.
   Complaint finish();
-  const Plan& plan() const;
+  const Plan& plan() const { return plan_; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Named {
+    std::uint64_t id = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t ordinal = 0;  // among the thread's named events
+    std::uint64_t order = 0;    // among the thread's events
+    std::int64_t end_ns = 0;
+    std::uint32_t flag = kNoFlag;
+    std::uint32_t node = 0;
+  };
+
+  struct Waiting {
+    std::uint32_t thread = 0;
+    std::uint64_t order = 0;
+    std::vector<std::uint64_t> ids;
+    std::uint32_t node = 0;
+  };
+
+  PlannedThread& thread() { return plan_.threads.back(); }
+  PlannedRank& rank() { return plan_.ranks[static_cast<std::size_t>(thread().recorded.rank)]; }
+  Complaint takeSlot(model::Descriptor descriptor, std::uint32_t& slot);
+  std::uint32_t fileOf(const model::ScheduleEvent& event) const;
+  void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file);
+  Complaint checkDescriptors() const;
+  Complaint preopened(const model::ScheduleEvent& event);
+  static Complaint checkCall(const model::ScheduleEvent& event);
+  void measure(const model::ScheduleEvent& event);
+  Complaint orderThreads();
+  Complaint arrangeFiles();
+
+  std::filesystem::path directory_;
+  Plan plan_;
+  std::unique_ptr<ProgramWriter> writer_;
+  std::uint64_t order_ = 0;  // of the next event in its thread
+  std::vector<Named> named_;
+  std::vector<Waiting> waiting_;
+  LineEnds line_ends_;
+  // Of the rank at hand, by slot, what its descriptors stand for: calls on a descriptor do not name
+  // the file. One that a later thread of the document makes is not known yet.
+  std::vector<std::uint32_t> file_of_slot_;
+  std::uint64_t made_ = 0;  // descriptors of the rank
 };
 
 // Reads the schedule and writes the programs and the plan (plan.hpp) into `directory`, which is

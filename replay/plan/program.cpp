@@ -44,16 +44,10 @@ ProgramWriter::~ProgramWriter() {
 }
 
 void ProgramWriter::flush() {
-  std::size_t done = 0;
-  while (error_ == 0 && done < block_.size()) {
-    const long n = syscall(SYS_write, fd_, block_.data() + done, block_.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      error_ = errno;
-    } else {
-      done += static_cast<std::size_t>(n);
-    }
+  if (error_ == 0 && !raw::writeWholeAt(fd_, block_.data(), block_.size(), written_)) {
+    error_ = errno;
   }
+  written_ += block_.size();
   block_.clear();
 }
 

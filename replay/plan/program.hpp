@@ -85,6 +85,7 @@ class ProgramWriter {
   std::filesystem::path path_;
   int fd_ = -1;
   int error_ = 0;
+  std::uint64_t written_ = 0;
   std::string block_;
 };
 

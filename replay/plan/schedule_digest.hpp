@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "core/model/schedule_reader.hpp"
 
@@ -26,7 +29,12 @@ class DigestingSink final : public model::ScheduleSink {
 
  private:
   void add(std::uint64_t value);
-  void add(const std::string& value);
+  void add(std::string_view text);
+  void add(const std::vector<std::uint64_t>& list);
+  template <typename T>
+  requires std::is_integral_v<T> || std::is_enum_v<T>
+  void add(T value) { add(static_cast<std::uint64_t>(value)); }
+  void addAll(const auto&... values) { (add(values), ...); }
 
   model::ScheduleSink& next_;
   std::uint64_t state_ = 0;

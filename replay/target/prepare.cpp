@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <unordered_set>
@@ -72,19 +73,15 @@ bool isMadeLater(const std::unordered_set<std::string_view>& made, const std::st
   }
 }
 
-struct Wanted {
-  bool there = false;
-  std::uint64_t size = 0;
-};
-
-Wanted wantedOf(const Plan& plan, const PlannedFile& file) {
+// The size that the file has to have, where it has to be there.
+std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& file) {
   if (file.role == model::FileRole::kDirectory || file.role == model::FileRole::kAbsent) return {};
   if (file.exists) {
     const bool grows = plan.global.write_overwrite && file.role != model::FileRole::kInput;
-    return {true, grows ? std::max(file.size, file.written_end) : file.size};
+    return grows ? std::max(file.size, file.written_end) : file.size;
   }
   if (plan.global.write_overwrite && !file.made_by_events && file.written_end > 0) {
-    return {true, file.written_end};
+    return file.written_end;
   }
   return {};
 }
@@ -146,8 +143,8 @@ base::Result<void> checkSpace(const Plan& plan, const Tree& tree) {
   if (syscall(SYS_fstatfs, tree.fd(), &facts) != 0) return {};  // making them will tell
   std::uint64_t needed = 0;
   for (const PlannedFile& file : plan.files) {
-    const Wanted wanted = wantedOf(plan, file);
-    if (wanted.there && __builtin_add_overflow(needed, wanted.size, &needed)) needed = UINT64_MAX;
+    const std::uint64_t size = wantedSize(plan, file).value_or(0);
+    if (__builtin_add_overflow(needed, size, &needed)) needed = UINT64_MAX;
   }
   const auto block = static_cast<std::uint64_t>(facts.f_bsize);
   const std::uint64_t available = static_cast<std::uint64_t>(facts.f_bavail) * block;
@@ -188,11 +185,11 @@ base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share sh
   std::uint64_t piece = 0;
   for (std::size_t number = 0; number < plan.files.size(); ++number) {
     const PlannedFile& file = plan.files[number];
-    const Wanted wanted = wantedOf(plan, file);
-    if (!wanted.there) continue;
+    const std::optional<std::uint64_t> size = wantedSize(plan, file);
+    if (!size) continue;
     std::uint64_t begin = 0;
     do {
-      const std::uint64_t end = std::min(wanted.size, begin + kPieceBytes);
+      const std::uint64_t end = std::min(*size, begin + kPieceBytes);
       if (piece++ % static_cast<std::uint64_t>(share.processes) ==
           static_cast<std::uint64_t>(share.process)) {
         if (const int error = maker.makePiece(file, number, begin, end)) {
@@ -202,7 +199,7 @@ base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share sh
         prepared.bytes += end - begin;
       }
       begin = end;
-    } while (begin < wanted.size);
+    } while (begin < *size);
   }
   return prepared;
 }

@@ -37,6 +37,12 @@ int openBeneath(int directory, const char* name, int flags, unsigned mode) {
   return static_cast<int>(syscall(SYS_openat2, directory, name, &how, sizeof how));
 }
 
+void closeKeepingErrno(int fd) {
+  const int error = errno;
+  raw::closeFd(fd);
+  errno = error;
+}
+
 // Component by component, for kernels before 5.6.
 int openStepwise(int root, const std::string& location, int flags, unsigned mode) {
   int at = raw::duplicate(root, 3);
@@ -48,9 +54,7 @@ int openStepwise(int root, const std::string& location, int flags, unsigned mode
     const int next =
         part == ".." ? (errno = EXDEV, -1)
                      : raw::openAt(at, part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const int error = errno;
-    raw::closeFd(at);
-    errno = error;
+    closeKeepingErrno(at);
     at = next;
   }
   if (at < 0) return -1;
@@ -58,9 +62,7 @@ int openStepwise(int root, const std::string& location, int flags, unsigned mode
   const int fd = last == ".." ? (errno = EXDEV, -1)
                               : raw::openAt(at, last.empty() ? "." : last.c_str(),
                                             flags | O_NOFOLLOW | O_CLOEXEC, mode);
-  const int error = errno;
-  raw::closeFd(at);
-  errno = error;
+  closeKeepingErrno(at);
   return fd;
 }
 
