@@ -64,6 +64,26 @@ TEST_F(PositionTest, AStreamThatWasTruncatedIsAppendedToFromItsBegin) {
   EXPECT_TRUE(m.left_out.empty());
 }
 
+TEST_F(PositionTest, ATruncateByPathTellsWhereAppendsGo) {
+  handle(1, 1, O_APPEND);
+  call("truncate", {1, 40}, 0);
+  write(1, 10);
+  const model::PhaseModel m = model();
+  EXPECT_EQ(summary(m), "write 40+10");
+  EXPECT_TRUE(m.left_out.empty());
+}
+
+TEST_F(PositionTest, AppendingMayBeSwitchedOnLater) {
+  handle(1, 1);
+  write(1, 100);
+  call("lseek", {1, 20, SEEK_SET}, 20);
+  write(1, 20);
+  call("lseek", {1, 0, SEEK_SET}, 0);
+  call("fcntl", {1, F_SETFL, O_APPEND}, 0);
+  write(1, 10);
+  EXPECT_EQ(summary(), "write 0+100 write 20+20 write 100+10");
+}
+
 TEST_F(PositionTest, StreamsMoveByWhatTheyMoved) {
   handle(1, 1);
   call("fopen", {1, 2}, 2);
