@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -189,34 +190,31 @@ class Scanner {
 
 base::Result<ContainerStart> readContainerStart(const std::filesystem::path& path,
                                                 const base::File& file) {
+  const auto failed = [&path](base::Code code, std::string_view problem) {
+    return base::Failure{code, fmt::format("{}: {}", base::printable(path.native()), problem)};
+  };
   std::array<char, wire::kContainerHeaderBytes> block{};
   const std::size_t read = file.readAt(0, block.data(), block.size());
-  ContainerStart start;
   if (read == 0) {
-    return base::Failure{base::Code::kUnwritten,
-                         fmt::format("{}: empty: the process could not write its log",
-                                     base::printable(path.native()))};
+    return failed(base::Code::kUnwritten, "empty: the process could not write its log");
   }
+  ContainerStart start;
   std::memcpy(&start.header, block.data(), sizeof start.header);
   if (read < sizeof start.header.magic || start.header.magic != wire::kContainerMagic) {
-    return base::Failure{base::Code::kNotOurs, fmt::format("{}: byte 0: not an omnio trace file",
-                                                           base::printable(path.native()))};
+    return failed(base::Code::kNotOurs, "byte 0: not an omnio trace file");
   }
   if (read < sizeof start.header) {
-    return base::Failure{base::Code::kDamaged,
-                         fmt::format("{}: byte {}: the file ends within its header of {} bytes",
-                                     base::printable(path.native()), read, sizeof start.header)};
+    return failed(base::Code::kDamaged,
+                  fmt::format("byte {}: the file ends within its header of {} bytes", read,
+                              sizeof start.header));
   }
   if (start.header.version != wire::kFormatVersion) {
-    return base::Failure{
-        base::Code::kOtherVersion,
-        fmt::format("{}: byte 8: format version {}, but this omnio reads version {}",
-                    base::printable(path.native()), start.header.version, wire::kFormatVersion)};
+    return failed(base::Code::kOtherVersion,
+                  fmt::format("byte 8: format version {}, but this omnio reads version {}",
+                              start.header.version, wire::kFormatVersion));
   }
   if (!wire::isWhole(start.header) || start.header.header_bytes != wire::kContainerHeaderBytes) {
-    return base::Failure{
-        base::Code::kDamaged,
-        fmt::format("{}: byte 0: the file's header is damaged", base::printable(path.native()))};
+    return failed(base::Code::kDamaged, "byte 0: the file's header is damaged");
   }
   wire::Account account;
   std::memcpy(&account, block.data() + wire::kAccountOffset, sizeof account);
@@ -291,6 +289,21 @@ std::optional<Descriptor> lockContainer(const std::filesystem::path& path,
     }
   }
   return Descriptor();
+}
+
+std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::path& directory,
+                                                        std::error_code& error) {
+  std::vector<std::filesystem::directory_entry> entries;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    entries.push_back(*entry);
+  }
+  return entries;
+}
+
+std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  return entriesOf(directory, ignored);
 }
 
 Descriptor::~Descriptor() {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,11 @@ void readFirstFacts(const base::File& file, std::uint64_t token, ProcessInfo& in
 // read, is damaged, or claims to be more than kMaxPayloadBytes: this is checked before anything is
 // allocated. `file` is the chunk's container, not a ring.
 bool readPayload(const base::File& file, const StoredChunk& chunk, std::vector<char>& out);
+
+// What a directory holds, in no order; where reading it fails, what was read until then.
+std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::path& directory,
+                                                        std::error_code& error);
+std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::path& directory);
 
 // An open file of the system, closed with the object. (base::File follows links and reads alone.)
 class Descriptor {

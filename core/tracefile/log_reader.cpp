@@ -246,8 +246,7 @@ void MergedReader::pull(std::size_t reader) {
     missing_at_ends_ += readers_[reader]->missingBefore();
     return;
   }
-  heap_.push_back({events_[reader]->start_ns, reader});
-  std::push_heap(heap_.begin(), heap_.end());
+  heap_.emplace(events_[reader]->start_ns, reader);
 }
 
 const event::Event* MergedReader::next() {
@@ -261,9 +260,8 @@ const event::Event* MergedReader::next() {
     missing_before_ = std::exchange(missing_at_ends_, 0);
     return nullptr;
   }
-  std::pop_heap(heap_.begin(), heap_.end());
-  current_ = heap_.back().reader;
-  heap_.pop_back();
+  current_ = heap_.top().second;
+  heap_.pop();
   missing_before_ = readers_[current_]->missingBefore();
   return events_[current_];
 }

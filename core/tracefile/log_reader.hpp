@@ -1,17 +1,14 @@
-// Reads the events of one log, in order. Memory is one chunk, however long the log is.
-//
-// The POSIX and stream calls of a log that are the application's I/O: its own, and those that
-// MPI-IO made for it. What the MPI library does for itself (in MPI_Init, in communication) is left
-// out, and so are the MPI calls: of two layers that tell the same I/O, this is the lower one.
-//
-// Several logs as one stream of events, by the time they began.
+// Streams of events: one log, the application's own I/O in a log, and several logs by time.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/file.hpp"
@@ -21,6 +18,7 @@
 
 namespace omnio::tracefile {
 
+// Reads the events of one log, in order. Memory is one chunk, however long the log is.
 class LogReader final : public event::EventSource {
  public:
   // `process` and `paths` outlive the reader; `paths` may be shared by readers of one thread.
@@ -65,6 +63,9 @@ class LogReader final : public event::EventSource {
   event::Event event_;
 };
 
+// The POSIX and stream calls of a log that are the application's I/O: its own, and those that
+// MPI-IO made for it. What the MPI library does for itself (in MPI_Init, in communication) is left
+// out, and so are the MPI calls: of two layers that tell the same I/O, this is the lower one.
 class PosixReader final : public event::EventSource {
  public:
   // As of LogReader.
@@ -91,6 +92,7 @@ class PosixReader final : public event::EventSource {
   std::uint64_t left_out_ = 0;
 };
 
+// Several logs as one stream of events, by the time they began.
 class MergedReader final : public event::EventSource {
  public:
   // Readers come in the order that decides between events of the same time.
@@ -108,19 +110,12 @@ class MergedReader final : public event::EventSource {
   std::uint64_t undecodable() const override;
 
  private:
-  struct Head {
-    std::int64_t start_ns;
-    std::size_t reader;
-    // For a heap with the earliest on top.
-    bool operator<(const Head& other) const {
-      return start_ns != other.start_ns ? start_ns > other.start_ns : reader > other.reader;
-    }
-  };
+  using Head = std::pair<std::int64_t, std::size_t>;  // when a reader's event begins, which reader
   void pull(std::size_t reader);
 
   std::vector<std::unique_ptr<event::EventSource>> readers_;
   std::vector<const event::Event*> events_;
-  std::vector<Head> heap_;
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
   std::size_t current_ = 0;
   bool started_ = false;
   std::uint64_t missing_at_ends_ = 0;

@@ -226,17 +226,15 @@ bool isUnchanged(const fs::path& path, const struct stat& before) {
 // Removes from a trace directory what a killed packContainer() left there. Files that are being
 // written stay, where the file system knows locks; where it does not, all stay.
 void removeDeadDrafts(const fs::path& directory) {
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().native();
+  for (const fs::directory_entry& entry : entriesOf(directory)) {
+    const std::string name = entry.path().filename().native();
     if (!name.ends_with(kDraftSuffix) ||
         name.find(std::string(wire::kContainerSuffix) + ".") == std::string::npos) {
       continue;
     }
     const Descriptor draft(
-        ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    if (draft && flock(draft.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+        ::open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (draft && flock(draft.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
   }
 }
 

@@ -141,8 +141,7 @@ std::optional<Stat> statOf(std::uint32_t pid) {
 
 std::optional<std::uint64_t> startOf(std::uint32_t pid) {
   const auto stat = statOf(pid);
-  if (!stat) return {};
-  return stat->start;
+  return stat ? std::optional(stat->start) : std::nullopt;
 }
 
 bool isAlive(std::uint32_t pid, std::uint64_t start) {
@@ -151,10 +150,7 @@ bool isAlive(std::uint32_t pid, std::uint64_t start) {
   if (stat->state != "Z" && stat->state != "X") return true;
   // A main thread that ended with pthread_exit is a zombie while the others go on.
   std::error_code error;
-  std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid), error);
-  int tasks = 0;
-  for (; !error && task != std::filesystem::directory_iterator(); task.increment(error)) ++tasks;
-  return !error && tasks > 1;
+  return entriesOf(fmt::format("/proc/{}/task", pid), error).size() > 1 && !error;
 }
 
 std::optional<bool> isAlive(std::uint32_t pid, std::uint64_t start, std::uint64_t pid_namespace) {

@@ -115,11 +115,9 @@ std::vector<fs::path> ringDirectories(const std::vector<std::string>& besides) {
 std::vector<fs::path> ringFiles(const std::vector<fs::path>& directories) {
   std::vector<fs::path> files;
   for (const fs::path& directory : directories) {
-    std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (entry->path().filename().native().starts_with(wire::kRingPrefix)) {
-        files.push_back(entry->path());
+    for (const fs::directory_entry& entry : entriesOf(directory)) {
+      if (entry.path().filename().native().starts_with(wire::kRingPrefix)) {
+        files.push_back(entry.path());
       }
     }
   }

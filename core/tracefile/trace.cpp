@@ -67,14 +67,16 @@ auto orderOf(const Process& process) {
                          process.pid, process.token);
 }
 
+base::Failure failed(base::Code code, const fs::path& directory, std::string_view problem) {
+  return {code, fmt::format("{}: {}", base::printable(directory.native()), problem)};
+}
+
 // Whether `omnio trace` has told of a command there.
 bool hasLaunch(const fs::path& directory) {
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().filename().native().starts_with("launch-")) return true;
-  }
-  return false;
+  const auto entries = entriesOf(directory);
+  return std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
+    return entry.path().filename().native().starts_with("launch-");
+  });
 }
 
 }  // namespace
@@ -86,16 +88,12 @@ base::Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
     return base::systemFailure(directory, error ? error.value() : ENOENT);
   }
   if (!fs::is_directory(status)) {
-    return base::Failure{
-        base::Code::kNotOurs,
-        fmt::format("{}: not a directory; a trace is a directory that `omnio trace -o` "
-                    "made",
-                    base::printable(directory.native()))};
+    return failed(base::Code::kNotOurs, directory,
+                  "not a directory; a trace is a directory that `omnio trace -o` made");
   }
   std::vector<fs::path> containers;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == wire::kContainerSuffix) containers.push_back(entry->path());
+  for (const fs::directory_entry& entry : entriesOf(directory, error)) {
+    if (entry.path().extension() == wire::kContainerSuffix) containers.push_back(entry.path());
   }
   if (error) {
     return base::systemFailure(directory, error.value());
@@ -150,15 +148,12 @@ base::Result<Trace> Trace::open(const fs::path& directory) {
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
     // A command was traced into it, and did nothing that is recorded.
     if (hasLaunch(directory)) {
-      return base::Failure{
-          base::Code::kNotFound,
-          fmt::format("{}: holds no event: what ran there did no I/O on files that are "
-                      "recorded",
-                      base::printable(directory.native()))};
+      return failed(base::Code::kNotFound, directory,
+                    "holds no event: what ran there did no I/O on files that are recorded");
     }
-    return base::Failure{base::Code::kNotOurs,
-                         fmt::format("{}: holds no trace (there is no file *{} in it)",
-                                     base::printable(directory.native()), wire::kContainerSuffix)};
+    return failed(
+        base::Code::kNotOurs, directory,
+        fmt::format("holds no trace (there is no file *{} in it)", wire::kContainerSuffix));
   }
   const ThisNode node;
   for (auto& process : trace.processes_) settle(*process, node);
@@ -210,16 +205,13 @@ base::Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> 
     if (own) ranks.insert(*own);
     if (!rank || own == rank) chosen.push_back(process.get());
   }
-  if (rank && ranks.empty()) {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("{}: no rank {} in this trace; it has no rank",
-                                     base::printable(directory_.native()), *rank)};
-  }
   if (rank && chosen.empty()) {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("{}: no rank {} in this trace; it has rank{} {}",
-                                     base::printable(directory_.native()), *rank,
-                                     ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "))};
+    return failed(base::Code::kInvalid, directory_,
+                  fmt::format("no rank {} in this trace; it has {} {}", *rank,
+                              ranks.size() > 1 ? "ranks"
+                              : ranks.empty()  ? "no"
+                                               : "rank",
+                              ranks.empty() ? "rank" : fmt::format("{}", fmt::join(ranks, ", "))));
   }
   return chosen;
 }

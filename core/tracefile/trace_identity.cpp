@@ -111,12 +111,10 @@ TraceIdentity TraceIdentity::of(const fs::path& directory) {
   identity.anyone_may_write_ = (facts->mode & S_IWOTH) != 0;
   if ((facts->mode & S_IWGRP) != 0) identity.writing_group_ = facts->group;
   // Who has put a container there was able to write there.
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
+  for (const fs::directory_entry& entry : entriesOf(directory)) {
     struct stat s {};
-    if (entry->path().extension() == wire::kContainerSuffix &&
-        lstat(entry->path().c_str(), &s) == 0) {
+    if (entry.path().extension() == wire::kContainerSuffix &&
+        lstat(entry.path().c_str(), &s) == 0) {
       identity.owners_.insert(s.st_uid);
     }
   }

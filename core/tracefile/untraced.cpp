@@ -15,6 +15,7 @@
 
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
+#include "core/tracefile/container_file.hpp"
 #include "core/wire/program_file.hpp"
 
 namespace omnio::tracefile {
@@ -50,18 +51,16 @@ std::string UntracedProgram::sentence() const {
 
 std::vector<UntracedProgram> readUntraced(const fs::path& directory) {
   Counts counts;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() != wire::kUntracedSuffix) continue;
+  for (const fs::directory_entry& entry : entriesOf(directory)) {
+    if (entry.path().extension() != wire::kUntracedSuffix) continue;
     std::error_code link_error;
-    if (entry->is_symlink(link_error)) {
-      count(fs::read_symlink(entry->path(), link_error).native(), counts);
+    if (entry.is_symlink(link_error)) {
+      count(fs::read_symlink(entry.path(), link_error).native(), counts);
       continue;
     }
     // A pipe would be waited for.
-    if (!entry->is_regular_file(link_error)) continue;
-    std::ifstream in(entry->path(), std::ios::binary);
+    if (!entry.is_regular_file(link_error)) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
     for (std::string record; std::getline(in, record, '\0');) count(record, counts);
   }
   std::vector<UntracedProgram> programs;
