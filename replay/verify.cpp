@@ -2,13 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <rapidjson/document.h>
 
 #include <memory>
 #include <optional>
 #include <unordered_map>
 
-#include "core/base/json_document.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event_text.hpp"
@@ -361,56 +360,35 @@ base::Result<Verification> verify(const std::filesystem::path& schedule,
 
 base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory) {
   const std::filesystem::path path = trace_directory / kReportName;
-  const auto refuse = [&path](std::string_view why) {
-    return base::Failure{base::Code::kNotOurs,
-                         fmt::format("{}: {}", base::printable(path.native()), why)};
-  };
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     return base::Failure{base::Code::kNotOurs,
                          fmt::format("{}: not of a replay (there is no {} in it)",
                                      base::printable(trace_directory.native()), kReportName)};
   }
-  base::Result<rapidjson::Document> document = base::readJsonDocument(path);
-  if (!document) return document.failure();
-  const rapidjson::Value& report = *document;
-  const auto isText = [&](const char* key) {
-    return report.HasMember(key) && report[key].IsString();
-  };
-  if (!report.IsObject() || !isText("format") ||
-      std::string_view(report["format"].GetString()) != kReportFormat) {
-    return refuse("not a replay's report");
-  }
-  if (!report.HasMember("version") || !report["version"].IsInt() ||
-      report["version"].GetInt() != kReportVersion) {
-    return refuse("a replay's report of another version");
-  }
-  if (!isText("tree") || !isText("schedule") || !isText("schedule_digest") ||
-      !report.HasMember("threads") || !report["threads"].IsArray()) {
-    return refuse("\"tree\", \"schedule\", \"schedule_digest\" or \"threads\" is missing");
-  }
+  base::JsonReader in(path, base::kMostBytesHeld);
+  const base::JsonNode root = in.value();
+  base::JsonObject report(in, root, base::JsonObject::Others::kAllowed);
+  report.format(kReportFormat, kReportVersion, "a replay's report");
   ReplayIdentity identity;
   identity.report = path.native();
-  identity.schedule = base::bytesOf(report["schedule"].GetString());
-  identity.schedule_digest = report["schedule_digest"].GetString();
-  identity.tree = base::bytesOf(report["tree"].GetString());
-  identity.write_overwrite = report.HasMember("write_overwrite") &&
-                             report["write_overwrite"].IsBool() &&
-                             report["write_overwrite"].GetBool();
-  if (report.HasMember("traced") && report["traced"].IsFalse()) {
-    return refuse("the replay was not traced, so there is nothing to compare");
+  identity.schedule = base::bytesOf(report.text("schedule"));
+  identity.schedule_digest = report.text("schedule_digest");
+  identity.tree = base::bytesOf(report.text("tree"));
+  identity.write_overwrite = report.flag("write_overwrite", false);
+  if (!report.flag("traced", true)) {
+    report.refuse("the replay was not traced, so there is nothing to compare");
   }
-  for (const rapidjson::Value& thread : report["threads"].GetArray()) {
-    const auto isNumber = [&thread](const char* key) {
-      return thread.IsObject() && thread.HasMember(key) && thread[key].IsUint();
+  for (const base::JsonNode& node : report.list("threads")) {
+    base::JsonObject thread(in, node);
+    const auto number = [&](std::string_view key) {
+      return thread.integer(key, {.least = 0, .most = INT32_MAX});
     };
-    if (!isNumber("rank") || !isNumber("thread") || !isNumber("pid") || !isNumber("tid")) {
-      return refuse("an item of \"threads\" lacks \"rank\", \"thread\", \"pid\" or \"tid\"");
-    }
-    identity.threads[{static_cast<int>(thread["rank"].GetUint()),
-                      static_cast<int>(thread["thread"].GetUint())}] = {
-        .pid = thread["pid"].GetUint(), .tid = thread["tid"].GetUint()};
+    identity.threads[{static_cast<int>(number("rank")), static_cast<int>(number("thread"))}] = {
+        .pid = static_cast<std::uint32_t>(number("pid")),
+        .tid = static_cast<std::uint32_t>(number("tid"))};
   }
+  if (const auto read = in.finish(); !read) return read.failure();
   return identity;
 }
 

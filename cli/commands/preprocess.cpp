@@ -14,7 +14,7 @@
 #include "cli/output.hpp"
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
-#include "core/model/schedule_words.hpp"
+#include "core/model/schedule_keys.hpp"
 #include "core/tracefile/completeness.hpp"
 
 namespace omnio::cli {
@@ -42,7 +42,7 @@ const base::WordCheck kScale = [](const std::string& text) {
 };
 
 int runPreprocess(const PreprocessOptions& options) {
-  preprocess::Settings settings{.timing = *model::valueOf(model::kTimings, options.timing),
+  preprocess::Settings settings{.timing = *base::valueOf(model::kTimings, options.timing),
                                 .size_scale = options.size_scale,
                                 .time_scale = options.time_scale,
                                 .write_overwrite = options.write_overwrite,

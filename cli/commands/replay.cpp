@@ -1,6 +1,5 @@
 // omnio replay: starts the MPI program omnio-replay with the launcher that there is.
 #include <fmt/format.h>
-#include <rapidjson/pointer.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -16,9 +15,9 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
-#include "core/base/json_document.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
-#include "core/model/schedule_words.hpp"
+#include "core/model/schedule_keys.hpp"
 #include "replay/launch.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/report.hpp"
@@ -88,10 +87,12 @@ std::vector<std::string> launcherWords(const ReplayOptions& options, int process
 }
 
 int statusOf(const fs::path& path) {
-  const base::Result<rapidjson::Document> report = base::readJsonDocument(path);
-  if (!report) return fail(report.failure());
-  const rapidjson::Value* count = rapidjson::Pointer("/total/differences").Get(*report);
-  return count != nullptr && count->IsUint64() && count->GetUint64() > 0 ? kDifferences : kDone;
+  base::JsonReader in(path, base::kMostBytesHeld);
+  const base::JsonNode report = in.value();
+  if (const auto read = in.finish(); !read) return fail(read.failure());
+  const base::JsonNode* total = report.find("total");
+  const base::JsonNode* count = total == nullptr ? nullptr : total->find("differences");
+  return count != nullptr && count->number().value_or(0) > 0 ? kDifferences : kDone;
 }
 
 // Where the launcher's own words go until it is known whether they are wanted: what omnio says in a

@@ -251,7 +251,9 @@ JsonNode JsonReader::value() {
   const rapidjson::ParseResult result = p.reader.Parse<kFlags>(p.stream, p.builder);
   if (!result.IsError()) return p.builder.take();
   if (p.builder.complaint().empty()) {
-    refuseSyntax(result.Code());
+    const bool is_empty = result.Code() == rapidjson::kParseErrorDocumentEmpty;
+    refuseSyntax(is_empty && !p.levels.empty() ? rapidjson::kParseErrorValueInvalid
+                                               : result.Code());
   } else {
     refuse(p.builder.complaint());
   }
@@ -369,13 +371,14 @@ std::string textOf(JsonReader& in, std::string_view name, const JsonNode& node) 
   return {};
 }
 
-JsonObject::JsonObject(JsonReader& in, const JsonNode& node) : in_(in), node_(node) {
+JsonObject::JsonObject(JsonReader& in, const JsonNode& node, Others others)
+    : in_(in), node_(node), others_(others) {
   if (node.as<JsonNode::Members>() == nullptr) in.refuse(node.place, "has to be an object");
 }
 
 JsonObject::~JsonObject() {
   const auto* members = node_.as<JsonNode::Members>();
-  if (members == nullptr || in_.failed()) return;
+  if (members == nullptr || others_ == Others::kAllowed || in_.failed()) return;
   for (std::size_t i = 0; i < members->size(); ++i) {
     const auto& [key, value] = (*members)[i];
     if (i < 64 && (taken_ >> i & 1U) != 0) continue;
@@ -420,6 +423,25 @@ const T& JsonObject::get(std::string_view key, const T* fallback) {
 template const bool& JsonObject::get(std::string_view, const bool*);
 template const std::string& JsonObject::get(std::string_view, const std::string*);
 template const JsonNode::List& JsonObject::get(std::string_view, const JsonNode::List*);
+
+void JsonObject::format(std::string_view format, std::int64_t version, std::string_view what) {
+  const JsonNode* name = find("format");
+  const auto* text = name == nullptr ? nullptr : name->as<std::string>();
+  if (text == nullptr || *text != format) {
+    return in_.refuse((name == nullptr ? node_ : *name).place,
+                      fmt::format("not {}: \"format\" is not \"{}\"", what, format),
+                      Code::kNotOurs);
+  }
+  const std::int64_t found = integer("version");
+  if (found == version) return;
+  in_.refuse(require("version").place,
+             fmt::format("{} of version {}, but this omnio reads version {}", what, found, version),
+             Code::kOtherVersion);
+}
+
+void JsonObject::refuse(std::string_view key, std::string_view reason) {
+  in_.refuse(require(key).place, fmt::format("\"{}\" {}", key, reason));
+}
 
 void JsonObject::refuseWord(std::string_view key, const JsonNode& node, std::string_view remedy) {
   const auto* text = node.as<std::string>();

@@ -61,6 +61,26 @@ struct JsonNode {
   std::string_view kind() const;
 };
 
+// The words of a document for the values of an enumeration.
+template <typename Value>
+using Word = std::pair<Value, std::string_view>;
+
+template <typename Value, std::size_t kCount>
+constexpr std::string_view wordOf(const Word<Value> (&words)[kCount], Value value) {
+  for (const auto& [known, word] : words) {
+    if (known == value) return word;
+  }
+  return {};
+}
+
+template <typename Value, std::size_t kCount>
+constexpr std::optional<Value> valueOf(const Word<Value> (&words)[kCount], std::string_view text) {
+  for (const auto& [value, word] : words) {
+    if (word == text) return value;
+  }
+  return std::nullopt;
+}
+
 class JsonReader {
  public:
   // With `most_bytes`, the document is a regular file of at most that size, and its texts may be
@@ -121,11 +141,12 @@ std::int64_t integerOf(JsonReader& in, std::string_view name, const JsonNode& no
                        JsonRange range);
 std::string textOf(JsonReader& in, std::string_view name, const JsonNode& node);
 
-// Takes the members of an object. Each may be taken once, twice, or under conditions; in the end,
-// those that were never asked for are refused. `in` and `node` outlive it.
+// Takes the members of an object. In the end, those that were never asked for are refused, unless
+// others are allowed. `in` and `node` outlive it.
 class JsonObject {
  public:
-  JsonObject(JsonReader& in, const JsonNode& node);
+  enum class Others : std::uint8_t { kRefused, kAllowed };
+  JsonObject(JsonReader& in, const JsonNode& node, Others others = Others::kRefused);
   JsonObject(const JsonObject&) = delete;
   JsonObject& operator=(const JsonObject&) = delete;
   ~JsonObject();
@@ -171,17 +192,16 @@ class JsonObject {
 
   // One of the words of a table.
   template <typename Value, std::size_t kCount>
-  Value oneOf(std::string_view key, const std::pair<Value, std::string_view> (&words)[kCount]) {
+  Value oneOf(std::string_view key, const Word<Value> (&words)[kCount]) {
     const JsonNode& node = require(key);
-    if (const auto* text = node.as<std::string>()) {
-      for (const auto& [value, word] : words) {
-        if (*text == word) return value;
-      }
-    }
+    const auto* text = node.as<std::string>();
+    if (const auto value = text == nullptr ? std::nullopt : valueOf(words, *text)) return *value;
     std::string known;
-    for (const auto& [value, word] : words)
-      known += (known.empty() ? "" : ", ") + std::string(word);
-    refuseWord(key, node, "; it has to be one of " + known);
+    for (const auto& [value, word] : words) {
+      known += known.empty() ? "; it has to be one of " : ", ";
+      known += word;
+    }
+    refuseWord(key, node, known);
     return words[0].first;
   }
   // A word that `parse` finds the number of.
@@ -194,8 +214,12 @@ class JsonObject {
     return number.value_or(0);
   }
 
-  // Refuses the object, or a member of it.
+  // Refuses a document that is not of this format and version; `what` is "a phase model".
+  void format(std::string_view format, std::int64_t version, std::string_view what);
+
+  // Refuses the object, or a member of it: "key" and the reason.
   void refuse(std::string_view reason) { in_.refuse(node_.place, reason); }
+  void refuse(std::string_view key, std::string_view reason);
 
  private:
   template <typename T>
@@ -204,6 +228,7 @@ class JsonObject {
 
   JsonReader& in_;
   const JsonNode& node_;
+  const Others others_;
   std::uint64_t taken_ = 0;  // a bit for each member; no object of ours has more than 64
 };
 

@@ -60,7 +60,7 @@ void JsonWriter::raw(std::string_view token) {
 
 // RapidJSON writes the shortest number that reads back as the same.
 void JsonWriter::real(double number) {
-  if (!std::isfinite(number)) return raw("null");
+  if (!std::isfinite(number)) return null();
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
   writer.SetMaxDecimalPlaces(layout_.decimals);

@@ -46,6 +46,7 @@ class JsonWriter {
   void endObject() { end('}'); }
   void beginList() { begin('[', layout_.lists_on_one_line); }
   void endList() { end(']'); }
+  void null() { raw("null"); }
 
   // A value: true or false, a number, a text, an optional one (null when it is not there), or a
   // range of these as a list. A number that JSON cannot hold (infinite, or none) becomes null.
@@ -65,7 +66,7 @@ class JsonWriter {
       if (value.has_value()) {
         this->value(*value);
       } else {
-        raw("null");
+        null();
       }
     } else {
       list(value, [this](const auto& item) { this->value(item); });

@@ -1,8 +1,37 @@
 #include "core/model/phase_model.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+
+#include "core/base/document_file.hpp"
+#include "core/base/json_reader.hpp"
+#include "core/base/json_writer.hpp"
 
 namespace omnio::model {
+namespace {
+
+using base::JsonNode;
+using base::JsonObject;
+using base::JsonRange;
+using base::JsonReader;
+using base::JsonWriter;
+
+constexpr std::string_view kFormat = "omnio-phases";
+
+constexpr base::Word<Operation> kOperations[] = {{Operation::kWrite, "write"},
+                                                 {Operation::kRead, "read"}};
+constexpr base::Word<AccessMode> kModes[] = {{AccessMode::kSequential, "sequential"},
+                                             {AccessMode::kStrided, "strided"},
+                                             {AccessMode::kRandom, "random"}};
+constexpr base::Word<PointerKind> kPointers[] = {{PointerKind::kExplicit, "explicit"},
+                                                 {PointerKind::kIndividual, "individual"},
+                                                 {PointerKind::kShared, "shared"}};
+constexpr base::Word<Interface> kInterfaces[] = {
+    {Interface::kMpiIo, "mpi-io"}, {Interface::kPosix, "posix"}, {Interface::kStdio, "stdio"}};
+
+}  // namespace
 
 std::int64_t OffsetFunction::at(int rank) const {
   if (affine) return base + per_rank * rank;
@@ -22,44 +51,318 @@ std::uint64_t requestsOf(const Phase& phase, const PhaseOperation& operation) {
   return operation.repetitions * phase.ranks.size();
 }
 
-std::string_view nameOf(Operation operation) {
-  return operation == Operation::kWrite ? "write" : "read";
+std::string_view nameOf(Operation operation) { return base::wordOf(kOperations, operation); }
+std::string_view nameOf(AccessMode mode) { return base::wordOf(kModes, mode); }
+std::string_view nameOf(PointerKind pointer) { return base::wordOf(kPointers, pointer); }
+std::string_view nameOf(Interface interface) { return base::wordOf(kInterfaces, interface); }
+
+namespace {
+
+// Offsets and sizes that no file system has are a slip of the one who edited the document; below
+// this limit none of the products here leaves 128 bits.
+constexpr std::int64_t kMaxOffset = std::int64_t{1} << 60;
+constexpr std::int64_t kMaxProcesses = 1 << 24;
+constexpr JsonRange kFromZero{.least = 0, .most = kMaxOffset};
+constexpr JsonRange kFromOne{.least = 1, .most = kMaxOffset};
+constexpr JsonRange kSigned{.least = -kMaxOffset, .most = kMaxOffset};
+
+// An index in a list of that length.
+JsonRange indexIn(std::size_t length) {
+  return {.least = 0, .most = static_cast<std::int64_t>(length) - 1};
 }
 
-std::string_view nameOf(AccessMode mode) {
-  switch (mode) {
-    case AccessMode::kSequential:
-      return "sequential";
-    case AccessMode::kStrided:
-      return "strided";
-    case AccessMode::kRandom:
-      break;
+// Reads the parts of a model that has its processes and files.
+class ModelReader {
+ public:
+  ModelReader(JsonReader& in, PhaseModel& model) : in_(in), model_(model) {}
+
+  void read(const JsonNode& root) {
+    JsonObject object(in_, root);
+    object.format(kFormat, kPhaseModelVersion, "a phase model");
+    if (in_.failed()) return;
+    readSource(object.require("source"));
+    model_.processes =
+        static_cast<int>(object.integer("processes", {.least = 1, .most = kMaxProcesses}));
+    for (const JsonNode& file : object.list("files")) readFile(file);
+    model_.left_out = object.texts("left_out");
+    for (const JsonNode& phase : object.list("phases")) {
+      if (in_.failed()) return;
+      model_.phases.push_back(phaseOf(phase));
+    }
   }
-  return "random";
+
+ private:
+  void readSource(const JsonNode& node) {
+    JsonObject source(in_, node);
+    model_.source = source.text("trace");
+    model_.source_whole = source.flag("whole");
+    model_.command = source.texts("command");
+  }
+
+  void readFile(const JsonNode& node) {
+    JsonObject file(in_, node);
+    model_.files.push_back({.path = file.text("path"),
+                            .shared = file.flag("shared"),
+                            .size_bytes = file.natural("size_bytes", kFromZero)});
+    if (model_.files.back().path.empty()) file.refuse("path", "is empty");
+  }
+
+  Phase phaseOf(const JsonNode& node) {
+    Phase p;
+    JsonObject object(in_, node);
+    p.id = static_cast<int>(object.integer("id", {.least = 1, .most = INT32_MAX}));
+    if (!model_.phases.empty() && p.id <= model_.phases.back().id) {
+      object.refuse("id", "has to be greater than that of the phase before");
+    }
+    p.file = static_cast<int>(object.integer("file", indexIn(model_.files.size())));
+    for (const JsonNode& item : object.list("ranks")) {
+      p.ranks.push_back(
+          static_cast<int>(base::integerOf(in_, "ranks", item, indexIn(processes()))));
+      if (p.ranks.size() > 1 && p.ranks.back() <= p.ranks[p.ranks.size() - 2]) {
+        in_.refuse(item.place, "it has to be greater than the rank before");
+      }
+    }
+    if (p.ranks.empty()) object.refuse("ranks", "is empty");
+    for (const JsonNode& item : object.list("operations")) {
+      p.operations.push_back(operationOf(item, p.ranks));
+    }
+    if (p.operations.empty()) object.refuse("operations", "is empty");
+    p.weight_bytes = object.natural("weight_bytes", kFromZero);
+    p.first_tick = object.natural("first_tick", kFromZero);
+    p.last_tick = object.natural("last_tick", kFromZero);
+    p.mode = object.oneOf("mode", kModes);
+    p.interface = object.oneOf("interface", kInterfaces);
+    p.pointer = object.oneOf("pointer", kPointers);
+    p.collective = object.flag("collective");
+    p.blocking = object.flag("blocking");
+    p.has_view = object.flag("view");
+    p.etype_bytes = object.natural("etype_bytes", kFromOne);
+    {
+      JsonObject measured(in_, object.require("measured"));
+      p.begin_ns = measured.integer("begin_ns", kFromZero);
+      p.end_ns = measured.integer("end_ns", {.least = p.begin_ns, .most = kMaxOffset});
+      p.io_time_ns = measured.integer("io_time_ns", kFromZero);
+    }
+    if (in_.failed()) return p;
+    unsigned __int128 sum = 0;
+    for (const PhaseOperation& o : p.operations) sum += weightOf(p, o);
+    if (sum != p.weight_bytes) {
+      object.refuse("weight_bytes", fmt::format("is {}, but the operations add up to {}",
+                                                p.weight_bytes, static_cast<std::uint64_t>(sum)));
+    }
+    if (object.find("random") != nullptr) {
+      for (const JsonNode& item : object.list("random")) p.random.push_back(randomOf(item, p));
+    }
+    return p;
+  }
+
+  PhaseOperation operationOf(const JsonNode& node, const std::vector<int>& ranks) {
+    PhaseOperation o;
+    JsonObject object(in_, node);
+    o.operation = object.oneOf("operation", kOperations);
+    o.request_bytes = object.natural("request_bytes", kFromOne);
+    o.repetitions = object.natural("repetitions", kFromOne);
+    o.displacement_bytes = object.integer("displacement_bytes", kSigned);
+    o.init_offset = offsetOf(object.require("init_offset"), ranks);
+    if (const JsonNode* varying = object.find("varying")) {
+      readVarying(*varying, o);
+    } else if (!in_.failed() && static_cast<unsigned __int128>(o.request_bytes) * o.repetitions >
+                                    static_cast<unsigned __int128>(kMaxOffset) / ranks.size()) {
+      object.refuse("repetitions",
+                    fmt::format("is {}, which with {} bytes each is more than any file has",
+                                o.repetitions, o.request_bytes));
+    }
+    return o;
+  }
+
+  void readVarying(const JsonNode& node, PhaseOperation& o) {
+    JsonObject object(in_, node);
+    o.varying = true;
+    o.smallest_bytes = object.natural("smallest_bytes", kFromOne);
+    o.largest_bytes = object.natural("largest_bytes", kFromOne);
+    o.requests = object.natural("requests", kFromOne);
+    o.weight_bytes = object.natural("weight_bytes", kFromOne);
+    const auto sum = [&o](std::uint64_t bytes) {
+      return static_cast<unsigned __int128>(bytes) * o.requests;
+    };
+    if (sum(o.smallest_bytes) > o.weight_bytes || sum(o.largest_bytes) < o.weight_bytes) {
+      object.refuse("weight_bytes",
+                    fmt::format("is {}, which {} requests of {} to {} bytes cannot be",
+                                o.weight_bytes, o.requests, o.smallest_bytes, o.largest_bytes));
+    }
+  }
+
+  OffsetFunction offsetOf(const JsonNode& node, const std::vector<int>& ranks) {
+    OffsetFunction f;
+    f.known = node.as<std::nullptr_t>() == nullptr;
+    if (!f.known) return f;
+    JsonObject object(in_, node);
+    f.affine = object.find("table") == nullptr;
+    if (!f.affine) {
+      for (const JsonNode& item : object.list("table")) {
+        const auto [rank, offset] = pairOf("table", item, indexIn(processes()));
+        f.table.emplace_back(static_cast<int>(rank), offset);
+      }
+      const auto same = [](const auto& entry, int rank) { return entry.first == rank; };
+      if (!std::equal(f.table.begin(), f.table.end(), ranks.begin(), ranks.end(), same)) {
+        object.refuse("table", "has to have the phase's ranks, each once and in order");
+      }
+      return f;
+    }
+    f.base = object.integer("base", kSigned);
+    f.per_rank = object.integer("per_rank", kSigned);
+    for (const int rank : ranks) {
+      const auto offset = static_cast<__int128>(f.per_rank) * rank + f.base;
+      if (offset >= 0 && offset <= kMaxOffset) continue;
+      object.refuse(fmt::format("it gives rank {} an offset {}", rank,
+                                offset < 0 ? "below 0" : "that no file has"));
+    }
+    return f;
+  }
+
+  RandomAccess randomOf(const JsonNode& node, const Phase& phase) {
+    RandomAccess random;
+    JsonObject object(in_, node);
+    random.rank = static_cast<int>(object.integer("rank", {.least = 0, .most = kMaxProcesses}));
+    if (!std::binary_search(phase.ranks.begin(), phase.ranks.end(), random.rank)) {
+      object.refuse("rank", fmt::format("is {}, which is not in the phase", random.rank));
+    }
+    random.operation =
+        static_cast<int>(object.integer("operation", indexIn(phase.operations.size())));
+    random.left_out = object.natural("left_out", kFromZero);
+    for (const JsonNode& item : object.list("requests")) {
+      const auto [offset, bytes] = pairOf("requests", item, kFromZero);
+      random.requests.emplace_back(offset, static_cast<std::uint64_t>(bytes));
+    }
+    return random;
+  }
+
+  std::pair<std::int64_t, std::int64_t> pairOf(std::string_view name, const JsonNode& node,
+                                               JsonRange first) {
+    const auto* list = node.as<JsonNode::List>();
+    if (list != nullptr && list->size() == 2) {
+      return {base::integerOf(in_, name, list->front(), first),
+              base::integerOf(in_, name, list->back(), kFromZero)};
+    }
+    in_.refuse(node.place, fmt::format("\"{}\" has to hold lists of two numbers", name));
+    return {};
+  }
+
+  std::size_t processes() const { return static_cast<std::size_t>(model_.processes); }
+
+  JsonReader& in_;
+  PhaseModel& model_;
+};
+
+void putOffset(JsonWriter& json, const OffsetFunction& f) {
+  json.key("init_offset");
+  if (!f.known) return json.null();
+  json.object([&] {
+    if (f.affine) {
+      json.put("base", f.base);
+      json.put("per_rank", f.per_rank);
+    } else {
+      json.list("table", f.table, [&](const auto& entry) {
+        json.value(std::array{std::int64_t{entry.first}, entry.second});
+      });
+    }
+  });
 }
 
-std::string_view nameOf(PointerKind pointer) {
-  switch (pointer) {
-    case PointerKind::kExplicit:
-      return "explicit";
-    case PointerKind::kIndividual:
-      return "individual";
-    case PointerKind::kShared:
-      break;
-  }
-  return "shared";
+void putOperation(JsonWriter& json, const PhaseOperation& o) {
+  json.object([&] {
+    json.put("operation", nameOf(o.operation));
+    json.put("request_bytes", o.request_bytes);
+    json.put("repetitions", o.repetitions);
+    json.put("displacement_bytes", o.displacement_bytes);
+    putOffset(json, o.init_offset);
+    if (!o.varying) return;
+    json.object("varying", [&] {
+      json.put("smallest_bytes", o.smallest_bytes);
+      json.put("largest_bytes", o.largest_bytes);
+      json.put("requests", o.requests);
+      json.put("weight_bytes", o.weight_bytes);
+    });
+  });
 }
 
-std::string_view nameOf(Interface interface) {
-  switch (interface) {
-    case Interface::kMpiIo:
-      return "mpi-io";
-    case Interface::kPosix:
-      return "posix";
-    case Interface::kStdio:
-      break;
-  }
-  return "stdio";
+void putRandom(JsonWriter& json, const RandomAccess& random) {
+  json.object([&] {
+    json.put("rank", random.rank);
+    json.put("operation", random.operation);
+    json.list("requests", random.requests, [&](const auto& request) {
+      json.value(std::array{request.first, static_cast<std::int64_t>(request.second)});
+    });
+    json.put("left_out", random.left_out);
+  });
+}
+
+void putPhase(JsonWriter& json, const Phase& p) {
+  json.object([&] {
+    json.put("id", p.id);
+    json.put("file", p.file);
+    json.list("operations", p.operations, [&](const auto& o) { putOperation(json, o); });
+    json.put("ranks", p.ranks);
+    json.put("weight_bytes", p.weight_bytes);
+    json.put("first_tick", p.first_tick);
+    json.put("last_tick", p.last_tick);
+    json.put("mode", nameOf(p.mode));
+    json.put("interface", nameOf(p.interface));
+    json.put("pointer", nameOf(p.pointer));
+    json.put("collective", p.collective);
+    json.put("blocking", p.blocking);
+    json.put("view", p.has_view);
+    json.put("etype_bytes", p.etype_bytes);
+    json.object("measured", [&] {
+      json.put("begin_ns", p.begin_ns);
+      json.put("end_ns", p.end_ns);
+      json.put("io_time_ns", p.io_time_ns);
+    });
+    if (p.random.empty()) return;
+    json.list("random", p.random, [&](const auto& random) { putRandom(json, random); });
+  });
+}
+
+}  // namespace
+
+base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path) {
+  JsonReader in(path, base::kMostBytesHeld);
+  PhaseModel model;
+  const JsonNode root = in.value();
+  if (const auto read = in.finish(); !read) return read.failure();
+  ModelReader(in, model).read(root);
+  if (const auto read = in.finish(); !read) return read.failure();
+  return model;
+}
+
+std::string jsonOf(const PhaseModel& model) {
+  std::string out;
+  JsonWriter json(out, {.indent = 1, .lists_on_one_line = true});
+  json.object([&] {
+    json.put("format", kFormat);
+    json.put("version", kPhaseModelVersion);
+    json.object("source", [&] {
+      json.put("trace", model.source);
+      json.put("whole", model.source_whole);
+      json.put("command", model.command);
+    });
+    json.put("processes", model.processes);
+    json.list("files", model.files, [&](const ModelFile& file) {
+      json.object([&] {
+        json.put("path", file.path);
+        json.put("shared", file.shared);
+        json.put("size_bytes", file.size_bytes);
+      });
+    });
+    json.list("phases", model.phases, [&](const Phase& phase) { putPhase(json, phase); });
+    json.put("left_out", model.left_out);
+  });
+  return out + '\n';
+}
+
+std::optional<base::Failure> writePhaseModel(const std::filesystem::path& path,
+                                             const PhaseModel& model) {
+  return base::writeDocument(path, jsonOf(model));
 }
 
 }  // namespace omnio::model

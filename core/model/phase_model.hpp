@@ -118,9 +118,9 @@ std::string_view nameOf(AccessMode mode);
 std::string_view nameOf(PointerKind pointer);
 std::string_view nameOf(Interface interface);
 
-// Fails with one sentence that names the file, the place ("phases[3].weight_bytes") and the reason:
-// what is no JSON, no phase model, of another version; keys that are unknown or not there, values
-// of another type, sizes that do not add up, ranks and files that do not exist.
+// Fails with one sentence that names file, line, column and reason: what is no JSON, no phase
+// model, of another version; keys that are unknown or not there, values of another type, sizes that
+// do not add up, ranks and files that do not exist.
 base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path);
 std::optional<base::Failure> writePhaseModel(const std::filesystem::path& path,
                                              const PhaseModel& model);

@@ -1,16 +1,32 @@
-// Which keys an event of a call has in a schedule, derived from the call's row; shared by reader
-// and writer.
+// The words of a schedule: those for its enumerations, and which keys an event of a call has, which
+// follow from the call's row. Shared by reader and writer.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "core/base/json_reader.hpp"
 #include "core/calls/arguments.hpp"
 #include "core/calls/table.hpp"
 #include "core/model/schedule.hpp"
 
 namespace omnio::model {
+
+inline constexpr std::string_view kScheduleFormat = "omnio-schedule";
+
+inline constexpr base::Word<Timing> kTimings[] = {
+    {Timing::kAsap, "asap"}, {Timing::kDelta, "dt"}, {Timing::kStart, "start"}};
+
+inline constexpr base::Word<FileRole> kRoles[] = {{FileRole::kInput, "input"},
+                                                  {FileRole::kOutput, "output"},
+                                                  {FileRole::kUpdated, "updated"},
+                                                  {FileRole::kDirectory, "directory"},
+                                                  {FileRole::kAbsent, "absent"}};
+
+// Steps that are no calls, as their `command`.
+inline constexpr base::Word<Step> kSteps[] = {
+    {Step::kPreopened, "preopened"}, {Step::kInherited, "inherited"}, {Step::kDelay, "delay"}};
 
 using calls::KeyKind;
 

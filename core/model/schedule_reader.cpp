@@ -14,7 +14,6 @@
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/model/schedule_keys.hpp"
-#include "core/model/schedule_words.hpp"
 
 namespace omnio::model {
 namespace {
@@ -46,7 +45,7 @@ class EventReader {
       event.after = object_.integers<std::uint64_t>("after", {.least = 1});
     }
     if (in_.failed()) return event;
-    event.step = valueOf(kSteps, command).value_or(Step::kCall);
+    event.step = base::valueOf(kSteps, command).value_or(Step::kCall);
     switch (event.step) {
       case Step::kCall:
         readCall(command);

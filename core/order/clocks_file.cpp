@@ -1,23 +1,27 @@
 #include "core/order/clocks_file.hpp"
 
 #include <fmt/format.h>
-#include <rapidjson/document.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/document_file.hpp"
-#include "core/base/json_document.hpp"
+#include "core/base/json_reader.hpp"
+#include "core/base/json_writer.hpp"
+#include "core/order/host_offsets.hpp"
 #include "core/wire/checksum.hpp"
 
 namespace omnio::order {
 namespace {
 
-constexpr const char* kFormat = "omnio-clocks";
+using base::JsonNode;
+using base::JsonObject;
+using base::JsonReader;
+
+constexpr std::string_view kFormat = "omnio-clocks";
 constexpr int kVersion = 1;
 
 // Another one when a container is written on, replaced or missing, or a ring is read as well.
@@ -38,99 +42,67 @@ std::string stateOf(const tracefile::Trace& trace) {
   return fmt::format("{:016x}", wire::checksum(text.data(), text.size()));
 }
 
-std::optional<std::int64_t> integer(const rapidjson::Value& value) {
-  if (!value.IsInt64()) return {};
-  return value.GetInt64();
-}
-
-std::optional<tracefile::KnownClock> clockOf(const rapidjson::Value& value) {
-  if (!value.IsObject() || !value.HasMember("points") || !value["points"].IsArray()) return {};
+std::optional<tracefile::KnownClock> clockOf(JsonReader& in, const JsonNode& node) {
+  if (node.as<std::nullptr_t>() != nullptr) return {};
+  JsonObject object(in, node);
   std::vector<tracefile::ClockCorrection::Point> points;
-  for (const rapidjson::Value& point : value["points"].GetArray()) {
-    if (!point.IsArray() || point.Size() != 3) return {};
-    const auto own = integer(point[0]);
-    const auto reference = integer(point[1]);
-    const auto error = integer(point[2]);
-    if (!own || !reference || !error) return {};
-    points.push_back({.own_ns = *own, .reference_ns = *reference, .error_ns = *error});
+  for (const JsonNode& item : object.list("points")) {
+    const auto* point = item.as<JsonNode::List>();
+    if (point == nullptr || point->size() != 3) {
+      in.refuse(item.place, "a point has to be a list of three numbers");
+      return {};
+    }
+    const auto number = [&](std::size_t i) {
+      return base::integerOf(in, "points", (*point)[i], {});
+    };
+    points.push_back({.own_ns = number(0), .reference_ns = number(1), .error_ns = number(2)});
   }
-  const auto count = [&value](const char* key) {
-    return value.HasMember(key) && value[key].IsUint64() ? value[key].GetUint64() : 0;
-  };
   tracefile::KnownClock clock;
-  clock.correction = tracefile::ClockCorrection(std::move(points));
-  clock.moved_receives = count("moved_receives");
-  clock.moved_most_ns = static_cast<std::int64_t>(count("moved_most_ns"));
-  clock.early_receives = count("early_receives");
+  clock.moved_receives = object.natural("moved_receives");
+  clock.moved_most_ns = static_cast<std::int64_t>(object.natural("moved_most_ns"));
+  clock.early_receives = object.natural("early_receives");
+  if (!in.failed()) clock.correction = tracefile::ClockCorrection(std::move(points));
   return clock;
 }
 
 }  // namespace
 
 std::optional<tracefile::KnownClocks> readClocks(const tracefile::Trace& trace) {
-  const auto document = base::readJsonDocument(trace.directory() / kClocksFile);
-  if (!document || !document->IsObject()) return {};
-  const auto isText = [&document](const char* key, const std::string& text) {
-    return document->HasMember(key) && (*document)[key].IsString() &&
-           (*document)[key].GetString() == text;
-  };
-  if (!isText("format", kFormat) || !document->HasMember("version") ||
-      !(*document)["version"].IsInt() || (*document)["version"].GetInt() != kVersion ||
-      !isText("containers", stateOf(trace)) || !document->HasMember("clocks") ||
-      !(*document)["clocks"].IsArray()) {
-    return {};
-  }
+  JsonReader in(trace.directory() / kClocksFile, base::kMostBytesHeld);
+  const JsonNode root = in.value();
+  if (in.failed()) return {};
   tracefile::KnownClocks known;
-  for (const rapidjson::Value& value : (*document)["clocks"].GetArray()) {
-    known.emplace_back();
-    if (value.IsNull()) continue;
-    known.back() = clockOf(value);
-    if (!known.back()) return {};
+  {
+    JsonObject object(in, root);
+    object.format(kFormat, kVersion, "the clocks of a trace");
+    if (object.text("containers") != stateOf(trace)) object.refuse("of other containers");
+    for (const JsonNode& clock : object.list("clocks")) known.push_back(clockOf(in, clock));
   }
+  if (!in.finish()) return {};
   return known;
 }
 
 void writeClocks(const tracefile::Trace& trace, const tracefile::KnownClocks& known) {
-  rapidjson::StringBuffer text;
-  rapidjson::Writer<rapidjson::StringBuffer> json(text);
-  json.StartObject();
-  json.Key("format");
-  json.String(kFormat);
-  json.Key("version");
-  json.Int(kVersion);
-  json.Key("containers");
-  json.String(stateOf(trace).c_str());
-  json.Key("clocks");
-  json.StartArray();
-  for (const auto& clock : known) {
-    if (!clock) {
-      json.Null();
-      continue;
-    }
-    json.StartObject();
-    json.Key("points");
-    json.StartArray();
-    for (const auto& point : clock->correction.points()) {
-      json.StartArray();
-      json.Int64(point.own_ns);
-      json.Int64(point.reference_ns);
-      json.Int64(point.error_ns);
-      json.EndArray();
-    }
-    json.EndArray();
-    json.Key("moved_receives");
-    json.Uint64(clock->moved_receives);
-    json.Key("moved_most_ns");
-    json.Int64(clock->moved_most_ns);
-    json.Key("early_receives");
-    json.Uint64(clock->early_receives);
-    json.EndObject();
-  }
-  json.EndArray();
-  json.EndObject();
+  std::string text;
+  base::JsonWriter json(text);
+  json.object([&] {
+    json.put("format", kFormat);
+    json.put("version", kVersion);
+    json.put("containers", stateOf(trace));
+    json.list("clocks", known, [&](const auto& clock) {
+      if (!clock) return json.null();
+      json.object([&] {
+        json.list("points", clock->correction.points(), [&](const auto& point) {
+          json.value(std::array{point.own_ns, point.reference_ns, point.error_ns});
+        });
+        json.put("moved_receives", clock->moved_receives);
+        json.put("moved_most_ns", clock->moved_most_ns);
+        json.put("early_receives", clock->early_receives);
+      });
+    });
+  });
   // It is found again next time where it cannot be kept.
-  (void)base::writeDocument(trace.directory() / kClocksFile,
-                            std::string_view(text.GetString(), text.GetSize()));
+  (void)base::writeDocument(trace.directory() / kClocksFile, text);
 }
 
 }  // namespace omnio::order

@@ -7,15 +7,17 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
-#include <variant>
+#include <utility>
 
 #include "core/base/file.hpp"
-#include "core/base/json_document.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
 #include "ior_bridge/runner/phase_results.hpp"
 
 namespace omnio::ior {
 namespace {
+
+using base::JsonNode;
 
 constexpr int kMaxDepth = 64;
 
@@ -38,37 +40,35 @@ void appendUtf8(std::string& out, std::uint32_t code) {
   }
 }
 
-// A number, true, false, null, nan or inf. False for any other word.
-bool valueOfWord(std::string_view word, LooseValue& value) {
-  using Kind = LooseValue::Kind;
-  if (word == "null") return true;
-  if (word == "true" || word == "false") {
-    value.kind = Kind::kBool;
-    value.boolean = word == "true";
-    return true;
-  }
+// A number, true, false, null, nan or inf. Nothing for any other word.
+std::optional<JsonNode> nodeOfWord(std::string_view word) {
+  if (word == "null") return JsonNode{};
+  if (word == "true" || word == "false") return JsonNode{word == "true"};
+  double number = 0;
   const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value.number);
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
   if (error == std::errc::result_out_of_range) {
-    value.number = std::numeric_limits<double>::infinity();
+    number = std::numeric_limits<double>::infinity();
   } else if (error != std::errc() || stop != end) {
-    return false;
+    return std::nullopt;
   }
-  value.kind = Kind::kNumber;
-  return true;
+  return JsonNode{number};
 }
 
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  std::variant<LooseDocument, LooseError> parse() {
+  LooseDocument parse() {
     findRoot();
-    if (at_ >= text_.size()) return LooseError{0, "no JSON object is in it"};
-    document_.root = object(0);
-    if (error_) return *error_;
-    skipSeparators();
-    if (at_ < text_.size()) ++document_.mended;  // what IOR 3.2 prints behind the end
+    if (at_ >= text_.size()) {
+      at_ = 0;
+      fail("no JSON object is in it");
+    } else {
+      document_.root = object(0);
+      skipSeparators();
+      if (at_ < text_.size()) ++document_.mended;  // what IOR 3.2 prints behind the end
+    }
     return std::move(document_);
   }
 
@@ -99,12 +99,26 @@ class Parser {
 
   bool ended() {
     if (at_ < text_.size()) return false;
-    if (!document_.ends_early) document_.ends_early = text_.size();
+    if (!document_.ends_early) document_.ends_early = placeAt(text_.size());
     return true;
   }
 
+  bool failed() const { return document_.error_place.has_value(); }
   void fail(std::string reason) {
-    if (!error_) error_ = LooseError{at_, std::move(reason)};
+    if (failed()) return;
+    document_.error_place = placeAt(at_);
+    document_.error = std::move(reason);
+  }
+
+  // Offsets are asked for in ascending order, mostly.
+  base::TextPlace placeAt(std::size_t offset) {
+    if (offset < counted_) counted_ = line_start_ = 0, line_ = 1;
+    for (; counted_ < offset; ++counted_) {
+      if (text_[counted_] != '\n') continue;
+      ++line_;
+      line_start_ = counted_ + 1;
+    }
+    return {.line = line_, .column = offset - line_start_ + 1};
   }
 
   // Whether a "name": comes next.
@@ -149,7 +163,14 @@ class Parser {
     return out;
   }
 
-  LooseValue value(int depth) {
+  // A word, which is a value or something else.
+  std::string_view word() const {
+    std::size_t end = at_;
+    while (end < text_.size() && isWordCharacter(text_[end])) ++end;
+    return text_.substr(at_, end - at_);
+  }
+
+  JsonNode value(int depth) {
     skipBlanks();
     if (ended()) return {};
     if (depth > kMaxDepth) {
@@ -158,29 +179,25 @@ class Parser {
     }
     if (text_[at_] == '{') return object(depth);
     if (text_[at_] == '[') return array(depth);
-    LooseValue result;
-    result.offset = at_;
-    if (text_[at_] == '"') {
-      result.kind = LooseValue::Kind::kString;
-      result.string = string();
-      return result;
-    }
+    const base::TextPlace place = placeAt(at_);
+    if (text_[at_] == '"') return {string(), place};
     const std::size_t begin = at_;
-    while (at_ < text_.size() && isWordCharacter(text_[at_])) ++at_;
-    const std::string_view word = text_.substr(begin, at_ - begin);
-    if (at_ == text_.size()) ended();  // the number may have been longer
-    if (!valueOfWord(word, result)) {
+    std::optional<JsonNode> result = nodeOfWord(word());
+    at_ += word().size();
+    (void)ended();  // the number may have been longer
+    if (!result) {
       at_ = begin;
       fail("a value is expected");
+      return {};
     }
-    return result;
+    result->place = place;
+    return std::move(*result);
   }
 
-  LooseValue object(int depth) {
-    LooseValue result;
-    result.kind = LooseValue::Kind::kObject;
-    result.offset = at_++;
-    while (!error_) {
+  JsonNode object(int depth) {
+    JsonNode result{JsonNode::Members(), placeAt(at_++)};
+    auto& members = std::get<JsonNode::Members>(result.value);
+    while (!failed()) {
       skipSeparators();
       if (ended()) break;
       const char c = text_[at_];
@@ -207,7 +224,7 @@ class Parser {
           break;
         }
         ++at_;
-        result.members.emplace_back(std::move(name), value(depth + 1));
+        members.emplace_back(std::move(name), value(depth + 1));
       } else if (isWordCharacter(c)) {
         skipLine();
       } else {
@@ -217,11 +234,10 @@ class Parser {
     return result;
   }
 
-  LooseValue array(int depth) {
-    LooseValue result;
-    result.kind = LooseValue::Kind::kArray;
-    result.offset = at_++;
-    while (!error_) {
+  JsonNode array(int depth) {
+    JsonNode result{JsonNode::List(), placeAt(at_++)};
+    auto& items = std::get<JsonNode::List>(result.value);
+    while (!failed()) {
       skipSeparators();
       if (ended()) break;
       const char c = text_[at_];
@@ -234,15 +250,10 @@ class Parser {
         ++document_.mended;
         break;
       }
-      LooseValue item;
-      const std::size_t begin = at_;
-      while (at_ < text_.size() && isWordCharacter(text_[at_])) ++at_;
-      const bool is_text = at_ > begin && !valueOfWord(text_.substr(begin, at_ - begin), item);
-      at_ = begin;
-      if (is_text) {
+      if (const std::string_view text = word(); !text.empty() && !nodeOfWord(text)) {
         skipLine();
       } else {
-        result.items.push_back(value(depth + 1));
+        items.push_back(value(depth + 1));
       }
     }
     return result;
@@ -251,191 +262,174 @@ class Parser {
   std::string_view text_;
   std::size_t at_ = 0;
   LooseDocument document_;
-  std::optional<LooseError> error_;
+  std::size_t counted_ = 0;  // up to where lines are counted
+  std::size_t line_ = 1;
+  std::size_t line_start_ = 0;
 };
 
 }  // namespace
 
-const LooseValue* LooseValue::find(std::string_view name) const {
-  for (const auto& [key, value] : members) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
-std::optional<double> LooseValue::numberAt(std::string_view name) const {
-  const LooseValue* value = find(name);
-  if (value == nullptr || value->kind != Kind::kNumber) return std::nullopt;
-  return value->number;
-}
-
-std::optional<std::string> LooseValue::stringAt(std::string_view name) const {
-  const LooseValue* value = find(name);
-  if (value == nullptr || value->kind != Kind::kString) return std::nullopt;
-  return value->string;
-}
-
-std::variant<LooseDocument, LooseError> readLooseJson(std::string_view text) {
-  return Parser(text).parse();
-}
+LooseDocument readLooseJson(std::string_view text) { return Parser(text).parse(); }
 
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
 
+std::optional<double> numberAt(const JsonNode& node, std::string_view key) {
+  const JsonNode* value = node.find(key);
+  return value == nullptr ? std::nullopt : value->number();
+}
+
+// Empty when there is none.
+std::string textAt(const JsonNode& node, std::string_view key) {
+  const JsonNode* value = node.find(key);
+  const auto* text = value == nullptr ? nullptr : value->as<std::string>();
+  return text == nullptr ? std::string() : *text;
+}
+
+std::optional<std::uint64_t> countAt(const JsonNode& node, std::string_view key) {
+  const std::optional<double> number = numberAt(node, key);
+  if (!number || !(*number >= 0) || *number > 9e18) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
 class Reader {
  public:
-  Reader(const std::filesystem::path& path, std::string_view text) : path_(path), text_(text) {}
+  explicit Reader(const std::filesystem::path& path) : path_(path) {}
 
-  base::Result<Summary> read() {
-    auto parsed = readLooseJson(text_);
-    if (const LooseError* error = std::get_if<LooseError>(&parsed)) {
-      return at(error->offset, "not JSON: " + error->reason);
+  base::Result<Summary> read(std::string_view text) {
+    const LooseDocument document = readLooseJson(text);
+    if (document.error_place) {
+      return at(*document.error_place, "not JSON: " + document.error);
     }
-    document_ = std::move(std::get<LooseDocument>(parsed));
     Summary summary;
     summary.path = path_;
-    summary.mended = document_.mended;
-    if (auto failure = readKind(summary)) return *failure;
-    const LooseValue* tests = document_.root.find("tests");
-    if (tests == nullptr || tests->kind != LooseValue::Kind::kArray) {
-      return at(document_.root.offset, "not a summary of IOR: it has no \"tests\"");
+    summary.mended = document.mended;
+    if (auto known = readKind(document, summary); !known) return known.failure();
+    const JsonNode* tests = document.root.find("tests");
+    if (tests == nullptr || tests->as<JsonNode::List>() == nullptr) {
+      return at(document.root.place, "not a summary of IOR: it has no \"tests\"");
     }
-    for (const LooseValue& value : tests->items) {
-      base::Result<SummaryTest> test = readTest(value, static_cast<int>(summary.tests.size()));
-      if (!test) return test.failure();
-      if (summary.ours && !test->phase) return at(value.offset, "a test without its \"phase\"");
-      summary.tests.push_back(std::move(*test));
+    for (const JsonNode& node : *tests->as<JsonNode::List>()) {
+      SummaryTest test;
+      test.id = static_cast<int>(summary.tests.size());
+      if (auto read = readTest(node, test); !read) return read.failure();
+      if (summary.ours && !test.phase) return at(node.place, "a test without its \"phase\"");
+      summary.tests.push_back(std::move(test));
     }
-    if (summary.tests.empty()) return at(tests->offset, "no test is in it: the run was aborted");
-    if (document_.ends_early) return at(*document_.ends_early, "the text ends too early");
+    if (summary.tests.empty()) return at(tests->place, "no test is in it: the run was aborted");
+    if (document.ends_early) return at(*document.ends_early, "the text ends too early");
     return summary;
   }
 
  private:
-  base::Failure at(std::size_t offset, std::string_view reason) const {
-    return base::failureAt(path_, base::placeOf(text_, offset), reason);
+  base::Failure at(base::TextPlace place, std::string_view reason) const {
+    return base::failureAt(path_, place, reason);
   }
 
   // IOR's summaries name no format; what names another one is none.
-  std::optional<base::Failure> readKind(Summary& summary) const {
-    const LooseValue& root = document_.root;
-    summary.version = root.stringAt("Version").value_or("");
-    const LooseValue* format = root.find("format");
-    if (format == nullptr) return std::nullopt;
-    if (format->string != kPhaseResultsFormat) {
-      return at(format->offset,
-                fmt::format("neither a summary of IOR nor {}", kPhaseResultsFormat));
+  base::Result<void> readKind(const LooseDocument& document, Summary& summary) const {
+    const JsonNode& root = document.root;
+    summary.version = textAt(root, "Version");
+    const JsonNode* format = root.find("format");
+    if (format == nullptr) return {};
+    if (textAt(root, "format") != kPhaseResultsFormat) {
+      return at(format->place, fmt::format("neither a summary of IOR nor {}", kPhaseResultsFormat));
     }
-    if (root.numberAt("version") != kPhaseResultsVersion) {
-      const LooseValue* version = root.find("version");
-      base::Failure failure = at(
-          (version != nullptr ? version : format)->offset,
-          fmt::format("another version of {} than {}", kPhaseResultsFormat, kPhaseResultsVersion));
-      failure.code = base::Code::kOtherVersion;
-      return failure;
+    if (numberAt(root, "version") != kPhaseResultsVersion) {
+      const JsonNode* version = root.find("version");
+      return base::failureAt(
+          path_, (version != nullptr ? version : format)->place,
+          fmt::format("another version of {} than {}", kPhaseResultsFormat, kPhaseResultsVersion),
+          base::Code::kOtherVersion);
     }
     // Nobody's bug but a damaged file.
-    if (document_.mended > 0 && !document_.ends_early) {
-      return at(root.offset, fmt::format("damaged {}: it is not JSON", kPhaseResultsFormat));
+    if (document.mended > 0 && !document.ends_early) {
+      return at(root.place, fmt::format("damaged {}: it is not JSON", kPhaseResultsFormat));
     }
     summary.ours = true;
-    return std::nullopt;
+    return {};
   }
 
-  base::Result<SummaryTest> readTest(const LooseValue& value, int index) {
-    SummaryTest test;
-    test.id = static_cast<int>(value.numberAt("TestID").value_or(index));
-    const auto count = [](std::optional<double> number) -> std::optional<std::uint64_t> {
-      if (!number || !(*number >= 0) || *number > 9e18) return std::nullopt;
-      return static_cast<std::uint64_t>(*number);
-    };
-    if (const auto phase = value.numberAt("phase")) {
+  base::Result<void> readTest(const JsonNode& node, SummaryTest& test) const {
+    test.id = static_cast<int>(numberAt(node, "TestID").value_or(test.id));
+    if (const auto phase = numberAt(node, "phase")) {
       if (!(*phase >= 1 && *phase <= 1e9)) {
-        return at(value.offset,
+        return at(node.place,
                   fmt::format("\"phase\" is {}; it has to be from 1 to 1000000000", *phase));
       }
       test.phase = static_cast<int>(*phase);
     }
     std::optional<double> writes, reads;
-    if (const LooseValue* parameters = value.find("Parameters")) {
-      test.api = parameters->stringAt("api").value_or("");
-      test.transfer_bytes = count(parameters->numberAt("transferSize"));
-      test.block_bytes = count(parameters->numberAt("blockSize"));
-      test.segments = count(parameters->numberAt("segmentCount"));
-      test.tasks = count(parameters->numberAt("numTasks"));
-      if (const auto fsync = parameters->numberAt("fsync")) test.fsync = *fsync != 0;
-      const auto repetitions = parameters->numberAt("repetitions");
-      const auto writes_file = parameters->numberAt("writeFile");
-      const auto reads_file = parameters->numberAt("readFile");
+    if (const JsonNode* parameters = node.find("Parameters")) {
+      test.api = textAt(*parameters, "api");
+      test.transfer_bytes = countAt(*parameters, "transferSize");
+      test.block_bytes = countAt(*parameters, "blockSize");
+      test.segments = countAt(*parameters, "segmentCount");
+      test.tasks = countAt(*parameters, "numTasks");
+      if (const auto fsync = numberAt(*parameters, "fsync")) test.fsync = *fsync != 0;
+      const auto repetitions = numberAt(*parameters, "repetitions");
+      const auto writes_file = numberAt(*parameters, "writeFile");
+      const auto reads_file = numberAt(*parameters, "readFile");
       if (repetitions && writes_file) writes = *writes_file != 0 ? *repetitions : 0;
       if (repetitions && reads_file) reads = *reads_file != 0 ? *repetitions : 0;
     }
-    if (const LooseValue* options = value.find("Options"); options && !test.tasks) {
-      test.tasks = count(options->numberAt("tasks"));
+    if (const JsonNode* options = node.find("Options"); options != nullptr && !test.tasks) {
+      test.tasks = countAt(*options, "tasks");
     }
-    if (auto failure = readResults(value, test)) return *failure;
+    const JsonNode* results = node.find("Results");
+    if (results == nullptr) {
+      return at(node.place,
+                fmt::format("test {} has no \"Results\": the run was aborted", test.id));
+    }
+    if (auto read = readResults(*results, test); !read) return read;
+    if (test.bandwidth_mib_s.write.empty() && test.bandwidth_mib_s.read.empty()) {
+      return at(
+          results->place,
+          fmt::format("test {} has nothing in its \"Results\": the run was aborted", test.id));
+    }
     for (const auto& [expected, operation] :
          {std::pair(writes, model::Operation::kWrite), std::pair(reads, model::Operation::kRead)}) {
       const std::size_t found = test.bandwidth_mib_s.of(operation).size();
       if (expected && static_cast<double>(found) != *expected) {
-        return at(value.find("Results")->offset,
+        return at(results->place,
                   fmt::format("test {} has {} of {:.0f} results of its {}s: the run was aborted",
-                              test.id, found, *expected, name(operation)));
+                              test.id, found, *expected, model::nameOf(operation)));
       }
     }
-    return test;
-  }
-
-  static std::string_view name(model::Operation operation) {
-    return operation == model::Operation::kWrite ? "write" : "read";
-  }
-
-  std::optional<base::Failure> readResults(const LooseValue& value, SummaryTest& test) {
-    const LooseValue* results = value.find("Results");
-    if (results == nullptr) {
-      return at(value.offset,
-                fmt::format("test {} has no \"Results\": the run was aborted", test.id));
-    }
-    if (auto failure = readResultList(*results, test)) return failure;
-    if (test.bandwidth_mib_s.write.empty() && test.bandwidth_mib_s.read.empty()) {
-      return at(
-          results->offset,
-          fmt::format("test {} has nothing in its \"Results\": the run was aborted", test.id));
-    }
-    return std::nullopt;
+    return {};
   }
 
   // Flat in newer releases; in IOR 3.2 a list for each iteration.
-  std::optional<base::Failure> readResultList(const LooseValue& list, SummaryTest& test) {
-    for (const LooseValue& entry : list.items) {
-      if (entry.kind == LooseValue::Kind::kArray) {
-        if (auto failure = readResultList(entry, test)) return failure;
+  base::Result<void> readResults(const JsonNode& node, SummaryTest& test) const {
+    const auto* list = node.as<JsonNode::List>();
+    if (list == nullptr) return {};
+    for (const JsonNode& entry : *list) {
+      if (entry.as<JsonNode::List>() != nullptr) {
+        if (auto read = readResults(entry, test); !read) return read;
         continue;
       }
-      const std::optional<std::string> access = entry.stringAt("access");
-      if (!access) return at(entry.offset, "a result without \"access\"");
-      if (*access != "write" && *access != "read") continue;  // "remove"
-      const auto operation =
-          *access == "write" ? model::Operation::kWrite : model::Operation::kRead;
-      const LooseValue* bandwidth = entry.find("bwMiB");
+      const std::string access = textAt(entry, "access");
+      if (access.empty()) return at(entry.place, "a result without \"access\"");
+      if (access != "write" && access != "read") continue;  // "remove"
+      std::vector<double>& bandwidths = test.bandwidth_mib_s.of(
+          access == "write" ? model::Operation::kWrite : model::Operation::kRead);
+      const JsonNode* bandwidth = entry.find("bwMiB");
       if (bandwidth == nullptr) {
-        return at(entry.offset, fmt::format("a result of {} without \"bwMiB\"", *access));
+        return at(entry.place, fmt::format("a result of {} without \"bwMiB\"", access));
       }
-      if (bandwidth->kind != LooseValue::Kind::kNumber || !std::isfinite(bandwidth->number) ||
-          !(bandwidth->number > 0)) {
-        return at(bandwidth->offset,
+      const double number = bandwidth->number().value_or(0);
+      if (!std::isfinite(number) || !(number > 0)) {
+        return at(bandwidth->place,
                   fmt::format("\"bwMiB\" of iteration {} of {} is not a number above 0",
-                              test.bandwidth_mib_s.of(operation).size() + 1, *access));
+                              bandwidths.size() + 1, access));
       }
-      test.bandwidth_mib_s.of(operation).push_back(bandwidth->number);
+      bandwidths.push_back(number);
     }
-    return std::nullopt;
+    return {};
   }
 
   const std::filesystem::path& path_;
-  std::string_view text_;
-  LooseDocument document_;
 };
 
 }  // namespace
@@ -453,7 +447,7 @@ base::Result<Summary> readSummary(const std::filesystem::path& path) {
   }
   std::string text(size, '\0');
   text.resize(file->readAt(0, text.data(), text.size()));
-  return Reader(path, text).read();
+  return Reader(path).read(text);
 }
 
 }  // namespace omnio::ior

@@ -7,10 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
+#include "core/base/json_reader.hpp"
 #include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
 
@@ -19,35 +18,17 @@ namespace omnio::ior {
 // JSON as IOR writes it, which is not always JSON: several releases leave out or double a closing
 // bracket, put progress lines or what other ranks wrote in between, or write inf. Read is what can
 // be meant in one way only; what was mended is counted, and where the text ends too early is said.
-struct LooseValue {
-  enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
-  Kind kind = Kind::kNull;
-  bool boolean = false;
-  double number = 0;  // may be infinite or no number
-  std::string string;
-  std::vector<LooseValue> items;
-  std::vector<std::pair<std::string, LooseValue>> members;
-  std::size_t offset = 0;  // where it begins in the text
-
-  // The first member of that name; null when there is none, or this is no object.
-  const LooseValue* find(std::string_view name) const;
-  std::optional<double> numberAt(std::string_view name) const;
-  std::optional<std::string> stringAt(std::string_view name) const;
-};
-
 struct LooseDocument {
-  LooseValue root;
-  std::size_t mended = 0;                 // places that are no JSON
-  std::optional<std::size_t> ends_early;  // offset at which the text ends within a value
+  base::JsonNode root;     // an object; numbers are doubles, and may be infinite or no number
+  std::size_t mended = 0;  // places that are no JSON
+  std::optional<base::TextPlace> ends_early;  // where the text ends within a value
+  // Where and why the text is no such document; then the root has no meaning.
+  std::optional<base::TextPlace> error_place;
+  std::string error;
 };
 
-struct LooseError {
-  std::size_t offset = 0;
-  std::string reason;
-};
-
-// Either a document whose root is an object, or where and why the text is none.
-std::variant<LooseDocument, LooseError> readLooseJson(std::string_view text);
+// Places of the nodes are where they begin.
+LooseDocument readLooseJson(std::string_view text);
 
 // Bandwidths in MiB/s by iteration, over the time from the first open to the last close.
 struct Bandwidths {

@@ -2,12 +2,94 @@
 
 #include <array>
 #include <limits>
-#include <map>
 
+#include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
+#include "tests/core/temporary_directory.hpp"
 
 namespace omnio::base {
 namespace {
+
+class JsonReaderTest : public testing::Test {
+ protected:
+  // Why a list of hosts is refused, without the path; what it has, when it is not.
+  std::string hosts(const std::string& text) {
+    test::writeAll(path_, text);
+    std::string names;
+    JsonReader in(path_);
+    in.members([&](std::string_view key) {
+      if (key != "hosts") return in.refuse("unknown");
+      in.items([&] {
+        const JsonNode node = in.value();
+        JsonObject host(in, node);
+        names += host.text("name") + std::to_string(host.integer("rank", {.least = 0, .most = 9}));
+        if (host.flag("up", true)) names += '+';
+      });
+    });
+    const Result<void> read = in.finish();
+    return read ? names : read.failure().sentence.substr(path_.native().size() + 2);
+  }
+
+  test::TemporaryDirectory directory_;
+  std::filesystem::path path_ = directory_ / "hosts.json";
+};
+
+TEST_F(JsonReaderTest, TakesMembersInAnyOrderAndLayout) {
+  EXPECT_EQ(hosts(R"({"hosts":[{"name":"a","rank":1},{"up":false,"rank":2,"name":"b"}]})"),
+            "a1+b2");
+  EXPECT_EQ(hosts("{\n \"hosts\" : [\n {\"rank\":\n3 , \"name\":\"\\u00e9\"} ]\r\n}\n"),
+            "\u00e9"
+            "3+");
+  EXPECT_EQ(hosts(R"({"hosts":[]})"), "");
+}
+
+TEST_F(JsonReaderTest, RefusesWithThePlace) {
+  const auto host = [this](const std::string& members) {
+    return hosts("{\"hosts\":[\n{" + members + "}]}");
+  };
+  EXPECT_EQ(host(R"("name":"a")"), "line 2, column 11: \"rank\" is missing");
+  EXPECT_EQ(host(R"("name":1,"rank":1)"),
+            "line 2, column 9: \"name\" has to be a text, not a whole number");
+  EXPECT_EQ(host(R"("name":"a","rank":1.0)"),
+            "line 2, column 22: \"rank\" has to be a whole number, not a number");
+  EXPECT_EQ(host(R"("name":"a","rank":10)"),
+            "line 2, column 21: \"rank\" is 10; it has to be from 0 to 9");
+  EXPECT_EQ(host(R"("name":"a","rank":1,"up":0)"),
+            "line 2, column 27: \"up\" has to be true or false, not a whole number");
+  EXPECT_EQ(host(R"("name":"a","rank":1,"down":0)"),
+            "line 2, column 29: \"down\" has no place here");
+  EXPECT_EQ(host(R"("name":"a","rank":1,"rank":2)"),
+            "line 2, column 27: \"rank\" appears twice in one object");
+  EXPECT_EQ(hosts("{\"hosts\":{}}"), "line 1, column 9: \"hosts\" has to be a list");
+  EXPECT_EQ(hosts("{\"hosts\":[],\"hosts\":[]}"),
+            "line 1, column 19: \"hosts\" appears twice in one object");
+  EXPECT_EQ(hosts("[]"), "line 1, column 1: the document has to be an object");
+}
+
+TEST_F(JsonReaderTest, RefusesWhatIsNotJson) {
+  EXPECT_EQ(hosts(""), "empty");
+  EXPECT_EQ(hosts("{\"hosts\" []}"),
+            "line 1, column 10: not JSON: Missing a colon after a name of object member");
+  EXPECT_EQ(hosts("{\"hosts\":[] \"x\":1}"),
+            "line 1, column 13: not JSON: Missing a comma or '}' after an object member");
+  EXPECT_EQ(hosts("{\"hosts\":[1 2]}"), "line 1, column 11: has to be an object");
+  EXPECT_EQ(hosts("{\"hosts\":[{\"name\":\"a\",\"rank\":1},]}"),
+            "line 1, column 33: not JSON: Invalid value");
+  EXPECT_EQ(hosts("{\"hosts\":[],}"),
+            "line 1, column 13: not JSON: Missing a name for object member");
+  EXPECT_EQ(hosts("{\"hosts\":[]} x"),
+            "line 1, column 14: not JSON: The document root must not be followed by other values");
+  EXPECT_EQ(hosts("{\"hosts\":[" + std::string(100, '[')), "line 1, column 40: nested too deeply");
+}
+
+TEST_F(JsonReaderTest, HoldsNoMoreThanAllowed) {
+  test::writeAll(path_, "[1]");
+  JsonReader small(path_, 2);
+  EXPECT_EQ(small.finish().failure().sentence,
+            path_.native() + ": 3 bytes; such a document has at most 2 bytes");
+  JsonReader none(directory_ / "none");
+  EXPECT_EQ(none.finish().failure().code, Code::kNotFound);
+}
 
 std::string written(JsonLayout layout) {
   std::string out;

@@ -135,14 +135,13 @@ TEST_F(PhaseModelTest, WhatCannotBeWrittenIsSaid) {
 TEST_F(PhaseModelTest, WhatIsNoModelIsRefused) {
   EXPECT_EQ(readPhaseModel(directory_ / "none").failure().code, base::Code::kNotFound);
   EXPECT_EQ(complaintAbout(""), ": empty");
-  EXPECT_EQ(complaintAbout("[]"),
-            ": format: is not \"omnio-phases\", so this is not a phase model");
+  EXPECT_EQ(complaintAbout("[]"), ": line 1, column 1: has to be an object");
   EXPECT_EQ(complaintAbout("{\"format\":\"omnio-stats\",\"version\":1}"),
-            ": format: is not \"omnio-phases\", so this is not a phase model");
+            ": line 1, column 23: not a phase model: \"format\" is not \"omnio-phases\"");
   EXPECT_EQ(complaint("\"version\": 1", "\"version\": 2"),
-            ": version: is 2, but only version 1 is read here");
+            ": line 3, column 13: a phase model of version 2, but this omnio reads version 1");
   EXPECT_EQ(complaint("\"version\": 1", "\"version\": \"1\""),
-            ": version: has to be a whole number");
+            ": line 3, column 15: \"version\" has to be a whole number, not a text");
 }
 
 TEST_F(PhaseModelTest, EveryCutIsRefused) {
@@ -156,52 +155,53 @@ TEST_F(PhaseModelTest, EveryCutIsRefused) {
 
 TEST_F(PhaseModelTest, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(complaint("\"request_bytes\": 256", "\"request_bytes\": -256"),
-            ": phases[0].operations[0].request_bytes: is -256, but has to be 1 to "
+            ": line 24, column 26: \"request_bytes\" is -256; it has to be from 1 to "
             "1152921504606846976");
   EXPECT_EQ(complaint("\"request_bytes\": 256", "\"request_bytes\": 1.5"),
-            ": phases[0].operations[0].request_bytes: has to be a whole number of 1 to "
-            "1152921504606846976");
+            ": line 24, column 25: \"request_bytes\" has to be a whole number, not a number");
   EXPECT_EQ(complaint("\"repetitions\": 4", "\"repetitions\": \"4\""),
-            ": phases[0].operations[0].repetitions: has to be a number");
+            ": line 25, column 23: \"repetitions\" has to be a whole number, not a text");
   EXPECT_EQ(complaint("\"repetitions\": 4", "\"repetitions\": 1152921504606846976"),
-            ": phases[0].operations[0].repetitions: is 1152921504606846976, which with 256 bytes "
+            ": line 25, column 39: \"repetitions\" is 1152921504606846976, which with 256 bytes "
             "each is more than any file has");
   EXPECT_EQ(complaint("\"weight_bytes\": 8192", "\"weight_bytes\": 8193"),
-            ": phases[0].weight_bytes: is 8193, but the operations add up to 8192");
+            ": line 42, column 23: \"weight_bytes\" is 8193, but the operations add up to 8192");
   EXPECT_EQ(complaint("\"file\": 0", "\"file\": 2"),
-            ": phases[0].file: is 2, but has to be 0 to 1");
+            ": line 21, column 12: \"file\" is 2; it has to be from 0 to 1");
   EXPECT_EQ(complaint("\"ranks\": [0, 1, 2, 3]", "\"ranks\": [0, 1, 2, 4]"),
-            ": phases[0].ranks[3]: is 4, but has to be 0 to 3");
+            ": line 41, column 23: \"ranks\" is 4; it has to be from 0 to 3");
   EXPECT_EQ(complaint("\"ranks\": [0, 1, 2, 3]", "\"ranks\": [0, 2, 1, 3]"),
-            ": phases[0].ranks[2]: has to be greater than the rank before");
-  EXPECT_EQ(complaint("\"ranks\": [0, 1, 2, 3]", "\"ranks\": []"), ": phases[0].ranks: is empty");
+            ": line 41, column 20: it has to be greater than the rank before");
+  EXPECT_EQ(complaint("\"ranks\": [0, 1, 2, 3]", "\"ranks\": []"),
+            ": line 41, column 13: \"ranks\" is empty");
   EXPECT_EQ(complaint("\"base\": 64", "\"base\": -64"),
-            ": phases[0].operations[0].init_offset: gives rank 0 an offset below 0");
+            ": line 30, column 5: it gives rank 0 an offset below 0");
   EXPECT_EQ(complaint("\"mode\": \"strided\"", "\"mode\": \"spiral\""),
-            ": phases[0].mode: is \"spiral\", but has to be one of sequential, strided, random");
+            ": line 45, column 19: unknown mode \"spiral\"; it has to be one of sequential, "
+            "strided, random");
   EXPECT_EQ(complaint("\"collective\": true", "\"collective\": 1"),
-            ": phases[0].collective: has to be true or false");
+            ": line 48, column 18: \"collective\" has to be true or false, not a whole number");
   EXPECT_EQ(complaint("\"id\": 2", "\"id\": 1"),
-            ": phases[1].id: has to be greater than that of the phase before");
+            ": line 58, column 10: \"id\" has to be greater than that of the phase before");
   EXPECT_EQ(complaint("\"processes\": 4", "\"processes\": 0"),
-            ": processes: is 0, but has to be 1 to 16777216");
+            ": line 9, column 15: \"processes\" is 0; it has to be from 1 to 16777216");
   EXPECT_EQ(complaint("\"end_ns\": 500", "\"end_ns\": 5"),
-            ": phases[0].measured.end_ns: is 5, but has to be 10 to 1152921504606846976");
+            ": line 54, column 15: \"end_ns\" is 5; it has to be from 10 to 1152921504606846976");
 }
 
 TEST_F(PhaseModelTest, NonsenseInVaryingAndRandomRequestsIsRefused) {
-  EXPECT_EQ(complaint("\"largest_bytes\": 20", "\"largest_bytes\": 12"),
-            ": phases[1].operations[0].varying.weight_bytes: is 50, which 4 requests of 10 to 12 "
-            "bytes cannot be");
-  EXPECT_EQ(complaint("[3, 5]", "[2, 5]"),
-            ": phases[1].operations[0].init_offset.table: has to have the phase's ranks, each once "
-            "and in order");
+  EXPECT_EQ(
+      complaint("\"largest_bytes\": 20", "\"largest_bytes\": 12"),
+      ": line 72, column 24: \"weight_bytes\" is 50, which 4 requests of 10 to 12 bytes cannot be");
+  EXPECT_EQ(
+      complaint("[3, 5]", "[2, 5]"),
+      ": line 66, column 31: \"table\" has to have the phase's ranks, each once and in order");
   EXPECT_EQ(complaint("[3, 5]", "[3, 5, 6]"),
-            ": phases[1].operations[0].init_offset.table[1]: has to be a list of two numbers");
+            ": line 66, column 33: \"table\" has to hold lists of two numbers");
   EXPECT_EQ(complaint("\"rank\": 1", "\"rank\": 2"),
-            ": phases[1].random[0].rank: is 2, which is not in the phase");
+            ": line 92, column 14: \"rank\" is 2, which is not in the phase");
   EXPECT_EQ(complaint("[5, 10]", "[-5, 10]"),
-            ": phases[1].random[0].requests[1][0]: is -5, but has to be 0 to 1152921504606846976");
+            ": line 94, column 31: \"requests\" is -5; it has to be from 0 to 1152921504606846976");
 }
 
 // Whatever stands in a document: it is refused, or it is a model that says the same when written.
@@ -241,12 +241,12 @@ TEST_F(PhaseModelTest, ChangedDocumentsAreRefusedOrSound) {
 
 TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
   EXPECT_EQ(complaint("\"id\": 1", "\"id\": 1, \"extra\": 0"),
-            ": phases[0]: has an unknown key \"extra\"");
+            ": line 20, column 22: \"extra\" has no place here");
   EXPECT_EQ(complaint("\"id\": 1", "\"id\": 1, \"id\": 1"),
-            ": phases[0]: has the key \"id\" twice");
-  EXPECT_EQ(complaint("\"blocking\": false,", ""), ": phases[0]: has no \"blocking\"");
+            ": line 20, column 16: \"id\" appears twice in one object");
+  EXPECT_EQ(complaint("\"blocking\": false,", ""), ": line 57, column 2: \"blocking\" is missing");
   EXPECT_EQ(complaint("\"left_out\": [\"one thing\", \"another\"]", "\"left_out\": \"one\""),
-            ": left_out: has to be a list");
+            ": line 130, column 18: \"left_out\" has to be a list, not a text");
 }
 
 }  // namespace
