@@ -1,8 +1,6 @@
 #include "ior_bridge/estimate.hpp"
 
 #include <fmt/format.h>
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 
@@ -75,9 +74,7 @@ PhaseEstimate estimateOf(const model::Phase& phase, const Measured& measured) {
       times.push_back(static_cast<double>(o.weight_bytes) / kMiB / bandwidth);
     }
     o.time_s = spreadOf(times);
-    result.time_s.median += o.time_s.median;
-    result.time_s.least += o.time_s.least;
-    result.time_s.most += o.time_s.most;
+    result.time_s.add(o.time_s);
     result.iterations = result.operations.empty() ? bandwidths.size()
                                                   : std::min(result.iterations, bandwidths.size());
     result.operations.push_back(o);
@@ -143,12 +140,24 @@ Spread spreadOf(std::vector<double> values) {
           .most = values.back()};
 }
 
+void Spread::add(const Spread& other) {
+  median += other.median;
+  least += other.least;
+  most += other.most;
+}
+
 std::optional<double> PhaseEstimate::measuredBandwidth() const {
   if (!(measured_s > 0)) return std::nullopt;
   return static_cast<double>(weight_bytes) / kMiB / measured_s;
 }
 
-std::optional<double> PhaseEstimate::timeErrorPercent() const {
+void IoTime::add(const IoTime& other) {
+  weight_bytes += other.weight_bytes;
+  time_s.add(other.time_s);
+  measured_s += other.measured_s;
+}
+
+std::optional<double> IoTime::timeErrorPercent() const {
   if (!(measured_s > 0)) return std::nullopt;
   return 100 * (time_s.median - measured_s) / measured_s;
 }
@@ -207,156 +216,81 @@ base::Result<Estimate> estimate(const model::PhaseModel& model,
       result.missing.push_back(phase.id);
       continue;
     }
-    const PhaseEstimate& added = result.phases.emplace_back(estimateOf(phase, found->second));
-    result.weight_bytes += added.weight_bytes;
-    result.time_s.median += added.time_s.median;
-    result.time_s.least += added.time_s.least;
-    result.time_s.most += added.time_s.most;
-    result.measured_s += added.measured_s;
+    result.add(result.phases.emplace_back(estimateOf(phase, found->second)));
   }
   return result;
 }
 
 namespace {
 
-using Buffer = rapidjson::StringBuffer;
-using Writer = rapidjson::PrettyWriter<Buffer>;
+using base::JsonWriter;
+
+std::optional<double> usagePercent(const PhaseEstimate& phase, double peak_mib_s) {
+  const std::optional<double> own = phase.measuredBandwidth();
+  return own ? std::optional(100 * *own / peak_mib_s) : std::nullopt;
+}
 
 constexpr int kVersion = 1;
 
-void text(Writer& out, std::string_view value) {
-  const std::string clean = base::safeText(value);
-  out.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
+void putSpread(JsonWriter& json, std::string_view name, const Spread& spread) {
+  json.object(name, [&] {
+    json.put("median", spread.median);
+    json.put("min", spread.least);
+    json.put("max", spread.most);
+  });
 }
 
-void spread(Writer& out, const char* key, const Spread& value) {
-  out.Key(key);
-  out.StartObject();
-  out.Key("median");
-  out.Double(value.median);
-  out.Key("min");
-  out.Double(value.least);
-  out.Key("max");
-  out.Double(value.most);
-  out.EndObject();
+// null where it was not measured.
+void putMeasured(JsonWriter& json, const IoTime& time) {
+  json.put("measured_s",
+           time.measured_s > 0 ? std::optional(time.measured_s) : std::optional<double>());
 }
 
-void optional(Writer& out, const char* key, std::optional<double> value) {
-  out.Key(key);
-  if (value) {
-    out.Double(*value);
-  } else {
-    out.Null();
-  }
-}
-
-std::optional<double> positive(double value) {
-  return value > 0 ? std::optional(value) : std::nullopt;
-}
-
-void texts(Writer& out, const char* key, const std::vector<std::string>& values) {
-  out.Key(key);
-  out.StartArray();
-  for (const std::string& value : values) text(out, value);
-  out.EndArray();
-}
-
-void phaseOf(Writer& out, const PhaseEstimate& phase, std::optional<double> peak_mib_s) {
-  out.StartObject();
-  out.Key("phase");
-  out.Int(phase.phase);
-  out.Key("weight_bytes");
-  out.Uint64(phase.weight_bytes);
-  out.Key("iterations");
-  out.Uint64(phase.iterations);
-  out.Key("operations");
-  out.StartArray();
-  for (const OperationEstimate& o : phase.operations) {
-    out.StartObject();
-    out.Key("operation");
-    text(out, model::nameOf(o.operation));
-    out.Key("weight_bytes");
-    out.Uint64(o.weight_bytes);
-    spread(out, "bandwidth_mib_s", o.bandwidth_mib_s);
-    spread(out, "time_io_s", o.time_s);
-    out.EndObject();
-  }
-  out.EndArray();
-  spread(out, "time_io_s", phase.time_s);
-  optional(out, "measured_s", positive(phase.measured_s));
-  optional(out, "time_error_percent", phase.timeErrorPercent());
-  optional(out, "bandwidth_error_percent", phase.bandwidthErrorPercent());
-  if (peak_mib_s) {
-    const std::optional<double> own = phase.measuredBandwidth();
-    optional(out, "usage_percent", own ? std::optional(100 * *own / *peak_mib_s) : std::nullopt);
-  }
-  texts(out, "results", phase.sources);
-  texts(out, "notes", phase.notes);
-  out.EndObject();
+void putPhase(JsonWriter& json, const PhaseEstimate& phase, std::optional<double> peak_mib_s) {
+  json.object([&] {
+    json.put("phase", phase.phase);
+    json.put("weight_bytes", phase.weight_bytes);
+    json.put("iterations", phase.iterations);
+    json.list("operations", phase.operations, [&](const OperationEstimate& o) {
+      json.object([&] {
+        json.put("operation", model::nameOf(o.operation));
+        json.put("weight_bytes", o.weight_bytes);
+        putSpread(json, "bandwidth_mib_s", o.bandwidth_mib_s);
+        putSpread(json, "time_io_s", o.time_s);
+      });
+    });
+    putSpread(json, "time_io_s", phase.time_s);
+    putMeasured(json, phase);
+    json.put("time_error_percent", phase.timeErrorPercent());
+    json.put("bandwidth_error_percent", phase.bandwidthErrorPercent());
+    if (peak_mib_s) json.put("usage_percent", usagePercent(phase, *peak_mib_s));
+    json.put("results", phase.sources);
+    json.put("notes", phase.notes);
+  });
 }
 
 }  // namespace
 
 std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
-  Buffer buffer;
-  Writer out(buffer);
-  out.SetIndent(' ', 2);
-  out.StartObject();
-  out.Key("format");
-  out.String("omnio-estimate");
-  out.Key("version");
-  out.Int(kVersion);
-  out.Key("source");
-  text(out, estimate.source);
-  out.Key("phases");
-  out.StartArray();
-  for (const PhaseEstimate& phase : estimate.phases) phaseOf(out, phase, peak_mib_s);
-  out.EndArray();
-  out.Key("missing");
-  out.StartArray();
-  for (const int phase : estimate.missing) out.Int(phase);
-  out.EndArray();
-  out.Key("total");
-  out.StartObject();
-  out.Key("weight_bytes");
-  out.Uint64(estimate.weight_bytes);
-  spread(out, "time_io_s", estimate.time_s);
-  optional(out, "measured_s", positive(estimate.measured_s));
-  out.EndObject();
-  out.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  std::string out;
+  JsonWriter json(out, {.indent = 2});
+  json.object([&] {
+    json.put("format", "omnio-estimate");
+    json.put("version", kVersion);
+    json.put("source", estimate.source);
+    json.list("phases", estimate.phases,
+              [&](const PhaseEstimate& phase) { putPhase(json, phase, peak_mib_s); });
+    json.put("missing", estimate.missing);
+    json.object("total", [&] {
+      json.put("weight_bytes", estimate.weight_bytes);
+      putSpread(json, "time_io_s", estimate.time_s);
+      putMeasured(json, estimate);
+    });
+  });
+  return out + '\n';
 }
 
 namespace {
-
-std::string operationsOf(const PhaseEstimate& phase) {
-  std::string words;
-  for (const OperationEstimate& o : phase.operations) {
-    words += fmt::format("{}{}", words.empty() ? "" : "+", model::nameOf(o.operation));
-  }
-  return words;
-}
-
-std::string bandwidthsOf(const PhaseEstimate& phase) {
-  std::string words;
-  for (const OperationEstimate& o : phase.operations) {
-    words += fmt::format("{}{:.1f}", words.empty() ? "" : "+", o.bandwidth_mib_s.median);
-  }
-  return words;
-}
-
-std::string range(const Spread& spread) {
-  return fmt::format("{:.6f} .. {:.6f}", spread.least, spread.most);
-}
-
-std::string measured(double seconds) {
-  return seconds > 0 ? fmt::format("{:.6f}", seconds) : std::string("-");
-}
-
-std::string error(double estimated_s, double measured_s) {
-  if (!(measured_s > 0)) return "-";
-  return fmt::format("{:+.1f}%", 100 * (estimated_s - measured_s) / measured_s);
-}
 
 // The phases that get a row of their own.
 std::set<int> longest(const Estimate& estimate, std::size_t rows) {
@@ -374,11 +308,34 @@ std::set<int> longest(const Estimate& estimate, std::size_t rows) {
 
 constexpr const char* kRow = "{:>5}  {:<12} {:>12}  {:>21}  {:>4}  {:>11}  {:<26}  {:>11}  {:>9}";
 
+std::string rowOf(std::string_view name, std::string_view operations, std::string_view bandwidths,
+                  std::string_view iterations, const IoTime& time) {
+  const auto error = time.timeErrorPercent();
+  return fmt::format(fmt::runtime(kRow), name, operations,
+                     fmt::format("{:.3f}", static_cast<double>(time.weight_bytes) / kMiB),
+                     bandwidths, iterations, fmt::format("{:.6f}", time.time_s.median),
+                     fmt::format("{:.6f} .. {:.6f}", time.time_s.least, time.time_s.most),
+                     time.measured_s > 0 ? fmt::format("{:.6f}", time.measured_s) : "-",
+                     error ? fmt::format("{:+.1f}%", *error) : "-");
+}
+
+std::string rowOf(const PhaseEstimate& phase) {
+  std::vector<std::string_view> operations;
+  std::vector<std::string> bandwidths;
+  for (const OperationEstimate& o : phase.operations) {
+    operations.push_back(model::nameOf(o.operation));
+    bandwidths.push_back(fmt::format("{:.1f}", o.bandwidth_mib_s.median));
+  }
+  return rowOf(std::to_string(phase.phase), fmt::format("{}", fmt::join(operations, "+")),
+               fmt::format("{}", fmt::join(bandwidths, "+")), std::to_string(phase.iterations),
+               phase);
+}
+
 }  // namespace
 
 std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, std::size_t rows) {
   const std::set<int> shown = longest(estimate, rows);
-  PhaseEstimate rest;
+  IoTime rest;
   std::string out = fmt::format(fmt::runtime(kRow), "phase", "operations", "weight", "bandwidth",
                                 "runs", "Time_io", "least .. most", "application", "error");
   if (peak_mib_s) out += "   usage";
@@ -387,36 +344,20 @@ std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, s
   out += '\n';
   for (const PhaseEstimate& phase : estimate.phases) {
     if (!shown.contains(phase.phase)) {
-      rest.weight_bytes += phase.weight_bytes;
-      rest.time_s.median += phase.time_s.median;
-      rest.time_s.least += phase.time_s.least;
-      rest.time_s.most += phase.time_s.most;
-      rest.measured_s += phase.measured_s;
+      rest.add(phase);
       continue;
     }
-    out += fmt::format(fmt::runtime(kRow), phase.phase, operationsOf(phase),
-                       fmt::format("{:.3f}", static_cast<double>(phase.weight_bytes) / kMiB),
-                       bandwidthsOf(phase), phase.iterations,
-                       fmt::format("{:.6f}", phase.time_s.median), range(phase.time_s),
-                       measured(phase.measured_s), error(phase.time_s.median, phase.measured_s));
-    if (peak_mib_s && phase.measuredBandwidth()) {
-      out += fmt::format("  {:5.1f}%", 100 * *phase.measuredBandwidth() / *peak_mib_s);
-    }
+    out += rowOf(phase);
+    const auto usage = peak_mib_s ? usagePercent(phase, *peak_mib_s) : std::nullopt;
+    if (usage) out += fmt::format("  {:5.1f}%", *usage);
     out += '\n';
   }
-  const auto sum = [&](std::string_view name, std::string_view what, std::uint64_t weight_bytes,
-                       const Spread& time_s, double measured_s) {
-    out += fmt::format(fmt::runtime(kRow), name, what,
-                       fmt::format("{:.3f}", static_cast<double>(weight_bytes) / kMiB), "", "",
-                       fmt::format("{:.6f}", time_s.median), range(time_s), measured(measured_s),
-                       error(time_s.median, measured_s));
-    out += '\n';
-  };
   if (shown.size() < estimate.phases.size()) {
-    sum("more", fmt::format("{} phases", estimate.phases.size() - shown.size()), rest.weight_bytes,
-        rest.time_s, rest.measured_s);
+    out += rowOf("more", fmt::format("{} phases", estimate.phases.size() - shown.size()), "", "",
+                 rest) +
+           '\n';
   }
-  sum("total", "", estimate.weight_bytes, estimate.time_s, estimate.measured_s);
+  out += rowOf("total", "", "", "", estimate) + '\n';
   for (const PhaseEstimate& phase : estimate.phases) {
     if (!shown.contains(phase.phase)) continue;
     for (const std::string& note : phase.notes) {

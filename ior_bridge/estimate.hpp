@@ -23,6 +23,8 @@ struct Spread {
   double median = 0;
   double least = 0;
   double most = 0;
+
+  void add(const Spread& other);
 };
 Spread spreadOf(std::vector<double> values);  // of one value at least
 
@@ -33,31 +35,34 @@ struct OperationEstimate {
   Spread time_s;
 };
 
-struct PhaseEstimate {
-  int phase = 1;
+// Of a phase, or of several.
+struct IoTime {
   std::uint64_t weight_bytes = 0;
+  Spread time_s;          // Time_io; least is that of the greatest bandwidths
+  double measured_s = 0;  // in the application; 0: not known
+
+  void add(const IoTime& other);
+  // 100 * (Time_io - measured) / measured.
+  std::optional<double> timeErrorPercent() const;
+};
+
+struct PhaseEstimate : IoTime {
+  int phase = 1;
   std::size_t iterations = 0;  // the least number over its operations
   std::vector<OperationEstimate> operations;
-  Spread time_s;                     // least is that of the greatest bandwidths
-  double measured_s = 0;             // in the application; 0: not known
   std::vector<std::string> sources;  // files that the bandwidths are from
   std::vector<std::string> notes;    // what was measured differs from the phase, a sentence each
 
   // The application's own, MiB/s; none where it was not measured (BW_MD of the paper).
   std::optional<double> measuredBandwidth() const;
-  // 100 * (Time_io - measured) / measured.
-  std::optional<double> timeErrorPercent() const;
   // Equation 6: 100 * |BW_CH - BW_MD| / BW_MD.
   std::optional<double> bandwidthErrorPercent() const;
 };
 
-struct Estimate {
-  std::string source;  // the model's
+struct Estimate : IoTime {  // the sum over the phases that have a result
+  std::string source;       // the model's
   std::vector<PhaseEstimate> phases;
   std::vector<int> missing;  // phases without a result
-  std::uint64_t weight_bytes = 0;
-  Spread time_s;          // the sum over the phases that have a result; least is the sum of leasts
-  double measured_s = 0;  // of the same phases
 };
 
 // A result as it was given: a summary, all of it or one of its tests, and the phase that it is of

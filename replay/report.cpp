@@ -1,8 +1,6 @@
 #include "replay/report.hpp"
 
 #include <fmt/format.h>
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::replay {
@@ -138,122 +137,85 @@ bool addShare(const std::string& bytes, Report& report) {
 
 namespace {
 
-using Json = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
-
-void put(Json& json, const char* key, const std::string& text) {
-  json.Key(key);
-  json.String(base::printable(text).c_str());
-}
-void put(Json& json, const char* key, std::int64_t number) {
-  json.Key(key);
-  json.Int64(number);
-}
-void putCount(Json& json, const char* key, std::uint64_t number) {
-  json.Key(key);
-  json.Uint64(number);
-}
-
-void putCounts(Json& json, const RankCounts& counts) {
-  putCount(json, "operations", counts.operations);
-  putCount(json, "bytes_read", counts.bytes_read);
-  putCount(json, "bytes_written", counts.bytes_written);
-  put(json, "io_ns", counts.io_ns);
-  put(json, "makespan_ns", counts.end_ns);
-  putCount(json, "negative_gaps", counts.negative_gaps);
-  putCount(json, "differences", counts.differences);
-  putCount(json, "not_issued",
-           counts.substitutes[static_cast<std::size_t>(Substitute::kNotIssued)]);
-  json.Key("lateness_ns");
-  json.StartObject();
-  put(json, "max", counts.lateness.max());
-  json.Key("mean");
-  json.Double(counts.lateness.mean());
-  put(json, "p99", counts.lateness.percentile(0.99));
-  json.EndObject();
+void putCounts(base::JsonWriter& json, const RankCounts& counts) {
+  json.put("operations", counts.operations);
+  json.put("bytes_read", counts.bytes_read);
+  json.put("bytes_written", counts.bytes_written);
+  json.put("io_ns", counts.io_ns);
+  json.put("makespan_ns", counts.end_ns);
+  json.put("negative_gaps", counts.negative_gaps);
+  json.put("differences", counts.differences);
+  json.put("not_issued", counts.substitutes[static_cast<std::size_t>(Substitute::kNotIssued)]);
+  json.object("lateness_ns", [&] {
+    json.put("max", counts.lateness.max());
+    json.put("mean", counts.lateness.mean());
+    json.put("p99", counts.lateness.percentile(0.99));
+  });
 }
 
 }  // namespace
 
 std::string jsonOf(const Report& report) {
-  rapidjson::StringBuffer buffer;
-  Json json(buffer);
-  json.SetIndent(' ', 1);
-  json.SetFormatOptions(rapidjson::kFormatSingleLineArray);
-  json.StartObject();
-  put(json, "format", std::string(kReportFormat));
-  put(json, "version", std::int64_t{kReportVersion});
-  put(json, "schedule", report.schedule);
-  put(json, "schedule_digest", report.schedule_digest);
-  put(json, "target", report.target);
-  put(json, "tree", report.tree);
-  put(json, "time_replay", std::string(nameOf(report.timing)));
-  json.Key("write_overwrite");
-  json.Bool(report.write_overwrite);
-  put(json, "cache", std::string(nameOf(report.cache)));
-  put(json, "fence", report.fence);
-  json.Key("traced");
-  json.Bool(!report.trace.empty());
-  put(json, "processes", std::int64_t{report.processes});
-  put(json, "nodes", std::int64_t{report.nodes});
-  json.Key("spins");
-  json.Bool(report.spins);
-  json.Key("preparation");
-  json.StartObject();
-  putCount(json, "files", report.prepared.files);
-  putCount(json, "bytes", report.prepared.bytes);
-  put(json, "time_ns", report.preparation_ns);
-  json.EndObject();
   const RankCounts total = report.total();
-  put(json, "makespan_ns", report.makespan_ns);
-  put(json, "sync_ns", report.sync_ns);
-  put(json, "makespan_with_sync_ns", report.makespan_ns + report.sync_ns);
-  json.Key("total");
-  json.StartObject();
-  putCounts(json, total);
-  json.EndObject();
-  json.Key("ranks");
-  json.StartArray();
-  for (const RankCounts& rank : report.ranks) {
-    json.StartObject();
-    put(json, "rank", std::int64_t{rank.rank});
-    putCounts(json, rank);
-    json.EndObject();
-  }
-  json.EndArray();
-  json.Key("substitutes");
-  json.StartObject();
-  for (int i = 1; i < kSubstituteCount; ++i) {
-    const std::uint64_t count = total.substitutes[static_cast<std::size_t>(i)];
-    if (count > 0) putCount(json, textOf(static_cast<Substitute>(i)), count);
-  }
-  json.EndObject();
-  json.Key("first_differences");
-  json.StartArray();
-  for (const Difference& difference : report.differences) {
-    json.StartObject();
-    put(json, "rank", std::int64_t{difference.rank});
-    put(json, "thread", std::int64_t{difference.thread});
-    putCount(json, "event", difference.event);
-    put(json, "call", difference.call);
-    put(json, "location", difference.location);
-    put(json, "expected", difference.expected);
-    put(json, "got", difference.got);
-    json.EndObject();
-  }
-  json.EndArray();
-  json.Key("threads");
-  json.StartArray();
-  for (const ThreadPlace& thread : report.threads) {
-    json.StartObject();
-    put(json, "rank", std::int64_t{thread.rank});
-    put(json, "thread", std::int64_t{thread.thread});
-    put(json, "pid", std::int64_t{thread.pid});
-    put(json, "tid", std::int64_t{thread.tid});
-    json.EndObject();
-  }
-  json.EndArray();
-  json.EndObject();
-  return buffer.GetString() + std::string("\n");
+  std::string out;
+  base::JsonWriter json(out, {.indent = 1, .lists_on_one_line = true});
+  json.object([&] {
+    json.put("format", kReportFormat);
+    json.put("version", kReportVersion);
+    json.put("schedule", base::printable(report.schedule));
+    json.put("schedule_digest", report.schedule_digest);
+    json.put("target", base::printable(report.target));
+    json.put("tree", base::printable(report.tree));
+    json.put("time_replay", nameOf(report.timing));
+    json.put("write_overwrite", report.write_overwrite);
+    json.put("cache", nameOf(report.cache));
+    json.put("fence", base::printable(report.fence));
+    json.put("traced", !report.trace.empty());
+    json.put("processes", report.processes);
+    json.put("nodes", report.nodes);
+    json.put("spins", report.spins);
+    json.object("preparation", [&] {
+      json.put("files", report.prepared.files);
+      json.put("bytes", report.prepared.bytes);
+      json.put("time_ns", report.preparation_ns);
+    });
+    json.put("makespan_ns", report.makespan_ns);
+    json.put("sync_ns", report.sync_ns);
+    json.put("makespan_with_sync_ns", report.makespan_ns + report.sync_ns);
+    json.object("total", [&] { putCounts(json, total); });
+    json.list("ranks", report.ranks, [&](const RankCounts& rank) {
+      json.object([&] {
+        json.put("rank", rank.rank);
+        putCounts(json, rank);
+      });
+    });
+    json.object("substitutes", [&] {
+      for (int i = 1; i < kSubstituteCount; ++i) {
+        const std::uint64_t count = total.substitutes[static_cast<std::size_t>(i)];
+        if (count > 0) json.put(textOf(static_cast<Substitute>(i)), count);
+      }
+    });
+    json.list("first_differences", report.differences, [&](const Difference& difference) {
+      json.object([&] {
+        json.put("rank", difference.rank);
+        json.put("thread", difference.thread);
+        json.put("event", difference.event);
+        json.put("call", base::printable(difference.call));
+        json.put("location", base::printable(difference.location));
+        json.put("expected", base::printable(difference.expected));
+        json.put("got", base::printable(difference.got));
+      });
+    });
+    json.list("threads", report.threads, [&](const ThreadPlace& thread) {
+      json.object([&] {
+        json.put("rank", thread.rank);
+        json.put("thread", thread.thread);
+        json.put("pid", thread.pid);
+        json.put("tid", thread.tid);
+      });
+    });
+  });
+  return out + '\n';
 }
 
 namespace {

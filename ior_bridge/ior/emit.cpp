@@ -1,20 +1,18 @@
 #include "ior_bridge/ior/emit.hpp"
 
 #include <fmt/format.h>
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
 #include <system_error>
 
 #include "core/base/document_file.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::ior {
 namespace {
 
 namespace fs = std::filesystem;
-using Writer = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
 constexpr int kVersion = 1;
 
@@ -49,38 +47,24 @@ std::string fsyncSentence(const IorPlan& plan) {
                             : "writes end in the page cache: no fsync before the file is closed";
 }
 
-void put(Writer& out, const char* key, std::string_view value) {
-  const std::string clean = base::safeText(value);
-  out.Key(key);
-  out.String(clean.data(), static_cast<rapidjson::SizeType>(clean.size()));
-}
-
-void putRun(Writer& out, const IorRun& run) {
-  const auto number = [&](const char* key, std::uint64_t value) {
-    out.Key(key);
-    out.Uint64(value);
-  };
-  const auto flag = [&](const char* key, bool value) {
-    out.Key(key);
-    out.Bool(value);
-  };
-  out.StartObject();
-  put(out, "command", commandLineOf(run));
-  put(out, "api", run.api == Api::kMpiIo ? "MPIIO" : "POSIX");
-  put(out, "operation", model::nameOf(run.operation));
-  flag("measured", run.measured);
-  number("tasks", static_cast<std::uint64_t>(run.tasks));
-  number("transfer_bytes", run.transfer_bytes);
-  number("block_bytes", run.block_bytes);
-  number("segments", run.segments);
-  number("iterations", static_cast<std::uint64_t>(run.iterations));
-  flag("file_per_process", run.file_per_process);
-  flag("collective", run.collective);
-  flag("random", run.random);
-  flag("fsync", run.fsync);
-  flag("cold", run.cold);
-  if (run.measured) put(out, "summary", summaryOf(run));
-  out.EndObject();
+void putRun(base::JsonWriter& json, const IorRun& run) {
+  json.object([&] {
+    json.put("command", commandLineOf(run));
+    json.put("api", nameOf(run.api));
+    json.put("operation", model::nameOf(run.operation));
+    json.put("measured", run.measured);
+    json.put("tasks", run.tasks);
+    json.put("transfer_bytes", run.transfer_bytes);
+    json.put("block_bytes", run.block_bytes);
+    json.put("segments", run.segments);
+    json.put("iterations", run.iterations);
+    json.put("file_per_process", run.file_per_process);
+    json.put("collective", run.collective);
+    json.put("random", run.random);
+    json.put("fsync", run.fsync);
+    json.put("cold", run.cold);
+    if (run.measured) json.put("summary", summaryOf(run));
+  });
 }
 
 }  // namespace
@@ -125,36 +109,23 @@ std::string runAllOf(const IorPlan& plan) {
 }
 
 std::string jsonOf(const IorPlan& plan) {
-  rapidjson::StringBuffer buffer;
-  Writer out(buffer);
-  out.SetIndent(' ', 2);
-  out.StartObject();
-  put(out, "format", "omnio-ior-plan");
-  out.Key("version");
-  out.Int(kVersion);
-  put(out, "source", plan.source);
-  put(out, "fsync", fsyncSentence(plan));
-  out.Key("phases");
-  out.StartArray();
-  for (const PhasePlan& phase : plan.phases) {
-    out.StartObject();
-    out.Key("phase");
-    out.Int(phase.phase);
-    put(out, "script", fmt::format("phase-{}.sh", phase.phase));
-    out.Key("runs");
-    out.StartArray();
-    for (const IorRun& run : phase.runs) putRun(out, run);
-    out.EndArray();
-    out.Key("approximations");
-    out.StartArray();
-    for (const std::string& sentence : phase.approximations)
-      out.String(base::safeText(sentence).c_str());
-    out.EndArray();
-    out.EndObject();
-  }
-  out.EndArray();
-  out.EndObject();
-  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+  std::string out;
+  base::JsonWriter json(out, {.indent = 2});
+  json.object([&] {
+    json.put("format", "omnio-ior-plan");
+    json.put("version", kVersion);
+    json.put("source", plan.source);
+    json.put("fsync", fsyncSentence(plan));
+    json.list("phases", plan.phases, [&](const PhasePlan& phase) {
+      json.object([&] {
+        json.put("phase", phase.phase);
+        json.put("script", fmt::format("phase-{}.sh", phase.phase));
+        json.list("runs", phase.runs, [&](const IorRun& run) { putRun(json, run); });
+        json.put("approximations", phase.approximations);
+      });
+    });
+  });
+  return out + '\n';
 }
 
 std::string textOf(const IorPlan& plan) {

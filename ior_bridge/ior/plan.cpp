@@ -6,6 +6,8 @@
 
 namespace omnio::ior {
 
+std::string_view nameOf(Api api) { return api == Api::kMpiIo ? "MPIIO" : "POSIX"; }
+
 std::uint64_t transfersOf(const IorRun& run) {
   return run.segments * (run.block_bytes / run.transfer_bytes);
 }
@@ -25,7 +27,7 @@ std::uint64_t offsetOf(const IorRun& run, int task, std::uint64_t n) {
 std::string summaryOf(const IorRun& run) { return run.name + (run.cold ? ".$i.json" : ".json"); }
 
 std::vector<std::string> argumentsOf(const IorRun& run) {
-  std::vector<std::string> words = {"-a", run.api == Api::kMpiIo ? "MPIIO" : "POSIX",
+  std::vector<std::string> words = {"-a", std::string(nameOf(run.api)),
                                     run.operation == model::Operation::kWrite ? "-w" : "-r"};
   const auto flag = [&](bool wanted, const char* word) {
     if (wanted) words.emplace_back(word);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/phase_model.hpp"
@@ -20,6 +21,7 @@ namespace omnio::ior {
 // a block, block after block, one a segment. In a shared file a segment holds the blocks of all
 // tasks one behind another; with -F each task has a file of its own.
 enum class Api { kPosix, kMpiIo };
+std::string_view nameOf(Api api);  // as -a takes it
 
 struct IorRun {
   Api api = Api::kMpiIo;
