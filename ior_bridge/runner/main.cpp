@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "core/base/command_line.hpp"
@@ -48,13 +47,10 @@ class WorkDirectory {
       : world_(world), keep_(keep) {
     std::string path = (target / "omnio-phase-run.XXXXXX").native();
     if (world.isFirst() && mkdtemp(path.data()) == nullptr) {
-      failure_ =
-          base::Failure{base::Code::kSystem, fmt::format("{}: cannot make a directory in it: {}",
-                                                         base::printable(target.native()),
-                                                         std::generic_category().message(errno))};
+      made_ = base::systemFailure(target, errno, "cannot make a directory in");
     }
-    failure_ = world.agreed(failure_);
-    if (!failure_) path_ = world.ofFirst(path);
+    made_ = world.agreed(made_);
+    if (made_) path_ = world.ofFirst(path);
   }
   WorkDirectory(const WorkDirectory&) = delete;
   WorkDirectory& operator=(const WorkDirectory&) = delete;
@@ -66,36 +62,33 @@ class WorkDirectory {
   }
 
   const fs::path& path() const { return path_; }
-  const std::optional<base::Failure>& failure() const { return failure_; }
+  const base::Result<void>& made() const { return made_; }
 
  private:
   const PhaseTeam& world_;
   bool keep_;
   fs::path path_;
-  std::optional<base::Failure> failure_;
+  base::Result<void> made_;
 };
 
 // The model, read by each process; what one cannot read, none can use.
 base::Result<model::PhaseModel> readModel(const Options& options, const PhaseTeam& world) {
   base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
-  std::optional<base::Failure> failure;
+  const auto refuse = [&](std::string_view why) {
+    return base::Failure{base::Code::kInvalid,
+                         fmt::format("{}: {}", base::printable(options.model), why)};
+  };
+  base::Result<void> usable;
   if (!model) {
-    failure = model.failure();
+    usable = model.failure();
   } else if (model->processes != world.size()) {
-    failure =
-        base::Failure{base::Code::kInvalid,
-                      fmt::format("{}: it is of {} processes, and {} were started",
-                                  base::printable(options.model), model->processes, world.size())};
-  } else if (options.phase != 0) {
-    bool found = false;
-    for (const model::Phase& phase : model->phases) found = found || phase.id == options.phase;
-    if (!found) {
-      failure = base::Failure{
-          base::Code::kInvalid,
-          fmt::format("{}: it has no phase {}", base::printable(options.model), options.phase)};
-    }
+    usable = refuse(
+        fmt::format("it is of {} processes, and {} were started", model->processes, world.size()));
+  } else if (options.phase != 0 && std::ranges::find(model->phases, options.phase,
+                                                     &model::Phase::id) == model->phases.end()) {
+    usable = refuse(fmt::format("it has no phase {}", options.phase));
   }
-  if (auto agreed = world.agreed(failure)) return *agreed;
+  if (auto agreed = world.agreed(usable); !agreed) return agreed.failure();
   return model;
 }
 
@@ -152,8 +145,8 @@ std::string tableOf(const std::vector<PhaseTest>& tests) {
   return out;
 }
 
-std::optional<base::Failure> report(const Options& options, const std::string& command,
-                                    std::vector<PhaseTest> tests) {
+base::Result<void> report(const Options& options, const std::string& command,
+                          std::vector<PhaseTest> tests) {
   utsname machine{};
   uname(&machine);
   const std::string table = tableOf(tests);
@@ -164,13 +157,13 @@ std::optional<base::Failure> report(const Options& options, const std::string& c
        .target = options.target,
        .tests = std::move(tests)});
   if (!options.results.empty()) {
-    if (auto failure = base::writeDocument(options.results, text)) return failure;
+    if (auto failure = base::writeDocument(options.results, text)) return *failure;
   }
   const std::string shown =
       options.results.empty() ? base::safeJson(text) : base::safeText(table, "\n");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
       std::fflush(stdout) == 0) {
-    return std::nullopt;
+    return {};
   }
   return base::Failure{base::Code::kSystem, "cannot write to standard output"};
 }
@@ -194,16 +187,16 @@ int work(Options options, const std::string& command, const PhaseTeam& world) {
   base::Result<std::vector<PhaseTest>> tests = std::vector<PhaseTest>();
   {
     const WorkDirectory directory(world, options.target, runner.keep);
-    if (directory.failure()) return fail(*directory.failure());
+    if (!directory.made()) return fail(directory.made().failure());
     runner.directory = directory.path();
     tests = runPhases(*model, runner, world, [&](const model::Phase& phase, int iteration) {
       showProgress(world, phase, iteration);
     });
   }
   if (!tests) return fail(tests.failure());
-  std::optional<base::Failure> failure;
-  if (world.isFirst()) failure = report(options, command, std::move(*tests));
-  if (auto agreed = world.agreed(failure)) return fail(*agreed);
+  base::Result<void> reported;
+  if (world.isFirst()) reported = report(options, command, std::move(*tests));
+  if (auto agreed = world.agreed(reported); !agreed) return fail(agreed.failure());
   return kDone;
 }
 

@@ -4,9 +4,9 @@
 #include <mpi.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/result.hpp"
 #include "ior_bridge/runner/phase_requests.hpp"
@@ -28,16 +28,29 @@ struct PhaseFileOptions {
 // the end of the phase, so that no other process waits for ever.
 class PhaseFile {
  public:
-  PhaseFile() = default;
+  explicit PhaseFile(PhaseFileOptions options) : options_(std::move(options)) {}
   PhaseFile(const PhaseFile&) = delete;
   PhaseFile& operator=(const PhaseFile&) = delete;
   virtual ~PhaseFile() = default;
 
-  virtual std::optional<base::Failure> open() = 0;
+  base::Result<void> open() { return done("cannot open it", doOpen()); }
   // Moves all of the request; `buffer` holds what is written, or takes what is read.
-  virtual std::optional<base::Failure> transfer(const Request& request, char* buffer) = 0;
-  virtual std::optional<base::Failure> sync() = 0;
-  virtual std::optional<base::Failure> close() = 0;
+  base::Result<void> transfer(const Request& request, char* buffer);
+  base::Result<void> sync() { return done("cannot sync it", doSync()); }
+  base::Result<void> close() { return done("cannot close it", doClose()); }
+
+ protected:
+  const PhaseFileOptions& options() const { return options_; }
+
+ private:
+  // Why it failed; empty when it did not.
+  virtual std::string doOpen() = 0;
+  virtual std::string doTransfer(const Request& request, char* buffer) = 0;
+  virtual std::string doSync() = 0;
+  virtual std::string doClose() = 0;
+  base::Result<void> done(std::string_view what, const std::string& reason) const;
+
+  const PhaseFileOptions options_;
 };
 
 std::unique_ptr<PhaseFile> makePhaseFile(RunApi api, const PhaseFileOptions& options);

@@ -63,8 +63,8 @@ std::optional<Content> Content::ofRequests(std::uint64_t largest_bytes, std::uin
 
 char* Content::forWriting(std::uint64_t n) { return bytes_.get() + n % (kSpare / kPage) * kPage; }
 
-std::optional<base::Failure> fill(const std::string& path, std::int64_t begin, std::int64_t end,
-                                  std::uint64_t seed) {
+base::Result<void> fill(const std::string& path, std::int64_t begin, std::int64_t end,
+                        std::uint64_t seed) {
   const Descriptor file(path, O_WRONLY | O_CREAT | O_CLOEXEC);
   if (file.get() < 0) return failureOf(path, "cannot make it");
   std::optional<Content> content = Content::ofRequests(kPiece, seed);
@@ -78,7 +78,7 @@ std::optional<base::Failure> fill(const std::string& path, std::int64_t begin, s
     at += written;
   }
   if (::fsync(file.get()) != 0) return failureOf(path, "cannot fsync it");
-  return std::nullopt;
+  return {};
 }
 
 std::optional<double> giveUpPages(const std::string& path) {

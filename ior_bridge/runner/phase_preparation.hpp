@@ -34,8 +34,8 @@ class Content {
 };
 
 // Writes [begin, end) of the file with real blocks, making it where it is missing, and fsyncs it.
-std::optional<base::Failure> fill(const std::string& path, std::int64_t begin, std::int64_t end,
-                                  std::uint64_t seed);
+base::Result<void> fill(const std::string& path, std::int64_t begin, std::int64_t end,
+                        std::uint64_t seed);
 
 // Asks the kernel to give up the file's pages in this node's cache. Returns how many percent of the
 // file are in memory after it (some file systems keep them), and nothing where that is not known.

@@ -79,15 +79,15 @@ std::string PhaseTeam::broadcast(std::string text, int from) const {
 
 std::string PhaseTeam::ofFirst(std::string text) const { return broadcast(std::move(text), 0); }
 
-std::optional<base::Failure> PhaseTeam::agreed(const std::optional<base::Failure>& failure) const {
-  const int who = reduced(failure ? rank_ : size_, MPI_INT, MPI_MIN, communicator_);
-  if (who == size_) return std::nullopt;
-  base::Failure result = rank_ == who ? *failure : base::Failure{};
-  result.sentence = broadcast(std::move(result.sentence), who);
-  int code = static_cast<int>(result.code);
+base::Result<void> PhaseTeam::agreed(const base::Result<void>& result) const {
+  const int who = reduced(result ? size_ : rank_, MPI_INT, MPI_MIN, communicator_);
+  if (who == size_) return {};
+  base::Failure failure = rank_ == who ? result.failure() : base::Failure{};
+  failure.sentence = broadcast(std::move(failure.sentence), who);
+  int code = static_cast<int>(failure.code);
   MPI_Bcast(&code, 1, MPI_INT, who, communicator_);
-  result.code = static_cast<base::Code>(code);
-  return result;
+  failure.code = static_cast<base::Code>(code);
+  return failure;
 }
 
 namespace {
@@ -140,17 +140,17 @@ class PhaseRunner {
   }
 
   base::Result<Outcome> run(const Progress& progress) {
-    if (auto failure = together(check())) return *failure;
+    if (auto done = together(check()); !done) return done.failure();
     Outcome outcome;
     outcome.one_node = team_.onOneNode();
     for (int i = 0; i < options_.iterations; ++i) {
       progress(phase_, i);
-      if (auto failure = together(prepare(i))) return *failure;
+      if (auto done = together(prepare(i)); !done) return done.failure();
       if (reads_ && options_.cold) {
         outcome.resident_percent = team_.most(giveUpPages(path_).value_or(-1.0));
       }
       Lap lap;
-      if (auto failure = together(iterate(lap))) return *failure;
+      if (auto done = together(iterate(lap)); !done) return done.failure();
       addTo(outcome, lap);
     }
     if (!options_.keep) removeFile();
@@ -159,12 +159,13 @@ class PhaseRunner {
 
  private:
   // One failure for all, with the rank that has it.
-  std::optional<base::Failure> together(std::optional<base::Failure> mine) const {
-    if (mine) mine->sentence = fmt::format("rank {}: {}", rank_, mine->sentence);
-    return team_.agreed(mine);
+  base::Result<void> together(const base::Result<void>& mine) const {
+    if (mine) return team_.agreed(mine);
+    return team_.agreed(base::Failure{mine.failure().code,
+                                      fmt::format("rank {}: {}", rank_, mine.failure().sentence)});
   }
 
-  std::optional<base::Failure> check() {
+  base::Result<void> check() {
     if (extent_.begin < 0 || extent_.end > kLargestOffset) {
       return base::Failure{base::Code::kInvalid,
                            fmt::format("phase {} leads from offset {} to {}, where no file is",
@@ -177,7 +178,7 @@ class PhaseRunner {
                       extent_.largest_bytes, kLargestRequest)};
     }
     content_ = Content::ofRequests(extent_.largest_bytes, static_cast<std::uint64_t>(rank_) + 1);
-    if (content_) return std::nullopt;
+    if (content_) return {};
     return base::Failure{base::Code::kSystem,
                          fmt::format("no memory for requests of {} bytes in phase {}",
                                      extent_.largest_bytes, phase_.id)};
@@ -189,13 +190,13 @@ class PhaseRunner {
   }
 
   // Writes find no file, reads find all that they read.
-  std::optional<base::Failure> prepare(int iteration) const {
-    if (reads_) return iteration == 0 ? fillPart() : std::nullopt;
+  base::Result<void> prepare(int iteration) const {
+    if (reads_) return iteration == 0 ? fillPart() : base::Result<void>();
     removeFile();
-    return std::nullopt;
+    return {};
   }
 
-  std::optional<base::Failure> fillPart() const {
+  base::Result<void> fillPart() const {
     std::int64_t begin = extent_.read_begin;
     std::int64_t end = extent_.read_end;
     if (shared_) {
@@ -206,11 +207,11 @@ class PhaseRunner {
       begin = std::min(all_end, all_begin + part * team_.rank());
       end = std::min(all_end, begin + part);
     }
-    if (begin >= end) return std::nullopt;
+    if (begin >= end) return {};
     return fill(path_, begin, end, static_cast<std::uint64_t>(rank_) + 1);
   }
 
-  std::optional<base::Failure> iterate(Lap& lap) {
+  base::Result<void> iterate(Lap& lap) {
     PhaseFileOptions options{.path = path_,
                              .writes = writes_,
                              .reads = reads_,
@@ -221,46 +222,46 @@ class PhaseRunner {
     if (collective_ && shared_) requests.padTo(team_.most(requests.counts()));
     team_.barrier();
     lap.begin = now();
-    std::optional<base::Failure> failure = file->open();
-    if (api_ == RunApi::kMpiIo && shared_ && team_.agreed(failure)) {
+    base::Result<void> first = file->open();  // the first failure is the one that counts
+    if (api_ == RunApi::kMpiIo && shared_ && !team_.agreed(first)) {
       // Closing is collective too: where others have nothing to close, it would wait for ever.
       (void)file.release();
-      return failure;
+      return first;
     }
     lap.opened = now();
-    if (failure) return failure;
-    failure = transferAll(*file, requests, lap);
+    if (!first) return first;
+    first = transferAll(*file, requests, lap);
     lap.transferred = now();
     if (options_.fsync && writes_) {
-      auto synced = file->sync();
-      if (!failure) failure = std::move(synced);
+      const auto synced = file->sync();
+      if (first) first = synced;
     }
-    auto closed = file->close();
-    if (!failure) failure = std::move(closed);
+    const auto closed = file->close();
+    if (first) first = closed;
     lap.closed = now();
-    return failure;
+    return first;
   }
 
-  std::optional<base::Failure> transferAll(PhaseFile& file, PhaseRequests& requests, Lap& lap) {
-    std::optional<base::Failure> failure;
+  base::Result<void> transferAll(PhaseFile& file, PhaseRequests& requests, Lap& lap) {
+    base::Result<void> first;
     const bool mixed = writes_ && reads_;
     std::uint64_t n = 0;
     while (std::optional<Request> request = requests.next()) {
-      if (failure) request->bytes = 0;  // goes on, lest others wait for it in a collective call
+      if (!first) request->bytes = 0;  // goes on, lest others wait for it in a collective call
       if (request->bytes == 0 && !collective_) {
-        if (failure) break;
+        if (!first) break;
         continue;
       }
       const bool is_write = request->operation == Operation::kWrite;
       const double begin = mixed ? now() : 0;
-      auto result =
+      const auto result =
           file.transfer(*request, is_write ? content_->forWriting(n++) : content_->forReading());
       if (mixed) (is_write ? lap.write_s : lap.read_s) += now() - begin;
       (is_write ? lap.written_bytes : lap.read_bytes) += request->bytes;
       (is_write ? lap.writes : lap.reads) += request->bytes > 0 ? 1 : 0;
-      if (!failure) failure = std::move(result);
+      if (first) first = result;
     }
-    return failure;
+    return first;
   }
 
   // From the first that began to the last that ended; on several nodes, whose clocks differ, of the
@@ -333,7 +334,7 @@ base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
     const bool member = std::binary_search(phase.ranks.begin(), phase.ranks.end(), world.rank());
     MPI_Comm members = MPI_COMM_NULL;
     MPI_Comm_split(world.communicator(), member ? 0 : MPI_UNDEFINED, world.rank(), &members);
-    std::optional<base::Failure> failure;
+    base::Result<void> ran;
     Outcome outcome;
     if (member) {
       const PhaseTeam team(members);
@@ -342,12 +343,12 @@ base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
       if (result) {
         outcome = std::move(*result);
       } else {
-        failure = result.failure();
+        ran = result.failure();
       }
       MPI_Comm_free(&members);
     }
     world.patientBarrier();
-    if (auto agreed = world.agreed(failure)) return *agreed;
+    if (auto agreed = world.agreed(ran); !agreed) return agreed.failure();
     outcome = broadcast(std::move(outcome), phase.ranks.front(), world.communicator());
     PhaseTest& test = tests.emplace_back(describe(model, phase, options));
     test.measurements = std::move(outcome.measurements);

@@ -43,7 +43,7 @@ class PhaseTeam {
   std::vector<std::uint64_t> most(std::vector<std::uint64_t> values) const;
   std::string ofFirst(std::string text) const;
   // The failure of the lowest rank that has one, the same for all.
-  std::optional<base::Failure> agreed(const std::optional<base::Failure>& failure) const;
+  base::Result<void> agreed(const base::Result<void>& result) const;
 
  private:
   std::string broadcast(std::string text, int from) const;
