@@ -182,6 +182,15 @@ std::string safeJson(std::string_view document) {
 }
 
 void appendJsonText(std::string& out, std::string_view text) {
+  // The common case, in one go.
+  bool is_plain = true;
+  for (const char c : text) is_plain &= isPlain(c) & (c != '"') & (c != '\\');
+  if (is_plain) {
+    out += '"';
+    out += text;
+    out += '"';
+    return;
+  }
   const auto escape = [&](std::string_view character, bool is_utf8) {
     if (!is_utf8) {
       out += '\\';
