@@ -247,15 +247,17 @@ OffsetBounds::Fit fitWith(const std::vector<OffsetBounds::Bound>& bounds, std::i
   }
   // Bounds of one kind say nothing by themselves; the piece before goes on.
   OffsetBounds::Fit fit;
-  const std::size_t least_pieces = pieces.size() > 1 ? 2 : 1;
+  const std::size_t all_pieces = pieces.size();
   const auto kept_end = std::remove_if(pieces.begin(), pieces.end(),
                                        [&](const Piece& piece) { return !isTwoSided(piece); });
   if (kept_end == pieces.begin()) {
     pieces.resize(1, pieces.front());
+    fit.pieces = all_pieces;
   } else {
     pieces.erase(kept_end, pieces.end());
+    fit.pieces = pieces.size();
   }
-  fit.pieces = std::max(pieces.size(), least_pieces);
+  fit.holds_all = all_pieces == 1;
   const auto pointOf = [&](const Piece& piece, const Line& line, std::int64_t at_ns) {
     const double share = shareOf(at_ns);
     const double error = piece.lines.errorOf(line, share) + margin_ns + kReadingNs;
@@ -314,10 +316,10 @@ std::optional<OffsetBounds::Fit> OffsetBounds::fit(std::int64_t begin_ns,
   constexpr double kRoundingNs = 8;
   begin_ns = std::min(begin_ns, all.front().at_ns);
   end_ns = std::max({end_ns, all.back().at_ns, begin_ns + 1});
-  for (const double most_drift : {kUsualDrift, kMostDrift}) {
-    Fit fit = fitWith(all, begin_ns, end_ns, most_drift, kRoundingNs);
-    if (fit.pieces == 1) return fit;
-  }
+  Fit usual = fitWith(all, begin_ns, end_ns, kUsualDrift, kRoundingNs);
+  if (usual.holds_all) return usual;
+  Fit steeper = fitWith(all, begin_ns, end_ns, kMostDrift, kRoundingNs);
+  if (steeper.pieces == 1) return steeper;
   return fitWith(all, begin_ns, end_ns, kSteepest, 0);
 }
 

@@ -33,6 +33,7 @@ class OffsetBounds {
   struct Fit {
     std::vector<Point> points;
     std::size_t pieces = 1;  // more: no single line lies between all bounds
+    bool holds_all = true;   // false: a few bounds of one kind were left out, too
 
     std::int64_t errorNs() const;
   };
