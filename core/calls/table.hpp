@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/calls/call_id.hpp"
 #include "core/calls/effects.hpp"
 #include "core/calls/role.hpp"
 

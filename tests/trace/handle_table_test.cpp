@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "tests/trace/started_fixture.hpp"
-#include "trace/runtime/path.hpp"
 
 namespace omnio::trace {
 namespace {

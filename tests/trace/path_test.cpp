@@ -1,4 +1,3 @@
-#include "trace/runtime/path.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

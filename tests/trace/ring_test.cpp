@@ -9,7 +9,7 @@
 #include "core/wire/mpi_requests.hpp"
 #include "tests/trace/recording.hpp"
 #include "tests/trace/started_fixture.hpp"
-#include "trace/runtime/path.hpp"
+#include "trace/runtime/handle_table.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -107,4 +107,17 @@ wire::PathParts partsOf(const HandleInfo& info);
 // Whether these are still the facts of `handle`, and so were all that was read of them before.
 bool isStill(const HandleInfo& info, std::uint32_t handle);
 
+// From what an application passes as a path to an absolute one, and whether it is recorded.
+//
+// The working directory, known without a system call until the application changes it.
+std::string_view workingDirectory();
+// After a successful chdir or fchdir.
+void workingDirectoryChanged();
+
+// `name` relative to `dirfd` (AT_FDCWD: the working directory). Views into the tracer's and the
+// application's memory, good until the next change of directory.
+wire::PathParts resolvePath(int dirfd, const char* name);
+
+bool isRecorded(const wire::PathParts& path);
+
 }  // namespace omnio::trace

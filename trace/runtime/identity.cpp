@@ -13,7 +13,7 @@
 #include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/run.hpp"
-#include "trace/runtime/path.hpp"
+#include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring/log_helper.hpp"

@@ -17,7 +17,6 @@
 
 #include "core/wire/encode.hpp"
 #include "trace/runtime/handle_table.hpp"
-#include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/ring.hpp"

@@ -14,7 +14,6 @@
 #include "core/wire/info.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
-#include "trace/runtime/path.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"

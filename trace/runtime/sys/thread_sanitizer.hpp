@@ -26,7 +26,7 @@ namespace omnio::trace {
 // in two places, on purpose, because no call may wait for a lock:
 //   - facts of a handle (HandleInfo): they are copied first, and isStill() (handle_table.hpp) says
 //     afterwards whether the copy is valid;
-//   - the working directory (path.cpp): a writer fills the place that was left longest ago.
+//   - the working directory (handle_table.cpp): a writer fills the place that was left longest ago.
 // The standard calls such a read a data race, with undefined behaviour. On the two architectures of
 // the tracer a racing read gives some old or new bytes and nothing worse. The compiler cannot
 // invent a second read after isStill(), which is an atomic exchange with acquire and release
