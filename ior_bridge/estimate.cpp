@@ -17,7 +17,7 @@
 namespace omnio::ior {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
+using model::kMiB;
 constexpr double kNsPerSecond = 1e9;
 
 // All that was measured of one phase.
@@ -230,7 +230,7 @@ std::optional<double> usagePercent(const PhaseEstimate& phase, double peak_mib_s
   return own ? std::optional(100 * *own / peak_mib_s) : std::nullopt;
 }
 
-constexpr int kVersion = 1;
+constexpr int kEstimateVersion = 1;
 
 void putSpread(JsonWriter& json, std::string_view name, const Spread& spread) {
   json.object(name, [&] {
@@ -276,7 +276,7 @@ std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
   JsonWriter json(out, {.indent = 2});
   json.object([&] {
     json.put("format", "omnio-estimate");
-    json.put("version", kVersion);
+    json.put("version", kEstimateVersion);
     json.put("source", estimate.source);
     json.list("phases", estimate.phases,
               [&](const PhaseEstimate& phase) { putPhase(json, phase, peak_mib_s); });

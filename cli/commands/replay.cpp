@@ -105,7 +105,7 @@ class LauncherWords {
   ~LauncherWords() {
     if (fd_ >= 0) close(fd_);
   }
-  // -1 where there is no such memory: the launcher then writes to stderr at once.
+  // -1 without such memory: the launcher then writes to stderr at once.
   int fd() const { return fd_; }
   void pass() const {
     if (fd_ < 0) return;
@@ -128,7 +128,7 @@ int runReplay(ReplayOptions options) {
     *path = fs::absolute(*path, error).lexically_normal();
     if (!path->has_filename()) *path = path->parent_path();
   }
-  request.timing = model::valueOf(model::kTimings, options.timing);
+  request.timing = base::valueOf(model::kTimings, options.timing);
   const base::Result<fs::path> program = ownProgram("omnio-replay", "replay");
   if (!program) return fail(program.failure());
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.

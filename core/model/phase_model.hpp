@@ -22,6 +22,9 @@ namespace omnio::model {
 
 inline constexpr int kPhaseModelVersion = 1;
 
+// Bandwidths are in MiB/s, as IOR gives them.
+inline constexpr double kMiB = 1024.0 * 1024.0;
+
 enum class Operation : std::uint8_t { kWrite, kRead };
 enum class AccessMode : std::uint8_t { kSequential, kStrided, kRandom };
 enum class PointerKind : std::uint8_t { kExplicit, kIndividual, kShared };
@@ -118,9 +121,9 @@ std::string_view nameOf(AccessMode mode);
 std::string_view nameOf(PointerKind pointer);
 std::string_view nameOf(Interface interface);
 
-// Fails with one sentence that names file, line, column and reason: what is no JSON, no phase
-// model, of another version; keys that are unknown or not there, values of another type, sizes that
-// do not add up, ranks and files that do not exist.
+// Fails with one sentence that names file, line, column and reason: not JSON, not a
+// phase model, of another version; keys that are unknown or not there, values of another type,
+// sizes that do not add up, ranks and files that do not exist.
 base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path);
 std::optional<base::Failure> writePhaseModel(const std::filesystem::path& path,
                                              const PhaseModel& model);

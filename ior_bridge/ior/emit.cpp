@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kVersion = 1;
+constexpr int kPlanVersion = 1;
 
 // The data goes into a fresh directory, so that what is removed at the end is IOR's alone. A
 // summary of an earlier run would pass for this one's if IOR did not even start.
@@ -113,7 +113,7 @@ std::string jsonOf(const IorPlan& plan) {
   base::JsonWriter json(out, {.indent = 2});
   json.object([&] {
     json.put("format", "omnio-ior-plan");
-    json.put("version", kVersion);
+    json.put("version", kPlanVersion);
     json.put("source", plan.source);
     json.put("fsync", fsyncSentence(plan));
     json.list("phases", plan.phases, [&](const PhasePlan& phase) {

@@ -8,12 +8,12 @@
 namespace omnio::ior {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
+using model::kMiB;
 constexpr double kKiB = 1024.0;
 // A clock tick: no measured time is less, and a bandwidth has to be finite.
 constexpr double kLeastSeconds = 1e-9;
 
-bool has(const PhaseTest& test, model::Operation operation) {
+bool tested(const PhaseTest& test, model::Operation operation) {
   return std::any_of(test.measurements.begin(), test.measurements.end(),
                      [&](const PhaseMeasurement& m) { return m.operation == operation; });
 }
@@ -25,8 +25,8 @@ void putParameters(base::JsonWriter& json, const PhaseTest& test) {
     json.put("api", test.api);
     json.put("numTasks", test.tasks);
     json.put("repetitions", test.iterations);
-    flag("writeFile", has(test, model::Operation::kWrite));
-    flag("readFile", has(test, model::Operation::kRead));
+    flag("writeFile", tested(test, model::Operation::kWrite));
+    flag("readFile", tested(test, model::Operation::kRead));
     flag("filePerProc", !test.shared);
     flag("collective", test.collective);
     flag("randomOffset", test.random);

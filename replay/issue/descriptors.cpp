@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kPauseUs = 50;
 
-void pauseBriefly() {
+void sleepBriefly() {
   const timespec pause{.tv_sec = 0, .tv_nsec = kPauseUs * 1000};
   nanosleep(&pause, nullptr);
 }
@@ -47,7 +47,7 @@ int Descriptors::fd(std::uint32_t slot) const {
   int fd = found->fd.load(std::memory_order_acquire);
   while (fd == kNotYet && patience_us_.load(std::memory_order_relaxed) > 0) {
     const std::int64_t begin_ns = nowNs();
-    pauseBriefly();
+    sleepBriefly();
     patience_us_ -= (nowNs() - begin_ns) / 1000;
     fd = found->fd.load(std::memory_order_acquire);
   }
@@ -72,7 +72,7 @@ FILE* Descriptors::stream(std::uint32_t slot) {
 
 FILE* Descriptors::takeOut(Slot& slot) {
   FILE* stream = slot.stream.exchange(nullptr);
-  while (stream != nullptr && slot.users != 0) pauseBriefly();
+  while (stream != nullptr && slot.users != 0) sleepBriefly();
   return stream;
 }
 
