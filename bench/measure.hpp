@@ -46,8 +46,8 @@ double median(std::vector<double> values);
 std::string addedBy(const std::string& call);
 
 // A virtual machine may have given free memory back to its host, and gets it again page by page
-// when it is written, at many microseconds each that are nobody's here. So as much as a log takes
-// is used and freed before each measurement.
+// when it is written, at many microseconds each that belong to no call measured here. So as much as
+// a log takes is used and freed before each measurement.
 void warmMemory();
 
 // Makes `calls` of each kind, and as many of the C library's own function by turns, on files of its

@@ -31,10 +31,10 @@ class Output {
   // Text is added here; whenever some is, and a character is not cut in two, drain() is called.
   std::string& text() { return text_; }
 
-  // Writes when enough has come together. False when there is no use in going on.
+  // Writes when enough has come together. False when going on is of no use.
   bool drain();
 
-  // Writes the rest. Returns the exit status: a reader that went away is no trouble of ours to
+  // Writes the rest. Returns the exit status: a reader that went away is not an error to
   // report, but the work was not done; any other failure is said in one sentence.
   int finish();
 

@@ -76,7 +76,7 @@ class AccessQueue {
   // One whose bytes are those asked for; returns the number by which gotBytes() speaks of it.
   std::size_t addBegun(const Access& access);
   void gotBytes(std::size_t number, std::uint64_t bytes);
-  // There are no more: what nobody ended got nothing.
+  // There are no more: what was never ended got nothing.
   void finish();
 
  private:

@@ -90,7 +90,7 @@ Place PosixPositions::take(const tracefile::Process& process, const event::Event
     if (is_over && !event.failed) descriptions_.erase(known);
     return {};
   }
-  // A call that neither moves the position nor depends on it is no reason to doubt where it was.
+  // A call that neither moves the position nor depends on it does not make it doubtful.
   const bool moves = event::transfersData(event) || call_class == calls::Class::kSeek ||
                      event.row->plain == calls::CallId::ungetc;
   if (!moves && known == descriptions_.end()) {

@@ -6,7 +6,7 @@
 // MPI events between than another. Beyond the paper, contiguous patterns that are the
 // k-th of their rank on the file, made in the same manner, and differ in size alone, by a factor of
 // two at most, make one phase with varying requests: domains seldom divide evenly, and a phase for
-// each process would tell nobody more.
+// each process would not tell more.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ std::string textOf(const model::OffsetFunction& f, std::uint64_t request_bytes);
 // The largest unit that divides the size: "32 MiB", "10612080 B".
 std::string exactSize(std::uint64_t bytes);
 
-// "2 * 32 MiB", or the size itself where it is no multiple of the request size.
+// "2 * 32 MiB", or the size itself where it is not a multiple of the request size.
 std::string inRequests(std::int64_t bytes, std::uint64_t request_bytes);
 
 // `file_of` gives each pattern's index in the model's files. Phases come by the time they began,

@@ -40,7 +40,7 @@ void appendTurn(Pattern& so_far, const Pattern& next) {
 
 }  // namespace
 
-// Clocks and ticks of threads may come in another order: what is not behind is no gap.
+// Clocks and ticks of threads may come in another order: what is not behind is not a gap.
 bool LapStream::isBehindGap(const Access& access) const {
   if (access.others > others_ && access.others - others_ > longest_gap_) return true;
   return access.session > session_ && !burst_->isContinuedBy(access);
@@ -128,7 +128,7 @@ void LapStream::release() {
 void LapStream::closeSection() {
   closeBurst();
   release();
-  // Of a section of which the most became random, the rest is no more regular.
+  // Of a section of which the most became random, the rest is not more regular.
   if (!section_remainders_.empty()) {
     fold(section_, section_.size(), kLongRun, section_remainders_);
   }

@@ -18,7 +18,7 @@ std::vector<Series> seriesOf(const model::PhaseModel& model);
 std::string idsOf(const Series& series);
 
 // f(initOffset) of an operation over the series: in terms of ph, where the base moves on by the
-// same distance with each phase; "differs" where it is no such thing.
+// same distance with each phase; "differs" where it is neither.
 std::string offsetText(const Series& series, std::size_t operation, int processes);
 
 // Phases that differ in nothing but their place in the file, or the numbers in its name, stand in

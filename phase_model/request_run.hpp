@@ -20,7 +20,7 @@ enum class Shape : std::uint8_t {
 // Requests that a pattern lists when it is random; the rest is counted.
 inline constexpr std::size_t kMaxListed = 1000;
 
-// A shorter run among others is no pattern of its own.
+// A shorter run among others is not a pattern of its own.
 inline constexpr std::uint64_t kLongRun = 16;
 
 using Request = std::pair<std::int64_t, std::uint64_t>;  // offset, bytes

@@ -551,7 +551,7 @@ Instance Analysis::openBefore(model::FileNumber file, int flags, EventRef ref) {
 // Something that is not recorded, such as a shell, opened a file that the run made: an open in
 // front of the first event that uses it does the same.
 Instance Analysis::openedUnseen(model::FileNumber file, int flags, const PastEvent& when) {
-  // "> file" of a shell. It is not told whether it was "1<> file", which nobody writes.
+  // "> file" of a shell. It is not told whether it was "1<> file", which is hardly ever written.
   if ((flags & O_ACCMODE) == O_WRONLY) flags |= O_CREAT;
   if ((flags & O_ACCMODE) == O_WRONLY && (flags & O_APPEND) == 0) flags |= O_TRUNC;
   const PastEvent made{when.ref, when.start_ns, when.start_ns};

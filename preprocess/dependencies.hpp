@@ -64,9 +64,9 @@ class Dependencies {
   // What the event waits for so far, for a step in front of it to wait for instead.
   std::vector<std::uint64_t> takeBefore(EventRef event);
 
-  // 0 when nobody waits for the event.
+  // 0 when no event waits for this one.
   std::uint64_t idOf(EventRef event) const;
-  // Empty when the event waits for nobody.
+  // Empty when the event does not wait.
   const std::vector<std::uint64_t>& before(EventRef event) const;
 
   std::uint64_t edges() const { return edges_; }

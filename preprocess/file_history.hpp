@@ -47,7 +47,7 @@ struct FileName {
   bool was_made = false;        // in the run
   bool was_written = false;
   bool is_directory = false;
-  bool is_regular = false;         // it was opened, and is no directory
+  bool is_regular = false;         // it was opened, and is not a directory
   bool was_missed = false;         // a call found nothing there, in a place that was there
   ContentId content = kNoContent;  // that it stands for now
   model::FileNumber link_to = model::kNoFileNumber;  // of a symbolic link made in the run
@@ -85,7 +85,7 @@ class FileHistory {
   // A descriptor that was open before the recording.
   ContentId inherited(model::FileNumber file);
   // Whether the name stands for something else than before the run, or for what was not there: a
-  // descriptor on it that nobody is seen to open was opened in the run, by what is not recorded.
+  // descriptor on it that no recorded call opened was opened in the run, by what is not recorded.
   bool isOfTheRun(model::FileNumber file);
   // An open with these flags; it conflicts with others as `when` does.
   ContentId openedFile(model::FileNumber file, const PastEvent& when, int flags);

@@ -363,7 +363,7 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     return base::Failure{base::Code::kNotOurs,
-                         fmt::format("{}: not of a replay (there is no {} in it)",
+                         fmt::format("{}: not of a replay (no {} in it)",
                                      base::printable(trace_directory.native()), kReportName)};
   }
   base::JsonReader in(path, base::kMostBytesHeld);

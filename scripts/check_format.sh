@@ -29,7 +29,7 @@ if [ -z "$tool" ]; then
   exit 77
 fi
 
-# A folder that is no clone of the repository (an unpacked archive) has its files all the same.
+# A folder that is not a clone of the repository (an unpacked archive) has its files all the same.
 readonly folders=(core trace statistics preprocess phase_model replay ior_bridge cli tests
                   bench)
 present=()

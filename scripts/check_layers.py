@@ -47,7 +47,7 @@ HOST_ONLY = re.compile(r"(string|vector|deque|list|map|set|unordered_map|unorder
                        r"thread|mutex|future|stdexcept|format|fmt/.*|spdlog/.*|rapidjson/.*)")
 FREESTANDING = ("core/calls", "core/wire", "trace")
 
-# Reading, reporting and preprocessing are built where there is no MPI.
+# Reading, reporting and preprocessing are built without MPI too.
 MPI_HEADER = re.compile(r"mpio?\.h")
 MPI_FOLDERS = ("trace", "replay", "ior_bridge")
 

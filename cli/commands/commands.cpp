@@ -22,7 +22,7 @@ void printUsageError(const base::Parsed& parsed, int argc, const char* const* ar
   }
   // The library only says that a subcommand is missing, whatever stands in its place.
   const bool unknown = argc > 1 && argv[1][0] != '-';
-  printFailure(unknown ? fmt::format("there is no command `{}`", base::printable(argv[1]))
+  printFailure(unknown ? fmt::format("unknown command `{}`", base::printable(argv[1]))
                        : parsed.text);
   fmt::print(stderr, "Try `omnio --help`.\n");
 }

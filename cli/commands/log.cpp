@@ -68,7 +68,7 @@ class Printer {
     }
   }
 
-  // False when there is no use in going on.
+  // False when going on is of no use.
   bool print(const tracefile::Process& process, const std::vector<const tracefile::Log*>& lanes) {
     const tracefile::Log& first = *lanes.front();
     const EventOrigin origin{.rank = trace_.rankOf(process),

@@ -156,7 +156,7 @@ void conclude(const Request& request, const OpenDirectory& opened, const wire::R
 
   Reading reading = readWhenSettled(directory, launcher);
   if (!reading.trace) {
-    // A command without I/O on files is no trouble.
+    // A command without I/O on files is fine.
     const auto containers = tracefile::containersIn(directory);
     if (!containers || !containers->empty()) printFailure(reading.trace.failure().sentence);
     return;

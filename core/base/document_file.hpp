@@ -30,7 +30,7 @@ class DocumentFile {
   std::filesystem::path draft_;
   std::FILE* file_ = nullptr;
   int error_ = 0;
-  bool is_foreign_ = false;  // something that is no file has the name
+  bool is_foreign_ = false;  // something other than a file has the name
 };
 
 std::optional<Failure> writeDocument(const std::filesystem::path& path, std::string_view text);

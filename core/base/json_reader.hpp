@@ -55,7 +55,7 @@ struct JsonNode {
   }
   // A whole number too.
   std::optional<double> number() const;
-  // nullptr when there is no such member, or this is no object.
+  // nullptr without such a member, or when this is not an object.
   const JsonNode* find(std::string_view key) const;
   // "a whole number"
   std::string_view kind() const;

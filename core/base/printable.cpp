@@ -92,7 +92,7 @@ void appendUtf16(std::string& out, char32_t code_point) {
 }
 
 // Passes on what is safe as it is. `special` says whether an ASCII character is to be escaped
-// besides; `escape` appends an unsafe character, or one byte that is no UTF-8.
+// besides; `escape` appends an unsafe character, or one byte that is not UTF-8.
 template <typename Special, typename Escape>
 void escapeInto(std::string& out, std::string_view bytes, Special special, Escape escape) {
   while (!bytes.empty()) {

@@ -93,7 +93,7 @@ enum class Result : std::uint8_t {
   kText,         // non-negative, the bytes being those of kTextOut (fputs); EOF and errno
   kChar,         // the character moved; EOF at the end of the file, or with errno
   kLine,         // the buffer; NULL at the end of the file, or with errno
-  kNumber,       // a number >= 0 that is no count of bytes; -1 and errno
+  kNumber,       // a number >= 0 that does not count bytes; -1 and errno
   kNone,         // void
   kMpi,          // MPI_SUCCESS (0) or an MPI error code
 };
@@ -102,15 +102,15 @@ enum class Result : std::uint8_t {
 // that have a request it is said of what completes the request.
 enum class Sync : std::uint8_t {
   kNone,
-  kAll,         // nobody before all of the group (barrier, making a communicator)
-  kFromRoot,    // nobody before the root (broadcast)
+  kAll,         // no rank before all of the group (barrier, making a communicator)
+  kFromRoot,    // no rank before the root (broadcast)
   kToRoot,      // the root not before all (reduction)
-  kPrefix,      // nobody before all lower ranks (scan)
-  kNeighbours,  // nobody before its neighbours (neighbourhood collectives)
+  kPrefix,      // no rank before all lower ranks (scan)
+  kNeighbours,  // no rank before its neighbours (neighbourhood collectives)
   kSend,        // a message goes; large ones wait for the receiver
   kSyncSend,    // a message goes, and waits for the receiver
   kReceive,     // not before the message was sent
-  kProbe,       // not before it was sent; somebody else receives it
+  kProbe,       // not before it was sent; another call receives it
   kExchange,    // sends and receives
   kStart,       // starts requests (kBegun)
   kComplete,    // finds requests complete (kDone)

@@ -30,7 +30,7 @@ bool LaterReads::begins(const Event& event) {
 void LaterReads::begin(const Event& event, std::size_t place, const Take& take) {
   if (calls::does(*event.row, Effect::kSplitBegin)) {
     Halves& halves = split_[event.handle->definition.handle];
-    if (order_ == Order::kByTime) halves.clear();  // one that nobody ended
+    if (order_ == Order::kByTime) halves.clear();  // one that was never ended
     halves.push_back({event.start_ns, false, place});
     return;
   }

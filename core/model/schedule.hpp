@@ -106,7 +106,7 @@ struct ScheduleEvent {
   // descriptor had, as far as it is known (not after O_APPEND, fscanf, or when threads compete).
   std::int64_t offset = kUnknownOffset;
   std::vector<std::uint64_t> pieces;  // bytes, of an iovec
-  // Names this event for others to wait for; 0: nobody does. Unique in the schedule.
+  // Names this event for others to wait for; 0: no event does. Unique in the schedule.
   std::uint64_t id = 0;
   std::vector<std::uint64_t> after;  // ids that have to be done before this one starts
 };
@@ -118,7 +118,7 @@ struct ScheduleThread {
   std::uint32_t pid = 0;
   std::uint32_t tid = 0;
   std::string host;
-  // Between two events of the thread the recorder took this long, which is no think time.
+  // Between two events of the thread the recorder took this long, which is not think time.
   std::int64_t recorder_ns = 0;
 };
 

@@ -182,7 +182,7 @@ class EventReader {
     }();
     const auto found = kRows.find(command);
     if (found == kRows.end() || !isSchedulable(*found->second)) {
-      object_.refuse(fmt::format("there is no call \"{}\"", base::inBrief(command)));
+      object_.refuse(fmt::format("no call has the name \"{}\"", base::inBrief(command)));
       return;
     }
     event_.row = found->second;

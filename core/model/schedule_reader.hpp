@@ -30,7 +30,7 @@ class ScheduleSink {
 };
 
 // Passes the schedule on to `sink`. Fails with one sentence that names file, line, column and
-// reason: what is no JSON, no schedule, of another version, cut off; unknown keys and calls; values
+// reason: not JSON, not a schedule, of another version, cut off; unknown keys and calls; values
 // of another type, negative sizes, flags and names that do not exist; locations that are not in the
 // list of files or that lead out of the target ("..", "/", empty); nesting and strings beyond what
 // a schedule has; descriptors that no event of the rank makes; ids used twice or `after` an id

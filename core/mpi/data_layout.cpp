@@ -228,7 +228,7 @@ void DataLayout::pieces(Id id, std::int64_t from, std::int64_t to, std::int64_t 
   if (from < to) emit(id, base, from, to, out);
 }
 
-// False when there is no use in going on. The recursion is as deep as the type.
+// False when going on is of no use. The recursion is as deep as the type.
 bool DataLayout::emit(Id id, std::int64_t base, std::int64_t from, std::int64_t to,
                       StridedPieces& out) const {
   const Node& node = nodes_[id];

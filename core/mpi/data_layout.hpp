@@ -95,7 +95,7 @@ class DataLayout {
   // Whether it is bytes from 0 on, without gaps.
   bool isPlain(Id id) const;
 
-  // Where byte `at` of the data is. Not there: there is no such byte.
+  // Where byte `at` of the data is. Nothing: the data has no such byte.
   std::optional<std::int64_t> placeOf(Id id, std::int64_t at) const;
 
   // The pieces of the bytes from `from` up to `to`, until `out` is full, each `base` bytes on.
@@ -132,8 +132,8 @@ struct Distribution {
   std::int64_t processes = 1;  // in the row, at least 1
 };
 
-// Of elements that lie as `data` does, `unit` bytes from one to the next. Nothing when there is no
-// such distribution.
+// Of elements that lie as `data` does, `unit` bytes from one to the next. Nothing without
+// such a distribution.
 std::optional<DataLayout::Id> distributed(DataLayout& layout, DataLayout::Id data,
                                           std::int64_t unit, const Distribution& how);
 

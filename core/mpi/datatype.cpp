@@ -414,7 +414,7 @@ class MpiTypeParser {
     if (kinds.size() != dimensions || arguments.size() != dimensions || grid.size() != dimensions) {
       text_.fail("the lists differ in length");
     }
-    if (rank < 0 || rank >= processes) text_.fail("there is no such rank in the grid");
+    if (rank < 0 || rank >= processes) text_.fail("the rank is not in the grid");
     std::vector<std::int64_t> place(dimensions);
     for (std::size_t i = 0; i < dimensions && !failed(); ++i) {
       if (grid[i] < 1 || sizes[i] < 1 || processes % grid[i] != 0) {

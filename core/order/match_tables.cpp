@@ -68,7 +68,7 @@ void MpiMessageTable::add(OpenOperation* operation) {
   const Key key = keyOf(facts);
   auto found = messages_.find(key);
   if (found == messages_.end()) {
-    // Nobody would give it up again.
+    // It would never be given up again.
     if (facts.match == Match::kGivenUp) return;
     if (ended_[peer]) return events_.resolve(operation, Match::kNeverCame);
     found = messages_.try_emplace(key).first;

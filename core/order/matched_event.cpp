@@ -52,7 +52,7 @@ namespace {
 
 using calls::Sync;
 
-// Who was waited for, and when it came; no process: nobody.
+// Who was waited for, and when it came; no process: none was.
 struct LastPeer {
   std::int64_t start_ns = 0;
   mpi::ProcessIndex process = mpi::kNoProcess;

@@ -10,7 +10,7 @@
 // duration is the communication's own. Who came after an event had ended was not waited for: an
 // eager send (MPI-3.1, 3.4), a collective that does not synchronise, and of an intercommunicator
 // the own side, where a library does not wait for it (MPI-3.1, 5.2.3). A call that begins an
-// operation waits for nobody: who finds it complete does.
+// operation does not wait: the call that finds it complete does.
 #pragma once
 
 #include <array>
@@ -46,18 +46,18 @@ enum class OperationKind : std::uint8_t {
   kStart,
   kComplete,
   kWait,
-  kLocal,  // orders nobody: a file's request, one that was begun before recording
+  kLocal,  // orders no rank: a file's request, one that was begun before recording
 };
 
 enum class Match : std::uint8_t {
   kOpen,  // not settled yet; no event is handed out with one
   kMatched,
-  kNobody,       // there is no counterpart: MPI_PROC_NULL, a local operation
+  kNobody,       // without a counterpart: MPI_PROC_NULL, a local operation
   kCancelled,    // by MPI_Cancel
   kNoIdentity,   // the trace does not say which group or message it was
   kNotInTrace,   // a rank that was not traced
   kNeverCame,    // the rank was traced, and the counterpart is not in its log
-  kNotComplete,  // a receive that nobody found complete
+  kNotComplete,  // a receive that was never found complete
   kGivenUp,      // too much was open
 };
 inline constexpr int kMatchCount = 9;

@@ -50,7 +50,7 @@ void MpiMatcher::remember(OpenOperation* operation, std::uint64_t request) {
     ++requests_;
     return;
   }
-  // Its number is used again, so it has come to an end that nobody saw.
+  // Its number is used again, so it has come to an end unseen.
   fetch(operation);
   if (operation->outstanding) dropReceive(operation, Match::kNotComplete);
   events_.release(operation);
@@ -136,7 +136,7 @@ void MpiMatcher::take(const Found& found) {
     receives.complete(operation->index, operation->post, operation->asked, found.stream, number,
                       final_);
   }
-  // One that has been given up does not wait: nobody would give it up again.
+  // One that has been given up does not wait: it would never be given up again.
   if (number != 0 && operation->facts.match == Match::kGivenUp) {
     receives.giveUp(operation->post, found.stream, final_);
   }
@@ -321,7 +321,7 @@ void MpiMatcher::giveUpReceive(OpenOperation* operation, Match match) {
     if (facts.match == Match::kOpen) messages_.giveUp(operation, match);
     return;
   }
-  // One that nobody has found complete yet may still be somebody's counterpart.
+  // One that is not found complete yet may still be the counterpart of another.
   events_.resolve(operation, match);
   if (operation->outstanding || operation->post == 0) return;
   processes_[facts.started.process].receives.giveUp(

@@ -2,7 +2,7 @@
 // began.
 //
 // Memory is what is open: messages with one end, calls that not all members have come to, requests
-// that nobody has found complete, and the events of these. It has bounds, past which the oldest is
+// not found complete yet, and the events of these. It has bounds, past which the oldest is
 // given up. That shows where it would have been needed: there the match is kGivenUp, and counted.
 #pragma once
 #include <cstdint>
@@ -23,7 +23,7 @@ class MpiMatcher {
  public:
   struct Limits {
     std::size_t most_open = 1'000'000;      // events
-    std::size_t most_requests = 2'000'000;  // that nobody has found complete
+    std::size_t most_requests = 2'000'000;  // not found complete yet
     std::size_t most_epochs = 1'000'000;    // that are not over
     std::size_t most_streams = 4'000'000;   // of messages that the tracer had no counter for
   };

@@ -13,7 +13,7 @@
 
 namespace omnio::order {
 
-// An operation while somebody needs it: an event that is held, a table, a request.
+// An operation while something needs it: an event that is held, a table, a request.
 struct OpenOperation {
   MpiOperation facts;
   std::uint32_t index = 0;  // in OpenEvents
@@ -42,7 +42,7 @@ class OpenEvents {
   void add(OpenOperation* operation, Part part);
   void close();
 
-  // A new operation, begun by the event that is being opened; nobody refers to it yet.
+  // A new operation, begun by the event that is being opened; nothing refers to it yet.
   OpenOperation* make(OperationKind kind);
   OpenOperation* at(std::uint32_t index) { return &operations_[index]; }
   static void keep(OpenOperation* operation) { ++operation->references; }
@@ -54,7 +54,7 @@ class OpenEvents {
 
   const MpiEventRef& current() const { return events_[current_].ref; }
   std::size_t openCount() const { return open_count_; }
-  // Operations that somebody needs.
+  // Operations that something needs.
   std::size_t operationCount() const { return operations_.size() - free_operations_.size(); }
   // Operations of the event that has been open for longest, that are open; empty when none is.
   std::vector<OpenOperation*> oldest();

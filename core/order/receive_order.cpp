@@ -33,7 +33,7 @@ ReceiveOrder::PostNumber ReceiveOrder::post(const Stream& asked) {
   return last_;
 }
 
-// If it was the first of its kind, the one that is now; else 0: nobody waited for it alone.
+// If it was the first of its kind, the one that is now; else 0: no call waited for it alone.
 ReceiveOrder::PostNumber ReceiveOrder::remove(PostNumber posted, const Stream& asked) {
   const auto found = outstanding_.find(plain(asked));
   if (found == outstanding_.end()) return 0;
@@ -190,7 +190,7 @@ void ReceiveOrder::finish(bool cut_off, std::vector<Final>& out) {
                               : has_forgotten_ ? firstThatCouldBeOf(stream)
                                                : firstFromAnyone(stream);
     const auto outstanding = cut_off ? outstanding_.find(stream) : outstanding_.end();
-    std::uint64_t taken = 0;  // by those that nobody found complete
+    std::uint64_t taken = 0;  // by those never found complete
     for (const auto& [posted, waiting] : queue.by_post) {
       std::uint64_t seq = waiting.probe ? queue.foundBy(waiting) : queue.takeNumber();
       if (outstanding != outstanding_.end()) {

@@ -51,12 +51,12 @@ class ReceiveOrder {
   // Lets go of one that waits, if it does: then it is final without a number. Those posted before
   // it have to have been given up before. Numbers of others stay right.
   void giveUp(PostNumber posted, const Stream& stream, std::vector<Final>& out);
-  // The receive may complete, but nobody will say which it was. Memory does not grow with how many
+  // The receive may complete, but no call will say which it was. Memory does not grow with how many
   // such there are.
   void forget(PostNumber posted, const Stream& asked);
-  // Nothing more is to come. What is outstanding has been found complete, and counted, where nobody
-  // looked; unless the process was `cut_off`: then an earlier receive of the very stream has got
-  // its message uncounted, since a later one has, and of one from anyone nothing is known.
+  // Nothing more is to come. What is outstanding has been found complete, and counted, where no
+  // call looked; unless the process was `cut_off`: then an earlier receive of the very stream has
+  // got its message uncounted, since a later one has, and of one from anyone nothing is known.
   void finish(bool cut_off, std::vector<Final>& out);
 
   bool isIdle() const { return outstanding_.empty() && waiting_.empty(); }

@@ -234,7 +234,7 @@ std::uint64_t countEvents(const Process& process, Wholeness& result) {
     missing = std::max({missing, gaps, account.events_lost});
     // Without an account nothing tells what came behind the last chunk. A killed process's tail is
     // in its rings or was collected.
-    // Killed where its rings are out of reach (another node, or memory alone): nobody knows.
+    // Killed where its rings are out of reach (another node, or memory alone): unknown.
     const bool tail_unknown = process.account &&
                               process.account->state == wire::AccountState::kRunning &&
                               process.rings.empty() && process.life != Life::kRunning;

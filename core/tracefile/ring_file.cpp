@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Unlike base::File::open(), follows no link and waits for nobody.
+// Unlike base::File::open(), follows no link and never waits.
 Descriptor openRing(const fs::path& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
@@ -232,7 +232,7 @@ std::optional<RingContent> readRing(const fs::path& path) {
 std::optional<bool> hasWriter(const fs::path& path) {
   const Descriptor opened = openRing(path);
   if (!opened) return {};
-  // A lease on reading is given only while nobody has the file open for writing (fcntl(2)); a
+  // A lease on reading is given only while no process has the file open for writing (fcntl(2)); a
   // shared mapping that may be written counts as open.
   if (fcntl(opened.get(), F_SETLEASE, F_RDLCK) == 0) {
     fcntl(opened.get(), F_SETLEASE, F_UNLCK);

@@ -58,7 +58,7 @@ std::vector<std::filesystem::path> ringDirectories(const std::vector<std::string
 std::vector<std::filesystem::path> ringFiles(const std::vector<std::filesystem::path>& directories);
 
 // Reads a ring; nothing when it is none, is gone, or cannot be read. Never follows a link and never
-// waits, whatever somebody has put there.
+// waits, whatever is found there.
 std::optional<RingContent> readRing(const std::filesystem::path& path);
 
 // Whether any process has the file open, or mapped, for writing; nothing when the kernel does not

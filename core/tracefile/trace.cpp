@@ -151,9 +151,8 @@ base::Result<Trace> Trace::open(const fs::path& directory) {
       return failed(base::Code::kNotFound, directory,
                     "holds no event: what ran there did no I/O on files that are recorded");
     }
-    return failed(
-        base::Code::kNotOurs, directory,
-        fmt::format("holds no trace (there is no file *{} in it)", wire::kContainerSuffix));
+    return failed(base::Code::kNotOurs, directory,
+                  fmt::format("holds no trace (no file *{} in it)", wire::kContainerSuffix));
   }
   const ThisNode node;
   for (auto& process : trace.processes_) settle(*process, node);

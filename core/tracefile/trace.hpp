@@ -17,9 +17,9 @@ namespace omnio::tracefile {
 
 class Trace {
  public:
-  // Reads the headers of all containers and of the rings that belong to them. Fails when there is
-  // no directory, no container, or none that can be read. A container of 0 bytes, whose process
-  // could not write to it, makes a trace: of no process when it is the only one.
+  // Reads the headers of all containers and of the rings that belong to them. Fails without
+  // a directory, without a container, or when none can be read. A container of 0 bytes, whose
+  // process could not write to it, makes a trace: of no process when it is the only one.
   static base::Result<Trace> open(const std::filesystem::path& directory);
 
   const std::filesystem::path& directory() const { return directory_; }

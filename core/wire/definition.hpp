@@ -32,7 +32,7 @@ struct HandleDefinition {
 };
 
 // A path as the application gave it, made absolute: `raw_offset` is where the application's own
-// words begin in `bytes`, 0 when it gave an absolute path (or the text is no path).
+// words begin in `bytes`, 0 when it gave an absolute path (or the text is not a path).
 struct TextDefinition {
   std::uint8_t slot = 0;
   std::uint32_t raw_offset = 0;

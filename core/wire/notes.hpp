@@ -75,7 +75,7 @@ struct LostNote {
   std::string_view program{};
 };
 
-// False when the text is no such note. The views are of `text`.
+// False when the text is not such a note. The views are of `text`.
 constexpr bool parseLostNote(std::string_view text, LostNote& note) {
   std::uint64_t numbers[kLostNoteNumbers] = {};
   for (int i = 0; i < kLostNoteNumbers; ++i) {

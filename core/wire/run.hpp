@@ -110,7 +110,7 @@ struct LauncherVariables {
   const char* job_parts[2] = {nullptr, nullptr};
 };
 
-// Slurm's are set in a batch script too, where there is no step; only a step has ranks.
+// Slurm's are set in a batch script too, outside of any step; only a step has ranks.
 inline constexpr LauncherVariables kLaunchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",
      "OMPI_COMM_WORLD_LOCAL_RANK"},

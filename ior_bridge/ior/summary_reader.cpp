@@ -134,7 +134,7 @@ class Parser {
     return is_key;
   }
 
-  // Progress that IOR prints into its summary with -v: the rest of the line is no part of it.
+  // Progress that IOR prints into its summary with -v: the rest of the line does not belong to it.
   void skipLine() {
     ++document_.mended;
     const std::size_t newline = text_.find('\n', at_);
@@ -343,7 +343,7 @@ class Reader {
           fmt::format("another version of {} than {}", kPhaseResultsFormat, kPhaseResultsVersion),
           base::Code::kOtherVersion);
     }
-    // Nobody's bug but a damaged file.
+    // Not a bug of IOR but a damaged file.
     if (document.mended > 0 && !document.ends_early) {
       return at(root.place, fmt::format("damaged {}: it is not JSON", kPhaseResultsFormat));
     }

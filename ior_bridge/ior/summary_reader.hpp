@@ -22,7 +22,7 @@ struct LooseDocument {
   base::JsonNode root;     // an object; numbers are doubles, and may be infinite or no number
   std::size_t mended = 0;  // places that are no JSON
   std::optional<base::TextPlace> ends_early;  // where the text ends within a value
-  // Where and why the text is no such document; then the root has no meaning.
+  // Where and why the text is not such a document; then the root has no meaning.
   std::optional<base::TextPlace> error_place;
   std::string error;
 };
@@ -60,12 +60,12 @@ struct Summary {
   std::filesystem::path path;
   bool ours = false;               // of omnio-phase-run, not of IOR
   std::string version;             // of what wrote it; empty when it does not say
-  std::size_t mended = 0;          // places at which IOR's text is no JSON
+  std::size_t mended = 0;          // places at which IOR's text is not JSON
   std::vector<SummaryTest> tests;  // at least one, each with a bandwidth
 };
 
 // Refuses by name what is missing: a test without results (an aborted run), fewer results than
-// repetitions, a bandwidth that is none, a text that ends too early.
+// repetitions, a bandwidth that is not a number, a text that ends too early.
 base::Result<Summary> readSummary(const std::filesystem::path& path);
 
 }  // namespace omnio::ior

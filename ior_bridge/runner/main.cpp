@@ -56,7 +56,7 @@ class WorkDirectory {
   WorkDirectory& operator=(const WorkDirectory&) = delete;
   ~WorkDirectory() {
     if (path_.empty()) return;
-    world_.barrier();  // nobody has a file open in it any more
+    world_.barrier();  // no process has a file open in it any more
     std::error_code ignored;
     if (world_.isFirst() && !keep_) fs::remove_all(path_, ignored);
   }

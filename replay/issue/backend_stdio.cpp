@@ -207,7 +207,7 @@ OMNIO_BY_HAND(__isoc99_fscanf) { return scan<false>(call); }
 OMNIO_BY_HAND(vfscanf) { return scan<true>(call); }
 OMNIO_BY_HAND(__isoc99_vfscanf) { return scan<true>(call); }
 
-// A pipe is no storage.
+// A pipe is not storage.
 template <>
 Outcome byHand<calls::CallId::pclose>(Call&) {
   return notIssued();

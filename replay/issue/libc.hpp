@@ -16,8 +16,8 @@
 namespace omnio::replay::raw {
 
 // System calls that do not pass the C library's symbols: what the replayer does for itself
-// (preparing files, reading its programs) is no part of the recorded run, so the preloaded tracer
-// must not see it.
+// (preparing files, reading its programs) does not belong to the recorded run, so the preloaded
+// tracer must not see it.
 inline int openAt(int directory, const char* path, int flags, unsigned mode = 0) {
   return static_cast<int>(syscall(SYS_openat, directory, path, flags, mode));
 }
@@ -85,7 +85,7 @@ struct OwnLibc {
 // Looked up once; a function that is not found stays null.
 const OwnLibc& ownLibc();
 
-// What a call by that name reaches in this process; nullptr when there is no such symbol.
+// What a call by that name reaches in this process; nullptr without such a symbol.
 void* symbolNamed(const char* name);
 
 }  // namespace omnio::replay

@@ -1,7 +1,7 @@
 // The engine's own form of a recorded thread: operations of fixed size with small parts behind
 // them, in blocks that a thread reads ahead. Made from a schedule by compile.hpp, on the machine
-// that replays it, and thrown away afterwards: it is no format for others, and another version of
-// this program does not read it.
+// that replays it, and thrown away afterwards: it is not a format for others, and another version
+// of this program does not read it.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ struct Op {
   std::uint32_t file = kNoFile;
   std::uint32_t new_file = kNoFile;
   std::uint32_t wait = 0;   // 1 + index of the thread's waits; 0: none
-  std::uint32_t named = 0;  // 1 + index of the thread's names; 0: nobody waits for it
+  std::uint32_t named = 0;  // 1 + index of the thread's names; 0: no thread waits for it
   std::uint32_t unused_too = 0;
 };
 static_assert(sizeof(Op) == 88);

@@ -142,7 +142,7 @@ base::Result<void> checkMemory(const Plan& plan, const Session& session) {
                   largest->read_moved, largest->write_request)};
 }
 
-// Whoever raises a flag tells the leaders of the other nodes that have somebody waiting.
+// Whoever raises a flag tells the leaders of the other nodes that have a waiting rank.
 void forward(const Plan& plan, Session& session, Session::Raised raised) {
   std::vector<int> told;
   for (const std::uint32_t rank : plan.flag_waiters[static_cast<std::size_t>(raised.flag)]) {

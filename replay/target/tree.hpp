@@ -57,7 +57,7 @@ class Fence {
   // Holds for the calling thread alone, and for good. False when there is a fence and the thread is
   // not behind it.
   bool enter() const;
-  // "landlock ABI 7", or "paths only" where there is no fence to be had.
+  // "landlock ABI 7", or "paths only" where the kernel offers no fence.
   std::string name() const;
 
  private:

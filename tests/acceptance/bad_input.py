@@ -1,4 +1,4 @@
-"""What is no trace, another version's, or damaged: one sentence and exit 1, wrong usage exit 2; a
+"""Not a trace, another version's, or damaged: one sentence and exit 1, wrong usage exit 2; a
 log cut or damaged anywhere is read as far as it is whole, and what was lost is told.
 """
 
@@ -100,7 +100,7 @@ def checkUsage(checks, good):
         # omnio trace keeps 1 to 124 for the application.
         wanted = 125 if words[:1] == ["trace"] and result.status == 125 else 2
         checks.equal(result.status, wanted, f"wrong usage: omnio {' '.join(words)}")
-        # What the option parser calls things (ranges of double, "auto->0") is no hint for a person.
+        # What the option parser calls things (ranges of double, "auto->0") does not help a person.
         checks.that(1 <= len(lines) <= 4 and max(map(len, lines), default=0) < 200 and
                     "->" not in result.err.decode(),
                     f"wrong usage: omnio {' '.join(words)}: a sentence and a hint: {lines}")

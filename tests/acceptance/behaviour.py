@@ -71,7 +71,7 @@ def compareCase(checks, case, flavours, work, directory, judge=None):
 
 
 def compareCases(checks, cases, wanted, flavours_of, work, judge):
-    """Those of `cases` that are `wanted` (all when nobody says), each with flavours_of(its number)."""
+    """Those of `cases` that are `wanted` (all unless stated), each with flavours_of(its number)."""
     directory = os.path.join(work, "run")
     for number, case in enumerate(cases):
         if not wanted or case.name in wanted:

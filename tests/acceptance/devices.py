@@ -40,7 +40,7 @@ class Device:
         return state.f_bfree * state.f_frsize  # with what is reserved for root, who runs this
 
     def fillUp(self, leave):
-        """Somebody else uses the device: less than `leave` bytes stay free."""
+        """Another process uses the device: less than `leave` bytes stay free."""
         with open(os.path.join(self.mount_point, "somebody-else"), "ab") as file:
             with contextlib.suppress(OSError):
                 while self.available() > leave:

@@ -20,7 +20,7 @@ DEVICE_LEFT = 700 << 10
 
 
 def sharedMemory(kibibytes):
-    """A /dev/shm of that size that nobody else sees; the machine's own stays as it is."""
+    """A /dev/shm of that size that no other process sees; the machine's own stays as it is."""
     return ["unshare", "-m", "--propagation", "private", "sh", "-c",
             f"mount -t tmpfs -o size={kibibytes}k none /dev/shm && exec \"$@\"", "sh"]
 
@@ -41,7 +41,7 @@ def tellsItsLoss(checks, case, path):
 
 
 def allAtOnce(make, kibibytes, own_rings):
-    """`own_rings`: without a ring in memory that outlives the process nobody can be told more than
+    """`own_rings`: without a ring in memory that outlives the process no reader can be told more than
     the container holds."""
     def case(checks, name, work):
         directory = os.path.join(work, "run")

@@ -131,7 +131,7 @@ def refusedSchedules(canary):
         "command": "read", "fd": 0, "count": 1 << 60, "result": 0}]]), "bytes in one call")
     yield ("a text for a number", schedule([a], [[opened("a", 0), {
         "command": "read", "fd": 0, "count": "many", "result": 0}]]), "has to be")
-    yield "no such call", one({"command": "format_disk", "result": 0}, a), "there is no call"
+    yield "no such call", one({"command": "format_disk", "result": 0}, a), "no call has the name"
     yield ("waits for itself", one(opened("a", 0, id=1, after=[1]), a),
            "wait for each other in a circle: id 1")
     yield ("a circle of two threads",

@@ -2,8 +2,8 @@
 back are the counter or the counter plus one, thread by thread, with 1, 8 and 64 threads.
 
 It is killed from outside: alone, under `omnio trace`; together with its `omnio trace`, as a batch
-system does; and with nothing but the preloaded library. In the last two nobody is left to collect
-the tail of the logs but the reader. Or it ends by itself: by SIGSEGV, abort, _exit, or a child's
+system does; and with nothing but the preloaded library. In the last two only the reader is left to collect
+the tail of the logs. Or it ends by itself: by SIGSEGV, abort, _exit, or a child's
 _exit and then its own.
 
   kill_counter.py [MOMENTS]    of the first kind, for each number of threads; a fifth of that of the

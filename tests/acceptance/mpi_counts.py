@@ -162,7 +162,7 @@ def compareEnd(checks, way, status, spawned, whole, work):
         # Rank 1 calls it; what has not returned then (a barrier) is in neither.
         called = [counts["MPI_Abort"] for counts in counted.values() if "MPI_Abort" in counts]
         checks.equal(called, [1], f"{name}: calls of MPI_Abort")
-    elif way != "unfinished":  # nobody counts in a process that ends by _exit
+    elif way != "unfinished":  # nothing counts in a process that ends by _exit
         compareCounts(checks, name, counted, to, spawned)
     recorded = countsOfTrace(readLog(to))
     checks.equal(len(recorded), 2 + spawned, f"{name}: processes with MPI")

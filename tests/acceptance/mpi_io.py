@@ -32,7 +32,7 @@ def accountOfTrace(checks, name, events, directory):
         call, args = plainName(event["call"]), event["args"]
         if not call.startswith("MPI_File_"):
             file = os.path.relpath(event.get("file") or "/", directory)
-            # Of communication there is no file.
+            # Communication has no file.
             if not file.startswith(OWN_FILES):
                 checks.that(event["depth"] > 0,
                             f"{name}: what MPI-IO does below is a layer deeper: {event}")

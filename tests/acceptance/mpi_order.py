@@ -86,7 +86,7 @@ def comparePlan(times, calls):
     """How far the program did as it had planned; a busy machine wakes ranks up late."""
     for call in calls:
         if call.planted_ns is not None and call.isTimed():
-            # Nobody late by the plan: the machine wakes ranks up late, or the call is long itself.
+            # No rank is late by the plan: the machine wakes ranks up late, or the call is long itself.
             bound = (allowed(call.planted_ns) if call.planted_ns > 0
                      else max(WAKING_NS, SHARE * (call.end_ns - call.start_ns)))
             times.compare(call.waited_ns, call.planted_ns, bound, "planted", call)

@@ -71,7 +71,7 @@ def checkOutput(checks, work, traced):
 
 
 def checkErrors(checks, work, traced):
-    """A sentence about what is not there, is no trace, or is not understood."""
+    """A sentence about what is not there, is not a trace, or is not understood."""
     odd = os.fsdecode(ODD)
     missing = os.path.join(work, "missing " + odd)
     empty = emptied(os.path.join(work, "empty " + odd))

@@ -125,7 +125,7 @@ class WorkDirectory:
         if os.environ.get("OMNIO_TEST_KEEP"):
             print(f"kept: {self.path}")
             return
-        # A trace that could not be written leaves its last events in memory; nobody wants these.
+        # A trace that could not be written leaves its last events in memory, which are not wanted.
         for ring in ringsOf(self.path):
             with contextlib.suppress(OSError):
                 os.unlink(ring)
@@ -190,7 +190,7 @@ def trace(directory, command, flavour=None, options=(), **more):
 
 
 def mpirun(ranks, *options):
-    """The start of an mpirun command, or None where there is no MPI launcher."""
+    """The start of an mpirun command, or None without an MPI launcher."""
     launcher = shutil.which("mpirun")
     if launcher is None:
         return None

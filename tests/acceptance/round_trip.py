@@ -77,7 +77,7 @@ dd if=in of=one bs=64k oflag=append conv=notrunc count=2; dd if=in of=two bs=100
 dd if=/dev/zero of=hole bs=1 count=0 seek=1M; dd if=one of=three conv=excl,swab; dd if=in of=one"""
 
 # name, how its directory is prepared, command, statuses of the replay. git finds its position in a
-# file that it reads with getc_unlocked, which is no call: in the replay, ftell tells another one.
+# file that it reads with getc_unlocked, which is not a call: in the replay, ftell tells another one.
 CASES = (
     ("tar c", SOURCES, ["tar", "cf", "made.tar", "src"], (0,)),
     ("tar x", SOURCES + "\ntar cf made.tar src && rm -r src", ["tar", "xf", "made.tar"], (0,)),

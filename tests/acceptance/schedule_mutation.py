@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CALLS = os.path.join(HERE, "..", "..", "core", "calls")
 LONGEST_DELAY_NS = 50_000_000
 
-# None between 4 GiB and 1 TiB: what a machine has the memory for takes its time, and is no hang.
+# None between 4 GiB and 1 TiB: what a machine has the memory for takes its time, and is not a hang.
 NUMBERS = (0, 1, -1, 2, 7, 4095, 4096, 4097, 65536, 1 << 20, 1 << 26, (1 << 31) - 1, 1 << 31,
            (1 << 32) - 1, 1 << 32, 1 << 40, 1 << 46, (1 << 46) + 1, 1 << 56, 1 << 60,
            1 << 62, (1 << 63) - 4096, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 64, -2,

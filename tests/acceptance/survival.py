@@ -46,7 +46,7 @@ def limited(limits):
 
 
 def leftHandlers(checks, what, writes, sizes):
-    """Of calls that a jump out of a handler has interrupted, nobody knows whether they were."""
+    """Whether a call was made that a jump out of a handler has interrupted is unknown."""
     checks.that(sizes["returned"] <= writes.get("data", 0) <= sizes["data"],
                 f"{what}: {writes.get('data', 0)} writes read back, {sizes['returned']} returned, "
                 f"{sizes['data']} were made")

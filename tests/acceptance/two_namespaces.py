@@ -27,7 +27,7 @@ exec ip netns exec "$space" unshare -u {unshare} env -i PATH=/usr/bin:/bin:/usr/
 
 
 def needTwoHosts(name="c_mpi"):
-    """Skips the test where there is no Open MPI with that program, or no way to make namespaces."""
+    """Skips the test without Open MPI and that program, or where namespaces cannot be made."""
     needRoot()
     if mpirun(2) is None or program(name) is None:
         skipTest("there is no MPI")

@@ -253,7 +253,7 @@ TEST(Usage, WrongUsageIsStatus2WithAHint) {
     return ran.err;
   };
   EXPECT_EQ(error({}), "omnio: A subcommand is required\nTry `omnio --help`.\n");
-  EXPECT_EQ(error({"bogus"}), "omnio: there is no command `bogus`\nTry `omnio --help`.\n");
+  EXPECT_EQ(error({"bogus"}), "omnio: unknown command `bogus`\nTry `omnio --help`.\n");
   EXPECT_EQ(error({"log"}), "omnio: TRACE is required\nTry `omnio log --help`.\n");
   EXPECT_EQ(error({"stats", "T", "--by", "colour"}),
             "omnio: --by: colour not in {file,rank,thread,call}\nTry `omnio stats --help`.\n");

@@ -129,7 +129,7 @@ TEST(LauncherOf, EachLauncherNamesItsJob) {
 }
 
 TEST(LauncherOf, ARankWithoutASizeIsNoJob) {
-  // Slurm sets the rank in a batch script too, where there is no step.
+  // Slurm sets the rank in a batch script too, outside of any step.
   EXPECT_EQ(launcherWith({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "17"}}).job, "");
 }
 

@@ -69,12 +69,11 @@ TEST(MpiType, WhatMakesNoSenseIsSaid) {
   EXPECT_EQ(placesOf("struct(1;0;b8x2)"), "datatype, byte 15: there are more types than blocks");
   EXPECT_EQ(placesOf("contiguous(99999999999;contiguous(99999999999;b8))"),
             "datatype, byte 50: it is larger than any file");
-  EXPECT_EQ(placesOf("darray(4;4;8;b;0;4;c;b1)"),
-            "datatype, byte 23: there is no such rank in the grid");
+  EXPECT_EQ(placesOf("darray(4;4;8;b;0;4;c;b1)"), "datatype, byte 23: the rank is not in the grid");
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "dup(";
   EXPECT_NE(placesOf(deep).find("it is nested too deeply"), std::string::npos);
-  // Each of another length, as many as nobody has memory for.
+  // Each of another length, more than any machine has memory for.
   EXPECT_NE(
       placesOf("indexed(1+1x9999999999;0+100x9999999999;b1)").find("it is larger than any file"),
       std::string::npos);
@@ -163,7 +162,7 @@ TEST(StridedPieces, NothingIsAddedBehindOneThatWasLeftOut) {
   mpi::StridedPieces pieces(2);
   pieces.add({.first = 0, .bytes = 2, .stride = 0, .count = 1});
   pieces.add({.first = 8, .bytes = 4, .stride = 10, .count = 2});
-  // Makes one of the piece at 18, for which there is no room, and the next begins at 32.
+  // Makes one of the piece at 18, for which the room is too small, and the next begins at 32.
   pieces.add({.first = 22, .bytes = 4, .stride = 10, .count = 2});
   const std::vector<mpi::Stride> wanted = {{.first = 0, .bytes = 2, .stride = 0, .count = 1},
                                            {.first = 8, .bytes = 4, .stride = 0, .count = 1}};

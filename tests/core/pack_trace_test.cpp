@@ -482,7 +482,7 @@ TEST_F(PackTest, WhereThereIsNoTraceItSaysSo) {
   const auto report = tracefile::packTrace(rings_.path(), {});
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.failure().sentence,
-            rings_.path().native() + ": holds no trace (there is no file *.omnio in it)");
+            rings_.path().native() + ": holds no trace (no file *.omnio in it)");
 }
 
 TEST_F(PackTest, SeveralContainersAtOnceAreAllPacked) {

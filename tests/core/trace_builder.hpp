@@ -21,7 +21,7 @@
 
 namespace omnio::test {
 
-// The token of a process whose number nobody asks for.
+// The token of processes in tests; its value does not matter.
 inline constexpr std::uint64_t kToken = 0x1234;
 inline constexpr std::int64_t kSecond = 1000000000;  // as times are kept: in ns
 

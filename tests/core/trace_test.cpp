@@ -104,8 +104,7 @@ TEST_F(TraceTest, WhatIsNoTraceIsSaidInOneSentence) {
   };
   const std::string missing = directory_ / "nothing";
   EXPECT_EQ(sentence(missing), missing + ": No such file or directory");
-  EXPECT_EQ(failure(),
-            directory_.path().native() + ": holds no trace (there is no file *.omnio in it)");
+  EXPECT_EQ(failure(), directory_.path().native() + ": holds no trace (no file *.omnio in it)");
   test::writeAll(directory_ / "launch-node1-7.json", "{}");
   EXPECT_EQ(failure(),
             directory_.path().native() +
@@ -258,7 +257,7 @@ TEST_F(TraceTest, HolesAndGarbageBetweenChunksAreSteppedOver) {
   container.ended(6);
   save(container.bytes());
   EXPECT_TRUE(assess(open()).whole);
-  // Of one that never told its end nobody can say what was there.
+  // The end of this one was never told, so what was there is unknown.
   container.running();
   save(container.bytes());
   const tracefile::Wholeness unknown = tracefile::assess(open());

@@ -37,7 +37,7 @@ void makeSchedule(const tracefile::Trace& trace, const std::filesystem::path& sc
     return;
   }
   ScheduleCounter counter;
-  // Calls that nobody could have made (a stream opened with no known mode) are refused there.
+  // Calls that no program could have made (a stream opened with no known mode) are refused there.
   const auto read = model::readSchedule(schedule, counter);
   require(read ? counter.calls() == made->events : !read.failure().sentence.empty());
   std::filesystem::remove(schedule);

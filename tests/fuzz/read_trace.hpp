@@ -10,7 +10,7 @@ namespace omnio::fuzz {
 // The token of the chunks in seeds: a fuzzer would hardly guess it.
 inline constexpr std::uint64_t kToken = 0x0101010101010101;
 
-// Events that came out of the logs; nothing is required of what is no trace.
+// Events that came out of the logs; nothing is required of what is not a trace.
 std::uint64_t readTrace(const std::filesystem::path& directory);
 
 }  // namespace omnio::fuzz

@@ -360,14 +360,14 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
       bad("{\"start\":1,\"end\":2,\"command\":\"unlink\",\"location\":\"/etc\",\"result\":0}"),
       "line 7, column 55: location \"/etc\" is not in the list of files");
   EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"reboot\"}"),
-            "line 7, column 37: there is no call \"reboot\"");
+            "line 7, column 37: no call has the name \"reboot\"");
   EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"MPI_Init\",\"result\":0}"),
-            "line 7, column 50: there is no call \"MPI_Init\"");
+            "line 7, column 50: no call has the name \"MPI_Init\"");
   EXPECT_EQ(bad("{\"start\":2,\"end\":1,\"command\":\"delay\"}"),
             "line 7, column 36: it ends before it starts");
   const std::string longer(16000, 'x');
   EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"" + longer + "\"}"),
-            "line 7, column 16031: there is no call \"" + longer.substr(0, 200) + "...\"");
+            "line 7, column 16031: no call has the name \"" + longer.substr(0, 200) + "...\"");
   EXPECT_EQ(bad("{\"start\":1,\"end\":2,\"command\":\"unlink\",\"location\":\"" + longer +
                 "\",\"result\":0}"),
             "line 7, column 16051: location \"" + longer.substr(0, 200) +

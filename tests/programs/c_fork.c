@@ -134,7 +134,7 @@ static void spawnAndVfork(void) {
   writeFile("after.vfork", 31);
 }
 
-// The shell itself only starts a program: what shells write is no subject here.
+// The shell itself only starts a program: what shells write is not tested here.
 static void throughTheShell(void) {
   char command[8192];
   snprintf(command, sizeof command, "exec '%s' '%s' child system 37", self, directory);

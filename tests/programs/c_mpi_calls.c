@@ -75,7 +75,7 @@ static void messages(void) {
     OK(MPI_Imrecv(out, kInts, MPI_INT, &message, &request));
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   }
-  // To nobody and from nobody.
+  // To no rank and from no rank.
   SOME OK(MPI_Send(in, 1, MPI_INT, MPI_PROC_NULL, 1, world));
   SOME OK(MPI_Recv(in, 1, MPI_INT, MPI_PROC_NULL, 1, world, &status));
   void* detached;
@@ -135,7 +135,7 @@ static void requests(void) {
   }
   for (int i = 0; i < 2; ++i) OK(MPI_Request_free(&pair[i]));
   SOME {
-    OK(MPI_Irecv(out, kInts, MPI_INT, with, 77, world, &pair[0]));  // that nobody sends
+    OK(MPI_Irecv(out, kInts, MPI_INT, with, 77, world, &pair[0]));  // that no rank sends
     OK(MPI_Cancel(&pair[0]));
     OK(MPI_Wait(&pair[0], statuses));
   }

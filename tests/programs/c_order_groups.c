@@ -7,7 +7,7 @@ enum { kSmall = 1024, kLargeCount = 4 << 20, kSlot = 120, kLate = 60 };
 
 static char data[kSmall], other_data[4 * kSmall];
 
-// Nobody before rank 1, which is 200 ms late.
+// No rank before rank 1, which is 200 ms late.
 void late_barrier(void) {
   for (int turn = 0; turn < 3; ++turn) {
     until(400 * turn + (rank == 1 ? 200 : 0));
@@ -16,7 +16,7 @@ void late_barrier(void) {
   }
 }
 
-// 32 MiB with nobody late: what it takes is its own.
+// 32 MiB with no rank late: what it takes is its own.
 void allreduce(void) {
   double* in = calloc(kLargeCount, sizeof *in);
   double* out = calloc(kLargeCount, sizeof *out);

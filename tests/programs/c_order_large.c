@@ -55,7 +55,7 @@ static void severalLate(double at) {
   }
 }
 
-// Messages that are there before anybody asks for them: nobody waits.
+// Messages that are there before any rank asks for them: no rank waits.
 static void early(double at) {
   const int with = rank ^ 1, odd = rank % 2;
   MPI_Request request;

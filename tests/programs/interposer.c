@@ -1,6 +1,6 @@
 // Another tool that stands between a program and its C library, before or after the tracer: passes
 // on and counts. At the end it says how many calls it has seen, in the file that INTERPOSER_COUNT
-// names, by system calls, so that nobody else counts that.
+// names, by system calls, so that nothing else counts that.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -32,7 +32,7 @@ struct Event {
 
 extern int rank, ranks;
 
-// While it is set names of parts begin with "warm.": nobody compares times of those.
+// While it is set names of parts begin with "warm.": their times are not compared.
 extern int rehearsing;
 
 int64_t now(void);

@@ -89,7 +89,7 @@ static void smallStacks(void) {
   }
 }
 
-// The process is no longer dumpable, so the system shows it less of itself.
+// The process can be dumped no longer, so the system shows it less of itself.
 static void unprivilegedChildren(void) {
   int before = newFile("before");
   put(before, 10);

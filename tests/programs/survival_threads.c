@@ -32,7 +32,7 @@ static void onCancel(void* fd) { put(*(int*)fd, 5); }
 // Ends inside the tracer's wrapper of read, by unwinding through it.
 static void* readForEver(void* unused) {
   (void)unused;
-  // Of a write that is cancelled on its way back nobody knows that it was made.
+  // Of a write that is cancelled on its way back it is unknown that it was made.
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   int fd = newFile("cancelled");

@@ -14,7 +14,7 @@ struct ElfFile {
   std::set<std::string> versions;   // of symbols that it takes from them: "GLIBC_2.17"
 };
 
-// Throws when the file is no 64-bit ELF file with dynamic symbols.
+// Throws when the file is not a 64-bit ELF file with dynamic symbols.
 ElfFile readElf(const std::filesystem::path& path);
 
 }  // namespace omnio::test

@@ -122,7 +122,7 @@ TEST(FilterVerdict, LooksAtTheFlagsOfAnOpen) {
     EXPECT_TRUE(punished.refuses_logs) << std::hex << action;
     EXPECT_FALSE(punished.refuses_opening) << std::hex << action;
   }
-  // An error is no punishment: the calls that are allowed go on.
+  // An error is not a punishment: the calls that are allowed go on.
   const FilterVerdict refused = with_flags(O_WRONLY | O_RDWR, kErrno);
   EXPECT_EQ(punishedBy(refused), std::vector<long>());
   EXPECT_TRUE(refused.refuses_logs);

@@ -109,7 +109,7 @@ int vforkOverAllDescriptors(const std::string& directory) {
   return openDescriptors() == before ? 0 : 1;
 }
 
-// The text of a link is no path of the application's: it is kept as it is.
+// The text of a link is not a path of the application's: it is kept as it is.
 int links(const std::string& directory) {
   const int at = open(directory.c_str(), O_RDONLY | O_DIRECTORY);
   const bool made = at >= 0 && symlink("../some/where", (directory + "/one").c_str()) == 0 &&

@@ -72,7 +72,7 @@ TEST(LauncherIdentity, EachStepAndRestartOfASlurmJobIsAJob) {
 }
 
 TEST(LauncherIdentity, NeedsBothRankAndSize) {
-  // Slurm sets the rank in a batch script too, where there is no step.
+  // Slurm sets the rank in a batch script too, outside of any step.
   withVariables({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "1"}},
                 [](const LauncherIdentity& one) { EXPECT_STREQ(one.source, "none"); });
 }

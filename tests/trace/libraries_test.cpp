@@ -76,7 +76,7 @@ std::set<std::string> wanted(const Library& library) {
     }
   }
   for (const calls::Row& row : calls::kTable) {
-    // A name in parentheses is no symbol: such a row adds to the one before it.
+    // A name in parentheses is not a symbol: such a row adds to the one before it.
     if (row.number != 0 && (library.has_mpi || row.api != calls::Api::kMpi) &&
         !row.name.starts_with('(')) {
       names.emplace(row.name);

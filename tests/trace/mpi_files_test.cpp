@@ -18,7 +18,7 @@ class MpiFiles : public test::StartedFixture {
   static Entry handleOf(const std::string& path, bool exists = false) {
     return openFile(path.c_str(), {.directory = {}, .name = path}, 9, exists);
   }
-  // An MPI_File is the address of an object of the library's, which nobody looks at.
+  // An MPI_File is the address of an object of the library's, whose content does not matter.
   static const void* mpiFile(std::uintptr_t number) {
     return reinterpret_cast<const void*>(0x1000 + 512 * number);
   }

@@ -17,7 +17,7 @@
 namespace omnio::trace {
 namespace {
 
-// Opens files until there is no number left; returns those that it opened.
+// Opens files until no number is left; returns those that it opened.
 std::vector<int> useUpDescriptors(const char* path) {
   rlimit limit{};
   EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);

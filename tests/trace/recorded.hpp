@@ -42,10 +42,10 @@ struct RecordedTrace {
   std::string trouble() const;
 };
 
-// Throws when there is no trace.
+// Throws without a trace.
 RecordedTrace readTrace(const std::filesystem::path& trace);
 
-// Removes the rings that wait to be collected into the trace, which nobody else will do.
+// Removes the rings that wait to be collected into the trace, which nothing else does.
 void removeRings(const std::filesystem::path& trace);
 
 }  // namespace omnio::test

@@ -269,7 +269,7 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) 
   if (isOwnDescriptor(fd)) [[unlikely]]
     forgetOwnDescriptor();
   FileFacts facts;
-  // Where a filter of system calls lets nobody ask: what has been opened by name is a file.
+  // Where a filter of system calls lets the tracer not ask: what has been opened by name is a file.
   const bool is_known = factsOf(fd, facts);
   if (!is_known && isForbidden(SYS_fstat)) facts.kind = wire::FileKind::kRegular;
   if (facts.kind == wire::FileKind::kOther) {

@@ -78,7 +78,7 @@ extern std::atomic<Page*> pages[kPages];
 
 // A descriptor that was open before recording began, or came over exec: finds out what it is.
 Entry adopt(int fd);
-// All descriptors that are open: before nobody can be asked any more what they are.
+// All descriptors that are open, while the kernel can still be asked what they are.
 void adoptAll();
 [[gnu::always_inline]] inline Entry find(int fd) {
   const Entry entry = lookUp(fd);

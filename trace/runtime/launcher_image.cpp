@@ -30,7 +30,7 @@ void forEachVariable(Action action) {
     if (setting.reaches_processes) offer(setting.variable);
   }
 }
-// Marks the second start, so that there is no third.
+// Marks the second start, so that a third never comes.
 constexpr const char* kMark = "OMNIO_LAUNCHER_PREPARED";
 
 template <std::size_t kCount>

@@ -224,7 +224,7 @@ void finish(wire::AccountState state) {
   finishStops();
   tellStalledTime();
   bool all = writeOutAll();
-  // What a log of limited size has no room for is meant to be dropped: nobody is to collect it.
+  // What a log of limited size has no room for is meant to be dropped: it must not be collected.
   all = all || process.error.load() == wire::kLogLimitError;
   all = writeAccount() && all;
   Ring* note = all ? nullptr : firstRingFile();

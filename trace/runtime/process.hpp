@@ -80,7 +80,7 @@ struct Thread {
   bool vforked = false;
   // How many layers that do I/O on the application's behalf (MPI-IO) are on the stack.
   std::uint8_t depth = 0;
-  // Inside an MPI call that is no I/O: what the library calls is its own business.
+  // Inside an MPI call other than I/O: what the library calls is its own business.
   bool in_mpi = false;
   // The stack pointer of the outermost MPI call that this thread is in: what a jump or an exception
   // out of it leaves behind is noticed by it (wrap/mpi/library.hpp).
@@ -137,7 +137,7 @@ void finish(wire::AccountState state);
 void resume();
 
 // Recording ends before the process does, since it is about to lose what recording needs: all that
-// was recorded is written, and the trace says why there is no more. Neither a clock is read nor a
+// was recorded is written, and the trace says why it ends there. Neither a clock is read nor a
 // system call made from then on.
 void endRecording(const char* why);
 // What would have taken it away failed: record as before.

@@ -27,7 +27,7 @@ const char* copied(SettingId id, char (&into)[kMaxPatterns]) {
   return into;
 }
 
-// There is nobody to tell of a value that means nothing: it counts as not given, and the trace
+// A value that means nothing cannot be reported here: it counts as not given, and the trace
 // says so.
 void refuse(const char* variable, const char* value, Text& refused) {
   if (refused.size() > 0) refused.putByte(' ');

@@ -14,7 +14,7 @@ struct Settings {
   const char* exclude = "";                       // colon-separated, copies
   const char* include = "";
   const char* refused = "";     // variables whose values mean nothing, "NAME=value ..."
-  bool flavour_is_ours = true;  // to find out, since nobody asked for one
+  bool flavour_is_ours = true;  // to find out, since none was asked for
   bool starts_stopped = false;
   bool system_clock = false;
   bool drops_when_slow = false;

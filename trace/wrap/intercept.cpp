@@ -106,7 +106,7 @@ constexpr std::uint64_t kEvents = 50;  // in a batch
 constexpr std::size_t kDataBytes = 24 * 1024;
 constexpr std::size_t kBytes = wire::kRingHeaderBytes + kDataBytes;
 
-// A ring that nobody reads.
+// A ring that is never read.
 Ring* mapScratch() {
   auto* ring = static_cast<Ring*>(mapAnonymous(kBytes, MAP_PRIVATE | MAP_POPULATE));
   if (ring == nullptr) return nullptr;
@@ -130,7 +130,7 @@ void recordOne(Thread& scratch, std::int64_t offset) {
   wire::Arguments<CallId::pwrite64> numbers{};
   numbers[2] = 8;
   numbers[3] = offset;
-  // As record() does, but this ring is nobody's: it is never drained, nor exchanged.
+  // As record() does, but this ring belongs to no thread: it is never drained, nor exchanged.
   const bool same = scratch.epoch == process.epoch_page->load(std::memory_order_relaxed);
   const bool ending = process.draining_each.load(std::memory_order_relaxed);
   asm volatile("" : : "r"(same), "r"(ending) : "memory");

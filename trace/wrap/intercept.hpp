@@ -1,5 +1,5 @@
-// What every wrapper does around the real call. The wrapper of a regular row is no more than a
-// call of intercept(); custom ones bring their own way to the real function (interceptWith).
+// What every wrapper does around the real call. The wrapper of a regular row only
+// calls intercept(); custom ones bring their own way to the real function (interceptWith).
 //
 // All that looks at memory the application passed (paths, iovecs, strings) happens after the real
 // call, and not when that failed with EFAULT: what would have been an error must not become a
@@ -426,7 +426,7 @@ template <CallId kCall, typename R, typename Real, typename... A>
     if constexpr (row.result == Result::kErrorNumber || row.result == Result::kMpi) {
       value = result;
     } else if constexpr (row.result == Result::kChar || row.result == Result::kLine) {
-      if (error == errno_before) value = 0;  // the end of a file is no error
+      if (error == errno_before) value = 0;  // the end of a file is not an error
     }
     if (!failed) {
       if constexpr (row.result == Result::kLine) {

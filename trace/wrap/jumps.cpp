@@ -45,7 +45,7 @@ std::uintptr_t undisguised(const __jmp_buf_tag* place) {
 
 [[gnu::noinline]] std::uintptr_t targetOf(const __jmp_buf_tag* place) {
   jmp_buf here;
-  if (_setjmp(here) != 0) return 0;  // nobody jumps here
+  if (_setjmp(here) != 0) return 0;  // no code jumps here
   const std::uintptr_t key = undisguised(here) ^ stackPointer();
   return undisguised(place) ^ key;
 }

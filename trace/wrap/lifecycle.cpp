@@ -114,7 +114,7 @@ int execFile(const char* file, char* const* arguments, char* const* variables) {
 constexpr char kShell[] = "/bin/sh";
 
 // The trace directory may be out of reach afterwards: the container is made now, since without it
-// nobody could be told of what is lost.
+// no reader could be told of what is lost.
 void beforeLeaving() {
   lookUpEnds();
   if (!isActive() || isVforkChild()) return;

@@ -223,7 +223,7 @@ ImageEnvironment::ImageEnvironment(const ProgramName& program, char* const* vari
     reason = reasonOf(variables);
   }
   if (reason != UntracedReason::kNone) {
-    // A file that cannot be executed is no child.
+    // A file that cannot be executed does not become a child.
     const bool is_there = real.path == nullptr ||
                           rawSyscall(SYS_faccessat, real.directory, address(real.path), X_OK) == 0;
     if (is_there) note(reason, real.path == nullptr ? "(a descriptor)" : real.path);

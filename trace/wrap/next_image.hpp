@@ -12,7 +12,7 @@ namespace omnio::trace {
 struct ProgramName {
   const char* path = nullptr;  // null: `directory` is a descriptor of the program itself
   int directory = -100;        // AT_FDCWD
-  bool is_searched = false;    // in PATH, when there is no slash in it
+  bool is_searched = false;    // in PATH, when it has no slash
 };
 
 // What has to be put into the environment of the next image. Lives in the caller's frame.

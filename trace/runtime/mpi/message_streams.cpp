@@ -19,7 +19,7 @@ struct Counter {
 // application that gives each message a tag of its own fills them all, and no more: 4.5 MiB.
 class Counters {
  public:
-  // That of the key, made when there is none and `make`; nullptr when there is no room.
+  // That of the key, made when there is none and `make`; nullptr when the table is full.
   Counter* find(std::uint64_t key, bool make) {
     for (unsigned t = 0; t < kTables; ++t) {
       Counter* table = make ? madeTable(t) : tableThere(t);

@@ -16,7 +16,7 @@ struct Stream {
   Way way = Way::kOut;
 };
 
-// Counts one: its number, from 1. 0 when there is no room for more counters; readers then count.
+// Counts one: its number, from 1. 0 when no more counters fit; readers then count.
 std::uint64_t countIn(const Stream& stream);
 // How many there were.
 std::uint64_t countOf(const Stream& stream);

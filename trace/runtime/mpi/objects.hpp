@@ -36,7 +36,7 @@ inline std::uint64_t numberOf(const Group* group) { return group == nullptr ? 0 
 inline std::uint64_t idOf(const Group* group) { return group == nullptr ? 0 : group->id; }
 
 // Gives the group a number, tells of it in the trace, and remembers it by the object, in place of
-// what the same address stood for before. nullptr when there is no memory.
+// what the same address stood for before. nullptr when memory runs out.
 Group* addGroup(const void* object, Group facts);
 // nullptr when the object is not known.
 Group* findGroup(const void* object);
@@ -69,7 +69,7 @@ struct Request {
 
 // A number for a request that begins now.
 std::uint64_t newRequestNumber();
-// Remembers a request; false when there is no memory.
+// Remembers a request; false when memory runs out.
 bool addRequest(const void* object, const Request& request);
 // nullptr when it is not known: begun before recording, or of a kind that is not recorded.
 Request* findRequest(const void* object);

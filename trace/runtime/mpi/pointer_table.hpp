@@ -20,7 +20,7 @@ namespace omnio::trace {
 template <typename Value, std::size_t kBuckets = 31>
 class PointerTable {
  public:
-  // Remembers the object by what `fill` makes of its place; false when there is no memory.
+  // Remembers the object by what `fill` makes of its place; false when memory runs out.
   template <typename Fill>
   bool put(const void* object, Fill fill) {
     for (unsigned level = 0; level < kLevels; ++level) {

@@ -243,7 +243,7 @@ bool create() {
 }
 
 // The page cache belongs to the application and its job's memory limit. So a log is sent to its
-// device as it grows, and the system told that nobody will read what was sent a while ago. One
+// device as it grows, and the system told that no process will read what was sent a while ago. One
 // window at a time, each once: older kernels stop all processors to look for pages that are not
 // where they are asked for. File systems in memory take no notice.
 void releasePages(int fd, std::uint64_t begin, std::uint64_t end) {

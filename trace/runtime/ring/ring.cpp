@@ -306,7 +306,7 @@ Ring* makeSpareRing(const Thread& self) {
 }
 
 // Gives the lane's full ring to the log helper and goes on in another. False when the event has to
-// be dropped, since there is no other ring and nothing is to be waited for.
+// be dropped, since no other ring exists and nothing is to be waited for.
 bool handOver(Thread& self, unsigned lane_number) {
   Lane& lane = self.lanes[lane_number];
   std::uint64_t waits_since = 0;

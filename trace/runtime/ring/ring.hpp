@@ -24,7 +24,7 @@ struct KnownText {
   std::uint32_t raw_offset = 0;
 };
 
-// In place of a thread: nobody's, and empty; full, and the log helper's to write out.
+// In place of a thread: owned by none, and empty; full, and the log helper's to write out.
 inline constexpr std::uint32_t kFree = 0;
 inline constexpr std::uint32_t kHandedOver = ~std::uint32_t{0};
 
@@ -60,8 +60,8 @@ static_assert(sizeof(Ring) <= wire::kRingHeaderBytes);
 inline constexpr std::size_t kRingBytes = wire::kRingHeaderBytes + wire::kRingDataBytes;
 
 // The ring of the thread's lane with `need` bytes of room: takes one from the pool, drains it, or
-// finds out that this is a forked child. nullptr when there is no memory for one, or not so much
-// room in any, which is counted as an event lost, or recording is stopped.
+// finds out that this is a forked child. nullptr when memory for one runs out, or there is not so
+// much room in any, which is counted as an event lost, or recording is stopped.
 Ring* makeRoom(Thread& self, unsigned lane, std::size_t need);
 
 // Moves the ring on by one event that ends at `behind`: the one store that makes it count.
@@ -89,7 +89,7 @@ void freeRing(Ring& ring);
 // Writes out one ring that was handed over, or drops and counts what it holds, and frees it; false
 // when there is none. For the log helper alone.
 bool writeHandedOver();
-// Makes the ring, whose owner was another thread or nobody, that of the lane: what it holds stays,
+// Makes the ring, whose owner was another thread or none, that of the lane: what it holds stays,
 // a new chunk follows it.
 void beginOwnership(Ring& ring, Thread& self, unsigned lane);
 

@@ -140,7 +140,7 @@ Ring* mapFile(std::uint32_t number, const Ring* content) {
 
 Ring* mapRing() {
   const std::uint32_t number = next_file.fetch_add(1, std::memory_order_relaxed);
-  // At the end of the process nobody would take a new file's name away again, and events are
+  // At the end of the process nothing would take a new file's name away again, and events are
   // drained one by one anyway.
   const bool is_ending = process.draining_each.load();
   Ring* ring = is_ending ? nullptr : mapFile(number, nullptr);

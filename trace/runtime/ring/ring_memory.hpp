@@ -30,10 +30,10 @@ class RingBeingMade {
   static void forgetAll();
 };
 
-// A ring with the facts of the process in its header and no owner; nullptr when there is no memory.
+// A ring with the facts of the process in its header and no owner; nullptr when memory runs out.
 Ring* mapRing();
 void unmapRing(Ring& ring);
-// Puts memory that nobody looks at in the ring's place, for what is still to be written there.
+// Puts memory that is never read in the ring's place, for what is still to be written there.
 void replaceRing(Ring& ring);
 // Takes the name of a ring's file away; its memory stays.
 void removeRingFile(Ring& ring);

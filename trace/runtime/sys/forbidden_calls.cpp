@@ -53,7 +53,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 struct Probe {
   long number;
   long arguments[6];
-  bool makes_logs = false;  // without it there is no new container
+  bool makes_logs = false;  // without it no new container can be made
   bool opens_logs = false;  // without it a container cannot be opened again
 };
 

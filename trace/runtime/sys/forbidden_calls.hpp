@@ -1,8 +1,9 @@
 // System calls that the tracer must not make, since a filter of the process (seccomp(2)) would
-// punish them: end the process or a thread, raise a signal, or wait for somebody. rawSyscall()
-// refuses them with EPERM before the kernel sees them, so that recording goes on as far as the
-// filter allows, and the application is what it would be untraced. So it does with calls that a
-// filter always answers with an error, so that the tracer knows beforehand and takes another way.
+// punish them: end the process or a thread, raise a signal, or wait for another process.
+// rawSyscall() refuses them with EPERM before the kernel sees them, so that recording goes on as
+// far as the filter allows, and the application is what it would be untraced. So it does with calls
+// that a filter always answers with an error, so that the tracer knows beforehand and takes another
+// way.
 //
 // Filters are never taken back, and a forked child or the next image has them too; what is learnt
 // here is of this process as a whole, though a filter may be of one thread.
@@ -35,7 +36,7 @@ struct FilterVerdict {
   bool refuses_opening = false;  // the log could not be opened again once it is closed
 };
 // Runs the program (a classic BPF program as seccomp(2) takes it) over all that the tracer calls.
-// Nothing is punished by a program that is none: the kernel refuses it.
+// What is not a program punishes nothing: the kernel refuses it.
 FilterVerdict judgeFilter(const sock_fprog& program);
 void apply(const FilterVerdict& verdict);
 
@@ -55,7 +56,7 @@ bool putForbidden(char (&text)[kForbiddenText]);
 
 // When a filter came over exec or from a parent: takes over what the image before has handed on;
 // for the rest, which calls it punishes is tried in a child of our own, which may die of it. Does
-// nothing where there is no filter, and once; before the tracer's first call.
+// nothing without a filter, and once; before the tracer's first call.
 void tryInheritedFilter();
 
 }  // namespace omnio::trace

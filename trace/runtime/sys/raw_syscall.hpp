@@ -83,7 +83,7 @@ inline void unmap(void* memory, std::size_t bytes) {
 }
 
 // What `slot` points to, zeroed memory that is mapped when there is none yet and never unmapped;
-// nullptr when there is no memory.
+// nullptr when memory runs out.
 template <typename T>
 T* mappedOnce(std::atomic<T*>& slot, std::size_t bytes) {
   T* there = slot.load(std::memory_order_acquire);

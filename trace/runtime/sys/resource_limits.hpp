@@ -24,8 +24,8 @@ inline bool withinFileSizeLimit(std::uint64_t bytes) {
 // The tracer opens files for a moment, when a process or a thread records its first event. An
 // application that has used up its limit of descriptors, or does at that moment, must not notice.
 //
-// While one lives, the soft limit is higher by what the tracer needs. Not for limits that nobody
-// exhausts, nor where the hard limit is in the way. Signals are held meanwhile (waiting.hpp).
+// While one lives, the soft limit is higher by what the tracer needs. Not for limits that are never
+// exhausted, nor where the hard limit is in the way. Signals are held meanwhile (waiting.hpp).
 class SpareDescriptors {
  public:
   SpareDescriptors();

@@ -42,7 +42,7 @@ void complete(const Pending& pending, const MPI_Status* status, DoneList& list) 
   wire::DoneRequest done{.request = request.number};
   // Found complete by another that has the object.
   if (!forget(pending) && request.shared) return;
-  // Of a file's request nobody fills the flag in, and it cannot be cancelled.
+  // The flag of a file's request is never filled in, and it cannot be cancelled.
   if (request.kind == Request::kReceive && status != nullptr && isCancelled(*status)) {
     done.kind = wire::DoneRequest::kCancelled;
   } else if (request.kind == Request::kReceive && status != nullptr) {

@@ -163,7 +163,7 @@ inline bool isCompleteAlready(MPI_Request request) {
          request == open_mpi::nullRequest();
 }
 
-// Bytes of data in one item of the type; 0 of what is no type.
+// Bytes of data in one item of the type; 0 of what is not a type.
 inline std::int64_t sizeOfType(MPI_Datatype type) {
   MPI_Count bytes = 0;
   if (type == nullptr || type == open_mpi::nullType()) return 0;
@@ -174,7 +174,7 @@ inline std::int64_t sizeOfType(MPI_Datatype type) {
 // (MPI-3.1, 4.1.13) and recorded as a fact once for each content. docs/formats/trace.md, "Types".
 //
 // The number of the type in this process; 0 when it cannot be told: made in a way that MPI-3.1 does
-// not know, nested more deeply or larger than anybody's, or there is no trace to tell it to. Only
+// not know, nested more deeply or larger than anybody's, or without a trace to tell it to. Only
 // of a type that MPI has accepted.
 std::uint32_t typeNumberOf(MPI_Datatype type);
 

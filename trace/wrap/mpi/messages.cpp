@@ -139,7 +139,7 @@ int matchedProbe(CallId id, Real* real, int source, int tag, MPI_Comm communicat
   const Group* group = groupOf(communicator);
   const Received got = receive(idOf(group), *status.used());
   std::uint64_t began = 0;
-  if (got.source >= 0) {  // one from nobody has an object that all share
+  if (got.source >= 0) {  // one from MPI_PROC_NULL has an object that all share
     began = newRequestNumber();
     addRequest(*argumentOf<MPI_Message*>(a...), {.number = began, .kind = Request::kMatched});
   }
@@ -190,7 +190,7 @@ int receiveMatchedLater(CallId id, Real* real, void* data, int count, MPI_Dataty
 
 using BegunList = RequestList<CallId::MPI_Start, CallId::begun>;
 
-// Making a persistent request is no event: it is remembered for its starts.
+// Making a persistent request is not an event: it is remembered for its starts.
 template <Request::Kind kKind, typename Real, typename Buffer>
 int makePersistent(Real* real, Buffer data, int count, MPI_Datatype type, int peer, int tag,
                    MPI_Comm communicator, MPI_Request* request) {

@@ -184,7 +184,7 @@ class Statuses {
   const MPI_Status* const ignore_;
 };
 
-// Bytes of `count` items of the type; 0 of what is no type.
+// Bytes of `count` items of the type; 0 of what is not a type.
 inline std::uint64_t bytesOf(long count, MPI_Datatype type) {
   return count <= 0 ? 0 : static_cast<std::uint64_t>(count * sizeOfType(type));
 }
