@@ -23,8 +23,10 @@ constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxText = 16384;
 constexpr std::size_t kMaxMembers = 1000;
 
+}  // namespace
+
 // A file as the input of RapidJSON's reader, which knows the line and column it is at.
-class FileStream {
+class JsonReader::FileStream {
  public:
   using Ch = char;
 
@@ -111,7 +113,7 @@ class FileStream {
 };
 
 // RapidJSON's handler concept: puts one value together.
-class Builder {
+class JsonReader::Builder {
  public:
   using Ch = char;
   Builder(const FileStream& stream, std::size_t most_text)
@@ -191,8 +193,6 @@ class Builder {
   std::vector<std::pair<std::string, JsonNode>> open_;  // with the key that each belongs to
   JsonNode root_;
 };
-
-}  // namespace
 
 Failure failureAt(const std::filesystem::path& path, TextPlace place, std::string_view reason,
                   Code code) {

@@ -115,6 +115,8 @@ class JsonReader {
   Result<void> finish();
 
  private:
+  class FileStream;
+  class Builder;
   struct Parser;
 
   bool enter(char bracket);
