@@ -7,7 +7,7 @@ The acceptance test of the same name imports this module: what a call is made wi
 trace has to say of it, comes from one place. Numbers that a call gets follow from its row's number,
 so that no two calls are made with the same ones.
 
-A new row needs nothing here when its arguments can be made from their roles (ARGUMENTS). Otherwise
+A new row needs nothing here when its arguments can be made from their roles (Made.add). Otherwise
 it gets a line in BY_HAND or in one of the tables of values by call.
 """
 
