@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/event/path_table.hpp"
+#include "core/event/event.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/mpi/shared_offsets.hpp"
 #include "core/tracefile/trace.hpp"

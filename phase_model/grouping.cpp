@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/checked_math.hpp"
+#include "core/base/integers.hpp"
 
 namespace omnio::phases {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/checked_math.hpp"
+#include "core/base/integers.hpp"
 
 namespace omnio::phases {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/hash_mix.hpp"
+#include "core/base/integers.hpp"
 
 namespace omnio::preprocess {
 

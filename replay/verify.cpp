@@ -282,7 +282,7 @@ class Comparison final : public model::ScheduleSink {
           break;
         case model::KeyKind::kWhence:
         case model::KeyKind::kCommand:
-        case model::KeyKind::kPosition:
+        case model::KeyKind::kTransferOffset:
         case model::KeyKind::kNumber:
           equal(wanted, key.key, want, have);
           break;
@@ -303,7 +303,7 @@ class Comparison final : public model::ScheduleSink {
         case model::KeyKind::kNewLocation:
         case model::KeyKind::kFd:
           break;  // compareNames
-        case model::KeyKind::kSource:
+        case model::KeyKind::kSourceFd:
         case model::KeyKind::kReplaced:
         case model::KeyKind::kOpenMode:
         case model::KeyKind::kNone:

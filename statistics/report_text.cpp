@@ -7,7 +7,6 @@
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 #include "core/calls/words/names.hpp"
-#include "statistics/human.hpp"
 #include "statistics/report.hpp"
 
 namespace omnio::stats {
@@ -37,9 +36,9 @@ void appendOperations(std::string& out, const Report& report) {
     Row row;
     for (const calls::Class c : classes) row.push_back(countCell(group.of(c)));
     row.insert(row.end(),
-               {countCell(group.failed), humanNs(static_cast<double>(group.time_ns.total)),
-                humanNs(group.time_ns.average()), humanNs(static_cast<double>(group.time_ns.most)),
-                group.name});
+               {countCell(group.failed), base::humanNs(static_cast<double>(group.time_ns.total)),
+                base::humanNs(group.time_ns.average()),
+                base::humanNs(static_cast<double>(group.time_ns.most)), group.name});
     rows.push_back(row);
   };
   for (const Group& group : report.groups) {
@@ -58,8 +57,8 @@ void appendCommunication(std::string& out, const Report& report) {
     const Summary& time = group.mpi_sync_ns;
     if (time.count == 0) return;
     rows.push_back({countCell(time.count), countCell(group.mpi_sync_failed),
-                    humanNs(static_cast<double>(time.total)), humanNs(time.average()),
-                    humanNs(static_cast<double>(time.most)), group.name});
+                    base::humanNs(static_cast<double>(time.total)), base::humanNs(time.average()),
+                    base::humanNs(static_cast<double>(time.most)), group.name});
   };
   for (const Group& group : report.groups) add(group);
   if (rows.size() > 2) add(report.total);
@@ -75,15 +74,15 @@ void appendTransfers(std::string& out, const Report& report, std::string_view ti
   const auto add = [&](const Group& group) {
     const Transfer& t = group.*which;
     if (t.time_ns.count == 0) return;
-    const auto bytes = [](std::uint64_t n) { return humanBytes(static_cast<double>(n)); };
-    const auto time = [](std::uint64_t n) { return humanNs(static_cast<double>(n)); };
+    const auto bytes = [](std::uint64_t n) { return base::humanBytes(static_cast<double>(n)); };
+    const auto time = [](std::uint64_t n) { return base::humanNs(static_cast<double>(n)); };
     const bool sized = t.size_bytes.count > 0;
     rows.push_back({fmt::format("{}", t.time_ns.count), sized ? bytes(t.size_bytes.total) : "-",
                     sized ? bytes(t.size_bytes.least) : "-",
-                    sized ? humanBytes(t.size_bytes.average()) : "-",
+                    sized ? base::humanBytes(t.size_bytes.average()) : "-",
                     sized ? bytes(t.size_bytes.most) : "-", time(t.time_ns.total),
-                    time(t.time_ns.least), humanNs(t.time_ns.average()), time(t.time_ns.most),
-                    t.hasBandwidth() ? humanMibS(t.bandwidthMibS()) : "-", group.name});
+                    time(t.time_ns.least), base::humanNs(t.time_ns.average()), time(t.time_ns.most),
+                    t.hasBandwidth() ? base::humanMibS(t.bandwidthMibS()) : "-", group.name});
   };
   for (const Group& group : report.groups) add(group);
   if (rows.size() > 2) add(report.total);
@@ -123,11 +122,11 @@ void appendWholeness(std::string& out, const Report& report) {
   if (report.recording_ns > 0) {
     fmt::format_to(std::back_inserter(out),
                    "Recording took at least {} of the application's time\n",
-                   humanNs(report.recording_ns));
+                   base::humanNs(report.recording_ns));
   }
   if (w.stalled_ns > 0) {
     fmt::format_to(into, "Threads waited {} for the log to be written\n",
-                   humanNs(static_cast<std::int64_t>(w.stalled_ns)));
+                   base::humanNs(static_cast<std::int64_t>(w.stalled_ns)));
   }
 }
 

@@ -10,7 +10,6 @@
 #include "cli/commands/commands.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/event/event.hpp"
-#include "core/event/path_table.hpp"
 #include "core/mpi/file_offsets.hpp"
 #include "core/tracefile/trace.hpp"
 

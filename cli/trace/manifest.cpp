@@ -12,8 +12,8 @@
 #include "core/base/document_file.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
 #include "core/wire/info.hpp"
-#include "statistics/human.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -78,10 +78,10 @@ LogGrowth growthOf(const tracefile::Trace& trace) {
 }
 
 std::string growthText(const LogGrowth& growth) {
-  const std::string size = stats::humanBytes(static_cast<double>(growth.bytes));
+  const std::string size = base::humanBytes(static_cast<double>(growth.bytes));
   if (growth.recorded_s < 1) return size;
   return fmt::format("{} in {:.1f} s, {} an hour", size, growth.recorded_s,
-                     stats::humanBytes(growth.bytesPerHour()));
+                     base::humanBytes(growth.bytesPerHour()));
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Tables as text, for people.
+// Tables and quantities as text, for people.
 #pragma once
 
 #include <string>
@@ -12,5 +12,10 @@ enum class Align { kLeft, kRight };
 // without blanks at the ends of lines. All but the last column are aligned; that one is text. Each
 // row has as many cells as the first; without rows nothing is appended.
 void appendTable(std::string& out, const std::vector<std::vector<std::string>>& rows, Align align);
+
+// In the unit that one reads at a glance, with three digits.
+std::string humanBytes(double bytes);          // 4.00 KiB; below 1 KiB without decimals
+std::string humanNs(double nanoseconds);       // 1.23 ms
+std::string humanMibS(double mib_per_second);  // 812 MiB/s
 
 }  // namespace omnio::base

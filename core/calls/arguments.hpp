@@ -53,7 +53,7 @@ enum class ItemKind : std::uint8_t {
 enum class KeyKind : std::uint8_t {
   kNone,  // not kept: made up by the replayer, or of a call that is not reissued
   kFd,
-  kSource,
+  kSourceFd,
   kReplaced,
   kLocation,
   kNewLocation,
@@ -61,9 +61,9 @@ enum class KeyKind : std::uint8_t {
   kOctal,
   kWhence,
   kCommand,
-  kNumber,    // not negative
-  kSigned,    // may be negative, also where that is an error that the application made
-  kPosition,  // an offset argument that is where the call reads or writes
+  kNumber,          // not negative
+  kSigned,          // may be negative, also where that is an error that the application made
+  kTransferOffset,  // an offset argument that is where the call reads or writes
   kPieces,
   kOpenMode,
 };
@@ -77,12 +77,13 @@ struct ArgumentForm {
   std::string_view schedule_key = key;
 };
 
-// In the order of Role. What depends on the row as well is settled by the functions below it.
+// In the order of Role. What depends on the row as well: opensByFlags() and sizeIsRoom() in
+// table.hpp, keyOf() in core/model/schedule_keys.cpp.
 // clang-format off
 inline constexpr ArgumentForm kArguments[] = {
     {Role::kFd,           Field::kHandle,   ItemKind::kFd,         "fd",         KeyKind::kFd},
     {Role::kFdNew,        Field::kSigned,   ItemKind::kNumber,     "newfd",      KeyKind::kReplaced},
-    {Role::kFdSource,     Field::kSigned,   ItemKind::kNumber,     "source",     KeyKind::kSource},
+    {Role::kFdSource,     Field::kSigned,   ItemKind::kNumber,     "source",     KeyKind::kSourceFd},
     {Role::kDirFd,        Field::kSigned,   ItemKind::kDirFd,      "dirfd",      KeyKind::kNone},
     {Role::kDirFdNew,     Field::kSigned,   ItemKind::kDirFd,      "newdirfd",   KeyKind::kNone},
     {Role::kPath,         Field::kText,     ItemKind::kText,       "path",       KeyKind::kLocation, "location"},
@@ -163,11 +164,11 @@ constexpr bool isNumber(KeyKind kind) {
     case KeyKind::kCommand:
     case KeyKind::kNumber:
     case KeyKind::kSigned:
-    case KeyKind::kPosition:
+    case KeyKind::kTransferOffset:
       return true;
     case KeyKind::kNone:
     case KeyKind::kFd:
-    case KeyKind::kSource:
+    case KeyKind::kSourceFd:
     case KeyKind::kReplaced:
     case KeyKind::kLocation:
     case KeyKind::kNewLocation:

@@ -138,7 +138,7 @@ constexpr int indexOf(const Row& row, Role role) {
 
 constexpr bool has(const Row& row, Role role) { return indexOf(row, role) >= 0; }
 
-// The form of an argument (arguments.hpp) depends on its role and on these two:
+// The form of an argument (arguments.hpp) depends on its role and, in text and schedules, on these:
 // whether kFlags are O_CREAT and its like,
 constexpr bool opensByFlags(const Row& row) { return row.result == Result::kNewFd; }
 // and whether kSize is the room of a buffer, the bytes being those of the line that was got.

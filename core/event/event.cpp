@@ -9,7 +9,7 @@ namespace omnio::event {
 std::uint64_t bytesMoved(const Event& event) {
   using calls::Result;
   if (event.failed || !countsBytes(*event.row)) return 0;
-  const wire::Plan& plan = wire::kPlans[event.row->number];
+  const wire::RecordLayout& layout = wire::kRecordLayouts[event.row->number];
   const auto argument = [&event](int index) -> std::int64_t {
     return index < 0 ? 0
                      : std::max<std::int64_t>(event.arguments[static_cast<std::size_t>(index)], 0);
@@ -17,7 +17,7 @@ std::uint64_t bytesMoved(const Event& event) {
   const auto result = static_cast<std::uint64_t>(std::max<std::int64_t>(event.result, 0));
   switch (event.row->result) {
     case Result::kItems:
-      return result * static_cast<std::uint64_t>(argument(plan.item_size));
+      return result * static_cast<std::uint64_t>(argument(layout.item_size));
     case Result::kText:
       return static_cast<std::uint64_t>(
           argument(calls::indexOf(*event.row, calls::Role::kTextOut)));
@@ -31,6 +31,39 @@ std::uint64_t bytesMoved(const Event& event) {
     default:
       return result;
   }
+}
+
+std::string normalisedPath(std::string_view absolute) {
+  std::string out;
+  out.reserve(absolute.size());
+  std::size_t begin = 0;
+  const bool rooted = !absolute.empty() && absolute.front() == '/';
+  while (begin < absolute.size()) {
+    std::size_t end = absolute.find('/', begin);
+    if (end == std::string_view::npos) end = absolute.size();
+    const std::string_view part = absolute.substr(begin, end - begin);
+    if (!part.empty() && part != ".") {
+      if (rooted || !out.empty()) out += '/';
+      out += part;
+    }
+    begin = end + 1;
+  }
+  if (out.empty() && rooted) out = "/";
+  return out;
+}
+
+FileId PathTable::idOf(std::string_view absolute) {
+  // Most paths are in order already and are found without being put together anew.
+  if (const auto found = index_.find(absolute); found != index_.end()) return found->second;
+  std::string path = normalisedPath(absolute);
+  if (const auto found = index_.find(path); found != index_.end()) return found->second;
+  const FileId id{static_cast<std::uint32_t>(paths_.size())};
+  index_.emplace(paths_.emplace_back(std::move(path)), id);
+  return id;
+}
+
+std::string_view PathTable::path(FileId id) const {
+  return id == kNoFile ? std::string_view() : paths_[static_cast<std::size_t>(id)];
 }
 
 }  // namespace omnio::event

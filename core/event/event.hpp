@@ -1,14 +1,42 @@
 // An event as readers see it: times in nanoseconds, descriptors and paths by name, bytes counted.
 #pragma once
+
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "core/calls/table.hpp"
-#include "core/event/path_table.hpp"
 #include "core/wire/definition.hpp"
 
 namespace omnio::event {
+
+// A file of one PathTable, by the order in which its path first came up.
+enum class FileId : std::uint32_t {};
+inline constexpr FileId kNoFile{0xFFFFFFFF};
+
+// The path as a file's identity: "//" and "/./" are taken out and a "/" at the end is dropped. ".."
+// stays, since what it leads to depends on links that only the traced system knew.
+std::string normalisedPath(std::string_view absolute);
+
+// Files by number: each absolute path that occurs in a trace is stored once.
+class PathTable {
+ public:
+  PathTable() = default;
+  PathTable(const PathTable&) = delete;  // the index points into the paths
+  PathTable& operator=(const PathTable&) = delete;
+
+  FileId idOf(std::string_view absolute);
+  // Lives as long as the table; empty for kNoFile.
+  std::string_view path(FileId id) const;
+  std::size_t size() const { return paths_.size(); }
+
+ private:
+  std::deque<std::string> paths_;  // a deque, since its elements never move
+  std::unordered_map<std::string_view, FileId> index_;
+};
 
 // A path (or another text) that an event names.
 struct Text {

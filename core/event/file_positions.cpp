@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/base/checked_math.hpp"
+#include "core/base/integers.hpp"
 
 namespace omnio::event {
 namespace {

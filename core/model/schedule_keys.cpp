@@ -23,7 +23,7 @@ ScheduleKey keyOf(const calls::Row& row, std::uint8_t index) {
   ScheduleKey key{form.schedule_key, form.schedule, index};
   if (role == Role::kFlags && calls::opensByFlags(row)) key.kind = KeyKind::kOpenFlags;
   if (role == Role::kSize && calls::sizeIsRoom(row)) key.key = calls::kRoomKey;
-  if (role == Role::kOffset && movesData(row)) key.kind = KeyKind::kPosition;
+  if (role == Role::kOffset && movesData(row)) key.kind = KeyKind::kTransferOffset;
   return key;
 }
 

@@ -87,7 +87,7 @@ class EventReader {
       case KeyKind::kFd:
         event_.fd = descriptor(key.key, -1);
         break;
-      case KeyKind::kSource:
+      case KeyKind::kSourceFd:
         event_.source = descriptor(key.key, -1);
         break;
       case KeyKind::kReplaced:
@@ -118,7 +118,7 @@ class EventReader {
       case KeyKind::kSigned:
         number = object_.integer(key.key);
         break;
-      case KeyKind::kPosition:
+      case KeyKind::kTransferOffset:
         // A negative one is an error that the application made.
         number = asked(key.key, -1);
         event_.offset = number < 0 ? kUnknownOffset : number;

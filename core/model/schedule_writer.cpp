@@ -127,7 +127,7 @@ void ScheduleWriter::State::putArgument(const ScheduleEvent& event, const Schedu
   switch (item.kind) {
     case KeyKind::kFd:
       return json.put(item.key, static_cast<std::int64_t>(event.fd));
-    case KeyKind::kSource:
+    case KeyKind::kSourceFd:
       return json.put(item.key, static_cast<std::int64_t>(event.source));
     case KeyKind::kReplaced:
       return json.put(item.key, static_cast<std::int64_t>(event.replaced));
@@ -154,7 +154,7 @@ void ScheduleWriter::State::putArgument(const ScheduleEvent& event, const Schedu
       return json.put(item.key, event.pieces);
     case KeyKind::kNumber:
     case KeyKind::kSigned:
-    case KeyKind::kPosition:
+    case KeyKind::kTransferOffset:
       return json.put(item.key, number);
     case KeyKind::kNone:
       return;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/event/event.hpp"
+#include "core/mpi/datatype.hpp"
 #include "core/mpi/shared_offsets.hpp"
-#include "core/mpi/view.hpp"
 
 namespace omnio::mpi {
 

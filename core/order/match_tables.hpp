@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/hash_mix.hpp"
+#include "core/base/integers.hpp"
 #include "core/order/open_events.hpp"
 
 namespace omnio::order {

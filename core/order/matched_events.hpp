@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/event/path_table.hpp"
+#include "core/event/event.hpp"
 #include "core/mpi/groups.hpp"
 #include "core/order/matched_event.hpp"
 #include "core/order/matcher.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/hash_mix.hpp"
+#include "core/base/integers.hpp"
 #include "core/calls/role.hpp"
 
 namespace omnio::order {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/hash_mix.hpp"
+#include "core/base/integers.hpp"
 
 namespace omnio::order {
 namespace {

@@ -133,7 +133,7 @@ event::FileId LogReader::fileOf(event::Text& text) {
 // Fills the event from the raw one. False when it refers to what was not defined.
 bool LogReader::fill() {
   const calls::Row& row = *raw_.row;
-  const wire::Plan& plan = wire::kPlans[row.number];
+  const wire::RecordLayout& layout = wire::kRecordLayouts[row.number];
   event_.row = &row;
   event_.start_ns = toNs(raw_.start);
   event_.end_ns = toNs(raw_.end);
@@ -146,9 +146,9 @@ bool LogReader::fill() {
   event_.request = raw_.request;
   event_.result = raw_.result;
   event_.pieces = raw_.pieces;
-  for (unsigned i = 0; i < plan.count; ++i) {
-    if (plan.field[i] != wire::Field::kText) continue;
-    const std::uint8_t index = plan.argument[i];
+  for (unsigned i = 0; i < layout.count; ++i) {
+    if (layout.field[i] != wire::Field::kText) continue;
+    const std::uint8_t index = layout.argument[i];
     const std::int64_t slot = raw_.arguments[index];
     event_.texts[index] = {};
     if (slot == 0) continue;
@@ -161,9 +161,9 @@ bool LogReader::fill() {
     }
     event_.texts[index] = text;
   }
-  if (plan.handle >= 0) {
+  if (layout.handle >= 0) {
     const auto slot =
-        static_cast<std::size_t>(raw_.arguments[static_cast<std::size_t>(plan.handle)]);
+        static_cast<std::size_t>(raw_.arguments[static_cast<std::size_t>(layout.handle)]);
     if (!has_handle_[slot]) return false;
     event_.handle = &handles_[slot];
     if (event_.file == event::kNoFile) event_.file = event_.handle->path.file;

@@ -30,18 +30,18 @@ Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefiniti
 bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
   const calls::Row* row = calls::find(number);
   if (row == nullptr) return false;
-  const Plan& plan = kPlans[number];
+  const RecordLayout& layout = kRecordLayouts[number];
   const auto left = static_cast<std::size_t>(end_ - at_);
-  if (left < plan.headerBytes()) return false;
-  std::uint64_t header = loadBytes(at_, plan.headerBytes());
-  const char* in = at_ + plan.headerBytes();
+  if (left < layout.headerBytes()) return false;
+  std::uint64_t header = loadBytes(at_, layout.headerBytes());
+  const char* in = at_ + layout.headerBytes();
 
   event.row = row;
   event.failed = ((header >> kFailedShift) & 1) != 0;
   event.depth = (header >> kDepthShift) & ((1U << kDepthBits) - 1);
   header >>= kFirstCodeShift;
   std::array<std::uint64_t, calls::kMaxArguments + 3> values{};
-  for (unsigned i = 0; i < plan.fields(); ++i) {
+  for (unsigned i = 0; i < layout.fields(); ++i) {
     const unsigned length = codedLength(header & 7);
     if (static_cast<std::size_t>(end_ - in) < length) return false;
     values[i] = loadBytes(in, length);
@@ -55,8 +55,8 @@ bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
   HandlePrediction none;
   std::uint8_t slot = state_.last_slot;
   HandlePrediction* handle = &none;
-  for (unsigned i = 0; i < plan.count; ++i) {
-    if (plan.field[i] == Field::kHandle) {
+  for (unsigned i = 0; i < layout.count; ++i) {
+    if (layout.field[i] == Field::kHandle) {
       slot = static_cast<std::uint8_t>(values[2 + i] ^ state_.last_slot);
       handle = &state_.handles[slot];
       if (handle->handle == 0) return false;  // an event on what was never defined
@@ -64,10 +64,10 @@ bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
   }
   EventNumbers numbers;
   std::uint64_t piece_count = 0;
-  for (unsigned i = 0; i < plan.count; ++i) {
+  for (unsigned i = 0; i < layout.count; ++i) {
     const std::uint64_t value = values[2 + i];
-    std::int64_t& argument = event.arguments[plan.argument[i]];
-    switch (plan.field[i]) {
+    std::int64_t& argument = event.arguments[layout.argument[i]];
+    switch (layout.field[i]) {
       case Field::kHandle:
         argument = slot;
         break;
@@ -93,14 +93,14 @@ bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
       case Field::kUnsigned:
         argument = static_cast<std::int64_t>(value);
         break;
-      case Field::kNone:  // in no plan
+      case Field::kNone:  // in no layout
         break;
     }
   }
-  if (plan.item_count >= 0)
-    numbers.items = event.arguments[static_cast<std::size_t>(plan.item_count)];
-  if (plan.character >= 0) {
-    numbers.character = event.arguments[static_cast<std::size_t>(plan.character)];
+  if (layout.item_count >= 0)
+    numbers.items = event.arguments[static_cast<std::size_t>(layout.item_count)];
+  if (layout.character >= 0) {
+    numbers.character = event.arguments[static_cast<std::size_t>(layout.character)];
   }
   const char* const pieces = in;
   for (std::uint64_t i = 0; i < piece_count; ++i) {
@@ -112,14 +112,14 @@ bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
   event.pieces = {pieces, static_cast<std::size_t>(in - pieces)};
   event.request = numbers.request;
 
-  const std::uint64_t last = values[plan.fields() - 1];
+  const std::uint64_t last = values[layout.fields() - 1];
   if (event.failed) {
     event.result = static_cast<std::int64_t>(last);
   } else {
-    event.result = sum(unzigzag(last), expectedResult(*row, plan, numbers, *handle));
-    learn(*row, plan, numbers, event.result, *handle);
+    event.result = sum(unzigzag(last), expectedResult(*row, layout, numbers, *handle));
+    learn(*row, layout, numbers, event.result, *handle);
   }
-  if (plan.handle >= 0) state_.last_slot = slot;
+  if (layout.handle >= 0) state_.last_slot = slot;
   state_.last_end = event.end;
   at_ = in;
   return true;

@@ -1,4 +1,4 @@
-// Writes one event record. A template over the call, so that the row's plan is known at
+// Writes one event record. A template over the call, so that the row's layout is known at
 // compile time and the record is a straight line of stores.
 #pragma once
 
@@ -29,24 +29,24 @@ template <calls::CallId kCall>
                                                 std::uint64_t request, std::int64_t result,
                                                 calls::CallId as = kCall) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
-  constexpr Plan plan = planOf(kCall);
+  constexpr RecordLayout layout = recordLayoutOf(kCall);
   static_assert(row.id() == kCall);
 
   HandlePrediction none;
   const auto slot =
-      plan.handle >= 0
+      layout.handle >= 0
           ? static_cast<std::uint8_t>(
-                arguments[static_cast<std::size_t>(plan.handle >= 0 ? plan.handle : 0)])
+                arguments[static_cast<std::size_t>(layout.handle >= 0 ? layout.handle : 0)])
           : std::uint8_t{0};
-  HandlePrediction& handle = plan.handle >= 0 ? state.handles[slot] : none;
+  HandlePrediction& handle = layout.handle >= 0 ? state.handles[slot] : none;
 
   EventNumbers numbers{.request = request};
-  if constexpr (plan.offset >= 0) numbers.offset = arguments[plan.offset];
-  if constexpr (plan.item_count >= 0) numbers.items = arguments[plan.item_count];
-  if constexpr (plan.character >= 0) numbers.character = arguments[plan.character];
+  if constexpr (layout.offset >= 0) numbers.offset = arguments[layout.offset];
+  if constexpr (layout.item_count >= 0) numbers.items = arguments[layout.item_count];
+  if constexpr (layout.character >= 0) numbers.character = arguments[layout.character];
 
   char* const start = out;
-  out += plan.headerBytes();
+  out += layout.headerBytes();
   std::uint64_t header = calls::toNumber(as) |
                          (static_cast<std::uint64_t>(failed) << kFailedShift) |
                          (static_cast<std::uint64_t>(depth) << kDepthShift);
@@ -63,9 +63,9 @@ template <calls::CallId kCall>
   put(times.end - times.start);
   // Unrolled, so that each field's place and kind are constants.
 #pragma GCC unroll 16
-  for (std::uint8_t i = 0; i < plan.count; ++i) {
-    const std::int64_t value = arguments[plan.argument[i]];
-    switch (plan.field[i]) {
+  for (std::uint8_t i = 0; i < layout.count; ++i) {
+    const std::int64_t value = arguments[layout.argument[i]];
+    switch (layout.field[i]) {
       case Field::kHandle:
         put(static_cast<std::uint64_t>(slot ^ state.last_slot));
         break;
@@ -83,19 +83,19 @@ template <calls::CallId kCall>
       case Field::kPieces:
         put(static_cast<std::uint64_t>(value));
         break;
-      case Field::kNone:  // in no plan
+      case Field::kNone:  // in no layout
         break;
     }
   }
   if (failed) {
     put(static_cast<std::uint64_t>(result));
   } else {
-    put(zigzag(difference(result, expectedResult(row, plan, numbers, handle))));
-    learn(row, plan, numbers, result, handle);
+    put(zigzag(difference(result, expectedResult(row, layout, numbers, handle))));
+    learn(row, layout, numbers, result, handle);
   }
-  if constexpr (plan.handle >= 0) state.last_slot = slot;
+  if constexpr (layout.handle >= 0) state.last_slot = slot;
   state.last_end = times.end;
-  std::memcpy(start, &header, plan.headerBytes());
+  std::memcpy(start, &header, layout.headerBytes());
   return out;
 }
 

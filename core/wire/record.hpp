@@ -108,7 +108,7 @@ using calls::Field;
 using calls::fieldOf;
 
 // The recorded arguments of a row: which they are and how each is stored.
-struct Plan {
+struct RecordLayout {
   std::uint8_t count = 0;
   std::array<std::uint8_t, calls::kMaxArguments> argument{};  // index into the row's arguments
   std::array<Field, calls::kMaxArguments> field{};
@@ -126,39 +126,42 @@ struct Plan {
   }
 };
 
-constexpr Plan planOf(const calls::Row& row) {
-  Plan plan;
+constexpr RecordLayout recordLayoutOf(const calls::Row& row) {
+  RecordLayout layout;
   for (std::uint8_t i = 0; i < row.argument_count; ++i) {
     const calls::Role role = row.arguments[i];
     const Field field = fieldOf(role);
     if (field == Field::kNone) continue;
-    plan.argument[plan.count] = i;
-    plan.field[plan.count++] = field;
-    if (field == Field::kHandle && plan.handle < 0) plan.handle = i;
-    if (field == Field::kSize) plan.size = i;
-    if (field == Field::kOffset) plan.offset = i;
-    if (field == Field::kPieces) plan.pieces = i;
-    if (role == calls::Role::kItemCount) plan.item_count = i;
-    if (role == calls::Role::kItemSize) plan.item_size = i;
-    if (role == calls::Role::kChar) plan.character = i;
+    layout.argument[layout.count] = i;
+    layout.field[layout.count++] = field;
+    if (field == Field::kHandle && layout.handle < 0) layout.handle = i;
+    if (field == Field::kSize) layout.size = i;
+    if (field == Field::kOffset) layout.offset = i;
+    if (field == Field::kPieces) layout.pieces = i;
+    if (role == calls::Role::kItemCount) layout.item_count = i;
+    if (role == calls::Role::kItemSize) layout.item_size = i;
+    if (role == calls::Role::kChar) layout.character = i;
   }
-  return plan;
+  return layout;
 }
 
-inline constexpr std::array<Plan, calls::kNumberLimit> kPlans = [] {
-  std::array<Plan, calls::kNumberLimit> plans{};
-  for (std::size_t n = 0; n < calls::kNumberLimit; ++n) plans[n] = planOf(calls::kTable[n]);
-  return plans;
+inline constexpr std::array<RecordLayout, calls::kNumberLimit> kRecordLayouts = [] {
+  std::array<RecordLayout, calls::kNumberLimit> layouts{};
+  for (std::size_t n = 0; n < calls::kNumberLimit; ++n)
+    layouts[n] = recordLayoutOf(calls::kTable[n]);
+  return layouts;
 }();
 
-constexpr const Plan& planOf(calls::CallId id) { return kPlans[calls::toNumber(id)]; }
+constexpr const RecordLayout& recordLayoutOf(calls::CallId id) {
+  return kRecordLayouts[calls::toNumber(id)];
+}
 
 // Room that every record without pieces fits in, with the 8 bytes that the last store may touch.
 inline constexpr std::size_t kMaxFixedRecord = 8 + 8 * (calls::kMaxArguments + 3) + 8;
 static_assert(
     [] {
-      for (const Plan& plan : kPlans) {
-        if (plan.headerBytes() > 8) return false;
+      for (const RecordLayout& layout : kRecordLayouts) {
+        if (layout.headerBytes() > 8) return false;
       }
       return true;
     }(),
@@ -206,7 +209,7 @@ struct EventNumbers {
 // The result that is stored as 0. (Inlined by force, as learn() is: with the row known at compile
 // time nothing but an addition is left of either.)
 [[gnu::always_inline]] constexpr std::int64_t expectedResult(const calls::Row& row,
-                                                             const Plan& plan,
+                                                             const RecordLayout& layout,
                                                              const EventNumbers& n,
                                                              const HandlePrediction& handle) {
   switch (row.result) {
@@ -215,9 +218,9 @@ struct EventNumbers {
     case calls::Result::kItems:
       return n.items;
     case calls::Result::kPosition:
-      return plan.offset >= 0 ? n.offset : static_cast<std::int64_t>(handle.next);
+      return layout.offset >= 0 ? n.offset : static_cast<std::int64_t>(handle.next);
     case calls::Result::kChar:
-      return plan.character >= 0 ? n.character : 0;
+      return layout.character >= 0 ? n.character : 0;
     case calls::Result::kText:
       return 1;
     default:
@@ -225,13 +228,13 @@ struct EventNumbers {
   }
 }
 
-[[gnu::always_inline]] constexpr void learn(const calls::Row& row, const Plan& plan,
+[[gnu::always_inline]] constexpr void learn(const calls::Row& row, const RecordLayout& layout,
                                             const EventNumbers& n, std::int64_t result,
                                             HandlePrediction& handle) {
-  if (plan.size >= 0) handle.size = n.request;
+  if (layout.size >= 0) handle.size = n.request;
   if (row.result == calls::Result::kBytes) {
     const auto moved = static_cast<std::uint64_t>(result > 0 ? result : 0);
-    handle.next = (plan.offset >= 0 ? static_cast<std::uint64_t>(n.offset) : handle.next) + moved;
+    handle.next = (layout.offset >= 0 ? static_cast<std::uint64_t>(n.offset) : handle.next) + moved;
   } else if (row.result == calls::Result::kPosition) {
     handle.next = static_cast<std::uint64_t>(result);
   }

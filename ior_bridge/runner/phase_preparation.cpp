@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/base/hash_mix.hpp"
+#include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::ior {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "core/base/hash_mix.hpp"
+#include "core/base/integers.hpp"
 
 namespace omnio::ior {
 namespace {

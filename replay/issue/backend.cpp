@@ -66,7 +66,7 @@ template <CallId kCall>
 std::int64_t itemsOf(const Call& call, std::int64_t asked) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
   const auto size = static_cast<std::uint64_t>(call.argument(calls::indexOf(row, Role::kItemSize)));
-  const Buffers& buffers = call.bench.buffers;
+  const Buffers& buffers = call.context.buffers;
   const std::uint64_t room =
       row.call_class == Class::kWrite ? buffers.writeRoom() : buffers.readRoom();
   if (size == 0) return asked;
@@ -77,7 +77,7 @@ const iovec* piecesOf(Call& call, bool is_write) {
   std::uint64_t total = 0;
   for (int i = 0; i < call.op().piece_count; ++i) total += call.instruction.pieces[i];
   char* at = is_write ? contentFor(call, static_cast<std::size_t>(total)).data()
-                      : call.bench.buffers.forRead();
+                      : call.context.buffers.forRead();
   for (int i = 0; i < call.op().piece_count; ++i) {
     const auto bytes = static_cast<std::size_t>(call.instruction.pieces[i]);
     pieces[static_cast<std::size_t>(i)] = {.iov_base = at, .iov_len = bytes};
@@ -99,7 +99,8 @@ char* templateOf(Call& call, std::int64_t suffix) {
 
 // The number that dup2 is to use: that of the descriptor which it stood for, or a free one.
 int wishedNumber(Call& call) {
-  const int replaced = call.op().other == kNoSlot ? -1 : call.bench.descriptors.fd(call.op().other);
+  const int replaced =
+      call.op().other == kNoSlot ? -1 : call.context.descriptors.fd(call.op().other);
   if (replaced >= 0) return replaced;
   return raw::duplicate(call.fd(), 3);
 }
@@ -107,7 +108,7 @@ int wishedNumber(Call& call) {
 // After dup2: a stream of the descriptor whose number was taken goes on with the new file.
 void noteReplaced(Call& call, const Outcome& outcome, int wished, int fd, bool direct) {
   const Op& op = call.op();
-  Descriptors& descriptors = call.bench.descriptors;
+  Descriptors& descriptors = call.context.descriptors;
   if (outcome.failed) {
     // A free number was taken for it, and nothing came to stand there.
     if (op.other == kNoSlot && wished >= 0) raw::closeFd(wished);
@@ -124,7 +125,7 @@ void noteReplaced(Call& call, const Outcome& outcome, int wished, int fd, bool d
 const char* linkText(Call& call) {
   // A link to what is not in the schedule leads nowhere, and not out of the tree.
   return call.op().new_file == kNoFile ? "omnio-not-in-the-schedule"
-                                       : call.bench.paths.of(call.op().new_file);
+                                       : call.context.paths.of(call.op().new_file);
 }
 
 template <CallId kCall>
@@ -134,8 +135,8 @@ char* streamBuffer(Call& call) {
   constexpr int size = calls::indexOf(row, Role::kSize);
   if (size < 0 || call.argument(size) <= 0) return nullptr;
   if (mode >= 0 && call.argument(mode) == _IONBF) return nullptr;
-  return call.bench.descriptors.bufferFor(call.op().fd,
-                                          static_cast<std::size_t>(call.argument(size)));
+  return call.context.descriptors.bufferFor(call.op().fd,
+                                            static_cast<std::size_t>(call.argument(size)));
 }
 
 template <typename>
@@ -143,8 +144,8 @@ constexpr bool kNever = false;
 
 // An argument that was not recorded: what it has to be follows from its type.
 template <typename A, CallId kCall>
-A unrecorded(Call& call) {
-  Bench& bench = call.bench;
+A madeUpArgument(Call& call) {
+  IssueContext& context = call.context;
   if constexpr (std::is_same_v<A, struct stat*>) {
     return &facts.plain;
   } else if constexpr (std::is_same_v<A, struct stat64*>) {
@@ -158,15 +159,15 @@ A unrecorded(Call& call) {
   } else if constexpr (std::is_same_v<A, off_t*> || std::is_same_v<A, off64_t*>) {
     return nullptr;  // the descriptor's own position
   } else if constexpr (std::is_same_v<A, char**>) {
-    return &bench.line;
+    return &context.line;
   } else if constexpr (std::is_same_v<A, size_t*>) {
-    return &bench.line_room;
+    return &context.line_room;
   } else if constexpr (std::is_same_v<A, fpos_t*> || std::is_same_v<A, fpos64_t*>) {
-    bench.has_position = true;
-    return reinterpret_cast<A>(&bench.position);
+    context.has_position = true;
+    return reinterpret_cast<A>(&context.position);
   } else if constexpr (std::is_same_v<A, const fpos_t*> || std::is_same_v<A, const fpos64_t*>) {
-    if (!bench.has_position) ownLibc().fgetpos64(call.stream(), &bench.position);
-    return reinterpret_cast<A>(&bench.position);
+    if (!context.has_position) ownLibc().fgetpos64(call.stream(), &context.position);
+    return reinterpret_cast<A>(&context.position);
   } else if constexpr (std::is_same_v<A, char*>) {
     return streamBuffer<kCall>(call);
   } else {
@@ -185,13 +186,13 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kFdNew) {
     return wishedNumber(call);
   } else if constexpr (role == Role::kFdSource) {
-    return call.bench.descriptors.fd(call.op().other);
+    return call.context.descriptors.fd(call.op().other);
   } else if constexpr (role == Role::kDirFd || role == Role::kDirFdNew) {
     return AT_FDCWD;  // paths are absolute
   } else if constexpr (role == Role::kPath) {
     return call.path();
   } else if constexpr (role == Role::kPathNew) {
-    return call.bench.paths.of(call.op().new_file);
+    return call.context.paths.of(call.op().new_file);
   } else if constexpr (role == Role::kPathTemplate) {
     return templateOf(call, call.argument(calls::indexOf(row, Role::kNumber)));
   } else if constexpr (role == Role::kLinkText) {
@@ -201,13 +202,14 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kOpenMode) {
     return call.mode.emplace(call.instruction.open_mode).text.data();
   } else if constexpr (role == Role::kBuf) {
-    return is_write ? contentFor(call, bytesOf<kCall>(call)).data() : call.bench.buffers.forRead();
+    return is_write ? contentFor(call, bytesOf<kCall>(call)).data()
+                    : call.context.buffers.forRead();
   } else if constexpr (role == Role::kTextOut) {
     const std::span<char> text = contentFor(call, bytesOf<kCall>(call));
     text.data()[text.size()] = '\0';  // forWrite() leaves room for it behind the span
     return text.data();
   } else if constexpr (role == Role::kLineIn) {
-    return call.bench.buffers.forRead();
+    return call.context.buffers.forRead();
   } else if constexpr (role == Role::kBufLimit) {
     return static_cast<A>(-1);  // as large as anything: our buffer fits the request
   } else if constexpr (role == Role::kIov) {
@@ -219,7 +221,7 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kFlags && row.result == Result::kNewFd) {
     return static_cast<A>(openFlags(call, number));
   } else if constexpr (role == Role::kIgnored) {
-    return unrecorded<A, kCall>(call);
+    return madeUpArgument<A, kCall>(call);
   } else {
     static_assert(std::is_integral_v<A> && calls::isNumber(calls::formOf(role).schedule),
                   "a role that cannot be made into this argument");
@@ -251,7 +253,7 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
       if (flags != openFlags(call, flags)) outcome.substitute = Substitute::kOverwrite;
     }
     if constexpr (calls::has(row, Role::kFd))
-      direct = call.bench.descriptors.isDirect(call.op().fd);
+      direct = call.context.descriptors.isDirect(call.op().fd);
     if constexpr (calls::has(row, Role::kFdNew)) {
       noteReplaced(call, outcome, std::get<1>(arguments), static_cast<int>(value), direct);
       return outcome;
@@ -259,10 +261,10 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
     noteOpened(call, outcome, static_cast<int>(value), nullptr, direct);
   } else if constexpr (row.result == Result::kNewStream) {
     if (call.mode && call.mode->is_changed) outcome.substitute = Substitute::kMapped;
-    const bool is_direct = call.bench.descriptors.isDirect(call.op().fd);
+    const bool is_direct = call.context.descriptors.isDirect(call.op().fd);
     const int fd = value == nullptr ? -1 : fileno(value);
     if (call.op().fd != kNoSlot && call.op().new_fd == kNoSlot && value != nullptr) {
-      call.bench.descriptors.opened(call.op().fd, fd, value, is_direct);  // fdopen
+      call.context.descriptors.opened(call.op().fd, fd, value, is_direct);  // fdopen
     } else {
       noteOpened(call, outcome, fd, value, is_direct);
     }
@@ -378,27 +380,27 @@ void findSymbols(){
 }
 #undef OMNIO_CALL
 
-Outcome issue(const Instruction& instruction, Bench& bench) {
+Outcome issue(const Instruction& instruction, IssueContext& context) {
   const std::uint16_t number = instruction.op.row;
   if (number >= calls::kNumberLimit || dispatch.symbol[number] == nullptr) return notIssued();
-  Call call{instruction, bench, dispatch.symbol[number], {}};
+  Call call{instruction, context, dispatch.symbol[number], {}};
   const StreamUse how = dispatch.stream_use[number];
   if (how == StreamUse::kNone) return dispatch.issue[number](call);
   if (how == StreamUse::kCloses) {
-    call.on_stream = bench.descriptors.takeStream(instruction.op.fd);
+    call.on_stream = context.descriptors.takeStream(instruction.op.fd);
     return dispatch.issue[number](call);
   }
-  const Descriptors::StreamUse use(bench.descriptors, instruction.op.fd);
+  const Descriptors::StreamUse use(context.descriptors, instruction.op.fd);
   call.on_stream = use.get();
   const StreamLock lock(use.get(), how == StreamUse::kUsesUnlocked);
   return dispatch.issue[number](call);
 }
 
 std::span<char> contentFor(Call& call, std::size_t bytes) {
-  Bench& bench = call.bench;
+  IssueContext& context = call.context;
   const std::span<char> content =
-      bench.buffers.forWrite(bytes, bench.descriptors.isDirect(call.op().fd));
-  const PlannedFile* file = bench.paths.planned(call.op().file);
+      context.buffers.forWrite(bytes, context.descriptors.isDirect(call.op().fd));
+  const PlannedFile* file = context.paths.planned(call.op().file);
   if (file != nullptr && file->lines && call.op().offset >= 0) {
     setLineEnds(*file, static_cast<std::uint64_t>(call.op().offset), content);
   }
@@ -421,16 +423,16 @@ void noteOpened(Call& call, const Outcome& outcome, int fd, FILE* stream, bool d
     return;
   }
   if (outcome.failed) {
-    call.bench.descriptors.gone(call.op().new_fd);
+    call.context.descriptors.gone(call.op().new_fd);
   } else {
-    call.bench.descriptors.opened(call.op().new_fd, fd, stream, direct);
+    call.context.descriptors.opened(call.op().new_fd, fd, stream, direct);
   }
 }
 
 void noteClosed(Call& call, const Outcome& outcome, bool is_stream) {
   if (!is_stream && outcome.failed && outcome.result == EBADF) return;
-  if (!is_stream) call.bench.descriptors.forgetStream(call.op().fd);
-  call.bench.descriptors.gone(call.op().fd);
+  if (!is_stream) call.context.descriptors.forgetStream(call.op().fd);
+  call.context.descriptors.gone(call.op().fd);
 }
 
 int preopen(const Preopened& preopened, const Paths& paths, Descriptors& descriptors) {

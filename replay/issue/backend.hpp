@@ -60,7 +60,7 @@ struct Outcome {
 };
 
 // What a thread needs to issue calls.
-struct Bench {
+struct IssueContext {
   const Paths& paths;
   Descriptors& descriptors;
   Buffers& buffers;
@@ -71,18 +71,18 @@ struct Bench {
   bool has_position = false;  // of fgetpos
   fpos64_t position{};
 
-  Bench(const Paths& p, Descriptors& d, Buffers& b, bool overwrite)
+  IssueContext(const Paths& p, Descriptors& d, Buffers& b, bool overwrite)
       : paths(p), descriptors(d), buffers(b), write_overwrite(overwrite) {}
-  Bench(const Bench&) = delete;
-  Bench& operator=(const Bench&) = delete;
-  ~Bench() { free(line); }
+  IssueContext(const IssueContext&) = delete;
+  IssueContext& operator=(const IssueContext&) = delete;
+  ~IssueContext() { free(line); }
 };
 
 std::int64_t nowNs();  // CLOCK_MONOTONIC
 
 // Looks up all symbols; once, before the first issue().
 void findSymbols();
-Outcome issue(const Instruction& instruction, Bench& bench);
+Outcome issue(const Instruction& instruction, IssueContext& context);
 
 // Opens before the clock starts, as the application had it; errno or 0.
 int preopen(const Preopened& preopened, const Paths& paths, Descriptors& descriptors);

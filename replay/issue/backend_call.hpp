@@ -38,7 +38,7 @@ struct StreamMode {
 // One call being made.
 struct Call {
   const Instruction& instruction;
-  Bench& bench;
+  IssueContext& context;
   void* symbol = nullptr;
   std::string path_template;  // mkstemp writes into it
   FILE* on_stream = nullptr;  // of calls on streams: stays open until the call is done
@@ -48,9 +48,9 @@ struct Call {
   std::int64_t argument(int index) const {
     return index < 0 ? 0 : instruction.arguments[static_cast<std::size_t>(index)];
   }
-  int fd() const { return bench.descriptors.fd(op().fd); }
+  int fd() const { return context.descriptors.fd(op().fd); }
   FILE* stream() const { return on_stream; }
-  const char* path() const { return bench.paths.of(op().file); }
+  const char* path() const { return context.paths.of(op().file); }
 };
 
 Outcome notIssued();
@@ -58,8 +58,8 @@ Outcome notIssued();
 // Flags of an open: it must not cut off what write_overwrite has put there. One that failed is to
 // fail again.
 inline std::int64_t openFlags(const Call& call, std::int64_t recorded) {
-  const bool leaves_content =
-      call.bench.write_overwrite && (recorded & O_CREAT) != 0 && (call.op().flags & kOpFailed) == 0;
+  const bool leaves_content = call.context.write_overwrite && (recorded & O_CREAT) != 0 &&
+                              (call.op().flags & kOpFailed) == 0;
   return leaves_content ? recorded & ~(O_EXCL | O_TRUNC) : recorded;
 }
 

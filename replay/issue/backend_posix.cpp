@@ -50,14 +50,14 @@ Outcome fcntlCall(Call& call) {
       int made = -1;
       const Outcome outcome =
           timed<Result::kNumber>([&] { return made = real(fd, command, static_cast<int>(value)); });
-      noteOpened(call, outcome, made, nullptr, call.bench.descriptors.isDirect(call.op().fd));
+      noteOpened(call, outcome, made, nullptr, call.context.descriptors.isDirect(call.op().fd));
       return outcome;
     }
     case F_SETFL: {
       const auto flags = static_cast<int>(value & kStatusFlags);
       const Outcome outcome = timed<Result::kNumber>([&] { return real(fd, command, flags); });
       if (!outcome.failed) {
-        call.bench.descriptors.setDirect(call.op().fd, (flags & O_DIRECT) != 0);
+        call.context.descriptors.setDirect(call.op().fd, (flags & O_DIRECT) != 0);
       }
       return outcome;
     }

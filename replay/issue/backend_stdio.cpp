@@ -128,7 +128,7 @@ Outcome scan(Call& call) {
 Outcome reopen(Call& call) {
   // Which stream it was is recorded where the schedule names it as what the number stood for.
   const std::uint32_t slot = call.op().other != kNoSlot ? call.op().other : call.op().fd;
-  FILE* stream = slot == kNoSlot ? nullptr : call.bench.descriptors.takeStream(slot);
+  FILE* stream = slot == kNoSlot ? nullptr : call.context.descriptors.takeStream(slot);
   const bool is_known = stream != nullptr;
   if (!is_known) stream = ownLibc().fopen("/dev/null", "r");
   if (stream == nullptr) return notIssued();
@@ -139,7 +139,7 @@ Outcome reopen(Call& call) {
       timed<Result::kNewStream>([&] { return got = real(call.path(), mode.text.data(), stream); });
   if (mode.is_changed) outcome.substitute = Substitute::kMapped;
   if (is_known) {
-    call.bench.descriptors.gone(slot);
+    call.context.descriptors.gone(slot);
   } else {
     outcome.substitute = Substitute::kReopened;
   }
@@ -152,7 +152,7 @@ Outcome temporary(Call& call) {
   int fd = -1;
   FILE* stream = nullptr;
   Outcome outcome = timed<Result::kNewStream>([&] {
-    fd = raw::openAt(AT_FDCWD, call.bench.paths.tree().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
+    fd = raw::openAt(AT_FDCWD, call.context.paths.tree().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
                      0600);
     if (fd < 0) return stream;
     return stream = ownLibc().fdopen(fd, "w+");

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "core/base/hash_mix.hpp"
+#include "core/base/integers.hpp"
 #include "core/wire/checksum.hpp"
 
 namespace omnio::replay {

@@ -25,7 +25,7 @@ constexpr std::size_t kStackBytes = 512 * 1024;
 // With more time than this to pass, the next block of the program is fetched meanwhile.
 constexpr std::int64_t kIdleNs = 2000000;
 
-bool hasOwnResult(const calls::Row& row) {
+bool resultIsComparable(const calls::Row& row) {
   switch (row.result) {
     case calls::Result::kBytes:
     case calls::Result::kItems:
@@ -53,7 +53,7 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   // At the end of the file getline fails, and leaves errno at what it was.
   if (was_failed && calls::does(row, calls::Effect::kEndKeepsErrno)) return false;
   if (was_failed) return outcome.result != op.result;
-  return hasOwnResult(row) && outcome.result != op.result;
+  return resultIsComparable(row) && outcome.result != op.result;
 }
 
 // "4096", "ENOSPC", "end of file"
@@ -64,7 +64,7 @@ std::string resultText(const calls::Row& row, bool failed, std::int64_t result) 
     calls::appendErrno(text, result);
     return text;
   }
-  return hasOwnResult(row) ? std::to_string(result) : std::string("success");
+  return resultIsComparable(row) ? std::to_string(result) : std::string("success");
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ struct Engine::Thread {
   const PlannedThread& planned;
   std::size_t rank_place;
   Buffers buffers{};
-  std::unique_ptr<Bench> bench{};
+  std::unique_ptr<IssueContext> context{};
   ProgramReader program{};
   pthread_t handle{};
   bool is_joinable = false;
@@ -174,8 +174,9 @@ base::Result<void> Engine::start() {
                    .rank_place = static_cast<std::size_t>(place - ranks_.begin())}));
     Thread& thread = *threads_.back();
     if (auto reserved = thread.buffers.reserve(thread.planned, i + 1); !reserved) return reserved;
-    thread.bench = std::make_unique<Bench>(settings_.paths, *descriptors_[thread.rank_place],
-                                           thread.buffers, plan.global.write_overwrite);
+    thread.context =
+        std::make_unique<IssueContext>(settings_.paths, *descriptors_[thread.rank_place],
+                                       thread.buffers, plan.global.write_overwrite);
     if (auto opened = thread.program.open(programName(settings_.programs, i)); !opened) {
       return opened;
     }
@@ -287,7 +288,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
       sleepUntil(at, settings_.may_spin);
     }
-    const Outcome outcome = issue(instruction, *thread.bench);
+    const Outcome outcome = issue(instruction, *thread.context);
     end = outcome.end_ns - beginning;
 
     RankCounts& counts = thread.counts;

@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/base/hash_mix.hpp"
+#include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
 

@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "core/order/clocks_file.hpp"
 #include "core/wire/info.hpp"
 #include "tests/core/mpi_trace.hpp"
 #include "tests/core/temporary_directory.hpp"

@@ -143,7 +143,7 @@ void MpiTrace::add(Place place, std::string_view call, EventSpec spec, Arguments
     spec.arguments[static_cast<std::size_t>(index)] = value;
     if (role == Role::kSize) spec.request = static_cast<std::uint64_t>(value);
   }
-  const int pieces = wire::kPlans[number].pieces;
+  const int pieces = wire::kRecordLayouts[number].pieces;
   if (pieces >= 0) {
     spec.arguments[static_cast<std::size_t>(pieces)] = static_cast<std::int64_t>(list.size());
     spec.pieces = std::move(list);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "core/mpi/datatype.hpp"
-#include "core/mpi/view.hpp"
 
 namespace omnio {
 namespace {

@@ -38,7 +38,7 @@ test::EventSpec randomEvent(const calls::Row& row, Numbers& numbers, std::uint64
   event.end = event.start + numbers.upTo(40);
   event.depth = static_cast<unsigned>(numbers.below(4));
   event.failed = numbers.below(4) == 0;
-  const wire::Plan& plan = wire::kPlans[row.number];
+  const wire::RecordLayout& plan = wire::kRecordLayouts[row.number];
   for (unsigned i = 0; i < plan.count; ++i) {
     std::int64_t& argument = event.arguments[plan.argument[i]];
     switch (plan.field[i]) {
@@ -95,7 +95,7 @@ void expectSame(const test::EventSpec& event, const wire::RawEvent& raw) {
   EXPECT_EQ(event.result, raw.result);
   EXPECT_EQ(event.request, raw.request);
   EXPECT_EQ(event.pieces, piecesOf(raw));
-  const wire::Plan& plan = wire::kPlans[raw.row->number];
+  const wire::RecordLayout& plan = wire::kRecordLayouts[raw.row->number];
   for (unsigned i = 0; i < plan.count; ++i) {
     EXPECT_EQ(event.arguments[plan.argument[i]], raw.arguments[plan.argument[i]])
         << "argument " << unsigned{plan.argument[i]};

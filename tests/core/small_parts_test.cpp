@@ -11,7 +11,7 @@
 
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
-#include "core/event/path_table.hpp"
+#include "core/event/event.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/node_clock.hpp"
 #include "core/tracefile/process.hpp"

@@ -113,7 +113,7 @@ class Calls {
       bytes_ += static_cast<char>(10);
       bytes_ += static_cast<char>(20);
       for (const int argument : arguments) bytes_ += static_cast<char>(argument - kLowest);
-      if (wire::kPlans[rows[i]->number].pieces >= 0) {
+      if (wire::kRecordLayouts[rows[i]->number].pieces >= 0) {
         bytes_ += static_cast<char>(list.size());
         bytes_ += list;
       }
@@ -201,12 +201,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     event.start_ns = now;
     event.end_ns = now + bytes.next();
     std::string list;
-    const wire::Plan& plan = wire::kPlans[event.row->number];
-    for (unsigned i = 0; i < plan.count; ++i) {
-      const std::uint8_t index = plan.argument[i];
+    const wire::RecordLayout& layout = wire::kRecordLayouts[event.row->number];
+    for (unsigned i = 0; i < layout.count; ++i) {
+      const std::uint8_t index = layout.argument[i];
       const std::uint8_t value = bytes.next();
       event.arguments[index] = value + kLowest;
-      if (plan.field[i] != wire::Field::kPieces) continue;
+      if (layout.field[i] != wire::Field::kPieces) continue;
       for (std::uint8_t n = value % 64; n > 0 && bytes.left(); --n) {
         list += static_cast<char>(bytes.next());
       }

@@ -21,7 +21,7 @@ test::ChunkBuilder allCalls() {
     if (row.number == 0) continue;
     test::EventSpec event{.start = 3000, .end = 3001};
     for (std::size_t i = 0; i < row.argument_count; ++i) event.arguments[i] = 1;
-    if (wire::kPlans[row.number].pieces >= 0) event.pieces = {8};
+    if (wire::kRecordLayouts[row.number].pieces >= 0) event.pieces = {8};
     event.result = 2;
     chunk.event(row.number, event);
   }

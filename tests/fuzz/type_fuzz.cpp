@@ -1,6 +1,6 @@
 // Whatever a trace says a datatype is: it is refused by a sentence, or it is a view whose pieces
 // are its bytes one by one.
-#include "core/mpi/view.hpp"
+#include "core/mpi/datatype.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 namespace omnio::fuzz {

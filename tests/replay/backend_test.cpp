@@ -62,7 +62,7 @@ class BackendTest : public ::testing::Test {
     instruction.op.offset = offset;
     return instruction;
   }
-  Outcome done(const Instruction& instruction) { return issue(instruction, bench); }
+  Outcome done(const Instruction& instruction) { return issue(instruction, context); }
   std::string content(const char* name = "file") const {
     std::ifstream in(directory / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -73,7 +73,7 @@ class BackendTest : public ::testing::Test {
   const Paths paths{plan, directory.path().native()};
   Descriptors descriptors{2};
   Buffers buffers;
-  Bench bench{paths, descriptors, buffers, false};
+  IssueContext context{paths, descriptors, buffers, false};
 };
 
 TEST_F(BackendTest, AWriteGoesWhereAndAsFarAsItDidWhenItWasRecorded) {

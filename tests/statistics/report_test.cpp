@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "core/base/text_table.hpp"
 #include "core/wire/info.hpp"
-#include "statistics/human.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
 
@@ -391,15 +391,15 @@ TEST(StatsReport, ASplitReadWithoutItsEndLeavesTheOthersTheirs) {
 }
 
 TEST(Human, UnitsChangeWhereTheDigitsDo) {
-  EXPECT_EQ(humanBytes(0), "0 B");
-  EXPECT_EQ(humanBytes(1023), "1023 B");
-  EXPECT_EQ(humanBytes(1024), "1.00 KiB");
-  EXPECT_EQ(humanBytes(10.0 * 1024), "10.0 KiB");
-  EXPECT_EQ(humanBytes(1024.0 * 1024 - 1), "1.00 MiB");
-  EXPECT_EQ(humanNs(999), "999 ns");
-  EXPECT_EQ(humanNs(1000), "1.00 us");
-  EXPECT_EQ(humanNs(999'999), "1.00 ms");
-  EXPECT_EQ(humanNs(90e9), "90.0 s");
+  EXPECT_EQ(base::humanBytes(0), "0 B");
+  EXPECT_EQ(base::humanBytes(1023), "1023 B");
+  EXPECT_EQ(base::humanBytes(1024), "1.00 KiB");
+  EXPECT_EQ(base::humanBytes(10.0 * 1024), "10.0 KiB");
+  EXPECT_EQ(base::humanBytes(1024.0 * 1024 - 1), "1.00 MiB");
+  EXPECT_EQ(base::humanNs(999), "999 ns");
+  EXPECT_EQ(base::humanNs(1000), "1.00 us");
+  EXPECT_EQ(base::humanNs(999'999), "1.00 ms");
+  EXPECT_EQ(base::humanNs(90e9), "90.0 s");
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-#include "trace/runtime/mpi/message_streams.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <thread>
 #include <vector>
+
+#include "trace/runtime/mpi/objects.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -72,30 +72,31 @@ class RandomEvents {
   template <CallId kRow>
   RecordedEvent onHandle(bool recording, Shape shape) {
     constexpr const calls::Row& row = calls::rowOf(kRow);
-    constexpr wire::Plan plan = wire::planOf(kRow);
+    constexpr wire::RecordLayout layout = wire::recordLayoutOf(kRow);
     RecordedEvent event = begin<kRow>();
     wire::Arguments<kRow> numbers{};
     const int file = static_cast<int>(random_() % (random_() % 8 == 0 ? kFiles : 3));
-    for (unsigned i = 0; i < plan.count; ++i) {
-      const std::uint8_t at = plan.argument[i];
-      if (plan.field[i] != wire::Field::kHandle) numbers[at] = number();
+    for (unsigned i = 0; i < layout.count; ++i) {
+      const std::uint8_t at = layout.argument[i];
+      if (layout.field[i] != wire::Field::kHandle) numbers[at] = number();
     }
     std::vector<iovec> pieces;
     Subject subject;
-    if constexpr (plan.pieces >= 0) {
+    if constexpr (layout.pieces >= 0) {
       const std::size_t count = event.failed || !shape.pieces ? 0 : random_() % 1025;
       for (std::size_t i = 0; i < count; ++i) {
         pieces.push_back({nullptr, static_cast<std::size_t>(number()) >> 24});
       }
       subject.pieces = pieces.data();
       subject.piece_count = static_cast<int>(count);
-      numbers[plan.pieces] = static_cast<std::int64_t>(count);
+      numbers[layout.pieces] = static_cast<std::int64_t>(count);
       for (const iovec& piece : pieces) {
         event.request += piece.iov_len;
         event.pieces.push_back(piece.iov_len);
       }
     }
-    if constexpr (plan.size >= 0) event.request = static_cast<std::uint64_t>(numbers[plan.size]);
+    if constexpr (layout.size >= 0)
+      event.request = static_cast<std::uint64_t>(numbers[layout.size]);
     event.result = event.failed         ? static_cast<std::int64_t>(random_() % 140)
                    : random_() % 3 == 0 ? number()
                                         : static_cast<std::int64_t>(event.request);

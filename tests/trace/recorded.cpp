@@ -20,14 +20,14 @@ RecordedEvent copyOf(const event::Event& event, const tracefile::Process& proces
   copy.request = event.request;
   copy.start_ns = event.start_ns;
   copy.end_ns = event.end_ns;
-  const wire::Plan& plan = wire::kPlans[event.row->number];
+  const wire::RecordLayout& layout = wire::kRecordLayouts[event.row->number];
   copy.numbers.resize(event.row->argument_count);
-  for (unsigned i = 0; i < plan.count; ++i) {
-    const std::uint8_t at = plan.argument[i];
-    if (plan.field[i] == wire::Field::kText) {
+  for (unsigned i = 0; i < layout.count; ++i) {
+    const std::uint8_t at = layout.argument[i];
+    if (layout.field[i] == wire::Field::kText) {
       copy.texts[at] = event.texts[at].absolute;
       copy.raw_texts[at] = event.texts[at].raw;
-    } else if (plan.field[i] != wire::Field::kHandle) {
+    } else if (layout.field[i] != wire::Field::kHandle) {
       copy.numbers[at] = event.arguments[at];
     }
   }

@@ -49,7 +49,7 @@ TEST_F(RingTest, TheLargestRecordsStayInTheRing) {
       subject.piece_count = 1024 - i % 7;
       wire::Arguments<kRow> numbers{};
       numbers.fill(INT64_MIN + i);
-      numbers[wire::planOf(kRow).pieces] = subject.piece_count;
+      numbers[wire::recordLayoutOf(kRow).pieces] = subject.piece_count;
       record<kRow>(thread, {}, false, numbers, UINT64_MAX - 5, INT64_MAX - i, subject);
       const Ring& ring = *thread.lanes[0].ring;
       ASSERT_LE(ring.cursor, ring.limit);

@@ -136,13 +136,13 @@ template <CallId kCall>
                                           std::uint64_t request, std::int64_t result,
                                           const Subject& subject, CallId as = kCall) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
-  constexpr wire::Plan plan = wire::planOf(kCall);
-  if constexpr (plan.handle >= 0) {
+  constexpr wire::RecordLayout layout = wire::recordLayoutOf(kCall);
+  if constexpr (layout.handle >= 0) {
     const std::uint8_t slot = wire::handleSlot(subject.handle.handle());
     if (ring.prediction.handles[slot].handle != subject.handle.handle()) [[unlikely]] {
       introduce(ring, subject.handle);
     }
-    numbers[plan.handle] = slot;
+    numbers[layout.handle] = slot;
   }
   char* out = ring.cursor;
   if constexpr (makesHandle(row)) {
@@ -151,7 +151,8 @@ template <CallId kCall>
       const bool is_known = ring.prediction.handles[slot].handle == subject.born.handle();
       // Two handles of one event in one slot: the new one would take the place of the one the
       // event is about. It is defined with its first use instead.
-      const bool is_in_use = plan.handle >= 0 && slot == wire::handleSlot(subject.handle.handle());
+      const bool is_in_use =
+          layout.handle >= 0 && slot == wire::handleSlot(subject.handle.handle());
       if (!is_known && !is_in_use) {
         defineHandle(ring, out, infoOf(subject.born), subject.born.handle());
       }
@@ -168,7 +169,7 @@ template <CallId kCall>
   }
   out = wire::encodeEvent<kCall>(out, ring.prediction, times, self.depth, failed, numbers, request,
                                  result, as);
-  if constexpr (plan.pieces >= 0) out = putPieces(out, subject);
+  if constexpr (layout.pieces >= 0) out = putPieces(out, subject);
   publish(ring, out);
 }
 
@@ -178,7 +179,7 @@ template <CallId kCall>
                                           wire::Arguments<kCall>& numbers, std::uint64_t request,
                                           std::int64_t result, const Subject& subject,
                                           CallId as = kCall) {
-  constexpr wire::Plan plan = wire::planOf(kCall);
+  constexpr wire::RecordLayout layout = wire::recordLayoutOf(kCall);
   const unsigned lane = self.level;
   self.frames[lane] = stackPointer();
   // A handler that jumps looks at the frame of each level there is.
@@ -187,7 +188,7 @@ template <CallId kCall>
   std::atomic_signal_fence(std::memory_order_seq_cst);
   constexpr std::size_t kRoom = roomFor<kCall>();
   std::size_t need = kRoom;
-  if constexpr (plan.pieces >= 0) {
+  if constexpr (layout.pieces >= 0) {
     need += static_cast<std::size_t>(subject.piece_count) * wire::kMaxVarint + subject.list_bytes;
   }
   Ring* ring = self.lanes[lane].ring;
@@ -236,7 +237,7 @@ template <CallId kCall, calls::Role kRole, typename Arguments, typename Otherwis
 // The descriptor that the call works on: an argument, or that of a stream.
 template <CallId kCall, typename Arguments>
 [[gnu::always_inline]] inline int handleDescriptor(const Arguments& arguments) {
-  const auto value = std::get<wire::planOf(kCall).handle>(arguments);
+  const auto value = std::get<wire::recordLayoutOf(kCall).handle>(arguments);
   if constexpr (std::is_pointer_v<decltype(value)>) {
     return value == nullptr ? -1 : descriptorOf(value);
   } else {
@@ -294,7 +295,7 @@ template <CallId kCall, typename R, typename Arguments>
   using calls::Result;
   using calls::Role;
   constexpr const calls::Row& row = calls::rowOf(kCall);
-  constexpr wire::Plan plan = wire::planOf(kCall);
+  constexpr wire::RecordLayout layout = wire::recordLayoutOf(kCall);
   if constexpr (calls::has(row, Role::kPath) || calls::has(row, Role::kPathTemplate)) {
     const bool is_recorded = takePaths<kCall>(arguments, error, subject);
     if constexpr (makesHandle(row)) {
@@ -304,11 +305,11 @@ template <CallId kCall, typename R, typename Arguments>
       }
     }
     return is_recorded;
-  } else if constexpr (row.result == Result::kNewStream && plan.handle >= 0) {
+  } else if constexpr (row.result == Result::kNewStream && layout.handle >= 0) {
     subject.born = subject.handle;  // fdopen: the same open file
-  } else if constexpr (row.result == Result::kNewFd && plan.handle >= 0) {
+  } else if constexpr (row.result == Result::kNewFd && layout.handle >= 0) {
     if (!failed) {
-      subject.born = result == std::get<plan.handle>(arguments)  // dup2 of a number to itself
+      subject.born = result == std::get<layout.handle>(arguments)  // dup2 of a number to itself
                          ? subject.handle
                          : duplicateHandle(result, subject.handle);
       return subject.born.isTraced();
@@ -327,7 +328,7 @@ template <CallId kCall, typename... A>
                                               std::int64_t value, Subject& subject) {
   using calls::Role;
   constexpr const calls::Row& row = calls::rowOf(kCall);
-  constexpr wire::Plan plan = wire::planOf(kCall);
+  constexpr wire::RecordLayout layout = wire::recordLayoutOf(kCall);
   wire::Arguments<kCall> numbers{};
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     ((numbers[i] = asNumber(std::get<i>(arguments))), ...);
@@ -340,17 +341,17 @@ template <CallId kCall, typename... A>
     }
   }
   std::uint64_t request = 0;
-  if constexpr (plan.size >= 0) request = static_cast<std::uint64_t>(numbers[plan.size]);
+  if constexpr (layout.size >= 0) request = static_cast<std::uint64_t>(numbers[layout.size]);
   if constexpr (calls::has(row, Role::kOpenMode)) {
     const char* const mode = argument<kCall, Role::kOpenMode>(arguments);
     if (mode != nullptr) subject.open_mode.name = mode;
   }
-  if constexpr (plan.pieces >= 0) {
+  if constexpr (layout.pieces >= 0) {
     if (!failed) {
-      subject.pieces = std::get<plan.pieces>(arguments);
+      subject.pieces = std::get<layout.pieces>(arguments);
       subject.piece_count = static_cast<int>(argument<kCall, Role::kIovCount>(arguments));
     }
-    numbers[plan.pieces] = subject.piece_count;
+    numbers[layout.pieces] = subject.piece_count;
     for (int i = 0; i < subject.piece_count; ++i) request += subject.pieces[i].iov_len;
   }
   record<kCall>(self, times, failed, numbers, request, value, subject);
@@ -363,14 +364,14 @@ template <CallId kCall, typename R, typename Real, typename... A>
   using calls::Result;
   using calls::Role;
   constexpr const calls::Row& row = calls::rowOf(kCall);
-  constexpr wire::Plan plan = wire::planOf(kCall);
-  constexpr bool kCloses = row.call_class == Class::kClose && plan.handle >= 0;
+  constexpr wire::RecordLayout layout = wire::recordLayoutOf(kCall);
+  constexpr bool kCloses = row.call_class == Class::kClose && layout.handle >= 0;
   static_assert(sizeof...(A) == row.argument_count, "the row names another number of arguments");
   const std::tuple<A...> arguments(a...);
   Thread& self = thread;
 
   if constexpr (kCloses) {
-    if (isOwnDescriptor(descriptorOf(std::get<plan.handle>(arguments)))) [[unlikely]] {
+    if (isOwnDescriptor(descriptorOf(std::get<layout.handle>(arguments)))) [[unlikely]] {
       errno = EBADF;  // the application never opened it
       return static_cast<R>(-1);
     }
@@ -383,13 +384,13 @@ template <CallId kCall, typename R, typename Real, typename... A>
   }
   if (!mayRecord(self)) [[unlikely]]
     return real(a...);
-  if constexpr (plan.handle < 0) {
+  if constexpr (layout.handle < 0) {
     // Before the clock is read: which clock that is, is known only once the tracer has started.
     if (!isActive()) return real(a...);
   }
 
   Subject subject;
-  if constexpr (plan.handle >= 0) {
+  if constexpr (layout.handle >= 0) {
     const int fd = handleDescriptor<kCall>(arguments);
     subject.handle = find(fd);
     if (!subject.handle.isTraced()) [[unlikely]] {

@@ -4,7 +4,6 @@
 
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
-#include "trace/runtime/mpi/message_streams.hpp"
 #include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/sys/text.hpp"

@@ -1,7 +1,7 @@
 // Waits and tests, and requests that are cancelled or freed. A request is looked at before the
 // call, which may free it, and counts as complete when the call says so. Tests that find nothing
 // are no events.
-#include "trace/runtime/mpi/message_streams.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 

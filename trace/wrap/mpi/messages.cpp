@@ -1,7 +1,7 @@
 // Messages between two: sends, receives, probes. Both ends count the messages of a communicator, a
 // pair of ranks and a tag, so that each send and its receive have the same number. Also those of a
 // callback, inside another MPI call, count: the other end may be elsewhere.
-#include "trace/runtime/mpi/message_streams.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 #include "trace/wrap/mpi/communicators.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 

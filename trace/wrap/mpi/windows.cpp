@@ -1,6 +1,6 @@
 // One-sided communication: windows as groups of ranks, the calls that order them, and the accesses,
 // which order nothing.
-#include "trace/runtime/mpi/message_streams.hpp"
+#include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/mpi/pointer_table.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/mpi/communicators.hpp"

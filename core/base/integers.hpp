@@ -1,11 +1,13 @@
-// Mixes the bits of 64-bit numbers, for hash tables, seeds and made-up content. SplitMix64 (Steele,
-// Lea and Flood 2014), whose results are the same everywhere. Not for a number that an adversary
-// chooses.
+// Arithmetic on 64-bit numbers that the language does not have.
 #pragma once
 
 #include <cstdint>
 
 namespace omnio::base {
+
+// Mixes the bits of 64-bit numbers, for hash tables, seeds and made-up content. SplitMix64 (Steele,
+// Lea and Flood 2014), whose results are the same everywhere. Not for a number that an adversary
+// chooses.
 
 // The step of SplitMix64: 2^64 divided by the golden ratio, made odd.
 inline constexpr std::uint64_t kGoldenStep = 0x9E3779B97F4A7C15U;
@@ -25,6 +27,14 @@ constexpr std::uint64_t mixed(std::uint64_t x) { return finalMix(x + kGoldenStep
 template <typename... More>
 constexpr std::uint64_t mixed(std::uint64_t first, std::uint64_t second, More... more) {
   return mixed(mixed(first) ^ second, static_cast<std::uint64_t>(more)...);
+}
+
+// Sums of numbers that damage may have made of any size: at the bounds they stay there.
+
+constexpr std::int64_t saturatingSum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return a < 0 ? INT64_MIN : INT64_MAX;
+  return sum;
 }
 
 }  // namespace omnio::base
