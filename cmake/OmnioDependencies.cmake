@@ -1,4 +1,4 @@
-# What omnio is built from. The libraries which its own libraries need are in
+# The libraries and tools that omnio is built from. Those which its own libraries need are in
 # OmnioLibraryDependencies.cmake, since a user of the installed package needs them as well.
 #
 # Set for the folders below: OMNIO_HAVE_MPI, OMNIO_HAVE_OPENMP, OMNIO_HAVE_FORTRAN.

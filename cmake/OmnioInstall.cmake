@@ -1,7 +1,7 @@
-# What is installed and where. It follows from the kinds of the targets in the folders of code, so
-# that a folder says nothing about it: programs go to bin, preloaded libraries to lib/omnio, static
-# and header libraries to lib with their headers and into the package that find_package(omnio)
-# reads. Two sets of components: "runtime" is enough to trace, "devel" is for building on omnio.
+# Installs each target by its kind, so that a folder says nothing about it: programs go to bin,
+# preloaded libraries to lib/omnio, static and header libraries to lib with their headers and into
+# the package that find_package(omnio) reads. There are two sets of components: "runtime" is enough
+# to trace, "devel" is for building on omnio.
 
 # The command line looks for the preloaded libraries in ../lib*/omnio beside its own folder. So a
 # multiarch folder (lib/x86_64-linux-gnu) is left to the static libraries.

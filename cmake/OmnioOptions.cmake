@@ -1,4 +1,4 @@
-# What a person may choose for a build, and the two sets of compiler options that follow from it:
+# The choices of a build, and the two sets of compiler options that follow from them:
 #   omnio_host_options     libraries, command line, tests: warnings, sanitizers
 #   omnio_preload_options  the preloaded tracer: warnings, no exceptions, no RTTI, hidden symbols
 

@@ -23,7 +23,7 @@ function(omnio_add_unit_tests target)
   if(OMNIO_SANITIZE STREQUAL "thread")
     if(arg_TSAN)
       set(label tsan)
-      # What the thread sanitizer's tests need is a small part of the tree.
+      # The thread sanitizer's tests need a small part of the tree.
       if(NOT TARGET omnio_tsan_tests)
         add_custom_target(omnio_tsan_tests)
       endif()

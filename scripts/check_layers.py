@@ -41,7 +41,7 @@ LAYERS = {
     "cli": ALL_BUT_TRACE,
 }
 
-# What runs inside the traced process does without what allocates, throws or logs.
+# Code inside the traced process does without all that allocates, throws or logs.
 HOST_ONLY = re.compile(r"(string|vector|deque|list|map|set|unordered_map|unordered_set|memory|"
                        r"functional|iostream|fstream|sstream|ostream|istream|filesystem|regex|"
                        r"thread|mutex|future|stdexcept|format|fmt/.*|spdlog/.*|rapidjson/.*)")

@@ -14,7 +14,7 @@ readonly ranks=4 runs=3
 
 step() { printf '\n== %s\n' "$*"; }
 
-# What an earlier demo left is removed; a folder that no demo made is not ours to remove.
+# Removes what an earlier demo left; a folder that no demo made is not ours to remove.
 fresh_output() {
   if [ -e "$output" ]; then
     if [ ! -e "$output/.made-by-demo" ]; then

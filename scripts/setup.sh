@@ -13,7 +13,7 @@ build=(g++ cmake ninja-build pkg-config git python3
        libgtest-dev libbenchmark-dev)
 # Programs under test, and what the tests measure them by: the system calls as strace sees them,
 # hosts as network namespaces, small file systems that fill up, a file system of our own.
-# Of the real programs, those that a small Debian lacks; Java and h5py are tested where they are.
+# Real programs that a small Debian lacks; Java and h5py are tested where they are installed.
 tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonschema
        hdf5-tools fio rsync sqlite3 zstd fuse3 libfuse3-dev
        libfaketime libeatmydata1 libjemalloc2 libtcmalloc-minimal4)

@@ -100,7 +100,7 @@ def checkUsage(checks, good):
         # omnio trace keeps 1 to 124 for the application.
         wanted = 125 if words[:1] == ["trace"] and result.status == 125 else 2
         checks.equal(result.status, wanted, f"wrong usage: omnio {' '.join(words)}")
-        # What the option parser calls things (ranges of double, "auto->0") does not help a person.
+        # The option parser's own words (ranges of double, "auto->0") do not help a person.
         checks.that(1 <= len(lines) <= 4 and max(map(len, lines), default=0) < 200 and
                     "->" not in result.err.decode(),
                     f"wrong usage: omnio {' '.join(words)}: a sentence and a hint: {lines}")

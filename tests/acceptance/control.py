@@ -301,7 +301,7 @@ class Control:
                     ("no", "--start-stopped"), "the command line before all")
         check.equal(set(got), keys, "the same keys always")
 
-        # What was printed can be read back, and then everything comes from it.
+        # The printed settings can be read back, and then everything comes from them.
         again = os.path.join(self.work, "again.ini")
         with open(again, "wb") as file:
             file.write(result.out)

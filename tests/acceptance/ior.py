@@ -335,7 +335,7 @@ def checkFullDevice(checks, work):
                   interface)]))
         with smallFileSystem(os.path.join(work, f"small-{interface}"), 4 * MIB) as target:
             result = run(phaseRun(model, target, "--iterations", "1"), timeout=60)
-            # What an MPI library says of a full device differs.
+            # MPI libraries report a full device in different words.
             oneSentence(checks, f"full device, {interface}", result, 1, "rank ",
                         f"{target}/omnio-phase-run.",
                         *([] if interface == "mpi-io" else ["No space left on device"]))

@@ -63,7 +63,7 @@ def measure(order, work, number, is_traced):
     if is_traced:
         os.makedirs(trace_directory)
         env.update(LD_PRELOAD=preloadLibrary("serial"), OMNIO_DIR=trace_directory)
-    # What is in the cache from before must be charged to the program: a new file each time.
+    # A file in the cache from before would not be charged to the program: a new file each time.
     data = os.path.join(work, f"{order}.{number}.{is_traced}.data")
     with Group() as group:
         result = run([*group.wrapper(), program("c_memory"), data, CALLS, order], env=env)

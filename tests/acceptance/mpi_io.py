@@ -16,7 +16,7 @@ C_MODES = ("vector", "subarray")
 PROGRAMS = ("c_mpi_io", "fortran_mpi_io_mpif", "fortran_mpi_io_mpi", "fortran_mpi_io_f08")
 IO_LIBRARIES = ("ompio", "romio321")
 QUERIES = ("MPI_File_get_size", "MPI_File_get_position_shared")
-# What the programs do by themselves, what lies outside, and what goes on after a call has begun it.
+# The programs do these by themselves, or they lie outside, or go on after a call has begun them.
 OWN_FILES = ("sum.", "account.", "turn", "..", "nonblocking", ".nonblocking")
 REQUEST_BYTES, REPETITIONS, GAP = 4096, 3, 2
 

@@ -39,7 +39,7 @@ def compare(checks, way, words, to):
         begun = [event["args"]["request"] for event in own
                  if event["call"] in ("MPI_Irecv", "MPI_Isend")]
         checks.equal(len(begun), 2 * REQUESTS, f"{name}: requests begun")
-        # What was complete at once has the number 0.
+        # An operation that was complete at once has the number 0.
         checks.that(sorted(request["request"] for request in done) ==
                     sorted(number for number in begun if number != 0),
                     f"{name}: the {len(done)} requests that were found complete")

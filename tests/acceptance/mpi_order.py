@@ -38,7 +38,7 @@ UNTIMED = ("warm", "same")
 MESSAGES = tuple("MPI_" + name for name in (
     "Send", "Bsend", "Rsend", "Ssend", "Isend", "Ibsend", "Irsend", "Issend", "Recv", "Irecv",
     "Mrecv", "Imrecv", "Sendrecv", "Sendrecv_replace", "Start", "Startall"))
-# What is neither a message nor of all of a group.
+# Calls that are neither messages nor made by all of a group.
 OTHERS = ("MPI_Wait", "MPI_Test", "MPI_Request", "MPI_Probe", "MPI_Iprobe", "MPI_Mprobe",
           "MPI_Improbe", "MPI_Put", "MPI_Win_post", "MPI_Win_start", "MPI_Win_complete",
           "MPI_Win_wait")

@@ -104,7 +104,7 @@ def compareHdf5(checks, name, flavour, work):
     checks.equal(end, size, f"{name}: end of what MPI-IO wrote")
     # HDF5 leaves gaps of alignment and of what it freed again.
     checks.that(size - 512 <= covered <= size, f"{name}: {covered} of {size} bytes written")
-    # Of the metadata ranks write parts together as well; data is by far the most.
+    # Ranks write parts of the metadata together as well; data is by far the most.
     data = 3 * 24 * 512 * 4 * RANKS
     checks.that(data <= covered, f"{name}: {covered} bytes written, {data} of data")
     print(f"{name}: {covered} of {size} bytes in {len(events)} calls of MPI-IO", flush=True)

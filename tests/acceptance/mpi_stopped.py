@@ -42,7 +42,7 @@ def main():
         checks.equal(sorted(own[0, call]), [(size, True) for size in recorded], f"{call} of rank 0")
     for call in ("MPI_Recv", "MPI_Bcast"):
         checks.equal(sorted(own[1, call]), everything, f"{call} of rank 1")
-    # Of the receives that were begun or completed unseen, and the one behind them.
+    # The receives that were begun or completed unseen, and the one behind them.
     last = [event for event in events.values()
             if event["rank"] == 0 and event["call"] == "MPI_Recv"]
     checks.equal([[(one["rank"], bytesOf(events[one["rank"], one["event"]]))

@@ -16,7 +16,7 @@ from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, program, read
 
 RANKS = (4, 9)
 PROGRAMS = ("c_mpi_types", "fortran_mpi_types_mpif", "fortran_mpi_types_f08")
-# What the libraries cannot do: in the ROMIO of Open MPI 4.1 nonblocking collective calls end the
+# The libraries cannot do this: in the ROMIO of Open MPI 4.1 nonblocking collective calls end the
 # program, and so do the pairs of MPI-3.1, 5.9.4; its OMPIO never ends a nonblocking or split read that
 # meets the end of the file.
 IO_LIBRARIES = {"ompio": ("without_short_nonblocking",),

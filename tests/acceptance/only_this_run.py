@@ -26,7 +26,7 @@ from run_account import (NOBODY, RINGS, asUser, canBeRunBy, flavours, inOwnMemor
                          operationsByFile, ringFiles, sizesBelow, waitUntilGone)
 
 VICTIM = 4321
-# What `omnio collect` says about ring files that other users own.
+# `omnio collect` says this about ring files that other users own.
 LEFT_ALONE = r"\b(\d+) ring files? of other users"
 TOKEN_AT_END = re.compile(r"([0-9a-f]{16})-(\d+)$")
 

@@ -50,8 +50,8 @@ def main(moments):
                 sums = Sums()
                 with checks.case(what):
                     for moment in range(moments):
-                        # Of its own: a rank that takes its time to die leaves rings that belong to
-                        # the trace of that name.
+                        # A new name each time: a rank that is slow to die leaves rings that belong
+                        # to the trace of that name.
                         trace_directory = os.path.join(work, f"{way}-{threads}-{moment}")
                         dieOnce(checks, what, way, threads, chance.uniform(0, LONGEST_WAIT_S),
                                 trace_directory, emptied(directory), sums)

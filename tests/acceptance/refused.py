@@ -181,7 +181,7 @@ class Refused:
                 raise RuntimeError(f"strace: {result}")
             with open(log, encoding="utf-8", errors="replace") as file:
                 numbers = set(re.findall(r"^\d+ +\[ *(\d+)\]", file.read(), re.M))
-            # What malloc() of the C library needs when it is first called. This program does
+            # The C library's malloc() needs these when it is first called. This program does
             # without it; the loader does not when a library looks symbols up.
             numbers |= {str(number) for number in MALLOC_CALLS[os.uname().machine]}
             self.emptyDirectory()

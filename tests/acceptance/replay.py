@@ -151,7 +151,7 @@ def checkStrace(checks, work, name, home, path, ranks, buffered):
              if key != "." and not key.startswith(("@root", "#")) and "/#" not in key}
     checks.that(names, f"{name}: strace saw files")
     for key in sorted(names):
-        # Of LAMMPS, what goes through MPI-IO goes to the system as it is.
+        # LAMMPS's MPI-IO goes to the system as it is.
         in_streams = buffered and not key.endswith(".mpiio")
         ours, theirs = (figures(seen[who].get(key, Counts()), in_streams)
                         for who in ("replayer", "program"))

@@ -13,7 +13,7 @@ from behaviour import Case, compareCases, flavoursHere
 from compare_strace import EXITS, MPI, RANKS, SERIAL
 from omnio_testing import Checks, WorkDirectory, program, readLog
 
-# Of the descriptors, the low numbers are compared: the tracer keeps a high one for its log.
+# The low numbers of descriptors are compared: the tracer keeps a high one for its log.
 SHELL = """\
 seq 1 20000 | sort -r | tee copy.txt | wc -l > count.txt; cat count.txt
 exec 7> by_number; echo one >&7; (echo two >&7); exec 7>&-

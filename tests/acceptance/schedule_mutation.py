@@ -226,7 +226,7 @@ class Mutator:
         key = self.random.choice(keys)
         old = event[key]
         event[key] = self.someNumber(old)
-        # What asks for more may also be told to have moved more.
+        # A call that asks for more may also be told to have moved more.
         if key == "count" and isinstance(event.get("result"), int) and self.random.random() < 0.3:
             event["result"] = event[key]
         return f"{event['command']}: {key} {old} -> {event[key]}"

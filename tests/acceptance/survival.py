@@ -171,7 +171,7 @@ def pathOf(quoted):
                   json.loads(quoted).encode())
 
 
-# Of a write that has written: one line of the log in JSON. Not decoded as such, there are millions.
+# A write that has written, as a line of the log in JSON. Lines are not decoded: there are millions.
 WRITTEN = re.compile(rb'"class":"write".*?"file":("(?:[^"\\]|\\.)*").*"bytes":[1-9]')
 
 

@@ -1,4 +1,4 @@
-// What file systems say of a file's layout.
+// File systems describe the layout of a file.
 #include "core/mpi/file_layout.hpp"
 
 #include <fmt/format.h>

@@ -63,7 +63,7 @@ TEST_F(FilePositions, MinusOneOfPreadv2IsThePosition) {
   EXPECT_EQ(call("preadv2", {{Role::kOffset, -1}}, 4), "10");
   EXPECT_EQ(call("preadv2", {{Role::kOffset, 100}}, 4), "100");
   EXPECT_EQ(read(1), "14");
-  // Of pread it is an error like any negative offset.
+  // For pread it is an error like any negative offset.
   call("pread", {{Role::kOffset, -1}}, EINVAL, true);
   EXPECT_EQ(read(1), "15");
 }
@@ -103,7 +103,7 @@ TEST_F(FilePositions, SeekFromTheEndNeedsTheSize) {
   call("ftruncate", {{Role::kLength, 40}}, 0);
   call("fseek", back, 0);
   EXPECT_EQ(read(1), "30");
-  // What lseek returns counts, whatever the size.
+  // The result of lseek counts, whatever the size.
   size_ = {};
   call("lseek", back, 777);
   EXPECT_EQ(read(1), "777");

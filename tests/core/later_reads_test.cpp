@@ -1,4 +1,4 @@
-// Which bytes a nonblocking or split read is told, when events of it are missing or come late.
+// A nonblocking or split read is told its bytes, also when events of it are missing or come late.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -83,7 +83,7 @@ TEST(LaterReads, AnEndWithoutItsBeginIsOfNobody) {
 
 TEST(LaterReads, LogByLogTimesTellWhatBelongsTogether) {
   Reads reads(Order::kByLog);
-  // Of one thread, then of another that began what this one ended, and the other way round.
+  // One thread, then another that began what this one ended, and the other way round.
   reads.begin(10);
   reads.end(40, 200);
   reads.end(60, 300);

@@ -1,5 +1,5 @@
-// Which group a call is of, in the matched picture: overlapping communicators, two sides, those who
-// make one, windows and files.
+// The matched picture puts each call into its group: overlapping communicators, two sides, calls
+// that make a communicator, windows and files.
 #include <gtest/gtest.h>
 
 #include "core/wire/info.hpp"

@@ -18,7 +18,7 @@ namespace omnio::test {
 
 using Arguments = std::initializer_list<std::pair<calls::Role, std::int64_t>>;
 
-// What stands in the arguments kBegun, kDone and kMembers.
+// The arguments kBegun, kDone and kMembers hold these.
 template <typename Item>
 std::vector<std::uint64_t> listOf(std::initializer_list<Item> items) {
   std::vector<std::uint64_t> list;
@@ -63,7 +63,7 @@ class MpiTrace {
               Arguments arguments);
   void depth(unsigned depth) { depth_ = depth; }  // of the calls that follow
 
-  // Of the usual calls with what matters of their arguments; in MPI_COMM_WORLD with tag 0 unless
+  // The usual calls with the arguments that matter; in MPI_COMM_WORLD with tag 0 unless
   // told otherwise.
   void send(Place from, int to, int seq, std::uint64_t start, std::uint64_t end, int tag = 0,
             int comm = 1);

@@ -78,7 +78,7 @@ TEST(MpiType, WhatMakesNoSenseIsSaid) {
       std::string::npos);
 }
 
-// What a view says of a place, byte by byte, is what its pieces say.
+// A view and its pieces say the same of each byte.
 TEST(MpiView, PiecesAreTheBytesOneByOne) {
   const mpi::MpiType etype = *mpi::parseMpiType("b2");
   for (const char* text :

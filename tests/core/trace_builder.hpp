@@ -67,7 +67,7 @@ class ChunkBuilder {
 std::string factsPayload(const std::map<std::string, std::string>& facts);
 std::string infoChunk(std::uint64_t token, const std::map<std::string, std::string>& facts);
 
-// What a process of a job with one rank says of itself.
+// The owner facts of a process in a job with one rank.
 std::map<std::string, std::string> usualFacts(int rank = 0, int ranks = 1);
 
 class ContainerBuilder {

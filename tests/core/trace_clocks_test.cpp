@@ -176,7 +176,7 @@ class TraceClocksTest : public testing::Test {
     process->clock_kind = processes_.front()->clock_kind;
     processes_.push_back(std::move(process));
   }
-  // What the time is in the trace when the clock of this process's node shows `monotonic_ns`.
+  // The time in the trace when the clock of this process's node shows `monotonic_ns`.
   std::int64_t at(std::size_t process, std::int64_t monotonic_ns) const {
     const auto ticks = static_cast<std::uint64_t>(monotonic_ns);
     return processes_[process]->clock->segmentOf(ticks).ns(ticks);

@@ -1,4 +1,4 @@
-// Which rings a trace takes, by their names, headers and owners.
+// A trace takes rings by their names, headers and owners.
 #include "core/tracefile/trace_identity.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What a program file says of whether the tracer gets into it, and the notes about those where it
+// A program file tells whether the tracer gets into it; and the notes about programs where it
 // did not.
 #include "core/tracefile/untraced.hpp"
 

@@ -1,4 +1,4 @@
-// What each fuzz target consists of. A program has one target; libFuzzer (campaign) or
+// The parts of a fuzz target. A program has one target; libFuzzer (campaign) or
 // replay.cpp (test) drives it.
 #pragma once
 

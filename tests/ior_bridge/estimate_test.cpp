@@ -160,7 +160,7 @@ TEST(Estimate, UsageOfThePeakWhereOneIsGiven) {
   const base::Result<Estimate> estimate = ior::estimate(scriptModel(), scriptResults());
   ASSERT_TRUE(estimate.ok());
   EXPECT_EQ(textOf(*estimate, {}).find("usage"), std::string::npos);
-  // Of 2109.375 MiB/s the first phase used 1054.6875.
+  // The first phase used 1054.6875 MiB/s out of 2109.375.
   EXPECT_NE(textOf(*estimate, 2109.375).find("   50.0%"), std::string::npos)
       << textOf(*estimate, 2109.375);
 }

@@ -20,7 +20,7 @@ PhasePlan planOf(const PhaseModel& model, const PlanOptions& options = {}) {
   return planFor(model, options).phases.at(0);
 }
 
-// What IOR's parameters mean is what the model says, request by request and process by process.
+// IOR's parameters mean what the model says, request by request and process by process.
 void expectSameOffsets(const model::Phase& phase, const IorRun& run) {
   for (std::size_t task = 0; task < phase.ranks.size(); ++task) {
     PhaseRequests requests(phase, phase.ranks[task]);

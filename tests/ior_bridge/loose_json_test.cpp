@@ -20,7 +20,7 @@ std::optional<double> numberAt(const JsonNode& node, std::string_view key) {
   return value == nullptr ? std::nullopt : value->number();
 }
 
-// Of a text of one line: the offset at which it ends too early.
+// The offset at which a text of one line ends too early.
 std::optional<std::size_t> endOf(std::string_view text) {
   const LooseDocument document = documentOf(text);
   if (!document.ends_early) return std::nullopt;

@@ -25,7 +25,7 @@ Summary summaryOf(const std::string& path) {
   return summary.ok() ? std::move(*summary) : Summary{.path = {}, .version = {}, .tests = {{}}};
 }
 
-// What a sample, changed by replacing a text, is refused with; without its path.
+// The refusal of a sample in which a text was replaced, without the path.
 std::string refusal(const std::string& sample, const std::string& from = "",
                     const std::string& to = "") {
   std::string text = test::readAll(fixture(sample));

@@ -408,7 +408,7 @@ TEST_F(Schedule, LocationsStayBelowTheTarget) {
             "location \"" + path.substr(0, 200) + "...\" is longer than a path may be");
   EXPECT_EQ(bad(path + "f", "absent"), "");
   EXPECT_EQ(bad("a\\u0000b"), "location \"a\\x00b\" has a NUL in it");
-  // What an escape stands for counts.
+  // The character counts that an escape stands for.
   EXPECT_EQ(bad("a\\\\x00b"), "location \"a\\x00b\" has a NUL in it");
   EXPECT_EQ(bad("a/\\\\x2E\\\\x2e/x"),
             "location \"a/../x\" leads out of the target: it has .. in it");

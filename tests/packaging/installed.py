@@ -76,7 +76,7 @@ def check_programs(given, prefix, scratch):
     trace = scratch / "trace"
     expect("what the traced cat prints",
            run(omnio, "trace", "-o", trace, "--", "cat", "read-me", cwd=scratch), "eleven byte")
-    # What cat calls to move the bytes (read, copy_file_range) depends on its version.
+    # It depends on the version of cat which call moves the bytes (read, copy_file_range).
     moved = [line for line in run(omnio, "log", trace).splitlines()
              if "path=read-me" in line and "result=11" in line]
     expect("calls in the log that moved the 11 bytes", len(moved), 1)

@@ -1,4 +1,4 @@
-// What the calls of a run tell about names: which files were there before it, and under which name.
+// The calls of a run tell which files were there before it, and under which name.
 #include "tests/preprocess/traced_run.hpp"
 
 namespace omnio::preprocess {

@@ -1,4 +1,4 @@
-// What a program may do to itself, and under which a tracer has to go on: it closes descriptors it
+// A program may do all this to itself, and the tracer has to go on: it closes descriptors it
 // does not know, changes its root, directory, mask, limits, user or environment. After that it
 // makes a known number of writes, and checks that descriptors are given out as ever.
 //

@@ -13,7 +13,7 @@
 static int rank, ranks;
 static const MPI_Comm world = MPI_COMM_WORLD;
 
-// What the two jobs do with each other.
+// The two jobs meet in this way.
 static void meet(MPI_Comm both) {
   int sum = 0, one = 1, size;
   OK(MPI_Barrier(both));

@@ -1,4 +1,4 @@
-// What callbacks do inside another MPI call, out of sight: communicators that are made and
+// Callbacks act inside another MPI call, out of sight: communicators that are made and
 // freed, requests that are waited for; and calls that fail: of communicators that are there
 // afterwards, and of windows that are none. Messages say by their tags what they are about.
 //

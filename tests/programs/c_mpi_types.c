@@ -86,7 +86,7 @@ static void moveAll(MPI_File file, const struct Case* c, int writing) {
   EACH(, (file, d, bytes, MPI_BYTE, &status));
 }
 
-// What the program wrote is in the file where it says, and nothing else is.
+// The file has what the program wrote where it says, and nothing else.
 static void lookIntoFile(const struct Case* c, long bytes) {
   MPI(MPI_Barrier(MPI_COMM_WORLD));
   const int fd = open(path, O_RDONLY);

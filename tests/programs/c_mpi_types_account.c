@@ -1,4 +1,4 @@
-// What c_mpi_types.c says it did, and how it opens its files.
+// c_mpi_types.c says here what it did, and opens its files.
 #include "c_mpi_types.h"
 
 char path[4096];

@@ -4,8 +4,8 @@
 
 #include "c_mpi_types.h"
 
-// Which of the ranks' requests, behind one another from byte `begin` of the view on, has what
-// stands in `data`.
+// The ranks' requests lie behind one another from byte `begin` of the view on. Finds the one that
+// has the content of `data`.
 static int turnOf(const struct Case* c, long begin, int bytes) {
   const int fd = open(path, O_RDONLY);
   CHECK(fd >= 0);
@@ -40,7 +40,7 @@ void moveShared(struct Case* c) {
     COMPARE(at + (long)rank * bytes, bytes);       \
     at += all;                                     \
   } while (0)
-// Those of all ranks lie before what is accessed next. What was written can be seen by all.
+// The accesses of all ranks lie before the next one. All can see what was written.
 #define UNORDERED(CALL, NAME)                                           \
   do {                                                                  \
     MPI(MPI_Barrier(MPI_COMM_WORLD));                                   \

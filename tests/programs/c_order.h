@@ -16,7 +16,7 @@ void relay(void);
 void large(void);
 void same_tag(void);  // by threads
 
-// Of groups.
+// Cases of groups.
 void late_barrier(void);
 void allreduce(void);
 void rooted(void);

@@ -236,7 +236,7 @@ void wildcards(void) {
   }
 }
 
-// What rank 0 wrote is passed on; rank 1 has no file of its own.
+// Rank 0 passes on what it wrote; rank 1 has no file of its own.
 void relay(void) {
   PATH(path, directory, "relayed");
   until(0);

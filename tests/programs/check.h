@@ -1,4 +1,4 @@
-// What every C program here shares: it stops with one sentence when a call did not do what it has
+// Every C program here shares this: it stops with one sentence when a call did not do what it has
 // to do, so that a tracer which changes a result is found by the program itself.
 #pragma once
 

@@ -43,7 +43,7 @@ static void* slowInit(struct fuse_conn_info* connection, struct fuse_config* con
   return NULL;
 }
 
-// What is made belongs to the caller, not to this process.
+// New files belong to the caller, not to this process.
 static int giveToCaller(const char* path) {
   const struct fuse_context* caller = fuse_get_context();
   return done(lchown(BELOW(path), caller->uid, caller->gid));

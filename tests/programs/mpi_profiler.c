@@ -99,6 +99,6 @@ static Word passOn(enum Number number, Function** next, const char* symbol, int 
   DEFINE(k##NAME, mpi_##FORTRAN##_f08_, FOUND)
 #include "mpi_profiler.def"
 #undef CALL
-// What `use mpi` calls when it is given a C pointer.
+// `use mpi` calls this one when it is given a C pointer.
 DEFINE(kWin_allocate, mpi_win_allocate_cptr_, 0)
 DEFINE(kWin_allocate_shared, mpi_win_allocate_shared_cptr_, 0)

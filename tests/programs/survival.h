@@ -1,6 +1,6 @@
-// What a program may do that a tracer has to outlive, one function a case. Every file that a case
-// leaves in its directory is made of writes of one byte, so a file's size is the number of calls
-// that have to be found in the trace: no count is handed to the test but by the file system.
+// Each function is a case: a program does to itself what a tracer has to outlive. Every file that a
+// case leaves in its directory is made of writes of one byte, so a file's size is the number of
+// calls that the trace has to have: the test gets no count but from the file system.
 #pragma once
 
 #include <fcntl.h>

@@ -137,7 +137,7 @@ static void rawExits(void) {
   }
 }
 
-// What the child of a vfork does before it is another program, from many threads at once.
+// The child of a vfork does this before it is another program, from many threads at once.
 static void* vforkOften(void* path) {
   for (int i = 0; i < 20; ++i) {
     int child = vfork();

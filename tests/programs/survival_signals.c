@@ -50,7 +50,7 @@ static void faults(void) {
       *(volatile char*)page = 1;
       CHECK(!"a fault");
     }
-    // What the system refuses stays an error.
+    // A call that the system refuses fails as ever.
     CHECK(write(fd, page, 1) == -1 && errno == EFAULT);
   }
 }
@@ -76,7 +76,7 @@ static void leaveHandlers(int flags) {
   }
   often(SIGALRM, 0);
   signal(SIGALRM, SIG_IGN);
-  // Of what comes after, nothing may be missing.
+  // Nothing that comes after may be missing.
   int after = newFile("after");
   put(after, 5000);
   PATH(count, directory, "returned");

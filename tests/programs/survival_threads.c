@@ -32,7 +32,7 @@ static void onCancel(void* fd) { put(*(int*)fd, 5); }
 // Ends inside the tracer's wrapper of read, by unwinding through it.
 static void* readForEver(void* unused) {
   (void)unused;
-  // Of a write that is cancelled on its way back it is unknown that it was made.
+  // It cannot be known whether a write was made that is cancelled on its way back.
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   int fd = newFile("cancelled");

@@ -27,7 +27,7 @@ TEST(Buffers, WhatWasReadIsThereAndWhatIsBeyondItIsNotWithoutEnd) {
   close(zeros);
 }
 
-// What the kernel may take of a write that failed when it was recorded; only the rest has content.
+// The kernel may take a part of a write that failed when recorded; only the rest has content.
 TEST(Buffers, AWriteThatFailedHasRoomWithoutMemory) {
   PlannedThread thread;
   thread.write_request = 1000;

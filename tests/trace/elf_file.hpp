@@ -1,4 +1,4 @@
-// What a shared library offers and needs, read from the file itself: no tool has to be installed.
+// Reads from a shared library's file what it offers and needs: no tool has to be installed.
 #pragma once
 
 #include <filesystem>

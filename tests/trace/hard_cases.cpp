@@ -56,7 +56,7 @@ int badPointers(const std::string& directory) {
   return 0;
 }
 
-// What opendir and popen open is opened and closed inside the C library.
+// The C library opens and closes the descriptors of opendir and popen inside.
 int directoryNumbersUsedAgain(const std::string& directory) {
   FILE* pipe = popen("true", "r");
   if (pipe == nullptr || fgetc(pipe) != EOF || pclose(pipe) != 0) return 1;

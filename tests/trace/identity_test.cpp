@@ -14,7 +14,7 @@
 namespace omnio::trace {
 namespace {
 
-// What the launcher says in a process that has these variables and no others.
+// The launcher's answer in a process that has these variables and no others.
 void withVariables(const test::Environment& variables,
                    const std::function<void(const LauncherIdentity&)>& check) {
   EXPECT_EQ(test::runInChild([&] {

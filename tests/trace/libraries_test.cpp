@@ -15,13 +15,13 @@
 namespace omnio::test {
 namespace {
 
-// What is wrapped to see the beginning and the end of a process, and is never recorded.
+// Wrapped to see the beginning and the end of a process; these calls are never recorded.
 const std::set<std::string> kLifeCycle = {
     "_exit", "_Exit", "quick_exit", "abort", "execve", "execv", "execvp", "execvpe", "execl",
     "execlp", "execle", "fexecve", "execveat", "vfork", "__vfork", "daemon",
     // After these the trace directory may be out of reach.
     "chroot", "setuid", "setreuid", "setresuid",
-    // What could punish the tracer's calls, or end its clock, is looked at before it takes effect.
+    // These could punish the tracer's calls or end its clock; it looks before they take effect.
     "prctl", "syscall",
     // The log helper is gone before them.
     "seteuid", "setgid", "setegid", "setregid", "setresgid", "setgroups", "unshare", "setns",

@@ -81,7 +81,7 @@ TEST_F(Paths, RelativeToADirectoryDescriptor) {
     const int fd = open(directory_.path().c_str(), O_RDONLY | O_DIRECTORY);
     ASSERT_GE(fd, 0);
     EXPECT_EQ(resolved(fd, "x"), (directory_ / "x").native());
-    // What is below a directory that is left out is left out too.
+    // A directory that is left out takes all below it along.
     const int proc = open("/proc/self", O_RDONLY | O_DIRECTORY);
     ASSERT_GE(proc, 0);
     EXPECT_FALSE(isRecorded(resolvePath(proc, "maps")));

@@ -1,4 +1,4 @@
-// What threads do to the same state of the runtime at the same moment: its start, descriptors that
+// Threads change the same state of the runtime at the same moment: its start, descriptors that
 // some close, open and duplicate while others record on them, stopping and starting. Meant for the
 // thread sanitizer; what is recorded is looked at all the same.
 #include <gtest/gtest.h>

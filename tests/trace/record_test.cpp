@@ -1,4 +1,4 @@
-// What is recorded is what is read back: random events.
+// Random events are read back as they were recorded.
 #include <gtest/gtest.h>
 
 #include <array>

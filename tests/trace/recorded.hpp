@@ -1,4 +1,4 @@
-// What a trace holds, in a form that tests compare: one value for each event, in the order of its
+// A trace in a form that tests compare: one value for each event, in the order of its
 // log.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What threads do to the same runtime at once.
+// Many threads use the same runtime at once.
 #include <gtest/gtest.h>
 
 #include <atomic>
