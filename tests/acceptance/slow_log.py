@@ -1,5 +1,5 @@
-"""The trace goes to a file system whose writes are slow (tests/programs/fuse_slow.c). The program's
-output is the same; with `--when-slow wait`, the default, no event is missing, and the program waits
+"""The trace goes to a file system whose writes are slow (slow_storage.py). The program's output
+is the same; with `--when-slow wait`, the default, no event is missing, and the program waits
 for no more than the device needs beyond what the rings hold; with `--when-slow drop` it does not
 wait, and the events that are missing are counted and explained.
 
@@ -11,14 +11,13 @@ and with the time that the file system was busy, both measured here.
 
 import os
 import re
-import subprocess
 import sys
-import time
 
 import devices
-from omnio_testing import (Checks, WorkDirectory, differences, emptied, environment, omnio,
-                           program, run, skipTest, stats, treeOf)
+from omnio_testing import (Checks, WorkDirectory, differences, emptied, omnio, program, run,
+                           skipTest, stats, treeOf)
 from run_account import flavours, inOwnMemory, operationsByFile
+from slow_storage import SlowStorage, needSlowStorage
 
 STALLED_KEY = "stalled_ns"       # of "trace" in the statistics document
 DROPPED_BECAUSE = "slow|keep up|when-slow"  # in a reason, when events were dropped
@@ -40,44 +39,27 @@ STEP_CALLS = 1 << 13
 MODES = {"default": [], "wait": ["--when-slow", "wait"], "drop": ["--when-slow", "drop"]}
 
 
-class SlowDevice:
-    """The file system, mounted while in use; it counts the writes and the time they took."""
+class SlowDevice(SlowStorage):
+    """Its writes are slow, one after the other; it counts them and the time they took."""
 
     def __init__(self, work, delay_ms):
-        self.backing = emptied(os.path.join(work, "backing"))
-        self.mount_point = emptied(os.path.join(work, "slow"))
-        self.path = os.path.join(self.mount_point, "trace")
-        self.delay_ms = delay_ms
+        # With pages in the kernel's cache: the trace may be mapped.
+        super().__init__(work, "--write-us", delay_ms * 1000, "--one-at-a-time", "--cache")
+        self.trace = os.path.join(self.path, "trace")
         self.writes = self.bytes = self.busy_us = 0
 
     def __enter__(self):
-        os.chmod(self.backing, 0o777)
-        self.process = subprocess.Popen(
-            [program("fuse_slow"), self.backing, self.mount_point, str(self.delay_ms)],
-            env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 20
-        while not os.path.ismount(self.mount_point):
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                self.process.kill()
-                raise devices.NotHere(f"no FUSE here: {self.process.communicate()}")
-            time.sleep(0.01)
+        super().__enter__()
         # A process that becomes another user goes on writing here.
-        os.mkdir(self.path)
-        os.chmod(self.path, 0o777)
+        os.mkdir(self.trace)
+        os.chmod(self.trace, 0o777)
         return self
 
     def __exit__(self, *_):
-        run(["umount", self.mount_point])
-        try:
-            out, _ = self.process.communicate(timeout=30)
-        except subprocess.TimeoutExpired:
-            run(["umount", "-l", self.mount_point])
-            self.process.kill()
-            out, _ = self.process.communicate()
-        found = re.search(rb"writes=(\d+) bytes=(\d+) busy_us=(\d+)", out)
-        if found:
-            self.writes, self.bytes, self.busy_us = (int(word) for word in found.groups())
+        super().__exit__()
+        counts = self.counts()
+        self.writes, self.bytes = counts["requests"]["WRITE"], counts["bytes_written"]
+        self.busy_us = counts["service_us"]["WRITE"]
 
 
 class Measured:
@@ -212,10 +194,10 @@ class SlowLog:
         threads = words[0]
         state = None
         with SlowDevice(self.work, delay_ms) as device:
-            got = self.runProgram(words, device.path, options)
+            got = self.runProgram(words, device.trace, options)
             if self.same(what, got, wanted, wanted_tree):
                 check = self.tellsWhatIsMissing if mode == "drop" else self.isComplete
-                state = check(what, device.path, truth, events)
+                state = check(what, device.trace, truth, events)
         if state is None:
             return
         measured = Measured(got.err)
@@ -257,11 +239,11 @@ class SlowLog:
             what = f"steps, {self.flavour}, slow device, {mode}"
             with self.checks.case(what):
                 with SlowDevice(self.work, DELAY_MS) as device:
-                    got = self.runProgram(words, device.path, options)
+                    got = self.runProgram(words, device.trace, options)
                     if not self.same(what, got, wanted, wanted_tree):
                         continue
                     check = self.tellsWhatIsMissing if mode == "drop" else self.isComplete
-                    state = check(what, device.path, truth, None)
+                    state = check(what, device.trace, truth, None)
                 print(f"{what}: {Measured(got.err)}; {state['events_missing']} missing",
                       flush=True)
 
@@ -269,10 +251,7 @@ class SlowLog:
 def main(chosen):
     if not inOwnMemory():
         skipTest("needs root and unshare, for a /dev/shm of its own")
-    if program("fuse_slow") is None:
-        skipTest("libfuse3 was not there when the programs were built")
-    if not os.path.exists("/dev/fuse"):
-        skipTest("no /dev/fuse")
+    needSlowStorage()
     checks = Checks()
     here = flavours(checks)
     with WorkDirectory() as work:
