@@ -39,6 +39,6 @@ run_labelled tsan
 build release
 step "tests: release"
 if [ "$ci" = true ]; then hint; fi
-# The unit tests run side by side; each acceptance test runs alone (RUN_SERIAL).
+# Tests run side by side, but for acceptance tests that need a quiet machine (ALONE).
 ctest --preset release --no-tests=error --parallel "$jobs"
 if [ "$ci" != true ]; then hint; fi

@@ -10,6 +10,7 @@ import subprocess
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
                            trace)
 from replay_testing import MPI_ENVIRONMENT
+from run_account import inOwnMemory
 
 SENTENCE = b"omnio: standard output: No space left on device\n"
 
@@ -59,6 +60,7 @@ def made(checks, work):
 
 
 def main():
+    inOwnMemory()  # `collect --orphans` is not to take the rings of other tests
     checks = Checks()
     with WorkDirectory() as work:
         for name, words in made(checks, work).items():
