@@ -39,7 +39,7 @@ const model::Phase* find(const model::PhaseModel& model, int id) {
   return nullptr;
 }
 
-// What a benchmark did is not what the phase does: it was perhaps made for another one.
+// A benchmark that did something else than the phase was perhaps made for another one.
 void noteDifferences(const model::Phase& phase, const SummaryTest& test, const std::string& name,
                      std::vector<std::string>& notes) {
   if (test.tasks && *test.tasks != phase.ranks.size()) {

@@ -35,7 +35,7 @@ struct OperationEstimate {
   Spread time_s;
 };
 
-// Of a phase, or of several.
+// The I/O time of a phase, or of several.
 struct IoTime {
   std::uint64_t weight_bytes = 0;
   Spread time_s;          // Time_io; least is that of the greatest bandwidths

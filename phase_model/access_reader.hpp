@@ -47,7 +47,7 @@ struct Access {
   std::int64_t end_ns = 0;
 };
 
-// What the trace does not tell well enough for a model, counted over all ranks.
+// Counts over all ranks of what the trace does not tell well enough for a model.
 struct Doubts {
   std::uint64_t unknown_bytes = 0;   // reads whose bytes are not told (fscanf)
   std::uint64_t unknown_offset = 0;  // accesses by shared pointers, or at an end not recorded

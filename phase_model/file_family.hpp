@@ -1,4 +1,4 @@
-// Which files are one to the phase model: a file that ranks share is one, and so is a file of each
+// Finds the files that are one to the phase model: a file that ranks share, and the files of each
 // rank (N-N), since the phases over them are the same but for the name.
 #pragma once
 

@@ -66,11 +66,11 @@ class MpiPositions {
   MpiPositions(std::uint64_t& sessions, const mpi::MpiSharedOffsets& shared)
       : sessions_(sessions), shared_(shared) {}
 
-  // Of every event below the application's own, in the order of its log.
+  // Takes every event below the application's own, in the order of its log.
   void takeBelow(const tracefile::Process& process, const event::Event& event) {
     of(process).takeBelow(event);
   }
-  // Of every MPI file event of the application, in order; what it returns counts when the event
+  // Takes every MPI file event of the application, in order. The place counts when the event
   // reads or writes.
   Place take(const tracefile::Process& process, const event::Event& event);
 

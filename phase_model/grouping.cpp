@@ -70,8 +70,8 @@ std::string textOf(const model::OffsetFunction& f, std::uint64_t request_bytes) 
 
 namespace {
 
-// What has to be equal of one operation of similar patterns. Of those that are no constant stride
-// only that they are none.
+// Similar patterns are equal in this, operation by operation. Patterns without a constant stride
+// are alike in that they have none.
 struct LikeOperation {
   model::Operation operation;
   Shape shape;
@@ -110,8 +110,8 @@ Likeness likenessOf(const Lap& lap, int file) {
   return likeness;
 }
 
-// Which of the patterns of its rank on the file a pattern is, of those made in the same manner: for
-// collective calls, the same call of all processes.
+// The position of a pattern counts the patterns of its rank on the file that were made in the same
+// manner: for collective calls, it is the same call of all processes.
 using Kind = std::tuple<int, std::uint32_t, Manner, model::Operation>;  // file, thread, ...
 using Positions = std::unordered_map<const Lap*, std::uint64_t>;
 

@@ -19,7 +19,7 @@
 namespace omnio::phases {
 
 // f(initOffset): where each process begins, as an expression in the rank where it is one.
-// Of rank and offset, by rank. Affine where all offsets are base + per_rank * rank, else the table.
+// Takes ranks and offsets, by rank. Affine where each is base + per_rank * rank, else the table.
 model::OffsetFunction fitOffsets(std::vector<std::pair<int, std::int64_t>> offsets);
 
 // "idP * 8 * 32 MiB + 2 * 32 MiB": multiples of the request size where they are.

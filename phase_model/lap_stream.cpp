@@ -128,7 +128,7 @@ void LapStream::release() {
 void LapStream::closeSection() {
   closeBurst();
   release();
-  // Of a section of which the most became random, the rest is not more regular.
+  // When most of a section became random, the rest is not more regular.
   if (!section_remainders_.empty()) {
     fold(section_, section_.size(), kLongRun, section_remainders_);
   }

@@ -31,7 +31,7 @@ std::vector<std::string> commandOf(const tracefile::Process& process) {
   return words;
 }
 
-// What processes that are of no rank (the launcher, a shell around the ranks) read and wrote.
+// Adds a note on what processes of no rank (the launcher, a shell around the ranks) read and wrote.
 void addProcessesWithoutRank(const std::vector<const tracefile::Process*>& processes,
                              const mpi::MpiSharedOffsets& shared, event::PathTable& paths,
                              std::vector<std::string>& left_out) {

@@ -209,7 +209,7 @@ void appendFiles(std::string& out, const PhaseModel& model, const std::vector<Se
 
 }  // namespace
 
-// What a model holds is text (core/base/printable.hpp).
+// The strings of a model are text (core/base/printable.hpp).
 std::string textOf(const PhaseModel& model) {
   std::uint64_t weight = 0;
   std::int64_t io_ns = 0;

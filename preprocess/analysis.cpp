@@ -26,7 +26,7 @@ std::unique_ptr<event::EventSource> SourceThread::open(event::PathTable& paths) 
 
 namespace {
 
-// What lies between the end of one event and the beginning of the next.
+// The part of the recorder's cost that lies between two events.
 std::int64_t recorderNs(const tracefile::ProcessInfo& info) {
   return std::llround(std::max(0.0, info.eventCostNs() - info.clockCostNs()));
 }
@@ -177,7 +177,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
   }
 }
 
-// What the call made, if it made a descriptor.
+// Takes in the descriptor that the call made, if it made one.
 void Analysis::takeMaker(const event::Event& event, const PastEvent& when, InstanceId from,
                          ContentId content, EventNote& note) {
   const bool is_dup = duplicates(event);
@@ -226,7 +226,7 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
     unbound_.emplace_back(process, note.made);
   }
   if (number < 0) return;
-  // Who wishes for a number closes what has it.
+  // A call that wishes for a number closes the descriptor that has it.
   const InstanceId before = opens_.atNumber(process, number);
   // freopen closes its stream first, and the new one gets the number that has become free.
   const bool replaces = calls::does(*event.row, calls::Effect::kReplacesDescriptor);
@@ -281,7 +281,7 @@ void Analysis::takeLock(const event::Event& event, const PastEvent& when, Instan
   }
 }
 
-// What stood in a stream's buffer is in the file now.
+// The content of a stream's buffer is in the file now.
 void Analysis::publish(std::uint32_t description, ContentId content, const PastEvent& when) {
   const auto found = buffered_.find({content, description});
   if (found == buffered_.end()) return;
@@ -378,7 +378,7 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
   }
 }
 
-// What sendfile and copy_file_range read from: a descriptor besides the one they work on.
+// sendfile and copy_file_range read from a descriptor besides the one they work on.
 void Analysis::takeSource(const event::Event& event, const PastEvent& when, Instance& source) {
   useInstance(event, when, source);
   Description& description = opens_.description(source.description);
@@ -399,7 +399,7 @@ int accessOf(std::uint32_t open_flags) {
   return static_cast<int>(open_flags) & (O_ACCMODE | O_APPEND);
 }
 
-// Those that still mean something once the file is open; the kernel shows O_LARGEFILE by itself.
+// Keeps the flags that matter once the file is open; the kernel shows O_LARGEFILE by itself.
 int keptFlags(std::uint32_t open_flags) {
   constexpr int kLargeFile = 0100000;
   return static_cast<int>(open_flags) & ~(O_CREAT | O_EXCL | O_TRUNC | kLargeFile);
@@ -453,8 +453,8 @@ InstanceId Analysis::resolve(const event::Handle& handle, const PastEvent& when)
   return instance;
 }
 
-// What the program had open that this one took the place of, or that began it. The number may be
-// another: what a child does between vfork and exec is not recorded.
+// Finds the instance among those of the program before this exec, or of the parent. The number may
+// be another: what a child does between vfork and exec is not recorded.
 InstanceId Analysis::keptOverExec(const event::Handle& handle, const SourceThread& thread) {
   const model::FileNumber file = fileOf(handle.path);
   const int access = accessOf(handle.definition.open_flags);

@@ -42,7 +42,7 @@ struct SourceThreads {
 };
 SourceThreads sourceThreads(const tracefile::Trace& trace);
 
-// What the second pass has to know of an event besides the event.
+// The second pass needs this of an event besides the event.
 struct EventNote {
   std::uint64_t sequence = 0;  // of the event in its thread
   InstanceId made = kNoInstance;
@@ -93,7 +93,7 @@ class Analysis {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  // What stands in a stream's buffer.
+  // Bytes in a stream's buffer.
   struct Buffered {
     Range range;
     InstanceId stream = kNoInstance;
@@ -130,7 +130,7 @@ class Analysis {
   std::vector<ThreadNotes> threads_;
   // Made by a call that did not name its handle: process, and the instance.
   std::vector<std::pair<std::size_t, InstanceId>> unbound_;
-  // What several processes were given open: rank, device, inode, access.
+  // Files that several processes were given open: rank, device, inode, access.
   std::map<std::tuple<int, std::uint64_t, std::uint64_t, int>, InstanceId> given_;
   std::map<std::pair<ContentId, std::uint32_t>, Buffered> buffered_;  // content, description
   // The first read, by each thread, of what another process had in a stream's buffer.

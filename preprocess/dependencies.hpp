@@ -1,5 +1,5 @@
-// Which events of a schedule have to wait for which: few edges, since what a thread has waited for
-// once covers all that came before it in the other thread.
+// Finds out which events of a schedule wait for which. Edges are few: once a thread has waited for
+// an event, it has waited for all that came before it in the other thread.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -61,7 +61,7 @@ class Dependencies {
   // An edge to an id that is not of an event of the trace.
   void requireId(EventRef later, std::uint64_t id);
   std::uint64_t newId() { return ++last_id_; }
-  // What the event waits for so far, for a step in front of it to wait for instead.
+  // Takes the ids that the event waits for so far, for a step in front of it to wait for instead.
   std::vector<std::uint64_t> takeBefore(EventRef event);
 
   // 0 when no event waits for this one.

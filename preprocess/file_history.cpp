@@ -64,7 +64,7 @@ FileNumber FileHistory::followed(FileNumber number) {
   return number;
 }
 
-// What the name stands for, of a call that found it.
+// The content behind a name that a call found.
 ContentId FileHistory::find(FileNumber number) {
   number = followed(number);
   fetchMoved(number);
@@ -94,7 +94,7 @@ void FileHistory::fetchMoved(FileNumber number) {
   }
 }
 
-// Of a name below a directory that was renamed: the directory that it is in came with it.
+// A name below a directory that was renamed is in a directory that came with it.
 void FileHistory::findParent(FileNumber number) {
   const std::string parent(parentOf(name(number).location));
   for (const Moved& move : moved_) {
@@ -115,7 +115,7 @@ void FileHistory::use(FileNumber number, const PastEvent& when) {
   FileName& file = name(number);
   if (file.changed) dependencies_.require(when, *file.changed);
   file.used[when.ref.thread] = when;
-  // What is inside of a directory of the run needs that directory, under the name it has.
+  // A file inside a directory of the run needs that directory, under the name it has.
   for (std::string_view at = parentOf(file.location); at != "."; at = parentOf(at)) {
     const auto parent = numbers_.find(std::string(at));
     if (parent == numbers_.end()) continue;
@@ -153,7 +153,7 @@ bool FileHistory::isOfTheRun(FileNumber file) {
   const FileName& entry = name(followed(file));
   if (entry.was_made || entry.is_gone || entry.existed == false) return true;
   if (entry.existed) return false;
-  // What nothing told of before, in a directory that the run made.
+  // A new name in a directory that the run made is of the run.
   for (std::string_view at = parentOf(entry.location); at != "."; at = parentOf(at)) {
     const auto parent = numbers_.find(std::string(at));
     if (parent != numbers_.end() && name(parent->second).existed == false) return true;
@@ -183,7 +183,7 @@ void FileHistory::read(ContentId id, const event::Event& event, const PastEvent&
   const std::optional<std::uint64_t> offset = transfer.fixedOffset();
   if (content.emptied || !offset) return;
   const std::uint64_t end = content.written.lastUncovered({*offset, *offset + transfer.bytes});
-  // Of a file that may be the run's own, what was not written is a hole as far as the file reaches.
+  // In a file that may be the run's own, bytes that were not written are a hole.
   if (content.maybe_new && end <= static_cast<std::uint64_t>(transfer.size_before)) return;
   need(content, end);
   content.read_before_written = std::max(content.read_before_written, content.needed);
@@ -284,8 +284,8 @@ std::vector<model::ScheduleFile> FileHistory::files() {
   return files;
 }
 
-// What calls that name files do to names: opens, links, renames, and failures, which tell what was
-// not there.
+// Calls that name files change names: opens, links and renames. Failures tell which names were not
+// there.
 
 ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, FileNumber file) {
   const int flags = event::openFlags(event);
@@ -344,7 +344,7 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
   return entry.content;
 }
 
-// What a failure tells about the time before the run.
+// A failure tells about the time before the run.
 void FileHistory::failed(const event::Event& event, FileNumber file) {
   FileName& entry = name(file);
   if (event.result == ENOENT) entry.was_missed = true;
@@ -368,7 +368,7 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
                              FileNumber new_file) {
   if (event.failed) {
     use(file, when);
-    // Who finds the new name taken comes after who took it.
+    // A call that finds the new name taken comes after the one that took it.
     if (new_file != kNoFileNumber) use(new_file, when);
     failed(event, file);
     return kNoContent;

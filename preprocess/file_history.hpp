@@ -1,4 +1,4 @@
-// What the trace tells about each file: whether it was there before the run, how much of it was
+// Gathers from the trace, for each file: whether it was there before the run, how much of it was
 // read before it was written, and which names stood for which content when (rename, link, unlink
 // while open). Fed with events by the time they began.
 #pragma once
@@ -107,8 +107,8 @@ class FileHistory {
   void writtenInPlace(ContentId content, const PastEvent& when) {
     contents_[content].written_in_place[when.ref.thread] = when;
   }
-  // What a read or write finds: the file as it was cut or extended before. Where the end of the
-  // file matters, as it does to what is appended, also what others wrote before; those who append
+  // A read or write waits for those who cut or extended the file. Where the end of the file
+  // matters, as it does to an append, it also waits for what others wrote before; those who append
   // are in no order among themselves.
   void needsLength(ContentId content, const PastEvent& when, bool at_end);
   // flock: whoever wants it waits for those who had it.

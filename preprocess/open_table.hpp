@@ -23,11 +23,11 @@ namespace omnio::preprocess {
 enum class InstanceId : std::uint32_t {};
 inline constexpr InstanceId kNoInstance{0xFFFFFFFF};
 
-// What dup and fork share.
+// An open file description, which dup and fork share.
 struct Description {
   event::OpenFile open{};
   bool appended_at_first = false;
-  // Who moved the position.
+  // The threads that moved the position.
   std::optional<std::uint32_t> first_thread{};  // by place in SourceThreads
   bool of_many_threads = false;                 // their order is not kept
   std::optional<PastEvent> last_seek{};         // or read
@@ -70,7 +70,7 @@ class OpenTable {
   void setNumber(std::size_t process, int fd, InstanceId instance);
   void clearNumber(std::size_t process, int fd);
   InstanceId atNumber(std::size_t process, int fd) const;
-  // What the process has open; behind that, what it closed last at each number.
+  // All that the process has open, and after that the last closed one of each number.
   std::vector<InstanceId> openOrClosed(std::size_t process) const;
 
  private:

@@ -22,7 +22,7 @@ using model::ScheduleEvent;
 
 namespace {
 
-// Of the first process of the run.
+// The working directory of the first process.
 std::string runDirectory(const SourceThreads& sources) {
   const std::string& directory = sources.threads.front().process->info.text(wire::info::kDirectory);
   return directory.empty() ? "/" : directory;

@@ -251,7 +251,7 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
   // The serial library: what the replayer does through MPI is its own business, and its rank is
   // known from the launcher.
   std::vector<std::string> words = {omnio->native(), "trace", "-o", request.output.native(),
-                                    // Of the user's settings none may leave out what is compared.
+                                    // No setting of the user may leave out what is compared.
                                     "--no-config", "--no-start-stopped", "--toggle-signal", "none",
                                     "--max-log-size", "0", "--flavour", "serial", "--exclude", "/*",
                                     "--include", escaped(tree.native()), "--include",

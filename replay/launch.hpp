@@ -38,7 +38,7 @@ std::filesystem::path programsIn(const std::filesystem::path& output);
 void sayFailure(const Request& request, const std::string& sentence);
 // The same for what the replay prints when it is done. Fails when the file cannot be written.
 std::optional<base::Failure> sayReport(const Request& request, const std::string& text);
-// What the processes have left for `omnio replay` to print, if they have.
+// The text that the processes have left for `omnio replay` to print, if they have.
 std::optional<std::string> failureSaid(const std::filesystem::path& output);
 std::optional<std::string> reportSaid(const std::filesystem::path& output);
 

@@ -1,4 +1,4 @@
-// What a replay has to say at its end: docs/formats/replay_report.md.
+// The report of a replay: docs/formats/replay_report.md.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -43,7 +43,7 @@ struct Report {
 const char* nameOf(model::Timing timing);
 const char* nameOf(Cache cache);
 
-// What one process contributes, as bytes for a message between processes of one replay.
+// Encodes the share of one process, for a message between processes of one replay.
 std::string encodeShare(const Engine& engine);
 // False when the bytes are not such a share.
 bool addShare(const std::string& bytes, Report& report);

@@ -170,7 +170,7 @@ class Comparison final : public model::ScheduleSink {
     ++number_;
     if (event.step != Step::kCall || lost_) return std::nullopt;
     if (isReplaced(event)) {
-      // What stands for it, if anything, is of the same kind.
+      // A call in its place, if there is one, is of the same kind.
       ++result_.substituted;
       const bool stands = next_ != nullptr &&
                           (next_->row == event.row || (event.row->plain == CallId::closefrom &&
@@ -287,7 +287,7 @@ class Comparison final : public model::ScheduleSink {
           equal(wanted, key.key, want, have);
           break;
         case model::KeyKind::kSigned:
-          // What a character or a wished number is, the replay chooses itself.
+          // The replay chooses characters and wished numbers itself.
           if (row.arguments[key.argument] == Role::kOffset ||
               row.arguments[key.argument] == Role::kLength) {
             equal(wanted, key.key, want, have);

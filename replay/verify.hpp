@@ -14,7 +14,7 @@
 
 namespace omnio::replay {
 
-// What the replay told of itself (replay.json in its trace directory).
+// A replay describes itself in replay.json, in its trace directory.
 struct ReplayIdentity {
   std::string report;           // its path
   std::string schedule;         // path of the schedule that was replayed

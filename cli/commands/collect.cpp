@@ -19,7 +19,7 @@ std::string counted(std::uint64_t n, std::string_view one, std::string_view many
   return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
-// Which rings belong to a trace that may be gone: then its path is all that is known.
+// Tells which rings are the trace's. When it is gone, its path is all that is known.
 tracefile::TraceIdentity identityOf(const std::filesystem::path& trace) {
   std::error_code error;
   if (std::filesystem::is_directory(trace, error)) return tracefile::TraceIdentity::of(trace);

@@ -17,7 +17,7 @@
 namespace omnio::cli {
 namespace {
 
-// Of a table that is read at a glance.
+// The table is read at a glance.
 constexpr std::size_t kRows = 20;
 
 struct EstimateOptions {

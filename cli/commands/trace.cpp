@@ -119,7 +119,7 @@ void explain(const tracefile::Trace& trace) {
   }
 }
 
-// What there is to say once the command has ended. Its exit status stands whatever comes up here.
+// Reports on the trace once the command has ended. Nothing here changes the exit status.
 void conclude(const Request& request, const OpenDirectory& opened, const wire::Run& run,
               const Launcher& launcher, Launch launch) {
   const std::optional<std::filesystem::path> there = opened.path();

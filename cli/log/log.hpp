@@ -15,7 +15,7 @@
 
 namespace omnio::cli {
 
-// Whose event it is.
+// The thread that an event is from.
 struct EventOrigin {
   std::optional<int> rank;
   std::uint32_t thread = 0;
@@ -27,7 +27,7 @@ struct EventOrigin {
 void putEvent(base::JsonWriter& json, const event::Event& event, const EventOrigin& origin,
               const event::PathTable& paths);
 
-// What `omnio log --json` adds to an MPI-IO event that moves data: where in the file the data are.
+// Adds to an MPI-IO event that moves data where in the file the data are (`omnio log --json`).
 // docs/commands/log.md.
 class MpiIoJson {
  public:

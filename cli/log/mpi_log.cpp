@@ -160,7 +160,7 @@ std::string_view reasonOf(const order::MatchedEvent& event) {
 
 // The text form.
 
-// Of a Waitall of thousands the first few; all stand in the JSON form.
+// A Waitall of thousands shows its first few here, and all of them in the JSON form.
 constexpr std::size_t kMostParts = 8;
 
 auto into(std::string& out) { return std::back_inserter(out); }

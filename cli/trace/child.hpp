@@ -11,7 +11,7 @@ struct ChildEnd {
   int status = 0;       // its exit status
   int signal = 0;       // that ended it, or 0
 
-  // What a shell would say: the status, 128+n for a signal, 126 and 127 when it did not start.
+  // As a shell has it: the status, 128+n for a signal, 126 and 127 when it did not start.
   int exitCode() const;
 };
 

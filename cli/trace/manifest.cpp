@@ -35,7 +35,7 @@ Lifetime lifetimeOf(const tracefile::Process& process) {
     return process.clock->segmentOf(ticks).ns(ticks);
   };
   Lifetime life{.begin_ns = at(process.begin.ticks), .end_ns = at(process.begin.ticks)};
-  // That of a killed process is the moment it was collected.
+  // The account of a killed process ends at the moment it was collected.
   if (process.account && process.account->state != wire::AccountState::kCollected) {
     life.end_ns = std::max(life.end_ns, at(process.account->end.ticks));
   }

@@ -1,4 +1,4 @@
-// What has to be in a command's environment for it to be traced.
+// Puts into a command's environment all that it needs to be traced.
 #pragma once
 #include <filesystem>
 #include <string>

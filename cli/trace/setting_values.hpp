@@ -40,7 +40,7 @@ class SettingValues {
   base::Result<void> takeFile(const std::filesystem::path& path);
 
   const SettingValue& of(wire::SettingId id) const { return values_[static_cast<std::size_t>(id)]; }
-  // Of all settings but patterns. Of a switch "yes" or "no".
+  // The one word of a setting that is not of patterns; a switch has "yes" or "no".
   const std::string& word(wire::SettingId id) const { return of(id).words.front(); }
   // As the variable has it.
   std::string variableOf(wire::SettingId id) const;

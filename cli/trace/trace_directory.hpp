@@ -13,7 +13,7 @@ namespace omnio::cli {
 // The value of an environment variable; empty where it is not set.
 std::string variable(const char* name);
 
-// What this process's launcher says: which rank it starts us for, and of which job.
+// The rank and the job that this process's launcher started it for.
 struct Launcher {
   std::string job;               // empty: no launcher
   bool writes_documents = true;  // one rank of a job does it for all

@@ -94,8 +94,8 @@ struct Phase {
 
 // All strings of a model are text (core/base/printable.hpp), for people: no path is opened.
 struct ModelFile {
-  // Of one file each: with {rank} where the rank stands ({rank:04} when it has leading zeros), or
-  // the lowest rank's.
+  // A file of each rank has {rank} in place of the rank ({rank:04} when it has
+  // leading zeros), or the name that the lowest rank has.
   std::string path;
   bool shared = true;            // one file of all processes; else one each
   std::uint64_t size_bytes = 0;  // furthest byte touched

@@ -87,7 +87,7 @@ struct ScheduleEvent {
   std::int64_t start_ns = 0;        // since the beginning of the run
   std::int64_t end_ns = 0;
   bool failed = false;
-  // What the call returned (a number or a count as recorded), or errno when it failed; 0 when it
+  // The number or count that the call returned, or errno when it failed; 0 when it
   // failed for the end of the file. Not used when the call makes a descriptor: see new_fd.
   std::int64_t result = 0;
   // Plain numbers by index in the row's arguments: flags, mode, sizes, whence, command, values.

@@ -135,7 +135,7 @@ class EventReader {
     }
   }
 
-  // What failed may have been asked for anything.
+  // A call that failed may have asked for anything.
   std::int64_t asked(std::string_view key, std::int64_t least) {
     return object_.integer(key,
                            event_.failed ? base::JsonRange{} : base::JsonRange{.least = least});
@@ -165,7 +165,7 @@ class EventReader {
       object_.refuse(fmt::format("\"{}\" is not a mode that fopen takes", base::inBrief(mode)));
     }
     constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
-    // What one file gives another needs no memory: cp asks for all there may be.
+    // A copy from file to file needs no memory: cp asks for all there may be.
     const bool needs_memory = !calls::has(*event_.row, calls::Role::kFdSource);
     if (event_.request > kMost && needs_memory) {
       object_.refuse(fmt::format("{} bytes in one call", event_.request));

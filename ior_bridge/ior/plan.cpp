@@ -66,7 +66,7 @@ using model::PhaseOperation;
 
 // IOR takes sizes in multiples of its own integer.
 constexpr std::uint64_t kIorUnit = 8;
-// What the C library's stream gathers before it writes, where the file system names no other size.
+// A stream of the C library gathers this much before it writes, unless the file system says else.
 constexpr std::uint64_t kStreamBuffer = 4096;
 
 std::uint64_t roundedUp(std::uint64_t value, std::uint64_t unit) {

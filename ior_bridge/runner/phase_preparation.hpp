@@ -1,5 +1,5 @@
-// What has to be there before a phase is run: content that storage cannot shrink, files that reads
-// find, and a cold cache.
+// Prepares the run of a phase: content that storage cannot shrink, files that reads find, and a
+// cold cache.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ base::Result<void> fill(const std::string& path, std::int64_t begin, std::int64_
 // file are in memory after it (some file systems keep them), and nothing where that is not known.
 std::optional<double> giveUpPages(const std::string& path);
 
-// What is known of a phase's test before it is run.
+// These are known of a phase's test before it is run.
 bool has(const model::Phase& phase, model::Operation operation);
 bool isShared(const model::PhaseModel& model, const model::Phase& phase);
 RunApi apiOf(const model::Phase& phase, const RunnerOptions& options);

@@ -22,7 +22,7 @@ std::uint64_t partBegin(std::uint64_t whole, std::uint64_t parts, std::uint64_t 
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole) * n / parts);
 }
 
-// What one process does of an operation.
+// The share of one process in an operation.
 struct Share {
   std::uint64_t requests = 0;
   std::uint64_t bytes = 0;

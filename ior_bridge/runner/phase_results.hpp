@@ -1,4 +1,4 @@
-// What omnio-phase-run measured, in the form of IOR's summary with a format, a version and each
+// The results of omnio-phase-run, in the form of IOR's summary with a format, a version and each
 // test's phase added (docs/formats/ior_results.md).
 #pragma once
 

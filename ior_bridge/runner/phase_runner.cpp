@@ -95,7 +95,7 @@ namespace {
 namespace fs = std::filesystem;
 using model::Operation;
 
-// What Linux moves in one call, and what the count of an MPI call holds.
+// Linux moves no more in one call, and the count of an MPI call holds no more.
 constexpr std::uint64_t kLargestRequest = 0x7ffff000;
 constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
 
@@ -105,7 +105,7 @@ double now() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// What comes out of running it, the same on all its processes.
+// The outcome of running a phase, the same on all its processes.
 struct Outcome {
   std::vector<PhaseMeasurement> measurements;
   double resident_percent = -1;

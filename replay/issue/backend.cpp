@@ -29,7 +29,7 @@ using calls::Class;
 using calls::Result;
 using calls::Role;
 
-// Of the __xstat family; the version of struct stat, by architecture (glibc, bits/struct_stat.h).
+// The version of struct stat that the __xstat family takes (glibc, bits/struct_stat.h).
 #ifdef __x86_64__
 constexpr int kStatVersion = 1;
 #else

@@ -49,7 +49,7 @@ enum class Substitute : std::uint8_t {
 inline constexpr int kSubstituteCount = 9;
 const char* textOf(Substitute substitute);
 
-// What came of a call, in the terms of the record.
+// The outcome of a call, in the terms of the record.
 struct Outcome {
   bool failed = false;
   std::int64_t result = 0;    // errno when failed
@@ -59,7 +59,7 @@ struct Outcome {
   bool issued = true;
 };
 
-// What a thread needs to issue calls.
+// A thread issues its calls with one of these.
 struct IssueContext {
   const Paths& paths;
   Descriptors& descriptors;

@@ -63,7 +63,7 @@ inline std::int64_t openFlags(const Call& call, std::int64_t recorded) {
   return leaves_content ? recorded & ~(O_EXCL | O_TRUNC) : recorded;
 }
 
-// What the call may write, made unlike what was written before; with lines where the file has them.
+// Makes content for the call to write: unlike any before, and with lines where the file has them.
 std::span<char> contentFor(Call& call, std::size_t bytes);
 
 // Runs `real` between two readings of the clock and says what came of it. What it returns is judged

@@ -71,7 +71,7 @@ Outcome fcntlCall(Call& call) {
     case F_OFD_GETLK:
     case F_OFD_SETLK:
     case F_OFD_SETLKW: {
-      // Which range was locked, and whether it was locked or given up, is not recorded. Giving up
+      // The trace has neither the range nor whether it was locked or given up. Giving up
       // takes the same way to the file system and its lock server, and never waits.
       struct flock lock {};
       const bool asks = command == F_GETLK || command == F_OFD_GETLK;

@@ -97,7 +97,7 @@ Outcome formatToStandard(Call& call) {
   return withStandardStream(call, stdout, [&] { return format<kChecked, kTakesList>(call); });
 }
 
-// What was scanned for is not recorded, only how many conversions there were: as many characters.
+// The trace tells how many conversions there were, not of what: this reads as many characters.
 template <bool kTakesList>
 Outcome scan(Call& call) {
   FILE* stream = call.stream();
@@ -126,7 +126,7 @@ Outcome scan(Call& call) {
 }
 
 Outcome reopen(Call& call) {
-  // Which stream it was is recorded where the schedule names it as what the number stood for.
+  // The stream is known where the schedule names it as what the number stood for.
   const std::uint32_t slot = call.op().other != kNoSlot ? call.op().other : call.op().fd;
   FILE* stream = slot == kNoSlot ? nullptr : call.context.descriptors.takeStream(slot);
   const bool is_known = stream != nullptr;

@@ -21,11 +21,11 @@ class Buffers {
   // For the largest requests of the thread. `seed` makes its content its own. Fails when there are
   // no addresses for it; memory itself has to be there (bytesTouched).
   base::Result<void> reserve(const PlannedThread& thread, std::uint64_t seed);
-  // What reserve() takes of the node's memory.
+  // The bytes that reserve() takes of the node's memory.
   static std::uint64_t bytesTouched(const PlannedThread& thread);
 
   char* forRead() const { return read_; }
-  // What a call may be told to read, or to write. Requests that moved data in the recording fit.
+  // The most that a call may read, or write. Requests that moved data in the recording fit.
   std::size_t readRoom() const { return read_bytes_; }
   std::size_t writeRoom() const { return write_bytes_ - kSlack; }
   // `bytes` bytes unlike what was written before, without NUL and newline, and room for one behind

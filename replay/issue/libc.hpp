@@ -85,7 +85,7 @@ struct OwnLibc {
 // Looked up once; a function that is not found stays null.
 const OwnLibc& ownLibc();
 
-// What a call by that name reaches in this process; nullptr without such a symbol.
+// The function that a call by that name reaches here; nullptr without such a symbol.
 void* symbolNamed(const char* name);
 
 }  // namespace omnio::replay

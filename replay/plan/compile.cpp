@@ -31,7 +31,7 @@ constexpr std::int64_t kMaxDescriptor = std::int64_t{1} << 30;
 // so many that their table takes the memory.
 constexpr std::uint64_t kSlotsToSpare = 1 << 20;
 
-// What a call that failed wrote from its buffer is not known: beyond this it is the same byte.
+// A failed call wrote unknown bytes from its buffer: beyond this they are the same byte.
 constexpr std::uint64_t kMaxFailedContent = 1 << 20;
 // But the replay's may succeed, and then the kernel moves up to this much (MAX_RW_COUNT).
 constexpr std::uint64_t kMaxFailedRequest = std::uint64_t{1} << 31;
@@ -169,7 +169,7 @@ Compiler::Complaint Compiler::checkCall(const ScheduleEvent& event) {
     return fmt::format("{} has {} pieces; the system takes {}", row.name, event.pieces.size(),
                        kMaxPieces);
   }
-  // Of the printf family, whose result is an int.
+  // The printf family returns an int.
   const bool formats =
       row.call_class == calls::Class::kWrite && row.result == calls::Result::kCount;
   if (formats && !event.failed && event.result > INT32_MAX) {
@@ -188,7 +188,7 @@ Compiler::Complaint Compiler::checkCall(const ScheduleEvent& event) {
   return std::nullopt;
 }
 
-// What the thread's buffers have to hold.
+// Finds out what the thread's buffers have to hold.
 void Compiler::measure(const ScheduleEvent& event) {
   PlannedThread& into = thread();
   ++into.operations;
@@ -289,7 +289,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     op.named = static_cast<std::uint32_t>(planned.raises.size());
   }
   ++order_;
-  // Of one that is too long, and so failed, the beginning fails as well.
+  // A mode that is too long has failed, and its beginning fails as well.
   writer_->add(op, event.arguments, event.pieces, event.open_mode.substr(0, kMaxModeLength));
   return std::nullopt;
 }
@@ -436,8 +436,8 @@ std::optional<std::uint32_t> findCycle(std::uint32_t nodes, const std::vector<Or
   }
   if (done == nodes) return std::nullopt;
 
-  // What is left is on a cycle or behind one: going back along edges between what is left ends on
-  // the cycle after at most as many steps as there are nodes.
+  // Every node that is left is on a cycle or behind one: going back along their edges ends on the
+  // cycle after at most as many steps as there are nodes.
   std::vector<std::uint32_t> from(nodes, nodes);
   for (const OrderEdge& edge : edges) {
     if (waits[edge.before] > 0 && waits[edge.after] > 0) from[edge.after] = edge.before;

@@ -68,8 +68,8 @@ class Compiler final : public model::ScheduleSink {
   std::vector<Named> named_;
   std::vector<Waiting> waiting_;
   LineEnds line_ends_;
-  // Of the rank at hand, by slot, what its descriptors stand for: calls on a descriptor do not name
-  // the file. One that a later thread of the document makes is not known yet.
+  // The files of this rank's descriptors, by slot: calls on a descriptor do not name the file. A
+  // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;
   std::uint64_t made_ = 0;  // descriptors of the rank
 };

@@ -1,4 +1,4 @@
-// What all processes of a replay have to know besides the operations of their own threads: the
+// The plan is what all processes of a replay share besides the operations of their threads: the
 // files to prepare, the threads, and who waits for whom. Made by compile.hpp; kept in one file
 // beside the programs, in the replayer's own form (see program.hpp).
 #pragma once
@@ -38,7 +38,7 @@ struct Preopened {
   std::int64_t offset = 0;
 };
 
-// What an operation waits for besides its thread's own last one.
+// An operation that waits for others than its thread's own last one has a Wait.
 struct Wait {
   std::int64_t recorded_end_ns = 0;  // the latest recorded end among those waited for
   std::vector<std::uint32_t> flags;  // by number among all flags of the replay
@@ -89,7 +89,7 @@ base::Result<Plan> readPlan(const std::filesystem::path& path);
 // Gathers while the schedule is read.
 class LineEnds {
  public:
-  // Of a call on the file of that number: notes the end of a line that it read, and how far it
+  // Notes where the line ends that a call on the file of that number read, and how far it
   // wrote.
   void note(const model::ScheduleEvent& event, std::uint32_t number, PlannedFile& file);
   // At the end of each rank's last event: descriptors are numbered anew.

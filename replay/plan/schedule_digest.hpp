@@ -1,6 +1,6 @@
 // A digest of what a schedule says, by which a replay is known to be of it. Two documents have the
 // same digest when they differ in format alone: blanks, the order of keys, `repeat` written out.
-// What describes where the schedule came from (its source, command and notes) does not count.
+// The source of the schedule, its command and its notes do not count.
 #pragma once
 
 #include <cstdint>

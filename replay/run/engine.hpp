@@ -102,7 +102,7 @@ struct Difference {
   std::string got;
 };
 
-// What came of a rank's threads.
+// The counts of a rank's threads.
 struct RankCounts {
   std::uint32_t rank = 0;
   std::uint64_t operations = 0;

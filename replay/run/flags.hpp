@@ -1,4 +1,4 @@
-// What operations wait for: one flag for each event that another thread waits for, raised with the
+// Operations wait for flags: one for each event that another thread waits for, raised with the
 // time at which it ended. They lie in memory that all processes of a node share; between nodes they
 // travel as messages (session.hpp).
 #pragma once

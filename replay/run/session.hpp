@@ -1,4 +1,4 @@
-// What the processes of a replay do together: the parts of MPI that the replayer needs. Only the
+// The processes of a replay work together by the parts of MPI that are here. Only the
 // thread that made the session uses it (MPI_THREAD_FUNNELED).
 #pragma once
 
@@ -36,7 +36,7 @@ class Session {
   bool barrierDone();
   std::int64_t largest(std::int64_t value);
   std::uint64_t sum(std::uint64_t value);
-  // Of the node's leader, to all of its node.
+  // Returns the value of the node's leader.
   std::int64_t fromNodeLeader(std::int64_t value);
   // One text of each process, by rank; only process 0 gets them.
   std::vector<std::string> gather(const std::string& text);

@@ -163,7 +163,7 @@ base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree) {
   const auto make = [&](const std::string& location) {
     return location.empty() || !done.insert(location).second ? 0 : tree.makeDirectories(location);
   };
-  // What was there comes first: it is there whatever events make below or above it.
+  // Files that were there come first, whatever events make below or above them.
   for (const PlannedFile& file : plan.files) {
     if (!file.exists) continue;
     const bool is_directory = file.role == model::FileRole::kDirectory;

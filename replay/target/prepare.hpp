@@ -1,5 +1,5 @@
-// What is there before the replay begins: directories, and the files that the application found, in
-// full size and with real content. Done by system calls that no tracer sees.
+// Makes the directories and files that the application found, in full size and with real content,
+// before the replay begins. It uses system calls that no tracer sees.
 #pragma once
 #include <cstdint>
 #include <functional>

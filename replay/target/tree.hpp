@@ -14,7 +14,7 @@ namespace omnio::replay {
 // refused. Returns the tree's absolute path, without links in it. One process of a replay does
 // this.
 base::Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh);
-// What makeTree would complain about, without changing anything.
+// Fails as makeTree would, without changing anything.
 base::Result<void> checkTarget(const std::filesystem::path& target, bool fresh);
 
 // The tree, open. Every name is looked up beneath it, and no link is followed on the way, so
