@@ -10,26 +10,12 @@
 
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
-#include "core/wire/info.hpp"
 #include "phase_model/access_reader.hpp"
 #include "phase_model/file_family.hpp"
 #include "phase_model/grouping.hpp"
 
 namespace omnio::phases {
 namespace {
-
-constexpr char kArgumentEnd = '\x01';
-
-std::vector<std::string> commandOf(const tracefile::Process& process) {
-  std::vector<std::string> words;
-  const std::string& text = process.info.text(wire::info::kCommand);
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t to = std::min(text.find(kArgumentEnd, from), text.size());
-    words.push_back(base::printable(text.substr(from, to - from)));
-    from = to + 1;
-  }
-  return words;
-}
 
 // Adds a note on what processes of no rank (the launcher, a shell around the ranks) read and wrote.
 void addProcessesWithoutRank(const std::vector<const tracefile::Process*>& processes,
@@ -127,7 +113,9 @@ base::Result<model::PhaseModel> makePhaseModel(const tracefile::Trace& trace,
   }
   if (!ranks.empty()) {
     model.processes = std::max(model.processes, ranks.rbegin()->first + 1);
-    model.command = commandOf(*ranks.begin()->second.front());
+    for (const std::string& word : ranks.begin()->second.front()->info.command()) {
+      model.command.push_back(base::printable(word));
+    }
   }
 
   std::vector<const tracefile::Process*> all = without_rank;

@@ -80,6 +80,13 @@ double costNs(std::optional<std::uint64_t> ps) {
 
 }  // namespace
 
+std::vector<std::string> ProcessInfo::command() const {
+  std::vector<std::string> words;
+  std::istringstream all(text(wire::info::kCommand));
+  for (std::string word; std::getline(all, word, '\x01');) words.push_back(word);
+  return words;
+}
+
 double ProcessInfo::eventCostNs() const { return costNs(number(wire::info::kEventCost)); }
 
 double ProcessInfo::clockCostNs() const { return costNs(number(wire::info::kClockCost)); }

@@ -34,6 +34,8 @@ class ProcessInfo {
   std::optional<int> rank() const;
   // Size of the job: 1 without a launcher.
   int ranks() const;
+  // The program and its arguments, as they were given.
+  std::vector<std::string> command() const;
   // What recording an event added to it, at the least, and the part of that inside the recorded
   // duration (core/wire/info.hpp); 0 when the process did not measure it.
   double eventCostNs() const;
