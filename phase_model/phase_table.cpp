@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
+#include "core/base/json_reader.hpp"
 #include "core/base/text_table.hpp"
 #include "phase_model/file_family.hpp"
 #include "phase_model/grouping.hpp"
@@ -97,10 +96,6 @@ namespace {
 using model::PhaseModel;
 using Row = std::vector<std::string>;
 
-std::string plural(std::size_t count, std::string_view one, std::string_view more) {
-  return fmt::format("{} {}", count, count == 1 ? one : more);
-}
-
 std::string repetitionText(const Series& series, std::size_t index) {
   const PhaseOperation& first = series.front()->operations[index];
   if (!first.varying) return fmt::format("{}", first.repetitions);
@@ -146,20 +141,14 @@ void appendSeries(std::vector<Row>& rows, const PhaseModel& model, const Series&
   }
 }
 
+constexpr base::Word<model::PointerKind> kPointers[] = {
+    {model::PointerKind::kExplicit, "explicit offset"},
+    {model::PointerKind::kIndividual, "individual pointers"},
+    {model::PointerKind::kShared, "shared pointer"}};
+
 std::string mannerText(const Phase& phase) {
-  std::string pointer;
-  switch (phase.pointer) {
-    case model::PointerKind::kExplicit:
-      pointer = "explicit offset";
-      break;
-    case model::PointerKind::kIndividual:
-      pointer = "individual pointers";
-      break;
-    case model::PointerKind::kShared:
-      pointer = "shared pointer";
-      break;
-  }
-  std::string text = fmt::format("{}, {}, {}, {}, {}", nameOf(phase.interface), pointer,
+  std::string text = fmt::format("{}, {}, {}, {}, {}", nameOf(phase.interface),
+                                 base::wordOf(kPointers, phase.pointer),
                                  phase.collective ? "collective" : "non-collective",
                                  phase.blocking ? "blocking" : "non-blocking", nameOf(phase.mode));
   if (phase.has_view) text += fmt::format(", set_view with etype {}", phase.etype_bytes);
@@ -221,11 +210,12 @@ std::string textOf(const PhaseModel& model) {
   if (!model.command.empty()) {
     out += fmt::format("Application: {}\n", fmt::join(model.command, " "));
   }
-  out += fmt::format("{}, {}, {}; weight {} bytes; trace whole: {}\n",
-                     plural(static_cast<std::size_t>(model.processes), "process", "processes"),
-                     plural(model.files.size(), "file", "files"),
-                     plural(model.phases.size(), "phase", "phases"), weight,
-                     model.source_whole ? "yes" : "no");
+  out += fmt::format(
+      "{}, {}, {}; weight {} bytes; trace whole: {}\n",
+      base::counted(static_cast<std::uint64_t>(model.processes), "process", "processes"),
+      base::counted(model.files.size(), "file", "files"),
+      base::counted(model.phases.size(), "phase", "phases"), weight,
+      model.source_whole ? "yes" : "no");
   if (!model.phases.empty()) {
     const std::vector<Series> all = seriesOf(model);
     appendFiles(out, model, all);

@@ -10,14 +10,13 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
 #include "core/tracefile/trace_identity.hpp"
 
 namespace omnio::cli {
 namespace {
 
-std::string counted(std::uint64_t n, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
+using base::counted;
 
 // Tells which rings are the trace's. When it is gone, its path is all that is known.
 tracefile::TraceIdentity identityOf(const std::filesystem::path& trace) {

@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
 #include "core/tracefile/pack_trace.hpp"
 
 namespace omnio::cli {
@@ -81,12 +82,12 @@ std::string textOf(const tracefile::PackReport& report, const PackOptions& optio
     return fmt::format("{}: already packed\n", base::printable(options.selection.trace));
   }
   std::string text =
-      fmt::format("{} file{} packed: {} to {}", report.changed, report.changed == 1 ? "" : "s",
+      fmt::format("{} packed: {} to {}", base::counted(report.changed, "file", "files"),
                   sizeOf(report.bytes_before), sizeOf(report.bytes_after));
   if (report.events > 0) {
-    text += fmt::format(", {} event{}, {:.2f} to {:.2f} bytes each", report.events,
-                        report.events == 1 ? "" : "s", perEvent(report, report.bytes_before),
-                        perEvent(report, report.bytes_after));
+    text += fmt::format(
+        ", {}, {:.2f} to {:.2f} bytes each", base::counted(report.events, "event", "events"),
+        perEvent(report, report.bytes_before), perEvent(report, report.bytes_after));
   }
   return text + "\n";
 }

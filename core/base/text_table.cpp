@@ -51,6 +51,10 @@ std::string largestUnit(const Unit (&units)[kCount], double value) {
 
 }  // namespace
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view more) {
+  return fmt::format("{} {}", count, count == 1 ? one : more);
+}
+
 std::string humanBytes(double bytes) {
   constexpr double kKib = 1024.0;
   constexpr Unit kUnits[] = {{kKib, "KiB"},
