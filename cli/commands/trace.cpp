@@ -19,6 +19,7 @@
 #include "cli/trace/preload.hpp"
 #include "cli/trace/setting_values.hpp"
 #include "cli/trace/trace_directory.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
 #include "core/order/host_offsets.hpp"
 #include "core/tracefile/collect.hpp"
@@ -72,12 +73,6 @@ std::optional<int> settle(Request& request) {
 std::int64_t unixNs() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
-
-std::string hostName() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
 }
 
 int listFilters() {
@@ -203,7 +198,7 @@ int runTrace(Request& request) {
   prepareEnvironmentFor(command);
 
   Launch launch{.command = request.command,
-                .host = hostName(),
+                .host = tracefile::thisHost(),
                 .flavour = flavour,
                 .library = library->native(),
                 .pid = getpid(),
@@ -228,25 +223,14 @@ int runTrace(Request& request) {
   return end.exitCode();
 }
 
-const char* placeholderOf(const wire::Setting& setting) {
-  switch (setting.type) {
-    case wire::SettingType::kPath:
-      return "DIR";
-    case wire::SettingType::kPatterns:
-      return "GLOB";
-    case wire::SettingType::kFlavour:
-      return "auto|serial|openmp|mpi|hybrid";
-    case wire::SettingType::kSignal:
-      return "SIGNAL";
-    case wire::SettingType::kSize:
-      return "SIZE";
-    case wire::SettingType::kWhenSlow:
-      return "wait|drop";
-    case wire::SettingType::kSwitch:
-      break;
-  }
-  return "";
-}
+// How --help names the value of a setting.
+constexpr base::Word<wire::SettingType> kPlaceholders[] = {
+    {wire::SettingType::kPath, "DIR"},
+    {wire::SettingType::kPatterns, "GLOB"},
+    {wire::SettingType::kFlavour, "auto|serial|openmp|mpi|hybrid"},
+    {wire::SettingType::kSignal, "SIGNAL"},
+    {wire::SettingType::kSize, "SIZE"},
+    {wire::SettingType::kWhenSlow, "wait|drop"}};
 
 void addSetting(base::Command command, const wire::Setting& setting, GivenOption& given) {
   const std::string name = setting.option;  // "--exclude"
@@ -258,7 +242,7 @@ void addSetting(base::Command command, const wire::Setting& setting, GivenOption
   const bool is_output = setting.id == wire::SettingId::kOutput;
   given.option =
       command.option(is_output ? "-o," + name : name, given.words, setting.help)
-          .typeName(placeholderOf(setting))
+          .typeName(std::string(base::wordOf(kPlaceholders, setting.type)))
           .check([&setting](const std::string& word) { return complaintAbout(setting, word); });
   if (setting.type == wire::SettingType::kPatterns) {
     given.option->repeatable();

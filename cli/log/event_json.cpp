@@ -71,12 +71,6 @@ std::uint64_t tickOf(const event::Event& event) {
   return static_cast<std::uint64_t>(event::argumentOf(event, calls::Role::kTick));
 }
 
-std::vector<const tracefile::Process*> allOf(const tracefile::Trace& trace) {
-  std::vector<const tracefile::Process*> processes;
-  for (const auto& process : trace.processes()) processes.push_back(process.get());
-  return processes;
-}
-
 void putHints(JsonWriter& json, std::string_view name, const std::string& hints) {
   json.object(name, [&] {
     for (const auto part : std::views::split(hints, '\x01')) {
@@ -125,7 +119,7 @@ void putFileFacts(JsonWriter& json, const tracefile::ProcessInfo& info, const ev
 
 }  // namespace
 
-MpiIoJson::MpiIoJson(const tracefile::Trace& trace) : shared_(allOf(trace)) {}
+MpiIoJson::MpiIoJson(const tracefile::Trace& trace) : shared_(*trace.processesOf(std::nullopt)) {}
 
 MpiIoJson::InProcess& MpiIoJson::in(const tracefile::Process& process) {
   std::unique_ptr<InProcess>& place = processes_[&process];

@@ -14,6 +14,7 @@
 #include "cli/log/log.hpp"
 #include "cli/output.hpp"
 #include "core/base/file.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/calls/role.hpp"
 #include "core/event/event_text.hpp"
@@ -70,39 +71,29 @@ class MpiNames {
   std::vector<std::optional<int>> ranks_;
 };
 
-std::string_view nameOf(order::OperationKind kind) {
-  switch (kind) {
-    case order::OperationKind::kSend:
-    case order::OperationKind::kSyncSend:
-      return "send";
-    case order::OperationKind::kReceive:
-      return "receive";
-    case order::OperationKind::kProbe:
-      return "probe";
-    case order::OperationKind::kCollective:
-      return "collective";
-    case order::OperationKind::kPost:
-      return "post";
-    case order::OperationKind::kStart:
-      return "start";
-    case order::OperationKind::kComplete:
-      return "complete";
-    case order::OperationKind::kWait:
-      return "wait";
-    case order::OperationKind::kLocal:
-      return "local";
-  }
-  return "";
+using order::OperationKind;
+
+constexpr base::Word<OperationKind> kKinds[] = {{OperationKind::kSend, "send"},
+                                                {OperationKind::kSyncSend, "send"},
+                                                {OperationKind::kReceive, "receive"},
+                                                {OperationKind::kProbe, "probe"},
+                                                {OperationKind::kCollective, "collective"},
+                                                {OperationKind::kPost, "post"},
+                                                {OperationKind::kStart, "start"},
+                                                {OperationKind::kComplete, "complete"},
+                                                {OperationKind::kWait, "wait"},
+                                                {OperationKind::kLocal, "local"}};
+
+bool isSend(const order::MpiOperation& operation) {
+  return operation.kind == OperationKind::kSend || operation.kind == OperationKind::kSyncSend;
 }
 
 bool isReceive(const order::MpiOperation& operation) {
-  return operation.kind == order::OperationKind::kReceive ||
-         operation.kind == order::OperationKind::kProbe;
+  return operation.kind == OperationKind::kReceive || operation.kind == OperationKind::kProbe;
 }
 
 bool isMessage(const order::MpiOperation& operation) {
-  return isReceive(operation) || operation.kind == order::OperationKind::kSend ||
-         operation.kind == order::OperationKind::kSyncSend;
+  return isReceive(operation) || isSend(operation);
 }
 
 // A call of more members than this names none of them: each of its lines would name all. The lines
@@ -146,7 +137,7 @@ bool isList(const order::MatchedEvent& event) {
 // Whether it has to do with any other rank.
 bool ordersRanks(const order::MatchedEvent& event) {
   return std::any_of(event.parts.begin(), event.parts.end(), [](const order::EventPart& part) {
-    return part.operation->kind != order::OperationKind::kLocal;
+    return part.operation->kind != OperationKind::kLocal;
   });
 }
 
@@ -184,16 +175,12 @@ void appendPart(std::string& out, const order::EventPart& part, const order::Mat
   const order::MpiOperation& operation = *part.operation;
   const Listing listing = listingOf(operation, event.event.process);
   out += ' ';
-  out += nameOf(operation.kind);
-  if (operation.kind == order::OperationKind::kLocal || operation.match == order::Match::kNobody)
-    return;
-  if (operation.kind == order::OperationKind::kCollective) {
+  out += base::wordOf(kKinds, operation.kind);
+  if (operation.kind == OperationKind::kLocal || operation.match == order::Match::kNobody) return;
+  if (operation.kind == OperationKind::kCollective) {
     fmt::format_to(into(out), FMT_COMPILE(" seq={},members={}"), operation.seq, listing.came);
   } else {
-    out += operation.kind == order::OperationKind::kSend ||
-                   operation.kind == order::OperationKind::kSyncSend
-               ? " to="
-               : " peer=";
+    out += isSend(operation) ? " to=" : " peer=";
     appendRank(out, names.peerOf(operation, event.event.process));
     fmt::format_to(into(out), FMT_COMPILE(",seq={}"), operation.seq);
   }
@@ -303,14 +290,14 @@ void putRequest(JsonWriter& json, const order::EventPart& part, mpi::ProcessInde
                 const MpiNames& names) {
   const order::MpiOperation& operation = *part.operation;
   if (operation.request != 0) json.put("request", operation.request);
-  json.put("kind", nameOf(operation.kind));
+  json.put("kind", base::wordOf(kKinds, operation.kind));
   if (operation.started.row != nullptr && part.part != order::Part::kBegun) {
     json.key("started");
     putRef(json, operation.started, names);
   }
   if (operation.own != nullptr) putGroup(json, *operation.own, names.groups());
-  if (operation.kind != order::OperationKind::kLocal) {
-    if (operation.kind != order::OperationKind::kCollective) {
+  if (operation.kind != OperationKind::kLocal) {
+    if (operation.kind != OperationKind::kCollective) {
       json.put("peer", names.peerOf(operation, process));
     }
     json.put("seq", operation.seq);
@@ -337,7 +324,7 @@ void putParts(JsonWriter& json, const order::MatchedEvent& event, const MpiNames
       json.put(of_exchange ? "source" : "peer", names.peerOf(operation, process));
       json.put(of_exchange ? "source_seq" : "seq", operation.seq);
       sends = sends || !isReceive(operation);
-    } else if (operation.kind == order::OperationKind::kCollective) {
+    } else if (operation.kind == OperationKind::kCollective) {
       json.put("seq", operation.seq);
       if (calls::has(*event.event.row, calls::Role::kRoot)) {
         json.put("root", names.rootOf(operation, process));
