@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,58 +18,81 @@
 
 namespace omnio::phases {
 
-void AccessQueue::add(const Access& access) {
-  if (held_.empty()) {
-    ++passed_;
-    take_(access);
-    return;
-  }
-  held_.push_back({access, true});
-  keepBounds();
-}
-
-std::size_t AccessQueue::addBegun(const Access& access) {
-  held_.push_back({access, false});
-  keepBounds();
-  return passed_ + held_.size() - 1;
-}
-
-void AccessQueue::keepBounds() {
-  if (held_.size() <= kMost) return;
-  ++doubts_.ended_too_late;
-  passFront();
-  passKnown();
-}
-
-void AccessQueue::gotBytes(std::size_t number, std::uint64_t bytes) {
-  if (number < passed_) return;  // given up
-  Held& held = held_[number - passed_];
-  held.access.bytes = bytes;
-  held.is_known = true;
-  passKnown();
-}
-
-void AccessQueue::finish() {
-  for (Held& held : held_) {
-    if (held.is_known) continue;
-    ++doubts_.never_ended;
-    held.access.bytes = 0;
-    held.is_known = true;
-  }
-  passKnown();
-}
-
-void AccessQueue::passKnown() {
-  while (!held_.empty() && held_.front().is_known) passFront();
-}
-
-void AccessQueue::passFront() {
-  ++passed_;
-  if (held_.front().access.bytes > 0) take_(held_.front().access);
-  held_.pop_front();
-}
-
 namespace {
+
+// Accesses in the order in which they began, held back behind a read whose bytes a later event
+// tells (core/event/deferred_reads.hpp).
+class AccessQueue {
+ public:
+  using Take = std::function<void(const Access&)>;
+
+  // Both outlive this object; `take` gets what moved bytes.
+  AccessQueue(const Take& take, Doubts& doubts) : take_(take), doubts_(doubts) {}
+
+  void add(const Access& access) {
+    if (held_.empty()) {
+      ++passed_;
+      take_(access);
+      return;
+    }
+    held_.push_back({access, true});
+    keepBounds();
+  }
+
+  // One whose bytes are those asked for; returns the number by which gotBytes() speaks of it.
+  std::size_t addBegun(const Access& access) {
+    held_.push_back({access, false});
+    keepBounds();
+    return passed_ + held_.size() - 1;
+  }
+
+  void gotBytes(std::size_t number, std::uint64_t bytes) {
+    if (number < passed_) return;  // given up
+    Held& held = held_[number - passed_];
+    held.access.bytes = bytes;
+    held.is_known = true;
+    passKnown();
+  }
+
+  // There are no more: a read that was never ended got nothing.
+  void finish() {
+    for (Held& held : held_) {
+      if (held.is_known) continue;
+      ++doubts_.never_ended;
+      held.access.bytes = 0;
+      held.is_known = true;
+    }
+    passKnown();
+  }
+
+ private:
+  struct Held {
+    Access access;
+    bool is_known;
+  };
+
+  void keepBounds() {
+    if (held_.size() <= kMostHeld) return;
+    ++doubts_.ended_too_late;
+    passFront();
+    passKnown();
+  }
+
+  void passKnown() {
+    while (!held_.empty() && held_.front().is_known) passFront();
+  }
+
+  void passFront() {
+    ++passed_;
+    if (held_.front().access.bytes > 0) take_(held_.front().access);
+    held_.pop_front();
+  }
+
+  const Take& take_;
+  Doubts& doubts_;
+  std::deque<Held> held_;
+  std::size_t passed_ = 0;  // number of the front
+};
 
 // Where a log's events come from.
 struct Source {
@@ -198,7 +222,7 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const event::PathTabl
   say(doubts.ended_too_late,
       fmt::format("by nonblocking and split calls that ended more than {} others later: counted "
                   "with what they asked for",
-                  AccessQueue::kMost));
+                  kMostHeld));
   say(doubts.no_storage, "of directories, devices and the like, which are not storage");
   say(doubts.unknown_offset,
       "at an offset that the trace does not have (shared file pointers, positions after a read "

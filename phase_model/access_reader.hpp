@@ -3,7 +3,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <set>
 #include <string>
@@ -53,46 +52,16 @@ struct Doubts {
   std::uint64_t unknown_offset = 0;  // accesses by shared pointers, or at an end not recorded
   std::uint64_t several_blocks = 0;  // accesses over more than one block of a view
   std::uint64_t never_ended = 0;     // reads whose end is missing: nothing was got
-  std::uint64_t ended_too_late = 0;  // see AccessQueue::kMost
+  std::uint64_t ended_too_late = 0;  // see kMostHeld
   std::uint64_t no_storage = 0;      // accesses of devices, directories and the like
   // Files that were open before the recording began, at a position not recorded.
   std::set<event::FileId> began_elsewhere;
   std::set<event::FileId> appended;  // behind an end that was not recorded
 };
 
-// Accesses in the order in which they began, held back behind a read whose bytes a later event
-// tells (core/event/deferred_reads.hpp).
-class AccessQueue {
- public:
-  using Take = std::function<void(const Access&)>;
-
-  // Accesses that are held back; of more, the oldest counts with what it asked for.
-  static constexpr std::size_t kMost = std::size_t{1} << 16;
-
-  // Both outlive this object; `take` gets what moved bytes.
-  AccessQueue(const Take& take, Doubts& doubts) : take_(take), doubts_(doubts) {}
-
-  void add(const Access& access);
-  // One whose bytes are those asked for; returns the number by which gotBytes() speaks of it.
-  std::size_t addBegun(const Access& access);
-  void gotBytes(std::size_t number, std::uint64_t bytes);
-  // There are no more: what was never ended got nothing.
-  void finish();
-
- private:
-  struct Held {
-    Access access;
-    bool is_known;
-  };
-  void keepBounds();
-  void passKnown();
-  void passFront();
-
-  const Take& take_;
-  Doubts& doubts_;
-  std::deque<Held> held_;
-  std::size_t passed_ = 0;  // number of the front
-};
+// Accesses that are held back behind a read whose bytes are not known yet; of more, the oldest
+// counts with what it asked for.
+inline constexpr std::size_t kMostHeld = std::size_t{1} << 16;
 
 // One sentence each.
 std::vector<std::string> sentencesOf(const Doubts& doubts, const event::PathTable& paths);

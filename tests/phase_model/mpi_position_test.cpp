@@ -225,7 +225,7 @@ TEST_F(MpiPositionTest, AReadThatIsUnderWayForLongHoldsNobodyUpForEver) {
   using calls::Role;
   handle(1, 1);
   mpi("MPI_File_iread_at", {{Role::kOffset, 0}, {Role::kRequest, 1}}, 100);
-  for (std::size_t i = 0; i < AccessQueue::kMost; ++i) {
+  for (std::size_t i = 0; i < kMostHeld; ++i) {
     mpi("MPI_File_write_at", {{Role::kOffset, static_cast<std::int64_t>(i) * 8}}, 8);
   }
   wait({{.request = 1, .kind = wire::DoneRequest::kGot, .bytes = 30}});
