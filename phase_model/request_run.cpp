@@ -1,7 +1,6 @@
 #include "phase_model/request_run.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <utility>
 

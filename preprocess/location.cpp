@@ -44,8 +44,7 @@ std::string lexicallyAbsolute(std::string_view absolute) {
 
 base::Result<MapRule> parseMapRule(std::string_view text) {
   const auto refuse = [text](std::string_view why) {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("--map {}: {}", base::printable(text), why)};
+    return base::failure(base::Code::kInvalid, "--map {}: {}", base::printable(text), why);
   };
   const std::size_t equals = text.rfind('=');
   if (equals == std::string_view::npos) return refuse("has to be FROM=TO");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
@@ -26,13 +25,6 @@ namespace {
 std::string runDirectory(const SourceThreads& sources) {
   const std::string& directory = sources.threads.front().process->info.text(wire::info::kDirectory);
   return directory.empty() ? "/" : directory;
-}
-
-std::vector<std::string> commandOf(const SourceThreads& sources) {
-  std::vector<std::string> words;
-  std::istringstream text(sources.threads.front().process->info.text(wire::info::kCommand));
-  for (std::string word; std::getline(text, word, '\x01');) words.push_back(word);
-  return words;
 }
 
 std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& analysis,
@@ -144,9 +136,9 @@ class ThreadPass {
           thread_.process_index, event.handle->definition.handle, event.start_ns);
       out.fd = descriptorOf(instance);
       const Instance& used = analysis_.opens()[instance];
-      aligned = std::as_const(analysis_).files().content(used.content).direct;
-      reads_foreign_lines = readsLines(*event.row) &&
-                            !std::as_const(analysis_).files().isNative(used.content, used.file);
+      aligned = analysis_.files().content(used.content).direct;
+      reads_foreign_lines =
+          readsLines(*event.row) && !analysis_.files().isNative(used.content, used.file);
       event::FileSize not_followed;
       const auto transfer = event::follow(event, positionOf(used.description), not_followed)
                                 .value_or(event::Transfer{});
@@ -197,9 +189,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                                  const std::filesystem::path& schedule) {
   const SourceThreads sources = sourceThreads(trace);
   const auto nothing = [&trace] {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("{}: holds no I/O on files that could be replayed",
-                                     base::printable(trace.directory().native()))};
+    return base::failure(base::Code::kInvalid, "{}: holds no I/O on files that could be replayed",
+                         base::printable(trace.directory().native()));
   };
   if (sources.threads.empty()) return nothing();
   const LocationMap locations(settings.map, runDirectory(sources));
@@ -222,7 +213,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                  .source = trace.directory().native(),
                  .source_whole = wholeness.whole,
                  .source_events_missing = wholeness.events_missing,
-                 .command = commandOf(sources),
+                 .command = sources.threads.front().process->info.command(),
                  .left_out = summary.left_out});
   const SizeScale size_scale(settings.size_scale);
   for (model::ScheduleFile& file : analysis.files().files()) {
@@ -241,14 +232,13 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     writer.endThread();
   }
   if (summary.events + analysis.dropped() != analysis.events()) {
-    return base::Failure{
-        base::Code::kSystem,
-        fmt::format("{}: {} events could be read the first time, {} the second: it "
-                    "changes, or is of more processes than files may be open here",
-                    base::printable(trace.directory().native()), analysis.events(),
-                    summary.events + analysis.dropped())};
+    return base::failure(base::Code::kSystem,
+                         "{}: {} events could be read the first time, {} the second: it "
+                         "changes, or is of more processes than files may be open here",
+                         base::printable(trace.directory().native()), analysis.events(),
+                         summary.events + analysis.dropped());
   }
-  if (auto failure = writer.finish()) return *failure;
+  if (const auto written = writer.finish(); !written) return written.failure();
   return summary;
 }
 

@@ -15,11 +15,11 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
-#include <utility>
 
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
+#include "core/model/schedule_keys.hpp"
 #include "core/wire/run.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
@@ -54,13 +54,12 @@ void tellRefusal(const fs::path& output, LaunchedAs place) {
 }
 
 base::Result<fs::path> prepareOutput(const Request& request) {
-  if (auto failure = checkOutput(request)) return *failure;
+  if (const auto free = checkOutput(request); !free) return free.failure();
   // The tree is removed when it is made anew.
   if (request.output.native().starts_with(request.target.native() + "/")) {
-    return base::Failure{
-        base::Code::kInvalid,
-        fmt::format("the output {} lies in the target {}", base::printable(request.output.native()),
-                    base::printable(request.target.native()))};
+    return base::failure(base::Code::kInvalid, "the output {} lies in the target {}",
+                         base::printable(request.output.native()),
+                         base::printable(request.target.native()));
   }
   if (const auto free = checkTarget(request.target, request.fresh); !free) return free.failure();
   const fs::path programs = programsIn(request.output);
@@ -70,7 +69,8 @@ base::Result<fs::path> prepareOutput(const Request& request) {
   }
   base::Result<fs::path> tree = makeTree(request.target, request.fresh);
   if (tree) {
-    if (auto failure = base::writeDocument(programs / kReady, tree->native())) return *failure;
+    const auto written = base::writeDocument(programs / kReady, tree->native());
+    if (!written) return written.failure();
     return tree;
   }
   std::error_code ignored;
@@ -90,21 +90,13 @@ std::string escaped(const std::string& path) {
 }
 
 base::Result<fs::path> findOmnio(const fs::path& wanted) {
-  std::error_code error;
   if (!wanted.empty()) {
     if (access(wanted.c_str(), X_OK) == 0) return wanted;
-    return base::Failure{base::Code::kNotFound,
-                         base::printable(wanted.native()) + ": cannot be run"};
+    return base::failure(base::Code::kNotFound, "{}: cannot be run",
+                         base::printable(wanted.native()));
   }
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& place : {folder / "omnio", folder.parent_path() / "cli" / "omnio"}) {
-    if (access(place.c_str(), X_OK) == 0) return place;
-  }
-  return base::Failure{
-      base::Code::kNotFound,
-      fmt::format("omnio, which traces the replay, is not beside {}; name it with --omnio, "
-                  "or do without a trace with --no-trace",
-                  base::printable(folder.native()))};
+  return programBeside("omnio", "cli", ", which traces the replay",
+                       "; name it with --omnio, or do without a trace with --no-trace");
 }
 
 std::optional<std::string> contentOf(const fs::path& path) {
@@ -151,8 +143,45 @@ int runAndPassSignals(std::vector<std::string>& words) {
 
 }  // namespace
 
-fs::path defaultOutput(const fs::path& schedule) {
-  return fs::path(schedule.stem().native() + ".replay");
+base::Result<fs::path> programBeside(const char* name, const char* folder_as_built,
+                                     std::string_view role, std::string_view remedy) {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place : {folder / name, folder.parent_path() / folder_as_built / name}) {
+    if (access(place.c_str(), X_OK) == 0) return place;
+  }
+  return base::failure(base::Code::kNotFound, "{}{} is not beside {}{}", name, role,
+                       base::printable(folder.native()), remedy);
+}
+
+void RequestOptions::addTo(base::Command command) {
+  command.option("SCHEDULE", request.schedule, "Of omnio preprocess").required();
+  command.option("--target", request.target, "Directory to work in; all I/O goes to DIR/tree")
+      .required()
+      .typeName("DIR");
+  command
+      .option("-o,--output", request.output,
+              "Trace directory of the replay (default: SCHEDULE's name with .replay)")
+      .typeName("DIR");
+  command.option("--timing", timing, "asap, dt or start instead of the schedule's own")
+      .oneOf({"asap", "dt", "start"});
+  command.option("--cache", cache, "State of the page cache for input files")
+      .oneOf({"cold", "warm", "as-is"})
+      .showDefault();
+  command.flag("--fresh", request.fresh, "Remove the tree of an earlier replay");
+  command.flag("--no-trace", no_trace, "Write the report alone, and no trace");
+}
+
+void RequestOptions::complete() {
+  request.trace = !no_trace;
+  request.cache = *base::valueOf(kCaches, cache);
+  request.timing = base::valueOf(model::kTimings, timing);
+  if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";
+  std::error_code error;
+  for (fs::path* path : {&request.schedule, &request.target, &request.output}) {
+    *path = fs::absolute(*path, error).lexically_normal();
+    if (!path->has_filename()) *path = path->parent_path();  // "dir/"
+  }
 }
 
 fs::path programsIn(const fs::path& output) { return output / kPrograms; }
@@ -171,10 +200,10 @@ void sayFailure(const Request& request, const std::string& sentence) {
   std::fflush(stderr);
 }
 
-std::optional<base::Failure> sayReport(const Request& request, const std::string& text) {
+base::Result<void> sayReport(const Request& request, const std::string& text) {
   if (request.compiled) return base::writeDocument(programsIn(request.output) / kReport, text);
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
-    return std::nullopt;
+    return {};
   }
   return base::systemFailure("standard output", errno);
 }
@@ -190,22 +219,21 @@ std::optional<std::string> reportSaid(const fs::path& output) {
   return contentOf(programsIn(output) / kReport);
 }
 
-std::optional<base::Failure> checkOutput(const Request& request) {
+base::Result<void> checkOutput(const Request& request) {
   std::error_code error;
   const fs::file_status status = fs::status(request.output, error);
-  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  if (status.type() == fs::file_type::not_found) return {};
   if (error || status.type() != fs::file_type::directory) {
-    return base::Failure{base::Code::kInvalid,
-                         base::printable(request.output.native()) + ": not a directory"};
+    return base::failure(base::Code::kInvalid, "{}: not a directory",
+                         base::printable(request.output.native()));
   }
   for (const auto& entry : fs::directory_iterator(request.output, error)) {
     if (request.compiled && entry.path().filename() == kPrograms) continue;
-    return base::Failure{
-        base::Code::kInvalid,
-        fmt::format("{} is not empty; name another directory with -o, or remove it",
-                    base::printable(request.output.native()))};
+    return base::failure(base::Code::kInvalid,
+                         "{} is not empty; name another directory with -o, or remove it",
+                         base::printable(request.output.native()));
   }
-  return std::nullopt;
+  return {};
 }
 
 LaunchedAs launchedAs() {
@@ -238,7 +266,7 @@ base::Result<fs::path> readyTree(const Request& request) {
   const fs::path path = programsIn(request.output) / kReady;
   const std::optional<std::string> tree = contentOf(path);
   if (tree && !tree->empty()) return fs::path(*tree);
-  return base::Failure{base::Code::kNotFound, base::printable(path.native()) + ": not there"};
+  return base::failure(base::Code::kNotFound, "{}: not there", base::printable(path.native()));
 }
 
 bool isTraced() { return getenv(kStage) != nullptr; }
@@ -266,8 +294,8 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
   if (status <= kSignal) return status;
   // The launcher ends all ranks because of one, which has said why.
   if (status == kSignal + passed_on) return status;
-  return base::Failure{base::Code::kSystem, fmt::format("ended by signal {} ({})", status - kSignal,
-                                                        strsignal(status - kSignal))};
+  return base::failure(base::Code::kSystem, "ended by signal {} ({})", status - kSignal,
+                       strsignal(status - kSignal));
 }
 
 }  // namespace omnio::replay

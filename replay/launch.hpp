@@ -7,8 +7,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
+#include "core/base/command_line.hpp"
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
 #include "replay/target/prepare.hpp"
@@ -28,8 +29,25 @@ struct Request {
   bool compiled = false;
 };
 
-// "melt.json" -> "melt.replay", in the working directory.
-std::filesystem::path defaultOutput(const std::filesystem::path& schedule);
+// The options that `omnio replay` and omnio-replay have in common.
+struct RequestOptions {
+  Request request;
+  std::string timing;  // empty: the schedule's own
+  std::string cache = "cold";
+  bool no_trace = false;
+
+  // The options have to outlive the command.
+  void addTo(base::Command command);
+  // After parsing: fills in the request, with absolute paths. Without an output directory,
+  // "melt.json" goes to "melt.replay" in the working directory.
+  void complete();
+};
+
+// A program of ours beside this one, as installed or (in that folder) as built. Where there is none
+// the sentence is "NAME... is not beside FOLDER...", with the role and the remedy for the dots.
+base::Result<std::filesystem::path> programBeside(const char* name, const char* folder_as_built,
+                                                  std::string_view role, std::string_view remedy);
+
 std::filesystem::path programsIn(const std::filesystem::path& output);
 
 // Says why the replay failed, once for all its processes: later calls, by any of them, do nothing.
@@ -37,13 +55,13 @@ std::filesystem::path programsIn(const std::filesystem::path& output);
 // stderr.
 void sayFailure(const Request& request, const std::string& sentence);
 // The same for what the replay prints when it is done. Fails when the file cannot be written.
-std::optional<base::Failure> sayReport(const Request& request, const std::string& text);
+base::Result<void> sayReport(const Request& request, const std::string& text);
 // The text that the processes have left for `omnio replay` to print, if they have.
 std::optional<std::string> failureSaid(const std::filesystem::path& output);
 std::optional<std::string> reportSaid(const std::filesystem::path& output);
 
 // Fails when the output directory holds anything but, if `compiled`, the programs.
-std::optional<base::Failure> checkOutput(const Request& request);
+base::Result<void> checkOutput(const Request& request);
 
 // This process among those that the launcher started; {0, 1} without one.
 struct LaunchedAs {

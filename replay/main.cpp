@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <map>
 #include <string>
 
 #include "core/base/command_line.hpp"
@@ -21,15 +20,6 @@ constexpr int kWrongUsage = 2;
 int fail(const Request& request, const std::string& sentence) {
   sayFailure(request, sentence);
   return kFailed;
-}
-
-void completePaths(Request& request) {
-  std::error_code error;
-  if (request.output.empty()) request.output = defaultOutput(request.schedule);
-  for (std::filesystem::path* path : {&request.schedule, &request.target, &request.output}) {
-    *path = std::filesystem::absolute(*path, error).lexically_normal();
-    if (!path->has_filename()) *path = path->parent_path();  // "dir/"
-  }
 }
 
 int work(const Request& request, int argc, char** argv) {
@@ -64,26 +54,9 @@ int main(int argc, char** argv) {
   const base::Program app(
       "Replays a schedule on a target directory; to be started by mpirun or its like.",
       "omnio-replay");
-  Request request;
-  std::string timing;
-  bool no_trace = false;
-  app.option("SCHEDULE", request.schedule, "Of omnio preprocess").required();
-  app.option("--target", request.target, "Directory to work in; all I/O goes to DIR/tree")
-      .required()
-      .typeName("DIR");
-  app.option("-o,--output", request.output,
-             "Trace directory of the replay (default: SCHEDULE's name with .replay)")
-      .typeName("DIR");
-  app.option("--timing", timing, "asap, dt or start instead of the schedule's own")
-      .oneOf({"asap", "dt", "start"});
-  std::map<std::string, Cache> caches = {
-      {"cold", Cache::kCold}, {"warm", Cache::kWarm}, {"as-is", Cache::kAsIs}};
-  std::string cache = "cold";
-  app.option("--cache", cache, "State of the page cache for input files")
-      .oneOf({"cold", "warm", "as-is"})
-      .showDefault();
-  app.flag("--fresh", request.fresh, "Remove the tree of an earlier replay");
-  app.flag("--no-trace", no_trace, "Write the report alone, and no trace");
+  RequestOptions options;
+  Request& request = options.request;
+  options.addTo(app);
   app.option("--omnio", request.omnio, "The omnio program that traces the replay").typeName("PATH");
   app.flag("--compiled", request.compiled, "").hidden();
   const base::Parsed parsed = app.parse(argc, argv);
@@ -96,12 +69,7 @@ int main(int argc, char** argv) {
                base::safeText(parsed.text));
     return kWrongUsage;
   }
-  request.trace = !no_trace;
-  request.cache = caches[cache];
-  if (timing == "asap") request.timing = model::Timing::kAsap;
-  if (timing == "dt") request.timing = model::Timing::kDelta;
-  if (timing == "start") request.timing = model::Timing::kStart;
-  completePaths(request);
+  options.complete();
   try {
     return work(request, argc, argv);
   } catch (const std::exception& error) {

@@ -1,7 +1,6 @@
 // The report of a replay: docs/formats/replay_report.md.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,9 +38,6 @@ struct Report {
 
   RankCounts total() const;
 };
-
-const char* nameOf(model::Timing timing);
-const char* nameOf(Cache cache);
 
 // Encodes the share of one process, for a message between processes of one replay.
 std::string encodeShare(const Engine& engine);

@@ -3,9 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 
 #include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
@@ -34,7 +35,6 @@ using Complaint = model::ScheduleSink::Complaint;
 // that make what is used above.
 class FilesOfDescriptors final : public model::ScheduleSink {
  public:
-  Complaint global(const model::ScheduleGlobal&) override { return std::nullopt; }
   Complaint file(FileNumber, const model::ScheduleFile& file) override {
     locations_.push_back(file.location);
     return std::nullopt;
@@ -54,7 +54,6 @@ class FilesOfDescriptors final : public model::ScheduleSink {
     }
     return std::nullopt;
   }
-  Complaint endThread() override { return std::nullopt; }
 
   // Nothing when it may have any name.
   std::optional<std::string_view> locationOf(int rank, Descriptor descriptor) const {
@@ -97,12 +96,7 @@ std::unique_ptr<event::EventSource> sourceOf(const tracefile::Trace& trace,
   return merged;
 }
 
-std::int64_t argument(const ScheduleEvent& event, int index) {
-  return event.arguments[static_cast<std::size_t>(index)];
-}
-
-std::string flagsText(const calls::Row& row, std::int64_t flags) {
-  if (row.result != calls::Result::kNewFd) return fmt::format("{:#x}", flags);
+std::string openFlagsText(std::int64_t flags) {
   std::string text;
   calls::appendOpenFlags(text, static_cast<std::uint64_t>(flags));
   return text;
@@ -123,19 +117,10 @@ bool isReplaced(const ScheduleEvent& event) {
       calls::does(*event.row, Effect::kChangesDirectory)) {
     return true;
   }
-  const int command = calls::indexOf(*event.row, Role::kCommand);
-  if (command < 0) return false;
-  switch (argument(event, command)) {
-    case F_DUPFD:
-    case F_DUPFD_CLOEXEC:
-    case F_GETFD:
-    case F_SETFD:
-    case F_GETFL:
-    case F_SETFL:
-      return false;
-    default:
-      return true;
-  }
+  if (!calls::has(*event.row, Role::kCommand)) return false;
+  constexpr std::array kAsRecorded = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL};
+  return std::ranges::find(kAsRecorded, model::argumentOf(event, Role::kCommand)) ==
+         kAsRecorded.end();
 }
 
 class Comparison final : public model::ScheduleSink {
@@ -143,9 +128,6 @@ class Comparison final : public model::ScheduleSink {
   Comparison(const tracefile::Trace& trace, const ReplayIdentity& identity,
              const FilesOfDescriptors& files, Verification& result)
       : trace_(trace), identity_(identity), files_(files), result_(result) {}
-
-  Complaint global(const model::ScheduleGlobal&) override { return std::nullopt; }
-  Complaint file(FileNumber, const model::ScheduleFile&) override { return std::nullopt; }
 
   Complaint beginThread(const model::ScheduleThread& thread) override {
     thread_ = thread;
@@ -262,22 +244,18 @@ class Comparison final : public model::ScheduleSink {
     const calls::Row& row = *wanted.row;
     compareNames(wanted, got);
     for (const model::ScheduleKey& key : model::keysOf(row)) {
-      const std::int64_t want = argument(wanted, key.argument);
+      const std::int64_t want = wanted.arguments[key.argument];
       const std::int64_t have = got.arguments[key.argument];
       switch (key.kind) {
         case model::KeyKind::kOpenFlags:
           if (identity_.write_overwrite && ((want ^ have) & ~std::int64_t{O_EXCL | O_TRUNC}) == 0) {
             break;
           }
-          if (want != have) {
-            differ(wanted, fmt::format("flags {} in the schedule, {} in the replay",
-                                       flagsText(row, want), flagsText(row, have)));
-          }
+          equal(wanted, "flags", openFlagsText(want), openFlagsText(have));
           break;
         case model::KeyKind::kOctal:
-          if (want != 0 && want != (have & 07777)) {
-            differ(wanted, fmt::format("mode {:#o} in the schedule, {:#o} in the replay", want,
-                                       have & 07777));
+          if (want != 0) {
+            equal(wanted, "mode", fmt::format("{:#o}", want), fmt::format("{:#o}", have & 07777));
           }
           break;
         case model::KeyKind::kWhence:
@@ -293,12 +271,11 @@ class Comparison final : public model::ScheduleSink {
             equal(wanted, key.key, want, have);
           }
           break;
-        case model::KeyKind::kPieces: {
+        case model::KeyKind::kPieces:
           if (!got.failed && !wanted.failed && event::pieceSizes(got) != wanted.pieces) {
             differ(wanted, "the pieces have other sizes");
           }
           break;
-        }
         case model::KeyKind::kLocation:
         case model::KeyKind::kNewLocation:
         case model::KeyKind::kFd:
@@ -345,12 +322,12 @@ base::Result<Verification> verify(const std::filesystem::path& schedule,
   DigestingSink digest(files);
   if (auto read = model::readSchedule(schedule, digest); !read) return read.failure();
   if (digest.text() != identity.schedule_digest) {
-    return base::Failure{
+    return base::failure(
         base::Code::kInvalid,
-        fmt::format("{}: not the schedule that was replayed, or changed since; {} is the report of "
-                    "a replay of {}",
-                    base::printable(schedule.native()), base::printable(identity.report),
-                    base::printable(identity.schedule))};
+        "{}: not the schedule that was replayed, or changed since; {} is the report of "
+        "a replay of {}",
+        base::printable(schedule.native()), base::printable(identity.report),
+        base::printable(identity.schedule));
   }
   Verification result;
   Comparison comparison(trace, identity, files, result);
@@ -362,9 +339,8 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
   const std::filesystem::path path = trace_directory / kReportName;
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    return base::Failure{base::Code::kNotOurs,
-                         fmt::format("{}: not of a replay (no {} in it)",
-                                     base::printable(trace_directory.native()), kReportName)};
+    return base::failure(base::Code::kNotOurs, "{}: not of a replay (no {} in it)",
+                         base::printable(trace_directory.native()), kReportName);
   }
   base::JsonReader in(path, base::kMostBytesHeld);
   const base::JsonNode root = in.value();

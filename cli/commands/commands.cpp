@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
-#include <string>
 
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"

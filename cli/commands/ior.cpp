@@ -27,7 +27,9 @@ int runIor(const IorOptions& options) {
   if (options.api == "MPIIO") wanted.api = ior::Api::kMpiIo;
   const ior::IorPlan plan = ior::planFor(*model, wanted);
   if (!options.directory.empty()) {
-    if (const auto failure = ior::emit(plan, options.directory)) return fail(*failure);
+    if (const auto emitted = ior::emit(plan, options.directory); !emitted) {
+      return fail(emitted.failure());
+    }
   }
   return options.json ? printJson(ior::jsonOf(plan)) : printAll(ior::textOf(plan));
 }

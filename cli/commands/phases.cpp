@@ -36,7 +36,8 @@ int runPhases(const PhasesOptions& options) {
     printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));
   }
   if (!options.output.empty()) {
-    if (const auto failure = model::writePhaseModel(options.output, *model)) return fail(*failure);
+    const auto written = model::writePhaseModel(options.output, *model);
+    if (!written) return fail(written.failure());
   }
   return options.json ? printJson(model::jsonOf(*model)) : printAll(phases::textOf(*model));
 }

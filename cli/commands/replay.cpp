@@ -1,7 +1,5 @@
 // omnio replay: starts the MPI program omnio-replay with the launcher that there is.
-#include <fmt/format.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,31 +26,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct ReplayOptions {
-  replay::Request request;
-  std::string timing;
-  std::string cache = "cold";
+struct ReplayOptions : replay::RequestOptions {
   std::string launcher;
   std::vector<std::string> launcher_options;
-  int processes = 0;
-  bool no_trace = false;
+  int processes = 0;  // 0: one for each recorded rank
 };
 
 int processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-base::Result<fs::path> ownProgram(const char* name, const char* folder_as_built) {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& place : {folder / name, folder.parent_path() / folder_as_built / name}) {
-    if (access(place.c_str(), X_OK) == 0) return place;
-  }
-  return base::Failure{base::Code::kNotFound,
-                       fmt::format("{} is not beside {} (omnio may have been built without MPI)",
-                                   name, base::printable(folder.native()))};
 }
 
 // mpirun knows options that its likes do not: it is asked who it is.
@@ -121,18 +104,14 @@ class LauncherWords {
 };
 
 int runReplay(ReplayOptions options) {
-  replay::Request& request = options.request;
-  std::error_code error;
-  if (request.output.empty()) request.output = replay::defaultOutput(request.schedule);
-  for (fs::path* path : {&request.schedule, &request.target, &request.output}) {
-    *path = fs::absolute(*path, error).lexically_normal();
-    if (!path->has_filename()) *path = path->parent_path();
-  }
-  request.timing = base::valueOf(model::kTimings, options.timing);
-  const base::Result<fs::path> program = ownProgram("omnio-replay", "replay");
+  options.complete();
+  const replay::Request& request = options.request;
+  const base::Result<fs::path> program = replay::programBeside(
+      "omnio-replay", "replay", "", " (omnio may have been built without MPI)");
   if (!program) return fail(program.failure());
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
-  if (const auto failure = replay::checkOutput(request)) return fail(*failure);
+  const auto output = replay::checkOutput(request);
+  if (!output) return fail(output.failure());
   const auto target = replay::checkTarget(request.target, request.fresh);
   if (!target) return fail(target.failure());
   const fs::path programs = replay::programsIn(request.output);
@@ -156,6 +135,7 @@ int runReplay(ReplayOptions options) {
   if (end.start_error != 0) {
     fail(base::systemFailure(words.front(), end.start_error, "cannot run"));
   }
+  std::error_code error;
   fs::remove_all(programs, error);
   fs::remove(request.output, error);  // if nothing else is in it
   if (failed) {
@@ -175,26 +155,11 @@ void addReplayCommand(base::Command program) {
   const auto options = std::make_shared<ReplayOptions>();
   const base::Command command =
       program.subcommand("replay", "Replay a schedule on a target directory, with mpirun");
-  command.option("SCHEDULE", options->request.schedule, "Of omnio preprocess").required();
-  command
-      .option("--target", options->request.target, "Directory to work in; all I/O goes to DIR/tree")
-      .required()
-      .typeName("DIR");
-  command
-      .option("-o,--output", options->request.output,
-              "Trace directory of the replay (default: SCHEDULE's name with .replay)")
-      .typeName("DIR");
+  options->addTo(command);
   command
       .option("-n,--processes", options->processes,
               "Processes to replay with (default: one for each recorded rank)")
       .positive();
-  command.option("--timing", options->timing, "asap, dt or start instead of the schedule's own")
-      .oneOf({"asap", "dt", "start"});
-  command.option("--cache", options->cache, "State of the page cache for input files")
-      .oneOf({"cold", "warm", "as-is"})
-      .showDefault();
-  command.flag("--fresh", options->request.fresh, "Remove the tree of an earlier replay");
-  command.flag("--no-trace", options->no_trace, "Write the report alone, and no trace");
   command
       .option("--launcher", options->launcher, "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
       .typeName("WORDS");

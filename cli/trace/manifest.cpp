@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/base/document_file.hpp"
+#include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
@@ -86,11 +87,6 @@ std::string growthText(const LogGrowth& growth) {
 
 namespace {
 
-base::Result<void> writeWhole(const fs::path& path, const std::string& text) {
-  if (const auto failure = base::writeDocument(path, text + '\n')) return *failure;
-  return {};
-}
-
 // Names from outside, one behind the other.
 void putNames(JsonWriter& json, std::string_view key, std::string_view names, char separator) {
   json.key(key);
@@ -108,23 +104,11 @@ void putSentences(JsonWriter& json, std::string_view key,
             [&json](const std::string& sentence) { json.value(base::safeText(sentence)); });
 }
 
-const char* nameOf(tracefile::Life life) {
-  switch (life) {
-    case tracefile::Life::kEnded:
-      return "ended";
-    case tracefile::Life::kReplaced:
-      return "replaced by exec";
-    case tracefile::Life::kAborted:
-      return "aborted";
-    case tracefile::Life::kKilled:
-      return "killed";
-    case tracefile::Life::kRunning:
-      return "running";
-    case tracefile::Life::kUnknown:
-      break;
-  }
-  return "unknown";
-}
+using tracefile::Life;
+
+constexpr base::Word<Life> kLives[] = {
+    {Life::kEnded, "ended"},   {Life::kReplaced, "replaced by exec"}, {Life::kAborted, "aborted"},
+    {Life::kKilled, "killed"}, {Life::kRunning, "running"},           {Life::kUnknown, "unknown"}};
 
 void putProcess(JsonWriter& json, const tracefile::Process& process) {
   const tracefile::ProcessInfo& facts = process.info;
@@ -154,7 +138,7 @@ void putProcess(JsonWriter& json, const tracefile::Process& process) {
       json.value(std::array{stop.begin_ns, stop.end_ns});
     });
   }
-  json.put("end", nameOf(process.life));
+  json.put("end", base::wordOf(kLives, process.life));
   json.put("logs", process.logs.size());
   if (process.account) {
     json.put("events_written", process.account->events_written);
@@ -213,7 +197,8 @@ base::Result<void> writeLaunch(const fs::path& directory, const Launch& launch) 
     json.put("events_collected", launch.events_collected);
     putSentences(json, "troubles", launch.troubles);
   });
-  return writeWhole(directory / fmt::format("launch-{}-{}.json", launch.host, launch.pid), text);
+  return base::writeDocument(directory / fmt::format("launch-{}-{}.json", launch.host, launch.pid),
+                             text + '\n');
 }
 
 base::Result<void> writeManifest(const tracefile::Trace& trace,
@@ -251,7 +236,7 @@ base::Result<void> writeManifest(const tracefile::Trace& trace,
     json.list("processes", trace.processes(),
               [&json](const auto& process) { json.object([&] { putProcess(json, *process); }); });
   });
-  return writeWhole(trace.directory() / "manifest.json", text);
+  return base::writeDocument(trace.directory() / "manifest.json", text + '\n');
 }
 
 }  // namespace omnio::cli

@@ -48,11 +48,10 @@ base::Result<fs::path> findLibrary(std::string_view flavour, const fs::path& fol
       const fs::path library = fs::absolute(place / name, error).lexically_normal();
       if (!fs::exists(library, error)) continue;
       if (library.native().find_first_of(": \t\n") != std::string::npos) {
-        return base::Failure{
-            base::Code::kInvalid,
-            fmt::format("{} cannot be preloaded: LD_PRELOAD takes no path with a colon "
-                        "or a blank in it",
-                        base::printable(library.native()))};
+        return base::failure(base::Code::kInvalid,
+                             "{} cannot be preloaded: LD_PRELOAD takes no path with a colon "
+                             "or a blank in it",
+                             base::printable(library.native()));
       }
       return library;
     }
@@ -60,22 +59,16 @@ base::Result<fs::path> findLibrary(std::string_view flavour, const fs::path& fol
   std::vector<std::string> places;
   for (const fs::path& place : folders) places.push_back(base::printable(place.native()));
   if (places.empty()) places = {"the usual folders"};
-  return base::Failure{base::Code::kNotFound,
-                       fmt::format("{} is in none of {}; set {} to its folder{}", names.front(),
-                                   fmt::join(places, ", "),
-                                   wire::settingOf(wire::SettingId::kLibraryDirectory).variable,
-                                   flavour == "mpi" || flavour == "hybrid"
-                                       ? " (omnio may have been built without MPI)"
-                                       : "")};
+  return base::failure(
+      base::Code::kNotFound, "{} is in none of {}; set {} to its folder{}", names.front(),
+      fmt::join(places, ", "), wire::settingOf(wire::SettingId::kLibraryDirectory).variable,
+      flavour == "mpi" || flavour == "hybrid" ? " (omnio may have been built without MPI)" : "");
 }
 
 void setEnvironment(const SettingValues& values, const ClaimedDirectory& directory,
                     const fs::path& library) {
   std::string preload = library.native();
-  if (const char* before = getenv("LD_PRELOAD"); before != nullptr && *before != '\0') {
-    preload += ':';
-    preload += before;
-  }
+  if (const std::string before = variable("LD_PRELOAD"); !before.empty()) preload += ':' + before;
   setenv("LD_PRELOAD", preload.c_str(), 1);
   setenv(wire::kDirectoryVariable, directory.path.c_str(), 1);
   setenv(wire::kRunVariable, tracefile::runText(directory.run).c_str(), 1);
@@ -101,8 +94,7 @@ namespace {
 
 std::string inPath(const std::string& command) {
   if (command.find('/') != std::string::npos) return command;
-  const char* variable = getenv("PATH");
-  const std::string_view path = variable == nullptr ? "" : variable;
+  const std::string path = variable("PATH");
   for (const auto folder : std::views::split(path, ':')) {
     const std::string candidate = std::string(folder.begin(), folder.end()) + "/" + command;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
@@ -113,15 +105,13 @@ std::string inPath(const std::string& command) {
 }  // namespace
 
 CommandCheck checkCommand(const std::string& command) {
-  CommandCheck result{.program = inPath(command), .check = {}};
-  result.check = tracefile::checkProgram(result.program);
-  return result;
+  const fs::path program = inPath(command);
+  return {.program = program, .check = tracefile::checkProgram(program)};
 }
 
 void prepareEnvironmentFor(const CommandCheck& command) {
   if (!command.check.wants_asan) return;
-  const char* before = getenv(wire::kAsanVariable);
-  std::string options = before == nullptr ? "" : before;
+  std::string options = variable(wire::kAsanVariable);
   if (options.find("verify_asan_link_order") != std::string::npos) return;
   if (!options.empty()) options += ':';
   options += wire::kAsanOption;

@@ -1,7 +1,6 @@
 #include "cli/trace/setting_values.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <map>
@@ -119,8 +118,7 @@ base::Result<void> SettingValues::takeEnvironment() {
     if (text.empty()) continue;
     const bool is_patterns = setting.type == SettingType::kPatterns;
     if (const std::string complaint = complaintAbout(setting, text); !complaint.empty()) {
-      return base::Failure{base::Code::kInvalid,
-                           fmt::format("{}: {}", setting.variable, complaint)};
+      return base::failure(base::Code::kInvalid, "{}: {}", setting.variable, complaint);
     }
     take(setting.id, is_patterns ? split(text) : std::vector{text}, setting.variable);
   }
@@ -130,8 +128,7 @@ base::Result<void> SettingValues::takeEnvironment() {
 base::Result<void> SettingValues::takeFile(const fs::path& path) {
   const std::string source = base::printable(path.native());
   const auto refused = [&source](const base::ConfigLine& line, std::string_view why) {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("{}: line {}: {}", source, line.number, why)};
+    return base::failure(base::Code::kInvalid, "{}: line {}: {}", source, line.number, why);
   };
   const base::Result<std::vector<base::ConfigLine>> lines = base::readConfigLines(path);
   if (!lines) return lines.failure();

@@ -90,11 +90,10 @@ base::Result<ClaimedDirectory> claimDirectory(const fs::path& directory, const L
     claimed.run.id = tracefile::claimedRun(real);
     return claimed;
   }
-  return base::Failure{
-      base::Code::kInvalid,
-      fmt::format("{} holds another trace already; name another directory with -o, or "
-                  "remove it",
-                  base::printable(real.native()))};
+  return base::failure(base::Code::kInvalid,
+                       "{} holds another trace already; name another directory with -o, or "
+                       "remove it",
+                       base::printable(real.native()));
 }
 
 OpenDirectory::OpenDirectory(fs::path path)

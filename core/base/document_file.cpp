@@ -43,25 +43,23 @@ void DocumentFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno;
 }
 
-std::optional<Failure> DocumentFile::finish() {
+Result<void> DocumentFile::finish() {
   if (error_ == 0 && std::fflush(file_) != 0) error_ = errno;
   if (file_ != nullptr && std::fclose(std::exchange(file_, nullptr)) != 0 && error_ == 0) {
     error_ = errno;
   }
   std::error_code error(error_, std::generic_category());
   if (error_ == 0) std::filesystem::rename(draft_, path_, error);
-  if (!error) return std::nullopt;
+  if (!error) return {};
   if (is_foreign_) {
-    return Failure{Code::kSystem,
-                   fmt::format("cannot write {}: not a regular file", printable(path_.native()))};
+    return failure(Code::kSystem, "cannot write {}: not a regular file", printable(path_.native()));
   }
   std::error_code ignored;
   std::filesystem::remove(draft_, ignored);
-  return Failure{Code::kSystem,
-                 fmt::format("cannot write {}: {}", printable(path_.native()), error.message())};
+  return failure(Code::kSystem, "cannot write {}: {}", printable(path_.native()), error.message());
 }
 
-std::optional<Failure> writeDocument(const std::filesystem::path& path, std::string_view text) {
+Result<void> writeDocument(const std::filesystem::path& path, std::string_view text) {
   DocumentFile file(path);
   file.write(text);
   return file.finish();

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <string_view>
 
 #include "core/base/result.hpp"
@@ -23,7 +22,7 @@ class DocumentFile {
   bool failed() const { return error_ != 0; }
 
   // Writes the rest out and gives the document its name. Fails with a sentence that names it.
-  std::optional<Failure> finish();
+  Result<void> finish();
 
  private:
   std::filesystem::path path_;
@@ -33,6 +32,6 @@ class DocumentFile {
   bool is_foreign_ = false;  // something other than a file has the name
 };
 
-std::optional<Failure> writeDocument(const std::filesystem::path& path, std::string_view text);
+Result<void> writeDocument(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace omnio::base

@@ -2,6 +2,8 @@
 // why. Libraries return it and never print; the command line prints the sentence.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,6 +27,12 @@ struct Failure {
   Code code = Code::kSystem;
   std::string sentence;  // without a full stop and without the program's name
 };
+
+// failure(Code::kInvalid, "{}: it has no phase {}", file, id)
+template <typename... T>
+Failure failure(Code code, fmt::format_string<T...> sentence, T&&... values) {
+  return {code, fmt::format(sentence, std::forward<T>(values)...)};
+}
 
 // "path: No such file or directory", or "what path: ..." where `what` says what was tried. `error`
 // is an errno value.

@@ -360,8 +360,7 @@ std::string jsonOf(const PhaseModel& model) {
   return out + '\n';
 }
 
-std::optional<base::Failure> writePhaseModel(const std::filesystem::path& path,
-                                             const PhaseModel& model) {
+base::Result<void> writePhaseModel(const std::filesystem::path& path, const PhaseModel& model) {
   return base::writeDocument(path, jsonOf(model));
 }
 

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -125,8 +124,7 @@ std::string_view nameOf(Interface interface);
 // phase model, of another version; keys that are unknown or not there, values of another type,
 // sizes that do not add up, ranks and files that do not exist.
 base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path);
-std::optional<base::Failure> writePhaseModel(const std::filesystem::path& path,
-                                             const PhaseModel& model);
+base::Result<void> writePhaseModel(const std::filesystem::path& path, const PhaseModel& model);
 std::string jsonOf(const PhaseModel& model);  // the document, with the newline
 
 }  // namespace omnio::model

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -81,6 +82,11 @@ enum class Step : std::uint8_t {
 
 inline constexpr std::int64_t kUnknownOffset = -1;
 
+// The limits of a call that can be replayed: pieces of an iovec (UIO_MAXIOV of Linux), and bytes of
+// a stream's mode where the call did not fail.
+inline constexpr std::size_t kMostPieces = 1024;
+inline constexpr std::size_t kLongestMode = 64;
+
 struct ScheduleEvent {
   Step step = Step::kCall;
   const calls::Row* row = nullptr;  // of a call
@@ -110,6 +116,13 @@ struct ScheduleEvent {
   std::uint64_t id = 0;
   std::vector<std::uint64_t> after;  // ids that have to be done before this one starts
 };
+
+// The argument with this role; `otherwise` when the call has none.
+inline std::int64_t argumentOf(const ScheduleEvent& event, calls::Role role,
+                               std::int64_t otherwise = 0) {
+  const int index = calls::indexOf(*event.row, role);
+  return index < 0 ? otherwise : event.arguments[static_cast<std::size_t>(index)];
+}
 
 // A recorded thread: of the rank's own process, or of one that it began.
 struct ScheduleThread {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <array>
 
 #include "core/event/event.hpp"
@@ -58,10 +57,8 @@ bool makesDescriptor(const ScheduleEvent& event) {
   if (event.step != Step::kCall || event.failed) return false;
   const calls::Row& row = *event.row;
   if (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) return true;
-  const int command = calls::indexOf(row, Role::kCommand);
-  if (command < 0) return false;
-  const std::int64_t value = event.arguments[static_cast<std::size_t>(command)];
-  return value == F_DUPFD || value == F_DUPFD_CLOEXEC;
+  const std::int64_t command = argumentOf(event, Role::kCommand, -1);
+  return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
 }
 
 bool isSchedulable(const calls::Row& row) { return row.api != calls::Api::kMpi; }
@@ -73,10 +70,8 @@ bool usesPosition(const calls::Row& row) {
 std::uint64_t requestOf(const ScheduleEvent& event) {
   if (event.step != Step::kCall || !movesData(*event.row)) return 0;
   const calls::Row& row = *event.row;
-  const auto argument = [&](Role role) -> std::uint64_t {
-    const int index = calls::indexOf(row, role);
-    return index < 0 ? 0
-                     : static_cast<std::uint64_t>(event.arguments[static_cast<std::size_t>(index)]);
+  const auto argument = [&](Role role) {
+    return static_cast<std::uint64_t>(argumentOf(event, role));
   };
   if (calls::has(row, Role::kItemCount)) {
     std::uint64_t bytes = 0;

@@ -125,7 +125,7 @@ class EventReader {
         break;
       case KeyKind::kPieces:
         event_.pieces = object_.integers<std::uint64_t>(key.key, {.least = 0});
-        if (event_.pieces.size() > 1024) object_.refuse("\"iov\" has more than 1024 pieces");
+        if (event_.pieces.size() > kMostPieces) object_.refuse("\"iov\" has more than 1024 pieces");
         break;
       case KeyKind::kOpenMode:
         event_.open_mode = object_.text(key.key);
@@ -161,7 +161,7 @@ class EventReader {
     const std::string& mode = event_.open_mode;
     if (calls::has(*event_.row, calls::Role::kOpenMode) &&
         (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
-         mode.size() > 64)) {
+         mode.size() > kLongestMode)) {
       object_.refuse(fmt::format("\"{}\" is not a mode that fopen takes", base::inBrief(mode)));
     }
     constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much

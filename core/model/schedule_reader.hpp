@@ -12,7 +12,7 @@ namespace omnio::model {
 
 // Takes the parts of a schedule in the document's order: global, all files, then each thread with
 // its events. Each answers with why it cannot go on, or with nothing; the reader adds file, line
-// and column. What is passed lives until the call returns.
+// and column. A sink overrides what it needs. What is passed lives until the call returns.
 class ScheduleSink {
  public:
   ScheduleSink() = default;
@@ -21,12 +21,12 @@ class ScheduleSink {
   virtual ~ScheduleSink() = default;
 
   using Complaint = std::optional<std::string>;
-  virtual Complaint global(const ScheduleGlobal& global) = 0;
-  virtual Complaint file(FileNumber number, const ScheduleFile& file) = 0;
+  virtual Complaint global(const ScheduleGlobal&) { return {}; }
+  virtual Complaint file(FileNumber, const ScheduleFile&) { return {}; }
   // Ranks come in order from 0, threads of a rank in order from 0; a rank may have none.
-  virtual Complaint beginThread(const ScheduleThread& thread) = 0;
-  virtual Complaint event(const ScheduleEvent& event) = 0;
-  virtual Complaint endThread() = 0;
+  virtual Complaint beginThread(const ScheduleThread&) { return {}; }
+  virtual Complaint event(const ScheduleEvent&) { return {}; }
+  virtual Complaint endThread() { return {}; }
 };
 
 // Passes the schedule on to `sink`. Fails with one sentence that names file, line, column and

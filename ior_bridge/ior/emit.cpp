@@ -144,19 +144,19 @@ std::string textOf(const IorPlan& plan) {
   return out + fsyncSentence(plan) + "\n";
 }
 
-std::optional<base::Failure> emit(const IorPlan& plan, const fs::path& directory) {
+base::Result<void> emit(const IorPlan& plan, const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    return base::Failure{
-        base::Code::kSystem,
-        fmt::format("cannot make {}: {}", base::printable(directory.native()), error.message())};
+    return base::failure(base::Code::kSystem, "cannot make {}: {}",
+                         base::printable(directory.native()), error.message());
   }
   for (const PhasePlan& phase : plan.phases) {
     const fs::path path = directory / fmt::format("phase-{}.sh", phase.phase);
-    if (auto failure = base::writeDocument(path, scriptOf(phase, plan))) return failure;
+    if (auto written = base::writeDocument(path, scriptOf(phase, plan)); !written) return written;
   }
-  if (auto failure = base::writeDocument(directory / "run-all.sh", runAllOf(plan))) return failure;
+  auto written = base::writeDocument(directory / "run-all.sh", runAllOf(plan));
+  if (!written) return written;
   return base::writeDocument(directory / "ior-plan.json", jsonOf(plan));
 }
 

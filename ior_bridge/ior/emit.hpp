@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "core/base/result.hpp"
@@ -18,6 +17,6 @@ std::string textOf(const IorPlan& plan);  // the command lines, and below each w
 
 // Makes the directory where it is missing, and in it phase-ID.sh for each phase, run-all.sh and
 // ior-plan.json; files of these names are replaced.
-std::optional<base::Failure> emit(const IorPlan& plan, const std::filesystem::path& directory);
+base::Result<void> emit(const IorPlan& plan, const std::filesystem::path& directory);
 
 }  // namespace omnio::ior

@@ -75,8 +75,7 @@ class WorkDirectory {
 base::Result<model::PhaseModel> readModel(const Options& options, const PhaseTeam& world) {
   base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   const auto refuse = [&](std::string_view why) {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("{}: {}", base::printable(options.model), why)};
+    return base::failure(base::Code::kInvalid, "{}: {}", base::printable(options.model), why);
   };
   base::Result<void> usable;
   if (!model) {
@@ -157,7 +156,7 @@ base::Result<void> report(const Options& options, const std::string& command,
        .target = options.target,
        .tests = std::move(tests)});
   if (!options.results.empty()) {
-    if (auto failure = base::writeDocument(options.results, text)) return *failure;
+    if (auto written = base::writeDocument(options.results, text); !written) return written;
   }
   const std::string shown =
       options.results.empty() ? base::safeJson(text) : base::safeText(table, "\n");
@@ -165,7 +164,7 @@ base::Result<void> report(const Options& options, const std::string& command,
       std::fflush(stdout) == 0) {
     return {};
   }
-  return base::Failure{base::Code::kSystem, "cannot write to standard output"};
+  return base::failure(base::Code::kSystem, "cannot write to standard output");
 }
 
 int work(Options options, const std::string& command, const PhaseTeam& world) {

@@ -2,7 +2,6 @@
 #include "replay/issue/backend.hpp"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -46,7 +45,7 @@ struct Facts {
   };
 };
 thread_local Facts facts;
-thread_local std::array<iovec, kMaxPieces> pieces;
+thread_local std::array<iovec, model::kMostPieces> pieces;
 
 template <CallId kCall>
 std::size_t bytesOf(const Call& call) {
@@ -456,27 +455,18 @@ void inherit(const Op& op, Descriptors& descriptors) {
 }
 
 const char* textOf(Substitute substitute) {
-  switch (substitute) {
-    case Substitute::kNone:
-      return "as recorded";
-    case Substitute::kLock:
-      return "locks, taken without waiting and without a range";
-    case Substitute::kTmpfile:
-      return "tmpfile, made in the tree";
-    case Substitute::kScan:
-      return "scans, which read single characters";
-    case Substitute::kCloseFrom:
-      return "closefrom, closing one descriptor";
-    case Substitute::kOverwrite:
-      return "opens that leave what write_overwrite has put there";
-    case Substitute::kMapped:
-      return "streams opened with m, which read and do not map";
-    case Substitute::kReopened:
-      return "freopen of a stream that is not recorded";
-    case Substitute::kNotIssued:
-      return "not issued";
-  }
-  return "";
+  constexpr const char* kTexts[kSubstituteCount] = {
+      "as recorded",
+      "locks, taken without waiting and without a range",
+      "tmpfile, made in the tree",
+      "scans, which read single characters",
+      "closefrom, closing one descriptor",
+      "opens that leave what write_overwrite has put there",
+      "streams opened with m, which read and do not map",
+      "freopen of a stream that is not recorded",
+      "not issued",
+  };
+  return kTexts[static_cast<std::size_t>(substitute)];
 }
 
 }  // namespace omnio::replay

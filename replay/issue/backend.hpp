@@ -3,12 +3,11 @@
 //
 // A regular row needs nothing here: a role that cannot be made into an argument of its type does
 // not compile. A custom row needs a body in backend_posix.cpp or backend_stdio.cpp; without one it
-// does not compile either.
+// does not link.
 #pragma once
 
 #include <stdio.h>
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -20,11 +20,11 @@ namespace omnio::replay {
 // The mode of a stream, ended by a NUL, and whether it is as recorded: without m, which maps a file
 // that is only read.
 struct StreamMode {
-  std::array<char, kMaxModeLength + 1> text{};
+  std::array<char, model::kLongestMode + 1> text{};
   bool is_changed = false;
 
   explicit StreamMode(std::string_view recorded) {
-    recorded = recorded.substr(0, kMaxModeLength);
+    recorded = recorded.substr(0, model::kLongestMode);
     std::copy(recorded.begin(), recorded.end(), text.begin());
     for (char& c : text) {
       if (c == '\0' || c == ',') break;  // ,ccs=...
@@ -108,8 +108,8 @@ void noteOpened(Call& call, const Outcome& outcome, int fd, FILE* stream, bool d
 // After one that closes; a stream's descriptor is gone whatever fclose says.
 void noteClosed(Call& call, const Outcome& outcome, bool is_stream);
 
-// Bodies of custom rows, and of regular ones whose arguments no role describes. Each is declared
-// below; a custom row without one does not compile.
+// Bodies of custom rows, and of the regular ones below, whose arguments no role describes. A custom
+// row without a body does not link.
 template <calls::CallId kCall>
 Outcome byHand(Call&) = delete;
 
@@ -117,41 +117,20 @@ Outcome byHand(Call&) = delete;
   template <>               \
   Outcome byHand<calls::CallId::NAME>(Call & call)
 
-OMNIO_BY_HAND(open);
-OMNIO_BY_HAND(open64);
-OMNIO_BY_HAND(openat);
-OMNIO_BY_HAND(openat64);
-OMNIO_BY_HAND(close_range);
-OMNIO_BY_HAND(closefrom);
-OMNIO_BY_HAND(closedir);
-OMNIO_BY_HAND(fcntl);
-OMNIO_BY_HAND(fcntl64);
+#define OMNIO_DECLARE_kCustom(NAME) OMNIO_BY_HAND(NAME);
+#define OMNIO_DECLARE_kRegular(NAME)
+#define OMNIO_CALL(BODY, NUMBER, NAME, ...) OMNIO_DECLARE_##BODY(NAME)
+#include "core/calls/posix.def"
+#include "core/calls/stdio.def"
+#undef OMNIO_CALL
+
 OMNIO_BY_HAND(flock);
-OMNIO_BY_HAND(chdir);
-OMNIO_BY_HAND(fchdir);
-OMNIO_BY_HAND(freopen);
-OMNIO_BY_HAND(freopen64);
 OMNIO_BY_HAND(tmpfile);
 OMNIO_BY_HAND(tmpfile64);
-OMNIO_BY_HAND(puts);
-OMNIO_BY_HAND(putchar);
-OMNIO_BY_HAND(fprintf);
-OMNIO_BY_HAND(__fprintf_chk);
 OMNIO_BY_HAND(vfprintf);
 OMNIO_BY_HAND(__vfprintf_chk);
-OMNIO_BY_HAND(printf);
-OMNIO_BY_HAND(__printf_chk);
-OMNIO_BY_HAND(vprintf);
-OMNIO_BY_HAND(__vprintf_chk);
-OMNIO_BY_HAND(dprintf);
-OMNIO_BY_HAND(__dprintf_chk);
 OMNIO_BY_HAND(vdprintf);
 OMNIO_BY_HAND(__vdprintf_chk);
-OMNIO_BY_HAND(getchar);
-OMNIO_BY_HAND(fscanf);
-OMNIO_BY_HAND(__isoc99_fscanf);
-OMNIO_BY_HAND(vfscanf);
-OMNIO_BY_HAND(__isoc99_vfscanf);
 OMNIO_BY_HAND(pclose);
 
 // Whether a body is declared above.

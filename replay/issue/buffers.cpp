@@ -1,6 +1,5 @@
 #include "replay/issue/buffers.hpp"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -47,9 +46,8 @@ base::Result<void> Buffers::reserve(const PlannedThread& thread, std::uint64_t s
   for (const auto& [memory, bytes] : {std::pair{&read_, read_bytes_}, {&write_, write_bytes_}}) {
     *memory = map(bytes);
     if (*memory != nullptr) continue;
-    return base::Failure{base::Code::kSystem,
-                         fmt::format("no memory for requests of {} bytes: {}", bytes,
-                                     std::generic_category().message(errno))};
+    return base::failure(base::Code::kSystem, "no memory for requests of {} bytes: {}", bytes,
+                         std::generic_category().message(errno));
   }
   const std::size_t readable = std::max(wholePages(thread.read_moved + 1), kUnrecordedRead);
   if (read_bytes_ > readable) mprotect(read_ + readable, read_bytes_ - readable, PROT_NONE);

@@ -40,24 +40,18 @@ constexpr std::uint64_t kMaxFailedRequest = std::uint64_t{1} << 31;
 // be needed.
 bool endsProcess(const ScheduleEvent& event) {
   const calls::Row& row = *event.row;
-  const int index = calls::indexOf(row, Role::kFlags);
-  if (row.call_class != calls::Class::kOpen || index < 0 || calls::has(row, Role::kMode) ||
+  if (row.call_class != calls::Class::kOpen || calls::has(row, Role::kMode) ||
       calls::has(row, Role::kPathTemplate)) {
     return false;
   }
-  const std::int64_t flags = event.arguments[static_cast<std::size_t>(index)];
+  const std::int64_t flags = model::argumentOf(event, Role::kFlags);
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
 // Bytes that a buffer has to hold. What goes from one descriptor to the other takes no room here,
 // and "all of it" is asked for by numbers beyond any file.
 std::uint64_t roomFor(const ScheduleEvent& event) {
-  if (calls::has(*event.row, Role::kFdSource)) return 0;
-  std::uint64_t pieces = 0;
-  for (const std::uint64_t piece : event.pieces) {
-    if (__builtin_add_overflow(pieces, piece, &pieces)) pieces = UINT64_MAX;
-  }
-  return std::max(event.request, pieces);
+  return calls::has(*event.row, Role::kFdSource) ? 0 : event.request;
 }
 
 bool makesEntry(const ScheduleEvent& event) {
@@ -85,14 +79,7 @@ Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
 }
 
 Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile& file) {
-  PlannedFile planned;
-  planned.location = file.location;
-  planned.role = file.role;
-  planned.exists = file.exists;
-  planned.lines = file.lines;
-  planned.size = file.size;
-  if (file.size > static_cast<std::uint64_t>(INT64_MAX)) return "a file cannot be that large";
-  plan_.files.push_back(std::move(planned));
+  plan_.files.push_back({file});
   return std::nullopt;
 }
 
@@ -141,7 +128,6 @@ Compiler::Complaint Compiler::endThread() {
 }
 
 Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
-  if (event.file == model::kNoFileNumber) return "a preopened descriptor without its file";
   if (event.id != 0 || !event.after.empty()) {
     return "a preopened descriptor is there before all events: it has neither id nor after";
   }
@@ -157,17 +143,10 @@ Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
 
 Compiler::Complaint Compiler::checkCall(const ScheduleEvent& event) {
   const calls::Row& row = *event.row;
-  if (row.api == calls::Api::kMpi) {
-    return fmt::format("{} cannot be replayed: POSIX and stream calls can", row.name);
-  }
   const std::uint64_t request = roomFor(event);
   // A call that failed may have asked for anything; it never got it.
   if (!event.failed && request > kMaxRequest) {
     return fmt::format("{} asks for {} bytes, more than a process has room for", row.name, request);
-  }
-  if (event.pieces.size() > kMaxPieces) {
-    return fmt::format("{} has {} pieces; the system takes {}", row.name, event.pieces.size(),
-                       kMaxPieces);
   }
   // The printf family returns an int.
   const bool formats =
@@ -180,10 +159,6 @@ Compiler::Complaint Compiler::checkCall(const ScheduleEvent& event) {
     return fmt::format(
         "{} takes no mode: with O_CREAT or O_TMPFILE the C library ends the process; use open",
         row.name);
-  }
-  if (!event.failed && event.open_mode.size() > kMaxModeLength) {
-    return fmt::format("the mode has {} bytes; it can have at most {}", event.open_mode.size(),
-                       kMaxModeLength);
   }
   return std::nullopt;
 }
@@ -210,8 +185,7 @@ void Compiler::measure(const ScheduleEvent& event) {
     if (event.row->result == calls::Result::kNumber) moved = request;
     if (event.row->result == calls::Result::kItems) {
       // The last item may have come in part.
-      const int size = calls::indexOf(*event.row, Role::kItemSize);
-      const auto item = static_cast<std::uint64_t>(event.arguments[static_cast<std::size_t>(size)]);
+      const auto item = static_cast<std::uint64_t>(model::argumentOf(event, Role::kItemSize));
       if (__builtin_mul_overflow(moved + 1, item, &moved)) moved = request;
     }
   }
@@ -223,11 +197,8 @@ void Compiler::measure(const ScheduleEvent& event) {
     if (event.row->result == calls::Result::kCount) {
       request = std::max(request, std::min(moved, kMaxRequest));
     }
-    const int text = calls::indexOf(*event.row, Role::kTextOut);
-    if (text >= 0) {
-      request = std::max(request, static_cast<std::uint64_t>(std::max<std::int64_t>(
-                                      event.arguments[static_cast<std::size_t>(text)], 0)));
-    }
+    const std::int64_t text = model::argumentOf(event, Role::kTextOut);
+    request = std::max(request, static_cast<std::uint64_t>(std::max<std::int64_t>(text, 0)));
     into.write_request = std::max(into.write_request, std::min(request, kMaxRequest));
   }
 }
@@ -246,9 +217,6 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     line_ends_.note(event, op.file, plan_.files[op.file]);
   }
   noteDescriptor(event, op.file);
-  if (event.end_ns < event.start_ns) {
-    return fmt::format("it ends at {} ns, before it starts at {} ns", event.end_ns, event.start_ns);
-  }
   if (makesEntry(event)) {
     const model::FileNumber entry = event.new_file != model::kNoFileNumber &&
                                             !calls::does(*event.row, calls::Effect::kMakesSymlink)
@@ -290,7 +258,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   }
   ++order_;
   // A mode that is too long has failed, and its beginning fails as well.
-  writer_->add(op, event.arguments, event.pieces, event.open_mode.substr(0, kMaxModeLength));
+  writer_->add(op, event.arguments, event.pieces, event.open_mode.substr(0, model::kLongestMode));
   return std::nullopt;
 }
 
@@ -492,14 +460,14 @@ base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
   DigestingSink digest(compiler);
   if (auto read = model::readSchedule(schedule, digest); !read) return read.failure();
   if (auto complaint = compiler.finish()) {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("{}: {}", base::printable(schedule.native()), *complaint)};
+    return base::failure(base::Code::kInvalid, "{}: {}", base::printable(schedule.native()),
+                         *complaint);
   }
   Plan plan = compiler.plan();
   plan.schedule = std::filesystem::absolute(schedule, error).native();
   plan.schedule_digest = digest.text();
   if (timing) plan.global.timing = *timing;
-  if (auto failure = writePlan(absolute / kPlanName, plan)) return *failure;
+  if (auto written = writePlan(absolute / kPlanName, plan); !written) return written.failure();
   draft.keep();
   return plan;
 }

@@ -4,147 +4,63 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
-#include <cstring>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
+#include "replay/plan/bytes.hpp"
 
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 2\n";
-constexpr std::string_view kEnd = "end\n";
-
-// One description of the parts serves both directions: what is written is what is read.
-class Writer {
- public:
-  std::string text;
-
-  template <typename T>
-  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void item(const T& value) { text.append(reinterpret_cast<const char*>(&value), sizeof value); }
-  void item(const std::string& value) {
-    item(value.size());
-    text += value;
-  }
-  template <typename T>
-  void item(const std::vector<T>& list) {
-    item(list.size());
-    if constexpr (std::is_arithmetic_v<T>) {
-      text.append(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T));
-    } else {
-      for (const T& value : list) item(value);
-    }
-  }
-  template <typename T>
-  requires std::is_class_v<T>
-  void item(const T& value);
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-  bool ok() const { return ok_; }
-  std::string_view rest() const { return rest_; }
-
-  template <typename T>
-  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void item(T& value) { take(&value, sizeof value); }
-  void item(std::string& value) {
-    value.resize(count(1));
-    take(value.data(), value.size());
-  }
-  template <typename T>
-  void item(std::vector<T>& list) {
-    list.resize(count(std::is_arithmetic_v<T> ? sizeof(T) : 1));
-    if constexpr (std::is_arithmetic_v<T>) {
-      take(list.data(), list.size() * sizeof(T));
-    } else {
-      for (T& value : list) item(value);
-    }
-  }
-  template <typename T>
-  requires std::is_class_v<T>
-  void item(T& value);
-
- private:
-  void take(void* out, std::size_t bytes) {
-    if (bytes > rest_.size()) {
-      ok_ = false;
-      rest_ = {};
-      return;
-    }
-    if (bytes > 0) std::memcpy(out, rest_.data(), bytes);
-    rest_.remove_prefix(bytes);
-  }
-  // A length that was checked against what is there.
-  std::size_t count(std::size_t item_bytes) {
-    std::size_t n = 0;
-    item(n);
-    if (n <= rest_.size() / item_bytes) return n;
-    ok_ = false;
-    rest_ = {};
-    return 0;
-  }
-
-  std::string_view rest_;
-  bool ok_ = true;
-};
-
-template <typename Io, typename T>
-void parts(Io& io, T& value) {
-  using Part = std::remove_const_t<T>;
-  const auto all = [&io](auto&... items) { (io.item(items), ...); };
-  if constexpr (std::same_as<Part, PlannedFile>) {
-    all(value.location, value.role, value.exists, value.made_by_events, value.lines, value.size,
-        value.written_end, value.line_ends, value.delimiters);
-  } else if constexpr (std::same_as<Part, Preopened>) {
-    all(value.slot, value.file, value.flags, value.offset);
-  } else if constexpr (std::same_as<Part, Wait>) {
-    all(value.recorded_end_ns, value.flags);
-  } else if constexpr (std::same_as<Part, model::ScheduleThread>) {
-    all(value.rank, value.thread, value.pid, value.tid, value.host, value.recorder_ns);
-  } else if constexpr (std::same_as<Part, PlannedThread>) {
-    all(value.recorded, value.operations, value.read_request, value.read_moved, value.write_request,
-        value.write_failed, value.waits, value.raises);
-  } else if constexpr (std::same_as<Part, PlannedRank>) {
-    all(value.slots, value.made, value.preopened);
-  } else if constexpr (std::same_as<Part, model::ScheduleGlobal>) {
-    all(value.timing, value.write_overwrite, value.size_scale, value.time_scale, value.ranks,
-        value.source, value.source_whole, value.source_events_missing, value.command,
-        value.left_out);
-  } else {
-    static_assert(std::same_as<Part, Plan>);
-    all(value.global, value.schedule, value.schedule_digest, value.files, value.ranks,
-        value.threads, value.flag_waiters);
-  }
-}
-
-template <typename T>
-requires std::is_class_v<T>
-void Writer::item(const T& value) { parts(*this, value); }
-
-template <typename T>
-requires std::is_class_v<T>
-void Reader::item(T& value) { parts(*this, value); }
+constexpr std::string_view kMagic = "omnio replay plan 3\n";
 
 }  // namespace
+
+template <typename Io>
+void parts(Io& io, PartsOf<PlannedFile> auto& file) {
+  io.items(file.location, file.role, file.exists, file.made_by_events, file.lines, file.size,
+           file.written_end, file.line_ends, file.delimiters);
+}
+
+template <typename Io>
+void parts(Io& io, PartsOf<Wait> auto& wait) {
+  io.items(wait.recorded_end_ns, wait.flags);
+}
+
+template <typename Io>
+void parts(Io& io, PartsOf<PlannedThread> auto& thread) {
+  auto& recorded = thread.recorded;
+  io.items(recorded.rank, recorded.thread, recorded.pid, recorded.tid, recorded.host,
+           recorded.recorder_ns, thread.operations, thread.read_request, thread.read_moved,
+           thread.write_request, thread.write_failed, thread.waits, thread.raises);
+}
+
+template <typename Io>
+void parts(Io& io, PartsOf<PlannedRank> auto& rank) {
+  io.items(rank.slots, rank.made, rank.preopened);
+}
+
+template <typename Io>
+void parts(Io& io, PartsOf<Plan> auto& plan) {
+  auto& global = plan.global;
+  io.items(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
+           global.ranks, global.source, global.source_whole, global.source_events_missing,
+           global.command, global.left_out, plan.schedule, plan.schedule_digest, plan.files,
+           plan.ranks, plan.threads, plan.flag_waiters);
+}
 
 std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread) {
   return directory / fmt::format("thread.{}", thread);
 }
 
-std::optional<base::Failure> writePlan(const std::filesystem::path& path, const Plan& plan) {
-  Writer writer;
-  writer.text = kMagic;
-  parts(writer, plan);
-  writer.text += kEnd;
-  return base::writeDocument(path, writer.text);
+base::Result<void> writePlan(const std::filesystem::path& path, const Plan& plan) {
+  ByteWriter writer;
+  writer.bytes = kMagic;
+  writer.items(plan);
+  return base::writeDocument(path, writer.bytes);
 }
 
 base::Result<Plan> readPlan(const std::filesystem::path& path) {
@@ -153,15 +69,15 @@ base::Result<Plan> readPlan(const std::filesystem::path& path) {
   std::string text(file->size(), '\0');
   text.resize(file->readAt(0, text.data(), text.size()));
   if (!text.starts_with(kMagic)) {
-    return base::Failure{base::Code::kNotOurs,
-                         base::printable(path.native()) + ": no plan of this replayer"};
+    return base::failure(base::Code::kNotOurs, "{}: no plan of this replayer",
+                         base::printable(path.native()));
   }
-  Reader reader(std::string_view(text).substr(kMagic.size()));
+  ByteReader reader(std::string_view(text).substr(kMagic.size()));
   Plan plan;
-  parts(reader, plan);
-  if (!reader.ok() || reader.rest() != kEnd) {
-    return base::Failure{base::Code::kDamaged,
-                         base::printable(path.native()) + ": cut off or damaged"};
+  reader.items(plan);
+  if (!reader.isDone()) {
+    return base::failure(base::Code::kDamaged, "{}: cut off or damaged",
+                         base::printable(path.native()));
   }
   return plan;
 }
@@ -171,11 +87,6 @@ namespace {
 using calls::Role;
 
 constexpr std::uint64_t kOffsetLimit = std::uint64_t{1} << 55;  // what fits beside the byte
-
-std::int64_t numberOf(const model::ScheduleEvent& event, Role role, std::int64_t otherwise) {
-  const int index = calls::indexOf(*event.row, role);
-  return index < 0 ? otherwise : event.arguments[static_cast<std::size_t>(index)];
-}
 
 bool isStreamRead(const calls::Row& row) {
   return row.call_class == calls::Class::kRead && row.api == calls::Api::kStdio;
@@ -212,8 +123,8 @@ void LineEnds::note(const model::ScheduleEvent& event, std::uint32_t number, Pla
   if (!calls::does(*event.row, calls::Effect::kReadsLine)) return;
   const bool is_line = event.row->result == calls::Result::kLine;
   // fgets also ends when its room is full; whether a newline came last is not known then.
-  if (is_line && event.result >= numberOf(event, Role::kSize, 0) - 1) return;
-  const auto delimiter = static_cast<char>(numberOf(event, Role::kChar, '\n'));
+  if (is_line && event.result >= model::argumentOf(event, Role::kSize) - 1) return;
+  const auto delimiter = static_cast<char>(model::argumentOf(event, Role::kChar, '\n'));
   const std::uint64_t end = offset + static_cast<std::uint64_t>(event.result) - 1;
   if (end >= kOffsetLimit) return;
   if (ends_.size() <= number) ends_.resize(number + std::size_t{1});

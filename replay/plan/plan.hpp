@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,19 +14,14 @@
 
 namespace omnio::replay {
 
-struct PlannedFile {
-  std::string location;
-  model::FileRole role = model::FileRole::kOutput;
-  bool exists = false;
+struct PlannedFile : model::ScheduleFile {
   // A mkdir, rename or link makes it, or a directory above it: not to be there before.
   bool made_by_events = false;
-  bool lines = false;
-  std::uint64_t size = 0;         // before the run
   std::uint64_t written_end = 0;  // furthest byte that a write of known place reaches
   // Bytes that lines end with, by place: offset << 8 | byte, sorted. Only where `lines`.
-  std::vector<std::uint64_t> line_ends;
+  std::vector<std::uint64_t> line_ends{};
   // All bytes that lines end with: they stand nowhere else.
-  std::string delimiters;
+  std::string delimiters{};
 };
 
 // A descriptor that was open before the recording began.
@@ -79,7 +73,7 @@ struct Plan {
 inline constexpr const char* kPlanName = "plan";
 std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread);
 
-std::optional<base::Failure> writePlan(const std::filesystem::path& path, const Plan& plan);
+base::Result<void> writePlan(const std::filesystem::path& path, const Plan& plan);
 base::Result<Plan> readPlan(const std::filesystem::path& path);
 
 // Where lines end in files that are read by lines, so that the made-up content has its newlines (or

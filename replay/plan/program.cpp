@@ -1,7 +1,5 @@
 #include "replay/plan/program.hpp"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -14,7 +12,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kMaxRecord = sizeof(Op) + calls::kMaxArguments * sizeof(std::int64_t) +
-                                   kMaxPieces * sizeof(std::uint64_t) + kMaxModeLength + kAlignment;
+                                   model::kMostPieces * sizeof(std::uint64_t) +
+                                   model::kLongestMode + kAlignment;
 static_assert(kMaxRecord < kBlockBytes);
 
 // "omniorep" and the version: a file of another program, or of another version of this one, is not
@@ -98,8 +97,8 @@ base::Result<void> ProgramReader::open(const std::filesystem::path& path) {
   if (failure_) return *failure_;
   if (block_bytes_ < kProgramMagic.size() ||
       std::memcmp(block_.data(), kProgramMagic.data(), 8) != 0) {
-    return base::Failure{base::Code::kNotOurs,
-                         base::printable(path.native()) + ": no program of this replayer"};
+    return base::failure(base::Code::kNotOurs, "{}: no program of this replayer",
+                         base::printable(path.native()));
   }
   at_ = kProgramMagic.size();
   return {};
@@ -131,9 +130,9 @@ void ProgramReader::fetchAhead() {
 }
 
 const Instruction* ProgramReader::damaged() {
-  failure_ = base::Failure{base::Code::kDamaged,
-                           fmt::format("{}: damaged at byte {}", base::printable(path_.native()),
-                                       offset_ - ahead_bytes_ - block_bytes_ + at_)};
+  failure_ =
+      base::failure(base::Code::kDamaged, "{}: damaged at byte {}", base::printable(path_.native()),
+                    offset_ - ahead_bytes_ - block_bytes_ + at_);
   return nullptr;
 }
 

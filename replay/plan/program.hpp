@@ -63,9 +63,6 @@ struct Instruction {
 };
 
 inline constexpr std::size_t kBlockBytes = 256 * 1024;
-// More than any call takes: UIO_MAXIOV is 1024.
-inline constexpr std::size_t kMaxPieces = 1024;
-inline constexpr std::size_t kMaxModeLength = 64;
 
 class ProgramWriter {
  public:
@@ -74,7 +71,8 @@ class ProgramWriter {
   ProgramWriter& operator=(const ProgramWriter&) = delete;
   ~ProgramWriter();
 
-  // `bytes` and `set` of the operation are filled in here. At most kMaxPieces and kMaxModeLength.
+  // `bytes` and `set` of the operation are filled in here. At most model::kMostPieces and
+  // model::kLongestMode.
   void add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
            const std::vector<std::uint64_t>& pieces, std::string_view open_mode);
   base::Result<void> finish();

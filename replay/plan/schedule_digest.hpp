@@ -3,13 +3,18 @@
 // The source of the schedule, its command and its notes do not count.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <bit>
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
+#include "core/base/integers.hpp"
 #include "core/model/schedule_reader.hpp"
+#include "core/wire/checksum.hpp"
 
 namespace omnio::replay {
 
@@ -18,22 +23,55 @@ class DigestingSink final : public model::ScheduleSink {
  public:
   explicit DigestingSink(model::ScheduleSink& next) : next_(next) {}
 
-  Complaint global(const model::ScheduleGlobal& global) override;
-  Complaint file(model::FileNumber number, const model::ScheduleFile& file) override;
-  Complaint beginThread(const model::ScheduleThread& thread) override;
-  Complaint event(const model::ScheduleEvent& event) override;
-  Complaint endThread() override;
+  Complaint global(const model::ScheduleGlobal& global) override {
+    addAll(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
+           global.ranks);
+    return next_.global(global);
+  }
+  Complaint file(model::FileNumber number, const model::ScheduleFile& file) override {
+    addAll(file.location, file.role, (file.exists ? 1U : 0U) | (file.lines ? 2U : 0U), file.size,
+           file.read_before_written);
+    return next_.file(number, file);
+  }
+  Complaint beginThread(const model::ScheduleThread& thread) override {
+    addAll(thread.rank, thread.thread, thread.recorder_ns);
+    return next_.beginThread(thread);
+  }
+  Complaint event(const model::ScheduleEvent& event) override {
+    add(event.step);
+    if (event.row != nullptr) add(digestOf(event.row->name));
+    addAll(event.start_ns, event.end_ns, event.failed, event.result);
+    for (const std::int64_t argument : event.arguments) add(argument);
+    addAll(event.fd, event.source, event.replaced, event.new_fd, event.file, event.new_file,
+           event.open_mode, event.request, event.offset, event.pieces, event.after, event.id);
+    return next_.event(event);
+  }
+  Complaint endThread() override {
+    add(0);
+    return next_.endThread();
+  }
 
   // When all of the schedule has been passed on: 16 hexadecimal digits.
-  std::string text() const;
+  std::string text() const { return fmt::format("{:016x}", state_); }
 
  private:
-  void add(std::uint64_t value);
-  void add(std::string_view text);
-  void add(const std::vector<std::uint64_t>& list);
+  static std::uint64_t digestOf(std::string_view text) {
+    return wire::checksum(text.data(), text.size());
+  }
+
   template <typename T>
-  requires std::is_integral_v<T> || std::is_enum_v<T>
-  void add(T value) { add(static_cast<std::uint64_t>(value)); }
+  void add(const T& value) {
+    if constexpr (std::same_as<T, std::string>) {
+      addAll(value.size(), digestOf(value));
+    } else if constexpr (std::same_as<T, std::vector<std::uint64_t>>) {
+      add(value.size());
+      for (const std::uint64_t one : value) add(one);
+    } else if constexpr (std::same_as<T, double>) {
+      add(std::bit_cast<std::uint64_t>(value));
+    } else {
+      state_ = base::mixed(state_, static_cast<std::uint64_t>(value));
+    }
+  }
   void addAll(const auto&... values) { (add(values), ...); }
 
   model::ScheduleSink& next_;

@@ -1,6 +1,5 @@
 #include "replay/run/engine.hpp"
 
-#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -157,10 +156,10 @@ base::Result<void> Engine::start() {
     descriptors_.push_back(std::make_unique<Descriptors>(planned.slots));
     for (const Preopened& preopened : planned.preopened) {
       if (const int error = preopen(preopened, settings_.paths, *descriptors_.back())) {
-        return base::Failure{base::Code::kSystem,
-                             fmt::format("cannot open {}, which was open from the start: {}",
-                                         base::printable(plan.files[preopened.file].location),
-                                         std::generic_category().message(error))};
+        return base::failure(base::Code::kSystem,
+                             "cannot open {}, which was open from the start: {}",
+                             base::printable(plan.files[preopened.file].location),
+                             std::generic_category().message(error));
       }
     }
   }
@@ -193,9 +192,8 @@ base::Result<void> Engine::start() {
   }
   pthread_attr_destroy(&attributes);
   if (error != 0) {
-    return base::Failure{base::Code::kSystem,
-                         fmt::format("cannot start a thread, of {}: {}", threads_.size(),
-                                     std::generic_category().message(error))};
+    return base::failure(base::Code::kSystem, "cannot start a thread, of {}: {}", threads_.size(),
+                         std::generic_category().message(error));
   }
   // The clock starts when all are ready.
   for (std::uint32_t n = started_; n != threads_.size(); n = started_) started_.wait(n);
@@ -218,10 +216,8 @@ std::optional<base::Failure> Engine::failure() const {
 void Engine::fail(const Thread& thread, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (failure_) return;
-  failure_ =
-      base::Failure{base::Code::kSystem,
-                    fmt::format("recorded rank {}, thread {}: {}", thread.planned.recorded.rank,
-                                thread.planned.recorded.thread, reason)};
+  failure_ = base::failure(base::Code::kSystem, "recorded rank {}, thread {}: {}",
+                           thread.planned.recorded.rank, thread.planned.recorded.thread, reason);
 }
 
 void* Engine::entry(void* argument) {

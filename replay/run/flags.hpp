@@ -4,9 +4,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <span>
-#include <vector>
 
 namespace omnio::replay {
 

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -133,13 +132,13 @@ base::Result<void> checkMemory(const Plan& plan, const Session& session) {
   }
   const std::uint64_t available = bytesIn("/proc/meminfo", "MemAvailable:");
   if (largest == nullptr || needed <= available) return {};
-  return base::Failure{
+  return base::failure(
       base::Code::kSystem,
-      fmt::format("the requests on this node need {} bytes of memory, and {} are available; the "
-                  "largest are those of recorded rank {}, thread {}: reads of {} bytes, writes of "
-                  "{}; use more nodes",
-                  needed, available, largest->recorded.rank, largest->recorded.thread,
-                  largest->read_moved, largest->write_request)};
+      "the requests on this node need {} bytes of memory, and {} are available; the "
+      "largest are those of recorded rank {}, thread {}: reads of {} bytes, writes of "
+      "{}; use more nodes",
+      needed, available, largest->recorded.rank, largest->recorded.thread, largest->read_moved,
+      largest->write_request);
 }
 
 // Whoever raises a flag tells the leaders of the other nodes that have a waiting rank.
@@ -264,12 +263,8 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
     if (!addShare(share, report)) session.abort("a process sent a report that cannot be read");
   }
   report.makespan_ns = report.total().end_ns;
-  if (auto failure = base::writeDocument(request.output / kReportName, jsonOf(report))) {
-    session.abort(failure->sentence);
-  }
-  if (auto failure = sayReport(request, base::safeText(textOf(report), "\n"))) {
-    session.abort(failure->sentence);
-  }
+  check(base::writeDocument(request.output / kReportName, jsonOf(report)));
+  check(sayReport(request, base::safeText(textOf(report), "\n")));
   // `omnio replay` reads what was left for it, and removes it; a launcher would comment on a status
   // that is not 0.
   if (request.compiled) return kDone;

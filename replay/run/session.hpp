@@ -2,13 +2,15 @@
 // thread that made the session uses it (MPI_THREAD_FUNNELED).
 #pragma once
 
+#include <mpi.h>
+
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "replay/launch.hpp"
@@ -30,9 +32,9 @@ class Session {
   // Says why (sayFailure), and ends all processes.
   [[noreturn]] void abort(const std::string& sentence);
 
-  void barrier();
+  void barrier() { MPI_Barrier(world_); }
   // Fit for a loop that has something else to do: begins a barrier, and asks whether all are there.
-  void beginBarrier();
+  void beginBarrier() { MPI_Ibarrier(world_, &barrier_); }
   bool barrierDone();
   std::int64_t largest(std::int64_t value);
   std::uint64_t sum(std::uint64_t value);
@@ -57,9 +59,20 @@ class Session {
   std::optional<Raised> receive();
 
  private:
-  struct State;
-  State* state_ = nullptr;
+  // A message is sent without waiting for its receiver; buffers are kept until it has gone.
+  struct Sending {
+    MPI_Request request = MPI_REQUEST_NULL;
+    Raised raised;
+  };
+  void reap();  // forgets the messages that have gone
+
   const Request& request_;
+  MPI_Comm world_ = MPI_COMM_NULL;      // of our own: messages of a preloaded library do not mix in
+  MPI_Comm messages_ = MPI_COMM_NULL;   // between nodes
+  MPI_Comm node_comm_ = MPI_COMM_NULL;  // the processes of this node
+  MPI_Win window_ = MPI_WIN_NULL;
+  MPI_Request barrier_ = MPI_REQUEST_NULL;
+  std::list<Sending> sending_;
   int rank_ = 0;
   int size_ = 1;
   int node_rank_ = 0;

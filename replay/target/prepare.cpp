@@ -149,9 +149,9 @@ base::Result<void> checkSpace(const Plan& plan, const Tree& tree) {
   const auto block = static_cast<std::uint64_t>(facts.f_bsize);
   const std::uint64_t available = static_cast<std::uint64_t>(facts.f_bavail) * block;
   if (needed <= available) return {};
-  return base::Failure{base::Code::kSystem,
-                       fmt::format("{}: the files to prepare have {} bytes, and {} are free",
-                                   base::printable(tree.path().native()), needed, available)};
+  return base::failure(base::Code::kSystem,
+                       "{}: the files to prepare have {} bytes, and {} are free",
+                       base::printable(tree.path().native()), needed, available);
 }
 
 base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree) {

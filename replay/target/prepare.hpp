@@ -2,9 +2,9 @@
 // before the replay begins. It uses system calls that no tracer sees.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <span>
 
+#include "core/base/json_reader.hpp"
 #include "core/base/result.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/target/tree.hpp"
@@ -27,6 +27,8 @@ enum class Cache : std::uint8_t {
   kWarm,  // read once after they were made
   kAsIs,  // as making them left it
 };
+inline constexpr base::Word<Cache> kCaches[] = {
+    {Cache::kCold, "cold"}, {Cache::kWarm, "warm"}, {Cache::kAsIs, "as-is"}};
 
 struct Prepared {
   std::uint64_t files = 0;

@@ -80,25 +80,24 @@ base::Result<Look> lookAt(const fs::path& target) {
   if (status.type() == fs::file_type::not_found) return look;
   if (error) return base::systemFailure(target, error.value());
   if (status.type() != fs::file_type::directory) {
-    return base::Failure{base::Code::kInvalid,
-                         base::printable(target.native()) + ": not a directory"};
+    return base::failure(base::Code::kInvalid, "{}: not a directory",
+                         base::printable(target.native()));
   }
   look.there = true;
   look.ours = fs::exists(fs::symlink_status(target / kMarker, error));
   const fs::file_status tree = fs::symlink_status(target / kTree, error);
   look.has_tree = fs::exists(tree);
   if (look.has_tree && tree.type() != fs::file_type::directory) {
-    return base::Failure{base::Code::kInvalid, base::printable((target / kTree).native()) +
-                                                   ": not a directory; name another --target"};
+    return base::failure(base::Code::kInvalid, "{}: not a directory; name another --target",
+                         base::printable((target / kTree).native()));
   }
   for (fs::directory_iterator entry(target, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path name = entry->path().filename();
     if (look.ours && (name == kMarker || name == kTree)) continue;
-    return base::Failure{
-        base::Code::kInvalid,
-        fmt::format("{} holds {}, which no replay made; a target has to be empty",
-                    base::printable(target.native()), base::printable(name.native()))};
+    return base::failure(base::Code::kInvalid,
+                         "{} holds {}, which no replay made; a target has to be empty",
+                         base::printable(target.native()), base::printable(name.native()));
   }
   if (error) return base::systemFailure(target, error.value());
   return look;
@@ -108,9 +107,9 @@ base::Result<Look> lookAndRefuse(const fs::path& target, bool fresh) {
   base::Result<Look> look = lookAt(target);
   if (!look) return look;
   if (look->has_tree && !fresh) {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("{} holds the tree of an earlier replay; --fresh removes it",
-                                     base::printable(target.native()))};
+    return base::failure(base::Code::kInvalid,
+                         "{} holds the tree of an earlier replay; --fresh removes it",
+                         base::printable(target.native()));
   }
   return look;
 }

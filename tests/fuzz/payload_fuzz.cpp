@@ -46,7 +46,7 @@ void makeSchedule(const tracefile::Trace& trace, const std::filesystem::path& sc
 void makeModel(const tracefile::Trace& trace, const std::filesystem::path& path) {
   const auto made = phases::makePhaseModel(trace, {});
   if (!made) return;
-  require(!model::writePhaseModel(path, *made).has_value());
+  require(model::writePhaseModel(path, *made).ok());
   // Sizes beyond those of any file are refused there.
   const auto read = model::readPhaseModel(path);
   require(read ? model::jsonOf(*read) == model::jsonOf(*made) : !read.failure().sentence.empty());

@@ -199,7 +199,7 @@ TEST(IorEmit, ScriptsAndPlanAgreeWithTheRuns) {
   const PhaseModel model = modelOf({operation(Operation::kWrite, 8, 6 * kMiB, kMiB)});
   const IorPlan plan = planFor(model, {});
   const test::TemporaryDirectory directory;
-  EXPECT_FALSE(emit(plan, directory / "runs"));
+  EXPECT_TRUE(emit(plan, directory / "runs"));
   const std::string script = test::readAll(directory / "runs/phase-1.sh");
   const std::string words = commandLineOf(plan.phases[0].runs[0]).substr(4);
   EXPECT_NE(script.find("\nrun 4 " + words + "\n"), std::string::npos) << script;
@@ -215,9 +215,9 @@ TEST(IorEmit, ScriptsAndPlanAgreeWithTheRuns) {
 TEST(IorEmit, ADirectoryThatCannotBeMadeIsNamed) {
   const test::TemporaryDirectory directory;
   test::writeAll(directory / "file", "x");
-  const auto failure = emit({}, directory / "file/below");
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->sentence,
+  const auto emitted = emit({}, directory / "file/below");
+  ASSERT_FALSE(emitted);
+  EXPECT_EQ(emitted.failure().sentence,
             "cannot make " + (directory / "file/below").native() + ": Not a directory");
 }
 
