@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -84,9 +83,8 @@ class Analysis {
   void run(event::PathTable& paths);
 
   const Dependencies& dependencies() const { return dependencies_; }
-  const OpenTable& opens() const { return opens_; }
+  OpenTable& opens() { return opens_; }
   FileHistory& files() { return files_; }
-  const FileHistory& files() const { return files_; }
   const std::vector<ThreadNotes>& threads() const { return threads_; }
   std::int64_t firstStart() const { return first_start_.value_or(0); }
   std::uint64_t events() const { return events_; }

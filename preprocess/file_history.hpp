@@ -3,7 +3,6 @@
 // while open). Fed with events by the time they began.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -122,7 +121,6 @@ class FileHistory {
   }
 
   Content& content(ContentId id) { return contents_[id]; }
-  const Content& content(ContentId id) const { return contents_[id]; }
 
   // All files in the order in which they came up, once the trace is at its end.
   std::vector<model::ScheduleFile> files();

@@ -5,6 +5,9 @@
 // on, so that a replay knows which of the two a call was made with.
 #pragma once
 
+#include <fcntl.h>
+
+#include <climits>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -52,34 +55,70 @@ struct Instance {
 class OpenTable {
  public:
   // Gives it the next descriptor of its rank. References to others stay good.
-  InstanceId make(Instance instance);
-  std::uint32_t makeDescription(int open_flags);
+  InstanceId make(Instance instance) {
+    instance.descriptor = model::Descriptor{next_[instance.rank]++};
+    instances_.push_back(std::move(instance));
+    return InstanceId{static_cast<std::uint32_t>(instances_.size() - 1)};
+  }
+  std::uint32_t makeDescription(int open_flags) {
+    const bool appends = (open_flags & O_APPEND) != 0;
+    descriptions_.push_back({.open = {.appends = appends}, .appended_at_first = appends});
+    return static_cast<std::uint32_t>(descriptions_.size() - 1);
+  }
 
   Instance& operator[](InstanceId id) { return instances_[static_cast<std::size_t>(id)]; }
-  const Instance& operator[](InstanceId id) const {
-    return instances_[static_cast<std::size_t>(id)];
-  }
   Description& description(std::uint32_t place) { return descriptions_[place]; }
-  const Description& description(std::uint32_t place) const { return descriptions_[place]; }
 
   // From `start_ns` on the handle of the process means this instance.
-  void bind(std::size_t process, std::uint32_t handle, std::int64_t start_ns, InstanceId instance);
-  InstanceId instanceOf(std::size_t process, std::uint32_t handle, std::int64_t time_ns) const;
+  void bind(std::size_t process, std::uint32_t handle, std::int64_t start_ns, InstanceId instance) {
+    bound_[{process, handle}].emplace_back(start_ns, instance);
+  }
+  InstanceId instanceOf(std::size_t process, std::uint32_t handle, std::int64_t time_ns) const {
+    const auto found = bound_.find({process, handle});
+    if (found == bound_.end()) return kNoInstance;
+    // Mostly one, and two after an fdopen.
+    InstanceId instance = found->second.front().second;
+    for (const auto& [since, bound] : found->second) {
+      if (since <= time_ns) instance = bound;
+    }
+    return instance;
+  }
 
   // The system's number, as long as the instance is open.
-  void setNumber(std::size_t process, int fd, InstanceId instance);
-  void clearNumber(std::size_t process, int fd);
-  InstanceId atNumber(std::size_t process, int fd) const;
-  // All that the process has open, and after that the last closed one of each number.
-  std::vector<InstanceId> openOrClosed(std::size_t process) const;
+  void setNumber(std::size_t process, int fd, InstanceId instance) {
+    numbers_[{process, fd}] = instance;
+  }
+  void clearNumber(std::size_t process, int fd) {
+    const auto found = numbers_.find({process, fd});
+    if (found == numbers_.end()) return;
+    closed_[found->first] = found->second;
+    numbers_.erase(found);
+  }
+  InstanceId atNumber(std::size_t process, int fd) const {
+    const auto found = numbers_.find({process, fd});
+    return found == numbers_.end() ? kNoInstance : found->second;
+  }
+  // The instances that the process has open, and after them the one that it closed last at each
+  // number.
+  std::vector<InstanceId> openOrClosed(std::size_t process) const {
+    std::vector<InstanceId> instances;
+    for (const Numbers* numbers : {&numbers_, &closed_}) {
+      for (auto at = numbers->lower_bound({process, INT_MIN});
+           at != numbers->end() && at->first.first == process; ++at) {
+        instances.push_back(at->second);
+      }
+    }
+    return instances;
+  }
 
  private:
+  using Numbers = std::map<std::pair<std::size_t, int>, InstanceId>;
+
   std::deque<Instance> instances_;
   std::deque<Description> descriptions_;
   std::unordered_map<int, std::int64_t> next_;  // of a rank
   std::map<std::pair<std::size_t, std::uint32_t>, std::vector<std::pair<std::int64_t, InstanceId>>>
       bound_;
-  using Numbers = std::map<std::pair<std::size_t, int>, InstanceId>;
   Numbers numbers_;
   Numbers closed_;
 };

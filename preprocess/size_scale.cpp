@@ -1,7 +1,5 @@
 #include "preprocess/size_scale.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +30,7 @@ std::uint64_t SizeScale::length(std::optional<std::uint64_t> from, std::uint64_t
 }
 
 void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
-  if (isIdentity() || event.step != model::Step::kCall) return;
+  if (factor_ == 1 || event.step != model::Step::kCall) return;
   const calls::Row& row = *event.row;
   const auto argument = [&event, &row](Role role) -> std::int64_t* {
     const int index = calls::indexOf(row, role);

@@ -13,8 +13,6 @@ class SizeScale {
  public:
   explicit SizeScale(double factor) : factor_(factor) {}
 
-  bool isIdentity() const { return factor_ == 1; }
-
   // Where a position in a file comes to lie. Monotone; a piece of a file is scaled by scaling both
   // of its ends. `aligned`: multiples of 4096 bytes stay such, as O_DIRECT wants it.
   std::uint64_t position(std::uint64_t bytes, bool aligned = false) const;
