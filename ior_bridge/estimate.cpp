@@ -27,16 +27,8 @@ struct Measured {
   std::vector<std::string> notes;
 };
 
-template <typename T>
-void addOnce(std::vector<T>& list, T value) {
+void addOnce(std::vector<std::string>& list, std::string value) {
   if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(std::move(value));
-}
-
-const model::Phase* find(const model::PhaseModel& model, int id) {
-  for (const model::Phase& phase : model.phases) {
-    if (phase.id == id) return &phase;
-  }
-  return nullptr;
 }
 
 // A benchmark that did something else than the phase was perhaps made for another one.
@@ -83,8 +75,8 @@ PhaseEstimate estimateOf(const model::Phase& phase, const Measured& measured) {
 }
 
 // Adds a summary to the phases that it is of.
-std::optional<base::Failure> take(const model::PhaseModel& model, const GivenResult& given,
-                                  std::map<int, Measured>& measured) {
+base::Result<void> take(const model::PhaseModel& model, const GivenResult& given,
+                        std::map<int, Measured>& measured) {
   const base::Result<Summary> summary = readSummary(given.path);
   if (!summary) return summary.failure();
   const std::string name = base::printable(given.path.native());
@@ -93,19 +85,16 @@ std::optional<base::Failure> take(const model::PhaseModel& model, const GivenRes
     if (given.test && test.id != *given.test) continue;
     if (test.phase && given.phase && *test.phase != *given.phase) continue;
     any = true;
-    const std::optional<int> id = test.phase    ? test.phase
-                                  : given.phase ? given.phase
-                                                : phaseOfName(given.path);
+    std::optional<int> id = test.phase ? test.phase : given.phase;
+    if (!id) id = phaseOfName(given.path);
     if (!id) {
-      return base::Failure{
-          base::Code::kInvalid,
-          fmt::format("{}: of which phase it is cannot be told: give it as ID={}", name, name)};
+      return base::failure(base::Code::kInvalid,
+                           "{}: of which phase it is cannot be told: give it as ID={}", name, name);
     }
-    const model::Phase* phase = find(model, *id);
-    if (phase == nullptr) {
-      return base::Failure{
-          base::Code::kInvalid,
-          fmt::format("{}: it is of phase {}, which the model has not", name, *id)};
+    const auto phase = std::ranges::find(model.phases, *id, &model::Phase::id);
+    if (phase == model.phases.end()) {
+      return base::failure(base::Code::kInvalid, "{}: it is of phase {}, which the model has not",
+                           name, *id);
     }
     Measured& into = measured[*id];
     for (const auto operation : {model::Operation::kWrite, model::Operation::kRead}) {
@@ -116,11 +105,9 @@ std::optional<base::Failure> take(const model::PhaseModel& model, const GivenRes
     addOnce(into.sources, name);
     noteDifferences(*phase, test, name, into.notes);
   }
-  if (any) return std::nullopt;
-  return base::Failure{base::Code::kInvalid,
-                       given.test
-                           ? fmt::format("{}: it has no test {}", name, *given.test)
-                           : fmt::format("{}: it has no test of phase {}", name, *given.phase)};
+  if (any) return {};
+  return base::failure(base::Code::kInvalid, "{}: it has no test {}{}", name,
+                       given.test ? "" : "of phase ", given.test ? *given.test : *given.phase);
 }
 
 std::optional<int> numberIn(std::string_view text) {
@@ -200,7 +187,7 @@ base::Result<Estimate> estimate(const model::PhaseModel& model,
                                 const std::vector<GivenResult>& results) {
   std::map<int, Measured> measured;
   for (const GivenResult& given : results) {
-    if (auto failure = take(model, given, measured)) return *failure;
+    if (const auto taken = take(model, given, measured); !taken) return taken.failure();
   }
   Estimate result;
   result.source = model.source;

@@ -303,9 +303,11 @@ class Reader {
       return at(*document.error_place, "not JSON: " + document.error);
     }
     Summary summary;
-    summary.path = path_;
     summary.mended = document.mended;
-    if (auto known = readKind(document, summary); !known) return known.failure();
+    const JsonNode* format = document.root.find("format");
+    if (format != nullptr) {
+      if (auto ours = checkOurs(document, *format); !ours) return ours.failure();
+    }
     const JsonNode* tests = document.root.find("tests");
     if (tests == nullptr || tests->as<JsonNode::List>() == nullptr) {
       return at(document.root.place, "not a summary of IOR: it has no \"tests\"");
@@ -314,7 +316,7 @@ class Reader {
       SummaryTest test;
       test.id = static_cast<int>(summary.tests.size());
       if (auto read = readTest(node, test); !read) return read.failure();
-      if (summary.ours && !test.phase) return at(node.place, "a test without its \"phase\"");
+      if (format != nullptr && !test.phase) return at(node.place, "a test without its \"phase\"");
       summary.tests.push_back(std::move(test));
     }
     if (summary.tests.empty()) return at(tests->place, "no test is in it: the run was aborted");
@@ -328,18 +330,15 @@ class Reader {
   }
 
   // IOR's summaries name no format; what names another one is none.
-  base::Result<void> readKind(const LooseDocument& document, Summary& summary) const {
+  base::Result<void> checkOurs(const LooseDocument& document, const JsonNode& format) const {
     const JsonNode& root = document.root;
-    summary.version = textAt(root, "Version");
-    const JsonNode* format = root.find("format");
-    if (format == nullptr) return {};
     if (textAt(root, "format") != kPhaseResultsFormat) {
-      return at(format->place, fmt::format("neither a summary of IOR nor {}", kPhaseResultsFormat));
+      return at(format.place, fmt::format("neither a summary of IOR nor {}", kPhaseResultsFormat));
     }
     if (numberAt(root, "version") != kPhaseResultsVersion) {
       const JsonNode* version = root.find("version");
       return base::failureAt(
-          path_, (version != nullptr ? version : format)->place,
+          path_, version != nullptr ? version->place : format.place,
           fmt::format("another version of {} than {}", kPhaseResultsFormat, kPhaseResultsVersion),
           base::Code::kOtherVersion);
     }
@@ -347,7 +346,6 @@ class Reader {
     if (document.mended > 0 && !document.ends_early) {
       return at(root.place, fmt::format("damaged {}: it is not JSON", kPhaseResultsFormat));
     }
-    summary.ours = true;
     return {};
   }
 
@@ -362,12 +360,8 @@ class Reader {
     }
     std::optional<double> writes, reads;
     if (const JsonNode* parameters = node.find("Parameters")) {
-      test.api = textAt(*parameters, "api");
       test.transfer_bytes = countAt(*parameters, "transferSize");
-      test.block_bytes = countAt(*parameters, "blockSize");
-      test.segments = countAt(*parameters, "segmentCount");
       test.tasks = countAt(*parameters, "numTasks");
-      if (const auto fsync = numberAt(*parameters, "fsync")) test.fsync = *fsync != 0;
       const auto repetitions = numberAt(*parameters, "repetitions");
       const auto writes_file = numberAt(*parameters, "writeFile");
       const auto reads_file = numberAt(*parameters, "readFile");
@@ -439,11 +433,11 @@ base::Result<Summary> readSummary(const std::filesystem::path& path) {
   if (!file) return file.failure();
   const std::uint64_t size = file->size();
   if (size == 0)
-    return base::Failure{base::Code::kNotOurs, base::printable(path.native()) + ": empty"};
+    return base::failure(base::Code::kNotOurs, "{}: empty", base::printable(path.native()));
   if (size > kMaxBytes) {
-    return base::Failure{base::Code::kNotOurs,
-                         fmt::format("{}: {} bytes; a summary of IOR has at most {} bytes",
-                                     base::printable(path.native()), size, kMaxBytes)};
+    return base::failure(base::Code::kNotOurs,
+                         "{}: {} bytes; a summary of IOR has at most {} bytes",
+                         base::printable(path.native()), size, kMaxBytes);
   }
   std::string text(size, '\0');
   text.resize(file->readAt(0, text.data(), text.size()));

@@ -48,18 +48,11 @@ struct SummaryTest {
   std::optional<int> phase;  // only in our own results
   Bandwidths bandwidth_mib_s;
   // As far as the summary tells them.
-  std::string api;
   std::optional<std::uint64_t> tasks;
   std::optional<std::uint64_t> transfer_bytes;
-  std::optional<std::uint64_t> block_bytes;
-  std::optional<std::uint64_t> segments;
-  std::optional<bool> fsync;
 };
 
 struct Summary {
-  std::filesystem::path path;
-  bool ours = false;               // of omnio-phase-run, not of IOR
-  std::string version;             // of what wrote it; empty when it does not say
   std::size_t mended = 0;          // places at which IOR's text is not JSON
   std::vector<SummaryTest> tests;  // at least one, each with a bandwidth
 };

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::ior {
@@ -163,20 +164,14 @@ base::Result<void> PhaseFile::transfer(const Request& request, char* buffer) {
 
 base::Result<void> PhaseFile::done(std::string_view what, const std::string& reason) const {
   if (reason.empty()) return {};
-  return base::Failure{base::Code::kSystem,
-                       fmt::format("{}: {}: {}", base::printable(options_.path), what, reason)};
+  return base::failure(base::Code::kSystem, "{}: {}: {}", base::printable(options_.path), what,
+                       reason);
 }
 
 std::string_view nameOf(RunApi api) {
-  switch (api) {
-    case RunApi::kPosix:
-      return "POSIX";
-    case RunApi::kStdio:
-      return "STDIO";
-    case RunApi::kMpiIo:
-      break;
-  }
-  return "MPIIO";
+  constexpr base::Word<RunApi> kWords[] = {
+      {RunApi::kPosix, "POSIX"}, {RunApi::kStdio, "STDIO"}, {RunApi::kMpiIo, "MPIIO"}};
+  return base::wordOf(kWords, api);
 }
 
 std::unique_ptr<PhaseFile> makePhaseFile(RunApi api, const PhaseFileOptions& options) {

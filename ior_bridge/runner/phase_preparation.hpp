@@ -1,17 +1,12 @@
 // Prepares the run of a phase: content that storage cannot shrink, files that reads find, and a
 // cold cache.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "core/base/result.hpp"
-#include "core/model/phase_model.hpp"
-#include "ior_bridge/runner/phase_file.hpp"
-#include "ior_bridge/runner/phase_results.hpp"
-#include "ior_bridge/runner/phase_runner.hpp"
 
 namespace omnio::ior {
 
@@ -40,14 +35,5 @@ base::Result<void> fill(const std::string& path, std::int64_t begin, std::int64_
 // Asks the kernel to give up the file's pages in this node's cache. Returns how many percent of the
 // file are in memory after it (some file systems keep them), and nothing where that is not known.
 std::optional<double> giveUpPages(const std::string& path);
-
-// These are known of a phase's test before it is run.
-bool has(const model::Phase& phase, model::Operation operation);
-bool isShared(const model::PhaseModel& model, const model::Phase& phase);
-RunApi apiOf(const model::Phase& phase, const RunnerOptions& options);
-
-// All but the measurements, with notes on what is run otherwise than in the application.
-PhaseTest describe(const model::PhaseModel& model, const model::Phase& phase,
-                   const RunnerOptions& options);
 
 }  // namespace omnio::ior

@@ -12,14 +12,18 @@
 namespace omnio::ior {
 namespace {
 
-template <typename T>
-T reduced(T value, MPI_Datatype type, MPI_Op operation, MPI_Comm communicator) {
-  T result{};
-  MPI_Allreduce(&value, &result, 1, type, operation, communicator);
-  return result;
-}
+MPI_Datatype typeOf(int) { return MPI_INT; }
+MPI_Datatype typeOf(double) { return MPI_DOUBLE; }
+MPI_Datatype typeOf(std::int64_t) { return MPI_INT64_T; }
+MPI_Datatype typeOf(std::uint64_t) { return MPI_UINT64_T; }
 
 }  // namespace
+
+template <typename T>
+T PhaseTeam::reduced(T value, MPI_Op operation) const {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, typeOf(value), operation, communicator_);
+  return value;
+}
 
 PhaseTeam::PhaseTeam(MPI_Comm communicator) : communicator_(communicator) {
   MPI_Comm_rank(communicator, &rank_);
@@ -29,7 +33,7 @@ PhaseTeam::PhaseTeam(MPI_Comm communicator) : communicator_(communicator) {
   int on_node = 1;
   MPI_Comm_size(node, &on_node);
   MPI_Comm_free(&node);
-  on_one_node_ = most(static_cast<std::int64_t>(size_ - on_node)) == 0;
+  on_one_node_ = most(size_ - on_node) == 0;
 }
 
 void PhaseTeam::barrier() const { MPI_Barrier(communicator_); }
@@ -42,25 +46,6 @@ void PhaseTeam::patientBarrier() const {
   while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
     nanosleep(&kPause, nullptr);
   }
-}
-
-double PhaseTeam::least(double value) const {
-  return reduced(value, MPI_DOUBLE, MPI_MIN, communicator_);
-}
-double PhaseTeam::most(double value) const {
-  return reduced(value, MPI_DOUBLE, MPI_MAX, communicator_);
-}
-double PhaseTeam::sum(double value) const {
-  return reduced(value, MPI_DOUBLE, MPI_SUM, communicator_);
-}
-std::uint64_t PhaseTeam::sum(std::uint64_t value) const {
-  return reduced(value, MPI_UINT64_T, MPI_SUM, communicator_);
-}
-std::int64_t PhaseTeam::least(std::int64_t value) const {
-  return reduced(value, MPI_INT64_T, MPI_MIN, communicator_);
-}
-std::int64_t PhaseTeam::most(std::int64_t value) const {
-  return reduced(value, MPI_INT64_T, MPI_MAX, communicator_);
 }
 
 std::vector<std::uint64_t> PhaseTeam::most(std::vector<std::uint64_t> values) const {
@@ -80,7 +65,7 @@ std::string PhaseTeam::broadcast(std::string text, int from) const {
 std::string PhaseTeam::ofFirst(std::string text) const { return broadcast(std::move(text), 0); }
 
 base::Result<void> PhaseTeam::agreed(const base::Result<void>& result) const {
-  const int who = reduced(result ? size_ : rank_, MPI_INT, MPI_MIN, communicator_);
+  const int who = least(result ? size_ : rank_);
   if (who == size_) return {};
   base::Failure failure = rank_ == who ? result.failure() : base::Failure{};
   failure.sentence = broadcast(std::move(failure.sentence), who);
@@ -103,6 +88,65 @@ double now() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// In what the run differs from the phase.
+std::vector<std::string> notesOf(const model::Phase& phase) {
+  std::vector<std::string> notes;
+  const bool random = phase.mode == model::AccessMode::kRandom;
+  for (const model::PhaseOperation& o : phase.operations) {
+    if (o.varying && !random) {
+      notes.push_back(fmt::format("{}s of {} to {} bytes were run with {}",
+                                  model::nameOf(o.operation), o.smallest_bytes, o.largest_bytes,
+                                  o.request_bytes));
+    }
+    if (!o.init_offset.known) {
+      notes.push_back(fmt::format(
+          "where the {}s go is not known: processes were given regions one behind another",
+          model::nameOf(o.operation)));
+    }
+  }
+  if (random && (phase.random.empty() ||
+                 std::any_of(phase.random.begin(), phase.random.end(),
+                             [](const auto& access) { return access.left_out > 0; }))) {
+    notes.emplace_back("requests that the model has not stored were run in a shuffled order");
+  }
+  return notes;
+}
+
+bool has(const model::Phase& phase, Operation operation) {
+  return std::any_of(phase.operations.begin(), phase.operations.end(),
+                     [&](const model::PhaseOperation& o) { return o.operation == operation; });
+}
+
+bool isShared(const model::PhaseModel& model, const model::Phase& phase) {
+  return model.files[static_cast<std::size_t>(phase.file)].shared;
+}
+
+RunApi apiOf(const model::Phase& phase, const RunnerOptions& options) {
+  if (options.api) return *options.api;
+  if (phase.interface == model::Interface::kMpiIo) return RunApi::kMpiIo;
+  return phase.interface == model::Interface::kPosix ? RunApi::kPosix : RunApi::kStdio;
+}
+
+// All but the measurements, with notes on what is run otherwise than in the application.
+PhaseTest describe(const model::PhaseModel& model, const model::Phase& phase,
+                   const RunnerOptions& options) {
+  const model::PhaseOperation& first = phase.operations.front();
+  PhaseTest test;
+  test.phase = phase.id;
+  test.api = nameOf(apiOf(phase, options));
+  test.tasks = static_cast<int>(phase.ranks.size());
+  test.iterations = options.iterations;
+  test.shared = isShared(model, phase);
+  test.collective = phase.collective && apiOf(phase, options) == RunApi::kMpiIo;
+  test.random = phase.mode == model::AccessMode::kRandom;
+  test.fsync = options.fsync && has(phase, Operation::kWrite);
+  test.cold = options.cold && has(phase, Operation::kRead);
+  test.request_bytes = first.request_bytes;
+  test.block_bytes = model::weightOf(phase, first) / phase.ranks.size();
+  test.notes = notesOf(phase);
+  return test;
 }
 
 // The outcome of running a phase, the same on all its processes.
@@ -161,27 +205,25 @@ class PhaseRunner {
   // One failure for all, with the rank that has it.
   base::Result<void> together(const base::Result<void>& mine) const {
     if (mine) return team_.agreed(mine);
-    return team_.agreed(base::Failure{mine.failure().code,
-                                      fmt::format("rank {}: {}", rank_, mine.failure().sentence)});
+    return team_.agreed(
+        base::failure(mine.failure().code, "rank {}: {}", rank_, mine.failure().sentence));
   }
 
   base::Result<void> check() {
     if (extent_.begin < 0 || extent_.end > kLargestOffset) {
-      return base::Failure{base::Code::kInvalid,
-                           fmt::format("phase {} leads from offset {} to {}, where no file is",
-                                       phase_.id, extent_.begin, extent_.end)};
+      return base::failure(base::Code::kInvalid,
+                           "phase {} leads from offset {} to {}, where no file is", phase_.id,
+                           extent_.begin, extent_.end);
     }
     if (extent_.largest_bytes > kLargestRequest) {
-      return base::Failure{
-          base::Code::kInvalid,
-          fmt::format("phase {} has a request of {} bytes, more than the {} of one call", phase_.id,
-                      extent_.largest_bytes, kLargestRequest)};
+      return base::failure(base::Code::kInvalid,
+                           "phase {} has a request of {} bytes, more than the {} of one call",
+                           phase_.id, extent_.largest_bytes, kLargestRequest);
     }
     content_ = Content::ofRequests(extent_.largest_bytes, static_cast<std::uint64_t>(rank_) + 1);
     if (content_) return {};
-    return base::Failure{base::Code::kSystem,
-                         fmt::format("no memory for requests of {} bytes in phase {}",
-                                     extent_.largest_bytes, phase_.id)};
+    return base::failure(base::Code::kSystem, "no memory for requests of {} bytes in phase {}",
+                         extent_.largest_bytes, phase_.id);
   }
 
   void removeFile() const {

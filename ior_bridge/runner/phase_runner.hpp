@@ -34,18 +34,17 @@ class PhaseTeam {
   // Leaves the processor to others while it waits: processes that have no part in a phase must not
   // slow those that have.
   void patientBarrier() const;
-  double least(double value) const;
-  double most(double value) const;
-  double sum(double value) const;
-  std::uint64_t sum(std::uint64_t value) const;
-  std::int64_t least(std::int64_t value) const;
-  std::int64_t most(std::int64_t value) const;
+  auto least(auto value) const { return reduced(value, MPI_MIN); }
+  auto most(auto value) const { return reduced(value, MPI_MAX); }
+  auto sum(auto value) const { return reduced(value, MPI_SUM); }
   std::vector<std::uint64_t> most(std::vector<std::uint64_t> values) const;
   std::string ofFirst(std::string text) const;
   // The failure of the lowest rank that has one, the same for all.
   base::Result<void> agreed(const base::Result<void>& result) const;
 
  private:
+  template <typename T>
+  T reduced(T value, MPI_Op operation) const;
   std::string broadcast(std::string text, int from) const;
 
   MPI_Comm communicator_;

@@ -22,7 +22,7 @@ std::string fixture(const std::string& name) { return std::string(FIXTURES "/") 
 Summary summaryOf(const std::string& path) {
   base::Result<Summary> summary = readSummary(path);
   EXPECT_TRUE(summary.ok()) << (summary.ok() ? "" : summary.failure().sentence);
-  return summary.ok() ? std::move(*summary) : Summary{.path = {}, .version = {}, .tests = {{}}};
+  return summary.ok() ? std::move(*summary) : Summary{.tests = {{}}};
 }
 
 // The refusal of a sample in which a text was replaced, without the path.
@@ -48,17 +48,12 @@ std::string refusal(const std::string& sample, const std::string& from = "",
 TEST(SummaryReader, InterleavedIterations) {
   const Summary summary = summaryOf(fixture("mpiio_collective_3_iterations.json"));
   ASSERT_EQ(summary.tests.size(), 1U);
-  EXPECT_EQ(summary.version, "4.1.0+dev");
   EXPECT_EQ(summary.mended, 0U);
   const SummaryTest& test = summary.tests[0];
   EXPECT_EQ(test.bandwidth_mib_s.write, (Numbers{632.2615, 729.8250, 1003.8273}));
   EXPECT_EQ(test.bandwidth_mib_s.read, (Numbers{1481.4973, 1398.6258, 4842.6082}));
-  EXPECT_EQ(test.api, "MPIIO");
   EXPECT_EQ(test.tasks, 4U);
   EXPECT_EQ(test.transfer_bytes, 262144U);
-  EXPECT_EQ(test.block_bytes, 2097152U);
-  EXPECT_EQ(test.segments, 2U);
-  EXPECT_EQ(test.fsync, true);
 }
 
 TEST(SummaryReader, AFileForEachProcess) {
@@ -195,7 +190,6 @@ TEST(SummaryReader, OurOwnResults) {
   const test::TemporaryDirectory directory;
   test::writeAll(directory / "results.json", text);
   const Summary summary = summaryOf(directory / "results.json");
-  EXPECT_TRUE(summary.ours);
   ASSERT_EQ(summary.tests.size(), 1U);
   EXPECT_EQ(summary.tests[0].phase, 7);
   EXPECT_EQ(summary.tests[0].bandwidth_mib_s.write, (Numbers{64, 128}));
