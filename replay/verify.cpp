@@ -264,13 +264,14 @@ class Comparison final : public model::ScheduleSink {
         case model::KeyKind::kNumber:
           equal(wanted, key.key, want, have);
           break;
-        case model::KeyKind::kSigned:
-          // The replay chooses characters and wished numbers itself.
-          if (row.arguments[key.argument] == Role::kOffset ||
-              row.arguments[key.argument] == Role::kLength) {
-            equal(wanted, key.key, want, have);
+        case model::KeyKind::kSigned: {
+          const Role role = row.arguments[key.argument];
+          if (role == Role::kOffset || role == Role::kLength) equal(wanted, key.key, want, have);
+          if (role == Role::kFlags) {
+            equal(wanted, key.key, fmt::format("{:#x}", want), fmt::format("{:#x}", have));
           }
-          break;
+          break;  // characters and wished numbers are the replay's own
+        }
         case model::KeyKind::kPieces:
           if (!got.failed && !wanted.failed && event::pieceSizes(got) != wanted.pieces) {
             differ(wanted, "the pieces have other sizes");

@@ -319,6 +319,27 @@ def checkVerify(checks, work):
                  f"replay of {wrong}\n", "another schedule: the sentence")
 
 
+def checkVerifyFlags(checks, work):
+    """Flags of a call that opens nothing are compared too: one replay passes for another's."""
+    outputs = []
+    for mode in (0, 1):
+        path = write(os.path.join(work, f"mode{mode}.json"), schedule([file("a")], [[
+            opened("a", 0), {"command": "fallocate", "fd": 0, "flags": mode, "offset": 0,
+                             "length": 4096, "result": 0}, closed(0)]]))
+        outputs.append(path + ".out")
+        result = replay(path, path + ".target", outputs[-1])
+        checks.equal(result.status, 0, f"{path}: status of the replay: {result}")
+    digests = [report(output)["schedule_digest"] for output in outputs]
+    path = os.path.join(outputs[0], "replay.json")
+    with open(path, encoding="utf-8") as document:
+        text = document.read().replace(digests[0], digests[1])
+    write(path, text)
+    verified = run([omnio(), "verify", os.path.join(work, "mode1.json"), outputs[0]])
+    checks.equal((verified.status, verified.out.decode().splitlines()[0]),
+                 (3, "rank 0 thread 0 event 2, fallocate: flags 0x1 in the schedule, 0x0 in the "
+                  "replay"), "the flags that differ")
+
+
 def checkDirect(checks, work):
     """mpirun omnio-replay, without `omnio replay` around it."""
     path = write(os.path.join(work, "direct.json"), schedule(
@@ -355,8 +376,8 @@ def main():
                 home, path = checkProgram(checks, work, name, ranks)
                 if shutil.which("strace"):
                     checkStrace(checks, work, name, home, path, ranks, buffered)
-        for check in (checkOrder, checkTiming, checkDifferences, checkVerify, checkDirect,
-                      checkDeath):
+        for check in (checkOrder, checkTiming, checkDifferences, checkVerify, checkVerifyFlags,
+                      checkDirect, checkDeath):
             with checks.case(check.__name__):
                 check(checks, work)
     checks.finish()
