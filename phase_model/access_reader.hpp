@@ -15,20 +15,10 @@
 
 namespace omnio::phases {
 
+using model::Manner;
+
 // One read or write of the application, as the phase model sees it: what was moved where, by which
 // process, and between which other events.
-// How an access was made: patterns are of accesses that were made alike.
-struct Manner {
-  model::Interface interface = model::Interface::kPosix;
-  model::PointerKind pointer = model::PointerKind::kExplicit;
-  bool collective = false;
-  bool blocking = true;
-  bool has_view = false;
-  std::uint64_t etype_bytes = 1;
-
-  auto operator<=>(const Manner&) const = default;
-};
-
 struct Access {
   int rank = 0;
   std::uint32_t thread = 0;  // told apart within the rank; numbers mean nothing else

@@ -263,15 +263,9 @@ void addRandom(model::Phase& phase, const Lap& lap) {
 
 model::Phase phaseOf(const Group& group, int file, std::int64_t origin_ns) {
   const Lap& first = *group.front();
-  const Manner& manner = first.operations.front().manner;
   model::Phase phase;
+  static_cast<Manner&>(phase) = first.operations.front().manner;
   phase.file = file;
-  phase.interface = manner.interface;
-  phase.pointer = manner.pointer;
-  phase.collective = manner.collective;
-  phase.blocking = manner.blocking;
-  phase.has_view = manner.has_view;
-  phase.etype_bytes = manner.etype_bytes;
   phase.first_tick = first.operations.front().first_tick;
   phase.begin_ns = first.operations.front().begin_ns;
   phase.end_ns = phase.begin_ns;

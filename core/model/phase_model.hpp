@@ -8,6 +8,7 @@
 // weight = sum of rep * rs over them.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -66,7 +67,19 @@ struct RandomAccess {
   std::uint64_t left_out = 0;  // requests behind those that are given
 };
 
-struct Phase {
+// How an access was made: the requests of a phase were made alike.
+struct Manner {
+  Interface interface = Interface::kMpiIo;
+  PointerKind pointer = PointerKind::kExplicit;
+  bool collective = false;
+  bool blocking = true;
+  bool has_view = false;
+  std::uint64_t etype_bytes = 1;
+
+  auto operator<=>(const Manner&) const = default;
+};
+
+struct Phase : Manner {
   int id = 1;    // idPH, 1, 2, ... by the time they began
   int file = 0;  // idF: index in PhaseModel::files
   // More than one: they alternate (W R W R ...), as in MADbench2's third phase.
@@ -76,12 +89,6 @@ struct Phase {
   std::uint64_t first_tick = 0;
   std::uint64_t last_tick = 0;
   AccessMode mode = AccessMode::kSequential;
-  Interface interface = Interface::kMpiIo;
-  PointerKind pointer = PointerKind::kExplicit;
-  bool collective = false;
-  bool blocking = true;
-  bool has_view = false;
-  std::uint64_t etype_bytes = 1;
   // As measured in the application, for comparison: from the first request's start to the last
   // one's end, counted from the first event of the trace, and the time inside the calls of the
   // process that spent most.
