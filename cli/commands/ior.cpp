@@ -15,14 +15,15 @@ struct IorOptions {
   std::string directory;
   std::string api = "model";
   bool no_fsync = false;
-  int iterations = 3;
+  ior::PlanOptions plan;
   bool json = false;
 };
 
 int runIor(const IorOptions& options) {
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) return fail(model.failure());
-  ior::PlanOptions wanted{.api = {}, .fsync = !options.no_fsync, .iterations = options.iterations};
+  ior::PlanOptions wanted = options.plan;
+  wanted.fsync = !options.no_fsync;
   if (options.api == "POSIX") wanted.api = ior::Api::kPosix;
   if (options.api == "MPIIO") wanted.api = ior::Api::kMpiIo;
   const ior::IorPlan plan = ior::planFor(*model, wanted);
@@ -48,7 +49,7 @@ void addIorCommand(base::Command program) {
       .showDefault();
   command.flag("--no-fsync", options->no_fsync,
                "Leaves what was written in the page cache (no -e)");
-  command.option("--iterations", options->iterations, "Runs of each, 1 to 1000, for a spread")
+  command.option("--iterations", options->plan.iterations, "Runs of each, 1 to 1000, for a spread")
       .between(1, 1000)
       .showDefault();
   command.flag("--json", options->json, "A JSON document instead of command lines");

@@ -19,9 +19,7 @@ namespace {
 
 struct PackOptions {
   TraceSelection selection;
-  int level = tracefile::kDefaultPackLevel;
-  unsigned jobs = 0;  // 0: as many as are useful
-  bool assume_ended = false;
+  tracefile::PackOptions pack{.jobs = tracefile::usualPackJobs()};
   bool json = false;
 };
 
@@ -93,11 +91,7 @@ std::string textOf(const tracefile::PackReport& report, const PackOptions& optio
 }
 
 int runPack(const PackOptions& options) {
-  tracefile::PackOptions wanted{
-      .level = options.level,
-      .jobs = options.jobs == 0 ? tracefile::usualPackJobs() : options.jobs,
-      .assume_ended = options.assume_ended,
-      .progress = {}};
+  tracefile::PackOptions wanted = options.pack;
   const base::Result<tracefile::PackReport> report = [&] {
     ProgressLine line;
     if (isatty(STDERR_FILENO) != 0) {
@@ -122,15 +116,15 @@ void addPackCommand(base::Command program) {
       program.subcommand("pack", "Compress a finished trace; every command reads it as before");
   options->selection.addTrace(command);
   command
-      .option("--level", options->level,
+      .option("--level", options->pack.level,
               fmt::format("zstd's compression level, {} to {} ({}); more is slower and a "
                           "little smaller",
                           tracefile::kMinPackLevel, tracefile::kMaxPackLevel,
                           tracefile::kDefaultPackLevel))
       .between(tracefile::kMinPackLevel, tracefile::kMaxPackLevel);
-  command.option("--jobs", options->jobs, "Files at once (the number of processors)")
+  command.option("--jobs", options->pack.jobs, "Files at once (the number of processors)")
       .between(1, tracefile::kMostPackJobs);
-  command.flag("--assume-ended", options->assume_ended,
+  command.flag("--assume-ended", options->pack.assume_ended,
                "Pack although a process of another node did not say that it ended: that node is "
                "gone");
   command.flag("--json", options->json, "As a JSON document");

@@ -24,10 +24,8 @@ struct PreprocessOptions {
   TraceSelection selection;
   std::string schedule;
   std::string timing = "dt";
-  double size_scale = 1;
-  double time_scale = 1;
-  bool write_overwrite = false;
   std::vector<std::string> map;
+  preprocess::Settings settings;
 };
 
 // More would leave the numbers that sizes and times have.
@@ -42,11 +40,8 @@ const base::WordCheck kScale = [](const std::string& text) {
 };
 
 int runPreprocess(const PreprocessOptions& options) {
-  preprocess::Settings settings{.timing = *base::valueOf(model::kTimings, options.timing),
-                                .size_scale = options.size_scale,
-                                .time_scale = options.time_scale,
-                                .write_overwrite = options.write_overwrite,
-                                .map = {}};
+  preprocess::Settings settings = options.settings;
+  settings.timing = *base::valueOf(model::kTimings, options.timing);
   for (const std::string& text : options.map) {
     const base::Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
     if (!rule) return fail(rule.failure(), kWrongUsage);
@@ -100,13 +95,15 @@ void addPreprocessCommand(base::Command program) {
               "its recorded start (default: dt)")
       .oneOf({"asap", "dt", "start"})
       .typeName("MODE");
-  command.option("--size-scale", options->size_scale, "Multiply sizes and offsets (default: 1)")
+  command
+      .option("--size-scale", options->settings.size_scale,
+              "Multiply sizes and offsets (default: 1)")
       .check(kScale)
       .typeName("X");
-  command.option("--time-scale", options->time_scale, "Multiply times (default: 1)")
+  command.option("--time-scale", options->settings.time_scale, "Multiply times (default: 1)")
       .check(kScale)
       .typeName("X");
-  command.flag("--write-overwrite", options->write_overwrite,
+  command.flag("--write-overwrite", options->settings.write_overwrite,
                "Files that the application makes are there in full size before the replay");
   command
       .option("--map", options->map,

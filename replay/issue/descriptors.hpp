@@ -75,7 +75,6 @@ class Descriptors {
 
 class Descriptors::StreamUse {
  public:
-  StreamUse() = default;
   StreamUse(Descriptors& descriptors, std::uint32_t slot) : slot_(descriptors.find(slot)) {
     // Whoever takes the stream out looks at the users after that: one of the two sees the other.
     if (slot_ != nullptr) ++slot_->users;
