@@ -4,12 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <utility>
 
+#include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::base {
@@ -39,14 +39,11 @@ OptionHandle OptionHandle::oneOf(std::vector<std::string> words) const {
 // takes -1 for the largest number there is.
 OptionHandle OptionHandle::between(std::uint64_t minimum, std::uint64_t maximum) const {
   return check([minimum, maximum](const std::string& word) {
-    std::uint64_t number = 0;
-    const char* const word_end = word.data() + word.size();
-    const auto [end, error] = std::from_chars(word.data(), word_end, number);
-    const bool fits =
-        error == std::errc() && end == word_end && number >= minimum && number <= maximum;
-    return fits ? std::string()
-                : fmt::format("{} is not a whole number from {} to {}", printable(word), minimum,
-                              maximum);
+    const auto number = wholeNumber<std::uint64_t>(word);
+    return number && *number >= minimum && *number <= maximum
+               ? std::string()
+               : fmt::format("{} is not a whole number from {} to {}", printable(word), minimum,
+                             maximum);
   });
 }
 

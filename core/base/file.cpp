@@ -10,49 +10,51 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <utility>
 
 #include "core/base/printable.hpp"
 
 namespace omnio::base {
 
-Result<File> File::open(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return systemFailure(path, errno);
-  File file(fd);
-  struct stat status {};
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    return Failure{Code::kNotOurs, fmt::format("{}: not a regular file", printable(path.native()))};
-  }
-  return file;
+Failure systemFailure(const std::filesystem::path& path, int error, std::string_view what) {
+  return {error == ENOENT ? Code::kNotFound : Code::kSystem,
+          fmt::format("{}{}{}: {}", what, what.empty() ? "" : " ", printable(path.native()),
+                      std::strerror(error))};
 }
 
-File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-File& File::operator=(File&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
+Failure fileFailure(const std::filesystem::path& path, Code code, std::string_view problem) {
+  return {code, fmt::format("{}: {}", printable(path.native()), problem)};
 }
 
-File::~File() {
+Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+Result<File> File::open(const std::filesystem::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return systemFailure(path, errno);
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return fileFailure(path, Code::kNotOurs, "not a regular file");
+  }
+  return File(std::move(file));
 }
 
 File::Identity File::identity() const {
   struct stat status {};
-  if (fstat(fd_, &status) != 0) return {};
+  if (fstat(file_.get(), &status) != 0) return {};
   return {status.st_dev, status.st_ino};
 }
 
 std::uint64_t File::size() const {
   struct stat status {};
-  return fstat(fd_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  return fstat(file_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-std::size_t File::readAt(std::uint64_t offset, char* out, std::size_t bytes) const {
+std::size_t File::readAt(std::uint64_t offset, void* out, std::size_t bytes) const {
   std::size_t done = 0;
   while (done < bytes) {
-    const ssize_t n = pread(fd_, out + done, bytes - done, static_cast<off_t>(offset + done));
+    const ssize_t n = pread(file_.get(), static_cast<char*>(out) + done, bytes - done,
+                            static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     done += static_cast<std::size_t>(n);
@@ -61,7 +63,7 @@ std::size_t File::readAt(std::uint64_t offset, char* out, std::size_t bytes) con
 }
 
 std::uint64_t File::nextData(std::uint64_t offset) const {
-  const off_t data = lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
+  const off_t data = lseek(file_.get(), static_cast<off_t>(offset), SEEK_DATA);
   if (data >= 0) return static_cast<std::uint64_t>(data);
   // ENXIO: only a hole is left. Anything else: the file system cannot tell, so all is data.
   return errno == ENXIO ? size() : offset;

@@ -1,22 +1,42 @@
-// A file open for reading at any place. Closed with the object; moved, not copied.
+// Files of the system: open ones, which are closed with their objects, and reading and writing
+// them.
 #pragma once
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/result.hpp"
 
 namespace omnio::base {
 
+// An open file. Moved, not copied.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor();
+
+  explicit operator bool() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A regular file that is open for reading at any place.
 class File {
  public:
+  // Follows links.
   static Result<File> open(const std::filesystem::path& path);
-
-  File(File&& other) noexcept;
-  File& operator=(File&& other) noexcept;
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File();
+  explicit File(Descriptor file) : file_(std::move(file)) {}
 
   // Tells files apart: a name may come to be another file's.
   struct Identity {
@@ -30,24 +50,22 @@ class File {
   std::uint64_t size() const;
 
   // Reads up to `bytes` bytes at `offset`; fewer at the end of the file or where the device fails.
-  std::size_t readAt(std::uint64_t offset, char* out, std::size_t bytes) const;
+  std::size_t readAt(std::uint64_t offset, void* out, std::size_t bytes) const;
 
   // The first place at or after `offset` that is not in a hole, or the size when there is none.
   std::uint64_t nextData(std::uint64_t offset) const;
 
  private:
-  explicit File(int fd) : fd_(fd) {}
-  int fd_ = -1;
+  Descriptor file_;
 };
 
-// Writing that is complete or says why not.
 // Writes all of `data` at `offset`. Returns 0 or an errno value. The signal that comes with a
-// file-size limit is kept from the caller, whatever he does with signals.
+// file-size limit is kept from the caller, whatever the caller does with signals.
 int writeAll(int fd, const char* data, std::size_t bytes, std::uint64_t offset);
 
-// Reading the logs of many ranks at once takes a file for each.
 // Lets this process open as many files as the system allows it to (the hard limit of
-// RLIMIT_NOFILE). Where that is not enough, what cannot be read is counted as missing.
+// RLIMIT_NOFILE): reading the logs of many ranks at once takes a file for each. Where that is not
+// enough, logs that cannot be read are counted as missing.
 void raiseOpenFileLimit();
 
 }  // namespace omnio::base

@@ -1,9 +1,23 @@
-// Arithmetic on 64-bit numbers that the language does not have.
+// Whole numbers: read from text, mixed, and summed without an overflow.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
 
 namespace omnio::base {
+
+// The number that the text is, all of it; nothing when it is none, or has no room in the type. Only
+// a signed type takes a minus sign, and none takes a plus sign.
+template <typename Number>
+std::optional<Number> wholeNumber(std::string_view text, int base = 10) {
+  Number number = 0;
+  const char* const text_end = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), text_end, number, base);
+  return error == std::errc() && end == text_end ? std::optional(number) : std::nullopt;
+}
 
 // Mixes the bits of 64-bit numbers, for hash tables, seeds and made-up content. SplitMix64 (Steele,
 // Lea and Flood 2014), whose results are the same everywhere. Not for a number that an adversary

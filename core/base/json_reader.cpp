@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::base {
@@ -30,38 +31,30 @@ class JsonReader::FileStream {
  public:
   using Ch = char;
 
-  FileStream() = default;
-  FileStream(const FileStream&) = delete;
-  FileStream& operator=(const FileStream&) = delete;
-  ~FileStream() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
   Result<void> open(const std::filesystem::path& path, std::uint64_t most_bytes) {
     const bool is_held = most_bytes != 0;
-    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | (is_held ? O_NONBLOCK : 0));
+    file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (is_held ? O_NONBLOCK : 0)));
     struct stat status {};
-    if (fd_ < 0 || fstat(fd_, &status) != 0) return systemFailure(path, errno);
+    if (!file_ || fstat(file_.get(), &status) != 0) return systemFailure(path, errno);
     if (S_ISDIR(status.st_mode)) return systemFailure(path, EISDIR);
-    const std::string name = printable(path.native());
     if (is_held && !S_ISREG(status.st_mode)) {
-      return Failure{Code::kNotOurs, name + ": not a regular file"};
+      return fileFailure(path, Code::kNotOurs, "not a regular file");
     }
     if (is_held && static_cast<std::uint64_t>(status.st_size) > most_bytes) {
-      return Failure{Code::kNotOurs,
-                     fmt::format("{}: {} bytes; such a document has at most {} bytes", name,
-                                 status.st_size, most_bytes)};
+      return fileFailure(path, Code::kNotOurs,
+                         fmt::format("{} bytes; such a document has at most {} bytes",
+                                     status.st_size, most_bytes));
     }
     fill();
-    if (error_ == 0 && filled_ == 0) return Failure{Code::kNotOurs, name + ": empty"};
+    if (error_ == 0 && filled_ == 0) return fileFailure(path, Code::kNotOurs, "empty");
     return {};
   }
 
   bool ended() const { return at_ == filled_; }
   int error() const { return error_; }  // errno of reading, 0 while all is well
-  // Of the byte that comes next.
+  // The place of the byte that comes next.
   TextPlace place() const { return {.line = line_, .column = tell_ - line_start_ + 1}; }
-  // Of the byte that was taken last.
+  // The place of the byte that was taken last.
   TextPlace lastPlace() const {
     return {.line = line_, .column = std::max<std::size_t>(tell_ - line_start_, 1)};
   }
@@ -85,7 +78,7 @@ class JsonReader::FileStream {
   }
   std::size_t Tell() const { return tell_; }
 
-  // Of its concept too, for parsing in place, which is not done here.
+  // The concept asks for these too, for parsing in place, which is not done here.
   char* PutBegin() { return nullptr; }
   void Put(char) {}
   void Flush() {}
@@ -95,14 +88,14 @@ class JsonReader::FileStream {
   void fill() {
     ssize_t bytes = 0;
     do {
-      bytes = ::read(fd_, buffer_.data(), buffer_.size());
+      bytes = ::read(file_.get(), buffer_.data(), buffer_.size());
     } while (bytes < 0 && errno == EINTR);
     if (bytes < 0) error_ = errno;
     at_ = 0;
     filled_ = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
   }
 
-  int fd_ = -1;
+  Descriptor file_;
   int error_ = 0;
   std::array<char, 65536> buffer_{};
   std::size_t at_ = 0;
@@ -119,7 +112,7 @@ class JsonReader::Builder {
   Builder(const FileStream& stream, std::size_t most_text)
       : stream_(stream), most_text_(most_text) {}
 
-  // `depth`: of what is walked through around the value.
+  // `depth` counts the objects and lists that are walked through around the value.
   void begin(std::size_t depth) { depth_ = depth; }
   JsonNode take() { return std::move(root_); }
   const std::string& complaint() const { return complaint_; }
@@ -196,8 +189,8 @@ class JsonReader::Builder {
 
 Failure failureAt(const std::filesystem::path& path, TextPlace place, std::string_view reason,
                   Code code) {
-  return {code, fmt::format("{}: line {}, column {}: {}", printable(path.native()), place.line,
-                            place.column, reason)};
+  return fileFailure(path, code,
+                     fmt::format("line {}, column {}: {}", place.line, place.column, reason));
 }
 
 std::optional<double> JsonNode::number() const {
@@ -220,7 +213,7 @@ std::string_view JsonNode::kind() const {
 }
 
 struct JsonReader::Parser {
-  // What is walked through.
+  // An object or list that is walked through.
   struct Level {
     char close;
     bool has_items = false;
@@ -408,16 +401,12 @@ const JsonNode& JsonObject::require(std::string_view key) {
 template <typename T>
 const T& JsonObject::get(std::string_view key, const T* fallback) {
   static const JsonNode kEmpty{T()};
-  const JsonNode* node = find(key);
-  if (node == nullptr && fallback != nullptr) return *fallback;
-  if (node == nullptr) {
-    refuse(fmt::format("\"{}\" is missing", key));
-  } else if (const T* value = node->as<T>()) {
-    return *value;
-  } else {
-    in_.refuse(node->place,
-               fmt::format("\"{}\" has to be {}, not {}", key, kEmpty.kind(), node->kind()));
-  }
+  const JsonNode* node = fallback == nullptr ? &require(key) : find(key);
+  if (node == nullptr) return *fallback;
+  if (const T* value = node->as<T>()) return *value;
+  // Where the member is missing, that is the first failure and is kept.
+  in_.refuse(node->place,
+             fmt::format("\"{}\" has to be {}, not {}", key, kEmpty.kind(), node->kind()));
   return *kEmpty.as<T>();
 }
 template const bool& JsonObject::get(std::string_view, const bool*);

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/base/word_table.hpp"
 
 namespace omnio::base {
 
@@ -60,26 +61,6 @@ struct JsonNode {
   // "a whole number"
   std::string_view kind() const;
 };
-
-// The words of a document for the values of an enumeration.
-template <typename Value>
-using Word = std::pair<Value, std::string_view>;
-
-template <typename Value, std::size_t kCount>
-constexpr std::string_view wordOf(const Word<Value> (&words)[kCount], Value value) {
-  for (const auto& [known, word] : words) {
-    if (known == value) return word;
-  }
-  return {};
-}
-
-template <typename Value, std::size_t kCount>
-constexpr std::optional<Value> valueOf(const Word<Value> (&words)[kCount], std::string_view text) {
-  for (const auto& [value, word] : words) {
-    if (word == text) return value;
-  }
-  return std::nullopt;
-}
 
 class JsonReader {
  public:

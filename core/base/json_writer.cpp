@@ -1,6 +1,5 @@
 #include "core/base/json_writer.hpp"
 
-#include <fmt/format.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -66,16 +65,6 @@ void JsonWriter::real(double number) {
   writer.SetMaxDecimalPlaces(layout_.decimals);
   writer.Double(number);
   raw({buffer.GetString(), buffer.GetSize()});
-}
-
-void JsonWriter::integer(std::int64_t number) {
-  const fmt::format_int digits(number);
-  raw({digits.data(), digits.size()});
-}
-
-void JsonWriter::natural(std::uint64_t number) {
-  const fmt::format_int digits(number);
-  raw({digits.data(), digits.size()});
 }
 
 void JsonWriter::text(std::string_view text) {

@@ -1,9 +1,6 @@
-// Writes one JSON document, or one line of JSON, to the end of a string.
+// Writes JSON to the end of a string: a whole document, or one line.
 //
-//   std::string out;
-//   JsonWriter json(out, {.indent = 2});
-//   json.object([&] {
-//     json.put("format", "omnio-example");
+//   const std::string text = jsonDocument("omnio-example", 1, {.indent = 2}, [&](auto& json) {
 //     json.put("rank", std::optional<int>());             // null
 //     json.put("sizes", std::vector<int>{1, 2});          // a list of plain values
 //     json.list("hosts", hosts, [&](const Host& host) {   // a list of whatever the body writes
@@ -15,13 +12,13 @@
 // passed to printable() first, as printable.hpp has the rule.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <iterator>
+#include <limits>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace omnio::base {
@@ -56,10 +53,9 @@ class JsonWriter {
       raw(value ? "true" : "false");
     } else if constexpr (std::floating_point<T>) {
       real(value);
-    } else if constexpr (std::signed_integral<T>) {
-      integer(value);
-    } else if constexpr (std::unsigned_integral<T>) {
-      natural(value);
+    } else if constexpr (std::integral<T>) {
+      char digits[std::numeric_limits<T>::digits10 + 3];  // with a sign
+      raw({std::begin(digits), std::to_chars(std::begin(digits), std::end(digits), value).ptr});
     } else if constexpr (std::convertible_to<const T&, std::string_view>) {
       text(value);
     } else if constexpr (requires { value.has_value(); }) {
@@ -118,8 +114,6 @@ class JsonWriter {
   void newLine();
   void raw(std::string_view token);
   void real(double number);
-  void integer(std::int64_t number);
-  void natural(std::uint64_t number);
   void text(std::string_view text);
 
   std::string& out_;
@@ -127,5 +121,19 @@ class JsonWriter {
   std::vector<Level> levels_;
   bool after_key_ = false;
 };
+
+// The text of a whole document, with a newline at its end. The body is called with the writer and
+// writes the members that follow the format and its version.
+template <typename Body>
+std::string jsonDocument(std::string_view format, int version, JsonLayout layout, Body body) {
+  std::string out;
+  JsonWriter json(out, layout);
+  json.object([&] {
+    json.put("format", format);
+    json.put("version", version);
+    body(json);
+  });
+  return out + '\n';
+}
 
 }  // namespace omnio::base

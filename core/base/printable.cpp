@@ -1,47 +1,34 @@
 #include "core/base/printable.hpp"
 
+#include <algorithm>
 #include <cstddef>
-#include <optional>
+
+#include "core/base/integers.hpp"
 
 namespace omnio::base {
 namespace {
 
-// Length of the well-formed UTF-8 sequence at the start of `s`, 0 when there is none. (Unicode
-// standard, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF.)
-std::size_t utf8Length(std::string_view s) {
-  const auto at = [&](std::size_t i) {
-    return i < s.size() ? static_cast<unsigned char>(s[i]) : 0U;
-  };
-  const auto follows = [&](std::size_t i) { return (at(i) & 0xC0U) == 0x80U; };
-  const unsigned c = at(0);
-  if (c < 0x80) return 1;
-  if (c >= 0xC2 && c <= 0xDF) return follows(1) ? 2 : 0;
-  if (c >= 0xE0 && c <= 0xEF) {
-    if (!follows(1) || !follows(2)) return 0;
-    if ((c == 0xE0 && at(1) < 0xA0) || (c == 0xED && at(1) > 0x9F)) return 0;
-    return 3;
-  }
-  if (c >= 0xF0 && c <= 0xF4) {
-    if (!follows(1) || !follows(2) || !follows(3)) return 0;
-    if ((c == 0xF0 && at(1) < 0x90) || (c == 0xF4 && at(1) > 0x8F)) return 0;
-    return 4;
-  }
-  return 0;
-}
+struct Character {
+  std::size_t length = 0;  // bytes; 0: they are not well-formed UTF-8
+  char32_t code_point = 0;
+};
 
-// Of a well-formed sequence.
-char32_t codePointOf(std::string_view sequence) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
-  switch (sequence.size()) {
-    case 1:
-      return at(0);
-    case 2:
-      return (at(0) & 0x1FU) << 6 | (at(1) & 0x3FU);
-    case 3:
-      return (at(0) & 0x0FU) << 12 | (at(1) & 0x3FU) << 6 | (at(2) & 0x3FU);
-    default:
-      return (at(0) & 0x07U) << 18 | (at(1) & 0x3FU) << 12 | (at(2) & 0x3FU) << 6 | (at(3) & 0x3FU);
+// The UTF-8 sequence at the start of `bytes`, of which there is at least one. (Unicode standard,
+// table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF.)
+Character firstOf(std::string_view bytes) {
+  const auto lead = static_cast<unsigned char>(bytes[0]);
+  if (lead < 0x80) return {1, lead};
+  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (lead < 0xC2 || lead > 0xF4 || bytes.size() < length) return {};
+  char32_t code_point = lead & (0x7FU >> length);
+  for (const char next : bytes.substr(1, length - 1)) {
+    if ((next & 0xC0) != 0x80) return {};
+    code_point = code_point << 6 | (next & 0x3FU);
   }
+  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+  if (code_point < kLeast[length] || is_surrogate || code_point > 0x10FFFF) return {};
+  return {length, code_point};
 }
 
 struct Range {
@@ -92,7 +79,7 @@ void appendUtf16(std::string& out, char32_t code_point) {
 }
 
 // Passes on what is safe as it is. `special` says whether an ASCII character is to be escaped
-// besides; `escape` appends an unsafe character, or one byte that is not UTF-8.
+// besides; `escape` appends an unsafe character, or one byte that is not UTF-8, of length 0 then.
 template <typename Special, typename Escape>
 void escapeInto(std::string& out, std::string_view bytes, Special special, Escape escape) {
   while (!bytes.empty()) {
@@ -101,22 +88,15 @@ void escapeInto(std::string& out, std::string_view bytes, Special special, Escap
     out += bytes.substr(0, plain);
     bytes.remove_prefix(plain);
     if (bytes.empty()) return;
-    const std::size_t length = utf8Length(bytes);
-    const std::string_view character = bytes.substr(0, length == 0 ? 1 : length);
-    if (length == 0 || special(character.front()) || isUnsafe(codePointOf(character))) {
-      escape(character, length != 0);
+    const Character decoded = firstOf(bytes);
+    const std::string_view character = bytes.substr(0, std::max<std::size_t>(decoded.length, 1));
+    if (decoded.length == 0 || special(character.front()) || isUnsafe(decoded.code_point)) {
+      escape(character, decoded);
     } else {
       out += character;
     }
     bytes.remove_prefix(character.size());
   }
-}
-
-std::optional<unsigned> hexDigit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
-  return std::nullopt;
 }
 
 }  // namespace
@@ -126,7 +106,7 @@ void appendPrintable(std::string& out, std::string_view bytes, std::string_view 
     return c == '\\' || also.find(c) != std::string_view::npos;
   };
   escapeInto(out, bytes, special,
-             [&out](std::string_view character, bool) { appendBytes(out, character); });
+             [&out](std::string_view character, Character) { appendBytes(out, character); });
 }
 
 std::string printable(std::string_view bytes, std::string_view also) {
@@ -138,11 +118,9 @@ std::string printable(std::string_view bytes, std::string_view also) {
 std::string bytesOf(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size() && text[i + 1] == 'x') {
-      const auto high = hexDigit(text[i + 2]);
-      const auto low = hexDigit(text[i + 3]);
-      if (high && low) {
-        out += static_cast<char>(*high << 4 | *low);
+    if (text.substr(i, 2) == "\\x" && i + 3 < text.size()) {
+      if (const auto byte = wholeNumber<unsigned char>(text.substr(i + 2, 2), 16)) {
+        out += static_cast<char>(*byte);
         i += 3;
         continue;
       }
@@ -154,7 +132,7 @@ std::string bytesOf(std::string_view text) {
 
 std::string safeText(std::string_view text, std::string_view keep) {
   std::string out;
-  const auto escape = [&](std::string_view character, bool) {
+  const auto escape = [&](std::string_view character, Character) {
     if (keep.find(character) != std::string_view::npos) {
       out += character;
     } else {
@@ -169,11 +147,11 @@ std::string safeText(std::string_view text, std::string_view keep) {
 std::string safeJson(std::string_view document) {
   constexpr char32_t kReplacement = 0xFFFD;
   std::string out;
-  const auto escape = [&](std::string_view character, bool is_utf8) {
+  const auto escape = [&](std::string_view character, Character decoded) {
     if (character == "\n") {
       out += character;
     } else {
-      appendUtf16(out, is_utf8 ? codePointOf(character) : kReplacement);
+      appendUtf16(out, decoded.length != 0 ? decoded.code_point : kReplacement);
     }
   };
   escapeInto(
@@ -191,8 +169,8 @@ void appendJsonText(std::string& out, std::string_view text) {
     out += '"';
     return;
   }
-  const auto escape = [&](std::string_view character, bool is_utf8) {
-    if (!is_utf8) {
+  const auto escape = [&](std::string_view character, Character decoded) {
+    if (decoded.length == 0) {
       out += '\\';
       appendBytes(out, character);
     } else if (character == "\"" || character == "\\") {
@@ -200,7 +178,7 @@ void appendJsonText(std::string& out, std::string_view text) {
     } else if (character == "\n") {
       out += "\\n";
     } else {
-      appendUtf16(out, codePointOf(character));
+      appendUtf16(out, decoded.code_point);
     }
   };
   out += '"';

@@ -1,11 +1,10 @@
-// What can fail returns a Result: the value, or a code with one sentence that says where, what and
-// why. Libraries return it and never print; the command line prints the sentence.
+// A function that can fail returns a Result: the value, or a code with one sentence that says
+// where, what and why. Libraries return it and never print; the command line prints the sentence.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +37,9 @@ Failure failure(Code code, fmt::format_string<T...> sentence, T&&... values) {
 // is an errno value.
 Failure systemFailure(const std::filesystem::path& path, int error, std::string_view what = {});
 
+// "path: problem".
+Failure fileFailure(const std::filesystem::path& path, Code code, std::string_view problem);
+
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -62,21 +64,13 @@ class [[nodiscard]] Result {
   std::variant<T, Failure> state_;
 };
 
-// What has no value to return: `return {};` where all went well.
+// Of a function that has no value to return: `return {};` says that all went well.
 template <>
-class [[nodiscard]] Result<void> {
+class [[nodiscard]] Result<void> : public Result<std::monostate> {
  public:
-  Result() = default;
-  Result(Failure failure) : failure_(std::move(failure)) {}  // NOLINT: meant to convert
-
-  bool ok() const { return !failure_; }
-  explicit operator bool() const { return ok(); }
-
-  // Only when not ok().
-  const Failure& failure() const { return *failure_; }
-
- private:
-  std::optional<Failure> failure_;
+  Result() : Result<std::monostate>(std::monostate()) {}
+  Result(Failure failure)
+      : Result<std::monostate>(std::move(failure)) {}  // NOLINT: meant to convert
 };
 
 }  // namespace omnio::base

@@ -41,7 +41,7 @@ struct Unit {
 
 template <std::size_t kCount>
 std::string largestUnit(const Unit (&units)[kCount], double value) {
-  // What would be shown as 1000 (or 1024) of a unit is one of the next.
+  // A value that would be shown as 1000 (or 1024) of a unit is shown in the next one.
   constexpr double kRounding = 0.9995;
   for (auto unit = std::rbegin(units); unit != std::rend(units); ++unit) {
     if (value >= unit->size * kRounding) return scaled(value / unit->size, unit->name);
