@@ -259,11 +259,7 @@ void putPhase(JsonWriter& json, const PhaseEstimate& phase, std::optional<double
 }  // namespace
 
 std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
-  std::string out;
-  JsonWriter json(out, {.indent = 2});
-  json.object([&] {
-    json.put("format", "omnio-estimate");
-    json.put("version", kEstimateVersion);
+  return base::jsonDocument("omnio-estimate", kEstimateVersion, {.indent = 2}, [&](auto& json) {
     json.put("source", estimate.source);
     json.list("phases", estimate.phases,
               [&](const PhaseEstimate& phase) { putPhase(json, phase, peak_mib_s); });
@@ -274,7 +270,6 @@ std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
       putMeasured(json, estimate);
     });
   });
-  return out + '\n';
 }
 
 namespace {

@@ -74,11 +74,8 @@ void putCounts(base::JsonWriter& json, const RankCounts& counts) {
 
 std::string jsonOf(const Report& report) {
   const RankCounts total = report.total();
-  std::string out;
-  base::JsonWriter json(out, {.indent = 1, .lists_on_one_line = true});
-  json.object([&] {
-    json.put("format", kReportFormat);
-    json.put("version", kReportVersion);
+  constexpr base::JsonLayout kLayout{.indent = 1, .lists_on_one_line = true};
+  return base::jsonDocument(kReportFormat, kReportVersion, kLayout, [&](auto& json) {
     json.put("schedule", base::printable(report.schedule));
     json.put("schedule_digest", report.schedule_digest);
     json.put("target", base::printable(report.target));
@@ -132,7 +129,6 @@ std::string jsonOf(const Report& report) {
       });
     });
   });
-  return out + '\n';
 }
 
 namespace {

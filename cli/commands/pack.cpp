@@ -50,11 +50,7 @@ std::string jsonOf(const tracefile::PackReport& report, const PackOptions& optio
   const auto per_event = [&report](std::uint64_t bytes) {
     return report.events == 0 ? std::nullopt : std::optional(perEvent(report, bytes));
   };
-  std::string text;
-  base::JsonWriter json(text, {.indent = 4, .decimals = 3});
-  json.object([&] {
-    json.put("format", "omnio-pack");
-    json.put("version", 1);
+  return base::jsonDocument("omnio-pack", 1, {.indent = 4, .decimals = 3}, [&](auto& json) {
     json.put("trace", base::printable(options.selection.trace));
     json.put("containers", report.containers);
     json.put("changed", report.changed);
@@ -65,7 +61,6 @@ std::string jsonOf(const tracefile::PackReport& report, const PackOptions& optio
     json.put("bytes_per_event_before", per_event(report.bytes_before));
     json.put("bytes_per_event_after", per_event(report.bytes_after));
   });
-  return text + '\n';
 }
 
 std::string sizeOf(std::uint64_t bytes) {

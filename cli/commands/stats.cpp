@@ -21,7 +21,7 @@ int runStats(const StatsOptions& options) {
   const base::Result<stats::Report> report =
       stats::makeReport(*trace, *stats::byName(options.by), options.selection.rank);
   if (!report) return fail(report.failure());
-  return options.json ? printJson(stats::jsonOf(*report) + "\n") : printAll(stats::textOf(*report));
+  return options.json ? printJson(stats::jsonOf(*report)) : printAll(stats::textOf(*report));
 }
 
 }  // namespace

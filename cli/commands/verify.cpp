@@ -22,11 +22,7 @@ struct VerifyOptions {
 };
 
 std::string jsonOf(const replay::Verification& result, const VerifyOptions& options) {
-  std::string text;
-  base::JsonWriter json(text, {.indent = 4});
-  json.object([&] {
-    json.put("format", "omnio-verification");
-    json.put("version", 1);
+  return base::jsonDocument("omnio-verification", 1, {.indent = 4}, [&](auto& json) {
     json.put("schedule", base::printable(options.schedule));
     json.put("trace", base::printable(options.selection.trace));
     json.put("compared", result.compared);
@@ -35,7 +31,6 @@ std::string jsonOf(const replay::Verification& result, const VerifyOptions& opti
     json.list("first_differences", result.first,
               [&json](const std::string& difference) { json.value(base::safeText(difference)); });
   });
-  return text + '\n';
 }
 
 std::string textOf(const replay::Verification& result) {

@@ -179,11 +179,7 @@ void putHost(JsonWriter& json, const tracefile::Trace& trace, const tracefile::H
 }  // namespace
 
 base::Result<void> writeLaunch(const fs::path& directory, const Launch& launch) {
-  std::string text;
-  JsonWriter json(text, kLayout);
-  json.object([&] {
-    json.put("format", "omnio-launch");
-    json.put("version", 1);
+  const std::string text = base::jsonDocument("omnio-launch", 1, kLayout, [&](auto& json) {
     json.list("command", launch.command,
               [&json](const std::string& word) { json.value(base::printable(word)); });
     json.put("host", base::printable(launch.host));
@@ -208,11 +204,7 @@ base::Result<void> writeManifest(const tracefile::Trace& trace,
   const tracefile::ProcessInfo none;
   const tracefile::ProcessInfo& facts =
       trace.processes().empty() ? none : trace.processes().front()->info;
-  std::string text;
-  JsonWriter json(text, kLayout);
-  json.object([&] {
-    json.put("format", "omnio-manifest");
-    json.put("version", 1);
+  const std::string text = base::jsonDocument("omnio-manifest", 1, kLayout, [&](auto& json) {
     json.put("whole", wholeness.whole);
     putSentences(json, "reasons", wholeness.reasons);
     json.put("ranks_expected", wholeness.ranks_expected);

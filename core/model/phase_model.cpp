@@ -336,11 +336,8 @@ base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path) {
 }
 
 std::string jsonOf(const PhaseModel& model) {
-  std::string out;
-  JsonWriter json(out, {.indent = 1, .lists_on_one_line = true});
-  json.object([&] {
-    json.put("format", kFormat);
-    json.put("version", kPhaseModelVersion);
+  constexpr base::JsonLayout kLayout{.indent = 1, .lists_on_one_line = true};
+  return base::jsonDocument(kFormat, kPhaseModelVersion, kLayout, [&](auto& json) {
     json.object("source", [&] {
       json.put("trace", model.source);
       json.put("whole", model.source_whole);
@@ -357,7 +354,6 @@ std::string jsonOf(const PhaseModel& model) {
     json.list("phases", model.phases, [&](const Phase& phase) { putPhase(json, phase); });
     json.put("left_out", model.left_out);
   });
-  return out + '\n';
 }
 
 base::Result<void> writePhaseModel(const std::filesystem::path& path, const PhaseModel& model) {

@@ -109,11 +109,7 @@ std::string runAllOf(const IorPlan& plan) {
 }
 
 std::string jsonOf(const IorPlan& plan) {
-  std::string out;
-  base::JsonWriter json(out, {.indent = 2});
-  json.object([&] {
-    json.put("format", "omnio-ior-plan");
-    json.put("version", kPlanVersion);
+  return base::jsonDocument("omnio-ior-plan", kPlanVersion, {.indent = 2}, [&](auto& json) {
     json.put("source", plan.source);
     json.put("fsync", fsyncSentence(plan));
     json.list("phases", plan.phases, [&](const PhasePlan& phase) {
@@ -125,7 +121,6 @@ std::string jsonOf(const IorPlan& plan) {
       });
     });
   });
-  return out + '\n';
 }
 
 std::string textOf(const IorPlan& plan) {

@@ -65,11 +65,8 @@ double bandwidthMibS(const PhaseMeasurement& measurement) {
 }
 
 std::string jsonOf(const PhaseResults& results) {
-  std::string out;
-  base::JsonWriter json(out, {.indent = 2, .decimals = 9});
-  json.object([&] {
-    json.put("format", kPhaseResultsFormat);
-    json.put("version", kPhaseResultsVersion);
+  constexpr base::JsonLayout kLayout{.indent = 2, .decimals = 9};
+  return base::jsonDocument(kPhaseResultsFormat, kPhaseResultsVersion, kLayout, [&](auto& json) {
     json.put("Version", "omnio " + results.version);
     json.put("Command line", base::printable(results.command));
     json.put("Machine", base::printable(results.machine));
@@ -86,7 +83,6 @@ std::string jsonOf(const PhaseResults& results) {
       });
     });
   });
-  return out + '\n';
 }
 
 }  // namespace omnio::ior
