@@ -50,7 +50,7 @@ class RingLock {
   bool busy() const { return busy_; }
 
  private:
-  const Descriptor file_;
+  const base::Descriptor file_;
   bool held_ = false;
   bool busy_ = false;
 };
@@ -372,13 +372,11 @@ CollectReport collectRings(const fs::path& trace) {
   std::map<std::uint64_t, fs::path> by_token;
   std::vector<std::string> places;
   for (const fs::path& path : *containers) {
-    const base::Result<base::File> file = base::File::open(path);
-    if (!file) continue;
-    const base::Result<ContainerStart> start = readContainerStart(path, *file);
+    const base::Result<ContainerFile> start = openContainerFile(path);
     if (!start) continue;
     by_token[start->header.token] = path;
     ProcessInfo info;
-    readFirstFacts(*file, start->header.token, info);
+    readFirstFacts(start->file, start->header.token, info);
     const std::string& place = info.text(wire::info::kRingPlace);
     if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
   }

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
 
+#include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/word_table.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/settings.hpp"
 
@@ -33,14 +34,6 @@ std::uint64_t endOf(const Process& process) {
   return end;
 }
 
-bool readPair(const std::string& text, std::uint64_t& begin, std::uint64_t& end) {
-  const char* const last = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), last, begin);
-  if (first.ec != std::errc() || first.ptr == last || *first.ptr != ' ') return false;
-  const auto second = std::from_chars(first.ptr + 1, last, end);
-  return second.ec == std::errc() && second.ptr == last && begin <= end;
-}
-
 }  // namespace
 
 Stops stopsOf(const Process& process) {
@@ -48,12 +41,13 @@ Stops stopsOf(const Process& process) {
   stops.count = process.info.number(info::kStops).value_or(0);
   if (stops.count == 0) return stops;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(stops.count, info::kNamedStops); ++i) {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    if (!readPair(process.info.text(fmt::format("{}{}", info::kStopPrefix, i)), begin, end)) {
-      continue;
-    }
-    stops.known.push_back({.begin_ns = nsOf(process, begin), .end_ns = nsOf(process, end)});
+    const std::string_view pair = process.info.text(fmt::format("{}{}", info::kStopPrefix, i));
+    const std::size_t space = pair.find(' ');
+    if (space == pair.npos) continue;
+    const auto begin = base::wholeNumber<std::uint64_t>(pair.substr(0, space));
+    const auto end = base::wholeNumber<std::uint64_t>(pair.substr(space + 1));
+    if (!begin || !end || *begin > *end) continue;
+    stops.known.push_back({.begin_ns = nsOf(process, *begin), .end_ns = nsOf(process, *end)});
   }
   // A sum has no place on the clock, so it is led from the process's begin.
   const std::uint64_t origin = process.begin.ticks;
@@ -153,23 +147,12 @@ void checkLife(const Process& process, Wholeness& result) {
   const auto because = [&](std::string_view what) {
     result.reasons.push_back(fmt::format("{} {}", process.name(), what));
   };
-  switch (process.life) {
-    case Life::kEnded:
-    case Life::kReplaced:
-      break;
-    case Life::kAborted:
-      because("aborted");
-      break;
-    case Life::kKilled:
-      because("was killed");
-      break;
-    case Life::kRunning:
-      because("is still running");
-      break;
-    case Life::kUnknown:
-      because("did not say that it ended: it was killed, or still runs on its node");
-      break;
-  }
+  constexpr base::Word<Life> kUnfinished[] = {
+      {Life::kAborted, "aborted"},
+      {Life::kKilled, "was killed"},
+      {Life::kRunning, "is still running"},
+      {Life::kUnknown, "did not say that it ended: it was killed, or still runs on its node"}};
+  if (const auto why = base::wordOf(kUnfinished, process.life); !why.empty()) because(why);
   if (process.container.empty()) because("could not create its file in the trace directory");
   const std::string& ended = process.info.text(wire::info::kRecordingEnded);
   if (!ended.empty()) {

@@ -188,17 +188,18 @@ class Scanner {
 
 }  // namespace
 
-base::Result<ContainerStart> readContainerStart(const std::filesystem::path& path,
-                                                const base::File& file) {
+base::Result<ContainerFile> openContainerFile(const std::filesystem::path& path) {
+  base::Result<base::File> file = base::File::open(path);
+  if (!file) return file.failure();
   const auto failed = [&path](base::Code code, std::string_view problem) {
-    return base::Failure{code, fmt::format("{}: {}", base::printable(path.native()), problem)};
+    return base::fileFailure(path, code, problem);
   };
   std::array<char, wire::kContainerHeaderBytes> block{};
-  const std::size_t read = file.readAt(0, block.data(), block.size());
+  const std::size_t read = file->readAt(0, block.data(), block.size());
   if (read == 0) {
     return failed(base::Code::kUnwritten, "empty: the process could not write its log");
   }
-  ContainerStart start;
+  ContainerFile start{.file = std::move(*file)};
   std::memcpy(&start.header, block.data(), sizeof start.header);
   if (read < sizeof start.header.magic || start.header.magic != wire::kContainerMagic) {
     return failed(base::Code::kNotOurs, "byte 0: not an omnio trace file");
@@ -234,11 +235,11 @@ void readFirstFacts(const base::File& file, std::uint64_t token, ProcessInfo& in
 
 namespace {
 
-Descriptor openForLock(const std::filesystem::path& path) {
+base::Descriptor openForLock(const std::filesystem::path& path) {
   // NFS makes an exclusive lock only for who may write.
-  Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  base::Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   return file ? std::move(file)
-              : Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+              : base::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 bool hasName(int fd, const std::filesystem::path& path) {
@@ -263,32 +264,34 @@ Locked lockWithin(int fd, std::chrono::milliseconds patience) {
 }
 
 base::Failure busyFailure(const std::filesystem::path& path) {
-  return {base::Code::kSystem,
-          fmt::format("{}: another `omnio collect` or `omnio pack` has been at work on it for {} "
-                      "s; end it, or wait",
-                      base::printable(path.native()),
-                      std::chrono::duration_cast<std::chrono::seconds>(kLockPatience).count())};
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kLockPatience);
+  return base::fileFailure(
+      path, base::Code::kSystem,
+      fmt::format(
+          "another `omnio collect` or `omnio pack` has been at work on it for {} s; end it, "
+          "or wait",
+          seconds.count()));
 }
 
-std::optional<Descriptor> lockContainer(const std::filesystem::path& path,
-                                        std::chrono::milliseconds patience) {
+std::optional<base::Descriptor> lockContainer(const std::filesystem::path& path,
+                                              std::chrono::milliseconds patience) {
   // Some network file systems number a file anew each time that they are asked: no name is ever
   // that of the open file there.
   constexpr int kMostRenames = 100;
   for (int i = 0; i < kMostRenames; ++i) {
-    Descriptor file = openForLock(path);
+    base::Descriptor file = openForLock(path);
     if (!file) return file;
     switch (lockWithin(file.get(), patience)) {
       case Locked::kYes:
         if (hasName(file.get(), path)) return file;
         break;  // packed while we waited: it is another file now
       case Locked::kNotKnown:
-        return Descriptor();
+        return base::Descriptor();
       case Locked::kBusy:
         return std::nullopt;
     }
   }
-  return Descriptor();
+  return base::Descriptor();
 }
 
 std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::path& directory,
@@ -306,18 +309,12 @@ std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::p
   return entriesOf(directory, ignored);
 }
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 base::Result<ContainerAppender> ContainerAppender::open(const std::filesystem::path& path) {
-  std::optional<Descriptor> lock = lockContainer(path);
+  std::optional<base::Descriptor> lock = lockContainer(path);
   if (!lock) return busyFailure(path);
-  const base::Result<base::File> file = base::File::open(path);
-  if (!file) return file.failure();
-  const base::Result<ContainerStart> start = readContainerStart(path, *file);
+  const base::Result<ContainerFile> start = openContainerFile(path);
   if (!start) return start.failure();
-  Descriptor out(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  base::Descriptor out(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   struct stat status {};
   if (!out || fstat(out.get(), &status) != 0) return base::systemFailure(path, errno);
   // A full device may have cut the header block; readers look for chunks behind it.
@@ -328,9 +325,9 @@ base::Result<ContainerAppender> ContainerAppender::open(const std::filesystem::p
 
 base::Result<ContainerAppender> ContainerAppender::create(const std::filesystem::path& path,
                                                           const wire::ContainerHeader& header) {
-  Descriptor out(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  base::Descriptor out(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!out) return base::systemFailure(path, errno);
-  std::optional<Descriptor> lock = lockContainer(path);
+  std::optional<base::Descriptor> lock = lockContainer(path);
   if (!lock) return busyFailure(path);  // another made it its own at once
   std::string block(wire::kContainerHeaderBytes, '\0');
   std::memcpy(block.data(), &header, sizeof header);

@@ -22,13 +22,13 @@ namespace omnio::tracefile {
 
 class ProcessInfo;
 
-// The fixed start of a container.
-struct ContainerStart {
-  wire::ContainerHeader header;
-  std::optional<wire::Account> account;
+// An open container, and its fixed start.
+struct ContainerFile {
+  base::File file;
+  wire::ContainerHeader header{};
+  std::optional<wire::Account> account{};
 };
-base::Result<ContainerStart> readContainerStart(const std::filesystem::path& path,
-                                                const base::File& file);
+base::Result<ContainerFile> openContainerFile(const std::filesystem::path& path);
 
 // Payloads are as large as a ring at most; nothing larger is believed, whatever a header says.
 inline constexpr std::uint32_t kMaxPayloadBytes = 16U << 20;
@@ -76,23 +76,6 @@ std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::p
                                                         std::error_code& error);
 std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::path& directory);
 
-// An open file of the system, closed with the object. (base::File follows links and reads alone.)
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor();
-
-  explicit operator bool() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // A program that was stopped while it held a lock must not stop everybody else for ever.
 inline constexpr std::chrono::milliseconds kLockPatience{60'000};
 
@@ -111,8 +94,8 @@ base::Failure busyFailure(const std::filesystem::path& path);
 // Keeps others from changing a container that is collected into or packed: one adds to the file,
 // the other puts another file in its place. Waits until the container is free; nothing when it is
 // not within `patience`. Where the file system knows no locks, goes on without (no descriptor).
-std::optional<Descriptor> lockContainer(const std::filesystem::path& path,
-                                        std::chrono::milliseconds patience = kLockPatience);
+std::optional<base::Descriptor> lockContainer(const std::filesystem::path& path,
+                                              std::chrono::milliseconds patience = kLockPatience);
 
 // Adds chunks to a container whose process is gone, packed or not, and rewrites its account.
 class ContainerAppender {
@@ -131,11 +114,11 @@ class ContainerAppender {
   std::uint64_t end() const { return end_; }
 
  private:
-  ContainerAppender(Descriptor file, std::uint64_t end, Descriptor lock)
+  ContainerAppender(base::Descriptor file, std::uint64_t end, base::Descriptor lock)
       : file_(std::move(file)), end_(end), lock_(std::move(lock)) {}
-  Descriptor file_;
+  base::Descriptor file_;
   std::uint64_t end_;
-  Descriptor lock_;  // packing puts another file in the container's place
+  base::Descriptor lock_;  // packing puts another file in the container's place
 };
 
 }  // namespace omnio::tracefile

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/base/word_table.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::tracefile {
@@ -50,60 +51,56 @@ std::string hostInName(const std::filesystem::path& container) {
   return name;
 }
 
+// By boot id or by host: the places that processes told, each with its domain and host.
+using KnownPlaces = std::map<std::string, std::map<DomainKey, std::string>>;
+
+// The only place that is known by this name; nothing when there is none, or several.
+std::optional<Place> onlyPlace(const KnownPlaces& known, const std::string& name) {
+  const auto found = known.find(name);
+  if (found == known.end() || found->second.size() != 1) return std::nullopt;
+  const auto& [domain, host] = *found->second.begin();
+  return Place{.domain = domain, .host = host};
+}
+
 // The place of each process; for one without facts, the place that they would tell.
-class Places {
- public:
-  Places(const std::vector<std::unique_ptr<Process>>& processes, const std::string& this_boot) {
-    for (const auto& process : processes) {
-      of_process_.push_back(toldPlace(*process));
-      const Place& place = of_process_.back();
-      const std::string& boot = place.domain.first;
-      if (boot.empty()) continue;
-      by_boot_[boot].insert({place.domain, place.host});
-      if (!place.host.empty()) by_host_[place.host].insert({place.domain, place.host});
-    }
-    for (std::size_t i = 0; i < processes.size(); ++i) {
-      if (of_process_[i].domain.first.empty()) of_process_[i] = find(*processes[i], this_boot);
-    }
+std::vector<Place> placesOf(const std::vector<std::unique_ptr<Process>>& processes,
+                            const std::string& this_boot) {
+  KnownPlaces by_boot;
+  KnownPlaces by_host;
+  std::vector<Place> places;
+  for (const auto& process : processes) {
+    const Place& place = places.emplace_back(toldPlace(*process));
+    const std::string& boot = place.domain.first;
+    if (boot.empty()) continue;
+    by_boot[boot].insert({place.domain, place.host});
+    if (!place.host.empty()) by_host[place.host].insert({place.domain, place.host});
   }
-
-  const Place& of(std::size_t process) const { return of_process_[process]; }
-
- private:
-  using Known = std::map<std::string, std::map<DomainKey, std::string>>;
-
-  // The only one there is.
-  static std::optional<Place> only(const Known& known, const std::string& name) {
-    const auto found = known.find(name);
-    if (found == known.end() || found->second.size() != 1) return std::nullopt;
-    const auto& [domain, host] = *found->second.begin();
-    return Place{.domain = domain, .host = host};
-  }
-
-  Place find(const Process& process, const std::string& this_boot) const {
-    std::string host = process.info.text(info::kHost);
-    if (host.empty()) host = hostInName(process.container);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const Process& process = *processes[i];
+    Place& place = places[i];
+    if (!place.domain.first.empty()) continue;
+    if (place.host.empty()) place.host = hostInName(process.container);
     // Rings are read on the node that they were written on.
     if (!process.rings.empty() && !this_boot.empty()) {
-      if (const auto place = only(by_boot_, this_boot)) return *place;
-      return {.domain = {this_boot, {}}, .host = host.empty() ? thisHost() : host};
+      if (place.host.empty()) place.host = thisHost();
+      place.domain = {this_boot, {}};
+      place = onlyPlace(by_boot, this_boot).value_or(place);
+      continue;
     }
-    if (const auto place = only(by_host_, host)) return *place;
-    // A node of its own.
-    return {.domain = {fmt::format("{:016x}", process.token), {}}, .host = host};
+    // Else it counts as on a node of its own.
+    place.domain = {fmt::format("{:016x}", process.token), {}};
+    place = onlyPlace(by_host, place.host).value_or(place);
   }
-
-  Known by_boot_;
-  Known by_host_;
-  std::vector<Place> of_process_;
-};
+  return places;
+}
 
 class Domains {
  public:
-  Domains(const std::vector<std::unique_ptr<Process>>& processes, const Places& places) {
+  Domains(const std::vector<std::unique_ptr<Process>>& processes,
+          const std::vector<Place>& places) {
     std::map<DomainKey, std::size_t> by_key;
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      const auto [place, is_new] = by_key.try_emplace(places.of(i).domain, domains_.size());
+      const auto [place, is_new] = by_key.try_emplace(places[i].domain, domains_.size());
       if (is_new) domains_.emplace_back();
       of_process_.push_back(place->second);
       Domain& domain = domains_[place->second];
@@ -185,33 +182,25 @@ HostClock told(const std::string& host, std::size_t number, const Domain& domain
   clock.moved_receives = domain.known.moved_receives;
   clock.moved_most_ns = domain.known.moved_most_ns;
   clock.early_receives = domain.known.early_receives;
-  if (domain.method == ClockMethod::kReference) {
-    clock.drift = ClockCorrection::Drift();
-  } else {
-    clock.drift = domain.known.correction.drift();
-  }
+  const bool is_reference = domain.method == ClockMethod::kReference;
+  clock.drift = is_reference ? ClockCorrection::Drift() : domain.known.correction.drift();
   return clock;
 }
 
 }  // namespace
 
 std::string_view nameOf(ClockMethod method) {
-  switch (method) {
-    case ClockMethod::kReference:
-      return "reference";
-    case ClockMethod::kMessages:
-      return "messages";
-    case ClockMethod::kRealtime:
-      break;
-  }
-  return "realtime";
+  constexpr base::Word<ClockMethod> kNames[] = {{ClockMethod::kReference, "reference"},
+                                                {ClockMethod::kMessages, "messages"},
+                                                {ClockMethod::kRealtime, "realtime"}};
+  return base::wordOf(kNames, method);
 }
 
 std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>& processes,
                                     const std::string& this_boot, const KnownClocks& known) {
   std::vector<HostClock> hosts;
   if (processes.empty()) return hosts;
-  const Places places(processes, this_boot);
+  const std::vector<Place> places = placesOf(processes, this_boot);
   Domains domains(processes, places);
   domains.settle(known);
   // Processes of a domain that count in different ticks (one may have been denied the counter) need
@@ -222,7 +211,7 @@ std::vector<HostClock> assignClocks(const std::vector<std::unique_ptr<Process>>&
     auto& clock = clocks[{domains.of(i), processes[i]->clock_kind}];
     if (!clock) clock = std::make_shared<NodeClock>();
     addAnchors(*processes[i], *clock);
-    const std::string& host = places.of(i).host;
+    const std::string& host = places[i].host;
     const auto [entry, is_new] = entries.try_emplace({domains.of(i), host}, hosts.size());
     if (is_new) hosts.push_back(told(host, domains.of(i), domains[domains.of(i)]));
     hosts[entry->second].processes.push_back(i);
@@ -239,9 +228,7 @@ std::vector<std::string> clockSentences(const std::vector<HostClock>& clocks) {
   constexpr double kNsPerS = 1e9;
   constexpr double kNsPerUs = 1e3;
   std::vector<std::string> sentences;
-  const auto reference = std::find_if(clocks.begin(), clocks.end(), [](const HostClock& clock) {
-    return clock.method == ClockMethod::kReference;
-  });
+  const auto reference = std::ranges::find(clocks, ClockMethod::kReference, &HostClock::method);
   for (const HostClock& clock : clocks) {
     if (clock.method == ClockMethod::kReference) continue;
     std::string words = fmt::format("host {}: {:.6f} s {} that of host {}",

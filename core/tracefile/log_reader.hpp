@@ -106,6 +106,9 @@ class MergedReader final : public event::EventSource {
 
   // Which reader, in the order of add(), the last event came from.
   std::size_t source() const { return current_; }
+  // Whether this reader has no more events, as far as next() has looked: it looks at all readers
+  // the first time, and later at the one that the last event came from.
+  bool isAtEnd(std::size_t reader) const { return events_[reader] == nullptr; }
 
   std::uint64_t undecodable() const override;
 

@@ -30,8 +30,7 @@ double slopeError(const ClockCorrection::Point& from, const ClockCorrection::Poi
 }  // namespace
 
 ClockCorrection::ClockCorrection(std::vector<Point> points) {
-  std::sort(points.begin(), points.end(),
-            [](const Point& a, const Point& b) { return a.own_ns < b.own_ns; });
+  std::ranges::sort(points, {}, &Point::own_ns);
   for (const Point& point : points) {
     // Damaged values may lead anywhere.
     if (std::clamp(point.own_ns, -kFarthestNs, kFarthestNs) != point.own_ns ||
@@ -54,8 +53,7 @@ ClockCorrection::ClockCorrection(std::vector<Point> points) {
 
 std::int64_t ClockCorrection::referenceNs(std::int64_t own_ns) const {
   if (points_.empty()) return own_ns;
-  auto after = std::upper_bound(points_.begin(), points_.end(), own_ns,
-                                [](std::int64_t ns, const Point& p) { return ns < p.own_ns; });
+  const auto after = std::ranges::upper_bound(points_, own_ns, {}, &Point::own_ns);
   const Point& origin = after == points_.begin() ? points_.front() : *(after - 1);
   const bool is_between = after != points_.begin() && after != points_.end();
   const double slope = is_between ? slopeLess1(origin, *after) : slope_outside_;
@@ -105,18 +103,14 @@ std::optional<ClockCorrection::Drift> ClockCorrection::drift() const {
 }
 
 std::int64_t ClockCorrection::errorNs() const {
-  std::int64_t error = 0;
-  for (const Point& point : points_) error = std::max(error, point.error_ns);
-  return error;
+  return points_.empty() ? 0 : std::ranges::max(points_, {}, &Point::error_ns).error_ns;
 }
 
 // The error between two points is at most a straight line between theirs: the band of all
 // possible lines is narrower in the middle.
 std::int64_t ClockCorrection::errorNsAt(std::int64_t own_ns) const {
   if (points_.empty()) return 0;
-  const auto after =
-      std::upper_bound(points_.begin(), points_.end(), own_ns,
-                       [](std::int64_t ns, const Point& p) { return ns < p.own_ns; });
+  const auto after = std::ranges::upper_bound(points_, own_ns, {}, &Point::own_ns);
   if (after == points_.begin()) return points_.front().error_ns;
   if (after == points_.end()) return points_.back().error_ns;
   const Point& before = *(after - 1);
@@ -141,14 +135,11 @@ constexpr std::size_t kCompactAt = 65536;
 
 template <typename Points>
 void thin(Points& points, std::int64_t distance_ns) {
-  std::sort(points.begin(), points.end(),
-            [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+  std::ranges::sort(points, {}, [](const auto& point) { return point.ticks; });
   Points kept;
   for (const auto& point : points) {
-    if (kept.empty()) {
-      kept.push_back(point);
-    } else if (point.ns > kept.back().ns && point.ticks > kept.back().ticks &&
-               point.ns - kept.back().ns >= distance_ns) {
+    if (kept.empty() || (point.ns > kept.back().ns && point.ticks > kept.back().ticks &&
+                         point.ns - kept.back().ns >= distance_ns)) {
       kept.push_back(point);
     }
   }
@@ -217,9 +208,8 @@ void NodeClock::reachTo(const ClockCorrection& correction) {
 
 void NodeClock::finish(const ClockCorrection& correction) {
   if (points_.empty()) return;
-  const auto [first, last] = std::minmax_element(
-      points_.begin(), points_.end(), [](const Point& a, const Point& b) { return a.ns < b.ns; });
-  const std::int64_t span = last->ns - first->ns;
+  const auto [first, last] = std::ranges::minmax(points_, {}, &Point::ns);
+  const std::int64_t span = last.ns - first.ns;
   thin(points_, std::max(kLeastDistanceNs, span / kMostPoints));
   if (points_.size() == 1) {
     // Of one anchor a tick is taken for a nanosecond of this node's.
@@ -238,14 +228,11 @@ void NodeClock::finish(const ClockCorrection& correction) {
 }
 
 NodeClock::Segment NodeClock::segmentOf(std::uint64_t ticks) const {
-  constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max();
-  if (points_.empty()) return {.first = 0, .last = kEver};
-  const auto after =
-      std::upper_bound(points_.begin(), points_.end(), ticks,
-                       [](std::uint64_t value, const Point& point) { return value < point.ticks; });
+  if (points_.empty()) return {.first = 0, .last = kLastTicks};
+  const auto after = std::ranges::upper_bound(points_, ticks, {}, &Point::ticks);
   const Point& origin = after == points_.begin() ? points_.front() : *(after - 1);
   Segment segment{.first = origin.ticks,
-                  .last = kEver,
+                  .last = kLastTicks,
                   .origin = origin.ticks,
                   .origin_ns = origin.ns,
                   .ns_per_tick = average_};

@@ -41,11 +41,9 @@ struct Container {
   ContainerScan scan;
 
   static base::Result<Container> open(const fs::path& path) {
-    base::Result<base::File> file = base::File::open(path);
-    if (!file) return file.failure();
-    const base::Result<ContainerStart> start = readContainerStart(path, *file);
+    base::Result<ContainerFile> start = openContainerFile(path);
     if (!start) return start.failure();
-    Container container{.file = std::move(*file), .info = {}, .scan = {}};
+    Container container{.file = std::move(start->file), .info = {}, .scan = {}};
     container.scan = scanContainer(container.file, start->header.token, container.info);
     return container;
   }
@@ -62,45 +60,44 @@ class Draft {
   explicit Draft(const fs::path& target)
       : target_(target), path_(target.native() + ".XXXXXX" + std::string(kDraftSuffix)) {
     // Readable for its owner alone until it is complete.
-    fd_ = mkostemps(path_.data(), static_cast<int>(kDraftSuffix.size()), O_CLOEXEC);
-    if (fd_ < 0) error_ = errno;
-    // For removeDeadDrafts(): it is being written.
-    if (fd_ >= 0) flock(fd_, LOCK_EX | LOCK_NB);
+    file_ =
+        base::Descriptor(mkostemps(path_.data(), static_cast<int>(kDraftSuffix.size()), O_CLOEXEC));
+    if (!file_) error_ = errno;
+    // The lock tells removeDeadDrafts() that the file is being written.
+    if (file_) flock(file_.get(), LOCK_EX | LOCK_NB);
   }
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
   ~Draft() {
-    if (fd_ < 0) return;
-    if (!has_name_) ::unlink(path_.c_str());
-    ::close(fd_);
+    if (file_ && !has_name_) ::unlink(path_.c_str());
   }
 
   // The first error is kept for finish().
   void write(std::uint64_t offset, std::string_view bytes) {
-    if (error_ == 0) error_ = base::writeAll(fd_, bytes.data(), bytes.size(), offset);
+    if (error_ == 0) error_ = base::writeAll(file_.get(), bytes.data(), bytes.size(), offset);
   }
 
   // Makes it `bytes` long, and waits until the device has it.
   base::Result<void> finish(std::uint64_t bytes) {
-    if (error_ == 0 && ftruncate(fd_, static_cast<off_t>(bytes)) != 0) error_ = errno;
-    if (error_ == 0 && fsync(fd_) != 0) error_ = errno;
+    if (error_ == 0 && ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) error_ = errno;
+    if (error_ == 0 && fsync(file_.get()) != 0) error_ = errno;
     if (error_ != 0) return base::systemFailure(path_, error_, "cannot write");
     // It is to be read back from the device, and not from memory.
-    posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
+    posix_fadvise(file_.get(), 0, 0, POSIX_FADV_DONTNEED);
     return {};
   }
 
   // Puts it in the container's place, with the owner, mode and times that `original` says.
   base::Result<void> takeName(const struct stat& original) {
     // Without the right to give the file away, set-user-id bits would be another user's.
-    const bool given = fchown(fd_, original.st_uid, original.st_gid) == 0;
+    const bool given = fchown(file_.get(), original.st_uid, original.st_gid) == 0;
     const timespec times[2] = {original.st_atim, original.st_mtim};
-    if (fchmod(fd_, original.st_mode & (given ? 07777U : 0777U)) != 0 ||
-        futimens(fd_, times) != 0 || ::rename(path_.c_str(), target_.c_str()) != 0) {
+    if (fchmod(file_.get(), original.st_mode & (given ? 07777U : 0777U)) != 0 ||
+        futimens(file_.get(), times) != 0 || ::rename(path_.c_str(), target_.c_str()) != 0) {
       return base::systemFailure(path_, errno, "cannot write");
     }
     has_name_ = true;
-    const Descriptor directory(
+    const base::Descriptor directory(
         ::open(target_.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (directory) fsync(directory.get());  // some file systems cannot, and need not
     return {};
@@ -111,7 +108,7 @@ class Draft {
  private:
   const fs::path target_;
   std::string path_;
-  int fd_ = -1;
+  base::Descriptor file_;
   int error_ = 0;
   bool has_name_ = false;
 };
@@ -172,7 +169,7 @@ class Writer {
     while (from < end) {
       bytes_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kStep, end - from)));
       if (source_.file.readAt(from, bytes_.data(), bytes_.size()) != bytes_.size()) return false;
-      const bool is_set = std::any_of(bytes_.begin(), bytes_.end(), [](char c) { return c != 0; });
+      const bool is_set = std::ranges::any_of(bytes_, [](char c) { return c != 0; });
       if (is_set) {
         draft_.write(to + (from - begin), {bytes_.data(), bytes_.size()});
         at_ = to + (end - begin);
@@ -208,12 +205,9 @@ bool holdTheSame(const Container& a, const Container& b) {
     return sameHeader(x.header, y.header) && readPayload(b.file, y, of_b) == is_readable &&
            (!is_readable || of_a == of_b);
   };
-  const auto same_damage = [](const Damage& x, const Damage& y) { return x.bytes == y.bytes; };
   return a.info.all() == b.info.all() &&
-         std::equal(a.scan.damage.begin(), a.scan.damage.end(), b.scan.damage.begin(),
-                    b.scan.damage.end(), same_damage) &&
-         std::equal(a.scan.chunks.begin(), a.scan.chunks.end(), b.scan.chunks.begin(),
-                    b.scan.chunks.end(), same_chunk);
+         std::ranges::equal(a.scan.damage, b.scan.damage, {}, &Damage::bytes, &Damage::bytes) &&
+         std::ranges::equal(a.scan.chunks, b.scan.chunks, same_chunk);
 }
 
 bool isUnchanged(const fs::path& path, const struct stat& before) {
@@ -232,14 +226,14 @@ void removeDeadDrafts(const fs::path& directory) {
         name.find(std::string(wire::kContainerSuffix) + ".") == std::string::npos) {
       continue;
     }
-    const Descriptor draft(
+    const base::Descriptor draft(
         ::open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (draft && flock(draft.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
   }
 }
 
 bool hasSomethingToPack(const ContainerScan& scan) {
-  return std::any_of(scan.chunks.begin(), scan.chunks.end(), [](const StoredChunk& chunk) {
+  return std::ranges::any_of(scan.chunks, [](const StoredChunk& chunk) {
     return chunk.header.kind == wire::ChunkKind::kEvents;
   });
 }
@@ -262,7 +256,7 @@ std::string_view PayloadPacker::pack(std::string_view payload) {
 
 base::Result<ContainerPacked> packContainer(const fs::path& path, PayloadPacker& packer,
                                             const Progress& progress) {
-  const std::optional<Descriptor> lock = lockContainer(path);
+  const std::optional<base::Descriptor> lock = lockContainer(path);
   if (!lock) return busyFailure(path);
   struct stat before {};
   if (stat(path.c_str(), &before) != 0) return base::systemFailure(path, errno);
@@ -277,15 +271,13 @@ base::Result<ContainerPacked> packContainer(const fs::path& path, PayloadPacker&
   const base::Result<Container> written = Container::open(draft.path());
   if (!written) return written.failure();
   if (!holdTheSame(*original, *written)) {
-    return base::Failure{base::Code::kSystem,
-                         fmt::format("{}: what was read back differs from the original, which "
-                                     "stays as it is; check the device",
-                                     base::printable(draft.path()))};
+    return base::fileFailure(draft.path(), base::Code::kSystem,
+                             "what was read back differs from the original, which stays as it is; "
+                             "check the device");
   }
   if (!isUnchanged(path, before)) {
-    return base::Failure{base::Code::kInvalid,
-                         fmt::format("{}: was written to meanwhile, and stays as it is",
-                                     base::printable(path.native()))};
+    return base::fileFailure(path, base::Code::kInvalid,
+                             "was written to meanwhile, and stays as it is");
   }
   if (const auto done = draft.takeName(before); !done) return done.failure();
   ContainerPacked result{.changed = true,
@@ -297,8 +289,6 @@ base::Result<ContainerPacked> packContainer(const fs::path& path, PayloadPacker&
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 struct PackJob {
   fs::path container;
@@ -338,8 +328,7 @@ base::Result<std::vector<PackJob>> jobsOf(const fs::path& directory, bool assume
   std::vector<PackJob> jobs;
   for (const auto& process : trace->processes()) {
     if (const std::string why = whyNotYet(*process, node, assume_ended); !why.empty()) {
-      return base::Failure{base::Code::kInvalid,
-                           fmt::format("{}: {}", base::printable(directory.native()), why)};
+      return base::fileFailure(directory, base::Code::kInvalid, why);
     }
     std::error_code error;
     const std::uintmax_t bytes = fs::file_size(process->container, error);
@@ -347,8 +336,7 @@ base::Result<std::vector<PackJob>> jobsOf(const fs::path& directory, bool assume
   }
   for (const base::Failure& failure : trace->unreadable()) report.kept.push_back(failure.sentence);
   // The longest first, so that none is left over at the end.
-  std::stable_sort(jobs.begin(), jobs.end(),
-                   [](const PackJob& a, const PackJob& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(jobs, std::greater<>(), &PackJob::bytes);
   return jobs;
 }
 

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -17,11 +15,13 @@
 #include <tuple>
 
 #include "core/base/file.hpp"
+#include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 #include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::tracefile {
+
 void ProcessInfo::take(std::string_view payload) {
   while (true) {
     const std::size_t key_end = payload.find('\0');
@@ -41,31 +41,19 @@ const std::string& ProcessInfo::text(std::string_view key) const {
 }
 
 std::optional<std::uint64_t> ProcessInfo::number(std::string_view key) const {
-  const std::string& value = text(key);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (value.empty() || error != std::errc() || end != value.data() + value.size()) return {};
-  return number;
+  return base::wholeNumber<std::uint64_t>(text(key));
 }
 
 std::optional<int> ProcessInfo::rank() const {
-  constexpr std::string_view kNoSource = "none";
   const std::string& source = text(wire::info::kRankSource);
-  const auto rank = number(wire::info::kRank);
-  if (source.empty() || source == kNoSource || !rank ||
-      *rank > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-    return {};
-  }
-  return static_cast<int>(*rank);
+  if (source.empty() || source == "none") return {};
+  const auto rank = base::wholeNumber<int>(text(wire::info::kRank));
+  return rank >= 0 ? rank : std::nullopt;
 }
 
 int ProcessInfo::ranks() const {
-  const auto ranks = number(wire::info::kRanks);
-  if (!rank() || !ranks || *ranks < 1 ||
-      *ranks > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-    return 1;
-  }
-  return static_cast<int>(*ranks);
+  const auto ranks = base::wholeNumber<int>(text(wire::info::kRanks));
+  return rank() && ranks >= 1 ? *ranks : 1;
 }
 
 namespace {
@@ -182,9 +170,7 @@ Life lifeOf(const Process& process, const ThisNode& node) {
     case wire::AccountState::kRunning:
       break;
   }
-  for (const RingContent& ring : process.rings) {
-    if (ring.alive) return Life::kRunning;
-  }
+  if (std::ranges::any_of(process.rings, &RingContent::alive)) return Life::kRunning;
   if (!process.rings.empty()) return Life::kKilled;  // rings are of this node alone
   const auto start = process.info.number(wire::info::kProcessStart);
   const bool is_seen =
@@ -208,19 +194,17 @@ std::string Process::name() const {
 }
 
 base::Result<Process> openContainer(const std::filesystem::path& path) {
-  base::Result<base::File> file = base::File::open(path);
-  if (!file) return file.failure();
-  const base::Result<ContainerStart> start = readContainerStart(path, *file);
+  const base::Result<ContainerFile> start = openContainerFile(path);
   if (!start) return start.failure();
   Process process;
   process.container = path;
-  process.container_identity = file->identity();
+  process.container_identity = start->file.identity();
   process.token = start->header.token;
   process.pid = start->header.pid;
   process.clock_kind = start->header.clock;
   process.begin = start->header.begin;
   process.account = start->account;
-  ContainerScan scan = scanContainer(*file, process.token, process.info);
+  ContainerScan scan = scanContainer(start->file, process.token, process.info);
   process.chunks = std::move(scan.chunks);
   process.damage = std::move(scan.damage);
   return process;
@@ -241,11 +225,9 @@ void addRing(Process& process, RingContent ring) {
 
 void settle(Process& process, const ThisNode& node) {
   auto& chunks = process.chunks;
-  std::sort(chunks.begin(), chunks.end(),
-            [](const StoredChunk& a, const StoredChunk& b) { return orderOf(a) < orderOf(b); });
-  chunks.erase(std::unique(chunks.begin(), chunks.end(),
-                           [](const StoredChunk& a, const StoredChunk& b) { return a.isSame(b); }),
-               chunks.end());
+  std::ranges::sort(chunks, {}, [](const StoredChunk& chunk) { return orderOf(chunk); });
+  const auto repeats = std::ranges::unique(chunks, &StoredChunk::isSame);
+  chunks.erase(repeats.begin(), repeats.end());
   chunks.shrink_to_fit();
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     const wire::ChunkHeader& header = chunks[i].header;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "core/tracefile/process.hpp"
 #include "core/wire/info.hpp"
@@ -25,31 +26,19 @@ namespace {
 namespace fs = std::filesystem;
 
 // Unlike base::File::open(), follows no link and never waits.
-Descriptor openRing(const fs::path& path) {
-  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+base::Descriptor openRing(const fs::path& path) {
+  return base::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
-std::size_t readAt(const Descriptor& file, std::uint64_t offset, void* out, std::size_t bytes) {
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ssize_t got = ::pread(file.get(), static_cast<char*>(out) + done, bytes - done,
-                                static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
-}
-
-// The data area as it stood with `progress`. Tells false when the process emptied it meanwhile.
-bool readData(const Descriptor& file, const wire::RingHeader& header, wire::Progress progress,
+// Reads the data area as it stood with `progress`. False when the process emptied it meanwhile.
+bool readData(const base::File& file, const wire::RingHeader& header, wire::Progress progress,
               std::vector<char>& data) {
   const std::uint64_t used =
       std::uint64_t{progress.chunk} + sizeof(wire::ChunkHeader) + progress.bytes;
   data.resize(static_cast<std::size_t>(std::min<std::uint64_t>(used, header.data_bytes)));
-  data.resize(readAt(file, header.data_offset, data.data(), data.size()));
+  data.resize(file.readAt(header.data_offset, data.data(), data.size()));
   std::uint64_t word = 0;
-  if (readAt(file, offsetof(wire::RingHeader, progress), &word, sizeof word) != sizeof word) {
+  if (file.readAt(offsetof(wire::RingHeader, progress), &word, sizeof word) != sizeof word) {
     return false;
   }
   const auto now = wire::Progress::unpack(word);
@@ -143,7 +132,7 @@ std::optional<RingName> ringNameOf(std::string_view file_name) {
 
 namespace {
 
-// What a process left in place of a ring (core/wire/notes.hpp).
+// Reads the note that a process left in place of a ring (core/wire/notes.hpp).
 std::optional<RingContent> readLostNote(const fs::path& path, uid_t owner) {
   const auto name = ringNameOf(path.filename().native());
   std::error_code error;
@@ -189,20 +178,21 @@ std::optional<RingContent> readRing(const fs::path& path) {
   struct stat named {};
   if (lstat(path.c_str(), &named) != 0) return {};
   if (S_ISLNK(named.st_mode)) return readLostNote(path, named.st_uid);
-  const Descriptor opened = openRing(path);
+  base::Descriptor opened = openRing(path);
   struct stat status {};
   if (!opened || fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  const base::File file(std::move(opened));
   const auto header = std::make_unique<wire::RingHeader>();
   constexpr int kTries = 5;  // a process that writes without a pause empties its ring now and then
   for (int i = 0; i < kTries; ++i) {
-    if (readAt(opened, 0, header.get(), sizeof *header) != sizeof *header ||
+    if (file.readAt(0, header.get(), sizeof *header) != sizeof *header ||
         header->magic != wire::kRingMagic || header->version != wire::kFormatVersion ||
         header->data_bytes > kMaxPayloadBytes) {
       return {};
     }
     const auto progress = wire::Progress::unpack(header->progress.load(std::memory_order_relaxed));
     RingContent ring;
-    if (!readData(opened, *header, progress, ring.data) && i + 1 < kTries) continue;
+    if (!readData(file, *header, progress, ring.data) && i + 1 < kTries) continue;
     ring.path = path;
     ring.run = header->run;
     ring.supervisor = header->supervisor;
@@ -230,7 +220,7 @@ std::optional<RingContent> readRing(const fs::path& path) {
 }
 
 std::optional<bool> hasWriter(const fs::path& path) {
-  const Descriptor opened = openRing(path);
+  const base::Descriptor opened = openRing(path);
   if (!opened) return {};
   // A lease on reading is given only while no process has the file open for writing (fcntl(2)); a
   // shared mapping that may be written counts as open.

@@ -16,7 +16,7 @@
 
 namespace omnio::tracefile {
 
-// What the name of a ring's file says (core/wire/ring.hpp).
+// The parts of the name of a ring's file (core/wire/ring.hpp).
 struct RingName {
   wire::RunId run;
   std::uint64_t token = 0;
@@ -24,7 +24,7 @@ struct RingName {
 // Nothing when it is not the name of a ring.
 std::optional<RingName> ringNameOf(std::string_view file_name);
 
-// What a ring held when it was read. The chunks' payloads are in `data`.
+// The content of a ring when it was read. The chunks' payloads are in `data`.
 struct RingContent {
   std::filesystem::path path;
   wire::RunId run;

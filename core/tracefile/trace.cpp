@@ -33,48 +33,15 @@ void guessClock(Process& process) {
   }
 }
 
-// Reads rings that may belong to the trace, those that were not read before.
-class RingGatherer {
- public:
-  explicit RingGatherer(const TraceIdentity& identity) : identity_(identity) {}
-
-  void readFrom(const std::vector<fs::path>& directories) {
-    for (const fs::path& path : ringFiles(directories)) {
-      const auto name = ringNameOf(path.filename().native());
-      if (!name || !identity_.isCandidate(*name) || !seen_.insert(path).second) continue;
-      auto ring = readRing(path);
-      if (!ring) continue;
-      // A process that became another user may say so in its container, which is read later. But
-      // whoever puts files there by the thousand is not to fill this program's memory.
-      const bool is_owner = identity_.isOwner(ring->uid);
-      constexpr std::size_t kMostOfOthers = 256;
-      if (!is_owner && ++of_others_ > kMostOfOthers) continue;
-      rings.push_back(std::move(*ring));
-    }
-  }
-
-  std::vector<RingContent> rings;
-
- private:
-  const TraceIdentity& identity_;
-  std::set<fs::path> seen_;
-  std::size_t of_others_ = 0;
-};
-
 auto orderOf(const Process& process) {
   constexpr int kLast = std::numeric_limits<int>::max();
   return std::make_tuple(process.info.rank().value_or(kLast), process.begin.realtime_ns,
                          process.pid, process.token);
 }
 
-base::Failure failed(base::Code code, const fs::path& directory, std::string_view problem) {
-  return {code, fmt::format("{}: {}", base::printable(directory.native()), problem)};
-}
-
 // Whether `omnio trace` has told of a command there.
 bool hasLaunch(const fs::path& directory) {
-  const auto entries = entriesOf(directory);
-  return std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
+  return std::ranges::any_of(entriesOf(directory), [](const fs::directory_entry& entry) {
     return entry.path().filename().native().starts_with("launch-");
   });
 }
@@ -88,16 +55,14 @@ base::Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
     return base::systemFailure(directory, error ? error.value() : ENOENT);
   }
   if (!fs::is_directory(status)) {
-    return failed(base::Code::kNotOurs, directory,
-                  "not a directory; a trace is a directory that `omnio trace -o` made");
+    return base::fileFailure(directory, base::Code::kNotOurs,
+                             "not a directory; a trace is a directory that `omnio trace -o` made");
   }
   std::vector<fs::path> containers;
   for (const fs::directory_entry& entry : entriesOf(directory, error)) {
     if (entry.path().extension() == wire::kContainerSuffix) containers.push_back(entry.path());
   }
-  if (error) {
-    return base::systemFailure(directory, error.value());
-  }
+  if (error) return base::systemFailure(directory, error.value());
   std::sort(containers.begin(), containers.end());
   return containers;
 }
@@ -120,8 +85,23 @@ base::Result<Trace> Trace::open(const fs::path& directory) {
   trace.directory_ = directory;
   // Rings before containers: what a running process moves meanwhile is seen twice, not never.
   TraceIdentity identity = TraceIdentity::of(directory);
-  RingGatherer gatherer(identity);
-  gatherer.readFrom(ringDirectories());
+  std::vector<RingContent> rings;
+  std::set<fs::path> seen;
+  std::size_t of_others = 0;
+  const auto readRingsIn = [&](const std::vector<fs::path>& directories) {
+    for (const fs::path& path : ringFiles(directories)) {
+      const auto name = ringNameOf(path.filename().native());
+      if (!name || !identity.isCandidate(*name) || !seen.insert(path).second) continue;
+      auto ring = readRing(path);
+      if (!ring) continue;
+      // A process that became another user may say so in its container, which is read later. But
+      // whoever puts files there by the thousand is not to fill this program's memory.
+      constexpr std::size_t kMostOfOthers = 256;
+      if (!identity.isOwner(ring->uid) && ++of_others > kMostOfOthers) continue;
+      rings.push_back(std::move(*ring));
+    }
+  };
+  readRingsIn(ringDirectories());
   for (const fs::path& path : *containers) {
     base::Result<Process> process = openContainer(path);
     if (process) {
@@ -136,31 +116,31 @@ base::Result<Trace> Trace::open(const fs::path& directory) {
     places.insert(process->info.text(wire::info::kRingPlace));
     admitOwners(identity, *process);
   }
-  gatherer.readFrom(ringDirectories({places.begin(), places.end()}));
-  trace.takeRings(std::move(gatherer.rings), identity);
+  readRingsIn(ringDirectories({places.begin(), places.end()}));
+  trace.takeRings(std::move(rings), identity);
   trace.untraced_ = readUntraced(directory);
   if (trace.processes_.empty()) {
     if (!trace.untraced_.empty()) return trace;
-    const auto unwritten = [](const base::Failure& failure) {
-      return failure.code == base::Code::kUnwritten;
-    };
-    if (std::any_of(trace.unreadable_.begin(), trace.unreadable_.end(), unwritten)) return trace;
+    const auto unwritten =
+        std::ranges::find(trace.unreadable_, base::Code::kUnwritten, &base::Failure::code);
+    if (unwritten != trace.unreadable_.end()) return trace;
     if (!trace.unreadable_.empty()) return trace.unreadable_.front();
     // A command was traced into it, and did nothing that is recorded.
     if (hasLaunch(directory)) {
-      return failed(base::Code::kNotFound, directory,
-                    "holds no event: what ran there did no I/O on files that are recorded");
+      return base::fileFailure(
+          directory, base::Code::kNotFound,
+          "holds no event: what ran there did no I/O on files that are recorded");
     }
-    return failed(base::Code::kNotOurs, directory,
-                  fmt::format("holds no trace (no file *{} in it)", wire::kContainerSuffix));
+    return base::fileFailure(
+        directory, base::Code::kNotOurs,
+        fmt::format("holds no trace (no file *{} in it)", wire::kContainerSuffix));
   }
   const ThisNode node;
   for (auto& process : trace.processes_) settle(*process, node);
   for (const auto& process : trace.processes_) {
     trace.has_ranks_ = trace.has_ranks_ || process->info.rank().has_value();
   }
-  std::sort(trace.processes_.begin(), trace.processes_.end(),
-            [](const auto& a, const auto& b) { return orderOf(*a) < orderOf(*b); });
+  std::ranges::sort(trace.processes_, {}, [](const auto& process) { return orderOf(*process); });
   trace.clocks_ = assignClocks(trace.processes_, node.boot);
   return trace;
 }
@@ -205,12 +185,13 @@ base::Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> 
     if (!rank || own == rank) chosen.push_back(process.get());
   }
   if (rank && chosen.empty()) {
-    return failed(base::Code::kInvalid, directory_,
-                  fmt::format("no rank {} in this trace; it has {} {}", *rank,
-                              ranks.size() > 1 ? "ranks"
-                              : ranks.empty()  ? "no"
-                                               : "rank",
-                              ranks.empty() ? "rank" : fmt::format("{}", fmt::join(ranks, ", "))));
+    return base::fileFailure(
+        directory_, base::Code::kInvalid,
+        fmt::format("no rank {} in this trace; it has {} {}", *rank,
+                    ranks.size() > 1 ? "ranks"
+                    : ranks.empty()  ? "no"
+                                     : "rank",
+                    ranks.empty() ? "rank" : fmt::format("{}", fmt::join(ranks, ", "))));
   }
   return chosen;
 }
