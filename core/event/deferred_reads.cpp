@@ -15,9 +15,7 @@ using calls::Role;
 
 bool onlyBegins(const Event& event) {
   const calls::Row& row = *event.row;
-  const bool transfers =
-      row.call_class == calls::Class::kRead || row.call_class == calls::Class::kWrite;
-  if (row.api != calls::Api::kMpi || !transfers || event.failed) return false;
+  if (row.api != calls::Api::kMpi || !transfersData(event) || event.failed) return false;
   // A request that was complete at once has no end of its own.
   return calls::does(row, Effect::kSplitBegin) || argumentOf(event, Role::kRequest) > 0;
 }
@@ -78,8 +76,7 @@ void LaterReads::end(const Event& event, const Take& take) {
 // A file handle has one split collective at a time (MPI-3.1, section 13.4.5), so that an end is of
 // the begin that stands right before it, if one does.
 void LaterReads::settle(Halves& halves, const Take& take) {
-  std::stable_sort(halves.begin(), halves.end(),
-                   [](const Half& a, const Half& b) { return a.start_ns < b.start_ns; });
+  std::ranges::stable_sort(halves, {}, &Half::start_ns);
   for (std::size_t i = 1; i < halves.size(); ++i) {
     if (halves[i].is_end && !halves[i - 1].is_end) take(halves[i - 1].value, halves[i].value);
   }

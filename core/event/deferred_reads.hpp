@@ -17,8 +17,8 @@ namespace omnio::event {
 // nothing about the time of the transfer.
 bool onlyBegins(const Event& event);
 
-// Of one process. Of what lacks its other end (it was called while recording was stopped, or is
-// lost) nothing is told.
+// One object serves one process. A read whose other end is missing (it was called while recording
+// was stopped, or is lost) is not reported.
 class LaterReads {
  public:
   // Where a read is counted, and the bytes that it got.
@@ -33,11 +33,11 @@ class LaterReads {
   // Whether the event begins such a read.
   static bool begins(const Event& event);
 
-  // Of each event that begins one, with where it is counted.
+  // Call it with each event that begins one, and with where that is counted.
   void begin(const Event& event, std::size_t place, const Take& take);
-  // Of each other event: tells of the reads whose end it is.
+  // Call it with each other event: it reports the reads whose end that is.
   void end(const Event& event, const Take& take);
-  // There are no more events: tells of the reads that waited for that.
+  // Call it after the last event: it reports the reads that waited for that.
   void finish(const Take& take);
 
  private:

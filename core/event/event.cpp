@@ -1,6 +1,7 @@
 #include "core/event/event.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "core/wire/record.hpp"
 
@@ -36,17 +37,12 @@ std::uint64_t bytesMoved(const Event& event) {
 std::string normalisedPath(std::string_view absolute) {
   std::string out;
   out.reserve(absolute.size());
-  std::size_t begin = 0;
-  const bool rooted = !absolute.empty() && absolute.front() == '/';
-  while (begin < absolute.size()) {
-    std::size_t end = absolute.find('/', begin);
-    if (end == std::string_view::npos) end = absolute.size();
-    const std::string_view part = absolute.substr(begin, end - begin);
-    if (!part.empty() && part != ".") {
-      if (rooted || !out.empty()) out += '/';
-      out += part;
-    }
-    begin = end + 1;
+  const bool rooted = absolute.starts_with('/');
+  for (const auto bytes : std::views::split(absolute, '/')) {
+    const std::string_view part(bytes.begin(), bytes.end());
+    if (part.empty() || part == ".") continue;
+    if (rooted || !out.empty()) out += '/';
+    out += part;
   }
   if (out.empty() && rooted) out = "/";
   return out;

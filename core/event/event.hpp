@@ -88,6 +88,12 @@ inline std::int64_t argumentOf(const Event& event, calls::Role role) {
   return index < 0 ? 0 : event.arguments[static_cast<std::size_t>(index)];
 }
 
+// Whether the call is of a class that transfers data.
+inline bool transfersData(const Event& event) {
+  return event.row->call_class == calls::Class::kRead ||
+         event.row->call_class == calls::Class::kWrite;
+}
+
 // Whether a call of this kind moves bytes, and its event tells how many.
 constexpr bool countsBytes(const calls::Row& row) {
   using calls::Result;

@@ -43,21 +43,8 @@ void appendNumber(std::string& out, std::int64_t number, calls::ItemKind kind) {
     case calls::ItemKind::kDirFd:
       calls::appendDirFd(out, number);
       break;
-    case calls::ItemKind::kNumber:
-    case calls::ItemKind::kPieceCount:
-    case calls::ItemKind::kFd:
-    case calls::ItemKind::kFileHandle:
-    case calls::ItemKind::kLineLength:
-    case calls::ItemKind::kDepth:
+    default:
       append(out, number);
-      break;
-    case calls::ItemKind::kNone:
-    case calls::ItemKind::kText:
-    case calls::ItemKind::kHandlePath:
-    case calls::ItemKind::kPieces:
-    case calls::ItemKind::kErrno:
-    case calls::ItemKind::kResult:
-      break;  // no numbers
   }
 }
 
@@ -132,6 +119,7 @@ void appendText(std::string& out, const Event& event) {
 
 std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item) {
   switch (item.kind) {
+    case calls::ItemKind::kNone:
     case calls::ItemKind::kText:
     case calls::ItemKind::kHandlePath:
     case calls::ItemKind::kPieces:
@@ -166,8 +154,6 @@ std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item
     case calls::ItemKind::kCommand:
     case calls::ItemKind::kDirFd:
       break;
-    case calls::ItemKind::kNone:
-      return {};
   }
   return event.arguments[item.argument];
 }

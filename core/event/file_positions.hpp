@@ -47,12 +47,6 @@ struct Transfer {
   }
 };
 
-// Whether the call is of a class that transfers data.
-inline bool transfersData(const Event& event) {
-  return event.row->call_class == calls::Class::kRead ||
-         event.row->call_class == calls::Class::kWrite;
-}
-
 // Flags that a call asks of open, also where a stream's mode or the call itself says them.
 int openFlags(const Event& event);
 
