@@ -25,9 +25,8 @@ struct Stride {
 
 class StridedPieces {
  public:
-  // Takes no more than so many strides, and no more than so many calls of add().
-  explicit StridedPieces(std::size_t most, std::uint64_t most_added = std::uint64_t{1} << 22)
-      : most_(most), may_add_(most_added) {}
+  // Takes no more than so many strides.
+  explicit StridedPieces(std::size_t most) : most_(most) {}
 
   void add(Stride next);
 
@@ -41,7 +40,7 @@ class StridedPieces {
   void addSeparate(Stride next);
 
   std::size_t most_;
-  std::uint64_t may_add_;
+  std::uint64_t may_add_ = std::uint64_t{1} << 22;  // calls of add() that are still taken
   bool is_full_ = false;
   std::vector<Stride> strides_;
 };
@@ -121,20 +120,5 @@ class DataLayout {
   std::size_t run_count_ = 0;
   bool fits_ = true;
 };
-
-// What a process has of one dimension of a distributed array (MPI-3.1, 4.1.4:
-// MPI_Type_create_darray).
-struct Distribution {
-  char kind = 'n';             // b: block, c: cyclic, n: not distributed
-  std::int64_t size = 0;       // elements
-  std::int64_t argument = 0;   // elements in a block; 0: the default
-  std::int64_t place = 0;      // of the process in its row of the grid
-  std::int64_t processes = 1;  // in the row, at least 1
-};
-
-// Of elements that lie as `data` does, `unit` bytes from one to the next. Nothing without
-// such a distribution.
-std::optional<DataLayout::Id> distributed(DataLayout& layout, DataLayout::Id data,
-                                          std::int64_t unit, const Distribution& how);
 
 }  // namespace omnio::mpi

@@ -183,27 +183,18 @@ class MpiTypeParser {
 
   // The whole text.
   base::Result<MpiType> all() {
-    const Part whole = type(0);
+    Part whole = type(0);
     if (!failed() && !text_.atEnd()) text_.fail("the type has ended");
-    const DataLayout::Id tiles = failed() ? 0 : tilesOf(whole);
+    if (!failed()) whole.tiles = tilesOf(whole);
     if (!layout_->fits()) text_.fail("it is larger than any file");
     if (failed()) return base::Failure{base::Code::kDamaged, text_.problem()};
-    return MpiType{.layout = layout_,
-                   .data = whole.data,
-                   .tiles = tiles,
-                   .size = whole.size,
-                   .lower_bound = whole.lower_bound,
-                   .extent = whole.extent};
+    whole.layout = layout_;
+    return whole;
   }
 
  private:
-  // A part of the tree.
-  struct Part {
-    DataLayout::Id data = 0;
-    std::int64_t size = 0;
-    std::int64_t lower_bound = 0;
-    std::int64_t extent = 0;
-  };
+  // A part of the tree: only the whole has a layout and tiles.
+  using Part = MpiType;
 
   bool failed() const { return text_.failed() || !layout_->fits(); }
 
@@ -429,20 +420,56 @@ class MpiTypeParser {
     std::int64_t unit = part.extent;
     for (std::size_t i = 0; i < dimensions && !failed(); ++i) {
       const std::size_t d = c_order ? dimensions - 1 - i : i;
-      const std::optional<DataLayout::Id> mine = distributed(*layout_, part.data, unit,
-                                                             {.kind = kinds[d],
-                                                              .size = sizes[d],
-                                                              .argument = arguments[d],
-                                                              .place = place[d],
-                                                              .processes = grid[d]});
-      if (!mine) {
-        text_.fail("no distribution is like this");
-        break;
-      }
-      part = of(*mine);
+      part = shareOf(part, unit,
+                     {.kind = kinds[d],
+                      .size = sizes[d],
+                      .argument = arguments[d],
+                      .place = place[d],
+                      .processes = grid[d]});
       unit = times(unit, sizes[d]);
     }
     return part;
+  }
+
+  struct Distribution {
+    char kind;               // b: block, c: cyclic, n: not distributed
+    std::int64_t size;       // elements
+    std::int64_t argument;   // elements in a block; 0: the default
+    std::int64_t place;      // of the process in its row of the grid
+    std::int64_t processes;  // in the row, at least 1
+  };
+
+  // What a process has of one dimension: blocks of elements go to each process in turn, and the
+  // last block may be shorter. `unit` is the bytes from one element to the next.
+  Part shareOf(const Part& element, std::int64_t unit, const Distribution& how) {
+    std::int64_t block = how.argument;
+    if (how.kind == 'n') {
+      block = how.size;
+    } else if (block == 0) {
+      const std::int64_t begun = how.size % how.processes != 0 ? 1 : 0;
+      block = how.kind == 'b' ? how.size / how.processes + begun : 1;
+    }
+    if (block < 1 || (how.kind != 'n' && how.kind != 'b' && how.kind != 'c')) {
+      text_.fail("no distribution is like this");
+    }
+    const std::int64_t start = times(how.place, block);
+    const std::int64_t cycle = times(how.processes, block);
+    const std::int64_t begin = times(start, unit);
+    const std::int64_t step = times(cycle, unit);
+    if (failed()) return {};
+    DataLayout::Parts parts = layout_->parts();
+    if (start < how.size) {
+      const std::int64_t begun = (how.size - start - 1) / cycle + 1;
+      const std::int64_t last = start + (begun - 1) * cycle;
+      const std::int64_t last_block = std::min(block, how.size - last);
+      const std::int64_t whole = last_block == block ? begun : begun - 1;
+      const std::int64_t last_begin = times(last, unit);
+      parts.add(begin, step, whole, layout_->repeat(element.data, block, unit));
+      if (whole < begun) {
+        parts.add(last_begin, 0, 1, layout_->repeat(element.data, last_block, unit));
+      }
+    }
+    return of(parts);
   }
 
   // Whether it is C's.

@@ -15,7 +15,7 @@
 namespace omnio::mpi {
 
 struct MpiType {
-  std::shared_ptr<const DataLayout> layout;
+  std::shared_ptr<const DataLayout> layout{};
   DataLayout::Id data = 0;
   // One behind the other, as a view has them: as many as any file holds.
   DataLayout::Id tiles = 0;

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 
+#include "core/base/integers.hpp"
+#include "core/base/word_table.hpp"
 #include "core/mpi/groups.hpp"
 
 namespace omnio::mpi {
@@ -76,50 +77,31 @@ std::optional<std::string> bytesOfHex(std::string_view hex) {
   if (hex.size() % 2 != 0) return {};
   std::string bytes;
   for (std::size_t i = 0; i < hex.size(); i += 2) {
-    unsigned value = 0;
-    const char* const begin = hex.data() + i;
-    const auto [end, error] = std::from_chars(begin, begin + 2, value, 16);
-    if (error != std::errc() || end != begin + 2) return {};
-    bytes += static_cast<char>(value);
+    const auto byte = base::wholeNumber<unsigned char>(hex.substr(i, 2), 16);
+    if (!byte) return {};
+    bytes += static_cast<char>(*byte);
   }
   return bytes;
 }
 
+// By the numbers that statfs(2) tells.
+constexpr base::Word<std::uint64_t> kFileSystems[] = {
+    {0x0BD00BD0, "lustre"}, {0x19830326, "beegfs"},  {0x47504653, "gpfs"},
+    {0xEF53, "ext4"},  // and its elder brothers
+    {0x58465342, "xfs"},    {0x9123683E, "btrfs"},   {0x01021994, "tmpfs"},
+    {0x6969, "nfs"},        {0x794C7630, "overlay"}, {0x00C36400, "ceph"},
+    {0x65735546, "fuse"},   {0x2FC12FC1, "zfs"},
+};
+
 std::string nameOf(std::uint64_t kind) {
-  switch (kind) {
-    case 0x0BD00BD0:
-      return "lustre";
-    case 0x19830326:
-      return "beegfs";
-    case 0x47504653:
-      return "gpfs";
-    case 0xEF53:
-      return "ext4";  // and its elder brothers
-    case 0x58465342:
-      return "xfs";
-    case 0x9123683E:
-      return "btrfs";
-    case 0x01021994:
-      return "tmpfs";
-    case 0x6969:
-      return "nfs";
-    case 0x794C7630:
-      return "overlay";
-    case 0x00C36400:
-      return "ceph";
-    case 0x65735546:
-      return "fuse";
-    case 0x2FC12FC1:
-      return "zfs";
-    default:
-      return fmt::format("{:#x}", kind);
-  }
+  const std::string_view name = base::wordOf(kFileSystems, kind);
+  return name.empty() ? fmt::format("{:#x}", kind) : std::string(name);
 }
 
 bool takeNumber(std::string_view& text, std::uint64_t& value) {
-  const std::string_view word = nextWord(text);
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size();
+  const auto number = base::wholeNumber<std::uint64_t>(nextWord(text));
+  value = number.value_or(0);
+  return number.has_value();
 }
 
 }  // namespace

@@ -10,10 +10,6 @@ namespace {
 
 using calls::Role;
 
-bool movesData(const calls::Row& row) {
-  return row.call_class == calls::Class::kRead || row.call_class == calls::Class::kWrite;
-}
-
 MpiAccessForm formOf(const calls::Row& row) {
   MpiAccessForm form;
   form.nonblocking = calls::has(row, Role::kRequest);
@@ -27,6 +23,12 @@ MpiAccessForm formOf(const calls::Row& row) {
     form.pointer = MpiPointer::kIndividual;
   }
   return form;
+}
+
+// The position of the individual pointer that the call tells, in etypes.
+std::optional<std::int64_t> positionIn(const event::Event& event) {
+  const std::int64_t position = event::argumentOf(event, Role::kPosition);
+  return position >= 0 ? std::optional(position) : std::nullopt;
 }
 
 }  // namespace
@@ -123,7 +125,7 @@ void MpiFileOffsets::endSplit(MpiFileState& file, const event::Event& event) {
 std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const event::Event& event) {
   if (event.handle == nullptr || event.row->api != calls::Api::kMpi) return {};
   const calls::Row& row = *event.row;
-  if (!movesData(row)) {
+  if (!event::transfersData(event)) {
     if (calls::has(row, Role::kGot)) {
       endSplit(fileOf(event), event);
     } else if (event.failed) {
@@ -132,18 +134,14 @@ std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const event::Event& e
       files_.erase(event.handle->definition.handle);
     } else if (row.call_class == calls::Class::kOpen) {
       MpiFileState& file = fileOf(event);
-      const std::int64_t position = event::argumentOf(event, Role::kPosition);
       file.group = static_cast<std::uint64_t>(event::argumentOf(event, Role::kNewComm));
-      file.pointer.reset();
-      if (position >= 0) file.pointer = position;
+      file.pointer = positionIn(event);
     } else if (calls::has(row, Role::kFiletype)) {
       setView(fileOf(event), event);
     } else if (calls::has(row, Role::kPosition)) {
-      const std::int64_t position = event::argumentOf(event, Role::kPosition);
       MpiFileState& file = fileOf(event);
       file.behind_split.reset();
-      file.pointer.reset();
-      if (position >= 0) file.pointer = position;
+      file.pointer = positionIn(event);
     }
     return {};
   }

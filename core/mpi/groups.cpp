@@ -1,8 +1,8 @@
 #include "core/mpi/groups.hpp"
 
-#include <charconv>
 #include <optional>
 
+#include "core/base/integers.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::mpi {
@@ -15,11 +15,8 @@ constexpr std::int64_t kLostForOne = 16;
 constexpr std::int64_t kLostForNone = 4096;
 
 std::optional<std::int64_t> numberIn(std::string_view word, std::int64_t limit) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (word.empty() || error != std::errc() || end != word.data() + word.size()) return {};
-  if (number < 0 || number > limit) return {};
-  return number;
+  const auto number = base::wholeNumber<std::int64_t>(word);
+  return number >= 0 && number <= limit ? number : std::nullopt;
 }
 
 bool isId(std::string_view word) {

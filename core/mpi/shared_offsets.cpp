@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
-#include <string>
 
 #include "core/mpi/data_layout.hpp"
 #include "core/mpi/file_offsets.hpp"
@@ -25,10 +23,7 @@ bool isInAFile(std::int64_t offset, std::uint64_t bytes) {
 }  // namespace
 
 void CallsBelow::add(const event::Event& event) {
-  if (event.row->call_class != calls::Class::kRead &&
-      event.row->call_class != calls::Class::kWrite) {
-    return;
-  }
+  if (!event::transfersData(event)) return;
   constexpr std::size_t kMost = 4096;  // of one call; more are not worth it
   if (calls_.size() == kMost) calls_.pop_front();
   calls_.push_back(
@@ -159,12 +154,12 @@ class History {
   std::map<std::pair<const tracefile::Process*, std::uint32_t>, SharedFile::Rank*> open_;
 };
 
-// The pointer from collective call to collective call.
+// Follows the pointer from collective call to collective call, and puts the places of ordered
+// accesses into `places`.
 class Follower {
  public:
-  using Found =
-      std::function<void(const tracefile::Process&, std::uint64_t tick, std::int64_t etypes)>;
-  Follower(const SharedFile& file, const Found& found) : file_(file), found_(found) {}
+  Follower(const SharedFile& file, MpiSharedOffsets::Places& places)
+      : file_(file), places_(places) {}
 
   void follow() {
     if (file_.ranks.size() != file_.size) return;
@@ -202,7 +197,7 @@ class Follower {
     }
   }
 
-  void collective(const std::vector<Place>& places, const std::vector<const Step*>& steps) {
+  void collective(const std::vector<Place>& at, const std::vector<const Step*>& steps) {
     std::int64_t first_start = steps[0]->start_ns;
     std::int64_t end = steps[0]->end_ns;
     for (const Step* step : steps) {
@@ -214,7 +209,7 @@ class Follower {
       case Step::kOrdered:
         if (unordered_end_ > first_start) pointer_.reset();
         for (std::size_t i = 0; i < steps.size(); ++i) {
-          if (pointer_) found_(*places[i].rank->process, steps[i]->tick, *pointer_);
+          if (pointer_) places_[{at[i].rank->process, steps[i]->tick}].etypes = *pointer_;
           moveOn(pointer_, steps[i]->etypes);
         }
         break;
@@ -237,7 +232,7 @@ class Follower {
   }
 
   const SharedFile& file_;
-  const Found& found_;
+  MpiSharedOffsets::Places& places_;
   std::optional<std::int64_t> pointer_;  // in etypes
   std::int64_t unordered_end_ = INT64_MIN;
   std::int64_t last_end_ = INT64_MIN;  // of the last collective call that the pointer counts from
@@ -293,11 +288,7 @@ MpiSharedOffsets::MpiSharedOffsets(const std::vector<const tracefile::Process*>&
       }
     }
   }
-  const Follower::Found found = [this](const tracefile::Process& process, std::uint64_t tick,
-                                       std::int64_t etypes) {
-    places_[{&process, tick}].etypes = etypes;
-  };
-  for (const auto& [id, file] : history.files()) Follower(file, found).follow();
+  for (const auto& [id, file] : history.files()) Follower(file, places_).follow();
 }
 
 const MpiSharedPlace* MpiSharedOffsets::find(const tracefile::Process& process,

@@ -60,11 +60,14 @@ class MpiSharedOffsets {
   // where one of a file's ranks is missing its ordered accesses are not known.
   explicit MpiSharedOffsets(const std::vector<const tracefile::Process*>& processes);
 
-  // Of the process's MPI event of this tick; nullptr when it is not known.
+  // The place of the process's MPI event of this tick; nullptr when it is not known.
   const MpiSharedPlace* find(const tracefile::Process& process, std::uint64_t tick) const;
 
+  // By process and tick.
+  using Places = std::map<std::pair<const tracefile::Process*, std::uint64_t>, MpiSharedPlace>;
+
  private:
-  std::map<std::pair<const tracefile::Process*, std::uint64_t>, MpiSharedPlace> places_;
+  Places places_;
 };
 
 // Whether the process said that it used shared pointers.
