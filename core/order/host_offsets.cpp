@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -56,12 +57,22 @@ bool bindsGroup(const MpiOperation& operation) {
          std::find(kWithBytes.begin(), kWithBytes.end(), plain) != kWithBytes.end();
 }
 
-// Hands on what messages and calls of a group say: `received` ended by the clock of one process
-// after `sent` by that of another, on hosts with different clocks.
-class OrderSink : public MpiPictureSink {
+// What a message or a call of a group says: the receiver ended after the sender began, on hosts
+// with different clocks. Times are those that the trace has.
+struct Bound {
+  std::uint32_t sender = 0;  // the number of its clock
+  std::uint32_t receiver = 0;
+  std::int64_t sent_ns = 0;
+  std::int64_t received_ns = 0;
+};
+
+// Hands on the bounds that messages and calls of a group say.
+class OrderSink final : public MpiPictureSink {
  public:
-  OrderSink(const mpi::MpiGroups& groups, std::vector<Clock> clocks)
-      : groups_(groups), clocks_(std::move(clocks)) {}
+  using Take = std::function<void(const Bound&)>;
+  // `clocks` by process; it outlives the sink, as `groups` does.
+  OrderSink(const mpi::MpiGroups& groups, const std::vector<Clock>& clocks, Take take)
+      : groups_(groups), clocks_(clocks), take_(std::move(take)) {}
 
   void seen(std::uint64_t, const MpiEventRef&, const event::Event&) override {}
   void settled(const MatchedEvent& event) override {
@@ -78,10 +89,6 @@ class OrderSink : public MpiPictureSink {
     }
   }
 
- protected:
-  virtual void take(Clock sender, std::int64_t sent_ns, Clock receiver,
-                    std::int64_t received_ns) = 0;
-
  private:
   void pass(const MpiEventRef& begun, const MpiEventRef& ended) {
     // Times that only damaged records have.
@@ -89,7 +96,11 @@ class OrderSink : public MpiPictureSink {
     if (std::max(std::abs(begun.start_ns), std::abs(ended.end_ns)) > kFarthestNs) return;
     const Clock sender = clocks_[begun.process];
     const Clock receiver = clocks_[ended.process];
-    if (sender != receiver) take(sender, begun.start_ns, receiver, ended.end_ns);
+    if (sender == receiver) return;
+    take_({.sender = static_cast<std::uint32_t>(sender),
+           .receiver = static_cast<std::uint32_t>(receiver),
+           .sent_ns = begun.start_ns,
+           .received_ns = ended.end_ns});
   }
 
   // Between the first member's host and the others, which is enough: all of n hosts with all others
@@ -124,7 +135,8 @@ class OrderSink : public MpiPictureSink {
   }
 
   const mpi::MpiGroups& groups_;
-  const std::vector<Clock> clocks_;
+  const std::vector<Clock>& clocks_;
+  const Take take_;
 };
 
 using Pair = std::pair<Clock, Clock>;  // the lower one first
@@ -134,87 +146,54 @@ struct Run {
   std::int64_t end_ns = 0;
 };
 
-// Bounds of all pairs of hosts, in the times that the trace has.
-class BoundsSink final : public OrderSink {
- public:
-  BoundsSink(const mpi::MpiGroups& groups, std::vector<Clock> clocks, Run run,
-             std::size_t clock_count)
-      : OrderSink(groups, std::move(clocks)), run_(run), windows_(windowsOf(clock_count)) {}
-
-  const std::map<Pair, OffsetBounds>& pairs() const { return pairs_; }
-
- private:
+// Adds a bound to those of its pair of hosts.
+void add(const Bound& bound, Run run, std::size_t clock_count,
+         std::map<Pair, OffsetBounds>& pairs) {
   // Memory is bounded: about a kilobyte for each of the windows of each of the pairs.
-  static constexpr std::size_t kMostPairs = 20'000;
-  static std::size_t windowsOf(std::size_t clock_count) {
-    constexpr std::size_t kWindowsOfAll = 32'768;
-    const std::size_t pairs = std::max<std::size_t>(clock_count * (clock_count - 1) / 2, 1);
-    return std::clamp<std::size_t>(kWindowsOfAll / pairs, 4, 1024);
+  constexpr std::size_t kMostPairs = 20'000;
+  constexpr std::size_t kWindowsOfAll = 32'768;
+  const Pair pair = std::minmax<Clock>(bound.sender, bound.receiver);
+  auto found = pairs.find(pair);
+  if (found == pairs.end()) {
+    if (pairs.size() == kMostPairs) return;
+    const std::size_t all_pairs = std::max<std::size_t>(clock_count * (clock_count - 1) / 2, 1);
+    const auto windows = std::clamp<std::size_t>(kWindowsOfAll / all_pairs, 4, 1024);
+    found = pairs.emplace(pair, OffsetBounds(run.begin_ns, run.end_ns, windows)).first;
   }
-
-  void take(Clock sender, std::int64_t sent_ns, Clock receiver, std::int64_t received_ns) override {
-    const Pair pair = std::minmax(sender, receiver);
-    auto found = pairs_.find(pair);
-    if (found == pairs_.end()) {
-      if (pairs_.size() == kMostPairs) return;
-      found = pairs_.emplace(pair, OffsetBounds(run_.begin_ns, run_.end_ns, windows_)).first;
-    }
-    if (sender < receiver) {
-      found->second.addMost(sent_ns, received_ns - sent_ns);
-    } else {
-      found->second.addLeast(received_ns, sent_ns - received_ns);
-    }
+  const std::int64_t way_ns = bound.received_ns - bound.sent_ns;
+  if (bound.sender < bound.receiver) {
+    found->second.addMost(bound.sent_ns, way_ns);
+  } else {
+    found->second.addLeast(bound.received_ns, -way_ns);
   }
-
-  const Run run_;
-  const std::size_t windows_;
-  std::map<Pair, OffsetBounds> pairs_;
-};
+}
 
 // Messages between hosts, by the times that the trace has after the lines have corrected it, for
 // MoveForward.
-class EarlySink final : public OrderSink {
- public:
-  struct Message {
-    std::int64_t sent_ns = 0;
-    std::int64_t received_ns = 0;
-    std::uint32_t sender = 0;
-    std::uint32_t receiver = 0;
-  };
+struct EarlyMessages {
+  // Clocks that are not `is_movable` stay where CLOCK_REALTIME puts them.
+  explicit EarlyMessages(std::vector<bool> is_movable)
+      : movable(std::move(is_movable)), early(movable.size()) {}
 
-  // Clocks that are not `movable` stay where CLOCK_REALTIME puts them.
-  EarlySink(const mpi::MpiGroups& groups, std::vector<Clock> clocks, std::vector<bool> movable)
-      : OrderSink(groups, std::move(clocks)),
-        movable_(std::move(movable)),
-        early_(movable_.size()) {}
-
-  std::vector<Message>& messages() { return messages_; }
-  // By clock: how many receives end before their send begins.
-  const std::vector<std::uint64_t>& early() const { return early_; }
-
- private:
-  static constexpr std::size_t kMostMessages = 4'000'000;
-
-  void take(Clock sender, std::int64_t sent_ns, Clock receiver, std::int64_t received_ns) override {
-    if (!movable_[sender] || !movable_[receiver]) return;
-    if (received_ns < sent_ns) ++early_[receiver];
-    if (received_ns - sent_ns > most_way_ns_) return;
-    messages_.push_back({sent_ns, received_ns, static_cast<std::uint32_t>(sender),
-                         static_cast<std::uint32_t>(receiver)});
-    if (messages_.size() < kMostMessages) return;
+  void take(const Bound& bound) {
+    if (!movable[bound.sender] || !movable[bound.receiver]) return;
+    const auto way = [](const Bound& m) { return m.received_ns - m.sent_ns; };
+    if (way(bound) < 0) ++early[bound.receiver];
+    if (way(bound) > most_way_ns) return;
+    messages.push_back(bound);
+    constexpr std::size_t kMostMessages = 4'000'000;
+    if (messages.size() < kMostMessages) return;
     // Memory is bounded. Only a send that moves by more than this would move these receives.
-    const auto way = [](const Message& m) { return m.received_ns - m.sent_ns; };
-    const auto middle = messages_.begin() + kMostMessages / 2;
-    std::nth_element(messages_.begin(), middle, messages_.end(),
-                     [&](const Message& a, const Message& b) { return way(a) < way(b); });
-    most_way_ns_ = way(*middle);
-    messages_.erase(middle, messages_.end());
+    const auto middle = messages.begin() + kMostMessages / 2;
+    std::ranges::nth_element(messages, middle, {}, way);
+    most_way_ns = way(*middle);
+    messages.erase(middle, messages.end());
   }
 
-  const std::vector<bool> movable_;
-  std::vector<std::uint64_t> early_;
-  std::vector<Message> messages_;
-  std::int64_t most_way_ns_ = std::numeric_limits<std::int64_t>::max();
+  const std::vector<bool> movable;   // by clock
+  std::vector<std::uint64_t> early;  // by clock: how many receives end before their send begins
+  std::vector<Bound> messages;
+  std::int64_t most_way_ns = std::numeric_limits<std::int64_t>::max();
 };
 
 // How far a host's times move forward: by a jump before each receive that would otherwise be early.
@@ -279,13 +258,13 @@ class MoveForward {
 // wrong, the messages that this concerns come later as a rule, so that few rounds are needed; false
 // where there seems to be no end to it: the trace is damaged. `more_ns` is what each jump goes
 // beyond the need.
-bool moveForward(const std::vector<EarlySink::Message>& messages, std::int64_t more_ns,
+bool moveForward(const std::vector<Bound>& messages, std::int64_t more_ns,
                  std::vector<MoveForward>& hosts) {
   constexpr int kMostRounds = 64;
   constexpr std::int64_t kLeastWayNs = 8;  // so that rounding does not turn the order
   for (int round = 0; round < kMostRounds; ++round) {
     bool moved = false;
-    for (const EarlySink::Message& message : messages) {
+    for (const Bound& message : messages) {
       const std::int64_t need_ns = message.sent_ns + hosts[message.sender].ofSend(message.sent_ns) +
                                    kLeastWayNs - message.received_ns;
       MoveForward& receiver = hosts[message.receiver];
@@ -312,15 +291,14 @@ class Finder {
   }
 
   KnownClocks find() {
-    BoundsSink bounds(groups_, clock_of_process_, run_, shift_.size());
-    read(bounds);
-    settle(bounds.pairs());
+    std::map<Pair, OffsetBounds> pairs;
+    read([&](const Bound& bound) { add(bound, run_, shift_.size(), pairs); });
+    settle(pairs);
     // Where CLOCK_REALTIME is far off, the run seemed longer than it was, and lines that go on
     // beyond its ends are less certain.
     run_ = runOf();
-    settle(bounds.pairs());
-    if (isInOrder(bounds.pairs())) return std::move(known_);
-    moveReceives();
+    settle(pairs);
+    if (!isInOrder(pairs)) moveReceives();
     return std::move(known_);
   }
 
@@ -347,7 +325,8 @@ class Finder {
     return run.value_or(Run{});
   }
 
-  void read(MpiPictureSink& sink) {
+  void read(OrderSink::Take take) {
+    OrderSink sink(groups_, clock_of_process_, std::move(take));
     event::PathTable paths;
     readMpiPicture(trace_, groups_, paths, sink);
   }
@@ -444,23 +423,20 @@ class Finder {
   }
 
   void moveReceives() {
-    EarlySink before(groups_, clock_of_process_, movable());
+    EarlyMessages before(movable());
     trace_.correctClocks(known_);
-    read(before);
-    std::vector<EarlySink::Message>& messages = before.messages();
-    const auto both_ns = [](const auto& m) { return std::max(m.sent_ns, m.received_ns); };
-    std::sort(messages.begin(), messages.end(),
-              [&](const auto& a, const auto& b) { return both_ns(a) < both_ns(b); });
+    read([&](const Bound& bound) { before.take(bound); });
+    std::vector<Bound>& messages = before.messages;
+    std::ranges::sort(messages, {},
+                      [](const Bound& m) { return std::max(m.sent_ns, m.received_ns); });
     // Where many receives in a row move further, jumps that are a little longer have to do.
     constexpr std::size_t kMostJumps = 1024;
     std::vector<MoveForward> hosts;
     for (std::int64_t more_ns = 0;; more_ns = 4 * more_ns + 1000) {
       hosts.assign(known_.size(), {});
       if (!moveForward(messages, more_ns, hosts)) break;
-      if (std::all_of(hosts.begin(), hosts.end(),
-                      [](const MoveForward& host) { return host.jumps() <= kMostJumps; })) {
-        break;
-      }
+      const auto is_few = [](const MoveForward& host) { return host.jumps() <= kMostJumps; };
+      if (std::ranges::all_of(hosts, is_few)) break;
     }
     for (Clock clock = 0; clock < hosts.size(); ++clock) {
       if (hosts[clock].jumps() == 0) continue;
@@ -468,15 +444,15 @@ class Finder {
       known_[clock]->correction = known_[clock]->correction.then(hosts[clock].correction());
       known_[clock]->moved_most_ns = hosts[clock].mostNs();
     }
-    for (const EarlySink::Message& m : messages) {
+    for (const Bound& m : messages) {
       if (m.sent_ns + hosts[m.sender].ofSend(m.sent_ns) <= m.received_ns) continue;
       if (known_[m.receiver]) ++known_[m.receiver]->moved_receives;
     }
-    EarlySink now(groups_, clock_of_process_, movable());
+    EarlyMessages now(movable());
     trace_.correctClocks(known_);
-    read(now);
+    read([&](const Bound& bound) { now.take(bound); });
     for (Clock clock = 0; clock < known_.size(); ++clock) {
-      if (known_[clock]) known_[clock]->early_receives = now.early()[clock];
+      if (known_[clock]) known_[clock]->early_receives = now.early[clock];
     }
   }
 
@@ -538,10 +514,7 @@ constexpr int kVersion = 1;
 // Another one when a container is written on, replaced or missing, or a ring is read as well.
 std::string stateOf(const tracefile::Trace& trace) {
   std::string text;
-  std::vector<std::size_t> clocks(trace.processes().size());
-  for (const tracefile::HostClock& host : trace.clocks()) {
-    for (const std::size_t process : host.processes) clocks[process] = host.clock;
-  }
+  const std::vector<Clock> clocks = clockOfProcesses(trace);
   for (std::size_t i = 0; i < trace.processes().size(); ++i) {
     const tracefile::Process& process = *trace.processes()[i];
     struct stat s {};
@@ -594,11 +567,7 @@ std::optional<tracefile::KnownClocks> readClocks(const tracefile::Trace& trace) 
 }
 
 void writeClocks(const tracefile::Trace& trace, const tracefile::KnownClocks& known) {
-  std::string text;
-  base::JsonWriter json(text);
-  json.object([&] {
-    json.put("format", kFormat);
-    json.put("version", kVersion);
+  const std::string text = base::jsonDocument(kFormat, kVersion, {}, [&](auto& json) {
     json.put("containers", stateOf(trace));
     json.list("clocks", known, [&](const auto& clock) {
       if (!clock) return json.null();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace omnio::order {
@@ -54,7 +53,7 @@ void MpiMessageTable::resolveProbes(Message& message, Match match) {
   }
 }
 
-// Of a message that the table holds no longer.
+// Takes a message that the table no longer holds.
 void MpiMessageTable::resolveAll(Message message, Match match) {
   resolveProbes(message, match);
   resolve(message.send, match);
@@ -122,7 +121,7 @@ void MpiMessageTable::sweep() {
 
 namespace {
 
-// Of arrivals in order. false: one came twice, or to another call (the numbers of a damaged trace).
+// The arrivals are in order. False when one came twice, or to another call: the trace is damaged.
 bool fillByMember(MpiCollective& collective, std::size_t members) {
   const auto& arrivals = collective.arrivals;
   bool fits = true;
@@ -175,10 +174,9 @@ MpiCollectiveTable::Calls::iterator MpiCollectiveTable::settle(Calls::iterator f
   const Call call = std::move(found->second);
   const auto next = calls_.erase(found);
   auto& arrivals = call.collective->arrivals;
-  std::sort(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.event.start_ns, a.member) < std::tie(b.event.start_ns, b.member);
-  });
-  // Not of others: of those the group may be huge in a damaged trace, whoever came.
+  std::ranges::sort(arrivals, {},
+                    [](const auto& a) { return std::pair(a.event.start_ns, a.member); });
+  // Not for the others: in a damaged trace their group may be huge, whoever came.
   if (match == Match::kMatched && !fillByMember(*call.collective, ranks)) match = Match::kNeverCame;
   for (OpenOperation* operation : call.operations) resolve(operation, match);
   return next;
@@ -232,20 +230,12 @@ void MpiCollectiveTable::sweep() {
 
 namespace {
 
-// The calls of an epoch, as indexes.
+// The calls of an epoch as indexes, in the order of their OperationKind.
 enum EpochCall : std::uint8_t { kPosted, kStarted, kCompleted, kWaited };
 
 EpochCall callOf(const MpiOperation& operation) {
-  switch (operation.kind) {
-    case OperationKind::kPost:
-      return kPosted;
-    case OperationKind::kStart:
-      return kStarted;
-    case OperationKind::kComplete:
-      return kCompleted;
-    default:
-      return kWaited;
-  }
+  return static_cast<EpochCall>(static_cast<int>(operation.kind) -
+                                static_cast<int>(OperationKind::kPost));
 }
 
 bool came(const MpiEventRef& event) { return event.row != nullptr; }
@@ -278,7 +268,7 @@ void MpiEpochTable::add(OpenOperation* operation) {
   epoch.events[call] = facts.started;
   epoch.open[call] = operation;
   settle(epoch);
-  if (std::all_of(epoch.events.begin(), epoch.events.end(), came)) epochs_.erase(found);
+  if (std::ranges::all_of(epoch.events, came)) epochs_.erase(found);
 }
 
 void MpiEpochTable::settle(Epoch& epoch) {

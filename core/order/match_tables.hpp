@@ -13,7 +13,7 @@
 
 namespace omnio::order {
 
-// What the tables share.
+// The part that the tables share.
 class MatchTable {
  public:
   // `ended` by process: no more events are to come of it.

@@ -2,33 +2,28 @@
 
 #include <algorithm>
 
+#include "core/base/word_table.hpp"
 #include "core/calls/role.hpp"
 
 namespace omnio::order {
 
-std::string_view wordsOf(Match match) {
-  switch (match) {
-    case Match::kOpen:
-      return "open";
-    case Match::kMatched:
-      return "matched";
-    case Match::kNobody:
-      return "needs none";
-    case Match::kCancelled:
-      return "cancelled";
-    case Match::kNoIdentity:
-      return "the trace does not say which group or message it was";
-    case Match::kNotInTrace:
-      return "a rank that was not traced";
-    case Match::kNeverCame:
-      return "the counterpart is not in its rank's log";
-    case Match::kNotComplete:
-      return "never found complete";
-    case Match::kGivenUp:
-      return "given up since too much was open";
-  }
-  return "";
-}
+namespace {
+
+constexpr base::Word<Match> kMatchWords[] = {
+    {Match::kOpen, "open"},
+    {Match::kMatched, "matched"},
+    {Match::kNobody, "needs none"},
+    {Match::kCancelled, "cancelled"},
+    {Match::kNoIdentity, "the trace does not say which group or message it was"},
+    {Match::kNotInTrace, "a rank that was not traced"},
+    {Match::kNeverCame, "the counterpart is not in its rank's log"},
+    {Match::kNotComplete, "never found complete"},
+    {Match::kGivenUp, "given up since too much was open"},
+};
+
+}  // namespace
+
+std::string_view wordsOf(Match match) { return base::wordOf(kMatchWords, match); }
 
 bool MatchedEvent::matched() const {
   return std::none_of(parts.begin(), parts.end(),
@@ -52,7 +47,7 @@ namespace {
 
 using calls::Sync;
 
-// Who was waited for, and when it came; no process: none was.
+// The peer that was waited for, and when it came; no process: none was.
 struct LastPeer {
   std::int64_t start_ns = 0;
   mpi::ProcessIndex process = mpi::kNoProcess;
@@ -76,14 +71,14 @@ struct Judge {
   }
 };
 
-// The last of those that `depends` says, as far as they came before the event's end.
+// Considers the last arrival before the event's end of those on which the event `depends`.
 template <typename Depends>
 void lastArrival(const MpiCollective& collective, const Judge& judge, Depends depends,
                  LastPeer& last) {
   const auto& arrivals = collective.arrivals;
   const std::int64_t limit = judge.event.end_ns + judge.rules.most_slack_ns;
-  auto at = std::upper_bound(arrivals.begin(), arrivals.end(), limit,
-                             [](std::int64_t ns, const auto& a) { return ns < a.event.start_ns; });
+  auto at =
+      std::ranges::upper_bound(arrivals, limit, {}, [](const auto& a) { return a.event.start_ns; });
   while (at != arrivals.begin()) {
     --at;
     if (depends(at->member) && judge.cameBeforeTheEnd(at->event)) {

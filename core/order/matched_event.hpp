@@ -7,10 +7,10 @@
 //
 // Waiting is the time from an event's own start until the last peer came that it could not end
 // without (core/calls/role.hpp, Sync), and lies between 0 and the event's duration; the rest of the
-// duration is the communication's own. Who came after an event had ended was not waited for: an
-// eager send (MPI-3.1, 3.4), a collective that does not synchronise, and of an intercommunicator
-// the own side, where a library does not wait for it (MPI-3.1, 5.2.3). A call that begins an
-// operation does not wait: the call that finds it complete does.
+// duration is the communication's own. A peer that came after an event had ended was not waited
+// for: an eager send (MPI-3.1, 3.4), a collective that does not synchronise, and of an
+// intercommunicator the own side, where a library does not wait for it (MPI-3.1, 5.2.3). A call
+// that begins an operation does not wait: the call that finds it complete does.
 #pragma once
 
 #include <array>
@@ -101,13 +101,14 @@ struct MpiOperation {
   std::uint64_t request = 0;  // its number in the process; 0: none
   MpiEventRef started;        // the event that started it; no row: none in the trace
   MpiEventRef counterpart;    // of a message or epoch: the event that started the other end
-  // Who could be waited for besides the counterpart: in MPI_Win_complete the post of its epoch; by
-  // a send, when the counterpart is a matched probe, who fetches the message (MPI-3.1, 3.8.3).
+  // The event that could be waited for besides the counterpart: in MPI_Win_complete the post of its
+  // epoch; by a send, when the counterpart is a matched probe, who fetches the message
+  // (MPI-3.1, 3.8.3).
   MpiEventRef awaited;
   const MpiCollective* collective = nullptr;
 };
 
-// What an event has to do with one of its operations.
+// How an event takes part in one of its operations.
 enum class Part : std::uint8_t {
   kWhole,  // begins and ends it
   kBegun,  // begins it: a request goes on
@@ -139,7 +140,7 @@ struct MatchedEvent {
   bool matched() const;  // no counterpart is missing
 };
 
-// What the rules need to know of a trace.
+// The facts about a trace that the rules need.
 struct WaitingRules {
   const mpi::MpiGroups* groups = nullptr;
   // Of each process which clock it goes by, and how far that is off the reference's at most: who

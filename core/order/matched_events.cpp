@@ -1,10 +1,8 @@
 #include "core/order/matched_events.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
-#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,15 +25,15 @@ CallId continuationOf(const calls::Row& row) {
 
 // The MPI events of one log that are the application's own. The records "(completed)" and
 // "(begun)", which hold what had no room in the record before them, are put back into it.
-class MpiLogSource {
+class MpiLogSource final : public event::EventSource {
  public:
-  // As LogReader.
+  // The parameters are those of LogReader.
   MpiLogSource(const tracefile::Process& process, const tracefile::Log& log,
                event::PathTable& paths)
       : reader_(process, log, paths) {}
 
-  // The next event, or nullptr at the end. It is valid until the next call.
-  const event::Event* next() {
+  const event::Event* next() override {
+    missing_before_ = 0;
     const event::Event* event = ahead_ != nullptr ? std::exchange(ahead_, nullptr) : pull();
     if (event == nullptr) return nullptr;
     const CallId continuation = continuationOf(*event->row);
@@ -51,18 +49,19 @@ class MpiLogSource {
     joined_.pieces = pieces_;
     return &joined_;
   }
-  std::uint64_t missing() const { return missing_; }  // so far
-  std::uint64_t undecodable() const { return reader_.undecodable(); }
+  // Counts what is missing before the event that was read ahead, too.
+  std::uint64_t missingBefore() const override { return missing_before_; }
+  std::uint64_t undecodable() const override { return reader_.undecodable(); }
 
  private:
   const event::Event* pull() {
     is_behind_gap_ = false;
     while (const event::Event* event = reader_.next()) {
-      missing_ += reader_.missingBefore();
+      missing_before_ += reader_.missingBefore();
       is_behind_gap_ = is_behind_gap_ || reader_.missingBefore() > 0;
       if (event->row->api == calls::Api::kMpi && event->depth == 0) return event;
     }
-    missing_ += reader_.missingBefore();
+    missing_before_ += reader_.missingBefore();
     return nullptr;
   }
 
@@ -70,79 +69,12 @@ class MpiLogSource {
   event::Event joined_;
   std::string pieces_;
   const event::Event* ahead_ = nullptr;  // read, not handed out
-  std::uint64_t missing_ = 0;
+  std::uint64_t missing_before_ = 0;
   bool is_behind_gap_ = false;  // events are missing before the one that was pulled last
 };
 
-// Of clocks that were not compared: what a time service keeps.
+// The error of clocks that were not compared: what a time service keeps.
 constexpr std::int64_t kTimeServiceNs = 1'000'000;
-
-struct Source {
-  std::unique_ptr<MpiLogSource> log;  // none at its end
-  const event::Event* event = nullptr;
-  mpi::ProcessIndex process = 0;
-  std::uint32_t thread = 0;
-  std::uint64_t* number = nullptr;  // of the thread, whose lanes count together
-};
-
-class Merge {
- public:
-  Merge(const tracefile::Trace& trace, event::PathTable& paths) {
-    mpi::ProcessIndex index = 0;
-    for (const auto& process : trace.processes()) {
-      for (const tracefile::Log& log : process->logs) {
-        sources_.push_back({.log = std::make_unique<MpiLogSource>(*process, log, paths),
-                            .process = index,
-                            .thread = log.thread,
-                            .number = &numbers_[{index, log.thread}]});
-      }
-      logs_left_.push_back(process->logs.size());
-      ++index;
-    }
-  }
-
-  // Hands the matcher all events by the time they began, and tells it when a process has no more.
-  void run(MpiMatcher& matcher, MpiPictureEnd& end) {
-    for (mpi::ProcessIndex process = 0; process < logs_left_.size(); ++process) {
-      if (logs_left_[process] == 0) matcher.end(process);
-    }
-    for (std::size_t i = 0; i < sources_.size(); ++i) pull(i, matcher, end);
-    while (!heap_.empty()) {
-      const std::size_t index = heap_.top().second;
-      heap_.pop();
-      const Source& source = sources_[index];
-      const event::Event& event = *source.event;
-      matcher.push({.row = event.row,
-                    .process = source.process,
-                    .thread = source.thread,
-                    .number = ++*source.number,
-                    .start_ns = event.start_ns,
-                    .end_ns = event.end_ns},
-                   event);
-      pull(index, matcher, end);
-    }
-  }
-
- private:
-  void pull(std::size_t index, MpiMatcher& matcher, MpiPictureEnd& end) {
-    Source& source = sources_[index];
-    source.event = source.log->next();
-    if (source.event != nullptr) {
-      heap_.emplace(source.event->start_ns, index);
-      return;
-    }
-    end.missing += source.log->missing();
-    end.undecodable += source.log->undecodable();
-    source.log.reset();
-    if (--logs_left_[source.process] == 0) matcher.end(source.process);
-  }
-
-  std::vector<Source> sources_;
-  std::map<std::pair<mpi::ProcessIndex, std::uint32_t>, std::uint64_t> numbers_;
-  std::vector<std::size_t> logs_left_;                // by process
-  using Head = std::pair<std::int64_t, std::size_t>;  // when the next event of a source begins
-  std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
-};
 
 WaitingRules rulesOf(const tracefile::Trace& trace, const mpi::MpiGroups& groups) {
   WaitingRules rules;
@@ -170,14 +102,58 @@ mpi::MpiGroups mpiGroupsOf(const tracefile::Trace& trace) {
 MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups& groups,
                              event::PathTable& paths, MpiPictureSink& sink,
                              MpiMatcher::Limits limits) {
-  std::vector<bool> several_threads;
-  for (const auto& process : trace.processes()) several_threads.push_back(process->logs.size() > 1);
+  struct Source {
+    mpi::ProcessIndex process;
+    std::uint32_t thread;
+    std::uint64_t* number;  // of the thread's last event; the lanes of a thread count together
+  };
+  tracefile::MergedReader events;
+  std::vector<Source> sources;         // by reader
+  std::vector<std::size_t> logs_left;  // by process
+  std::vector<bool> several_threads;   // by process
+  std::map<std::pair<mpi::ProcessIndex, std::uint32_t>, std::uint64_t> numbers;
+  for (const auto& process : trace.processes()) {
+    const auto index = static_cast<mpi::ProcessIndex>(logs_left.size());
+    for (const tracefile::Log& log : process->logs) {
+      events.add(std::make_unique<MpiLogSource>(*process, log, paths));
+      sources.push_back({index, log.thread, &numbers[{index, log.thread}]});
+    }
+    logs_left.push_back(process->logs.size());
+    several_threads.push_back(process->logs.size() > 1);
+  }
   MpiMatcher matcher(groups, std::move(several_threads), rulesOf(trace, groups), sink, limits);
   MpiPictureEnd end;
-  Merge merge(trace, paths);
-  merge.run(matcher, end);
+  const auto next = [&] {
+    const event::Event* event = events.next();
+    end.missing += events.missingBefore();
+    return event;
+  };
+  const auto leaveIfAtEnd = [&](std::size_t source) {
+    const mpi::ProcessIndex process = sources[source].process;
+    if (events.isAtEnd(source) && --logs_left[process] == 0) matcher.end(process);
+  };
+
+  for (mpi::ProcessIndex process = 0; process < logs_left.size(); ++process) {
+    if (logs_left[process] == 0) matcher.end(process);
+  }
+  const event::Event* event = next();
+  for (std::size_t source = 0; source < sources.size(); ++source) leaveIfAtEnd(source);
+  while (event != nullptr) {
+    const std::size_t source = events.source();
+    const Source& from = sources[source];
+    matcher.push({.row = event->row,
+                  .process = from.process,
+                  .thread = from.thread,
+                  .number = ++*from.number,
+                  .start_ns = event->start_ns,
+                  .end_ns = event->end_ns},
+                 *event);
+    event = next();
+    leaveIfAtEnd(source);
+  }
   matcher.finish();
   end.counts = matcher.counts();
+  end.undecodable = events.undecodable();
   return end;
 }
 

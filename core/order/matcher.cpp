@@ -50,7 +50,10 @@ void MpiMatcher::remember(OpenOperation* operation, std::uint64_t request) {
     ++requests_;
     return;
   }
-  // Its number is used again, so it has come to an end unseen.
+  endUnseen(operation);  // its number is used again
+}
+
+void MpiMatcher::endUnseen(OpenOperation* operation) {
   fetch(operation);
   if (operation->outstanding) dropReceive(operation, Match::kNotComplete);
   events_.release(operation);
@@ -96,14 +99,8 @@ void MpiMatcher::post(OpenOperation* operation) {
 void MpiMatcher::arrive(OpenOperation* operation, std::uint64_t numbered) {
   MpiOperation& facts = operation->facts;
   if (facts.match != Match::kOpen && facts.match != Match::kGivenUp) return;
-  if (facts.peer == calls::kProcNull) {
-    dropReceive(operation, Match::kNobody);
-    return;
-  }
-  if (facts.own == nullptr || facts.peer < 0) {
-    dropReceive(operation, Match::kNoIdentity);
-    return;
-  }
+  if (facts.peer == calls::kProcNull) return dropReceive(operation, Match::kNobody);
+  if (facts.own == nullptr || facts.peer < 0) return dropReceive(operation, Match::kNoIdentity);
   const MpiEventRef& event = events_.current();
   operation->outstanding = false;
   OpenEvents::keep(operation);
@@ -239,7 +236,7 @@ void MpiMatcher::finish() {
   sweep();
 }
 
-// What the matcher does so that what it holds stays within bounds.
+// Settles what can no longer be matched, so that what the matcher holds stays within its bounds.
 void MpiMatcher::sweep() {
   messages_.sweep();
   collectives_.sweep();
@@ -265,9 +262,8 @@ void MpiMatcher::forgetRequests() {
   // Some more than one: each time costs a look at all processes.
   const std::size_t wanted = limits_.most_requests - limits_.most_requests / 16;
   while (requests_ > wanted) {
-    Process& most = *std::max_element(
-        processes_.begin(), processes_.end(),
-        [](const Process& a, const Process& b) { return a.requests.size() < b.requests.size(); });
+    Process& most = *std::ranges::max_element(
+        processes_, {}, [](const Process& process) { return process.requests.size(); });
     for (std::size_t n = std::min(most.requests.size() / 2 + 1, requests_ - wanted); n > 0; --n) {
       forgetOldestRequest(most);
     }
@@ -329,7 +325,7 @@ void MpiMatcher::giveUpReceive(OpenOperation* operation, Match match) {
   handOn();
 }
 
-// What each call says, as operations that it begins, ends, or both.
+// Each call is decoded into the operations that it begins, ends, or both.
 namespace {
 
 using calls::CallId;
@@ -355,7 +351,7 @@ bool has(const event::Event& event, Role role) { return calls::has(*event.row, r
 }  // namespace
 
 void MpiMatcher::decode(const event::Event& event) {
-  // What failed has done nothing that its arguments say, unless there is a list of what it found.
+  // A failed call has done nothing that its arguments say, unless it lists what it found.
   const bool failed = event.failed;
   switch (event.row->sync) {
     case Sync::kNone:
@@ -451,7 +447,7 @@ void MpiMatcher::beginReceive(const event::Event& event) {
   remember(operation, numberIn(event, Role::kRequest));
   post(operation);
   events_.add(operation, Part::kBegun);
-  // Of one that is complete already nothing more will be told.
+  // No later call tells of a receive that is complete already.
   if (operation->facts.request == 0) dropReceive(operation, Match::kNoIdentity);
 }
 
@@ -546,7 +542,7 @@ void MpiMatcher::completeMatched(const event::Event& event) {
 }
 
 void MpiMatcher::collective(const event::Event& event) {
-  // Of calls by some of a communicator it is the new one that says who they are.
+  // Where only some ranks of a communicator make the call, the new one says which they are.
   const bool of_new = calls::does(*event.row, calls::Effect::kKnownByNewGroup);
   const std::uint64_t group = numberIn(event, of_new ? Role::kNewComm : Role::kComm);
   OpenOperation* operation = make(OperationKind::kCollective, group);
@@ -583,17 +579,12 @@ void MpiMatcher::localRequest(const event::Event& event) {
   if (call == CallId::MPI_Imrecv || call == CallId::MPI_Request_free) {
     OpenOperation* operation = recall(request);
     if (operation == nullptr) return;
-    if (call == CallId::MPI_Imrecv) {
-      events_.add(operation, Part::kNamed);
-      operation->fetched = events_.current();
-      fetch(operation);
-      processes_[events_.current().process].requests[request] = operation;
-      ++requests_;
-      return;
-    }
+    if (call == CallId::MPI_Request_free) return endUnseen(operation);
+    events_.add(operation, Part::kNamed);
+    operation->fetched = events_.current();
     fetch(operation);
-    if (operation->outstanding) dropReceive(operation, Match::kNotComplete);
-    events_.release(operation);
+    processes_[events_.current().process].requests[request] = operation;
+    ++requests_;
     return;
   }
   OpenOperation* operation = make(OperationKind::kLocal, numberIn(event, Role::kComm));

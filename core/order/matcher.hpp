@@ -94,6 +94,8 @@ class MpiMatcher {
   void take(const Found& found);
   void handOn();
   void remember(OpenOperation* operation, std::uint64_t request);
+  // Lets go of an operation whose request came to its end without a call that found it complete.
+  void endUnseen(OpenOperation* operation);
   OpenOperation* recall(std::uint64_t request);
   void fetch(OpenOperation* operation);
   void forgetOldestRequest(Process& process);

@@ -131,9 +131,8 @@ void OffsetBounds::Hull::add(std::int64_t at_ns, std::int64_t offset_ns) {
 
 // The lower convex hull, by Andrew's monotone chain.
 void OffsetBounds::Hull::reduce() {
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
-    return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.offset_ns < b.offset_ns;
-  });
+  std::ranges::sort(points, {},
+                    [](const Point& point) { return std::pair(point.at_ns, point.offset_ns); });
   std::vector<Point> hull;
   for (const Point& point : points) {
     if (!hull.empty() && hull.back().at_ns == point.at_ns) continue;
@@ -162,14 +161,6 @@ OffsetBounds::Window& OffsetBounds::windowOf(std::int64_t at_ns) {
   return windows_[std::min(static_cast<std::size_t>(window), window_count_ - 1)];
 }
 
-void OffsetBounds::addMost(std::int64_t at_ns, std::int64_t offset_ns) {
-  windowOf(at_ns).most.add(at_ns, offset_ns);
-}
-
-void OffsetBounds::addLeast(std::int64_t at_ns, std::int64_t offset_ns) {
-  windowOf(at_ns).least.add(at_ns, -offset_ns);
-}
-
 std::vector<OffsetBounds::Bound> OffsetBounds::bounds() const {
   std::vector<Bound> all;
   for (const auto& [number, window] : windows_) {
@@ -180,15 +171,12 @@ std::vector<OffsetBounds::Bound> OffsetBounds::bounds() const {
     for (const Point& p : most.points) all.push_back({p.at_ns, p.offset_ns, true});
     for (const Point& p : least.points) all.push_back({p.at_ns, -p.offset_ns, false});
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Bound& a, const Bound& b) { return a.at_ns < b.at_ns; });
+  std::ranges::stable_sort(all, {}, &Bound::at_ns);
   return all;
 }
 
 std::int64_t OffsetBounds::Fit::errorNs() const {
-  std::int64_t error = 0;
-  for (const Point& point : points) error = std::max(error, point.error_ns);
-  return error;
+  return points.empty() ? 0 : std::ranges::max(points, {}, &Point::error_ns).error_ns;
 }
 
 namespace {
@@ -307,12 +295,11 @@ OffsetBounds::Fit fitWith(const std::vector<OffsetBounds::Bound>& bounds, std::i
 std::optional<OffsetBounds::Fit> OffsetBounds::fit(std::int64_t begin_ns,
                                                    std::int64_t end_ns) const {
   const std::vector<Bound> all = bounds();
-  const auto is_most = [](const Bound& bound) { return bound.is_most; };
-  if (all.empty() || std::all_of(all.begin(), all.end(), is_most) ||
-      std::none_of(all.begin(), all.end(), is_most)) {
+  if (std::ranges::all_of(all, &Bound::is_most) || std::ranges::none_of(all, &Bound::is_most)) {
     return {};
   }
-  // What times lose where ticks become nanoseconds does not turn the order of two events then.
+  // With this margin, what times lose where ticks become nanoseconds does not turn the order of two
+  // events.
   constexpr double kRoundingNs = 8;
   begin_ns = std::min(begin_ns, all.front().at_ns);
   end_ns = std::max({end_ns, all.back().at_ns, begin_ns + 1});

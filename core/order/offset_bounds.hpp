@@ -21,8 +21,12 @@ class OffsetBounds {
   OffsetBounds(std::int64_t begin_ns, std::int64_t end_ns, std::size_t windows);
 
   // When the first clock shows `at_ns`, the second is ahead by `offset_ns` at most, or at least.
-  void addMost(std::int64_t at_ns, std::int64_t offset_ns);
-  void addLeast(std::int64_t at_ns, std::int64_t offset_ns);
+  void addMost(std::int64_t at_ns, std::int64_t offset_ns) {
+    windowOf(at_ns).most.add(at_ns, offset_ns);
+  }
+  void addLeast(std::int64_t at_ns, std::int64_t offset_ns) {
+    windowOf(at_ns).least.add(at_ns, -offset_ns);
+  }
 
   struct Point {
     std::int64_t at_ns = 0;

@@ -48,7 +48,7 @@ void OpenEvents::close() {
     settle(current_);
     return;
   }
-  // Of those that have been settled since, some stand between older ones that are open.
+  // Some that have been settled since stand between older ones that are open.
   if (ages_.size() > 2 * open_count_ + 1024) {
     std::erase_if(ages_, [this](const Age& age) { return events_[age.slot].id != age.id; });
   }

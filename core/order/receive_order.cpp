@@ -81,8 +81,8 @@ void ReceiveOrder::complete(std::uint32_t operation, PostNumber posted, const St
   if (isWild(asked)) settleBehind(posted, next, out);
 }
 
-// Which numbers those got that were given up is not known, and so not which are left for such as
-// were posted before them.
+// It is not known which numbers the receives that were given up got, and so not which are left for
+// the receives that were posted before them.
 std::uint64_t ReceiveOrder::seqOf(PostNumber posted, std::uint64_t number) const {
   return lost_until_ != 0 && posted <= lost_until_ ? 0 : number;
 }
@@ -140,8 +140,8 @@ void ReceiveOrder::forget(PostNumber posted, const Stream& asked) {
   has_forgotten_ = true;
 }
 
-// What waits for a receive that was the first of its kind from anyone stands between it and the
-// next.
+// The queues that wait for a receive that was the first of its kind from anyone stand between it
+// and the next.
 void ReceiveOrder::settleBehind(PostNumber posted, PostNumber next, std::vector<Final>& out) {
   for (auto at = first_waiting_.upper_bound(posted);
        at != first_waiting_.end() && at->first < next;) {
