@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/base/word_table.hpp"
 #include "core/event/deferred_reads.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"
@@ -45,7 +45,8 @@ void Group::add(const event::Event& event, bool bytes_later) {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"file", "rank", "thread", "call"};
+constexpr base::Word<By> kNames[] = {
+    {By::kFile, "file"}, {By::kRank, "rank"}, {By::kThread, "thread"}, {By::kCall, "call"}};
 
 // One pass over all events of the chosen processes. A group is found by a number: of the file, of
 // the call, or of the rank or thread that is being read.
@@ -90,11 +91,10 @@ class Accumulator {
         group.name = by_ == By::kCall ? std::string(calls::kTable[number].name) : fileName(number);
         report.groups.push_back(std::move(group));
       }
-      std::stable_sort(report.groups.begin(), report.groups.end(),
-                       [](const Group& a, const Group& b) {
-                         return std::make_tuple(~a.time_ns.total, ~a.mpi_sync_ns.total, a.name) <
-                                std::make_tuple(~b.time_ns.total, ~b.mpi_sync_ns.total, b.name);
-                       });
+      std::ranges::stable_sort(report.groups, {}, [](const Group& group) {
+        return std::tuple(~group.time_ns.total, ~group.mpi_sync_ns.total,
+                          std::string_view(group.name));
+      });
     }
     report.total = std::move(total_);
     report.total.name = "total";
@@ -185,14 +185,9 @@ class Accumulator {
 
 }  // namespace
 
-std::string_view nameOf(By by) { return kNames[static_cast<std::size_t>(by)]; }
+std::string_view nameOf(By by) { return base::wordOf(kNames, by); }
 
-std::optional<By> byName(std::string_view name) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<By>(i);
-  }
-  return {};
-}
+std::optional<By> byName(std::string_view name) { return base::valueOf(kNames, name); }
 
 base::Result<Report> makeReport(const tracefile::Trace& trace, By by, std::optional<int> rank) {
   const base::Result<std::vector<const tracefile::Process*>> processes = trace.processesOf(rank);
