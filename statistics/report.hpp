@@ -16,7 +16,6 @@
 
 namespace omnio::stats {
 
-// What is counted of a group of events (a file's, a rank's, a thread's, a call's).
 // Count, total, smallest and largest of a quantity.
 struct Summary {
   std::uint64_t count = 0;
@@ -39,8 +38,8 @@ struct Summary {
 struct Transfer {
   Summary size_bytes;  // of the calls that succeeded and tell how many bytes they moved
   Summary time_ns;     // of all calls
-  // Of these, calls that only begin a transfer (event::onlyBegins): the transfer goes on after
-  // them, so a bandwidth of their bytes by their time would mean nothing.
+  // The calls among these that only begin a transfer (event::onlyBegins): the transfer goes on
+  // after them, so a bandwidth of their bytes by their time would mean nothing.
   std::uint64_t begins = 0;
   std::uint64_t begun_bytes = 0;
   std::uint64_t begins_ns = 0;
@@ -59,6 +58,7 @@ struct Transfer {
   }
 };
 
+// The events of a file, a rank, a thread or a call.
 struct Group {
   std::string name;
   std::array<std::uint64_t, calls::kClassCount> operations{};  // by class
@@ -93,8 +93,8 @@ struct Report {
   // Calls made by libraries below the application's own: they are what those calls did, so they
   // stand in no group.
   std::uint64_t events_below = 0;
-  // What recording the events of `groups` and those below took of the application's time, at the
-  // least: each process measured what an event costs it.
+  // The part of the application's time that recording the events of `groups` and those below took,
+  // at the least: each process measured what an event costs it.
   double recording_ns = 0;
 };
 

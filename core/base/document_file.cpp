@@ -13,7 +13,7 @@
 namespace omnio::base {
 
 DocumentFile::DocumentFile(std::filesystem::path path) : path_(std::move(path)) {
-  // What gets its name by renaming would take the place of a device, a pipe or a link.
+  // A file that gets its name by renaming would take the place of a device, a pipe or a link.
   std::error_code error;
   const auto status = std::filesystem::status(path_, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {

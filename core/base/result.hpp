@@ -64,7 +64,7 @@ class [[nodiscard]] Result {
   std::variant<T, Failure> state_;
 };
 
-// Of a function that has no value to return: `return {};` says that all went well.
+// A function that has no value to return says with `return {};` that all went well.
 template <>
 class [[nodiscard]] Result<void> : public Result<std::monostate> {
  public:

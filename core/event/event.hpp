@@ -45,7 +45,7 @@ struct Text {
   FileId file = kNoFile;  // only where the text was used as a path
 };
 
-// What is behind a descriptor or stream.
+// The open file behind a descriptor or stream.
 struct Handle {
   wire::HandleDefinition definition;
   Text path;

@@ -49,7 +49,7 @@ void seek(const Event& event, OpenFile& file, const FileSize& size) {
   }
 }
 
-// What happens to position and size besides seeks and transfers.
+// Changes position and size as the calls do that neither seek nor transfer.
 void change(const Event& event, OpenFile& file, FileSize& size) {
   if (event.row->plain == CallId::ungetc) {
     // In front of the first byte the position is unspecified (XSH ungetc).

@@ -110,7 +110,7 @@ void DataLayout::Parts::add(std::int64_t displacement, std::int64_t step, std::i
           .count = count,
           .size = node.size,
           .data = data};
-  // What repeats in one way repeats a repetition.
+  // Data of one run, repeated, may be one run itself.
   if (node.runs.size() == 1) {
     const Run& inner = node.runs[0];
     const std::int64_t begin = layout_.sum(displacement, inner.displacement);

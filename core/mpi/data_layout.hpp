@@ -30,7 +30,7 @@ class StridedPieces {
 
   void add(Stride next);
 
-  // What came behind the point where it was full is left out.
+  // Pieces that are added when it is full are left out.
   bool isFull() const { return is_full_; }
   const std::vector<Stride>& strides() const { return strides_; }
   std::int64_t bytes() const;

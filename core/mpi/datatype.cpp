@@ -439,8 +439,8 @@ class MpiTypeParser {
     std::int64_t processes;  // in the row, at least 1
   };
 
-  // What a process has of one dimension: blocks of elements go to each process in turn, and the
-  // last block may be shorter. `unit` is the bytes from one element to the next.
+  // The share of one dimension that a process has: blocks of elements go to each process in turn,
+  // and the last block may be shorter. `unit` is the bytes from one element to the next.
   Part shareOf(const Part& element, std::int64_t unit, const Distribution& how) {
     std::int64_t block = how.argument;
     if (how.kind == 'n') {

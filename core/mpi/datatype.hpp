@@ -32,9 +32,8 @@ base::Result<MpiType> parseMpiType(std::string_view text);
 // facts; empty when there is none.
 std::string mpiTypeText(const tracefile::ProcessInfo& info, std::uint64_t number);
 
-// What a process sees of an MPI file (MPI-3.1, 13.3): the data of filetypes, one behind the other
-// from a displacement on, counted in etypes.
-
+// The part of an MPI file that a process sees (MPI-3.1, 13.3): the data of filetypes, one behind
+// the other from a displacement on, counted in etypes.
 class MpiView {
  public:
   // The whole file in bytes, as after an open.

@@ -19,7 +19,7 @@ namespace omnio::mpi {
 
 enum class MpiPointer : std::uint8_t { kExplicit, kIndividual, kShared };
 
-// What the name of a call that moves data says (MPI-3.1, table 13.2).
+// The name of a call that moves data says how it does that (MPI-3.1, table 13.2).
 struct MpiAccessForm {
   MpiPointer pointer = MpiPointer::kExplicit;
   bool collective = false;
@@ -31,7 +31,7 @@ MpiAccessForm accessFormOf(const calls::Row& row);
 // Datatypes of a process by number, each parsed once.
 class MpiTypes {
  public:
-  // What `info` refers to has to outlive it.
+  // `info` has to outlive it.
   explicit MpiTypes(const tracefile::ProcessInfo& info) : info_(info) {}
   // nullptr when the process did not record it, or what it recorded makes no sense.
   const MpiType* find(std::uint64_t number);
@@ -49,9 +49,9 @@ struct MpiFileState {
   // Not there when the types are not known, or the data lie in the file in another form.
   std::optional<MpiView> view = MpiView();
   std::int64_t etype_bytes = 1;  // 0 when the etype is not known
-  // Of the individual pointer, in etypes.
+  // The individual pointer, in etypes.
   std::optional<std::int64_t> pointer = 0;
-  // Of a split read that has begun: what it asked for, and the pointer behind all of that.
+  // The bytes that a split read asked for when it began, and the pointer behind all of them.
   std::uint64_t split_bytes = 0;
   std::optional<std::int64_t> behind_split;
 };
@@ -96,7 +96,7 @@ class MpiFileOffsets {
 // A pointer after an access of so many etypes; not known where one of them is not.
 void moveOn(std::optional<std::int64_t>& pointer, std::optional<std::int64_t> etypes);
 
-// What an MPI-IO access is about, as far as it is known.
+// The data that an MPI-IO access is about, as far as it is known.
 struct MpiAccess {
   std::optional<std::int64_t> etypes;       // begin, in etypes of the view
   std::optional<std::int64_t> etype_count;  // moved

@@ -238,7 +238,7 @@ class Follower {
   std::int64_t last_end_ = INT64_MIN;  // of the last collective call that the pointer counts from
 };
 
-// Of an access that moved just this.
+// The place of an access that moved just this.
 std::optional<MpiSharedPlace> placeOf(const event::Event& event, const MpiFileState& file,
                                       CallsBelow::Moved& moved) {
   MpiSharedPlace place;

@@ -18,16 +18,16 @@
 
 namespace omnio::mpi {
 
-// The POSIX calls that a library made for one call of the application: where they moved data.
-// Of one thread. Its log has the calls below in front of the one they were made for, since that
-// ended last.
+// The POSIX calls that a library made for one call of the application: where they moved data. One
+// object serves one thread. Its log has the calls below in front of the one they were made for,
+// since that ended last.
 class CallsBelow {
  public:
   void add(const event::Event& event);
 
-  // What was moved in the file within the call, in its direction. Libraries may read or write what
-  // lies between the pieces of a request too, from its first byte to its last. Nothing when that is
-  // not known. Forgets what was before the call's end.
+  // The bytes that were moved in the file within the call, in its direction. Libraries may read or
+  // write what lies between the pieces of a request too, from its first byte to its last. Nothing
+  // when they are not known. Forgets what was before the call's end.
   struct Moved {
     std::int64_t begin = 0;      // of the first byte in the file
     std::int64_t end = 0;        // behind the last one

@@ -57,8 +57,8 @@ bool bindsGroup(const MpiOperation& operation) {
          std::find(kWithBytes.begin(), kWithBytes.end(), plain) != kWithBytes.end();
 }
 
-// What a message or a call of a group says: the receiver ended after the sender began, on hosts
-// with different clocks. Times are those that the trace has.
+// A message or a call of a group says that the receiver ended after the sender began. The hosts
+// have different clocks. Times are those that the trace has.
 struct Bound {
   std::uint32_t sender = 0;  // the number of its clock
   std::uint32_t receiver = 0;
@@ -205,7 +205,7 @@ class MoveForward {
   static constexpr std::int64_t kJumpNs = 1000;
 
   std::int64_t ofSend(std::int64_t at_ns) const { return at(at_ns, at_ns); }
-  // Of a receive, for which the jump has to be over.
+  // The jump has to be over when the receive ends.
   std::int64_t ofReceive(std::int64_t at_ns) const { return at(at_ns, at_ns - kJumpNs); }
 
   // A receive moves by at least this, which is more than it moved.

@@ -11,7 +11,7 @@
 //    Wolf, J. Linford, "Scalable timestamp synchronization for event traces of message-passing
 //    applications", 2009).
 //
-// What was found is kept beside the trace (docs/formats/trace.md, "Clocks").
+// The result is kept beside the trace (docs/formats/trace.md, "Clocks").
 #pragma once
 
 #include <filesystem>

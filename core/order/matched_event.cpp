@@ -110,7 +110,7 @@ void collectivePeers(const MpiOperation& operation, const Judge& judge, LastPeer
           collective, judge, [&](std::uint32_t member) { return member != self; }, last);
       break;
     case Sync::kPrefix: {
-      // Those of lower ranks come last as a rule, so that looking for them one by one takes long.
+      // The lower ranks come last as a rule, so that looking for them one by one takes long.
       const std::uint32_t lower =
           self < collective.last_below.size() ? collective.last_below[self] : 0;
       if (lower != 0 && judge.cameBeforeTheEnd(collective.arrivals[lower - 1].event)) {
@@ -189,7 +189,7 @@ bool neverWaits(const calls::Row& row) { return calls::does(row, calls::Effect::
 
 void fillWaiting(MatchedEvent& event, const WaitingRules& rules) {
   const Judge judge{rules, event.event};
-  // Of several the last decides, also where the first would have been enough (MPI_Waitsome): such a
+  // The last of several decides, also where the first would have been enough (MPI_Waitsome): such a
   // call ends soon after the first, and what looks like the first may not have been. A large send
   // whose receive was posted long ago is not complete before its receiver is in MPI again.
   LastPeer last;

@@ -77,8 +77,8 @@ struct MpiCollective {
   std::vector<Arrival> arrivals;         // once it is settled: by start, then by member
   std::vector<std::uint32_t> by_member;  // once it is matched: index in `arrivals` plus 1; 0: none
 
-  // Of calls in which members wait for lower ones (scan), once matched: of the lower ones' arrivals
-  // the last, as its index plus 1; 0: none.
+  // Filled when a call is matched in which members wait for lower ones (scan): by member, the last
+  // arrival of the lower ones, as its index plus 1; 0: none.
   std::vector<std::uint32_t> last_below;
 
   // nullptr when the member has not come, or the call is not matched.
@@ -143,7 +143,7 @@ struct MatchedEvent {
 // The facts about a trace that the rules need.
 struct WaitingRules {
   const mpi::MpiGroups* groups = nullptr;
-  // Of each process which clock it goes by, and how far that is off the reference's at most: who
+  // The clock that a process goes by, and how far that is off the reference's at most: a peer that
   // came so little after an event had ended may have come before.
   struct Clock {
     std::uint32_t number = 0;

@@ -41,7 +41,7 @@ class MpiMatcher {
   void finish();
 
   const MpiCounts& counts() const { return events_.counts(); }
-  // What is held now, other than events, for tests of the bounds.
+  // Tests of the bounds ask how much is held now, other than events.
   std::size_t operationsHeld() const { return events_.operationCount(); }
   std::size_t epochsHeld() const { return epochs_.size(); }
 

@@ -1,6 +1,6 @@
-// What messages between two hosts say about the offset of their clocks, and the straight lines that
-// these bounds leave room for: A. Duda, G. Harrus, Y. Haddad, G. Bernard, "Estimating global time
-// in distributed systems", ICDCS 1987.
+// Messages between two hosts bound the offset of their clocks. These are the bounds, and the
+// straight lines that they leave room for: A. Duda, G. Harrus, Y. Haddad, G. Bernard, "Estimating
+// global time in distributed systems", ICDCS 1987.
 //
 // A message from the first host says by how much the second clock is ahead at most; one from the
 // second by how much at least. Memory does not grow with the number of messages: the time of the
@@ -51,7 +51,7 @@ class OffsetBounds {
     std::int64_t offset_ns = 0;
     bool is_most = false;
   };
-  // Those that are kept, by time.
+  // The bounds that are kept, by time.
   std::vector<Bound> bounds() const;
 
  private:

@@ -20,11 +20,11 @@ struct OpenOperation {
   std::uint32_t references = 0;
   std::uint8_t held_count = 0;
   std::array<std::uint32_t, 4> held{};  // events that wait for it
-  // Of receives, until it is known which message they got.
+  // A receive has these until it is known which message it got.
   bool outstanding = false;
   ReceiveOrder::PostNumber post = 0;
   ReceiveOrder::Stream asked;
-  // Of messages that a matched probe took: the transfer begins when they are fetched.
+  // A message that a matched probe took has these: its transfer begins when it is fetched.
   bool to_be_fetched = false;
   MpiEventRef fetched;
   OpenOperation* next_probe = nullptr;  // of one message

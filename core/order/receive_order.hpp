@@ -75,7 +75,7 @@ class ReceiveOrder {
   };
   struct Queue {
     std::map<PostNumber, Waiting> by_post;
-    // Of the receives in by_post: the first of them gets the lowest.
+    // The numbers of the receives in by_post: the first receive gets the lowest number.
     std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> numbers;
     std::uint64_t left = 0;  // receives that are no longer in by_post
     PostNumber first = 0;    // as it stands in first_waiting_

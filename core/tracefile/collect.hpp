@@ -27,17 +27,17 @@ CollectReport collectRings(const std::filesystem::path& trace);
 struct DeadRings {
   // Rings of the trace whose process is gone, and unfinished rings that no process has open.
   std::vector<std::filesystem::path> rings;
-  // That name this run and are of users who may not write it, as far as is known without a look at
-  // the containers; also of processes that run.
+  // Rings that name this run and are of users who may not write it, as far as is known without a
+  // look at the containers; also of processes that run.
   std::uint64_t of_others = 0;
 };
-// In the usual places. Costs nothing that grows with the number of containers.
+// Looks in the usual places. Costs nothing that grows with the number of containers.
 DeadRings deadRingsOf(const TraceIdentity& trace);
 
 // Rings of runs that are over: neither a process of theirs nor their `omnio trace` is left on this
 // node.
 struct Orphans {
-  // Those of one run and directory.
+  // The rings of one run and directory.
   struct Group {
     std::filesystem::path directory;  // as the run knew it
     bool is_there = false;            // and it still is that directory

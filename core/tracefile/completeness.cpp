@@ -26,7 +26,7 @@ std::int64_t nsOf(const Process& process, std::uint64_t ticks) {
 // The last moment that the log knows of, in ticks.
 std::uint64_t endOf(const Process& process) {
   std::uint64_t end = process.begin.ticks;
-  // That of a killed process is the moment it was collected.
+  // The end that a killed process has is the moment it was collected.
   if (process.account && process.account->state != wire::AccountState::kCollected) {
     end = std::max(end, process.account->end.ticks);
   }
@@ -165,7 +165,7 @@ void checkLife(const Process& process, Wholeness& result) {
   }
 }
 
-// What of the log's numbering is not there.
+// The events that the log's numbering counts and its chunks do not have.
 std::uint64_t gapsOf(const Process& process, const Log& log) {
   std::uint64_t expected = 0;
   std::uint64_t gaps = 0;
@@ -227,7 +227,7 @@ std::uint64_t countEvents(const Process& process, Wholeness& result) {
   }
   result.events_missing += missing;
 
-  // Of what was lost when it was recorded, rings may have brought some back.
+  // Rings may have brought back some of the events that were lost when they were recorded.
   const std::uint64_t dropped = std::min(account.events_lost, missing);
   if (dropped > 0) {
     result.reasons.push_back(fmt::format("{} of {} {} dropped{}", counted(dropped, "event"),

@@ -30,15 +30,15 @@ Stops stopsOf(const Process& process);
 struct Wholeness {
   bool whole = true;
   std::vector<std::string> reasons;  // one sentence each
-  // What is not there since it was not asked for, which takes nothing from the whole.
+  // One sentence each about what was left out on request: the trace is whole all the same.
   std::vector<std::string> notes;
   int ranks_expected = 0;  // of all jobs in the trace
   int ranks_reporting = 0;
   std::size_t processes = 0;
   std::uint64_t events = 0;  // that can be read, in all layers
   std::uint64_t events_missing = 0;
-  // That application threads waited for the log to be written, in all; not known of processes that
-  // were killed, nor of less than 1 ms a process.
+  // The time that application threads waited for the log to be written, in all; not known of
+  // processes that were killed, nor of less than 1 ms a process.
   std::uint64_t stalled_ns = 0;
   bool at_least = false;  // of a process that was killed, more may be missing than can be known
 };

@@ -1,7 +1,7 @@
 // Containers as files: finding their chunks and reading payloads, adding chunks, and keeping others
 // from changing one meanwhile.
 //
-// What does not hold is stepped over and reported, and the search goes on for the next whole chunk:
+// Damage is stepped over and reported, and the search goes on for the next whole chunk:
 // a failed write, a cut file or a flipped bit costs what it hit.
 #pragma once
 
@@ -71,7 +71,7 @@ void readFirstFacts(const base::File& file, std::uint64_t token, ProcessInfo& in
 // allocated. `file` is the chunk's container, not a ring.
 bool readPayload(const base::File& file, const StoredChunk& chunk, std::vector<char>& out);
 
-// What a directory holds, in no order; where reading it fails, what was read until then.
+// The entries of a directory, in no order; where reading it fails, those that were read until then.
 std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::path& directory,
                                                         std::error_code& error);
 std::vector<std::filesystem::directory_entry> entriesOf(const std::filesystem::path& directory);
@@ -100,9 +100,9 @@ std::optional<base::Descriptor> lockContainer(const std::filesystem::path& path,
 // Adds chunks to a container whose process is gone, packed or not, and rewrites its account.
 class ContainerAppender {
  public:
-  // Of an existing container; chunks go behind its present end.
+  // Opens an existing container; chunks go behind its present end.
   static base::Result<ContainerAppender> open(const std::filesystem::path& path);
-  // Of a new one, which must not exist.
+  // Makes a new one, which must not exist.
   static base::Result<ContainerAppender> create(const std::filesystem::path& path,
                                                 const wire::ContainerHeader& header);
 

@@ -24,7 +24,7 @@ enum class ClockMethod : std::uint8_t {
 // "reference", "messages", "realtime".
 std::string_view nameOf(ClockMethod method);
 
-// What was done about the clock of a host.
+// How the clock of a host was brought to the reference.
 struct HostClock {
   std::string host;
   std::set<int> ranks;
@@ -41,7 +41,7 @@ struct HostClock {
   std::uint64_t early_receives = 0;
 };
 
-// What is known of a clock from messages; see HostClock.
+// The facts about a clock that messages tell; see HostClock.
 struct KnownClock {
   ClockCorrection correction;
   std::uint64_t moved_receives = 0;

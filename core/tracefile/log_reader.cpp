@@ -9,7 +9,7 @@
 namespace omnio::tracefile {
 namespace {
 
-// Of one log.
+// Both are of one log.
 bool isBefore(const StoredChunk& a, const StoredChunk& b) {
   return std::pair(a.header.sequence, a.header.event_count) <
          std::pair(b.header.sequence, b.header.event_count);
@@ -198,7 +198,7 @@ bool isFileAccess(const calls::Row& row) {
 PosixReader::PosixReader(const Process& process, const Log& log, event::PathTable& paths)
     : events_(process, log, paths), scout_(process, log, paths) {}
 
-// Of the inner event that events_ has come to, and scout_ has not.
+// The event is the inner one that events_ has come to, and scout_ has not.
 bool PosixReader::isPartOfFileAccess() {
   if (inner_left_ == 0) {
     const event::Event* outer = scout_.next();

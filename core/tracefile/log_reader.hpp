@@ -104,7 +104,7 @@ class MergedReader final : public event::EventSource {
   // missing at the ends of all logs.
   std::uint64_t missingBefore() const override { return missing_before_; }
 
-  // Which reader, in the order of add(), the last event came from.
+  // The reader, in the order of add(), that the last event came from.
   std::size_t source() const { return current_; }
   // Whether this reader has no more events, as far as next() has looked: it looks at all readers
   // the first time, and later at the one that the last event came from.

@@ -212,7 +212,7 @@ void NodeClock::finish(const ClockCorrection& correction) {
   const std::int64_t span = last.ns - first.ns;
   thin(points_, std::max(kLeastDistanceNs, span / kMostPoints));
   if (points_.size() == 1) {
-    // Of one anchor a tick is taken for a nanosecond of this node's.
+    // With one anchor, a tick is taken for a nanosecond of this node's.
     constexpr std::int64_t kWhile = 1'000'000'000;
     const std::int64_t ns = points_.front().ns;
     average_ =

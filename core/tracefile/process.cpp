@@ -179,7 +179,7 @@ Life lifeOf(const Process& process, const ThisNode& node) {
   return isAlive(process.pid, *start) ? Life::kRunning : Life::kKilled;
 }
 
-// Of two chunks alike, the one with more events comes first; then the container's.
+// When two chunks are the same, the one with more events comes first; then the container's.
 auto orderOf(const StoredChunk& chunk) {
   return std::make_tuple(chunk.header.log, chunk.header.sequence, ~chunk.header.event_count,
                          chunk.source);

@@ -36,7 +36,7 @@ class ProcessInfo {
   int ranks() const;
   // The program and its arguments, as they were given.
   std::vector<std::string> command() const;
-  // What recording an event added to it, at the least, and the part of that inside the recorded
+  // The time that recording an event added to it, at the least, and the part inside the recorded
   // duration (core/wire/info.hpp); 0 when the process did not measure it.
   double eventCostNs() const;
   double clockCostNs() const;

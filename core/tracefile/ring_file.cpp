@@ -204,7 +204,7 @@ std::optional<RingContent> readRing(const fs::path& path) {
     ring.pid = header->pid;
     ring.process_start = header->process_start;
     ring.pid_namespace = header->pid_namespace;
-    // Of a process that has another container's pids, the kernel's word on the file has to do.
+    // For a process that has another container's pids, the kernel's word on the file has to do.
     const auto seen_alive = isAlive(ring.pid, ring.process_start, ring.pid_namespace);
     ring.alive = seen_alive ? *seen_alive : hasWriter(path).value_or(true);
     ring.trace_directory.assign(header->trace_directory,

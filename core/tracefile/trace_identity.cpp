@@ -110,7 +110,7 @@ TraceIdentity TraceIdentity::of(const fs::path& directory) {
   identity.owners_ = {0, facts->owner};
   identity.anyone_may_write_ = (facts->mode & S_IWOTH) != 0;
   if ((facts->mode & S_IWGRP) != 0) identity.writing_group_ = facts->group;
-  // Who has put a container there was able to write there.
+  // A user who has put a container there was able to write there.
   for (const fs::directory_entry& entry : entriesOf(directory)) {
     struct stat s {};
     if (entry.path().extension() == wire::kContainerSuffix &&

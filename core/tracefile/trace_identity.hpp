@@ -1,6 +1,6 @@
-// Which rings belong to a trace: those of its run (core/wire/run.hpp), recorded for its directory,
-// and owned by a user who may write it. Anyone may put files into /dev/shm, and runs that were
-// killed leave rings there: what does not belong is left alone.
+// The rings that belong to a trace: those of its run (core/wire/run.hpp), recorded for its
+// directory, and owned by a user who may write it. Anyone may put files into /dev/shm, and runs
+// that were killed leave rings there: what does not belong is left alone.
 #pragma once
 
 #include <sys/types.h>
@@ -32,12 +32,12 @@ wire::RunId claimedRun(const std::filesystem::path& directory);
 
 class TraceIdentity {
  public:
-  // Of the directory as it is now, which has to be there: its claim, its place in the file system,
-  // who may write it.
+  // Looks at the directory as it is now, which has to be there: its claim, its place in the file
+  // system, and who may write it.
   static TraceIdentity of(const std::filesystem::path& directory);
-  // Of a run whose directory is gone: only this user's rings belong to it.
+  // For a run whose directory is gone: only this user's rings belong to it.
   static TraceIdentity ofRun(const wire::RunId& run);
-  // Of a directory that is gone, and of whose run nothing else is known.
+  // For a directory that is gone, when nothing else is known of its run.
   static TraceIdentity ofGone(const std::filesystem::path& directory);
 
   enum class Fit {

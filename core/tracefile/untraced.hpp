@@ -21,7 +21,7 @@ struct UntracedProgram {
   std::string sentence() const;
 };
 
-// What the notes in a trace directory say, one entry a program and reason, by program.
+// Reads the notes in a trace directory: one entry a program and reason, by program.
 std::vector<UntracedProgram> readUntraced(const std::filesystem::path& directory);
 
 // Notes a start. False when that could not be written.
