@@ -59,15 +59,12 @@ void MpiMatcher::endUnseen(OpenOperation* operation) {
   events_.release(operation);
 }
 
-// The operation of a request that is complete, or freed.
+// The operation of a request that is complete, or freed; nullptr when there is none, as for 0.
 OpenOperation* MpiMatcher::recall(std::uint64_t request) {
-  auto& requests = processes_[events_.current().process].requests;
-  const auto found = requests.find(request);
-  if (request == 0 || found == requests.end()) return nullptr;
-  OpenOperation* operation = found->second;
-  requests.erase(found);
+  const auto found = processes_[events_.current().process].requests.extract(request);
+  if (!found) return nullptr;
   --requests_;
-  return operation;
+  return found.mapped();
 }
 
 void MpiMatcher::addSend(OpenOperation* operation, Part part) {
