@@ -33,23 +33,19 @@ void LaterReads::begin(const Event& event, std::size_t place, const Take& take) 
     return;
   }
   const auto request = static_cast<std::uint64_t>(argumentOf(event, Role::kRequest));
-  const auto found = ended_.find(request);
-  if (found == ended_.end()) {
+  if (const auto found = ended_.extract(request)) {
+    take(place, found.mapped());
+  } else {
     begun_[request] = place;
-    return;
   }
-  take(place, found->second);
-  ended_.erase(found);
 }
 
 void LaterReads::ended(std::uint64_t request, std::uint64_t bytes, const Take& take) {
-  const auto found = begun_.find(request);
-  if (found == begun_.end()) {
+  if (const auto found = begun_.extract(request)) {
+    take(found.mapped(), bytes);
+  } else {
     ended_[request] = bytes;
-    return;
   }
-  take(found->second, bytes);
-  begun_.erase(found);
 }
 
 void LaterReads::end(const Event& event, const Take& take) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/compile.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iterator>
 
@@ -57,15 +58,9 @@ bool appendValue(std::string& out, const Event& event, const calls::Item& item) 
       if (text) base::appendPrintable(out, *text, kSeparators);
       return text.has_value();
     }
-    case calls::ItemKind::kPieces: {
-      bool first = true;
-      for (const std::uint64_t size : pieceSizes(event)) {
-        if (!first) out += ':';
-        first = false;
-        fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), size);
-      }
+    case calls::ItemKind::kPieces:
+      fmt::format_to(std::back_inserter(out), "{}", fmt::join(pieceSizes(event), ":"));
       return true;
-    }
     case calls::ItemKind::kErrno:
       if (!event.failed || event.endOfFile() || event.row->result == calls::Result::kMpi) {
         return false;

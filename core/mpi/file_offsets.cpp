@@ -1,7 +1,6 @@
 #include "core/mpi/file_offsets.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -40,17 +39,6 @@ void moveOn(std::optional<std::int64_t>& pointer, std::optional<std::int64_t> et
   } else {
     pointer = next;
   }
-}
-
-MpiAccessForm accessFormOf(const calls::Row& row) {
-  static const auto kForms = [] {
-    std::array<MpiAccessForm, calls::kNumberLimit> forms;
-    for (const calls::Row& each : calls::kTable) {
-      if (each.number != 0 && each.api == calls::Api::kMpi) forms[each.number] = formOf(each);
-    }
-    return forms;
-  }();
-  return kForms[row.number];
 }
 
 const MpiType* MpiTypes::find(std::uint64_t number) {
@@ -146,7 +134,7 @@ std::optional<MpiFileOffsets::Placed> MpiFileOffsets::take(const event::Event& e
     return {};
   }
   MpiFileState& file = fileOf(event);
-  Placed placed{.file = &file, .form = accessFormOf(row), .etypes = {}};
+  Placed placed{.file = &file, .form = formOf(row), .etypes = {}};
   if (placed.form.pointer == MpiPointer::kExplicit) {
     placed.etypes = event::argumentOf(event, Role::kOffset);
   } else if (placed.form.pointer == MpiPointer::kIndividual) {

@@ -26,7 +26,6 @@ struct MpiAccessForm {
   bool nonblocking = false;
   bool split = false;
 };
-MpiAccessForm accessFormOf(const calls::Row& row);
 
 // Datatypes of a process by number, each parsed once.
 class MpiTypes {

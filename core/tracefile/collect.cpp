@@ -289,12 +289,6 @@ RingSurvey surveyRings(const std::vector<fs::path>& directories, const TraceIden
   return survey;
 }
 
-std::uint64_t eventsOf(const RingContent& ring) {
-  std::uint64_t events = 0;
-  for (const StoredChunk& chunk : ring.chunks) events += chunk.header.event_count;
-  return events;
-}
-
 }  // namespace
 
 DeadRings deadRingsOf(const TraceIdentity& trace) {
@@ -351,7 +345,7 @@ Orphans findOrphans() {
         is_seen && there.st_dev == ring.directory_device && there.st_ino == ring.directory_inode;
     group.is_gone = is_seen ? !group.is_there : errno == ENOENT || errno == ENOTDIR;
     group.processes += tokens.insert(ring.token).second ? 1 : 0;
-    group.events += eventsOf(ring);
+    for (const StoredChunk& chunk : ring.chunks) group.events += chunk.header.event_count;
     std::error_code error;
     const std::uintmax_t bytes = fs::file_size(ring.path, error);
     if (!error) group.bytes += bytes;

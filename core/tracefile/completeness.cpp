@@ -66,9 +66,9 @@ Stops stopsOf(const Process& process) {
 
 namespace {
 
-// "recording was stopped on request in 4 of 4 processes, for up to 3.200 s: what they did then is
-// not in the trace, nor where they left their files"; empty when it never was.
-std::string stoppedSentence(const Trace& trace) {
+// Notes "recording was stopped on request in 4 of 4 processes, for up to 3.200 s: what they did
+// then is not in the trace, nor where they left their files", if it ever was.
+void noteStops(const Trace& trace, Wholeness& result) {
   std::size_t processes = 0;
   std::int64_t longest_ns = 0;
   for (const auto& process : trace.processes()) {
@@ -77,29 +77,27 @@ std::string stoppedSentence(const Trace& trace) {
     ++processes;
     longest_ns = std::max(longest_ns, stops.total_ns);
   }
-  if (processes == 0) return {};
+  if (processes == 0) return;
   const std::size_t all = trace.processes().size();
-  return fmt::format(
+  result.notes.push_back(fmt::format(
       "recording was stopped on request in {} of {} process{}, for {}{:.3f} s: what {} did then is "
       "not in the trace, nor where {} left {} files",
       processes, all, all == 1 ? "" : "es", processes == 1 ? "" : "up to ",
       static_cast<double>(longest_ns) / 1e9, processes == 1 ? "it" : "they",
-      processes == 1 ? "it" : "they", processes == 1 ? "its" : "their");
+      processes == 1 ? "it" : "they", processes == 1 ? "its" : "their"));
 }
 
-// The values of settings that no process could make sense of, a sentence each.
-std::vector<std::string> refusedSettings(const Trace& trace) {
+// Notes the values of settings that no process could make sense of.
+void noteRefusedSettings(const Trace& trace, Wholeness& result) {
   std::set<std::string> values;
   for (const auto& process : trace.processes()) {
     const std::string& refused = process->info.text(info::kSettingsRefused);
     if (!refused.empty()) values.insert(refused);
   }
-  std::vector<std::string> sentences;
   for (const std::string& value : values) {
-    sentences.push_back(
+    result.notes.push_back(
         fmt::format("{} means nothing, and the default was taken instead", base::printable(value)));
   }
-  return sentences;
 }
 
 std::string counted(std::uint64_t n, std::string_view noun) {
@@ -308,10 +306,8 @@ Wholeness assess(const Trace& trace) {
     result.at_least = true;
   }
   result.whole = result.reasons.empty();
-  if (std::string stopped = stoppedSentence(trace); !stopped.empty()) {
-    result.notes.push_back(std::move(stopped));
-  }
-  for (std::string& sentence : refusedSettings(trace)) result.notes.push_back(std::move(sentence));
+  noteStops(trace, result);
+  noteRefusedSettings(trace, result);
   return result;
 }
 

@@ -362,14 +362,11 @@ int ContainerAppender::writeAccount(wire::Account account) {
 
 namespace {
 
-struct FreeUnpacker {
-  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
-};
-
 bool unpackPayload(std::string_view packed, std::vector<char>& out) {
   // One per thread and not per reader: a trace may have more readers than there is memory for that
   // many of these.
-  thread_local const std::unique_ptr<ZSTD_DCtx, FreeUnpacker> context(ZSTD_createDCtx());
+  using Context = std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)>;
+  thread_local const Context context(ZSTD_createDCtx(), ZSTD_freeDCtx);
   if (!context) throw std::bad_alloc();
   // Errors are the largest numbers.
   const unsigned long long bytes = ZSTD_getFrameContentSize(packed.data(), packed.size());

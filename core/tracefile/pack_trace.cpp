@@ -240,9 +240,8 @@ bool hasSomethingToPack(const ContainerScan& scan) {
 
 }  // namespace
 
-void PayloadPacker::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
-
-PayloadPacker::PayloadPacker(int level) : context_(ZSTD_createCCtx()), level_(level) {
+PayloadPacker::PayloadPacker(int level)
+    : context_(ZSTD_createCCtx(), ZSTD_freeCCtx), level_(level) {
   if (!context_) throw std::bad_alloc();
 }
 

@@ -4,6 +4,7 @@
 // the container is there, packed or not.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -32,10 +33,7 @@ class PayloadPacker {
   std::string_view pack(std::string_view payload);
 
  private:
-  struct Free {
-    void operator()(ZSTD_CCtx_s* context) const;
-  };
-  std::unique_ptr<ZSTD_CCtx_s, Free> context_;
+  std::unique_ptr<ZSTD_CCtx_s, std::size_t (*)(ZSTD_CCtx_s*)> context_;
   int level_;
   std::vector<char> out_;
 };
