@@ -29,8 +29,8 @@ std::atomic<bool> is_slow{false};
 std::atomic<bool> is_to_stop{false};
 std::atomic<std::uint32_t> handed_over{0};  // futex of the helper
 std::atomic<std::uint32_t> came_free{0};    // futex of threads that wait for a ring
-long number = 0;                            // of the thread
-std::uint32_t ended = 0;                    // not 0 while it lives; cleared by the kernel
+long helper_tid = 0;
+std::uint32_t ended = 0;  // not 0 while it lives; cleared by the kernel
 char* stack = nullptr;
 thread_local constinit bool is_helper = false;
 
@@ -100,14 +100,13 @@ bool LogHelper::start() {
   }
   is_to_stop.store(false);
   ended = 1;  // not yet begun is not yet ended
-  const long number = stack == nullptr
-                          ? -1
-                          : startClone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
-                                           CLONE_THREAD | CLONE_SYSVSEM,
-                                       stack, kStackBytes, work, nullptr, &ended);
-  helper_state.store(number > 0 ? HelperState::kRunning : HelperState::kNone,
+  helper_tid = stack == nullptr ? -1
+                                : startClone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+                                                 CLONE_THREAD | CLONE_SYSVSEM,
+                                             stack, kStackBytes, work, nullptr, &ended);
+  helper_state.store(helper_tid > 0 ? HelperState::kRunning : HelperState::kNone,
                      std::memory_order_release);
-  return number > 0;
+  return helper_tid > 0;
 }
 
 void LogHelper::stop() {
@@ -121,7 +120,7 @@ void LogHelper::stop() {
     if (!patience.wait()) return;  // its device does not answer: its stack is still in use
   }
   // Gone from its memory, it still counts as a thread for a moment, which unshare(2) would mind.
-  while (rawSyscall(SYS_tgkill, process.pid, number, 0) == 0) {
+  while (rawSyscall(SYS_tgkill, process.pid, helper_tid, 0) == 0) {
     if (!patience.wait()) break;
   }
   helper_state.store(HelperState::kNone, std::memory_order_release);
