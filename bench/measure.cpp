@@ -3,9 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -15,14 +13,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <string_view>
+#include <sstream>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
 #include "core/wire/clock.hpp"
-
-extern char** environ;
 
 namespace omnio::bench {
 namespace {
@@ -41,18 +37,13 @@ struct Functions {
   decltype(&std::fwrite) fwrite;
 };
 
-// What a program calls: the tracer's, when it is preloaded.
+// The functions that a program calls: the tracer's, when it is preloaded.
 Functions boundFunctions() { return {::pwrite, ::pread, ::lseek, ::write, std::fwrite}; }
 
 Functions functionsOfTheCLibrary() {
-  void* library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-  Functions functions{};
-  lookUp(library, "pwrite", functions.pwrite);
-  lookUp(library, "pread", functions.pread);
-  lookUp(library, "lseek", functions.lseek);
-  lookUp(library, "write", functions.write);
-  lookUp(library, "fwrite", functions.fwrite);
-  return functions;
+  const Library library = {dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD)};
+  return {library["pwrite"], library["pread"], library["lseek"], library["write"],
+          library["fwrite"]};
 }
 
 double measureFloor(long blocks) {
@@ -178,39 +169,29 @@ std::string readAll(int fd) {
 
 Figures figuresIn(const std::string& text) {
   Figures figures;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
     const std::size_t equals = line.find('=');
-    if (equals != std::string::npos) {
-      figures[line.substr(0, equals)] = strtod(line.c_str() + equals + 1, nullptr);
-    }
-    at = end + 1;
+    if (equals == std::string::npos) continue;
+    figures[line.substr(0, equals)] = strtod(line.c_str() + equals + 1, nullptr);
   }
   return figures;
 }
 
-std::vector<std::string> environmentWith(const std::filesystem::path& library,
-                                         const std::filesystem::path& trace) {
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("OMNIO_DIR=")) {
-      variables.emplace_back(text);
-    }
-  }
+// Becomes the command, with the library preloaded or with none; does not return.
+[[noreturn]] void become(std::vector<std::string> command, const fs::path& library,
+                         const fs::path& trace) {
+  unsetenv("LD_PRELOAD");
+  unsetenv("OMNIO_DIR");
   if (!library.empty()) {
-    variables.push_back("LD_PRELOAD=" + library.native());
-    variables.push_back("OMNIO_DIR=" + trace.native());
+    setenv("LD_PRELOAD", library.c_str(), 1);
+    setenv("OMNIO_DIR", trace.c_str(), 1);
   }
-  return variables;
-}
-
-std::vector<char*> pointersTo(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
+  std::vector<char*> words;
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  execvp(words.front(), words.data());
+  _exit(127);
 }
 
 }  // namespace
@@ -219,25 +200,20 @@ std::optional<ChildRun> runChild(const std::vector<std::string>& command,
                                  const std::filesystem::path& library,
                                  const std::filesystem::path& trace) {
   using Clock = std::chrono::steady_clock;
-  std::vector<std::string> words = command;
-  std::vector<std::string> variables = environmentWith(library, trace);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  pid_t pid = 0;
   const auto before = Clock::now();
-  const int error = posix_spawnp(&pid, command.front().c_str(), &actions, nullptr,
-                                 pointersTo(words).data(), pointersTo(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    become(command, library, trace);
+  }
   close(ends[1]);
   const std::string output = readAll(ends[0]);
   close(ends[0]);
-  if (error != 0) return std::nullopt;
   int status = 0;
   rusage used{};
-  if (wait4(pid, &status, 0, &used) != pid || status != 0) return std::nullopt;
+  if (pid < 0 || wait4(pid, &status, 0, &used) != pid || status != 0) return std::nullopt;
   return ChildRun{
       .figures = figuresIn(output),
       .cpu_ns = (seconds(used.ru_utime) + seconds(used.ru_stime)) * 1e9,

@@ -1,5 +1,5 @@
-// What the benchmarks measure with: times by turns, medians, child processes with and without the
-// tracer; and the calls whose cost is measured, made by a child process that does nothing else.
+// The tools of the benchmarks: times by turns, medians, child processes with and without the
+// tracer. And the calls whose cost is measured, made by a child process that does nothing else.
 #pragma once
 
 #include <dlfcn.h>
@@ -23,11 +23,19 @@ inline double cpuNs(clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// The library's function of that name, in `function`.
-template <typename Function>
-void lookUp(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-}
+// A symbol of a library, which becomes a pointer to whatever function it is assigned to; a null
+// pointer where the library has none of the name.
+struct Symbol {
+  void* place;
+  template <typename Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(place);
+  }
+};
+struct Library {
+  void* handle;
+  Symbol operator[](const char* name) const { return {dlsym(handle, name)}; }
+};
 
 inline constexpr std::array kCalls = {"pwrite 8 B", "pread 8 B", "lseek", "write 4 KiB",
                                       "fwrite 64 B"};
@@ -64,7 +72,8 @@ void printFigures(const Figures& figures);
 inline constexpr long kBlockCalls = 20000;  // a full chunk is handed over in each; milliseconds
 inline constexpr long kWarmUpBlocks = 5;    // before those that count: memory and caches settle
 
-// Of one block, a call; `call` gets their numbers from `first`.
+// Makes one block of calls and returns the nanoseconds that each took. `call` gets the number of
+// the call, from `first` on.
 template <typename Call>
 double blockCost(long first, Call call) {
   const double before = cpuNs();

@@ -1,5 +1,5 @@
-// What packing a trace costs, and what reading it packed costs. Unpacked and packed in turn in one
-// run, medians, as ratios; the machine's speed does not matter.
+// Measures the cost of packing a trace, and of reading it packed. Unpacked and packed in turn in
+// one run, medians, as ratios; the machine's speed does not matter.
 //
 //   pack_throughput TRACE [ROUNDS [LEVEL]]      TRACE stays as it is
 #include <fmt/format.h>

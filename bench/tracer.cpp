@@ -1,8 +1,8 @@
-// What tracing costs: thread-CPU time added to a call, beside the floor of the same run (two
-// readings of the counter and a store of 32 bytes), in one thread, two threads and two MPI ranks;
-// what a whole process, an empty program and MPI_Finalize take longer; bytes an event in the log;
-// and what it adds to MPI calls. (A call of MPI-IO has a pwrite below it, which is recorded too:
-// `by turns` is the MPI call's part, `whole child` what both add, more noisily.)
+// Measures the cost of tracing: thread-CPU time added to a call, beside the floor of the same run
+// (two readings of the counter and a store of 32 bytes), in one thread, two threads and two MPI
+// ranks; what a whole process, an empty program and MPI_Finalize take longer; bytes an event in the
+// log; and what it adds to MPI calls. (A call of MPI-IO has a pwrite below it, which is recorded
+// too: `by turns` is the MPI call's part, `whole child` what both add, more noisily.)
 //
 //   tracer [--rounds 9] [--calls 500000] [--library LIB] [--data DIR] [--log DIR]...
 //
@@ -26,6 +26,7 @@
 
 #include "bench/measure.hpp"
 #include "core/base/command_line.hpp"
+#include "core/mpi/file_layout.hpp"
 #include "core/tracefile/trace.hpp"
 
 namespace omnio::bench {
@@ -62,22 +63,8 @@ double added(const Series& series, std::size_t log) {
 std::string fileSystemOf(const fs::path& folder) {
   struct statfs facts {};
   if (statfs(folder.c_str(), &facts) != 0) return "?";
-  switch (static_cast<unsigned long>(facts.f_type)) {
-    case 0x01021994:
-      return "tmpfs";
-    case 0xEF53:
-      return "ext4";  // or its elders, which have the same number
-    case 0x58465342:
-      return "xfs";
-    case 0x9123683E:
-      return "btrfs";
-    case 0x0BD00BD0:
-      return "lustre";
-    case 0x6969:
-      return "nfs";
-    default:
-      return fmt::format("type {:#x}", static_cast<unsigned long>(facts.f_type));
-  }
+  const auto type = static_cast<unsigned long>(facts.f_type);
+  return mpi::parseFileLayout(fmt::format("{} {}", type, facts.f_bsize))->file_system;
 }
 
 class Bench {
@@ -141,7 +128,7 @@ void put(Series& series, int log, double value) {
   (log < 0 ? series.untraced : series.traced[static_cast<std::size_t>(log)]).push_back(value);
 }
 
-// What all rounds measured.
+// The measurements of all rounds.
 struct Measured {
   std::vector<std::map<std::string, Series>> calls;  // by setting
   std::vector<double> floors;

@@ -31,21 +31,18 @@ struct MpiFunctions {
 
 MpiFunctions boundFunctions() { return {MPI_Send, MPI_Recv, MPI_Barrier, MPI_File_write_at}; }
 
-// Of the library that has a function which no tracer has before it.
+// The MPI library's own functions. The library is found by MPI_Get_version, which the tracer does
+// not wrap.
 MpiFunctions functionsOfTheLibrary() {
-  MpiFunctions functions{};
   Dl_info place{};
-  if (dladdr(dlsym(RTLD_DEFAULT, "MPI_Get_version"), &place) == 0) return functions;
-  void* library = dlopen(place.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-  if (library == nullptr) return functions;
-  lookUp(library, "PMPI_Send", functions.send);
-  lookUp(library, "PMPI_Recv", functions.receive);
-  lookUp(library, "PMPI_Barrier", functions.barrier);
-  lookUp(library, "PMPI_File_write_at", functions.write);
-  return functions;
+  if (dladdr(dlsym(RTLD_DEFAULT, "MPI_Get_version"), &place) == 0) return {};
+  const Library library = {dlopen(place.dli_fname, RTLD_NOW | RTLD_NOLOAD)};
+  if (library.handle == nullptr) return {};
+  return {library["PMPI_Send"], library["PMPI_Recv"], library["PMPI_Barrier"],
+          library["PMPI_File_write_at"]};
 }
 
-// Nanoseconds there and back; of ranks 0 and 1, 0 of others.
+// Returns the nanoseconds that a message takes there and back, in ranks 0 and 1; 0 in others.
 double pingPong(long turns) {
   using Clock = std::chrono::steady_clock;
   int rank = 0;
@@ -67,10 +64,10 @@ double pingPong(long turns) {
   return median(std::move(costs));
 }
 
-// Of each rank with itself, so that no rank polls for another: a message of 8 bytes to itself, a
-// barrier and a file of MPI_COMM_SELF. The cost of the file's write by turns is that of the MPI
-// call alone: the pwrite below it is recorded either way. And, in wall time, a message there and
-// back between ranks 0 and 1. Empty when a call failed.
+// Measures calls of each rank with itself, so that no rank polls for another: a message of 8 bytes
+// to itself, a barrier and a file of MPI_COMM_SELF. The cost of the file's write by turns is that
+// of the MPI call alone: the pwrite below it is recorded either way. Measures besides, in wall
+// time, a message there and back between ranks 0 and 1. Empty when a call failed.
 Figures measureMpiCalls(const std::filesystem::path& folder, long calls) {
   const MpiFunctions direct = functionsOfTheLibrary();
   if (direct.send == nullptr || direct.receive == nullptr || direct.barrier == nullptr ||
