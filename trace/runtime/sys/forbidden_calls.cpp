@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "core/wire/run.hpp"
@@ -115,157 +116,109 @@ constexpr Probe kProbes[] = {
     {SYS_wait4, {0, 0, 0x40000, 0}},          // no such option
 };
 
-// What a filter computes with.
-struct Machine {
-  std::uint32_t a = 0;
-  std::uint32_t x = 0;
-  std::uint32_t memory[BPF_MEMWORDS] = {};
-  std::uint32_t skipped = 0;  // steps that the last one jumps over
+using Word = std::uint32_t;
+
+// Steps of a filter that make one number of the accumulator and an operand, which is a constant
+// (BPF_K) or the index register (BPF_X). Those of class BPF_JMP say whether the jump is taken.
+struct Operation {
+  std::uint16_t code;
+  Word (*result)(Word a, Word operand);
+};
+constexpr Operation kOperations[] = {
+    {BPF_ALU | BPF_ADD, [](Word a, Word b) { return a + b; }},
+    {BPF_ALU | BPF_SUB, [](Word a, Word b) { return a - b; }},
+    {BPF_ALU | BPF_MUL, [](Word a, Word b) { return a * b; }},
+    {BPF_ALU | BPF_DIV, [](Word a, Word b) { return b == 0 ? 0 : a / b; }},
+    {BPF_ALU | BPF_AND, [](Word a, Word b) { return a & b; }},
+    {BPF_ALU | BPF_OR, [](Word a, Word b) { return a | b; }},
+    {BPF_ALU | BPF_XOR, [](Word a, Word b) { return a ^ b; }},
+    // Processors, and the kernel, look at the low bits of the distance alone.
+    {BPF_ALU | BPF_LSH, [](Word a, Word b) { return a << (b & 31); }},
+    {BPF_ALU | BPF_RSH, [](Word a, Word b) { return a >> (b & 31); }},
+    {BPF_JMP | BPF_JEQ, [](Word a, Word b) { return Word{a == b}; }},
+    {BPF_JMP | BPF_JGT, [](Word a, Word b) { return Word{a > b}; }},
+    {BPF_JMP | BPF_JGE, [](Word a, Word b) { return Word{a >= b}; }},
+    {BPF_JMP | BPF_JSET, [](Word a, Word b) { return a & b; }},
 };
 
-// After one step: the next one, the end with the action in `a`; or it was none that the kernel
-// takes in a filter (seccomp_check_filter() there).
-enum class Next { kStep, kReturn, kNoStep };
-
-Next compute(const sock_filter& step, std::uint32_t operand, Machine& m) {
-  const bool has_constant = BPF_SRC(step.code) == BPF_K;
-  switch (BPF_OP(step.code)) {
-    case BPF_ADD:
-      m.a += operand;
-      return Next::kStep;
-    case BPF_SUB:
-      m.a -= operand;
-      return Next::kStep;
-    case BPF_MUL:
-      m.a *= operand;
-      return Next::kStep;
-    case BPF_DIV:
-      if (operand == 0) {
-        m.a = SECCOMP_RET_KILL_THREAD;
-        return has_constant ? Next::kNoStep : Next::kReturn;
-      }
-      m.a /= operand;
-      return Next::kStep;
-    case BPF_AND:
-      m.a &= operand;
-      return Next::kStep;
-    case BPF_OR:
-      m.a |= operand;
-      return Next::kStep;
-    case BPF_XOR:
-      m.a ^= operand;
-      return Next::kStep;
-    case BPF_LSH:
-    case BPF_RSH:
-      if (has_constant && operand >= 32) return Next::kNoStep;
-      operand &= 31;  // as processors do, and the kernel
-      m.a = BPF_OP(step.code) == BPF_LSH ? m.a << operand : m.a >> operand;
-      return Next::kStep;
-    default:
-      return Next::kNoStep;
+// nullptr where the kernel does not take such a step.
+const Operation* operationOf(const sock_filter& step) {
+  const int code = step.code & ~BPF_X;
+  const bool is_shift = code == (BPF_ALU | BPF_LSH) || code == (BPF_ALU | BPF_RSH);
+  const bool is_division = code == (BPF_ALU | BPF_DIV);
+  const bool is_constant = step.code == code;
+  if (is_constant && ((is_shift && step.k >= 32) || (is_division && step.k == 0))) return nullptr;
+  for (const Operation& operation : kOperations) {
+    if (operation.code == code) return &operation;
   }
+  return nullptr;
 }
 
-Next compare(const sock_filter& step, std::uint32_t operand, Machine& m) {
-  bool is_taken = false;
-  switch (BPF_OP(step.code)) {
-    case BPF_JEQ:
-      is_taken = m.a == operand;
-      break;
-    case BPF_JGT:
-      is_taken = m.a > operand;
-      break;
-    case BPF_JGE:
-      is_taken = m.a >= operand;
-      break;
-    case BPF_JSET:
-      is_taken = (m.a & operand) != 0;
-      break;
-    default:
-      return Next::kNoStep;
-  }
-  m.skipped = is_taken ? step.jt : step.jf;
-  return Next::kStep;
-}
-
-Next makeStep(const sock_filter& step, const seccomp_data& data, Machine& m) {
-  const std::uint32_t k = step.k;
-  std::uint32_t& loaded = BPF_CLASS(step.code) == BPF_LDX ? m.x : m.a;
-  m.skipped = 0;
-  switch (step.code) {
-    case BPF_LD | BPF_W | BPF_ABS:
-      if (k > sizeof data - sizeof k || (k & 3) != 0) return Next::kNoStep;
-      std::memcpy(&m.a, reinterpret_cast<const char*>(&data) + k, sizeof m.a);
-      return Next::kStep;
-    case BPF_LD | BPF_W | BPF_LEN:
-    case BPF_LDX | BPF_W | BPF_LEN:
-      loaded = sizeof data;
-      return Next::kStep;
-    case BPF_LD | BPF_IMM:
-    case BPF_LDX | BPF_IMM:
-      loaded = k;
-      return Next::kStep;
-    case BPF_LD | BPF_MEM:
-    case BPF_LDX | BPF_MEM:
-      if (k >= BPF_MEMWORDS) return Next::kNoStep;
-      loaded = m.memory[k];
-      return Next::kStep;
-    case BPF_ST:
-    case BPF_STX:
-      if (k >= BPF_MEMWORDS) return Next::kNoStep;
-      m.memory[k] = step.code == BPF_ST ? m.a : m.x;
-      return Next::kStep;
-    case BPF_MISC | BPF_TAX:
-      m.x = m.a;
-      return Next::kStep;
-    case BPF_MISC | BPF_TXA:
-      m.a = m.x;
-      return Next::kStep;
-    case BPF_ALU | BPF_NEG:
-      m.a = 0U - m.a;
-      return Next::kStep;
-    case BPF_JMP | BPF_JA:
-      m.skipped = k;
-      return Next::kStep;
-    case BPF_RET | BPF_K:
-      m.a = k;
-      return Next::kReturn;
-    case BPF_RET | BPF_A:
-      return Next::kReturn;
-    default:
-      break;
-  }
-  const std::uint32_t operand = BPF_SRC(step.code) == BPF_X ? m.x : k;
-  const auto rest =
-      static_cast<std::uint16_t>(step.code & ~(BPF_SRC(step.code) | BPF_OP(step.code)));
-  if (rest == BPF_ALU) return compute(step, operand, m);
-  if (rest == BPF_JMP) return compare(step, operand, m);
-  return Next::kNoStep;
-}
-
-// Whether the kernel takes the program as a filter: each of its steps, no jump behind its end (nor
-// backwards: there is none), and a return at the end.
-bool isFilter(const sock_fprog& program) {
-  for (std::uint32_t at = 0; at < program.len; ++at) {
+// Runs the program over one call. Returns the action, or nothing when it comes to a step that the
+// kernel does not take in a filter (seccomp_check_filter() there), or to the program's end.
+std::optional<Word> run(const sock_fprog& program, const seccomp_data& call) {
+  Word a = 0;
+  Word x = 0;
+  Word memory[BPF_MEMWORDS] = {};
+  for (Word at = 0; at < program.len; ++at) {
     const sock_filter& step = program.filter[at];
-    const std::uint32_t steps_after = program.len - at - 1U;
-    Machine any{.x = 1};
-    if (makeStep(step, {}, any) == Next::kNoStep) return false;
-    const bool is_jump = BPF_CLASS(step.code) == BPF_JMP;
-    const bool is_always = BPF_OP(step.code) == BPF_JA;
-    if (is_jump && is_always && step.k >= steps_after) return false;
-    if (is_jump && !is_always && (step.jt >= steps_after || step.jf >= steps_after)) return false;
+    const Word k = step.k;
+    const Word steps_after = program.len - at - 1U;
+    Word& loaded = BPF_CLASS(step.code) == BPF_LDX ? x : a;
+    switch (step.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        if (k > sizeof call - sizeof a || (k & 3) != 0) return {};
+        std::memcpy(&a, reinterpret_cast<const char*>(&call) + k, sizeof a);
+        break;
+      case BPF_LD | BPF_W | BPF_LEN:
+      case BPF_LDX | BPF_W | BPF_LEN:
+        loaded = sizeof call;
+        break;
+      case BPF_LD | BPF_IMM:
+      case BPF_LDX | BPF_IMM:
+        loaded = k;
+        break;
+      case BPF_LD | BPF_MEM:
+      case BPF_LDX | BPF_MEM:
+        if (k >= BPF_MEMWORDS) return {};
+        loaded = memory[k];
+        break;
+      case BPF_ST:
+      case BPF_STX:
+        if (k >= BPF_MEMWORDS) return {};
+        memory[k] = step.code == BPF_ST ? a : x;
+        break;
+      case BPF_MISC | BPF_TAX:
+        x = a;
+        break;
+      case BPF_MISC | BPF_TXA:
+        a = x;
+        break;
+      case BPF_ALU | BPF_NEG:
+        a = 0U - a;
+        break;
+      case BPF_JMP | BPF_JA:
+        if (k >= steps_after) return {};
+        at += k;
+        break;
+      case BPF_RET | BPF_K:
+        return k;
+      case BPF_RET | BPF_A:
+        return a;
+      default:
+        const Operation* const operation = operationOf(step);
+        if (operation == nullptr) return {};
+        if (step.code == (BPF_ALU | BPF_DIV | BPF_X) && x == 0) return SECCOMP_RET_KILL_THREAD;
+        const Word result = operation->result(a, BPF_SRC(step.code) == BPF_X ? x : k);
+        if (BPF_CLASS(step.code) == BPF_ALU) {
+          a = result;
+        } else {
+          if (step.jt >= steps_after || step.jf >= steps_after) return {};
+          at += result != 0 ? step.jt : step.jf;
+        }
+    }
   }
-  return program.len > 0 && BPF_CLASS(program.filter[program.len - 1].code) == BPF_RET;
-}
-
-// One run of the program, which isFilter(), over one call; the action it returns.
-std::uint32_t run(const sock_fprog& program, const seccomp_data& data) {
-  Machine machine;
-  for (std::uint32_t at = 0; at < program.len; at += 1 + machine.skipped) {
-    if (makeStep(program.filter[at], data, machine) == Next::kReturn) return machine.a;
-  }
-  return SECCOMP_RET_KILL_THREAD;
+  return {};
 }
 
 bool isAllowed(std::uint32_t action) {
@@ -341,7 +294,6 @@ void forbid(long number) {
 
 FilterVerdict judgeFilter(const sock_fprog& program) {
   FilterVerdict verdict;
-  if (!isFilter(program)) return verdict;
   const auto punish = [&verdict](long number) {
     verdict.punished[number / 64] |= std::uint64_t{1} << (number % 64);
   };
@@ -349,12 +301,15 @@ FilterVerdict judgeFilter(const sock_fprog& program) {
   for (long number = 0; number < kMostCalls; ++number) {
     // A call that is answered with an error whatever its arguments are need not be tried each time,
     // and the tracer can choose another way. Calls that are judged by their arguments alone: below.
-    if (!isAllowed(run(program, dataOf(number, kNoArguments)))) punish(number);
+    const std::optional<Word> action = run(program, dataOf(number, kNoArguments));
+    if (!action) return {};
+    if (!isAllowed(*action)) punish(number);
   }
   for (const Probe& probe : kProbes) {
-    const std::uint32_t action = run(program, dataOf(probe.number, probe.arguments));
-    if (isPunished(action)) punish(probe.number);
-    if (isAllowed(action)) continue;
+    const std::optional<Word> action = run(program, dataOf(probe.number, probe.arguments));
+    if (!action) return {};
+    if (isPunished(*action)) punish(probe.number);
+    if (isAllowed(*action)) continue;
     verdict.refuses_logs = verdict.refuses_logs || probe.makes_logs;
     verdict.refuses_opening = verdict.refuses_opening || probe.opens_logs;
   }

@@ -27,7 +27,7 @@ inline bool isForbidden(long number) {
 }
 void forbid(long number);
 
-// What a filter does to the tracer's calls.
+// A judgement of a filter: which of the tracer's calls it punishes or refuses.
 struct FilterVerdict {
   std::uint64_t punished[kMostCalls / 64] = {};
   bool punishes(long number) const { return (punished[number / 64] >> (number % 64) & 1) != 0; }
@@ -36,7 +36,7 @@ struct FilterVerdict {
   bool refuses_opening = false;  // the log could not be opened again once it is closed
 };
 // Runs the program (a classic BPF program as seccomp(2) takes it) over all that the tracer calls.
-// What is not a program punishes nothing: the kernel refuses it.
+// A program with a step that the kernel does not take punishes nothing: the kernel refuses it.
 FilterVerdict judgeFilter(const sock_fprog& program);
 void apply(const FilterVerdict& verdict);
 
