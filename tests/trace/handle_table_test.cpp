@@ -153,9 +153,7 @@ TEST_F(HandleTable, AsManyDescriptorsAsThereMayBe) {
       ASSERT_EQ(pathOfDescriptor(fd), file("f" + std::to_string(i % 100)));
     }
     int closed = 0;
-    takeOutRange(
-        static_cast<unsigned>(descriptors[0]), ~0U,
-        [](Entry, void* count_of_closed) { ++*static_cast<int*>(count_of_closed); }, &closed);
+    takeOutRange(static_cast<unsigned>(descriptors[0]), ~0U, [&closed](Entry) { ++closed; });
     EXPECT_EQ(closed, static_cast<int>(count));
     EXPECT_FALSE(lookUp(descriptors.back()).isKnown());
   });

@@ -90,20 +90,13 @@ std::atomic<std::uint32_t> next_handle{1};
 
 HandleInfo& info(std::uint32_t place) { return *reinterpret_cast<HandleInfo*>(infos.at(place)); }
 
-std::atomic<std::uint64_t>* placeOf(int fd) {
-  const auto number = static_cast<unsigned>(fd);
-  if (number >> detail::kPageBits >= detail::kPages) return nullptr;
-  detail::Page* const page =
-      mappedOnce(detail::pages[number >> detail::kPageBits], sizeof(detail::Page));
-  if (page == nullptr) return nullptr;
-  return &page->entries[number & ((1U << detail::kPageBits) - 1)];
-}
-
 void setEntry(int fd, Entry entry) {
-  std::atomic<std::uint64_t>* place = placeOf(fd);
-  if (place == nullptr) return;  // no descriptor, or one beyond the table
-  const Entry old(place->exchange(entry.word(), std::memory_order_acq_rel));
-  releaseHandle(old);
+  const unsigned page = static_cast<unsigned>(fd) >> detail::kPageBits;
+  if (page >= detail::kPages) return;  // no descriptor, or one beyond the table
+  mappedOnce(detail::pages[page], sizeof(detail::Page));
+  std::atomic<std::uint64_t>* const word = wordOf(fd);
+  if (word == nullptr) return;  // no memory
+  releaseHandle(Entry(word->exchange(entry.word(), std::memory_order_acq_rel)));
 }
 
 struct FileFacts {
@@ -316,13 +309,9 @@ Entry duplicateHandle(int fd, Entry source) {
 void markNotTraced(int fd) { setEntry(fd, Entry::notTraced()); }
 
 Entry takeOut(int fd) {
-  const auto number = static_cast<unsigned>(fd);
-  if (number >> detail::kPageBits >= detail::kPages) return Entry();
-  detail::Page* page = detail::pages[number >> detail::kPageBits].load(std::memory_order_acquire);
-  if (page == nullptr) return Entry();
-  std::atomic<std::uint64_t>& place = page->entries[number & ((1U << detail::kPageBits) - 1)];
-  if (place.load(std::memory_order_relaxed) == 0) return Entry();
-  return Entry(place.exchange(0, std::memory_order_acq_rel));
+  std::atomic<std::uint64_t>* const word = wordOf(fd);
+  if (word == nullptr || word->load(std::memory_order_relaxed) == 0) return Entry();
+  return Entry(word->exchange(0, std::memory_order_acq_rel));
 }
 
 void releaseHandle(Entry entry) {
@@ -331,21 +320,6 @@ void releaseHandle(Entry entry) {
   i.handle.store(0, std::memory_order_release);
   if (i.long_path != 0) long_paths.give(i.long_path);
   infos.give(entry.place());
-}
-
-void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry, void*), void* context) {
-  for (std::size_t p = first >> detail::kPageBits;
-       p < detail::kPages && p <= (last >> detail::kPageBits); ++p) {
-    if (detail::pages[p].load(std::memory_order_acquire) == nullptr) continue;
-    for (unsigned i = 0; i < (1U << detail::kPageBits); ++i) {
-      const unsigned fd = static_cast<unsigned>(p << detail::kPageBits) + i;
-      if (fd < first || fd > last) continue;
-      const Entry entry = takeOut(static_cast<int>(fd));
-      if (!entry.isTraced()) continue;
-      closed(entry, context);
-      releaseHandle(entry);
-    }
-  }
 }
 
 const HandleInfo& infoOf(Entry entry) { return info(entry.place()); }

@@ -65,15 +65,18 @@ struct Page {
 extern std::atomic<Page*> pages[kPages];
 }  // namespace detail
 
-// What is known of a descriptor; an unknown one may still be a file (see adopt).
-[[gnu::always_inline]] inline Entry lookUp(int fd) {
+// The word of a descriptor; nullptr of no descriptor, and where nothing near it is known yet.
+[[gnu::always_inline]] inline std::atomic<std::uint64_t>* wordOf(int fd) {
   const auto number = static_cast<unsigned>(fd);
-  if (number >> detail::kPageBits >= detail::kPages) return Entry();
-  const detail::Page* page =
-      detail::pages[number >> detail::kPageBits].load(std::memory_order_acquire);
-  if (page == nullptr) return Entry();
-  return Entry(
-      page->entries[number & ((1U << detail::kPageBits) - 1)].load(std::memory_order_acquire));
+  if (number >> detail::kPageBits >= detail::kPages) return nullptr;
+  detail::Page* page = detail::pages[number >> detail::kPageBits].load(std::memory_order_acquire);
+  return page == nullptr ? nullptr : &page->entries[number & ((1U << detail::kPageBits) - 1)];
+}
+
+// The entry of a descriptor; one that is not known may still be a file (see adopt).
+[[gnu::always_inline]] inline Entry lookUp(int fd) {
+  const std::atomic<std::uint64_t>* word = wordOf(fd);
+  return word == nullptr ? Entry() : Entry(word->load(std::memory_order_acquire));
 }
 
 // A descriptor that was open before recording began, or came over exec: finds out what it is.
@@ -97,8 +100,23 @@ void markNotTraced(int fd);
 // number back at once. The handle's facts stay until releaseHandle.
 Entry takeOut(int fd);
 void releaseHandle(Entry entry);
-// The same for all traced descriptors in [first, last], calling `closed` with `context` for each.
-void takeOutRange(unsigned first, unsigned last, void (*closed)(Entry, void*), void* context);
+// Takes all traced descriptors in [first, last] out, calls `closed` with the entry of each, and
+// releases it.
+template <typename Closed>
+void takeOutRange(unsigned first, unsigned last, Closed closed) {
+  constexpr std::uint64_t kPerPage = 1U << detail::kPageBits;
+  constexpr std::uint64_t kAll = kPerPage * detail::kPages;
+  for (std::uint64_t fd = first; fd <= last && fd < kAll; ++fd) {
+    if (wordOf(static_cast<int>(fd)) == nullptr) {
+      fd |= kPerPage - 1;  // nothing on this page
+      continue;
+    }
+    const Entry entry = takeOut(static_cast<int>(fd));
+    if (!entry.isTraced()) continue;
+    closed(entry);
+    releaseHandle(entry);
+  }
+}
 
 const HandleInfo& infoOf(Entry entry);
 std::string_view pathOf(const HandleInfo& info);

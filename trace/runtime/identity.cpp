@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 
 #include <cstring>
+#include <limits>
 
 #include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/run.hpp"
+#include "core/wire/settings.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/recording_switch.hpp"
@@ -31,16 +34,11 @@ namespace {
 
 // All of the text has to be one number of an int's range.
 bool readNumber(const char* text, int& value) {
-  if (text == nullptr || *text < '0' || *text > '9') return false;
-  int read = 0;
-  for (; *text >= '0' && *text <= '9'; ++text) {
-    if (__builtin_mul_overflow(read, 10, &read) ||
-        __builtin_add_overflow(read, *text - '0', &read)) {
-      return false;
-    }
-  }
-  value = read;
-  return *text == '\0';
+  const auto number = wire::parseDigits(text == nullptr ? "" : text);
+  if (!number || *number > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    return false;
+  value = static_cast<int>(*number);
+  return true;
 }
 
 // The pairs of an info chunk.
@@ -55,15 +53,11 @@ class Facts {
   }
   void put(std::string_view key, std::uint64_t value) {
     char digits[24];
-    Text number(digits, sizeof digits);
-    number.putNumber(value);
-    put(key, {digits, number.size()});
+    put(key, Text(digits, sizeof digits).putNumber(value).words());
   }
   void putHex(std::string_view key, std::uint64_t value) {
     char digits[24];
-    Text number(digits, sizeof digits);
-    number.putHex(value, 16);
-    put(key, {digits, number.size()});
+    put(key, Text(digits, sizeof digits).putHex(value, 16).words());
   }
   // A small file as it is, or with each NUL in it replaced.
   void putFile(std::string_view key, const char* path, char for_nul, std::size_t most) {
@@ -151,7 +145,7 @@ void putFlavour(Facts& facts) {
   }
   recorded_flavour = flavourOf(mpi, openmp);
   facts.put(info::kFlavour, recorded_flavour);
-  facts.put(info::kFlavourReason, {reason, words.size()});
+  facts.put(info::kFlavourReason, words.words());
 }
 
 void putRank(Facts& facts) {
@@ -166,11 +160,9 @@ void putRank(Facts& facts) {
 }  // namespace
 
 void hostName(char (&into)[kHostBytes]) {
-  struct {
-    char system[65], node[65], release[65], version[65], machine[65], domain[65];
-  } names{};
+  utsname names{};
   rawSyscall(SYS_uname, address(&names));
-  std::memcpy(into, names.node, sizeof into);
+  std::memcpy(into, names.nodename, sizeof into);
 }
 
 const char* loadedLibrary(const char* prefix) {
@@ -236,8 +228,7 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   if (process.parent_token != 0) facts.putHex(info::kParentToken, process.parent_token);
   facts.putLink(info::kProgram, "/proc/self/exe", 4096);
   facts.putFile(info::kCommand, "/proc/self/cmdline", '\x01', 32 * 1024);
-  const std::string_view directory = workingDirectory();
-  facts.put(info::kDirectory, directory);
+  facts.put(info::kDirectory, workingDirectory());
   putFlavour(facts);
   putRank(facts);
   facts.put(info::kJob, launcher.job);

@@ -4,7 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "core/wire/run.hpp"
@@ -33,14 +35,6 @@ void forEachVariable(Action action) {
 // Marks the second start, so that a third never comes.
 constexpr const char* kMark = "OMNIO_LAUNCHER_PREPARED";
 
-template <std::size_t kCount>
-bool isOneOf(const std::string_view (&names)[kCount], std::string_view name) {
-  for (const std::string_view one : names) {
-    if (name == one) return true;
-  }
-  return false;
-}
-
 constexpr std::string_view kOpenMpiLaunchers[] = {"orterun",        "mpirun",          "mpiexec",
                                                   "mpirun.openmpi", "mpiexec.openmpi", "oshrun"};
 
@@ -57,6 +51,10 @@ constexpr std::string_view kUntraced[] = {
     "sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "zsh5", "ksh", "ksh93", "mksh", "csh",
     "tcsh", "bsd-csh", "fish", "env", "timeout", "nice", "nohup", "stdbuf", "time", "numactl",
     "taskset"};
+
+bool isOneOf(std::span<const std::string_view> names, const char* program) {
+  return std::ranges::find(names, fileName(program)) != names.end();
+}
 
 // "A;B;C" of those that are set, behind what the user has in the list.
 void nameInList() {
@@ -99,8 +97,9 @@ void startWithOptions(char* arguments, std::size_t bytes) {
 }  // namespace
 
 void prepareLauncher(const char* program) {
-  if (getenv(wire::kDirectoryVariable) == nullptr || !isOneOf(kOpenMpiLaunchers, fileName(program)))
+  if (getenv(wire::kDirectoryVariable) == nullptr || !isOneOf(kOpenMpiLaunchers, program)) {
     return;
+  }
   if (getenv(kMark) != nullptr) {
     unsetenv(kMark);  // the ranks, and launchers they start, are looked at anew
     return;
@@ -122,6 +121,6 @@ void prepareLauncher(const char* program) {
   unmap(arguments, kMostBytes);
 }
 
-bool isUntracedProgram(const char* path) { return isOneOf(kUntraced, fileName(path)); }
+bool isUntracedProgram(const char* path) { return isOneOf(kUntraced, path); }
 
 }  // namespace omnio::trace

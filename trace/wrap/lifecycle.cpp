@@ -132,9 +132,7 @@ void beforeBecoming(uid_t user) {
   if (user == kUnchanged || !isActive() || isVforkChild() || !hasContainer()) return;
   if (user == static_cast<uid_t>(rawSyscall(SYS_geteuid))) return;
   char key[32];
-  const std::size_t bytes =
-      Text(key, sizeof key).put(wire::info::kOwnerPrefix).putNumber(user).size();
-  appendFact({key, bytes}, "1");
+  appendFact(Text(key, sizeof key).put(wire::info::kOwnerPrefix).putNumber(user).words(), "1");
 }
 
 // A call by which the process becomes another user. `real` is set by the look-up.

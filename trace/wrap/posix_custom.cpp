@@ -13,15 +13,6 @@ namespace {
 
 bool takesMode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 
-// A variadic function is called through a fixed type here: on the platforms the tracer knows,
-// integers and pointers are passed alike either way. The flags are the last of `a`.
-template <CallId kCall, typename... A>
-int openWith(va_list list, A... a) {
-  const int flags = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
-  const mode_t mode = takesMode(flags) ? va_arg(list, mode_t) : 0;
-  return intercept<kCall, int>(a..., mode);
-}
-
 bool takesNumber(int command) {
   switch (command) {
     case F_DUPFD:
@@ -77,16 +68,12 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
   const int error = errno;
   times.end = ticks();
   if (result == 0) {
-    takeOutRange(
-        first, last,
-        [](Entry entry, void* times_of_call) {
-          wire::Arguments<kCall> numbers{};
-          Subject subject;
-          subject.handle = entry;
-          record<kCall>(thread, *static_cast<wire::EventTimes*>(times_of_call), false, numbers, 0,
-                        0, subject);
-        },
-        &times);
+    takeOutRange(first, last, [times](Entry entry) {
+      wire::Arguments<kCall> numbers{};
+      Subject subject;
+      subject.handle = entry;
+      record<kCall>(thread, times, false, numbers, 0, 0, subject);
+    });
   }
   errno = error;
   return result;
@@ -97,53 +84,34 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
 
 using namespace omnio::trace;
 
-OMNIO_EXPORT int open(const char* path, int flags, ...) {
-  va_list list;
-  va_start(list, flags);
-  const int fd = openWith<CallId::open>(list, path, flags);
-  va_end(list);
-  return fd;
-}
+// Records CallId::NAME with the arguments and the mode that follows them, which is there for some
+// flags alone. The variadic function is called through a fixed type: on the platforms that the
+// tracer knows, integers and pointers are passed alike either way.
+#define OMNIO_OPEN(NAME, ...)                                      \
+  va_list list;                                                    \
+  va_start(list, flags);                                           \
+  const mode_t mode = takesMode(flags) ? va_arg(list, mode_t) : 0; \
+  va_end(list);                                                    \
+  return intercept<CallId::NAME, int>(__VA_ARGS__, mode)
 
-OMNIO_EXPORT int open64(const char* path, int flags, ...) {
-  va_list list;
-  va_start(list, flags);
-  const int fd = openWith<CallId::open64>(list, path, flags);
-  va_end(list);
-  return fd;
-}
-
+OMNIO_EXPORT int open(const char* path, int flags, ...) { OMNIO_OPEN(open, path, flags); }
+OMNIO_EXPORT int open64(const char* path, int flags, ...) { OMNIO_OPEN(open64, path, flags); }
 OMNIO_EXPORT int openat(int dirfd, const char* path, int flags, ...) {
-  va_list list;
-  va_start(list, flags);
-  const int fd = openWith<CallId::openat>(list, dirfd, path, flags);
-  va_end(list);
-  return fd;
+  OMNIO_OPEN(openat, dirfd, path, flags);
 }
-
 OMNIO_EXPORT int openat64(int dirfd, const char* path, int flags, ...) {
-  va_list list;
-  va_start(list, flags);
-  const int fd = openWith<CallId::openat64>(list, dirfd, path, flags);
-  va_end(list);
-  return fd;
+  OMNIO_OPEN(openat64, dirfd, path, flags);
 }
 
-OMNIO_EXPORT int fcntl(int fd, int command, ...) {
-  va_list list;
-  va_start(list, command);
-  void* argument = va_arg(list, void*);
-  va_end(list);
-  return fcntlWith<CallId::fcntl>(fd, command, argument);
-}
+#define OMNIO_FCNTL(NAME)                     \
+  va_list list;                               \
+  va_start(list, command);                    \
+  void* const argument = va_arg(list, void*); \
+  va_end(list);                               \
+  return fcntlWith<CallId::NAME>(fd, command, argument)
 
-OMNIO_EXPORT int fcntl64(int fd, int command, ...) {
-  va_list list;
-  va_start(list, command);
-  void* argument = va_arg(list, void*);
-  va_end(list);
-  return fcntlWith<CallId::fcntl64>(fd, command, argument);
-}
+OMNIO_EXPORT int fcntl(int fd, int command, ...) { OMNIO_FCNTL(fcntl); }
+OMNIO_EXPORT int fcntl64(int fd, int command, ...) { OMNIO_FCNTL(fcntl64); }
 
 OMNIO_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
   auto* const real = realFunction<CallId::close_range, int(unsigned, unsigned, int)>();

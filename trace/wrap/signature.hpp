@@ -9,18 +9,11 @@ namespace omnio::trace {
 template <typename Function>
 struct Signature;
 
-template <typename R, typename... A>
-struct Signature<R(A...)> {
+template <typename R, bool kIsNoexcept, typename... A>
+struct Signature<R(A...) noexcept(kIsNoexcept)> {
   using Return = R;
   using Arguments = std::tuple<A...>;
-  static constexpr bool kNoexcept = false;
-};
-
-template <typename R, typename... A>
-struct Signature<R(A...) noexcept> {
-  using Return = R;
-  using Arguments = std::tuple<A...>;
-  static constexpr bool kNoexcept = true;
+  static constexpr bool kNoexcept = kIsNoexcept;
 };
 
 template <typename Function, std::size_t kIndex>

@@ -405,7 +405,7 @@ bool appendFact(std::string_view key, std::string_view value) {
 
 bool appendFact(std::string_view key, std::uint64_t value) {
   char digits[24];
-  return appendFact(key, {digits, Text(digits, sizeof digits).putNumber(value).size()});
+  return appendFact(key, Text(digits, sizeof digits).putNumber(value).words());
 }
 
 wire::Account currentAccount() {

@@ -114,15 +114,11 @@ void LogHelper::stop() {
   if (!helper_state.compare_exchange_strong(seen, HelperState::kStopping)) return;
   is_to_stop.store(true);
   wakeOn(handed_over);
-  Patience patience;
   const std::atomic_ref<std::uint32_t> life(ended);
-  while (life.load() != 0) {
-    if (!patience.wait()) return;  // its device does not answer: its stack is still in use
-  }
+  // Where its device does not answer, its stack is still in use.
+  if (!waitWhile([life] { return life.load() != 0; })) return;
   // Gone from its memory, it still counts as a thread for a moment, which unshare(2) would mind.
-  while (rawSyscall(SYS_tgkill, process.pid, helper_tid, 0) == 0) {
-    if (!patience.wait()) break;
-  }
+  waitWhile([] { return rawSyscall(SYS_tgkill, process.pid, helper_tid, 0) == 0; });
   helper_state.store(HelperState::kNone, std::memory_order_release);
   wakeOn(came_free);
 }

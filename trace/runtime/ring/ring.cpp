@@ -236,13 +236,23 @@ bool threadIsGone(std::uint32_t tid) {
   return rawSyscall(SYS_tgkill, process.pid, static_cast<long>(tid), 0) == -ESRCH;
 }
 
-template <typename Action>
-void forEachRing(Action action) {
+// The first ring of which `is_it` says so; nullptr when there is none.
+template <typename IsIt>
+Ring* findRing(IsIt is_it) {
   const std::uint32_t count = ringCount();
   for (std::uint32_t i = 0; i < count && i < kMaxRings; ++i) {
     Ring* ring = rings[i].load(std::memory_order_acquire);
-    if (ring != nullptr) action(*ring);
+    if (ring != nullptr && is_it(*ring)) return ring;
   }
+  return nullptr;
+}
+
+template <typename Action>
+void forEachRing(Action action) {
+  findRing([&action](Ring& ring) {
+    action(ring);
+    return false;
+  });
 }
 
 Ring* makeRing(const Thread& self) {
@@ -283,15 +293,11 @@ std::atomic<std::uint32_t> spare_rings{0};  // made since a device was slow
 
 // A ring that is free; nullptr when there is none.
 Ring* takeFreeRing(const Thread& self) {
-  Ring* taken = nullptr;
-  forEachRing([&taken, &self](Ring& ring) {
+  return findRing([&self](Ring& ring) {
     std::uint32_t owner = kFree;
-    if (taken == nullptr && ring.owner.load(std::memory_order_relaxed) == kFree &&
-        ring.owner.compare_exchange_strong(owner, self.tid, std::memory_order_acq_rel)) {
-      taken = &ring;
-    }
+    return ring.owner.load(std::memory_order_relaxed) == kFree &&
+           ring.owner.compare_exchange_strong(owner, self.tid, std::memory_order_acq_rel);
   });
-  return taken;
 }
 
 Ring* makeSpareRing(const Thread& self) {
@@ -425,13 +431,10 @@ Ring* makeRoom(Thread& self, unsigned lane_number, std::size_t need) {
 }
 
 bool writeHandedOver() {
-  Ring* full = nullptr;
-  forEachRing([&full](Ring& ring) {
-    if (full == nullptr && ring.owner.load(std::memory_order_acquire) == kHandedOver) full = &ring;
-  });
-  if (full == nullptr) return false;
-  freeRing(*full);
-  return true;
+  Ring* const full = findRing(
+      [](Ring& ring) { return ring.owner.load(std::memory_order_acquire) == kHandedOver; });
+  if (full != nullptr) freeRing(*full);
+  return full != nullptr;
 }
 
 bool writeOutAll() {
@@ -458,11 +461,7 @@ void unlinkRings(bool keep_one) {
 }
 
 Ring* firstRingFile() {
-  Ring* first = nullptr;
-  forEachRing([&first](Ring& ring) {
-    if (first == nullptr && ring.has_file.load()) first = &ring;
-  });
-  return first;
+  return findRing([](Ring& ring) { return ring.has_file.load(); });
 }
 
 std::uint32_t ringCount() { return ring_count.load(std::memory_order_acquire); }

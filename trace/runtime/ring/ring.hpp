@@ -129,13 +129,10 @@ void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t 
 class RingClaim {
  public:
   // Goes ahead without the claim when its holder does not go on.
-  explicit RingClaim(Ring& ring) : ring_(ring) {
-    Patience patience;
-    while (ring_.is_claimed.exchange(true, std::memory_order_acquire)) {
-      if (!patience.wait()) return;
-    }
-    is_ours_ = true;
-  }
+  explicit RingClaim(Ring& ring)
+      : ring_(ring), is_ours_(waitWhile([&ring] {
+          return ring.is_claimed.exchange(true, std::memory_order_acquire);
+        })) {}
   ~RingClaim() {
     if (is_ours_) ring_.is_claimed.store(false, std::memory_order_release);
   }
@@ -145,7 +142,7 @@ class RingClaim {
  private:
   const HeldSignals held_{};
   Ring& ring_;
-  bool is_ours_ = false;
+  const bool is_ours_;
 };
 
 }  // namespace omnio::trace

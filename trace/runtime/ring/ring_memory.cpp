@@ -162,10 +162,7 @@ RingBeingMade::RingBeingMade() { rings_being_made.fetch_add(1); }
 RingBeingMade::~RingBeingMade() { rings_being_made.fetch_sub(1); }
 
 void RingBeingMade::awaitAll() {
-  Patience patience;
-  while (rings_being_made.load() > 0) {
-    if (!patience.wait()) return;
-  }
+  waitWhile([] { return rings_being_made.load() > 0; });
 }
 
 void RingBeingMade::forgetAll() { rings_being_made.store(0); }

@@ -45,10 +45,7 @@ void restore() {
 // False when the lock was not to be had: its holder was stopped.
 template <typename Action>
 bool locked(Action action) {
-  Patience patience;
-  while (is_locked.exchange(true, std::memory_order_acquire)) {
-    if (!patience.wait()) return false;
-  }
+  if (!waitWhile([] { return is_locked.exchange(true, std::memory_order_acquire); })) return false;
   action();
   is_locked.store(false, std::memory_order_release);
   return true;
@@ -58,9 +55,7 @@ bool locked(Action action) {
 
 SpareDescriptors::SpareDescriptors() {
   // The child has limits of its own, and what is noted here is of the process.
-  is_counted_ = false;
-  if (isInOwnTable()) return;
-  is_counted_ = locked([] {
+  is_counted_ = !isInOwnTable() && locked([] {
     if (users++ == 0) raise();
   });
 }

@@ -41,6 +41,7 @@ class Text {
   }
 
   const char* c_str() const { return buffer_; }
+  std::string_view words() const { return {buffer_, used_}; }
   std::size_t size() const { return used_; }
   std::size_t room() const { return limit_ - used_; }
   bool isFull() const { return used_ == limit_; }
@@ -79,7 +80,7 @@ class LongText {
   LongText(const LongText&) = delete;
   LongText& operator=(const LongText&) = delete;
   ~LongText() {
-    if (data_ != near_) rawSyscall(SYS_munmap, reinterpret_cast<long>(data_), room_);
+    if (data_ != near_) unmap(data_, room_);
   }
 
   bool isWhole() const { return is_whole_; }
@@ -94,7 +95,7 @@ class LongText {
   LongText& put(char c) { return put(std::string_view(&c, 1)); }
   LongText& putNumber(std::int64_t value) {
     char digits[24];
-    return put({digits, Text(digits, sizeof digits).putSigned(value).size()});
+    return put(Text(digits, sizeof digits).putSigned(value).words());
   }
 
   char* data() { return data_; }

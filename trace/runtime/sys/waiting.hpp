@@ -51,4 +51,14 @@ class Patience {
   int waits_ = 0;
 };
 
+// Waits as long as `is_busy()`; false when that was too long.
+template <typename IsBusy>
+bool waitWhile(IsBusy is_busy) {
+  Patience patience;
+  while (is_busy()) {
+    if (!patience.wait()) return false;
+  }
+  return true;
+}
+
 }  // namespace omnio::trace
