@@ -140,9 +140,8 @@ inline constexpr std::int64_t kModeExclusive = 64;
 inline constexpr std::int64_t kModeAppend = 128;
 inline constexpr std::int64_t kModeSequential = 256;
 
-// Ranks and tags that are none (MPI-3.1, sections 3.2.4 and 3.11), by Open MPI's numbers.
+// Ranks that are none (MPI-3.1, sections 3.2.4 and 3.11), by Open MPI's numbers.
 inline constexpr std::int64_t kAnySource = -1;
-inline constexpr std::int64_t kAnyTag = -1;
 inline constexpr std::int64_t kProcNull = -2;
 
 }  // namespace omnio::calls

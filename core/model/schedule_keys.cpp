@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
 
 namespace omnio::model {
@@ -42,13 +43,7 @@ std::vector<ScheduleKey> makeKeys(const calls::Row& row) {
 }  // namespace
 
 const std::vector<ScheduleKey>& keysOf(const calls::Row& row) {
-  static const auto kKeys = [] {
-    std::array<std::vector<ScheduleKey>, calls::kNumberLimit> keys;
-    for (const calls::Row& r : calls::kTable) {
-      if (r.number != 0) keys[r.number] = makeKeys(r);
-    }
-    return keys;
-  }();
+  static const auto kKeys = calls::ofEachRow(makeKeys);
   return kKeys[row.number];
 }
 

@@ -10,21 +10,16 @@ Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefiniti
   std::uint16_t head = 0;
   std::memcpy(&head, at_, sizeof head);
   const std::uint32_t number = head & kNumberMask;
-  const char* behind = nullptr;
-  switch (number) {
-    case kDefineText:
-      behind = decodeText(at_ + kControlHeader, end_, text);
-      if (behind == nullptr) return Decoded::kDamaged;
-      at_ = behind;
-      return Decoded::kText;
-    case kDefineHandle:
-      behind = decodeHandle(at_ + kControlHeader, end_, handle, state_);
-      if (behind == nullptr) return Decoded::kDamaged;
-      at_ = behind;
-      return Decoded::kHandle;
-    default:
-      return decodeEvent(number, event) ? Decoded::kEvent : Decoded::kDamaged;
+  const bool is_text = number == kDefineText;
+  if (!is_text && number != kDefineHandle) {
+    return decodeEvent(number, event) ? Decoded::kEvent : Decoded::kDamaged;
   }
+  const char* const in = at_ + kControlHeader;
+  const char* const behind =
+      is_text ? decodeText(in, end_, text) : decodeHandle(in, end_, handle, state_);
+  if (behind == nullptr) return Decoded::kDamaged;
+  at_ = behind;
+  return is_text ? Decoded::kText : Decoded::kHandle;
 }
 
 bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {

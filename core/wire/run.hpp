@@ -57,19 +57,12 @@ struct Run {
   Supervisor supervisor;
 };
 
-// Exactly 32 digits off the front.
+// Takes exactly 32 digits off the front; false, and fewer are taken, where there are not as many.
 constexpr bool takeRunId(std::string_view& text, RunId& id) {
   constexpr std::size_t kHalf = kRunIdDigits / 2;
-  if (text.size() < kRunIdDigits) return false;
-  // Not by substr(), whose exception would make the tracer need the C++ library.
-  std::string_view high(text.data(), kHalf);
-  std::string_view low(text.data() + kHalf, kHalf);
-  if (!takeHexNumber(high, kHalf, id.high) || !high.empty() || !takeHexNumber(low, kHalf, id.low) ||
-      !low.empty()) {
-    return false;
-  }
-  text.remove_prefix(kRunIdDigits);
-  return true;
+  const std::size_t before = text.size();
+  return takeHexNumber(text, kHalf, id.high) && takeHexNumber(text, kHalf, id.low) &&
+         before - text.size() == kRunIdDigits;
 }
 
 // The value of OMNIO_RUN; a run whose id is not set when it means nothing.

@@ -90,6 +90,13 @@ std::optional<std::int64_t> find(const Name (&names)[kCount], std::string_view t
   return std::nullopt;
 }
 
+// The value of a name, or the number that the text is.
+template <std::size_t kCount>
+std::optional<std::int64_t> valueOf(const Name (&names)[kCount], std::string_view text) {
+  const auto value = find(names, text);
+  return value ? value : numberIn(text);
+}
+
 // Appends the names of the bits that `flags` has, and what is left of it as a number.
 template <std::size_t kCount>
 void appendBits(std::string& out, const Name (&names)[kCount], std::uint64_t flags,
@@ -171,9 +178,8 @@ std::optional<std::int64_t> openFlagsOf(std::string_view text) {
   while (true) {
     const std::size_t bar = text.find('|');
     const std::string_view word = text.substr(0, bar);
-    auto flag = find(kOpenFlags, word);
-    if (!flag) flag = find(kAccessModes, word);
-    if (!flag) flag = numberIn(word);
+    auto flag = find(kAccessModes, word);
+    if (!flag) flag = valueOf(kOpenFlags, word);
     if (!flag) return std::nullopt;
     flags |= *flag;
     if (bar == std::string_view::npos) return flags;
@@ -181,15 +187,9 @@ std::optional<std::int64_t> openFlagsOf(std::string_view text) {
   }
 }
 
-std::optional<std::int64_t> whenceOf(std::string_view text) {
-  const auto whence = find(kWhence, text);
-  return whence ? whence : numberIn(text);
-}
+std::optional<std::int64_t> whenceOf(std::string_view text) { return valueOf(kWhence, text); }
 
-std::optional<std::int64_t> commandOf(std::string_view text) {
-  const auto command = find(kCommands, text);
-  return command ? command : numberIn(text);
-}
+std::optional<std::int64_t> commandOf(std::string_view text) { return valueOf(kCommands, text); }
 
 std::optional<std::int64_t> errnoOf(std::string_view text) {
   for (int number = 1; number < kErrnoLimit; ++number) {
@@ -233,13 +233,7 @@ std::vector<Item> makeLayout(const calls::Row& row) {
 }  // namespace
 
 const std::vector<Item>& layoutOf(const calls::Row& row) {
-  static const auto kLayouts = [] {
-    std::array<std::vector<Item>, calls::kNumberLimit> layouts;
-    for (const calls::Row& r : calls::kTable) {
-      if (r.number != 0) layouts[r.number] = makeLayout(r);
-    }
-    return layouts;
-  }();
+  static const auto kLayouts = ofEachRow(makeLayout);
   return kLayouts[row.number];
 }
 

@@ -1,5 +1,6 @@
 // Words for what the table of calls and the system count in numbers, and the items of an event.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,16 @@ std::optional<std::int64_t> whenceOf(std::string_view text);
 std::optional<std::int64_t> commandOf(std::string_view text);
 std::optional<std::int64_t> errnoOf(std::string_view text);
 std::optional<std::int64_t> numberIn(std::string_view text);
+
+// Calls `make` with each row of the table; the results by the numbers of the rows.
+template <typename Make>
+auto ofEachRow(Make make) {
+  std::array<decltype(make(kTable[0])), kNumberLimit> made;
+  for (const Row& row : kTable) {
+    if (row.number != 0) made[row.number] = make(row);
+  }
+  return made;
+}
 
 // Which `key=value` items an event of a call has, derived from the call's row; shared by the text
 // form and the JSON form, so that both use the same words.
