@@ -23,21 +23,21 @@ TEST(PointerTable, FindsWhatWasPutUntilItIsTaken) {
   ASSERT_TRUE(table.put(object(1), [](Value& place) { place = {.a = 1, .b = 2}; }));
   ASSERT_NE(table.find(object(1)), nullptr);
   EXPECT_EQ(table.find(object(1))->b, 2U);
-  Value taken;
-  EXPECT_TRUE(table.take(object(1), taken));
-  EXPECT_EQ(taken.a, 1U);
-  EXPECT_FALSE(table.take(object(1), taken));
+  const auto taken = table.take(object(1));
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->a, 1U);
+  EXPECT_FALSE(table.take(object(1)));
   EXPECT_EQ(table.find(object(1)), nullptr);
 }
 
 TEST(PointerTable, TakesOnlyWhatIsMeant) {
   PointerTable<Value, 3> table;
   ASSERT_TRUE(table.put(object(1), [](Value& place) { place = {.a = 1, .b = 2}; }));
-  Value taken;
-  EXPECT_FALSE(table.takeIf(object(1), taken, [](const Value& there) { return there.a == 7; }));
+  EXPECT_FALSE(table.takeIf(object(1), [](const Value& there) { return there.a == 7; }));
   ASSERT_NE(table.find(object(1)), nullptr);
-  EXPECT_TRUE(table.takeIf(object(1), taken, [](const Value& there) { return there.a == 1; }));
-  EXPECT_EQ(taken.b, 2U);
+  const auto taken = table.takeIf(object(1), [](const Value& there) { return there.a == 1; });
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->b, 2U);
   EXPECT_EQ(table.find(object(1)), nullptr);
 }
 
@@ -58,11 +58,9 @@ TEST(PointerTable, HasNoBoundAndServesThreadsAtOnce) {
         for (std::uintptr_t i = 0; i < kObjects; ++i) {
           const std::uintptr_t number = i * kThreads + t;
           const Value* found = table.find(object(number));
-          Value taken;
-          if (found == nullptr || found->a != number || !table.take(object(number), taken) ||
-              taken.b != ~number) {
-            ++wrong[t];
-          }
+          if (found == nullptr || found->a != number) ++wrong[t];
+          const auto taken = table.take(object(number));
+          if (!taken || taken->b != ~number) ++wrong[t];
         }
       }
     });

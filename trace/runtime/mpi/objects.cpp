@@ -63,14 +63,10 @@ Group* addGroup(const void* object, Group facts) {
 
 Group* findGroup(const void* object) { return groups.find(object); }
 
-void dropGroup(const void* object) {
-  Group dropped;
-  groups.take(object, dropped);
-}
+void dropGroup(const void* object) { groups.take(object); }
 
 void dropGroup(const void* object, std::uint64_t id) {
-  Group dropped;
-  groups.takeIf(object, dropped, [id](const Group& there) { return there.id == id; });
+  groups.takeIf(object, [id](const Group& there) { return there.id == id; });
 }
 
 namespace {
@@ -85,20 +81,18 @@ std::uint64_t newRequestNumber() {
 }
 
 bool addRequest(const void* object, const Request& request) {
-  // Freed or completed out of our sight, and its address used again.
-  Request old;
-  takeRequest(object, old);
+  // One that is there was freed or completed out of our sight, and its address is used again.
+  requests.take(object);
   return requests.put(object, [&](Request& place) { place = request; });
 }
 
 Request* findRequest(const void* object) { return requests.find(object); }
 
-bool takeRequest(const void* object, Request& request) { return requests.take(object, request); }
+std::optional<Request> takeRequest(const void* object) { return requests.take(object); }
 
 bool forgetRequest(const void* object, std::uint64_t number) {
-  Request gone;
-  return requests.takeIf(object, gone,
-                         [number](const Request& there) { return there.number == number; });
+  const auto is_it = [number](const Request& there) { return there.number == number; };
+  return requests.takeIf(object, is_it).has_value();
 }
 
 namespace {
@@ -118,8 +112,8 @@ Entry findMpiFile(const void* file) {
 }
 
 Entry takeMpiFile(const void* file) {
-  std::uint64_t word = 0;
-  return files.take(file, word) ? Entry(word) : Entry::notTraced();
+  const auto word = files.take(file);
+  return word ? Entry(*word) : Entry::notTraced();
 }
 
 namespace {
@@ -152,18 +146,16 @@ struct Counter {
 // application that gives each message a tag of its own fills them all, and no more: 4.5 MiB.
 class Counters {
  public:
-  // That of the key, made when there is none and `make`; nullptr when the table is full.
-  Counter* find(std::uint64_t key, bool make) {
+  // Returns the counter of the key, which is made when there is none; nullptr when the tables are
+  // full.
+  Counter* find(std::uint64_t key) {
     for (unsigned t = 0; t < kTables; ++t) {
-      Counter* table = make ? madeTable(t) : tableThere(t);
+      Counter* table = madeTable(t);
       if (table == nullptr) return nullptr;
       for (std::uint64_t i = 0; i < kTries; ++i) {
         Counter& counter = table[(key + i) % placesOf(t)];
         std::uint64_t there = counter.key.load(std::memory_order_relaxed);
-        if (there == 0) {
-          if (!make) return nullptr;
-          if (counter.key.compare_exchange_strong(there, key)) return &counter;
-        }
+        if (there == 0 && counter.key.compare_exchange_strong(there, key)) return &counter;
         if (there == key) return &counter;
       }
     }
@@ -178,10 +170,6 @@ class Counters {
 
   static constexpr std::uint64_t placesOf(unsigned table) {
     return kFirstPlaces << (kGrowth * table);
-  }
-
-  Counter* tableThere(unsigned number) {
-    return number == 0 ? first_ : more_[number - 1].load(std::memory_order_acquire);
   }
 
   Counter* madeTable(unsigned number) {
@@ -207,19 +195,19 @@ std::uint64_t keyOf(const Stream& stream) {
   return key == 0 ? 1 : key;
 }
 
-Counter* counterOf(const Stream& stream, bool make) {
-  return (stream.way == Way::kNamed ? names : streams).find(keyOf(stream), make);
+Counter* counterOf(const Stream& stream) {
+  return (stream.way == Way::kNamed ? names : streams).find(keyOf(stream));
 }
 
 }  // namespace
 
 std::uint64_t countIn(const Stream& stream) {
-  Counter* counter = counterOf(stream, true);
+  Counter* counter = counterOf(stream);
   return counter == nullptr ? 0 : counter->count.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 std::uint64_t countOf(const Stream& stream) {
-  const Counter* counter = counterOf(stream, false);
+  const Counter* counter = counterOf(stream);
   return counter == nullptr ? 0 : counter->count.load(std::memory_order_relaxed);
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "trace/runtime/handle_table.hpp"
 
@@ -73,8 +74,8 @@ std::uint64_t newRequestNumber();
 bool addRequest(const void* object, const Request& request);
 // nullptr when it is not known: begun before recording, or of a kind that is not recorded.
 Request* findRequest(const void* object);
-// Forgets it; false when it was not known.
-bool takeRequest(const void* object, Request& request);
+// Forgets it; nothing when it was not known.
+std::optional<Request> takeRequest(const void* object);
 // Forgets it if it has the number still, else it is false: another thread may have begun one at the
 // same address.
 bool forgetRequest(const void* object, std::uint64_t number);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/wire/checksum.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
@@ -44,24 +45,25 @@ class PointerTable {
     return locate(object, place);
   }
 
-  // Forgets the object; false when it was not known.
-  bool take(const void* object, Value& value) {
-    return takeIf(object, value, [](const Value&) { return true; });
+  // Forgets the object and returns its value; nothing when it was not known.
+  std::optional<Value> take(const void* object) {
+    return takeIf(object, [](const Value&) { return true; });
   }
 
   // The same unless its value is not the one that is meant: where an address is used again at once,
   // another thread may have put it in anew.
   template <typename IsMeant>
-  bool takeIf(const void* object, Value& value, IsMeant isMeant) {
+  std::optional<Value> takeIf(const void* object, IsMeant isMeant) {
     std::atomic<const void*>* place = nullptr;
     const Value* there = locate(object, place);
-    if (there == nullptr || !isMeant(*there)) return false;
+    if (there == nullptr || !isMeant(*there)) return {};
     const void* expected = object;
-    if (!place->compare_exchange_strong(expected, claimed())) return false;
-    value = *there;
+    if (!place->compare_exchange_strong(expected, claimed())) return {};
+    const Value value = *there;
     const bool is_meant = isMeant(value);  // it may have changed hands before it was claimed
     place->store(is_meant ? nullptr : object, std::memory_order_release);
-    return is_meant;
+    if (!is_meant) return {};
+    return value;
   }
 
  private:

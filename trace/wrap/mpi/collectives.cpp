@@ -123,8 +123,7 @@ bool isLookedAt(CallId id, int root) {
 template <Shape kShape, typename Make, typename Bytes>
 int collective(CallId id, MPI_Comm communicator, int root, MPI_Request* request, Make make,
                Bytes bytes) {
-  SyncCall call(id);
-  call.make(make);
+  SyncCall call(id, make);
   if (!call.isOurs()) return call.result();
   Group* group = nullptr;
   std::uint64_t size = 0;

@@ -26,7 +26,7 @@ bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to) {
   if (from == nullptr || to == nullptr) return false;
   const Scratch<int, 64> asked(static_cast<std::size_t>(count));
   if (!asked) return false;
-  for (int i = 0; i < count; ++i) asked[static_cast<std::size_t>(i)] = ranks[i];
+  for (int i = 0; i < count; ++i) asked[static_cast<std::size_t>(i)] = i;
   return ask(OMNIO_LAZY_MPI(PMPI_Group_translate_ranks), from, count, asked.data(), to, ranks);
 }
 
@@ -34,9 +34,7 @@ std::uint64_t hashOfRanks(MPI_Group group) {
   int size = 0;
   if (!ask(OMNIO_LAZY_MPI(PMPI_Group_size), group, &size) || size < 0) return 0;
   const Scratch<int, 64> ranks(static_cast<std::size_t>(size));
-  if (!ranks) return 0;
-  for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
-  if (!translateRanks(group, ranks.data(), size, worldGroup())) return 0;
+  if (!ranks || !translateRanks(group, ranks.data(), size, worldGroup())) return 0;
   std::uint64_t hash = static_cast<std::uint32_t>(size);
   for (int i = 0; i < size; ++i) {
     hash = wire::mixed(hash, static_cast<std::uint32_t>(ranks[static_cast<std::size_t>(i)]));
@@ -159,47 +157,26 @@ Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t
 
 namespace {
 
-// Behind the parent the arguments say where the new one is put.
 template <typename Real, typename... A>
-int makeOfAll(CallId id, Real* real, MPI_Comm parent, A... a) {
-  SyncCall call(id);
-  call.make([&] { return real(parent, a...); });
-  MPI_Comm* const place = argumentOf<MPI_Comm*>(a...);
-  if (!call.isOurs()) return leaveUnknown(call, place);
-  Group* group = nullptr;
-  Group* made = nullptr;
-  std::uint64_t seq = 0;
-  if (!call.failed()) {
-    group = groupOf(parent);
-    seq = nextCall(group);
-    made = newCommunicator(*place, group, seq);
-  }
-  call.record<CallId::MPI_Comm_dup>(group, made, seq);
-  return call.result();
+int makeOfAll(CallId id, Real* real, A... a) {
+  return makeByAll<CallId::MPI_Comm_dup, MPI_Comm>(id, newCommunicator, real, a...);
 }
 
 // The new one may not be asked before it is complete: it is what its parent is. Nor may its place
 // be looked at then, which is a local variable of the Fortran bindings; Open MPI fills it at once.
 template <typename Real>
 int idup(CallId id, Real* real, MPI_Comm parent, MPI_Comm* place, MPI_Request* request) {
-  SyncCall call(id);
-  call.make([&] { return real(parent, place, request); });
+  SyncCall call(id, [&] { return real(parent, place, request); });
   if (!call.isOurs()) return leaveUnknown(call, place);
-  Group* group = nullptr;
-  Group* made = nullptr;
-  std::uint64_t seq = 0;
-  std::uint64_t began = 0;
-  if (!call.failed()) {
-    group = groupOf(parent);
-    seq = nextCall(group);
-    if (*place != nullptr && *place != open_mpi::nullCommunicator()) {
-      made = deriveGroup(*place, group, seq, group == nullptr ? GroupKind::kComm : group->kind);
-      if (made != nullptr) tellNeighbours(parent, *made);
-    }
-    began = beginRequest(*request, {});
+  if (call.failed()) return call.record<CallId::MPI_Comm_idup>(0, 0, 0, 0);
+  Group* const group = groupOf(parent);
+  const std::uint64_t seq = nextCall(group);
+  const Group* made = nullptr;
+  if (*place != nullptr && *place != open_mpi::nullCommunicator()) {
+    made = deriveGroup(*place, group, seq, group == nullptr ? GroupKind::kComm : group->kind);
+    if (made != nullptr) tellNeighbours(parent, *made);
   }
-  call.record<CallId::MPI_Comm_idup>(group, made, seq, began);
-  return call.result();
+  return call.record<CallId::MPI_Comm_idup>(group, made, seq, beginRequest(*request, {}));
 }
 
 // One that is not made by all of a communicator: its id is made of who takes part, which is `key`,
@@ -217,8 +194,7 @@ Group* rememberNamed(MPI_Comm made, Group facts, std::uint64_t key, int tag) {
 template <typename Real>
 int createGroup(CallId id, Real* real, MPI_Comm parent, MPI_Group members, int tag,
                 MPI_Comm* place) {
-  SyncCall call(id);
-  call.make([&] { return real(parent, members, tag, place); });
+  SyncCall call(id, [&] { return real(parent, members, tag, place); });
   if (!call.isOurs()) return leaveUnknown(call, place);
   Group* group = nullptr;
   Group* made = nullptr;
@@ -231,15 +207,13 @@ int createGroup(CallId id, Real* real, MPI_Comm parent, MPI_Group members, int t
       made = rememberNamed(*place, factsOf(*place), key, tag);
     }
   }
-  call.record<CallId::MPI_Comm_dup>(group, made, nextCall(made));
-  return call.result();
+  return call.record<CallId::MPI_Comm_dup>(group, made, nextCall(made));
 }
 
 template <typename Real>
 int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm bridge,
                 int remote_leader, int tag, MPI_Comm* place) {
-  SyncCall call(id);
-  call.make([&] { return real(local, leader, bridge, remote_leader, tag, place); });
+  SyncCall call(id, [&] { return real(local, leader, bridge, remote_leader, tag, place); });
   if (!call.isOurs()) return leaveUnknown(call, place);
   Group* made = nullptr;
   if (!call.failed() && *place != open_mpi::nullCommunicator()) {
@@ -255,20 +229,17 @@ int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm brid
         wire::mixed(job, facts.side == 0 ? wire::mixed(own, other) : wire::mixed(other, own));
     made = rememberNamed(*place, facts, key, tag);
   }
-  call.record<CallId::MPI_Comm_dup>(groupOf(local), made, nextCall(made));
-  return call.result();
+  return call.record<CallId::MPI_Comm_dup>(groupOf(local), made, nextCall(made));
 }
 
 // Between jobs: the new group has ranks of two worlds and is not told of.
 template <typename Real, typename... A>
 int makeBetweenJobs(CallId id, Real* real, A... a) {
-  SyncCall call(id);
-  call.make([&] { return real(a...); });
+  SyncCall call(id, [&] { return real(a...); });
   leaveUnknown(call, argumentOf<MPI_Comm*>(a...));
   if (!call.isOurs()) return call.result();
   Group* group = call.failed() ? nullptr : groupOf(argumentOf<MPI_Comm>(a...));
-  call.record<CallId::MPI_Comm_dup>(group, 0, nextCall(group));
-  return call.result();
+  return call.record<CallId::MPI_Comm_dup>(group, 0, nextCall(group));
 }
 
 }  // namespace

@@ -7,9 +7,8 @@
 
 namespace omnio::trace {
 
-// Ranks of MPI groups as ranks of MPI_COMM_WORLD.
-// Ranks 0, 1, ... of `from` (or those that `ranks` holds already), as ranks of `to`, in `ranks`.
-// False when MPI cannot tell.
+// Puts the first `count` ranks of the group `from`, as ranks of the group `to`, into `ranks`. False
+// when MPI cannot tell.
 bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to);
 
 // The group of all of MPI_COMM_WORLD; it is never freed.
@@ -43,6 +42,20 @@ template <typename Object>
 int leaveUnknown(const SyncCall& call, const Object* place) {
   if (call.knowsObjects() && !call.failed()) dropGroup(*place);
   return call.result();
+}
+
+// A call by which all of a communicator make an object. `remember` gets the object, the
+// communicator's group and the number of the call on it, and returns the object's group.
+template <CallId kLike, typename Object, typename Remember, typename Real, typename... A>
+int makeByAll(CallId id, Remember remember, Real* real, A... a) {
+  SyncCall call(id, [&] { return real(a...); });
+  const Object* const place = argumentOf<Object*>(a...);
+  if (!call.isOurs()) return leaveUnknown(call, place);
+  if (call.failed()) return call.record<kLike>(0, 0, 0);
+  Group* const parent = groupOf(argumentOf<MPI_Comm>(a...));
+  const std::uint64_t seq = nextCall(parent);
+  const Group* const made = remember(*place, parent, seq);
+  return call.record<kLike>(parent, made, seq);
 }
 
 // Frees a communicator or a window. One whose freeing failed is there still; one that was freed

@@ -73,8 +73,7 @@ int completeOne(CallId id, Real* real, MPI_Request* request, A... a) {
   call.countWhenFound();
   DoneList list(call);
   if (call.hasReceived() && pending.request.number != 0) complete(pending, status.at(0), list);
-  list.finish();
-  return call.result();
+  return list.finish();
 }
 
 // Which calls of several find how much complete. Behind the requests they have:
@@ -147,8 +146,7 @@ int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a
     }
     complete(one, statuses.at(at), list);
   }
-  list.finish();
-  return call.result();
+  return list.finish();
 }
 
 template <typename Real>
@@ -167,10 +165,7 @@ int freeRequest(CallId id, Real* real, MPI_Request* request) {
   Pending pending;
   if (call.knowsObjects()) {
     pending = lookAt(request);
-    if (pending.object != nullptr) {
-      Request gone;
-      takeRequest(pending.object, gone);
-    }
+    if (pending.object != nullptr) takeRequest(pending.object);
   }
   call.make([&] { return real(request); });
   if (call.isOurs()) call.record<CallId::MPI_Cancel>(pending.request.number);

@@ -89,18 +89,16 @@ void putBeegfs(LongText& fact, const char* path) {
 
 // Facts of the file with this handle (docs/formats/trace.md, "Hints"); `given` may be none.
 void tellHints(MPI_File file, MPI_Info given, std::uint32_t handle) {
-  if (!isNone(given)) {
+  const auto tell_one = [handle](MPI_Info hints, const char* suffix) {
     LongText fact;
-    putKey(fact, wire::info::kHintsPrefix, handle, ".given");
-    putHints(fact, given);
+    putKey(fact, wire::info::kHintsPrefix, handle, suffix);
+    putHints(fact, hints);
     tell(fact);
-  }
+  };
+  if (!isNone(given)) tell_one(given, ".given");
   MPI_Info used = nullptr;
   if (!ask(OMNIO_LAZY_MPI(PMPI_File_get_info), file, &used) || isNone(used)) return;
-  LongText fact;
-  putKey(fact, wire::info::kHintsPrefix, handle, ".used");
-  putHints(fact, used);
-  tell(fact);
+  tell_one(used, ".used");
   ask(OMNIO_LAZY_MPI(PMPI_Info_free), &used);
 }
 
@@ -162,10 +160,13 @@ class FileCall : public MpiCall {
   }
 
   // Counts a collective call on the group, also when it is not recorded: all members count alike.
-  void countOn(Group* group) {
-    if (!is_ours_) return;
-    put<calls::Role::kSeq>(nextCall(group));
+  // Returns its number; 0 of a call that the library makes inside another.
+  std::uint64_t countOn(Group* group) {
+    if (!is_ours_) return 0;
+    const std::uint64_t seq = nextCall(group);
+    put<calls::Role::kSeq>(seq);
     put<calls::Role::kComm>(numberOf(group));
+    return seq;
   }
 
   void record(const Subject& subject, std::uint64_t request_bytes = 0) {
@@ -187,19 +188,18 @@ void tellOfSharedPointers() {
   appendFact(wire::info::kSharedPointers, "yes");
 }
 
-// A call on a file that is open, which `real` makes, told whether it is recorded. `put` adds what
-// the row records besides file, group and tick, and returns the bytes asked for.
+// A call on a file that is open, which `real` makes. `put` adds what the row records besides file,
+// group and tick, and returns the bytes asked for.
 template <CallId kCall, typename Real, typename Put>
 int onFile(MPI_File file, Real real, Put put) {
   FileCall<kCall> call;
   Subject subject;
   if (call.canRecord()) subject.handle = findMpiFile(file);
-  const bool is_recorded = subject.handle.isTraced();
   if constexpr (calls::has(calls::rowOf(kCall), calls::Role::kSeq)) {
     call.countOn(findGroup(file));
   }
-  const int result = call.call([&] { return real(is_recorded); });
-  if (is_recorded) {
+  const int result = call.call(real);
+  if (subject.handle.isTraced()) {
     if constexpr (calls::does(calls::rowOf(kCall), calls::Effect::kSharedPointer)) {
       tellOfSharedPointers();
     }
@@ -213,7 +213,7 @@ template <CallId kCall, typename Put, typename... A>
 int onFile(Put put, MPI_File file, A... a) {
   auto* const real = realMpi<int(MPI_File, A...)>(kCall);
   return onFile<kCall>(
-      file, [&](bool) { return real(file, a...); },
+      file, [&] { return real(file, a...); },
       [&put](auto& call) {
         put(call);
         return 0;
@@ -237,12 +237,7 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
   auto* const real = realMpi<decltype(MPI_File_open)>(kCall);
   FileCall<kCall> call;
   Group* const members = groupOf(communicator);
-  std::uint64_t seq = 0;
-  if (call.isOwn()) {
-    seq = nextCall(members);
-    call.template put<Role::kSeq>(seq);
-    call.template put<Role::kComm>(numberOf(members));
-  }
+  const std::uint64_t seq = call.countOn(members);
   const int result = call.call([&] { return real(communicator, name, amode, hints, file); });
   if (!call.canRecord() || !canRead(name, call.failed())) return result;
   const char* const path = withoutFileSystem(name);
@@ -310,16 +305,10 @@ int deleteMpiFile(const char* name, MPI_Info hints) {
 
 // MPI's numbers for where a seek starts, as the numbers that readers know.
 int whenceOf(int mpi_whence) {
-  switch (mpi_whence) {
-    case MPI_SEEK_SET:
-      return SEEK_SET;
-    case MPI_SEEK_CUR:
-      return SEEK_CUR;
-    case MPI_SEEK_END:
-      return SEEK_END;
-    default:
-      return mpi_whence;
-  }
+  return mpi_whence == MPI_SEEK_SET   ? SEEK_SET
+         : mpi_whence == MPI_SEEK_CUR ? SEEK_CUR
+         : mpi_whence == MPI_SEEK_END ? SEEK_END
+                                      : mpi_whence;
 }
 
 // The request that the call began, for the one that finds it complete.
@@ -405,22 +394,11 @@ int moveData(MPI_File file, A... a) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr bool kTellsGot = calls::has(row, Role::kGot);
   auto* const real = realMpi<int(MPI_File, A...)>(kCall);
-  MPI_Status own_status{};
-  MPI_Status* status = argumentOf<MPI_Status*>(a...);
-  const auto used = [&status](auto argument) {
-    if constexpr (std::is_same_v<decltype(argument), MPI_Status*>) {
-      return status;
-    } else {
-      return argument;
-    }
-  };
-  const auto make = [&](bool is_recorded) {
-    if (kTellsGot && is_recorded && status == MPI_STATUS_IGNORE) status = &own_status;
-    return real(file, used(a)...);
-  };
+  const Statuses status(argumentOf<MPI_Status*>(a...), kTellsGot);
+  const auto make = [&] { return real(file, status.in(a)...); };
   const auto put = [&](auto& call) -> std::uint64_t {
     if constexpr (kTellsGot) {
-      call.template put<Role::kGot>(call.failed() ? 0 : bytesIn(*status));
+      call.template put<Role::kGot>(call.failed() ? 0 : bytesIn(*status.used()));
     }
     std::uint64_t bytes = 0;
     if constexpr (calls::has(row, Role::kSize)) {

@@ -95,8 +95,7 @@ int finalize() {
 int abortJob(MPI_Comm communicator, int code) {
   if (isActive() && hasContainer()) {
     char digits[24];
-    const std::size_t bytes = Text(digits, sizeof digits).putSigned(code).size();
-    appendFact(wire::info::kAborted, {digits, bytes});
+    appendFact(wire::info::kAborted, Text(digits, sizeof digits).putSigned(code).words());
   }
   finish(wire::AccountState::kAborted);
   return mpiFunction<int(MPI_Comm, int)>("PMPI_Abort")(communicator, code);

@@ -19,8 +19,7 @@ constexpr bool isSynchronous(CallId id) { return calls::rowOf(id).sync == calls:
 template <typename Real, typename... Later>
 int send(CallId id, Real* real, const void* data, int count, MPI_Datatype type, int peer, int tag,
          MPI_Comm communicator, Later... later) {
-  SyncCall call(id);
-  call.make([&] { return real(data, count, type, peer, tag, communicator, later...); });
+  SyncCall call(id, [&] { return real(data, count, type, peer, tag, communicator, later...); });
   if (!call.knowsObjects()) return call.result();
   const Group* group = nullptr;
   std::uint64_t bytes = 0;
@@ -31,9 +30,8 @@ int send(CallId id, Real* real, const void* data, int count, MPI_Datatype type, 
     [[maybe_unused]] const auto kind = isSynchronous(id) ? Request::kSyncSend : Request::kSend;
     ((began = beginRequest(*later, {.kind = kind})), ...);
   }
-  call.recordEither<CallId::MPI_Send, CallId::MPI_Isend>(
+  return call.recordEither<CallId::MPI_Send, CallId::MPI_Isend>(
       sizeof...(Later) == 0, began, group, peer, tag, bytes, countSent(idOf(group), peer, tag));
-  return call.result();
 }
 
 template <typename Real>
@@ -44,33 +42,25 @@ int receiveNow(CallId id, Real* real, void* data, int count, MPI_Datatype type, 
   call.make([&] { return real(data, count, type, source, tag, communicator, status.used()); });
   if (!call.knowsObjects()) return call.result();
   if (!call.hasReceived()) {
-    call.record<CallId::MPI_Recv>(0, source, tag, 0, 0);
-    return call.result();
+    return call.record<CallId::MPI_Recv>(0, source, tag, 0, 0);
   }
   const Group* group = groupOf(communicator);
   const Received got = receive(idOf(group), *status.used());
-  call.record<CallId::MPI_Recv>(group, got.source, got.tag, got.bytes, got.seq);
-  return call.result();
+  return call.record<CallId::MPI_Recv>(group, got.source, got.tag, got.bytes, got.seq);
 }
 
 template <typename Real>
 int receiveLater(CallId id, Real* real, void* data, int count, MPI_Datatype type, int source,
                  int tag, MPI_Comm communicator, MPI_Request* request) {
-  SyncCall call(id);
-  call.make([&] { return real(data, count, type, source, tag, communicator, request); });
+  SyncCall call(id, [&] { return real(data, count, type, source, tag, communicator, request); });
   if (!call.knowsObjects()) return call.result();
-  const Group* group = nullptr;
-  std::uint64_t bytes = 0;
-  std::uint64_t began = 0;
-  if (!call.failed()) {
-    group = groupOf(communicator);
-    bytes = bytesOf(count, type);
-    began = beginRequest(*request, {.kind = Request::kReceive,
-                                    .comm = static_cast<std::uint32_t>(numberOf(group)),
-                                    .id = idOf(group)});
-  }
-  call.record<CallId::MPI_Irecv>(group, source, tag, bytes, began);
-  return call.result();
+  if (call.failed()) return call.record<CallId::MPI_Irecv>(0, source, tag, 0, 0);
+  const Group* group = groupOf(communicator);
+  const Request facts{.kind = Request::kReceive,
+                      .comm = static_cast<std::uint32_t>(numberOf(group)),
+                      .id = idOf(group)};
+  return call.record<CallId::MPI_Irecv>(group, source, tag, bytesOf(count, type),
+                                        beginRequest(*request, facts));
 }
 
 // Sends and receives. Behind what is sent: what is received, the communicator, the status.
@@ -81,17 +71,14 @@ int exchange(CallId id, Real* real, Data* data, int count, MPI_Datatype type, in
   const Statuses status(argumentOf<MPI_Status*>(a...), call.knowsObjects());
   call.make([&] { return real(data, count, type, peer, tag, status.in(a)...); });
   if (!call.knowsObjects()) return call.result();
-  const Group* group = nullptr;
-  std::uint64_t bytes = 0;
-  Received got;
-  if (call.hasReceived()) {
-    group = groupOf(argumentOf<MPI_Comm>(a...));
-    bytes = bytesOf(count, type);
-    got = receive(idOf(group), *status.used());
+  if (!call.hasReceived()) {
+    return call.record<CallId::MPI_Sendrecv>(0, peer, tag, 0, 0, 0, 0, 0, 0);
   }
-  call.record<CallId::MPI_Sendrecv>(group, peer, tag, bytes, countSent(idOf(group), peer, tag),
-                                    got.source, got.tag, got.bytes, got.seq);
-  return call.result();
+  const Group* group = groupOf(argumentOf<MPI_Comm>(a...));
+  const Received got = receive(idOf(group), *status.used());
+  return call.record<CallId::MPI_Sendrecv>(group, peer, tag, bytesOf(count, type),
+                                           countSent(idOf(group), peer, tag), got.source, got.tag,
+                                           got.bytes, got.seq);
 }
 
 // Behind the communicator: a flag where it returns at once, the status. With a flag that is 0 after
@@ -105,8 +92,7 @@ int probe(CallId id, Real* real, int source, int tag, MPI_Comm communicator, A..
   if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
   call.countWhenFound();
   if (call.failed()) {
-    call.record<CallId::MPI_Probe>(0, source, tag, 0, 0);
-    return call.result();
+    return call.record<CallId::MPI_Probe>(0, source, tag, 0, 0);
   }
   const Group* group = groupOf(communicator);
   const MPI_Status& found = *status.used();
@@ -117,8 +103,8 @@ int probe(CallId id, Real* real, int source, int tag, MPI_Comm communicator, A..
             {.group = group->id, .peer = found.MPI_SOURCE, .tag = found.MPI_TAG, .way = Way::kIn}) +
         1;
   }
-  call.record<CallId::MPI_Probe>(group, found.MPI_SOURCE, found.MPI_TAG, bytesIn(found), next);
-  return call.result();
+  return call.record<CallId::MPI_Probe>(group, found.MPI_SOURCE, found.MPI_TAG, bytesIn(found),
+                                        next);
 }
 
 // The same with the message in front of the status, which is taken now, and received later by its
@@ -133,8 +119,7 @@ int matchedProbe(CallId id, Real* real, int source, int tag, MPI_Comm communicat
     return call.result();
   call.countWhenFound();
   if (call.failed()) {
-    call.record<CallId::MPI_Mprobe>(0, source, tag, 0, 0, 0);
-    return call.result();
+    return call.record<CallId::MPI_Mprobe>(0, source, tag, 0, 0, 0);
   }
   const Group* group = groupOf(communicator);
   const Received got = receive(idOf(group), *status.used());
@@ -143,17 +128,13 @@ int matchedProbe(CallId id, Real* real, int source, int tag, MPI_Comm communicat
     began = newRequestNumber();
     addRequest(*argumentOf<MPI_Message*>(a...), {.number = began, .kind = Request::kMatched});
   }
-  call.record<CallId::MPI_Mprobe>(group, got.source, got.tag, got.bytes, got.seq, began);
-  return call.result();
+  return call.record<CallId::MPI_Mprobe>(group, got.source, got.tag, got.bytes, got.seq, began);
 }
 
 // The matched probe that took the message; number 0 when it is not known.
 Request takeMessage(const SyncCall& call, const MPI_Message* message) {
-  Request request;
-  if (call.knowsObjects() && message != nullptr && *message != nullptr) {
-    takeRequest(*message, request);
-  }
-  return request;
+  if (!call.knowsObjects() || message == nullptr || *message == nullptr) return {};
+  return takeRequest(*message).value_or(Request{});
 }
 
 template <typename Real>
@@ -182,8 +163,7 @@ int receiveMatchedLater(CallId id, Real* real, void* data, int count, MPI_Dataty
     // It is found complete under the number of the probe.
     if (taken.number != 0 && !isCompleteAlready(*request)) addRequest(*request, taken);
   }
-  call.record<CallId::MPI_Imrecv>(bytes, taken.number);
-  return call.result();
+  return call.record<CallId::MPI_Imrecv>(bytes, taken.number);
 }
 
 // Persistent requests of messages: made once, and begun as often as they are started.
@@ -234,15 +214,13 @@ wire::BegunRequest begin(MPI_Request object) {
 // One request, or how many and which.
 template <typename Real, typename... A>
 int start(CallId id, Real* real, A... a) {
-  SyncCall call(id);
-  call.make([&] { return real(a...); });
+  SyncCall call(id, [&] { return real(a...); });
   if (!call.knowsObjects()) return call.result();
   const int count = sizeof...(A) == 1 ? 1 : argumentOf<int>(a...);
   const MPI_Request* const requests = argumentOf<MPI_Request*>(a...);
   BegunList list(call);
   for (int i = 0; !call.failed() && i < count; ++i) list.add(begin(requests[i]));
-  list.finish();
-  return call.result();
+  return list.finish();
 }
 
 }  // namespace

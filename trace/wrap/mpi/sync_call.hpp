@@ -69,6 +69,11 @@ class SyncCall : public MpiCall {
       : id_(id), is_counted_(!may_find_nothing) {
     if (is_ours_ && is_counted_) countMpiEvent(self_);
   }
+  // Makes the call at once.
+  template <std::invocable Real>
+  SyncCall(CallId id, Real real) : SyncCall(id) {
+    make(real);
+  }
 
   // Whether MPI's objects are what we take them for: false of libraries with another ABI.
   bool knowsObjects() const { return isActive() && mpiLibrary().world != nullptr; }
@@ -90,34 +95,28 @@ class SyncCall : public MpiCall {
   // (MPI-3.1, 3.2.4).
   bool hasReceived() const { return !failed() || result() == MPI_ERR_TRUNCATE; }
 
-  // Records the event if it is ours. kLike is a row with the same roles, whose arguments `numbers`
-  // are; a group stands for its number.
+  // Records the event if it is ours, and returns what the call returned. kLike is a row with the
+  // same roles, whose arguments `numbers` are; a group stands for its number.
   template <CallId kLike, typename... Numbers>
-  void record(Numbers... numbers) {
-    recordAs<kLike>(id_, times_, {}, numbers...);
+  int record(Numbers... numbers) {
+    return recordList<kLike>({}, numbers...);
   }
   // The same with a list of requests or members (core/wire/mpi_requests.hpp).
-  template <CallId kLike>
-  void recordList(std::string_view list, std::int64_t count) {
-    recordAs<kLike>(id_, times_, list, count);
+  template <CallId kLike, typename... Numbers>
+  int recordList(std::string_view list, Numbers... numbers) {
+    return recordAs<kLike>(id_, times_, list, numbers...);
   }
-  template <CallId kLike>
-  void recordList(std::string_view list, std::int64_t count, const Group* group) {
-    recordAs<kLike>(id_, times_, list, group, count);
-  }
-  // What did not find room in it: in row `kMore`, at the moment when the call ended.
+  // Records the part of the list that finds no room in the call's own record: as an event of row
+  // `kMore`, at the moment when the call ended.
   template <CallId kMore>
   void recordMore(std::string_view list, std::int64_t count) {
     recordAs<kMore>(kMore, {.start = times_.end, .end = times_.end}, list, count);
   }
-  // Of a call that has a nonblocking form: that one has the number of its request besides.
+  // Records a call that has a nonblocking form. That form's row ends with the number of its
+  // request, which is `began`.
   template <CallId kBlocking, CallId kNonblocking, typename... Numbers>
-  void recordEither(bool is_blocking, std::uint64_t began, Numbers... numbers) {
-    if (is_blocking) {
-      record<kBlocking>(numbers...);
-    } else {
-      record<kNonblocking>(numbers..., began);
-    }
+  int recordEither(bool is_blocking, std::uint64_t began, Numbers... numbers) {
+    return is_blocking ? record<kBlocking>(numbers...) : record<kNonblocking>(numbers..., began);
   }
 
  private:
@@ -127,14 +126,15 @@ class SyncCall : public MpiCall {
   static std::int64_t numberIn(const Group* group) { return numberIn(numberOf(group)); }
 
   template <CallId kLike, typename... Numbers>
-  void recordAs(CallId id, wire::EventTimes times, std::string_view list, Numbers... numbers) {
+  int recordAs(CallId id, wire::EventTimes times, std::string_view list, Numbers... numbers) {
     static_assert(sizeof...(Numbers) == calls::rowOf(kLike).argument_count);
-    if (!is_ours_ || !mayRecord(self_)) return;
+    if (!is_ours_ || !mayRecord(self_)) return result();
     wire::Arguments<kLike> arguments{numberIn(numbers)...};
     Subject subject;
     subject.list = list.data();
     subject.list_bytes = list.size();
     trace::record<kLike>(self_, times, failed(), arguments, 0, result(), subject, id);
+    return result();
   }
 
   const CallId id_;
@@ -215,9 +215,11 @@ class RequestList {
     if (at_ + wire::kMostOfItem * wire::kMaxVarint > bytes_ + sizeof bytes_) flush();
     at_ = wire::put(at_, item, count_);
   }
-  // The call's own record, with what there is left.
-  void finish() {
+  // Records the rest of the list, and the call if that has not been done. Returns what the call
+  // returned.
+  int finish() {
     if (count_ > 0 || !is_recorded_) flush();
+    return call_.result();
   }
 
  private:

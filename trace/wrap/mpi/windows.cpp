@@ -12,30 +12,18 @@ namespace {
 // The window is made by all of the communicator.
 template <typename Real, typename... A>
 int create(CallId id, Real* real, A... a) {
-  SyncCall call(id);
-  call.make([&] { return real(a...); });
-  const MPI_Win* const window = argumentOf<MPI_Win*>(a...);
-  if (!call.isOurs()) return leaveUnknown(call, window);
-  Group* parent = nullptr;
-  Group* made = nullptr;
-  std::uint64_t seq = 0;
-  if (!call.failed()) {
-    parent = groupOf(argumentOf<MPI_Comm>(a...));
-    seq = nextCall(parent);
-    made = deriveGroup(*window, parent, seq, GroupKind::kWindow);
-  }
-  call.record<CallId::MPI_Win_create>(parent, made, seq);
-  return call.result();
+  const auto remember = [](MPI_Win window, const Group* parent, std::uint64_t seq) {
+    return deriveGroup(window, parent, seq, GroupKind::kWindow);
+  };
+  return makeByAll<CallId::MPI_Win_create, MPI_Win>(id, remember, real, a...);
 }
 
 template <typename Real>
 int fence(CallId id, Real* real, int assertion, MPI_Win window) {
-  SyncCall call(id);
-  call.make([&] { return real(assertion, window); });
+  SyncCall call(id, [&] { return real(assertion, window); });
   if (!call.isOurs()) return call.result();
   Group* group = call.failed() ? nullptr : groupOf(window);
-  call.record<CallId::MPI_Win_fence>(group, nextCall(group));
-  return call.result();
+  return call.record<CallId::MPI_Win_fence>(group, nextCall(group));
 }
 
 // The ranks that an epoch is with, until it ends: the call that ends it does not name them.
@@ -49,9 +37,7 @@ constinit PointerTable<Epoch, 7> accesses;
 constinit PointerTable<Epoch, 7> exposures;
 
 void release(const Epoch& epoch) {
-  if (epoch.ranks != nullptr) {
-    rawSyscall(SYS_munmap, address(epoch.ranks), static_cast<long>(epoch.bytes()));
-  }
+  if (epoch.ranks != nullptr) unmap(epoch.ranks, epoch.bytes());
 }
 
 Epoch epochWith(MPI_Group members, MPI_Win window) {
@@ -62,17 +48,12 @@ Epoch epochWith(MPI_Group members, MPI_Win window) {
     return {};
   }
   epoch.ranks = static_cast<int*>(mapAnonymous(epoch.bytes()));
-  if (epoch.ranks != nullptr) {
-    for (int i = 0; i < epoch.count; ++i) epoch.ranks[i] = i;
-    if (!translateRanks(members, epoch.ranks, epoch.count, all)) {
-      release(epoch);
-      epoch = {};
-    }
-  } else {
-    epoch = {};
-  }
+  const bool is_known =
+      epoch.ranks != nullptr && translateRanks(members, epoch.ranks, epoch.count, all);
   ask(OMNIO_LAZY_MPI(PMPI_Group_free), &all);
-  return epoch;
+  if (is_known) return epoch;
+  release(epoch);
+  return {};
 }
 
 void recordEpoch(SyncCall& call, const Group* group, const Epoch& epoch, Way way) {
@@ -88,25 +69,20 @@ void recordEpoch(SyncCall& call, const Group* group, const Epoch& epoch, Way way
                     count);
   }
   call.recordList<CallId::MPI_Win_post>({list.data(), static_cast<std::size_t>(out - list.data())},
-                                        count, group);
+                                        group, count);
 }
 
-int recordFailed(SyncCall& call) {
-  call.record<CallId::MPI_Win_post>(0, 0);
-  return call.result();
-}
+int recordFailed(SyncCall& call) { return call.record<CallId::MPI_Win_post>(0, 0); }
 
 template <typename Real>
 int beginEpoch(CallId id, Real* real, MPI_Group members, int assertion, MPI_Win window) {
   const bool is_post = calls::rowOf(id).sync == calls::Sync::kExpose;
-  SyncCall call(id);
-  call.make([&] { return real(members, assertion, window); });
+  SyncCall call(id, [&] { return real(members, assertion, window); });
   if (!call.isOurs()) return call.result();
   if (call.failed()) return recordFailed(call);
   const Epoch epoch = epochWith(members, window);
   auto& table = is_post ? exposures : accesses;
-  Epoch old;
-  if (table.take(window, old)) release(old);
+  if (const auto old = table.take(window)) release(*old);
   const bool is_kept = table.put(window, [&](Epoch& place) { place = epoch; });
   recordEpoch(call, groupOf(window), epoch, is_post ? Way::kPosted : Way::kAccessed);
   if (!is_kept) release(epoch);
@@ -123,8 +99,7 @@ int endEpoch(CallId id, Real* real, MPI_Win window, Flag... test) {
   if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
   call.countWhenFound();
   if (call.failed()) return recordFailed(call);
-  Epoch epoch;
-  (is_exposure ? exposures : accesses).take(window, epoch);
+  const Epoch epoch = (is_exposure ? exposures : accesses).take(window).value_or(Epoch{});
   recordEpoch(call, groupOf(window), epoch, is_exposure ? Way::kExposed : Way::kCompleted);
   release(epoch);
   return call.result();
@@ -137,8 +112,7 @@ const Group* groupAfter(const SyncCall& call, MPI_Win window) {
 // The rank that the call is about is the kPeer-th int of the arguments.
 template <unsigned kPeer, typename Real, typename... A>
 int withOne(CallId id, Real* real, A... a) {
-  SyncCall call(id);
-  call.make([&] { return real(a...); });
+  SyncCall call(id, [&] { return real(a...); });
   if (call.isOurs()) {
     call.record<CallId::MPI_Win_lock>(groupAfter(call, argumentOf<MPI_Win>(a...)),
                                       argumentOf<int, kPeer>(a...));
@@ -148,8 +122,7 @@ int withOne(CallId id, Real* real, A... a) {
 
 template <typename Real, typename... A>
 int withAll(CallId id, Real* real, A... a) {
-  SyncCall call(id);
-  call.make([&] { return real(a...); });
+  SyncCall call(id, [&] { return real(a...); });
   if (call.isOurs()) {
     call.record<CallId::MPI_Win_lock_all>(groupAfter(call, argumentOf<MPI_Win>(a...)));
   }
@@ -159,15 +132,13 @@ int withAll(CallId id, Real* real, A... a) {
 template <typename Make>
 int access(CallId id, int peer, int count, MPI_Datatype type, MPI_Win window, MPI_Request* request,
            Make make) {
-  SyncCall call(id);
-  call.make(make);
+  SyncCall call(id, make);
   if (!call.isOurs()) return call.result();
   const Group* group = groupAfter(call, window);
   const std::uint64_t bytes = call.failed() ? 0 : bytesOf(count, type);
   const std::uint64_t began = request == nullptr || call.failed() ? 0 : beginRequest(*request, {});
-  call.recordEither<CallId::MPI_Put, CallId::MPI_Rput>(request == nullptr, began, group, peer,
-                                                       bytes);
-  return call.result();
+  return call.recordEither<CallId::MPI_Put, CallId::MPI_Rput>(request == nullptr, began, group,
+                                                              peer, bytes);
 }
 
 }  // namespace
