@@ -29,19 +29,14 @@ const char* copied(SettingId id, char (&into)[kMaxPatterns]) {
 
 // A value that means nothing cannot be reported here: it counts as not given, and the trace
 // says so.
-void refuse(const char* variable, const char* value, Text& refused) {
-  if (refused.size() > 0) refused.putByte(' ');
-  refused.put(variable).putByte('=').put(value);
-}
-
 template <typename Value, typename Parse>
 void read(SettingId id, Parse parse, Value& into, Text& refused) {
-  const auto value = parse(variableOf(id));
-  if (value) {
+  if (const auto value = parse(variableOf(id))) {
     into = *value;
     return;
   }
-  refuse(wire::settingOf(id).variable, variableOf(id), refused);
+  if (refused.size() > 0) refused.putByte(' ');
+  refused.put(wire::settingOf(id).variable).putByte('=').put(variableOf(id));
 }
 
 }  // namespace

@@ -22,17 +22,10 @@ using namespace omnio::trace;
 
 OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcept {
   if (address == nullptr && length == OMNIO_CONTROL_KEY) [[unlikely]] {
-    switch (advice) {
-      case OMNIO_CONTROL_STOP:
-        setRecording(false);
-        break;
-      case OMNIO_CONTROL_START:
-        setRecording(true);
-        break;
-      case OMNIO_CONTROL_QUERY:
-        break;
-      default:
-        return EINVAL;
+    if (advice == OMNIO_CONTROL_STOP || advice == OMNIO_CONTROL_START) {
+      setRecording(advice == OMNIO_CONTROL_START);
+    } else if (advice != OMNIO_CONTROL_QUERY) {
+      return EINVAL;
     }
     return isRecording() ? OMNIO_CONTROL_RECORDING : OMNIO_CONTROL_STOPPED;
   }

@@ -10,14 +10,12 @@ namespace omnio::trace {
 bool mayRecordSlow(Thread& self) {
   if (self.vforked && isVforkChild()) return false;
   if (self.level < kLanes) return true;
-  // A handler that interrupts a handler in the middle of a record: no lane is left for it.
-  countUnrecorded();
+  // A handler that interrupts a handler in the middle of a record: no lane is left for it. The
+  // event is lost, unless none is to be recorded now.
+  if (!isActive() || !isStoppedEpoch()) {
+    process.events_lost.fetch_add(1, std::memory_order_relaxed);
+  }
   return false;
-}
-
-void countUnrecorded() {
-  if (isActive() && isStoppedEpoch()) return;
-  process.events_lost.fetch_add(1, std::memory_order_relaxed);
 }
 
 void introduce(Ring& ring, Entry entry) {

@@ -50,9 +50,6 @@ bool mayRecordSlow(Thread& self);
   return mayRecordSlow(self);
 }
 
-// An event that could not be recorded is lost, unless none is to be recorded now.
-void countUnrecorded();
-
 // Stores the handle's definition into the open chunk; the ring's reserve has room for it.
 void introduce(Ring& ring, Entry entry);
 // Whether the text can be read. For calls that failed: many have a reason to fail that comes before

@@ -10,18 +10,11 @@
 namespace omnio::trace {
 namespace {
 
-// The va_list forms are rows of their own.
-int realVfprintf(FILE* stream, const char* format, va_list list) {
-  return realFunction<CallId::vfprintf, int(FILE*, const char*, va_list)>()(stream, format, list);
-}
-int realVfprintfChk(FILE* stream, int flag, const char* format, va_list list) {
-  return realFunction<CallId::__vfprintf_chk, int(FILE*, int, const char*, va_list)>()(
-      stream, flag, format, list);
-}
-
-template <CallId kCall>
-int realVfscanf(FILE* stream, const char* format, va_list list) {
-  return realFunction<kCall, int(FILE*, const char*, va_list)>()(stream, format, list);
+// The real function of a row. The va_list forms, to which the variadic calls go on, are rows of
+// their own.
+template <CallId kCall, typename... A>
+int callReal(A... a) {
+  return realFunction<kCall, int(A...)>()(a...);
 }
 
 template <CallId kCall>
@@ -49,34 +42,33 @@ using namespace omnio::trace;
   return result
 
 OMNIO_EXPORT int fprintf(FILE* stream, const char* format, ...) {
-  OMNIO_VARIADIC(fprintf, stream, format, realVfprintf(stream, format, list));
+  OMNIO_VARIADIC(fprintf, stream, format, callReal<CallId::vfprintf>(stream, format, list));
 }
 OMNIO_EXPORT int __fprintf_chk(FILE* stream, int flag, const char* format, ...) {
-  OMNIO_VARIADIC(__fprintf_chk, stream, format, realVfprintfChk(stream, flag, format, list));
+  OMNIO_VARIADIC(__fprintf_chk, stream, format,
+                 callReal<CallId::__vfprintf_chk>(stream, flag, format, list));
 }
 OMNIO_EXPORT int printf(const char* format, ...) {
-  OMNIO_VARIADIC(printf, stdout, format, realVfprintf(stdout, format, list));
+  OMNIO_VARIADIC(printf, stdout, format, callReal<CallId::vfprintf>(stdout, format, list));
 }
 OMNIO_EXPORT int __printf_chk(int flag, const char* format, ...) {
-  OMNIO_VARIADIC(__printf_chk, stdout, format, realVfprintfChk(stdout, flag, format, list));
+  OMNIO_VARIADIC(__printf_chk, stdout, format,
+                 callReal<CallId::__vfprintf_chk>(stdout, flag, format, list));
 }
 OMNIO_EXPORT int vprintf(const char* format, va_list list) {
-  return interceptWith<CallId::vprintf, int>([&](FILE* s) { return realVfprintf(s, format, list); },
-                                             stdout);
+  return interceptWith<CallId::vprintf, int>(
+      [&](FILE* s) { return callReal<CallId::vfprintf>(s, format, list); }, stdout);
 }
 OMNIO_EXPORT int __vprintf_chk(int flag, const char* format, va_list list) {
   return interceptWith<CallId::__vprintf_chk, int>(
-      [&](FILE* s) { return realVfprintfChk(s, flag, format, list); }, stdout);
+      [&](FILE* s) { return callReal<CallId::__vfprintf_chk>(s, flag, format, list); }, stdout);
 }
 OMNIO_EXPORT int dprintf(int fd, const char* format, ...) {
-  OMNIO_VARIADIC(
-      dprintf, fd, format,
-      (realFunction<CallId::vdprintf, int(int, const char*, va_list)>()(fd, format, list)));
+  OMNIO_VARIADIC(dprintf, fd, format, callReal<CallId::vdprintf>(fd, format, list));
 }
 OMNIO_EXPORT int __dprintf_chk(int fd, int flag, const char* format, ...) {
   OMNIO_VARIADIC(__dprintf_chk, fd, format,
-                 (realFunction<CallId::__vdprintf_chk, int(int, int, const char*, va_list)>()(
-                     fd, flag, format, list)));
+                 callReal<CallId::__vdprintf_chk>(fd, flag, format, list));
 }
 // The headers turn fscanf and vfscanf into their C99 forms, which are rows of their own: the plain
 // symbols need other names here.
@@ -84,32 +76,32 @@ OMNIO_EXPORT int omnioFscanf(FILE* stream, const char* format, ...) asm("fscanf"
 OMNIO_EXPORT int omnioVfscanf(FILE* stream, const char* format, va_list list) asm("vfscanf");
 
 OMNIO_EXPORT int omnioFscanf(FILE* stream, const char* format, ...) {
-  OMNIO_VARIADIC(fscanf, stream, format, realVfscanf<CallId::vfscanf>(stream, format, list));
+  OMNIO_VARIADIC(fscanf, stream, format, callReal<CallId::vfscanf>(stream, format, list));
 }
 OMNIO_EXPORT int __isoc99_fscanf(FILE* stream, const char* format, ...) {
   OMNIO_VARIADIC(__isoc99_fscanf, stream, format,
-                 realVfscanf<CallId::__isoc99_vfscanf>(stream, format, list));
+                 callReal<CallId::__isoc99_vfscanf>(stream, format, list));
 }
 OMNIO_EXPORT int omnioVfscanf(FILE* stream, const char* format, va_list list) {
   return interceptWith<CallId::vfscanf, int>(
-      [&](FILE* s) { return realVfscanf<CallId::vfscanf>(s, format, list); }, stream);
+      [&](FILE* s) { return callReal<CallId::vfscanf>(s, format, list); }, stream);
 }
 OMNIO_EXPORT int __isoc99_vfscanf(FILE* stream, const char* format, va_list list) {
   return interceptWith<CallId::__isoc99_vfscanf, int>(
-      [&](FILE* s) { return realVfscanf<CallId::__isoc99_vfscanf>(s, format, list); }, stream);
+      [&](FILE* s) { return callReal<CallId::__isoc99_vfscanf>(s, format, list); }, stream);
 }
 
 OMNIO_EXPORT int puts(const char* text) {
-  return interceptWith<CallId::puts, int>(
-      [=](FILE*) { return realFunction<CallId::puts, int(const char*)>()(text); }, stdout);
+  return interceptWith<CallId::puts, int>([=](FILE*) { return callReal<CallId::puts>(text); },
+                                          stdout);
 }
 OMNIO_EXPORT int putchar(int c) {
   return interceptWith<CallId::putchar, int>(
-      [](int ch, FILE*) { return realFunction<CallId::putchar, int(int)>()(ch); }, c, stdout);
+      [](int ch, FILE*) { return callReal<CallId::putchar>(ch); }, c, stdout);
 }
 OMNIO_EXPORT int getchar() {
-  return interceptWith<CallId::getchar, int>(
-      [](FILE*) { return realFunction<CallId::getchar, int()>()(); }, stdin);
+  return interceptWith<CallId::getchar, int>([](FILE*) { return callReal<CallId::getchar>(); },
+                                             stdin);
 }
 
 OMNIO_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {

@@ -78,17 +78,13 @@ bool LogHelper::isWanted() {
          !process.draining_each.load(std::memory_order_relaxed);
 }
 
-bool LogHelper::isRunning() {
-  return helper_state.load(std::memory_order_acquire) == HelperState::kRunning;
-}
-
 bool LogHelper::isThisThread() { return is_helper; }
 
 bool LogHelper::start() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return false;  // what sanitizers put into each access wants a thread of the C library
 #endif
-  if (isRunning()) return true;
+  if (helper_state.load(std::memory_order_acquire) == HelperState::kRunning) return true;
   HelperState seen = HelperState::kNone;
   if (process.draining_each.load() ||
       !helper_state.compare_exchange_strong(seen, HelperState::kStarting)) {

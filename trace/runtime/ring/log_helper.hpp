@@ -26,7 +26,6 @@ class LogHelper {
   static bool dropsEvents();
   // Makes sure that it runs; false when it cannot, or the process ends.
   static bool start();
-  static bool isRunning();
   // Whether this is that thread, which must not call into the C library.
   static bool isThisThread();
   // Ends it, when its present write is done. It may be started again.
