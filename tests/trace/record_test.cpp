@@ -202,5 +202,13 @@ TEST_P(RandomEventsTest, AreReadBackAsTheyWereRecorded) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomEventsTest, testing::Values(1, 2, 3));
 
+// MPI is not in this process.
+TEST(RealSymbol, ThatNoLibraryHasIsACallThatTheSystemLacks) {
+  auto* const function = reinterpret_cast<int (*)()>(resolveReal(CallId::PMPI_Finalize));
+  errno = 0;
+  EXPECT_EQ(function(), -1);
+  EXPECT_EQ(errno, ENOSYS);
+}
+
 }  // namespace
 }  // namespace omnio::trace

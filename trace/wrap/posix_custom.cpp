@@ -123,7 +123,7 @@ OMNIO_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept 
 OMNIO_EXPORT void closefrom(int first) noexcept {
   auto* const real = realFunction<CallId::closefrom, void(int)>();
   auto* const range = realFunction<CallId::close_range, int(unsigned, unsigned, int)>();
-  if (range == nullptr) {
+  if (reinterpret_cast<void*>(range) == reinterpret_cast<void*>(missingFunction)) {
     real(first);
     return;
   }

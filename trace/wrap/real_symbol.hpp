@@ -1,6 +1,7 @@
 // The functions behind the wrappers: each found once by name, in the objects after this one.
 #pragma once
 #include <dlfcn.h>
+#include <errno.h>
 
 #include <atomic>
 #include <cstdint>
@@ -28,7 +29,14 @@ using calls::CallId;
 
 inline std::atomic<void*> real_symbols[calls::kNumberLimit];
 
-// Looks the symbol up; nullptr when no library of the process has it.
+// In place of a function that no library of the process has. A program may ask for a call by a weak
+// symbol (statx, with glibc 2.17) and find the tracer's: it gets the error of a system without it.
+inline long missingFunction() {
+  errno = ENOSYS;
+  return -1;
+}
+
+// Looks the symbol up.
 [[gnu::noinline]] inline void* resolveReal(CallId id) {
   const char* name = calls::rowOf(id).name.data();
   void* symbol = dlsym(RTLD_NEXT, name);
@@ -36,6 +44,7 @@ inline std::atomic<void*> real_symbols[calls::kNumberLimit];
   // Names that today's C library keeps for old programs alone (__xstat) have no default version.
   if (symbol == nullptr) symbol = dlvsym(RTLD_NEXT, name, OMNIO_OLDEST_GLIBC);
 #endif
+  if (symbol == nullptr) symbol = reinterpret_cast<void*>(missingFunction);
   real_symbols[calls::toNumber(id)].store(symbol, std::memory_order_relaxed);
   return symbol;
 }
