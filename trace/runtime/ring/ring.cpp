@@ -70,6 +70,37 @@ void countLost(Ring& ring) {
                                 std::memory_order_relaxed);
 }
 
+// Writes all chunks of the ring to the container without touching the ring: its owner may still be
+// recording. The caller has the claim. False when they could not be written.
+bool writeOut(Ring& ring) {
+  const wire::Progress progress = progressOf(ring);
+  const std::uint32_t events = ring.closed_events.load() + progress.events;
+  const std::uint32_t accounted = ring.accounted.load();
+  if (events <= accounted) return true;
+  char* const open = ring.data() + progress.chunk;
+  wire::ChunkHeader header = stampedHeader(progress, *reinterpret_cast<wire::ChunkHeader*>(open));
+  static constexpr char kPadding[wire::kChunkAlignment] = {};
+  const std::size_t padding = wire::aligned(progress.bytes) - progress.bytes;
+  iovec pieces[4] = {{ring.data(), progress.chunk},
+                     {&header, sizeof header},
+                     {open + sizeof header, progress.bytes},
+                     {const_cast<char*>(kPadding), padding}};
+  const std::size_t total = progress.chunk + sizeof header + progress.bytes + padding;
+  if (!appendChunks(pieces, 4, total)) return false;
+  ring.accounted.store(events);
+  process.events_written.fetch_add(events - accounted, std::memory_order_relaxed);
+  return true;
+}
+
+std::atomic<std::uint32_t> noted_pid{0};  // of the process that has left a note
+
+// A process that has neither a container nor a ring that is a file leaves a note of it, since
+// nothing else would be left when it is killed.
+void noteFirstLoss() {
+  if (hasContainer() || firstRingFile() != nullptr) return;
+  if (noted_pid.exchange(process.pid) != process.pid) leaveLostNote(currentAccount());
+}
+
 // Writes out what the ring holds, or drops and counts it. A reader that comes meanwhile, or after
 // the death of the process, finds the ring as it was or empty.
 void empty(Ring& ring) {
@@ -91,34 +122,7 @@ void emptyInto(Ring& ring, Thread& self, unsigned lane) {
   beginChunk(ring, self, lane, ring.data());
 }
 
-}  // namespace
-
-bool writeOut(Ring& ring) {
-  const wire::Progress progress = progressOf(ring);
-  const std::uint32_t events = ring.closed_events.load() + progress.events;
-  const std::uint32_t accounted = ring.accounted.load();
-  if (events <= accounted) return true;
-  char* const open = ring.data() + progress.chunk;
-  wire::ChunkHeader header = stampedHeader(progress, *reinterpret_cast<wire::ChunkHeader*>(open));
-  static constexpr char kPadding[wire::kChunkAlignment] = {};
-  const std::size_t padding = wire::aligned(progress.bytes) - progress.bytes;
-  iovec pieces[4] = {{ring.data(), progress.chunk},
-                     {&header, sizeof header},
-                     {open + sizeof header, progress.bytes},
-                     {const_cast<char*>(kPadding), padding}};
-  const std::size_t total = progress.chunk + sizeof header + progress.bytes + padding;
-  if (!appendChunks(pieces, 4, total)) return false;
-  ring.accounted.store(events);
-  process.events_written.fetch_add(events - accounted, std::memory_order_relaxed);
-  return true;
-}
-
-void drain(Ring& ring, Thread& self, unsigned lane) {
-  const RingClaim claim(ring);
-  self.lanes[lane].events += ring.events;
-  emptyInto(ring, self, lane);
-}
-
+// Writes out a ring that was handed over, and makes it free for any thread.
 void freeRing(Ring& ring) {
   const RingClaim claim(ring);
   empty(ring);
@@ -128,17 +132,8 @@ void freeRing(Ring& ring) {
   ring.owner.store(kFree, std::memory_order_release);
 }
 
-void giveUpRecord(Thread& self, unsigned lane) {
-  Ring* ring = self.lanes[lane].ring;
-  // None yet, or the parent's in a forked child: the next event begins with a new one.
-  if (ring == nullptr ||
-      imageOf(self.epoch) != imageOf(process.epoch_page->load(std::memory_order_relaxed))) {
-    return;
-  }
-  ring->events = progressOf(*ring).events;
-  drain(*ring, self, lane);
-}
-
+// Makes the ring, whose owner was another thread or none, that of the lane: what it holds stays,
+// a new chunk follows it.
 void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
   constexpr std::size_t kWorthwhile = wire::kRingDataBytes / 4;
   const RingClaim claim(ring);
@@ -161,6 +156,25 @@ void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
   }
   beginChunk(ring, self, lane, behind);
   ring.closed_events.fetch_add(progress.events);
+}
+
+}  // namespace
+
+void drain(Ring& ring, Thread& self, unsigned lane) {
+  const RingClaim claim(ring);
+  self.lanes[lane].events += ring.events;
+  emptyInto(ring, self, lane);
+}
+
+void giveUpRecord(Thread& self, unsigned lane) {
+  Ring* ring = self.lanes[lane].ring;
+  // None yet, or the parent's in a forked child: the next event begins with a new one.
+  if (ring == nullptr ||
+      imageOf(self.epoch) != imageOf(process.epoch_page->load(std::memory_order_relaxed))) {
+    return;
+  }
+  ring->events = progressOf(*ring).events;
+  drain(*ring, self, lane);
 }
 
 std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text, TextUse use) {
@@ -364,14 +378,7 @@ void beginEpoch(Thread& self) {
   self.epoch = epoch & ~kStoppedBit;
 }
 
-std::atomic<std::uint32_t> noted_pid{0};  // of the process that has left a note
-
 }  // namespace
-
-void noteFirstLoss() {
-  if (hasContainer() || firstRingFile() != nullptr) return;
-  if (noted_pid.exchange(process.pid) != process.pid) leaveLostNote(currentAccount());
-}
 
 void finishLostNote(bool all_written) {
   const bool is_noted = noted_pid.load() == process.pid;

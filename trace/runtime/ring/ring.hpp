@@ -76,27 +76,17 @@ Ring* makeRoom(Thread& self, unsigned lane, std::size_t need);
   ring.header.progress.store(progress.pack(), std::memory_order_release);
 }
 
-// Writes all chunks of the ring to the container without touching the ring: its owner may still be
-// recording. The caller has the claim. False when they could not be written.
-bool writeOut(Ring& ring);
 // Writes the ring out, or drops and counts what it holds, and begins a new chunk of the lane.
 void drain(Ring& ring, Thread& self, unsigned lane);
 // The thread will not go on with the record it is in the middle of: what was published stays, a new
 // chunk follows, since the half record has already changed what the next one would be read by.
 void giveUpRecord(Thread& self, unsigned lane);
-// Writes out a ring that was handed over, and makes it free for any thread.
-void freeRing(Ring& ring);
 // Writes out one ring that was handed over, or drops and counts what it holds, and frees it; false
 // when there is none. For the log helper alone.
 bool writeHandedOver();
-// Makes the ring, whose owner was another thread or none, that of the lane: what it holds stays,
-// a new chunk follows it.
-void beginOwnership(Ring& ring, Thread& self, unsigned lane);
 
-// A process that has neither a container nor a ring that is a file leaves a note of it, since
-// nothing else would be left when it is killed; and one with the final figures at its end, unless
-// everything could be written after all.
-void noteFirstLoss();
+// A process that ends with neither a container nor a ring that is a file leaves a note with the
+// final figures, unless everything could be written after all.
 void finishLostNote(bool all_written);
 
 // Whether the process has, or had, rings; how many.

@@ -11,6 +11,17 @@
 
 namespace omnio::trace {
 
+bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to) {
+  if (from == nullptr || to == nullptr) return false;
+  const Scratch<int, 64> asked(static_cast<std::size_t>(count));
+  if (!asked) return false;
+  for (int i = 0; i < count; ++i) asked[static_cast<std::size_t>(i)] = i;
+  return ask(OMNIO_LAZY_MPI(PMPI_Group_translate_ranks), from, count, asked.data(), to, ranks);
+}
+
+namespace {
+
+// The group of all of MPI_COMM_WORLD; it is never freed.
 MPI_Group worldGroup() {
   static std::atomic<MPI_Group> known{nullptr};
   MPI_Group group = known.load(std::memory_order_acquire);
@@ -22,14 +33,7 @@ MPI_Group worldGroup() {
   return group;
 }
 
-bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to) {
-  if (from == nullptr || to == nullptr) return false;
-  const Scratch<int, 64> asked(static_cast<std::size_t>(count));
-  if (!asked) return false;
-  for (int i = 0; i < count; ++i) asked[static_cast<std::size_t>(i)] = i;
-  return ask(OMNIO_LAZY_MPI(PMPI_Group_translate_ranks), from, count, asked.data(), to, ranks);
-}
-
+// A number made of all ranks of a group, in their order.
 std::uint64_t hashOfRanks(MPI_Group group) {
   int size = 0;
   if (!ask(OMNIO_LAZY_MPI(PMPI_Group_size), group, &size) || size < 0) return 0;
@@ -41,8 +45,6 @@ std::uint64_t hashOfRanks(MPI_Group group) {
   }
   return hash;
 }
-
-namespace {
 
 using AskNumber = int(MPI_Comm, int*);
 using AskGroup = int(MPI_Comm, MPI_Group*);
@@ -140,6 +142,9 @@ Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, G
   return addGroup(object, facts);
 }
 
+namespace {
+
+// Remembers a communicator that was made of `parent` by its collective call `seq`.
 Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq) {
   if (communicator == nullptr || communicator == open_mpi::nullCommunicator()) return nullptr;
   if (parent == nullptr) {
@@ -154,8 +159,6 @@ Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t
                          (facts.side == 0 ? sides.local : sides.remote) + 16);
   return remember(communicator, facts);
 }
-
-namespace {
 
 template <typename Real, typename... A>
 int makeOfAll(CallId id, Real* real, A... a) {

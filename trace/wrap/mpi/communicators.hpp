@@ -11,12 +11,6 @@ namespace omnio::trace {
 // when MPI cannot tell.
 bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to);
 
-// The group of all of MPI_COMM_WORLD; it is never freed.
-MPI_Group worldGroup();
-
-// A number made of all ranks of a group, in their order.
-std::uint64_t hashOfRanks(MPI_Group group);
-
 // MPI_COMM_WORLD and MPI_COMM_SELF; when MPI has begun.
 void knowPredefined();
 
@@ -28,9 +22,6 @@ inline Group* groupOf(MPI_Win window) { return findGroup(window); }
 // A group of the same ranks as its parent: of a window or a file, made by the parent's collective
 // call `seq`. nullptr when the parent is not known.
 Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, GroupKind kind);
-
-// A communicator that was made of `parent` by its collective call `seq`.
-Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq);
 
 // Defined in collectives.cpp: whose data a rank gets in neighbourhood collectives (MPI-3.1, 7.6).
 // It is told once for each communicator that has a topology.

@@ -149,27 +149,14 @@ int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a
   return list.finish();
 }
 
-template <typename Real>
-int cancel(CallId id, Real* real, MPI_Request* request) {
+// MPI_Cancel, and MPI_Request_free, after which the request is not known any more.
+template <bool kFrees, typename Real>
+int giveUp(CallId id, Real* real, MPI_Request* request) {
   SyncCall call(id);
-  Pending pending;
-  if (call.isOurs()) pending = lookAt(request);
+  const Pending pending = call.knowsObjects() ? lookAt(request) : Pending{};
+  if (kFrees && pending.object != nullptr) takeRequest(pending.object);
   call.make([&] { return real(request); });
-  if (call.isOurs()) call.record<CallId::MPI_Cancel>(pending.request.number);
-  return call.result();
-}
-
-template <typename Real>
-int freeRequest(CallId id, Real* real, MPI_Request* request) {
-  SyncCall call(id);
-  Pending pending;
-  if (call.knowsObjects()) {
-    pending = lookAt(request);
-    if (pending.object != nullptr) takeRequest(pending.object);
-  }
-  call.make([&] { return real(request); });
-  if (call.isOurs()) call.record<CallId::MPI_Cancel>(pending.request.number);
-  return call.result();
+  return call.isOurs() ? call.record<CallId::MPI_Cancel>(pending.request.number) : call.result();
 }
 
 }  // namespace
@@ -185,8 +172,8 @@ OMNIO_MPI_BOTH(Waitany, 4, completeSome<Form::kAny>)
 OMNIO_MPI_BOTH(Testany, 5, completeSome<Form::kAny>)
 OMNIO_MPI_BOTH(Waitsome, 5, completeSome<Form::kSome>)
 OMNIO_MPI_BOTH(Testsome, 5, completeSome<Form::kSome>)
-OMNIO_MPI_BOTH(Cancel, 1, cancel)
-OMNIO_MPI_BOTH(Request_free, 1, freeRequest)
+OMNIO_MPI_BOTH(Cancel, 1, giveUp<false>)
+OMNIO_MPI_BOTH(Request_free, 1, giveUp<true>)
 
 namespace omnio::trace {
 
