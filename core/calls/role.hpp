@@ -7,7 +7,7 @@
 
 namespace omnio::calls {
 
-// What an argument means. The comment gives the key in the text form, where there is one.
+// The meaning of an argument. The comment gives the key in the text form, where there is one.
 enum class Role : std::uint8_t {
   kFd,            // fd: the descriptor the call works on
   kFdNew,         // newfd: the number wished for a new descriptor (dup2)
@@ -65,7 +65,7 @@ enum class Role : std::uint8_t {
   kIgnored,  // a pointer or number that is not recorded
 };
 
-// What a call does, as statistics count it and as phases distinguish it.
+// The kind of work that a call does, as statistics count it and as phases distinguish it.
 enum class Class : std::uint8_t {
   kOpen,
   kClose,
@@ -80,7 +80,7 @@ enum class Class : std::uint8_t {
 };
 inline constexpr int kClassCount = 10;
 
-// What the return value says, and with it what failure looks like.
+// The meaning of the return value, and with it the look of a failure.
 enum class Result : std::uint8_t {
   kBytes,        // bytes moved; -1 and errno
   kItems,        // items moved, kItemSize bytes each; never negative
@@ -98,8 +98,8 @@ enum class Result : std::uint8_t {
   kMpi,          // MPI_SUCCESS (0) or an MPI error code
 };
 
-// What an MPI call says about the order of ranks: who cannot leave it before who has come. Of calls
-// that have a request it is said of what completes the request.
+// The order of ranks that an MPI call forces: which rank cannot leave it before which other has
+// come. For a call that has a request, this is true of the call that completes the request.
 enum class Sync : std::uint8_t {
   kNone,
   kAll,         // no rank before all of the group (barrier, making a communicator)

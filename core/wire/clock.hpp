@@ -51,7 +51,7 @@ inline std::uint64_t ticksOf(ClockKind kind) {
   return kind == ClockKind::kMonotonic ? systemNs(CLOCK_MONOTONIC) : counterTicks();
 }
 
-// Which clock this processor offers. Costs a few instructions; no file is read.
+// Finds out which clock this processor offers. Costs a few instructions; no file is read.
 ClockKind detectClock();
 
 // A reading of all three clocks, the tightest of a few tries (about 100 ns apart at most).

@@ -44,8 +44,8 @@ inline constexpr std::uint32_t kFilterError = 0x10001;
 // Events were not waited for (--when-slow drop), and the log's device did not keep up.
 inline constexpr std::uint32_t kSlowError = 0x10002;
 
-// What is known of the whole log. Rewritten in place in a block that exists since the beginning,
-// so that a full device can still say what it lost.
+// The figures of the whole log. They are rewritten in place, in a block that exists since the
+// beginning, so that a log on a full device can still say what it lost.
 struct Account {
   AccountState state = AccountState::kRunning;
   std::uint32_t error = 0;           // errno of the last write that failed, or one of the above

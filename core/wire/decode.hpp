@@ -35,7 +35,7 @@ class ChunkDecoder {
     state_.reset(base_ticks);
   }
 
-  // Which of the three outputs was filled is told by the result.
+  // Reads the next record. The result says which of the three outputs was filled.
   Decoded next(RawEvent& event, TextDefinition& text, HandleDefinition& handle);
 
   // The first byte not yet read.

@@ -27,8 +27,8 @@ inline constexpr char kMpiLibrary[] = "mpi_library";
 inline constexpr char kMpiRefused[] = "mpi_refused";  // MPI library of another ABI, not traced
 inline constexpr char kRingPlace[] =
     "ring_directory";  // "memory": a death loses what was not drained
-// What recording an event added to it when the process began, picoseconds; and the part of that
-// which lies inside the recorded duration. At least: everything was in the caches.
+// The time that recording added to an event when the process began, picoseconds; and the part of it
+// that lies inside the recorded duration. At least: everything was in the caches.
 inline constexpr char kEventCost[] = "event_cost_ps";
 inline constexpr char kClockCost[] = "clock_cost_ps";
 inline constexpr char kMounts[] = "mounts";  // /proc/self/mounts of the node
@@ -49,7 +49,8 @@ inline constexpr char kStops[] = "stops";                 // how many were begun
 inline constexpr char kStoppedTicks[] = "stopped_ticks";  // of those that have ended
 inline constexpr char kStoppedSince[] = "stopped_since";  // of the one that has not; 0: none
 inline constexpr char kStopPrefix[] = "stop.";  // with a number from 0: "BEGIN END", in ticks
-// Of so many each is told when it begins and ends; of more the sums alone, at the end.
+// Up to so many stops are told one by one, when they begin and end; of more only the sums, at the
+// end.
 inline constexpr unsigned kNamedStops = 1000;
 inline constexpr char kMaxLogSize[] = "max_log_size";           // bytes; not there: no limit
 inline constexpr char kSettingsRefused[] = "settings_refused";  // variables that mean nothing
@@ -65,7 +66,8 @@ inline constexpr char kTypePrefix[] = "type.";
 // Two processes of one boot have different clocks when these differ: /proc/self/ns/time.
 inline constexpr char kTimeNamespace[] = "time_namespace";
 inline constexpr char kSharedPointers[] = "shared_pointers";  // of MPI files were used
-// Of the MPI file with this handle: hints (".given", ".used" behind the number), and the layout.
+// Facts of the MPI file with this handle: hints (".given", ".used" after the number), and the
+// layout.
 inline constexpr char kHintsPrefix[] = "hints.";
 inline constexpr char kLayoutPrefix[] = "layout.";
 inline constexpr char kAborted[] = "aborted_with";  // MPI_Abort's error code

@@ -49,7 +49,8 @@ struct Member {
 // Most varints that one item takes.
 inline constexpr unsigned kMostOfItem = 6;
 
-// What writes and what reads a list: both pass over the numbers of an item in the same order.
+// One class writes a list and one reads it: both pass over the numbers of an item in the same
+// order.
 class VarintsOut {
  public:
   VarintsOut(char* out, std::int64_t& count) : out_(out), count_(count) {}

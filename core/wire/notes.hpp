@@ -1,5 +1,5 @@
-// What a process says of itself that could make neither a log nor a ring, since its descriptors,
-// its limits or a filter did not allow it: the target of a symbolic link in the ring directory,
+// The note of a process that could make neither a log nor a ring, since its descriptors, its limits
+// or a filter did not allow it. The note is the target of a symbolic link in the ring directory,
 // which needs no descriptor and no file size. Its name is that of a ring, with kLostSuffix for the
 // number.
 //

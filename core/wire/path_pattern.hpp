@@ -35,8 +35,8 @@ bool matchesPattern(std::string_view pattern, const PathParts& path);
 // True when one of the colon-separated patterns matches.
 bool matchesAny(std::string_view patterns, const PathParts& path);
 
-// What is left out unless an include pattern asks for it, colon-separated: the system's own trees,
-// shared libraries, and the files MPI keeps for itself.
+// Paths that are left out unless an include pattern asks for them, colon-separated: the system's
+// own trees, shared libraries, and the files MPI keeps for itself.
 inline constexpr std::string_view kDefaultExclude =
     "/proc:/proc/*:/sys:/sys/*:/dev:/dev/*:*.so:*.so.[0-9]*:/etc/ld.so.*:"
     "/tmp/ompi.*:/tmp/openmpi-sessions-*:/tmp/prte.*:*/pmix-*:*/pmix_dstor_*:"

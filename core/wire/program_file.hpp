@@ -1,6 +1,6 @@
-// What the dynamic loader will make of a program file: whether it preloads anything into it, and
-// whether a sanitizer's runtime would refuse to start behind a preloaded library. Looks at the file
-// alone, by the reader's way of reading it; allocates nothing.
+// Foresees what the dynamic loader does with a program file: whether it preloads anything into it,
+// and whether a sanitizer's runtime would refuse to start after a preloaded library. Looks at the
+// file alone, by the caller's way of reading it; allocates nothing.
 #pragma once
 
 #include <elf.h>
@@ -95,8 +95,8 @@ bool examineProgram(Read read, ProgramFacts& facts) {
   return true;
 }
 
-// What makes such a program start all the same, added to its ASAN_OPTIONS: the runtime is loaded
-// behind the preloaded libraries, and works there.
+// With this option in its ASAN_OPTIONS such a program starts all the same: the runtime is loaded
+// after the preloaded libraries, and works there.
 inline constexpr const char* kAsanVariable = "ASAN_OPTIONS";
 inline constexpr std::string_view kAsanOption = "verify_asan_link_order=0";
 

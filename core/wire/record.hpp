@@ -7,7 +7,7 @@
 //   pieces  for calls with an iovec: that many varints, the sizes of its pieces
 //
 // Gap is zigzag(start - end of the record before), duration is end - start, both in ticks.
-// What a field holds follows from the argument's role, and is mostly the difference from a
+// The content of a field follows from the argument's role, and is mostly the difference from a
 // prediction that writer and reader make alike.
 #pragma once
 
@@ -167,8 +167,8 @@ static_assert(
     }(),
     "a record's header is handled as one 64-bit number");
 
-// What writer and reader of a chunk both remember, so that the usual values of fields need not be
-// stored. It starts empty with each chunk: a chunk is readable without any other.
+// The writer and the reader of a chunk both remember this, so that the usual values of fields need
+// not be stored. It starts empty with each chunk: a chunk is readable without any other.
 //
 // Handles are known in a chunk by the slot their number falls in. A second handle in the same slot
 // takes it over with a new definition.

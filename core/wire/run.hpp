@@ -83,7 +83,7 @@ constexpr Run parseRun(std::string_view text) {
   return run;
 }
 
-// What stands for the identity where no `omnio trace` made one. `birth_ns` is 0 on file systems
+// Makes an identity where no `omnio trace` made one. `birth_ns` is 0 on file systems
 // that do not keep it.
 inline RunId derivedRun(std::uint64_t device, std::uint64_t inode, std::uint64_t birth_ns) {
   const std::uint64_t facts[] = {device, inode, birth_ns};
@@ -99,7 +99,7 @@ struct LauncherVariables {
   const char* ranks;       // of the job
   const char* job;         // its name, the same for all ranks
   const char* local_rank;  // rank on its node
-  // What else tells runs of one name apart, where it is set.
+  // Variables that tell runs of one name apart, where they are set.
   const char* job_parts[2] = {nullptr, nullptr};
 };
 

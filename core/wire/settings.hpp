@@ -93,8 +93,8 @@ inline constexpr const char* kDirectoryVariable = "OMNIO_DIR";
 // Names the configuration file.
 inline constexpr const char* kConfigVariable = "OMNIO_CONFIG";
 
-// What the values of settings look like in text, for the command line, the environment and
-// configuration files alike.
+// The text forms of the settings' values, for the command line, the environment and configuration
+// files alike.
 constexpr std::optional<std::uint64_t> parseDigits(std::string_view text) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   if (text.empty()) return {};
@@ -136,7 +136,7 @@ constexpr std::optional<bool> parseSwitch(std::string_view text) {
   return {};
 }
 
-// What to do when the log's device is slow: "wait" (false) or "drop" (true).
+// The behaviour when the log's device is slow: "wait" (false) or "drop" (true).
 constexpr std::optional<bool> parseWhenSlow(std::string_view text) {
   if (text.empty() || text == "wait") return false;
   if (text == "drop") return true;

@@ -64,8 +64,8 @@ class Pool {
     if (slab >= kSlabs) return false;
     return mappedOnce(slabs_[slab], kBlockBytes * kBlocksInSlab) != nullptr;
   }
-  // Of a block that another thread takes at this moment, and may have filled already, the link is
-  // nonsense; then the head's tag is another too, and the exchange fails.
+  // When another thread takes the block at this moment, and has filled it already, the link is
+  // nonsense. Then the head's tag is another too, and the exchange fails.
   std::uint32_t linkOf(std::uint32_t place) {
     const RacingRead racing;
     return link(place).load(std::memory_order_relaxed);

@@ -1,6 +1,6 @@
-// Which file a descriptor of this process stands for. A table by descriptor number, two levels
-// deep and without bound or lock; each traced descriptor has a handle, the number of an open
-// instance, which is never used again in the process.
+// The table says which file a descriptor of this process stands for. It goes by descriptor number,
+// two levels deep, without bound or lock. Each traced descriptor has a handle, the number of an
+// open instance, which is never used again in the process.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace omnio::trace {
 
-// What a descriptor stands for, in one word that is read and exchanged as a whole.
+// The meaning of a descriptor, in one word that is read and exchanged as a whole.
 class Entry {
  public:
   constexpr Entry() = default;

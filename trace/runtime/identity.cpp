@@ -73,7 +73,7 @@ class Facts {
     }
     text_.put(key).skip(1 + used).putByte('\0');
   }
-  // What a symbolic link leads to; read in place, since the calling thread's stack may be small.
+  // The target of a symbolic link; read in place, since the calling thread's stack may be small.
   void putLink(std::string_view key, const char* path, std::size_t most) {
     if (key.size() + 2 + most > text_.room()) return;
     char* const begin = text_.end() + key.size() + 1;
@@ -119,7 +119,7 @@ const char* tracedMpiLibrary() {
 const char* recorded_flavour = nullptr;
 LauncherIdentity remembered;
 
-// What this image turned out to be, and the words that say why.
+// The flavour that this image turned out to have, and the words that say why.
 void putFlavour(Facts& facts) {
   const char* mpi = tracedMpiLibrary();
   const char* openmp = openmpLibrary();

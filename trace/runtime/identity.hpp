@@ -1,5 +1,5 @@
-// Who this process and its threads are. What the four libraries differ in is linked behind these
-// functions: identity_plain.cpp or identity_openmp.cpp.
+// The identity of this process and its threads. The four libraries differ in what is linked behind
+// these functions: identity_plain.cpp or identity_openmp.cpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace omnio::trace {
 
-// Which of the four libraries this is: identity_*.cpp, compiled for each, has the name.
+// The name of this one of the four libraries: identity_*.cpp, compiled for each, has it.
 extern const char kLibraryName[];
 
 // The OpenMP number of the calling thread, or -1 where there is none or it is not looked for.
@@ -16,7 +16,7 @@ int openmpThread();
 // The name of the OpenMP library of this image, or nullptr.
 const char* openmpLibrary();
 
-// What MPI says of this process, once it was asked (by the wrapper of MPI_Init).
+// MPI's facts about this process, once it was asked (by the wrapper of MPI_Init).
 struct MpiIdentity {
   bool known = false;
   int rank = -1;
@@ -33,14 +33,14 @@ struct LauncherIdentity {
   char job[256] = {};           // its name and, of a Slurm step, the step's
   bool first_on_node = true;
 };
-// What the launcher's environment says of this process.
+// Reads what the launcher's environment says of this process.
 LauncherIdentity readLauncher();
 // The same as it was when the tracer started, since an application may change or clear its
 // environment; a forked child has its parent's.
 void rememberLauncher();
 const LauncherIdentity& launcherIdentity();
-// A number that the processes of one job share, and other jobs do not: made of its name.
-// Of a process without a launcher its own.
+// A number that the processes of one job share, and other jobs do not: made of its name. A process
+// without a launcher has a number of its own.
 std::uint64_t jobNumber();
 
 // The node's name as uname(2) has it; empty when it is not known.
@@ -53,12 +53,12 @@ const char* loadedLibrary(const char* prefix);
 
 // All facts about this process as info-chunk pairs, at most `bytes`; returns how many were used.
 std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts);
-// Those that change while it runs: MPI tells the rank, a library is loaded late.
+// The facts that change while it runs: MPI tells the rank, a library is loaded late.
 std::size_t describeIdentity(char* out, std::size_t bytes);
 // Whether the image has loaded MPI or OpenMP since it was last described.
 bool hasFlavourChanged();
 
-// Which run this process belongs to, as its rings say it (core/wire/run.hpp).
+// The run that this process belongs to, as its rings say it (core/wire/run.hpp).
 struct RunIdentity {
   wire::Run run;
   std::uint64_t directory_device = 0;  // of the trace directory; 0 and 0: it cannot be seen

@@ -191,7 +191,7 @@ bool isVforkChild() {
 
 namespace {
 
-// Of a usual log it is some microseconds in each MiB, and not worth a chunk.
+// With a usual log it is some microseconds in each MiB, and not worth a chunk.
 void tellStalledTime() {
   constexpr std::uint64_t kWorthTelling = 1'000'000;
   const std::uint64_t stalled = process.stalled_ns.load();
@@ -224,7 +224,8 @@ void finish(wire::AccountState state) {
   finishStops();
   tellStalledTime();
   bool all = writeOutAll();
-  // What a log of limited size has no room for is meant to be dropped: it must not be collected.
+  // Events that find no room in a log of limited size are meant to be dropped, and must not be
+  // collected.
   all = all || process.error.load() == wire::kLogLimitError;
   all = writeAccount() && all;
   Ring* note = all ? nullptr : firstRingFile();

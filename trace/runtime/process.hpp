@@ -31,7 +31,7 @@ struct Process {
   std::uint64_t parent_token = 0;  // of the traced process this one was forked from, or 0
   wire::Anchor begin;
 
-  // What a thread compares with the epoch it began in. The upper half is the number of the image
+  // A thread compares it with the epoch that it began in. The upper half is the number of the image
   // (imageOf): rings and threads of another one are not this process's. The lower half counts
   // failed execs, after which rings need names again. The page is one that the kernel clears in a
   // child (MADV_WIPEONFORK), so that a fork that runs no handler (clone, _Fork) is noticed too.
@@ -140,7 +140,7 @@ void resume();
 // was recorded is written, and the trace says why it ends there. Neither a clock is read nor a
 // system call made from then on.
 void endRecording(const char* why);
-// What would have taken it away failed: record as before.
+// Records as before, since the call that would have made recording impossible has failed.
 void continueRecording();
 
 // Whether the current image is one that is not traced: shells and launchers.
@@ -154,8 +154,8 @@ bool isUntracedProgram(const char* path);
 // an -x, since Open MPI refuses to take both. For the latter it starts the program anew.
 void prepareLauncher(const char* program);
 
-// What recording costs the application: measured in each process before its first event, so that
-// readers can take it off (trap: the recorder's own cost inflates the time between calls).
+// The cost of recording for the application. It is measured in each process before its first event,
+// so that readers can take it off (trap: the recorder's own cost inflates the time between calls).
 // In picoseconds; 0 when it could not be measured.
 struct EventCost {
   std::uint64_t event_ps = 0;  // all that an event adds

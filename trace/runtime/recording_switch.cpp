@@ -95,7 +95,7 @@ void listenForToggle() {
   if (number == 0) return;
   const int error = errno;
   struct sigaction action {};
-  // Who ignores it, or has a handler already, has a use of his own for it.
+  // An application that ignores the signal, or has a handler, has a use of its own for it.
   if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
     action = {};
     action.sa_handler = onToggle;
@@ -107,7 +107,7 @@ void listenForToggle() {
 }
 
 void reportStopped() {
-  // Who is about to end would not be there to say that it has ended.
+  // A process that is about to end could not say in its new log that it has ended.
   if (process.draining_each.load()) return;
   // Once: a directory that cannot be written would be tried at each call.
   if (hasContainer() || stops.is_reported.exchange(true)) return;

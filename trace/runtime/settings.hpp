@@ -1,5 +1,5 @@
-// What the tracer was told, by the environment alone: it has to work without a command line, and
-// without a home directory to look for files in. core/wire/settings.hpp has the table.
+// The tracer's settings. They come from the environment alone: it has to work without a command
+// line, and without a home directory to look for files in. core/wire/settings.hpp has the table.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What every wrapper does around the real call. The wrapper of a regular row only
-// calls intercept(); custom ones bring their own way to the real function (interceptWith).
+// The work of every wrapper around the real call. The wrapper of a regular row only calls
+// intercept(); custom ones bring their own way to the real function (interceptWith).
 //
 // All that looks at memory the application passed (paths, iovecs, strings) happens after the real
 // call, and not when that failed with EFAULT: what would have been an error must not become a
@@ -24,7 +24,7 @@
 
 namespace omnio::trace {
 
-// What an event refers to besides numbers. Which members count follows from the row.
+// The things that an event refers to besides numbers. The row decides which members count.
 struct Subject {
   Entry handle;              // the call works on it
   Entry born;                // the handle that the call made
@@ -79,7 +79,7 @@ constexpr std::int64_t asNumber(T value) {
   }
 }
 
-// Which text of the subject an argument is.
+// Returns the text of the subject that an argument is.
 constexpr TextUse textUseOf(calls::Role role) {
   switch (role) {
     case calls::Role::kPath:
@@ -284,8 +284,8 @@ template <CallId kCall, typename R, typename Arguments>
                     static_cast<std::uint32_t>(argument<kCall, calls::Role::kFlags>(arguments, 0)));
 }
 
-// What the call refers to besides the handle that it works on, as it is known afterwards. Whether
-// the event is recorded.
+// Adds to the subject all but the handle that the call works on, as it is known after the call.
+// Returns whether the event is recorded.
 template <CallId kCall, typename R, typename Arguments>
 [[gnu::always_inline]] inline bool completeSubject(const Arguments& arguments, R result,
                                                    bool failed, int error, Subject& subject) {
@@ -394,7 +394,7 @@ template <CallId kCall, typename R, typename Real, typename... A>
       if constexpr (kCloses) takeOut(fd);
       if constexpr (calls::has(row, Role::kFdNew)) {
         const R result = real(a...);
-        // What the number stood for is closed now, and the new owner is looked at when it is used.
+        // The number's old file is closed now, and the new one is looked at when it is used.
         if (result >= 0) releaseHandle(takeOut(static_cast<int>(result)));
         return result;
       } else {

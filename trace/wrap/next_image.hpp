@@ -15,7 +15,8 @@ struct ProgramName {
   bool is_searched = false;    // in PATH, when it has no slash
 };
 
-// What has to be put into the environment of the next image. Lives in the caller's frame.
+// Variables that have to be put into the environment of the next image. Lives in the caller's
+// frame.
 class ImageEnvironment {
  public:
   // Looks at the program and notes it when it cannot be traced.

@@ -135,8 +135,8 @@ OMNIO_EXPORT void closefrom(int first) noexcept {
                                });
 }
 
-// What opendir opens inside the C library is not seen, nor is it recorded here; but a directory
-// that is known, since it was opened by a call or is used by openat, must not outlive its
+// The directory that opendir opens inside the C library is not seen, nor is it recorded here. But a
+// directory that is known, since it was opened by a call or is used by openat, must not outlive its
 // descriptor.
 OMNIO_EXPORT int closedir(DIR* directory) {
   auto* const real = realFunction<CallId::closedir, int(DIR*)>();

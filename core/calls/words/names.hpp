@@ -41,8 +41,8 @@ auto ofEachRow(Make make) {
   return made;
 }
 
-// Which `key=value` items an event of a call has, derived from the call's row; shared by the text
-// form and the JSON form, so that both use the same words.
+// One of the `key=value` items of an event, derived from the call's row; shared by the text form
+// and the JSON form, so that both use the same words.
 struct Item {
   std::string_view key;
   ItemKind kind = ItemKind::kNumber;

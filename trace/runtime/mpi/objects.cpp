@@ -55,7 +55,7 @@ bool tell(const Group& group) {
 Group* addGroup(const void* object, Group facts) {
   dropGroup(object);
   facts.number = last_group.fetch_add(1, std::memory_order_relaxed) + 1;
-  // Who cannot be told of is known all the same: what it makes has an id of its own.
+  // A group that the trace cannot tell of is known all the same: groups made of it need its id.
   if (!tell(facts)) facts.number = 0;
   if (!groups.put(object, [&](Group& place) { place = facts; })) return nullptr;
   return groups.find(object);

@@ -1,5 +1,5 @@
-// What is known of MPI's objects, by their addresses: groups of ranks, requests, files. Nothing
-// here knows MPI.
+// Facts about MPI's objects, by their addresses: groups of ranks, requests, files. Nothing here
+// knows MPI.
 #pragma once
 
 #include <atomic>
@@ -80,16 +80,17 @@ std::optional<Request> takeRequest(const void* object);
 // same address.
 bool forgetRequest(const void* object, std::uint64_t number);
 
-// Which handle an MPI_File of this process stands for.
+// The handles that the MPI_Files of this process stand for.
 //
-// After an open. What the same MPI_File stood for before, closed out of our sight, is released.
+// To be called after an open. Releases the handle that the same MPI_File stood for before, which
+// was closed out of our sight.
 void rememberMpiFile(const void* file, Entry entry);
 // An entry that is not traced when the file is not known: opened before recording, or left out.
 Entry findMpiFile(const void* file);
 // Takes it out before it is closed, since another open may get the same MPI_File at once.
 Entry takeMpiFile(const void* file);
 
-// What an MPI file name means as a path. MPI leaves that to the implementation (MPI-3.1, 13.2.1).
+// The path that an MPI file name means. MPI leaves that to the implementation (MPI-3.1, 13.2.1).
 // ROMIO takes "ufs:/data/out" for /data/out on a file system of the kind ufs; OMPIO for a file of
 // just that name. So a known prefix is passed over unless there is a file with it. Returns a part
 // of `name`.
@@ -100,7 +101,8 @@ const char* withoutFileSystem(const char* name);
 
 enum class Way : std::uint8_t { kOut, kIn, kPosted, kAccessed, kCompleted, kExposed, kNamed };
 
-// What a counter is of. Every one there has been stays, up to a bound, which kNamed has for itself.
+// The subject of a counter. Counters are never removed. Their number has a bound; kNamed has one of
+// its own.
 struct Stream {
   std::uint64_t group = 0;  // its id, or what else tells it from others
   std::int32_t peer = 0;

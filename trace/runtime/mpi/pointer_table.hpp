@@ -1,6 +1,6 @@
-// What is known of objects of another library, by their addresses. Without bound or lock: a level
-// with twice the places of the one before is added when all places for an object are taken, and
-// none is ever taken away. Not for signal handlers: a place is never seen by the thread that is
+// A table of facts about another library's objects, by their addresses, without bound or lock: a
+// level with twice the places of the one before is added when all places for an object are taken,
+// and none is ever taken away. Not for signal handlers: a place is never seen by the thread that is
 // filling it.
 #pragma once
 

@@ -136,7 +136,7 @@ bool writeAt(int fd, const iovec* pieces, int count, std::size_t bytes, std::uin
   std::memcpy(left, pieces, sizeof(iovec) * static_cast<std::size_t>(count));
   iovec* first = left;
   while (bytes > 0) {
-    // Of the two a filter of system calls may allow one.
+    // A filter of system calls may allow only one of the two.
     const long done =
         isForbidden(SYS_pwritev)
             ? rawSyscall(SYS_pwrite64, fd, address(first->iov_base),
@@ -280,7 +280,7 @@ bool openContainer() {
   Patience patience;
   State seen = State::kNone;
   while (!state.compare_exchange_strong(seen, State::kOpening, std::memory_order_acquire)) {
-    // What this thread has to write would be lost if it did not wait for the other.
+    // This thread's events would be lost if it did not wait for the other.
     if (seen == State::kOpen || !patience.wait()) return seen == State::kOpen;
     seen = State::kNone;
   }

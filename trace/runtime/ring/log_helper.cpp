@@ -34,7 +34,7 @@ std::uint32_t ended = 0;  // not 0 while it lives; cleared by the kernel
 char* stack = nullptr;
 thread_local constinit bool is_helper = false;
 
-// What may be woken without need wakes for nothing: both look again.
+// A thread may be woken without need: whoever sleeps looks again.
 void sleepOn(std::atomic<std::uint32_t>& word, std::uint32_t seen, long ns) {
   const timespec limit = {.tv_sec = 0, .tv_nsec = ns};
   if (rawSyscall(SYS_futex, address(&word), FUTEX_WAIT_PRIVATE, seen, address(&limit), 0, 0) ==

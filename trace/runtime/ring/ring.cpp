@@ -63,7 +63,7 @@ wire::Progress progressOf(const Ring& ring) {
   return wire::Progress::unpack(ring.header.progress.load(std::memory_order_acquire));
 }
 
-// What the ring holds beyond what is accounted for could not be written.
+// Counts as lost the events in the ring that are not accounted for: they could not be written.
 void countLost(Ring& ring) {
   const std::uint32_t events = ring.closed_events.load() + progressOf(ring).events;
   process.events_lost.fetch_add(events - ring.accounted.exchange(events),
@@ -141,7 +141,7 @@ void beginOwnership(Ring& ring, Thread& self, unsigned lane) {
     beginChunk(ring, self, lane, ring.data());
     return;
   }
-  // What counts is what the former owner has published: it may have ended in the middle of more.
+  // Only what the former owner has published counts: it may have ended in the middle of more.
   const wire::Progress progress = progressOf(ring);
   char* const payload = reinterpret_cast<char*>(ring.chunk + 1);
   char* behind = reinterpret_cast<char*>(ring.chunk);  // an empty chunk is taken over
@@ -233,8 +233,8 @@ void defineHandle(Ring& ring, char*& out, const HandleInfo& info, std::uint32_t 
   out = wire::encodeHandle(out, definition, ring.prediction);
 }
 
-// Which ring a thread records into. A ring whose thread has ended is used again: that is noticed by
-// asking the kernel for the thread when a ring is wanted, so that no thread has to say good-bye.
+// The pool of rings. A ring whose thread has ended is used again: the kernel is asked for the
+// thread when a ring is wanted, so that no thread has to say good-bye.
 namespace {
 
 constexpr std::uint32_t kMaxRings = 32768;

@@ -101,8 +101,8 @@ void unlinkRings(bool keep_one);
 // Forgets all rings, in a child after fork: they are the parent's.
 void forgetRings();
 
-// What a text is to the event that names it. An event may name one of each, and they must not take
-// each other's slot: so each use has slots of its own.
+// The use that an event makes of a text. An event may name one text for each use, and they must not
+// take each other's slot: so each use has slots of its own.
 enum class TextUse : std::uint8_t { kPath, kPathNew, kMode, kNone };
 // The slot of a text in the ring's open chunk, defined there at `out` first when it is not yet
 // known; `out` has room for it.

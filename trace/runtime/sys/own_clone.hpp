@@ -30,8 +30,8 @@ long inOwnTable(Action action) {
   return runInOwnTable([](void* argument) { return (*static_cast<Action*>(argument))(); }, &action);
 }
 
-// What needs a descriptor: as it is, or where the application has used up its numbers, in such a
-// child. `action` returns -EMFILE or -ENFILE for that.
+// Runs an action that needs a descriptor: here, or in such a child where the application has used
+// up its numbers. `action` returns -EMFILE or -ENFILE for that.
 template <typename Action>
 long withDescriptor(Action action) {
   const long result = action();

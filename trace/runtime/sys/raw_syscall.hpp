@@ -82,8 +82,8 @@ inline void unmap(void* memory, std::size_t bytes) {
   rawSyscall(SYS_munmap, address(memory), static_cast<long>(bytes));
 }
 
-// What `slot` points to, zeroed memory that is mapped when there is none yet and never unmapped;
-// nullptr when memory runs out.
+// Returns the memory that `slot` points to. Where there is none yet, maps zeroed memory, which is
+// never unmapped; nullptr when memory runs out.
 template <typename T>
 T* mappedOnce(std::atomic<T*>& slot, std::size_t bytes) {
   T* there = slot.load(std::memory_order_acquire);

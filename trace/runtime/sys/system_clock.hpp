@@ -9,9 +9,9 @@ namespace omnio::trace {
 // Done before the first reading.
 void useKernelClocks();
 
-// Which clock the records of this process carry.
-// The processor's counter where it is invariant and the kernel has not found it wanting (counters
-// of several sockets that differ, or stop), else the system's monotonic clock.
+// Chooses the clock of this process's records: the processor's counter where it is invariant and
+// the kernel has not found it wanting (counters of several sockets that differ, or stop), else the
+// system's monotonic clock.
 wire::ClockKind chooseClock();
 
 }  // namespace omnio::trace

@@ -1,4 +1,4 @@
-// What the thread sanitizer has to be told, in a build with it: nothing of this is in the preloaded
+// Hints for the thread sanitizer, in a build with it: nothing of this is in the preloaded
 // libraries.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-// Of the sanitizer's runtime, which has no header for them.
+// The sanitizer's runtime has these, and no header for them.
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
 extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
 #endif

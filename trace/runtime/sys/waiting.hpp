@@ -1,5 +1,5 @@
-// What has to wait for the tracer, and whom the tracer waits for, while it changes what all threads
-// share.
+// Waiting while the tracer changes what all threads share: signals wait for the tracer, and the
+// tracer waits for other threads.
 #pragma once
 
 #include <signal.h>

@@ -94,7 +94,7 @@ std::uint64_t bytesOfAll(const int* counts, MPI_Datatype type, int ranks) {
   return bytesOf(sum, type);
 }
 
-// Of a reduction's result each rank of one's own side gets a part.
+// Returns how many ranks get a part of a reduction's result: those of one's own side.
 int ranksIn(MPI_Comm communicator) {
   const Group* group = groupOf(communicator);
   return group == nullptr ? 0 : group->size;
@@ -109,11 +109,11 @@ std::uint64_t bytesOfEach(const int* counts, const MPI_Datatype* types, MPI_Comm
 
 bool isInPlace(const void* data) { return data == MPI_IN_PLACE; }
 
-// What is recorded besides the group and the number of the call.
+// The shape says what is recorded besides the group and the number of the call.
 enum class Shape { kPlain, kSized, kRooted };
 
-// Of an intercommunicator, whose own side's root and the ranks beside it name no data: MPI does not
-// look at what they pass (MPI-3.1, 5.2.2), nor do we.
+// Whether the call looks at the data that this rank names. In an intercommunicator the root and the
+// ranks beside it name none: MPI does not look at what they pass (MPI-3.1, 5.2.2), nor do we.
 bool isLookedAt(CallId id, int root) {
   if (root == MPI_PROC_NULL) return false;
   return root != MPI_ROOT || calls::does(calls::rowOf(id), calls::Effect::kRootNamesData);

@@ -55,8 +55,8 @@ int askNumber(MPI_Comm communicator, AskNumber* function) {
   return ask(function, communicator, &value) ? value : 0;
 }
 
-// What `use` makes of the group that the function gives for the communicator; `otherwise` when
-// there is none.
+// Calls `use` with the group that the function gives for the communicator, and returns its result;
+// `otherwise` where it gives none.
 template <typename Use>
 std::uint64_t ofGroup(MPI_Comm communicator, AskGroup* function, std::uint64_t otherwise, Use use) {
   MPI_Group group = nullptr;
@@ -82,7 +82,7 @@ std::uint64_t worldRankOf(MPI_Comm communicator, AskGroup* function) {
   });
 }
 
-// What MPI knows of a communicator.
+// Asks MPI for the facts of a communicator.
 Group factsOf(MPI_Comm communicator) {
   Group facts;
   facts.rank = askNumber(communicator, OMNIO_LAZY_MPI(PMPI_Comm_rank));
@@ -154,7 +154,7 @@ Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t
   Group facts = factsOf(communicator);
   const Sides sides = sidesOf(communicator, facts.kind);
   facts.side = sides.local <= sides.remote ? 0 : 1;
-  // Of an intercommunicator either side may be made first.
+  // Either side of an intercommunicator may be made first.
   facts.id = wire::mixed(wire::mixed(parent->id, seq),
                          (facts.side == 0 ? sides.local : sides.remote) + 16);
   return remember(communicator, facts);
@@ -223,7 +223,7 @@ int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm brid
     Group facts = factsOf(*place);
     const Sides sides = sidesOf(*place, facts.kind);
     facts.side = sides.local <= sides.remote ? 0 : 1;
-    // Of the same ranks there may be several: each of them has made all of them.
+    // The same ranks may have several: each rank has made all of them.
     const std::uint64_t own = hashOfRanksOf(*place, OMNIO_LAZY_MPI(PMPI_Comm_group));
     const std::uint64_t other = hashOfRanksOf(*place, OMNIO_LAZY_MPI(PMPI_Comm_remote_group));
     const Group* world = findGroup(mpiLibrary().world);

@@ -1,4 +1,4 @@
-// Which group of ranks (trace/runtime/mpi/objects.hpp) a communicator is.
+// The group of ranks (trace/runtime/mpi/objects.hpp) of a communicator.
 #pragma once
 #include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/sys/scratch.hpp"
@@ -27,8 +27,8 @@ Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, G
 // It is told once for each communicator that has a topology.
 void tellNeighbours(MPI_Comm communicator, const Group& group);
 
-// What is made inside another MPI call stays unknown, and its address may have been that of one
-// that was not. Returns what the call did.
+// An object that is made inside another MPI call stays unknown, and its address may have been that
+// of one that was known. Returns what the call returned.
 template <typename Object>
 int leaveUnknown(const SyncCall& call, const Object* place) {
   if (call.knowsObjects() && !call.failed()) dropGroup(*place);

@@ -76,14 +76,14 @@ int completeOne(CallId id, Real* real, MPI_Request* request, A... a) {
   return list.finish();
 }
 
-// Which calls of several find how much complete. Behind the requests they have:
+// Calls on several requests wait for all, any or some of them. After the requests they take:
 enum class Form {
   kAll,  // [flag,] statuses
   kAny,  // index, [flag,] status
   kSome  // count, indices, statuses
 };
 
-// Those that are complete: how many, which, and where the statuses of them stand.
+// The requests that are complete: how many, which, and where their statuses are.
 struct Found {
   int count = 0;
   const int* places = nullptr;  // nullptr: all, in order
@@ -121,7 +121,7 @@ int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a
   const Statuses statuses(argumentOf<MPI_Status*>(a...), is_needed, ignore,
                           kForm == Form::kAny ? 1 : n);
   call.make([&] { return real(count, requests, statuses.in(a)...); });
-  // Of some that failed the statuses tell which are complete (MPI-3.1, 3.7.5).
+  // Where some failed, the statuses say which are complete (MPI-3.1, 3.7.5).
   const bool is_partly = call.result() == MPI_ERR_IN_STATUS && statuses.used() != ignore;
   const bool is_done = !call.failed() || is_partly || (kForm == Form::kAny && call.hasReceived());
   const Found done = is_done ? found<kForm>(count, a...) : Found{};
@@ -177,7 +177,7 @@ OMNIO_MPI_BOTH(Request_free, 1, giveUp<true>)
 
 namespace omnio::trace {
 
-// What a call begins is remembered until another finds it complete; what a message counts as.
+// Requests that a call begins are remembered until another finds them complete.
 namespace {
 
 bool isComplete(MPI_Request object) {

@@ -13,7 +13,7 @@ namespace {
 // Deeper than any type of an application: the library's own recursion ends sooner.
 constexpr int kMostNesting = 200;
 
-// What MPI hands out as it is: not taken apart, and not to be freed.
+// Whether MPI hands the type out as it is: such a type is not taken apart, and must not be freed.
 bool isGiven(int combiner) {
   return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
          combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
@@ -159,7 +159,7 @@ class TypeWriter {
     for (int i = 0; i < envelope.types; ++i) release(types.data()[i]);
   }
 
-  // What was made of others is ours to free.
+  // Frees a type that was made of others: MPI has given it to us.
   void release(MPI_Datatype type) {
     Envelope envelope;
     if (askEnvelope(type, envelope) && !isGiven(envelope.combiner)) {
@@ -260,8 +260,8 @@ std::atomic<std::uint32_t> last_number{0};
 
 // Room in front of the text for the key of the fact.
 constexpr std::size_t kKeyBytes = 40;
-// Of the text in one fact; the rest follows under the same key with ".1", ".2", ... behind. A chunk
-// must not be larger than readers take.
+// One fact has so much of the text; the rest follows under the same key with ".1", ".2", ... after
+// it. A chunk must not be larger than readers take.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 // Writes the text, which begins at kKeyBytes, as facts. A key stands before its piece, over what

@@ -124,10 +124,10 @@ static_assert(MPI_MODE_CREATE == calls::kModeCreate && MPI_MODE_RDONLY == calls:
 
 using calls::Role;
 
-// What all wrappers of MPI-IO do around the real call. What a row of these calls records
-// (core/calls/mpi.def) is asked of MPI after the real call and outside its measured time, and only
-// of objects that the call has accepted: the library would end the application when it is asked
-// about others.
+// The work of all wrappers of MPI-IO around the real call. The facts that a row of these calls
+// records (core/calls/mpi.def) are asked of MPI after the real call and outside its measured time,
+// and only for objects that the call has accepted: the library would end the application when it is
+// asked about others.
 //
 // One MPI-IO call: made with call(), then recorded with record().
 template <CallId kCall>
@@ -347,7 +347,7 @@ int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype fil
     call.template put<Role::kDisp>(disp);
     if (call.failed()) return;
     const std::uint32_t number = typeNumberOf(etype);
-    // Of a sequential file the displacement is where it happens to stand.
+    // In a sequential file the displacement is where the file happens to stand.
     const bool can_tell = isAsInMemory(representation) && disp != MPI_DISPLACEMENT_CURRENT;
     call.template put<Role::kEtype>(number);
     call.template put<Role::kFiletype>(!can_tell           ? 0

@@ -60,7 +60,7 @@ void learnIdentity() {
   knowPredefined();
 }
 
-// What the library does inside is its own business: recorded one layer deeper.
+// The calls that the library makes inside are its own business: they are recorded one layer deeper.
 template <CallId kCall, typename Real, typename... A>
 int mpiCall(Real real, A... a) {
   Thread& self = thread;

@@ -131,8 +131,8 @@ class DeeperLayer {
 
 }  // namespace omnio::trace
 
-// What is Open MPI's own, and MPI leaves to the library: the objects that its constants stand for,
-// and what statuses and requests look like. Another library's ABI would be told here.
+// Parts of Open MPI that MPI leaves to the library: the objects that its constants stand for, and
+// the form of statuses and requests. Another library's ABI would be described here.
 namespace omnio::trace::open_mpi {
 
 // An object by its symbol; nullptr where the library has none of this name.
@@ -146,7 +146,7 @@ OMNIO_MPI_OBJECT(nullCommunicator, MPI_Comm, "ompi_mpi_comm_null")
 OMNIO_MPI_OBJECT(nullType, MPI_Datatype, "ompi_mpi_datatype_null")
 OMNIO_MPI_OBJECT(nullInfo, MPI_Info, "ompi_mpi_info_null")
 OMNIO_MPI_OBJECT(nullRequest, MPI_Request, "ompi_request_null")
-// Of all requests that were complete when they were made.
+// The one object of all requests that were complete when they were made.
 OMNIO_MPI_OBJECT(emptyRequest, MPI_Request, "ompi_request_empty")
 #undef OMNIO_MPI_OBJECT
 

@@ -1,6 +1,6 @@
-// What the wrappers of MPI calls that order ranks do around the real call: see that it is the
-// application's, time it, and record it. What is recorded is gathered after the call, outside of
-// its measured time, and only of objects that the call has accepted.
+// The work of the wrappers of MPI calls that order ranks: they see that the call is the
+// application's, time it, and record it. The facts to record are gathered after the call, outside
+// of its measured time, and only from objects that the call has accepted.
 #pragma once
 
 #include <concepts>
