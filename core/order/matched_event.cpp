@@ -43,6 +43,17 @@ void MpiCounts::Of::add(Match match) {
   ++by_match[static_cast<std::size_t>(match)];
 }
 
+const MpiCollective::Arrival* rootOf(const MpiOperation& operation, const mpi::MpiGroups& groups) {
+  if (operation.collective == nullptr || operation.own == nullptr) return nullptr;
+  const mpi::OwnGroup& own = *operation.own;
+  const mpi::RankGroup& group = groups.group(own.group);
+  if (operation.root >= 0) {
+    return operation.collective->of(group.memberOf(groups.sideOfPeers(own), operation.root));
+  }
+  const bool is_self = group.hasSides() && operation.root != calls::kProcNull;
+  return is_self ? operation.collective->of(group.memberOf(own.side, own.rank)) : nullptr;
+}
+
 namespace {
 
 using calls::Sync;

@@ -108,6 +108,10 @@ struct MpiOperation {
   const MpiCollective* collective = nullptr;
 };
 
+// The root's call of a matched call with a root. nullptr when there is none: to the other ranks of
+// the root's side of an intercommunicator the call means nothing (MPI-3.1, section 5.2.3).
+const MpiCollective::Arrival* rootOf(const MpiOperation& operation, const mpi::MpiGroups& groups);
+
 // How an event takes part in one of its operations.
 enum class Part : std::uint8_t {
   kWhole,  // begins and ends it
