@@ -566,7 +566,7 @@ Instance Analysis::openedUnseen(model::FileNumber file, int flags, const PastEve
     open.arguments[static_cast<std::size_t>(calls::indexOf(*open.row, Role::kMode))] = 0644;
   }
   open.start_ns = open.end_ns = when.start_ns;
-  open.after = dependencies_.takeBefore(when.ref);
+  for (const std::uint64_t id : dependencies_.takeBefore(when.ref)) open.after.push_back({id});
   const std::uint64_t id = open.id = dependencies_.newId();
   threads_[when.ref.thread].extras.push_back(std::move(extra));
   return {.description = opens_.makeDescription(flags),

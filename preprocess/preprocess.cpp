@@ -161,7 +161,7 @@ class ThreadPass {
     if (reads_foreign_lines) out.offset = model::kUnknownOffset;
     const EventRef ref{place_, note.sequence};
     out.id = analysis_.dependencies().idOf(ref);
-    out.after = analysis_.dependencies().before(ref);
+    for (const std::uint64_t id : analysis_.dependencies().before(ref)) out.after.push_back({id});
     return out;
   }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,31 @@ enum class Step : std::uint8_t {
 
 inline constexpr std::int64_t kUnknownOffset = -1;
 
+// Time that a thread needs by itself, on any storage, in ns: waiting for others is not in it.
+struct Work {
+  std::int64_t compute_ns = 0;
+  std::int64_t communication_ns = 0;  // what MPI calls took without waiting
+
+  std::int64_t total() const { return compute_ns + communication_ns; }
+  Work operator+(const Work& other) const {
+    return {compute_ns + other.compute_ns, communication_ns + other.communication_ns};
+  }
+  bool operator==(const Work&) const = default;
+};
+
+// Why an event waits for an event of another thread.
+enum class Reason : std::uint8_t {
+  kFile,  // both use a file, a name or a descriptor
+  kMpi,   // a message, or a call of several ranks
+};
+
+struct Wait {
+  std::uint64_t id = 0;  // of the event that has to be over; 0: the beginning of the run
+  Reason reason = Reason::kFile;
+  Work work{};  // between its end and the start of this one, at least
+  bool operator==(const Wait&) const = default;
+};
+
 // The limits of a call that can be replayed: pieces of an iovec (UIO_MAXIOV of Linux), and bytes of
 // a stream's mode where the call did not fail.
 inline constexpr std::size_t kMostPieces = 1024;
@@ -114,7 +140,10 @@ struct ScheduleEvent {
   std::vector<std::uint64_t> pieces;  // bytes, of an iovec
   // Names this event for others to wait for; 0: no event does. Unique in the schedule.
   std::uint64_t id = 0;
-  std::vector<std::uint64_t> after;  // ids that have to be done before this one starts
+  std::vector<Wait> after;
+  // From the end of the thread's event before it, without waiting. Nothing: all of the time between
+  // the two that was not spent waiting for events of `after`, as far as their ends tell.
+  std::optional<Work> own;
 };
 
 // The argument with this role; `otherwise` when the call has none.

@@ -24,6 +24,8 @@ using base::JsonReader;
 
 using Locations = std::unordered_map<std::string, FileNumber>;
 
+constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
+
 // Reads the members of one event.
 class EventReader {
  public:
@@ -35,14 +37,14 @@ class EventReader {
     event.start_ns = object_.integer("start", {.least = 0});
     event.end_ns = object_.integer("end", {.least = 0});
     if (event.end_ns < event.start_ns) object_.refuse("it ends before it starts");
-    constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
     if (event.end_ns > kTenYears) {
       object_.refuse("it ends more than ten years after the beginning");
     }
     const std::string command = object_.text("command");
     event.id = static_cast<std::uint64_t>(object_.integer("id", {.least = 1}, 0));
+    if (object_.find("compute") != nullptr) event.own = work(object_);
     if (object_.find("after") != nullptr) {
-      event.after = object_.integers<std::uint64_t>("after", {.least = 1});
+      for (const JsonNode& item : object_.list("after")) event.after.push_back(wait(item));
     }
     if (in_.failed()) return event;
     event.step = base::valueOf(kSteps, command).value_or(Step::kCall);
@@ -69,6 +71,23 @@ class EventReader {
  private:
   Descriptor descriptor(std::string_view key, std::int64_t least) {
     return Descriptor{object_.integer(key, {.least = least})};
+  }
+
+  static Work work(JsonObject& object) {
+    constexpr base::JsonRange kAny{.least = 0, .most = kTenYears};
+    return {.compute_ns = object.integer("compute", kAny, 0),
+            .communication_ns = object.integer("communication", kAny, 0)};
+  }
+
+  // A number alone is the id of an event that uses the same file.
+  Wait wait(const JsonNode& item) {
+    if (item.as<JsonNode::Members>() == nullptr) {
+      return {.id = static_cast<std::uint64_t>(base::integerOf(in_, "after", item, {.least = 1}))};
+    }
+    JsonObject object(in_, item);
+    Wait wait{
+        .id = object.natural("id"), .reason = object.oneOf("why", kReasons), .work = work(object)};
+    return wait;
   }
 
   FileNumber location(std::string_view key) {
@@ -535,8 +554,8 @@ class Reader {
       }
       waited_.erase(event.id);
     }
-    for (const std::uint64_t id : event.after) {
-      if (!ids_.contains(id)) waited_.emplace(id, node.place);
+    for (const Wait& wait : event.after) {
+      if (wait.id != 0 && !ids_.contains(wait.id)) waited_.emplace(wait.id, node.place);
     }
     pass([&] { return sink_.event(event); }, node.place);
   }

@@ -149,6 +149,20 @@ void ScheduleWriter::putResult(const ScheduleEvent& event) {
   }
 }
 
+void ScheduleWriter::putWork(const Work& work) {
+  json_.put("compute", work.compute_ns);
+  if (work.communication_ns != 0) json_.put("communication", work.communication_ns);
+}
+
+void ScheduleWriter::putWait(const Wait& wait) {
+  if (wait == Wait{.id = wait.id}) return json_.value(wait.id);
+  json_.object([&] {
+    json_.put("id", wait.id);
+    json_.put("why", base::wordOf(kReasons, wait.reason));
+    if (wait.work != Work{}) putWork(wait.work);
+  });
+}
+
 void ScheduleWriter::putCall(const ScheduleEvent& event) {
   json_.put("command", event.row->name);
   for (const ScheduleKey& item : keysOf(*event.row)) putArgument(event, item);
@@ -176,7 +190,10 @@ void ScheduleWriter::event(const ScheduleEvent& event) {
       if (makesDescriptor(event)) json_.put("result", static_cast<std::int64_t>(event.new_fd));
     }
     if (event.id != 0) json_.put("id", event.id);
-    if (!event.after.empty()) json_.put("after", event.after);
+    if (event.own) putWork(*event.own);
+    if (!event.after.empty()) {
+      json_.list("after", event.after, [&](const Wait& wait) { putWait(wait); });
+    }
   });
   flush();
 }

@@ -37,6 +37,8 @@ class ScheduleWriter {
   void putLocation(std::string_view name, FileNumber number);
   void putArgument(const ScheduleEvent& event, const ScheduleKey& item);
   void putCall(const ScheduleEvent& event);
+  void putWork(const Work& work);
+  void putWait(const Wait& wait);
   void putResult(const ScheduleEvent& event);
 
   base::DocumentFile file_;

@@ -229,6 +229,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   op.flags = event.failed ? kOpFailed : 0;
   op.start_ns = event.start_ns;
   op.end_ns = event.end_ns;
+  if (event.own) op.own_ns = event.own->total();
   op.result = event.result;
   op.request = event.request;
   op.offset = event.offset;
@@ -241,7 +242,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   PlannedThread& planned = thread();
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
   if (!event.after.empty()) {
-    waiting_.push_back({.thread = number, .order = order_, .ids = event.after, .node = 0});
+    waiting_.push_back({.thread = number, .order = order_, .waits = event.after, .node = 0});
     planned.waits.emplace_back();
     op.wait = static_cast<std::uint32_t>(planned.waits.size());
   }
@@ -294,19 +295,25 @@ Compiler::Complaint Compiler::orderThreads() {
   for (Waiting& event : waiting_) {
     event.node = node_of(event.thread, event.order);
     Wait& wait = plan_.threads[event.thread].waits[next_wait[event.thread]++];
-    for (const std::uint64_t id : event.ids) {
+    for (const auto& [id, reason, work] : event.waits) {
+      if (id == 0) {
+        wait.least_ns = std::max(wait.least_ns, work.total());
+        continue;
+      }
       const auto found = by_id.find(id);
       if (found == by_id.end()) return fmt::format("\"after\" names id {}, which no event has", id);
       Named& before = named_[found->second];
       edges.push_back({.before = before.node, .after = event.node});
       wait.recorded_end_ns = std::max(wait.recorded_end_ns, before.end_ns);
-      if (before.thread == event.thread) continue;  // its own order sees to it
+      // Its own order sees to it.
+      if (before.thread == event.thread && work.total() == 0) continue;
       if (before.flag == kNoFlag) {
         before.flag = static_cast<std::uint32_t>(plan_.flag_waiters.size());
         plan_.flag_waiters.emplace_back();
         plan_.threads[before.thread].raises[before.ordinal] = before.flag;
       }
       wait.flags.push_back(before.flag);
+      wait.work_ns.push_back(work.total());
       auto& waiters = plan_.flag_waiters[before.flag];
       const auto rank = static_cast<std::uint32_t>(plan_.threads[event.thread].recorded.rank);
       if (std::find(waiters.begin(), waiters.end(), rank) == waiters.end()) {

@@ -45,7 +45,7 @@ class Compiler final : public model::ScheduleSink {
   struct Waiting {
     std::uint32_t thread = 0;
     std::uint64_t order = 0;
-    std::vector<std::uint64_t> ids;
+    std::vector<model::Wait> waits;
     std::uint32_t node = 0;
   };
 

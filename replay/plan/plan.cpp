@@ -27,7 +27,7 @@ void parts(Io& io, PartsOf<PlannedFile> auto& file) {
 
 template <typename Io>
 void parts(Io& io, PartsOf<Wait> auto& wait) {
-  io.items(wait.recorded_end_ns, wait.flags);
+  io.items(wait.recorded_end_ns, wait.least_ns, wait.flags, wait.work_ns);
 }
 
 template <typename Io>

@@ -39,6 +39,9 @@ struct Op {
   std::uint32_t bytes = 0;  // of the whole record; 0: none, to the end of the block
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  // What the thread needs by itself since its operation before; negative: as long as the recording
+  // says.
+  std::int64_t own_ns = -1;
   std::int64_t result = 0;
   std::uint64_t request = 0;
   std::int64_t offset = -1;
@@ -52,7 +55,7 @@ struct Op {
   std::uint32_t named = 0;  // 1 + index of the thread's names; 0: no thread waits for it
   std::uint32_t unused_too = 0;
 };
-static_assert(sizeof(Op) == 88);
+static_assert(sizeof(Op) == 96);
 
 // An operation with its parts, which live until the reader moves on.
 struct Instruction {

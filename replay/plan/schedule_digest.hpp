@@ -43,7 +43,9 @@ class DigestingSink final : public model::ScheduleSink {
     addAll(event.start_ns, event.end_ns, event.failed, event.result);
     for (const std::int64_t argument : event.arguments) add(argument);
     addAll(event.fd, event.source, event.replaced, event.new_fd, event.file, event.new_file,
-           event.open_mode, event.request, event.offset, event.pieces, event.after, event.id);
+           event.open_mode, event.request, event.offset, event.pieces, event.id, event.after.size());
+    for (const auto& [id, reason, work] : event.after) addAll(id, reason, work);
+    addAll(event.own.has_value(), event.own.value_or(model::Work{}));
     return next_.event(event);
   }
   Complaint endThread() override {
@@ -66,6 +68,8 @@ class DigestingSink final : public model::ScheduleSink {
     } else if constexpr (std::same_as<T, std::vector<std::uint64_t>>) {
       add(value.size());
       for (const std::uint64_t one : value) add(one);
+    } else if constexpr (std::same_as<T, model::Work>) {
+      addAll(value.compute_ns, value.communication_ns);
     } else if constexpr (std::same_as<T, double>) {
       add(std::bit_cast<std::uint64_t>(value));
     } else {

@@ -263,19 +263,24 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   Predecessors before{
       behindRecorder(thread.recorded_end_ns, op.start_ns, thread.planned.recorded.recorder_ns),
       thread.actual_end_ns};
+  std::int64_t work_done_ns = thread.actual_end_ns + op.own_ns;
   if (op.wait != 0) {
     const Wait& wait = thread.planned.waits[op.wait - 1];
     before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);
-    for (const std::uint32_t flag : wait.flags) {
-      before.actual_end_ns = std::max(
-          before.actual_end_ns, settings_.flags.wait(flag, settings_.may_spin ? kSpinNs / 5 : 0));
+    work_done_ns = std::max(work_done_ns, wait.least_ns);
+    for (std::size_t i = 0; i < wait.flags.size(); ++i) {
+      const std::int64_t end_ns =
+          settings_.flags.wait(wait.flags[i], settings_.may_spin ? kSpinNs / 5 : 0);
+      before.actual_end_ns = std::max(before.actual_end_ns, end_ns);
+      work_done_ns = std::max(work_done_ns, end_ns + wait.work_ns[i]);
     }
   }
+  if (op.own_ns >= 0) before.work_done_ns = work_done_ns;
   std::int64_t end = before.actual_end_ns;
   if (op.step == model::Step::kInherited) {
     inherit(op, *descriptors_[thread.rank_place]);
   } else if (op.step == model::Step::kDelay) {
-    end = delayEnd(timing, before, op.end_ns);
+    end = delayEnd(timing, before, op.start_ns, op.end_ns);
     sleepUntil(beginning + end, settings_.may_spin);
   } else {
     const Due due = dueOf(timing, before, op.start_ns);

@@ -27,6 +27,9 @@ namespace omnio::replay {
 struct Predecessors {
   std::int64_t recorded_end_ns = 0;  // the latest; 0 where there are none: the run's beginning
   std::int64_t actual_end_ns = 0;
+  // The latest, over these, of the actual end and the work behind it; only where the schedule says
+  // how much the thread has to do by itself.
+  std::optional<std::int64_t> work_done_ns{};
 };
 
 struct Due {
@@ -41,9 +44,9 @@ constexpr std::int64_t behindRecorder(std::int64_t recorded_end_ns, std::int64_t
   return std::max(recorded_end_ns, std::min(recorded_end_ns + recorder_ns, start_ns));
 }
 
-// asap: when the predecessors are done. dt: as long after them as was recorded, against their
-// actual end, so that waiting for a slow one is neither lost nor counted twice. start: at its
-// recorded start, whatever the predecessors did (they have to be done all the same).
+// asap: when the predecessors are done. dt: when the work behind each of them is done; where the
+// schedule does not tell work from waiting, as long after the last of them as was recorded. start:
+// at its recorded start, whatever the predecessors did (they have to be done all the same).
 constexpr Due dueOf(model::Timing timing, const Predecessors& before, std::int64_t start_ns) {
   switch (timing) {
     case model::Timing::kAsap:
@@ -53,14 +56,20 @@ constexpr Due dueOf(model::Timing timing, const Predecessors& before, std::int64
     case model::Timing::kDelta:
       break;
   }
+  if (before.work_done_ns) return {*before.work_done_ns, false};
   const std::int64_t gap = start_ns - before.recorded_end_ns;
   return {before.actual_end_ns + std::max<std::int64_t>(gap, 0), gap < 0};
 }
 
-// When a delay is over: what it stands for takes its time in every mode.
+// When a delay is over: what it stands for takes its time in every mode. The work before it does
+// not in asap.
 constexpr std::int64_t delayEnd(model::Timing timing, const Predecessors& before,
-                                std::int64_t end_ns) {
+                                std::int64_t start_ns, std::int64_t end_ns) {
   if (timing == model::Timing::kStart) return std::max(end_ns, before.actual_end_ns);
+  if (before.work_done_ns) {
+    const bool is_paced = timing == model::Timing::kDelta;
+    return (is_paced ? *before.work_done_ns : before.actual_end_ns) + end_ns - start_ns;
+  }
   return before.actual_end_ns + std::max<std::int64_t>(end_ns - before.recorded_end_ns, 0);
 }
 

@@ -136,19 +136,10 @@ void MpiTrace::add(Place place, std::string_view call, EventSpec spec, Arguments
   const bool as_it_is = call.starts_with("(") || call.starts_with("PMPI_");
   const std::string symbol = (as_it_is ? "" : "MPI_") + std::string(call);
   const std::uint16_t number = numberOf(symbol);
-  const calls::Row& row = *calls::find(number);
-  for (const auto& [role, value] : arguments) {
-    const int index = calls::indexOf(row, role);
-    if (index < 0) throw std::invalid_argument(symbol + " has no such argument");
-    spec.arguments[static_cast<std::size_t>(index)] = value;
-    if (role == Role::kSize) spec.request = static_cast<std::uint64_t>(value);
-  }
-  const int pieces = wire::kRecordLayouts[number].pieces;
-  if (pieces >= 0) {
-    spec.arguments[static_cast<std::size_t>(pieces)] = static_cast<std::int64_t>(list.size());
-    spec.pieces = std::move(list);
-  }
-  spec.depth = depth_;
+  EventSpec event = mpiEvent(symbol, spec.start, spec.end, arguments, std::move(list));
+  event.result = spec.result;
+  event.failed = spec.failed;
+  event.depth = depth_;
   const auto token = kFirstToken + static_cast<std::uint64_t>(place.rank);
   const auto log = static_cast<std::uint32_t>(place.thread);
   auto chunk = chunks_.find({place.rank, place.thread});
@@ -156,7 +147,7 @@ void MpiTrace::add(Place place, std::string_view call, EventSpec spec, Arguments
     chunk = chunks_.emplace(std::pair(place.rank, place.thread), ChunkBuilder(token, log, 0, 0, 1))
                 .first;
   }
-  chunk->second.event(number, spec);
+  chunk->second.event(number, event);
 }
 
 void MpiTrace::call(Place place, std::string_view call, std::uint64_t start, std::uint64_t end,

@@ -16,8 +16,6 @@
 
 namespace omnio::test {
 
-using Arguments = std::initializer_list<std::pair<calls::Role, std::int64_t>>;
-
 // The arguments kBegun, kDone and kMembers hold these.
 template <typename Item>
 std::vector<std::uint64_t> listOf(std::initializer_list<Item> items) {

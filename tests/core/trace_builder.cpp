@@ -71,6 +71,25 @@ std::uint16_t numberOf(std::string_view symbol) {
   throw std::invalid_argument("no call is named " + std::string(symbol));
 }
 
+EventSpec mpiEvent(std::string_view symbol, std::uint64_t start, std::uint64_t end,
+                   Arguments arguments, std::vector<std::uint64_t> list) {
+  EventSpec spec{.start = start, .end = end};
+  const std::uint16_t number = numberOf(symbol);
+  const calls::Row& row = *calls::find(number);
+  for (const auto& [role, value] : arguments) {
+    const int index = calls::indexOf(row, role);
+    if (index < 0) throw std::invalid_argument(std::string(symbol) + " has no such argument");
+    spec.arguments[static_cast<std::size_t>(index)] = value;
+    if (role == calls::Role::kSize) spec.request = static_cast<std::uint64_t>(value);
+  }
+  const int pieces = wire::kRecordLayouts[number].pieces;
+  if (pieces >= 0) {
+    spec.arguments[static_cast<std::size_t>(pieces)] = static_cast<std::int64_t>(list.size());
+    spec.pieces = std::move(list);
+  }
+  return spec;
+}
+
 ChunkBuilder::ChunkBuilder(std::uint64_t token, std::uint32_t log, std::uint32_t sequence,
                            std::uint64_t first_event, std::uint64_t base_ticks) {
   header.token = token;

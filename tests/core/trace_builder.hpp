@@ -8,10 +8,12 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/wire/container.hpp"
@@ -39,6 +41,12 @@ struct EventSpec {
 
 // Number of a call by its symbol; the test fails to build its trace when there is none.
 std::uint16_t numberOf(std::string_view symbol);
+
+using Arguments = std::initializer_list<std::pair<calls::Role, std::int64_t>>;
+
+// An MPI call with these arguments; `list` is what kBegun, kDone or kMembers hold.
+EventSpec mpiEvent(std::string_view symbol, std::uint64_t start, std::uint64_t end,
+                   Arguments arguments, std::vector<std::uint64_t> list = {});
 
 class ChunkBuilder {
  public:

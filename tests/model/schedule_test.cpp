@@ -124,7 +124,8 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
   line.offset = 12;
   line.failed = true;
   line.request = 256;
-  line.after = {7, 9};
+  line.own = Work{.compute_ns = 3, .communication_ns = 4};
+  line.after = {{7}, {9, Reason::kMpi, {.compute_ns = 5, .communication_ns = 6}}};
   ScheduleEvent renamed;
   renamed.row = row("rename");
   renamed.start_ns = 60;
@@ -218,7 +219,8 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
   EXPECT_TRUE(got.events_[4].failed);
   EXPECT_EQ(got.events_[4].result, 0);
   EXPECT_EQ(got.events_[4].offset, 12);
-  EXPECT_EQ(got.events_[4].after, (std::vector<std::uint64_t>{7, 9}));
+  EXPECT_EQ(got.events_[4].after, line.after);
+  EXPECT_EQ(got.events_[4].own, line.own);
   EXPECT_EQ(got.events_[5].result, EXDEV);
   EXPECT_EQ(got.events_[5].new_file, FileNumber{1});
 }

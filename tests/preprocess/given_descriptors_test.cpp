@@ -41,7 +41,7 @@ TEST_F(GivenDescriptors, WhatIsGivenInADirectoryOfTheRunIsMadeThere) {
   save(0, 1, {&second}, kChild);
   const Kept kept = schedule();
   EXPECT_FALSE(kept.files.at("dir/out").exists);
-  EXPECT_EQ(kept.threads.at(1).at(0).after,
+  EXPECT_EQ(idsOf(kept.threads.at(1).at(0)),
             std::vector<std::uint64_t>{kept.threads.at(0).at(0).id});
 }
 
@@ -98,7 +98,7 @@ TEST_F(GivenDescriptors, ASeekWaitsForAllThatMovedThePosition) {
   const auto& seek = kept.threads.at(0).back();
   const std::vector<std::uint64_t> writes{kept.threads.at(1).back().id,
                                           kept.threads.at(2).back().id};
-  EXPECT_EQ(seek.after, writes);
+  EXPECT_EQ(idsOf(seek), writes);
 }
 
 TEST_F(GivenDescriptors, ALockWaitsForWhoHadIt) {
@@ -111,7 +111,7 @@ TEST_F(GivenDescriptors, ALockWaitsForWhoHadIt) {
   save(0, 2, {&first});
   save(1, 2, {&second});
   const Kept kept = schedule();
-  EXPECT_EQ(kept.threads.at(1).at(1).after,
+  EXPECT_EQ(idsOf(kept.threads.at(1).at(1)),
             std::vector<std::uint64_t>{kept.threads.at(0).at(2).id});
 }
 
@@ -130,7 +130,7 @@ TEST_F(GivenDescriptors, AProcessThatEndsWritesItsStreamsOut) {
   EXPECT_EQ(flush.fd, kept.threads.at(0).front().new_fd);
   const auto& read = kept.threads.at(1).at(1);
   ASSERT_FALSE(read.after.empty());
-  EXPECT_EQ(read.after.back(), flush.id);
+  EXPECT_EQ(read.after.back().id, flush.id);
 }
 
 }  // namespace

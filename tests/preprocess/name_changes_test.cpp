@@ -122,7 +122,7 @@ TEST_F(NameChanges, WhoFindsANameTakenWaitsForWhoTookIt) {
   save(1, 2, {&other});
   const Kept kept = schedule();
   ASSERT_NE(kept.threads.at(0).at(0).id, 0U);
-  EXPECT_EQ(kept.threads.at(1).at(0).after,
+  EXPECT_EQ(idsOf(kept.threads.at(1).at(0)),
             std::vector<std::uint64_t>{kept.threads.at(0).at(0).id});
 }
 
@@ -148,12 +148,12 @@ TEST_F(NameChanges, WhatDependsOnTheLengthWaitsForWhoMadeItThatLong) {
   ASSERT_NE(written.at(1).id, 0U);
   const std::vector<std::uint64_t> write{written.at(1).id};
   const std::vector<std::uint64_t> cut{written.at(2).id};
-  EXPECT_EQ(kept.threads.at(1).at(1).after, write);
+  EXPECT_EQ(idsOf(kept.threads.at(1).at(1)), write);
   EXPECT_TRUE(kept.threads.at(1).at(2).after.empty());  // implied
-  EXPECT_EQ(kept.threads.at(1).at(3).after, cut);
-  EXPECT_EQ(kept.threads.at(2).at(1).after,
+  EXPECT_EQ(idsOf(kept.threads.at(1).at(3)), cut);
+  EXPECT_EQ(idsOf(kept.threads.at(2).at(1)),
             (std::vector<std::uint64_t>{written.at(1).id, kept.threads.at(1).at(1).id}));
-  EXPECT_EQ(kept.threads.at(2).at(2).after, cut);
+  EXPECT_EQ(idsOf(kept.threads.at(2).at(2)), cut);
 }
 
 TEST_F(NameChanges, LinesOfAFileThatTookTheNameOverHaveNoPlace) {

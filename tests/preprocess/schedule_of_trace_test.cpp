@@ -71,9 +71,9 @@ TEST_F(ScheduleOfTrace, OtherRanksWaitForTheMakerAndTheWriter) {
   const auto& made = kept.threads[0];
   const auto& used = kept.threads[1];
   ASSERT_NE(made[0].id, 0U);
-  EXPECT_EQ(used[0].after, std::vector<std::uint64_t>{made[0].id});
+  EXPECT_EQ(idsOf(used[0]), std::vector<std::uint64_t>{made[0].id});
   ASSERT_NE(made[2].id, 0U);
-  EXPECT_EQ(used[1].after, std::vector<std::uint64_t>{made[2].id});
+  EXPECT_EQ(idsOf(used[1]), std::vector<std::uint64_t>{made[2].id});
   EXPECT_TRUE(used[2].after.empty());  // implied by the read before it
   EXPECT_EQ(made[1].id, 0U);
 }
@@ -117,7 +117,7 @@ TEST_F(ScheduleOfTrace, DescriptorsFromBeforeAndOverForkHaveTheirSteps) {
   const auto& theirs = kept.threads[1];
   ASSERT_EQ(theirs.size(), 1U);
   EXPECT_EQ(theirs[0].fd, own[3].new_fd);
-  EXPECT_EQ(theirs[0].after, std::vector<std::uint64_t>{own[3].id});
+  EXPECT_EQ(idsOf(theirs[0]), std::vector<std::uint64_t>{own[3].id});
 }
 
 TEST_F(ScheduleOfTrace, OfMpiTheFilesAreTakenAndNotItsOwnBusiness) {

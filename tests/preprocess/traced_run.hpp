@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,6 +17,18 @@
 #include "preprocess/preprocess.hpp"
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
+
+namespace omnio::model {
+
+inline void PrintTo(const Work& work, std::ostream* out) {
+  *out << work.compute_ns << "+" << work.communication_ns;
+}
+inline void PrintTo(const Wait& wait, std::ostream* out) {
+  *out << "id " << wait.id << (wait.reason == Reason::kMpi ? " mpi " : " file ");
+  PrintTo(wait.work, out);
+}
+
+}  // namespace omnio::model
 
 namespace omnio::preprocess {
 
@@ -124,6 +137,28 @@ class Thread {
     event.arguments = {source, 0, wire::handleSlot(handle), 0, request, 0};
     return add("copy_file_range", event);
   }
+  // An MPI call by its name without MPI_.
+  Thread& mpi(const std::string& call, std::uint64_t start, std::uint64_t end,
+              test::Arguments arguments, std::vector<std::uint64_t> list = {}) {
+    chunk_.event(test::numberOf("MPI_" + call),
+                 test::mpiEvent("MPI_" + call, start, end, arguments, std::move(list)));
+    ++events_;
+    return *this;
+  }
+  // The usual ones, in MPI_COMM_WORLD.
+  Thread& send(int to, int seq, std::uint64_t start, std::uint64_t end) {
+    using calls::Role;
+    return mpi("Send", start, end,
+               {{Role::kComm, 1}, {Role::kPeer, to}, {Role::kSize, 8}, {Role::kSeq, seq}});
+  }
+  Thread& receive(int from, int seq, std::uint64_t start, std::uint64_t end) {
+    using calls::Role;
+    return mpi("Recv", start, end,
+               {{Role::kComm, 1}, {Role::kPeer, from}, {Role::kGot, 8}, {Role::kSeq, seq}});
+  }
+  Thread& barrier(int seq, std::uint64_t start, std::uint64_t end) {
+    return mpi("Barrier", start, end, {{calls::Role::kComm, 1}, {calls::Role::kSeq, seq}});
+  }
   Thread& plain(const char* call, std::uint64_t start, std::uint64_t end) {
     return add(call, {.start = start, .end = end});
   }
@@ -147,6 +182,13 @@ class Thread {
   std::uint8_t next_text_ = 0;
   std::uint64_t events_ = 0;
 };
+
+// The events that it waits for.
+inline std::vector<std::uint64_t> idsOf(const ScheduleEvent& event) {
+  std::vector<std::uint64_t> ids;
+  for (const model::Wait& wait : event.after) ids.push_back(wait.id);
+  return ids;
+}
 
 // The whole of a schedule.
 struct Kept {
@@ -189,6 +231,8 @@ class TracedRun : public testing::Test {
     ContainerBuilder container(token, pid);
     auto facts = test::usualFacts(rank, ranks);
     facts[wire::info::kDirectory] = "/run";
+    facts[wire::info::kGroupPrefix + std::string("1")] =
+        fmt::format("a0 {} {} 0 0 comm", rank, ranks);
     if (parent != 0) facts[wire::info::kParent] = std::to_string(parent);
     container.facts(facts);
     std::uint64_t events = 0;

@@ -82,7 +82,7 @@ TEST_F(Compile, AnEdgeBetweenRanksBecomesAFlag) {
   ScheduleEvent first = openedAs(0, 0);
   first.id = 42;
   ScheduleEvent second = openedAs(100, 0);
-  second.after = {42};
+  second.after = {{42}};
   ASSERT_FALSE(feed({{first}, {second}}));
   const Plan& plan = compiler.plan();
   ASSERT_EQ(plan.flag_waiters.size(), 1U);
@@ -97,18 +97,18 @@ TEST_F(Compile, WhatAThreadsOwnOrderSeesToNeedsNoFlag) {
   ScheduleEvent first = openedAs(0, 0);
   first.id = 1;
   ScheduleEvent second = writtenTo(20, 0, 5);
-  second.after = {1};
+  second.after = {{1}};
   ASSERT_FALSE(feed({{first, second}}));
   EXPECT_TRUE(compiler.plan().flag_waiters.empty());
 }
 
 TEST_F(Compile, ACircleIsRefusedByName) {
   ScheduleEvent a = openedAs(0, 0);
-  a.after = {2};
+  a.after = {{2}};
   ScheduleEvent b = writtenTo(20, 0, 5);
   b.id = 1;
   ScheduleEvent c = openedAs(0, 0);
-  c.after = {1};
+  c.after = {{1}};
   ScheduleEvent d = writtenTo(20, 0, 5);
   d.id = 2;
   const auto complaint = feed({{a, b}, {c, d}});
@@ -221,7 +221,7 @@ TEST_F(Compile, ThePlanIsReadAsItWasWritten) {
   ScheduleEvent first = openedAs(0, 0);
   first.id = 42;
   ScheduleEvent second = openedAs(100, 0);
-  second.after = {42};
+  second.after = {{42}};
   ASSERT_FALSE(feed({{first}, {second}}));
   ASSERT_TRUE(writePlan(directory / "plan", compiler.plan()));
   const base::Result<Plan> plan = readPlan(directory / "plan");

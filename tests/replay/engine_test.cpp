@@ -151,7 +151,7 @@ TEST_F(EngineTest, WhatComesOutOtherwiseIsKeptWithItsPlace) {
 // The reader comes first in the plan, and would fail if it did not wait.
 TEST_F(EngineTest, ARankWaitsForWhatItsOperationComesAfter) {
   ScheduleEvent reader = opened(100, O_RDONLY);
-  reader.after = {5};
+  reader.after = {{5}};
   ScheduleEvent maker = opened(0, O_WRONLY | O_CREAT);
   ScheduleEvent end = closed(20);
   end.id = 5;

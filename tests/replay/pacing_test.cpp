@@ -43,10 +43,24 @@ TEST(Pacing, TheRecordersOwnTimeIsNoThinkTime) {
 
 TEST(Pacing, ADelayTakesItsTimeInEveryMode) {
   const Predecessors before{.recorded_end_ns = 100, .actual_end_ns = 900};
-  EXPECT_EQ(delayEnd(Timing::kAsap, before, 300), 1100);
-  EXPECT_EQ(delayEnd(Timing::kDelta, before, 300), 1100);
-  EXPECT_EQ(delayEnd(Timing::kStart, before, 300), 900);
-  EXPECT_EQ(delayEnd(Timing::kStart, before, 2000), 2000);
+  EXPECT_EQ(delayEnd(Timing::kAsap, before, 150, 300), 1100);
+  EXPECT_EQ(delayEnd(Timing::kDelta, before, 150, 300), 1100);
+  EXPECT_EQ(delayEnd(Timing::kStart, before, 150, 300), 900);
+  EXPECT_EQ(delayEnd(Timing::kStart, before, 150, 2000), 2000);
+}
+
+TEST(Pacing, WhereWorkIsKnownItDecidesAndWaitingDoesNot) {
+  const Predecessors before{.recorded_end_ns = 100, .actual_end_ns = 900, .work_done_ns = 940};
+  EXPECT_EQ(dueOf(Timing::kDelta, before, 5000).at_ns, 940);
+  EXPECT_EQ(dueOf(Timing::kAsap, before, 5000).at_ns, 900);
+  EXPECT_EQ(dueOf(Timing::kStart, before, 5000).at_ns, 5000);
+}
+
+TEST(Pacing, ADelayComesBehindTheWorkAndHasADurationOfItsOwn) {
+  const Predecessors before{.recorded_end_ns = 100, .actual_end_ns = 900, .work_done_ns = 940};
+  EXPECT_EQ(delayEnd(Timing::kDelta, before, 150, 170), 960);
+  EXPECT_EQ(delayEnd(Timing::kAsap, before, 150, 170), 920);
+  EXPECT_EQ(delayEnd(Timing::kStart, before, 150, 170), 900);
 }
 
 }  // namespace
