@@ -82,6 +82,7 @@ class Analysis {
   // Reads the whole trace.
   void run(event::PathTable& paths);
 
+  Dependencies& dependencies() { return dependencies_; }
   const Dependencies& dependencies() const { return dependencies_; }
   OpenTable& opens() { return opens_; }
   FileHistory& files() { return files_; }

@@ -90,6 +90,12 @@ std::vector<std::uint64_t> Dependencies::takeBefore(EventRef event) {
   return node.empty() ? std::vector<std::uint64_t>{} : std::move(node.mapped());
 }
 
+std::uint64_t Dependencies::nameOf(EventRef event) {
+  std::uint64_t& id = ids_[event];
+  if (id == 0) id = newId();
+  return id;
+}
+
 std::uint64_t Dependencies::idOf(EventRef event) const {
   const auto found = ids_.find(event);
   return found == ids_.end() ? 0 : found->second;

@@ -61,6 +61,8 @@ class Dependencies {
   // An edge to an id that is not of an event of the trace.
   void requireId(EventRef later, std::uint64_t id);
   std::uint64_t newId() { return ++last_id_; }
+  // The id of the event, which gets one if it has none.
+  std::uint64_t nameOf(EventRef event);
   // Takes the ids that the event waits for so far, for a step in front of it to wait for instead.
   std::vector<std::uint64_t> takeBefore(EventRef event);
 

@@ -12,6 +12,7 @@
 #include "core/model/schedule_writer.hpp"
 #include "core/wire/info.hpp"
 #include "preprocess/analysis.hpp"
+#include "preprocess/communication.hpp"
 #include "preprocess/size_scale.hpp"
 
 namespace omnio::preprocess {
@@ -46,18 +47,43 @@ std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& a
   return words;
 }
 
-// The second pass: the events of one thread as a schedule has them.
+// Names all steps that others wait for because of communication: the meetings get the ids that are
+// returned, by number.
+std::vector<std::uint64_t> nameSteps(const CommunicationOrder& order, Dependencies& dependencies) {
+  std::vector<std::uint64_t> ids;
+  for (std::size_t i = 0; i < order.meetings().size(); ++i) ids.push_back(dependencies.newId());
+  const auto name = [&](const std::vector<Predecessor>& after) {
+    for (const Predecessor& before : after) {
+      if (before.step.thread < kMeeting) dependencies.nameOf(before.step);
+    }
+  };
+  for (const auto& steps : order.steps()) {
+    for (const StepOrder& step : steps) name(step.after);
+  }
+  for (const Meeting& meeting : order.meetings()) name(meeting.after);
+  return ids;
+}
+
+// The last pass: the events of one thread as a schedule has them.
 class ThreadPass {
  public:
-  // The thread at `place` in the sources.
+  // The thread at `place` in the sources. `meetings`: their ids, by number.
   ThreadPass(const SourceThread& thread, std::uint32_t place, Analysis& analysis,
+             const CommunicationOrder& order, const std::vector<std::uint64_t>& meetings,
              const Settings& settings)
       : thread_(thread),
         place_(place),
         analysis_(analysis),
         notes_(analysis.threads()[place]),
+        order_(order),
+        meetings_(meetings),
+        settings_(settings),
         size_scale_(settings.size_scale),
-        time_scale_(settings.time_scale) {}
+        time_scale_(settings.time_scale) {
+    for (std::uint64_t number = 0; number < order.meetings().size(); ++number) {
+      if (order.meetings()[number].thread == place) own_meetings_.push_back(number);
+    }
+  }
 
   // Returns how many events of the trace it wrote.
   std::uint64_t write(event::PathTable& paths, model::ScheduleWriter& writer) {
@@ -99,6 +125,39 @@ class ThreadPass {
       event.offset = std::max<std::int64_t>(event.offset, 0);
       writer.event(event);
     }
+    for (; next_meeting_ < own_meetings_.size() &&
+           order_.meetings()[own_meetings_[next_meeting_]].behind == behind;
+         ++next_meeting_) {
+      const std::uint64_t number = own_meetings_[next_meeting_];
+      const Meeting& meeting = order_.meetings()[number];
+      ScheduleEvent event;
+      event.step = model::Step::kDelay;
+      event.start_ns = event.end_ns = timeOf(meeting.at_ns);
+      event.id = meetings_[number];
+      takeOrder(meeting.own, meeting.after, event);
+      writer.event(event);
+    }
+  }
+
+  // What communication says of the event: the thread's own work before it, and whom it waits for.
+  void takeOrder(const Work& own, const std::vector<Predecessor>& after, ScheduleEvent& out) const {
+    out.own = scaled(own);
+    for (const Predecessor& before : after) {
+      std::uint64_t id = 0;
+      if (before.step.thread == kMeeting) {
+        id = meetings_[before.step.sequence];
+      } else if (before.step.thread != kBeginning) {
+        id = analysis_.dependencies().idOf(before.step);
+      }
+      // It may wait for the same event because of a file.
+      std::erase_if(out.after, [&](const model::Wait& wait) { return wait.id == id; });
+      out.after.push_back({id, model::Reason::kMpi, scaled(before.work)});
+    }
+  }
+
+  Work scaled(const Work& work) const {
+    return {std::llround(static_cast<double>(work.compute_ns) * time_scale_),
+            std::llround(static_cast<double>(work.communication_ns) * time_scale_)};
   }
 
   model::Descriptor descriptorOf(InstanceId instance) const {
@@ -161,7 +220,14 @@ class ThreadPass {
     if (reads_foreign_lines) out.offset = model::kUnknownOffset;
     const EventRef ref{place_, note.sequence};
     out.id = analysis_.dependencies().idOf(ref);
-    for (const std::uint64_t id : analysis_.dependencies().before(ref)) out.after.push_back({id});
+    if (settings_.order == Order::kFile || settings_.order == Order::kAll) {
+      for (const std::uint64_t id : analysis_.dependencies().before(ref)) out.after.push_back({id});
+    }
+    const auto& steps = order_.steps()[place_];
+    if (next_step_ < steps.size() && steps[next_step_].sequence == note.sequence) {
+      takeOrder(steps[next_step_].own, steps[next_step_].after, out);
+      ++next_step_;
+    }
     return out;
   }
 
@@ -175,10 +241,16 @@ class ThreadPass {
   const std::uint32_t place_;
   Analysis& analysis_;
   const ThreadNotes& notes_;
+  const CommunicationOrder& order_;
+  const std::vector<std::uint64_t>& meetings_;
+  const Settings& settings_;
   const SizeScale size_scale_;
   const double time_scale_;
   std::size_t next_note_ = 0;
   std::size_t next_extra_ = 0;
+  std::vector<std::uint64_t> own_meetings_;  // numbers of those in this thread
+  std::size_t next_meeting_ = 0;
+  std::size_t next_step_ = 0;  // in order_
   std::unordered_map<std::uint32_t, event::OpenFile> positions_;
 };
 
@@ -199,10 +271,27 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   analysis.run(paths);
   if (analysis.events() == 0) return nothing();
 
+  const bool keeps_mpi = settings.order == Order::kMpi || settings.order == Order::kAll;
+  const Communication communication =
+      keeps_mpi ? readCommunication(trace, sources, analysis)
+                : Communication{.order = {std::vector<std::int64_t>(sources.threads.size()), 0}};
+  const std::vector<std::uint64_t> meetings =
+      nameSteps(communication.order, analysis.dependencies());
+
   Summary summary;
+  summary.mpi_events = communication.events;
+  summary.mpi_unmatched = communication.unmatched;
   summary.ranks = sources.ranks;
   summary.threads = sources.threads.size();
-  summary.edges = analysis.dependencies().edges();
+  for (const auto& steps : communication.order.steps()) {
+    for (const StepOrder& step : steps) summary.edges += step.after.size();
+  }
+  for (const Meeting& meeting : communication.order.meetings()) {
+    summary.edges += meeting.after.size();
+  }
+  if (settings.order == Order::kFile || settings.order == Order::kAll) {
+    summary.edges += analysis.dependencies().edges();
+  }
   summary.left_out = leftOut(sources, analysis, wholeness);
   model::ScheduleWriter writer(schedule);
   writer.global({.timing = settings.timing,
@@ -228,7 +317,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
         std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
     writer.beginThread(header);
     summary.events +=
-        ThreadPass(sources.threads[place], place, analysis, settings).write(paths, writer);
+        ThreadPass(sources.threads[place], place, analysis, communication.order, meetings, settings)
+            .write(paths, writer);
     writer.endThread();
   }
   if (summary.events + analysis.dropped() != analysis.events()) {

@@ -14,8 +14,17 @@
 
 namespace omnio::preprocess {
 
+// Which order between threads a schedule keeps.
+enum class Order : std::uint8_t {
+  kNone,
+  kFile,  // that of calls that use the same file, name or descriptor
+  kMpi,   // that of messages and calls of several ranks
+  kAll,
+};
+
 struct Settings {
   model::Timing timing = model::Timing::kDelta;
+  Order order = Order::kAll;
   double size_scale = 1;
   double time_scale = 1;
   bool write_overwrite = false;
@@ -27,12 +36,14 @@ struct Summary {
   std::size_t threads = 0;
   std::size_t files = 0;
   std::uint64_t events = 0;
-  std::uint64_t edges = 0;
+  std::uint64_t edges = 0;            // waits for events of other threads
+  std::uint64_t mpi_events = 0;       // calls that order ranks
+  std::uint64_t mpi_unmatched = 0;    // of these, such whose counterpart is missing
   std::vector<std::string> left_out;  // in words
 };
 
-// Reads the trace twice and writes the schedule. Fails, with nothing left behind, when the trace
-// holds no I/O that could be replayed, or the schedule cannot be written.
+// Reads the trace three times and writes the schedule. Fails, with nothing left behind, when the
+// trace holds no I/O that could be replayed, or the schedule cannot be written.
 base::Result<Summary> preprocess(const tracefile::Trace& trace,
                                  const tracefile::Wholeness& wholeness, const Settings& settings,
                                  const std::filesystem::path& schedule);

@@ -24,9 +24,15 @@ struct PreprocessOptions {
   TraceSelection selection;
   std::string schedule;
   std::string timing = "dt";
+  std::string order = "all";
   std::vector<std::string> map;
   preprocess::Settings settings;
 };
+
+constexpr base::Word<preprocess::Order> kOrders[] = {{preprocess::Order::kNone, "none"},
+                                                     {preprocess::Order::kFile, "file"},
+                                                     {preprocess::Order::kMpi, "mpi"},
+                                                     {preprocess::Order::kAll, "all"}};
 
 // More would leave the numbers that sizes and times have.
 const base::WordCheck kScale = [](const std::string& text) {
@@ -42,6 +48,7 @@ const base::WordCheck kScale = [](const std::string& text) {
 int runPreprocess(const PreprocessOptions& options) {
   preprocess::Settings settings = options.settings;
   settings.timing = *base::valueOf(model::kTimings, options.timing);
+  settings.order = *base::valueOf(kOrders, options.order);
   for (const std::string& text : options.map) {
     const base::Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
     if (!rule) return fail(rule.failure(), kWrongUsage);
@@ -75,6 +82,11 @@ int runPreprocess(const PreprocessOptions& options) {
       "{}: {} events of {} ranks in {} threads on {} files, {} dependencies, timing {}\n",
       base::printable(options.schedule), summary->events, summary->ranks, summary->threads,
       summary->files, summary->edges, options.timing);
+  if (summary->mpi_unmatched > 0) {
+    text += fmt::format(
+        "missing order: {} of {} MPI calls have no counterpart in the trace, and order nothing\n",
+        summary->mpi_unmatched, summary->mpi_events);
+  }
   for (const std::string& words : summary->left_out) text += fmt::format("left out: {}\n", words);
   return printAll(text);
 }
@@ -95,6 +107,12 @@ void addPreprocessCommand(base::Command program) {
               "its recorded start (default: dt)")
       .oneOf({"asap", "dt", "start"})
       .typeName("MODE");
+  command
+      .option("--order", options->order,
+              "Which order of the ranks the schedule keeps: none; file: of calls that use the "
+              "same file or name; mpi: of messages and collective calls; all (default: all)")
+      .oneOf({"none", "file", "mpi", "all"})
+      .typeName("WHICH");
   command
       .option("--size-scale", options->settings.size_scale,
               "Multiply sizes and offsets (default: 1)")

@@ -1,0 +1,572 @@
+#include "preprocess/communication.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/integers.hpp"
+#include "core/calls/role.hpp"
+#include "core/order/matched_event.hpp"
+#include "core/order/matched_events.hpp"
+
+namespace omnio::preprocess {
+namespace {
+
+using order::MatchedEvent;
+using order::MpiEventRef;
+using order::MpiOperation;
+using order::OperationKind;
+using order::Part;
+
+// An MPI call of the application: the n-th of its thread.
+struct CallKey {
+  mpi::ProcessIndex process = 0;
+  std::uint32_t thread = 0;
+  std::uint64_t number = 0;
+  bool operator==(const CallKey&) const = default;
+};
+struct CallKeyHash {
+  std::size_t operator()(const CallKey& key) const {
+    return base::mixed(key.number, (std::uint64_t{key.process} << 32) | key.thread);
+  }
+};
+CallKey keyOf(const MpiEventRef& ref) { return {ref.process, ref.thread, ref.number}; }
+
+// What a call cannot end without.
+struct Need {
+  CallKey call;
+  // Otherwise it is only over for the other call that this one is done with it.
+  bool is_awaited = true;
+  // This call is the only one that will ask for the other's rule by this need.
+  bool is_counted = true;
+};
+
+struct Gathering;
+
+// An MPI call while something may still have to know of it.
+struct Call {
+  std::uint32_t place = 0;  // thread, in SourceThreads
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  bool can_wait = false;  // it may not end before others come
+  bool is_entered = false;
+  bool is_settled = false;
+  bool is_left = false;
+  int users = 0;  // calls that still will ask for its rule; may be below 0 until it is settled
+  DueTime rule;   // when it is entered
+  std::int64_t came_ns = 0;  // the last that it waited for; start_ns when it did not wait
+  std::vector<Need> needs;
+  struct Member {
+    std::shared_ptr<Gathering> gathering;
+    bool is_waiting = false;  // it cannot end before the others have come
+    bool has_joined = false;
+  };
+  std::vector<Member> member_of;                       // collective calls that it ends
+  std::vector<std::shared_ptr<Gathering>> arrives_at;  // collective calls that wait for it
+  std::vector<std::uint32_t> stalled;                  // threads that wait until it is entered
+};
+
+// A collective call: who has come, and what those that leave have to wait for.
+struct Gathering {
+  std::vector<CallKey> arrivals;
+  std::size_t absent = 0;        // of the arrivals that others wait for
+  std::size_t not_left = 0;      // members
+  std::int64_t complete_ns = 0;  // when the last one came that others wait for
+  std::vector<CallKey> awaited;  // whose rules are joined
+  bool is_joined = false;
+  DueTime rule;
+  std::vector<std::uint32_t> stalled;
+  // Its members' calls inside of it, such as the writes of the ranks that collect data: the latest
+  // of each thread.
+  struct Inner {
+    std::int64_t end_ns = 0;
+    EventRef step;
+    DueTime rule;
+  };
+  std::map<std::uint32_t, std::deque<Inner>> inner;
+  // What the last one that left waited for of these, for others that wait for the same.
+  std::vector<EventRef> exit_of;
+  DueTime exit_rule;
+};
+constexpr std::size_t kInnerKept = 4;
+constexpr std::size_t kMostShared = 4;
+
+class Sweep : public order::MpiPictureSink {
+ public:
+  Sweep(const SourceThreads& sources, const Analysis& analysis, const mpi::MpiGroups& groups,
+        Communication& result)
+      : sources_(sources), analysis_(analysis), groups_(groups), result_(result) {
+    for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
+      const SourceThread& thread = sources.threads[place];
+      Thread& own = threads_.emplace_back();
+      own.events = thread.open(paths_);
+      for (const tracefile::Log* lane : thread.lanes) {
+        places_[{static_cast<mpi::ProcessIndex>(thread.process_index), lane->thread}] = place;
+      }
+      pull(place);
+      push(place);
+    }
+  }
+
+  void seen(std::uint64_t, const MpiEventRef& ref, const event::Event& event) override {
+    const auto place = places_.find({ref.process, ref.thread});
+    if (place == places_.end() || ref.row->sync == calls::Sync::kNone) return;
+    Call& call = calls_[keyOf(ref)];
+    call.place = place->second;
+    call.start_ns = ref.start_ns;
+    call.end_ns = std::max(ref.end_ns, ref.start_ns);
+    call.came_ns = call.start_ns;
+    const bool goes_on = calls::has(*ref.row, calls::Role::kRequest) &&
+                         event::argumentOf(event, calls::Role::kRequest) != 0;
+    call.can_wait = !goes_on && ref.row->sync != calls::Sync::kStart;
+    Thread& thread = threads_[call.place];
+    const bool was_idle = thread.calls.empty();
+    thread.calls.push_back(keyOf(ref));
+    if (was_idle) push(call.place);
+    seen_ns_ = ref.start_ns;
+    run();
+  }
+
+  void settled(const MatchedEvent& event) override {
+    if (event.event.row->sync == calls::Sync::kNone) return;
+    const CallKey key = keyOf(event.event);
+    const auto found = calls_.find(key);
+    if (found == calls_.end()) return;
+    ++result_.events;
+    if (!event.matched()) ++result_.unmatched;
+    found->second.came_ns = event.event.start_ns + event.waited_ns.value_or(0);
+    for (const order::EventPart& part : event.parts) take(*part.operation, part.part, event, key);
+    found->second.is_settled = true;
+    push(found->second.place);
+    dismiss(key);
+    run();
+  }
+
+  // All events have been settled.
+  void finish() {
+    seen_ns_ = std::numeric_limits<std::int64_t>::max();
+    run();
+    // Clocks that could not be put right may make calls wait for each other in a circle.
+    while (true) {
+      std::uint32_t first = kNone;
+      for (std::uint32_t place = 0; place < threads_.size(); ++place) {
+        if (timeOf(place) < (first == kNone ? kNever : timeOf(first))) first = place;
+      }
+      if (first == kNone) return;
+      process(first, true);
+      push(first);
+      run();
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  struct Thread {
+    std::unique_ptr<event::EventSource> events;
+    const event::Event* event = nullptr;  // the next call of the schedule
+    std::uint64_t sequence = 0;           // its own
+    std::size_t next_note = 0;
+    std::deque<CallKey> calls;  // MPI calls that are not left
+    bool is_inside = false;     // of the first of these
+    bool has_inner = false;     // it made a call of the schedule inside of it
+  };
+
+  void pull(std::uint32_t place) {
+    Thread& thread = threads_[place];
+    const auto& notes = analysis_.threads()[place].notes;
+    const bool is_first = thread.event == nullptr;
+    for (bool again = true; again;) {
+      if (!is_first || thread.event != nullptr) ++thread.sequence;
+      thread.event = thread.events->next();
+      again = false;
+      while (thread.next_note < notes.size() &&
+             notes[thread.next_note].sequence < thread.sequence) {
+        ++thread.next_note;
+      }
+      if (thread.event != nullptr && thread.next_note < notes.size() &&
+          notes[thread.next_note].sequence == thread.sequence) {
+        again = notes[thread.next_note].dropped;
+      }
+    }
+  }
+
+  // When the thread's next step is; kNever when none is known.
+  std::int64_t timeOf(std::uint32_t place) const {
+    const Thread& thread = threads_[place];
+    std::int64_t time = thread.event == nullptr ? kNever : thread.event->start_ns;
+    if (!thread.calls.empty()) {
+      const Call& call = calls_.at(thread.calls.front());
+      time = std::min(time, thread.is_inside ? call.end_ns : call.start_ns);
+    }
+    return time;
+  }
+
+  void push(std::uint32_t place) {
+    const std::int64_t time = timeOf(place);
+    if (time != kNever) heap_.emplace(time, place);
+  }
+
+  void wake(std::vector<std::uint32_t>& threads) {
+    for (const std::uint32_t place : std::exchange(threads, {})) push(place);
+  }
+
+  // Goes on with all threads until more of the trace has to be known.
+  void run() {
+    while (!heap_.empty() && heap_.top().first < seen_ns_) {
+      const auto [time, place] = heap_.top();
+      heap_.pop();
+      if (timeOf(place) != time) continue;  // it went on meanwhile
+      if (process(place, false)) push(place);
+    }
+  }
+
+  // The thread's next step. False when something else has to come first; then the thread is woken
+  // when it has. `anyway`: nothing else will come.
+  bool process(std::uint32_t place, bool anyway) {
+    Thread& thread = threads_[place];
+    const CallKey key = thread.calls.empty() ? CallKey{} : thread.calls.front();
+    Call* const call = thread.calls.empty() ? nullptr : &calls_.at(key);
+    const std::int64_t call_ns = call == nullptr    ? kNever
+                                 : thread.is_inside ? call->end_ns
+                                                    : call->start_ns;
+    if (thread.event != nullptr && thread.event->start_ns < call_ns) {
+      return operation(place, thread.is_inside ? call : nullptr, anyway);
+    }
+    if (call == nullptr) return false;
+    if (!thread.is_inside) {
+      enter(place, *call);
+      return true;
+    }
+    return leave(place, key, *call, anyway);
+  }
+
+  bool operation(std::uint32_t place, Call* call, bool anyway) {
+    Thread& thread = threads_[place];
+    const std::int64_t start_ns = thread.event->start_ns;
+    if (call != nullptr && call->can_wait) {
+      if (!call->is_settled && !anyway) return false;
+      for (Call::Member& member : call->member_of) {
+        if (!member.is_waiting || start_ns < member.gathering->complete_ns) continue;
+        if (!isComplete(*member.gathering, place) && !anyway) return false;
+        join(place, member);
+        if (!thread.has_inner) joinInner(place, *member.gathering, start_ns);
+      }
+    }
+    const EventRef ref{place, thread.sequence};
+    const std::int64_t end_ns = std::max(thread.event->end_ns, start_ns);
+    result_.order.operation(ref, start_ns, end_ns);
+    if (call != nullptr) {
+      for (const Call::Member& member : call->member_of) {
+        auto& inner = member.gathering->inner[place];
+        inner.push_back({end_ns, ref, result_.order.rule(place)});
+        if (inner.size() > kInnerKept) inner.pop_front();
+      }
+      thread.has_inner = true;
+    }
+    pull(place);
+    return true;
+  }
+
+  void enter(std::uint32_t place, Call& call) {
+    result_.order.enter(place, call.start_ns);
+    call.rule = result_.order.rule(place);
+    call.is_entered = true;
+    threads_[place].is_inside = true;
+    threads_[place].has_inner = false;
+    for (const auto& gathering : call.arrives_at) --gathering->absent;
+    wake(call.stalled);
+  }
+
+  bool isComplete(Gathering& gathering, std::uint32_t place) {
+    if (gathering.absent == 0) return true;
+    for (const CallKey& key : gathering.awaited) {
+      const auto found = calls_.find(key);
+      if (found == calls_.end() || found->second.is_entered) continue;
+      found->second.stalled.push_back(place);
+      return false;
+    }
+    return true;
+  }
+
+  // Everything that comes next has to wait for all that a collective call awaits.
+  void join(std::uint32_t place, Call::Member& member) {
+    if (std::exchange(member.has_joined, true)) return;
+    Gathering& gathering = *member.gathering;
+    if (gathering.is_joined) {
+      result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
+      return;
+    }
+    gathering.is_joined = true;
+    gathering.rule = result_.order.rule(place);
+    for (const CallKey& key : gathering.awaited) {
+      const auto found = calls_.find(key);
+      if (found != calls_.end() && found->second.is_entered)
+        gathering.rule.join(found->second.rule);
+    }
+    result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
+    result_.order.simplify(place, kMostShared);
+    gathering.rule = result_.order.rule(place);
+  }
+
+  // What other members did inside of the call before `at_ns` came first.
+  void joinInner(std::uint32_t place, Gathering& gathering, std::int64_t at_ns) {
+    std::vector<EventRef> steps;
+    DueTime rule;
+    std::int64_t came_ns = gathering.complete_ns;
+    for (const auto& [thread, inner] : gathering.inner) {
+      if (thread == place) continue;
+      const auto last = std::find_if(inner.rbegin(), inner.rend(),
+                                     [&](const auto& step) { return step.end_ns <= at_ns; });
+      if (last == inner.rend()) continue;
+      if (steps.empty()) {
+        rule = last->rule;
+      } else {
+        rule.join(last->rule);
+      }
+      steps.push_back(last->step);
+      came_ns = std::max(came_ns, last->end_ns);
+    }
+    if (steps.empty()) return;
+    const auto is_same = [](const EventRef& a, const EventRef& b) {
+      return a.thread == b.thread && a.sequence == b.sequence;
+    };
+    if (std::equal(steps.begin(), steps.end(), gathering.exit_of.begin(), gathering.exit_of.end(),
+                   is_same)) {
+      result_.order.waitFor(place, gathering.exit_rule, came_ns);
+      return;
+    }
+    result_.order.waitFor(place, rule, came_ns);
+    if (steps.size() > kMostShared) {
+      result_.order.simplify(place, kMostShared);
+      rule = result_.order.rule(place);
+    }
+    gathering.exit_of = std::move(steps);
+    gathering.exit_rule = std::move(rule);
+  }
+
+  bool leave(std::uint32_t place, const CallKey& key, Call& call, bool anyway) {
+    if (call.can_wait && !anyway) {
+      if (!call.is_settled) return false;
+      for (const Need& need : call.needs) {
+        const auto found = calls_.find(need.call);
+        if (!need.is_awaited || found == calls_.end() || found->second.is_entered) continue;
+        found->second.stalled.push_back(place);
+        return false;
+      }
+      for (const Call::Member& member : call.member_of) {
+        if (member.is_waiting && !isComplete(*member.gathering, place)) return false;
+      }
+    }
+    if (call.can_wait) {
+      for (const Need& need : call.needs) {
+        const auto found = calls_.find(need.call);
+        if (found == calls_.end()) continue;
+        if (need.is_awaited && found->second.is_entered) {
+          result_.order.waitFor(place, found->second.rule, call.came_ns);
+        }
+        if (need.is_counted) {
+          --found->second.users;
+          dismiss(need.call);
+        }
+      }
+      for (Call::Member& member : call.member_of) {
+        if (member.is_waiting) {
+          join(place, member);
+          joinInner(place, *member.gathering, call.end_ns);
+        }
+        leaveGathering(*member.gathering);
+      }
+    }
+    result_.order.leave(place, call.end_ns);
+    Thread& thread = threads_[place];
+    thread.calls.pop_front();
+    thread.is_inside = false;
+    call.is_left = true;
+    dismiss(key);
+    return true;
+  }
+
+  void leaveGathering(Gathering& gathering) {
+    if (gathering.not_left == 0 || --gathering.not_left > 0) return;
+    for (const CallKey& arrival : gathering.arrivals) {
+      const auto found = calls_.find(arrival);
+      if (found == calls_.end()) continue;
+      --found->second.users;
+      dismiss(arrival);
+    }
+    if (!gathering.arrivals.empty()) gatherings_.erase(gathering.arrivals.front());
+  }
+
+  // Lets go of a call that has no more to tell.
+  void dismiss(const CallKey& key) {
+    const auto found = calls_.find(key);
+    if (found == calls_.end()) return;
+    const Call& call = found->second;
+    if (call.is_left && call.is_settled && call.users <= 0) calls_.erase(found);
+  }
+
+  // What an operation means for a call that begins it, ends it, or both.
+  void take(const MpiOperation& operation, Part part, const MatchedEvent& event,
+            const CallKey& key) {
+    if (operation.match != order::Match::kMatched) return;
+    Call& call = calls_.at(key);
+    const bool begins = part == Part::kWhole || part == Part::kBegun;
+    const bool ends = part == Part::kWhole || part == Part::kEnded;
+    switch (operation.kind) {
+      case OperationKind::kSend:
+      case OperationKind::kSyncSend:
+        if (begins) ++call.users;
+        if (ends) {
+          const bool stayed = operation.kind == OperationKind::kSyncSend ||
+                              operation.counterpart.start_ns > event.event.start_ns;
+          const bool waited = stayed && event.waited_ns.value_or(0) > 0 &&
+                              operation.counterpart.start_ns <= event.event.end_ns;
+          call.needs.push_back({keyOf(operation.counterpart), waited, true});
+        }
+        break;
+      case OperationKind::kReceive:
+        if (begins) ++call.users;
+        if (ends) call.needs.push_back({keyOf(operation.counterpart), true, true});
+        break;
+      case OperationKind::kProbe:
+        call.needs.push_back({keyOf(operation.counterpart), true, false});
+        break;
+      case OperationKind::kPost:
+        ++call.users;  // for good: who opens an epoch for whom is not counted
+        break;
+      case OperationKind::kStart:
+      case OperationKind::kComplete:
+      case OperationKind::kWait:
+        ++call.users;
+        call.needs.push_back({keyOf(operation.counterpart), true, false});
+        break;
+      case OperationKind::kCollective:
+        if (ends && operation.collective != nullptr) takeCollective(operation, call);
+        break;
+      case OperationKind::kLocal:
+        break;
+    }
+  }
+
+  void takeCollective(const MpiOperation& operation, Call& call) {
+    const auto& arrivals = operation.collective->arrivals;
+    if (arrivals.empty()) return;
+    using calls::Sync;
+    const Sync sync = operation.started.row->sync;
+    auto& gathering = gatherings_[keyOf(arrivals.front().event)];
+    const bool is_new = gathering == nullptr;
+    if (is_new) {
+      gathering = std::make_shared<Gathering>();
+      gathering->not_left = arrivals.size();
+      for (const auto& arrival : arrivals) {
+        const CallKey key = keyOf(arrival.event);
+        gathering->arrivals.push_back(key);
+        if (const auto found = calls_.find(key); found != calls_.end()) ++found->second.users;
+      }
+    }
+    const order::MpiCollective::Arrival* const root = rootOf(operation, groups_);
+    const bool is_root = root != nullptr && keyOf(root->event) == keyOf(operation.started);
+    switch (sync) {
+      case Sync::kAll:
+        if (is_new) awaitAll(*gathering, arrivals);
+        break;
+      case Sync::kToRoot:
+        if (is_root) awaitAll(*gathering, arrivals);
+        break;
+      case Sync::kFromRoot:
+        if (root != nullptr && !is_root) call.needs.push_back({keyOf(root->event), true, false});
+        break;
+      case Sync::kPrefix:
+        awaitLower(operation, call);
+        break;
+      case Sync::kNeighbours:
+        awaitNeighbours(operation, call);
+        break;
+      default:
+        break;
+    }
+    call.member_of.push_back(
+        {gathering, sync == Sync::kAll || (sync == Sync::kToRoot && is_root), false});
+  }
+
+  void awaitAll(Gathering& gathering, const std::vector<order::MpiCollective::Arrival>& arrivals) {
+    gathering.awaited = gathering.arrivals;
+    gathering.complete_ns = arrivals.back().event.start_ns;
+    for (const CallKey& key : gathering.awaited) {
+      const auto found = calls_.find(key);
+      if (found == calls_.end() || found->second.is_entered) continue;
+      ++gathering.absent;
+      found->second.arrives_at.push_back(gatherings_.at(gathering.arrivals.front()));
+    }
+  }
+
+  // Of a scan of very many ranks only the lower one that came last: others are covered by it as a
+  // rule.
+  static void awaitLower(const MpiOperation& operation, Call& call) {
+    constexpr std::size_t kMostLower = 64;
+    const order::MpiCollective& collective = *operation.collective;
+    const auto self = static_cast<std::size_t>(operation.own->rank);
+    for (std::size_t member = self > kMostLower ? self - kMostLower : 0; member < self; ++member) {
+      if (const auto* arrival = collective.of(member)) {
+        call.needs.push_back({keyOf(arrival->event), true, false});
+      }
+    }
+    if (self < collective.last_below.size() && collective.last_below[self] != 0) {
+      const auto& last = collective.arrivals[collective.last_below[self] - 1];
+      call.needs.push_back({keyOf(last.event), true, false});
+    }
+  }
+
+  void awaitNeighbours(const MpiOperation& operation, Call& call) const {
+    const mpi::RankGroup& group = groups_.group(operation.own->group);
+    const unsigned side = groups_.sideOfPeers(*operation.own);
+    for (const std::int32_t source : operation.own->sources) {
+      if (source < 0 || source >= group.size[side]) continue;
+      if (const auto* arrival = operation.collective->of(group.memberOf(side, source))) {
+        call.needs.push_back({keyOf(arrival->event), true, false});
+      }
+    }
+  }
+
+  const SourceThreads& sources_;
+  const Analysis& analysis_;
+  const mpi::MpiGroups& groups_;
+  Communication& result_;
+  event::PathTable paths_;
+  std::vector<Thread> threads_;
+  std::map<std::pair<mpi::ProcessIndex, std::uint32_t>, std::uint32_t> places_;
+  std::unordered_map<CallKey, Call, CallKeyHash> calls_;
+  std::unordered_map<CallKey, std::shared_ptr<Gathering>, CallKeyHash> gatherings_;
+  using Head = std::pair<std::int64_t, std::uint32_t>;  // when a thread's next step is
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
+  std::int64_t seen_ns_ = std::numeric_limits<std::int64_t>::min();
+};
+
+}  // namespace
+
+Communication readCommunication(const tracefile::Trace& trace, const SourceThreads& sources,
+                                const Analysis& analysis) {
+  std::vector<std::int64_t> recorder_ns;
+  for (const SourceThread& thread : sources.threads) {
+    recorder_ns.push_back(thread.header.recorder_ns);
+  }
+  Communication result{.order = {std::move(recorder_ns), analysis.firstStart()}};
+  const mpi::MpiGroups groups = order::mpiGroupsOf(trace);
+  event::PathTable paths;
+  Sweep sweep(sources, analysis, groups, result);
+  order::readMpiPicture(trace, groups, paths, sweep);
+  sweep.finish();
+  return result;
+}
+
+}  // namespace omnio::preprocess

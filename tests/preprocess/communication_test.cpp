@@ -1,0 +1,218 @@
+// Order that communication puts the steps of a schedule into, in cases whose edges and delays were
+// drawn by hand. The files are different ones, so that nothing but communication orders ranks.
+#include <algorithm>
+
+#include "tests/core/mpi_requests_testing.hpp"
+#include "tests/preprocess/traced_run.hpp"
+
+namespace omnio::preprocess {
+namespace {
+
+using calls::Role;
+using model::Reason;
+using model::Work;
+
+class Communication : public TracedRun {
+ protected:
+  // A rank's thread that opened a file of its own from 1000 to 1010.
+  static Thread rankThread(int rank) {
+    Thread thread(token(rank));
+    thread.open(1000, 1010, "/run/own" + std::to_string(rank), O_RDWR | O_CREAT, 1);
+    return thread;
+  }
+
+  Kept scheduleOf(const std::vector<Thread>& threads, const Settings& settings = {}) {
+    const int ranks = static_cast<int>(threads.size());
+    for (int rank = 0; rank < ranks; ++rank) {
+      save(rank, ranks, {&threads[static_cast<std::size_t>(rank)]});
+    }
+    return schedule(settings);
+  }
+
+  static model::Wait mpi(std::uint64_t id, std::int64_t compute, std::int64_t communication) {
+    return {id, Reason::kMpi, {compute, communication}};
+  }
+};
+
+TEST_F(Communication, AMessageIsWaitedForAndWaitingIsNoWork) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  ranks[0].data("pwrite", 1010, 2000, 1, 100, 0).send(1, 1, 2050, 2060);
+  ranks[1].receive(0, 1, 1100, 2080).data("pwrite", 2100, 3000, 1, 100, 0);
+  const Kept kept = scheduleOf(ranks);
+  const ScheduleEvent& sent = kept.threads.at(0).at(1);
+  const ScheduleEvent& received = kept.threads.at(1).at(1);
+  ASSERT_NE(sent.id, 0U);
+  EXPECT_FALSE(sent.own.has_value());
+  EXPECT_TRUE(sent.after.empty());
+  // 90 before it entered MPI_Recv and 20 behind it; 30 from the send's begin to the end.
+  EXPECT_EQ(received.own, (Work{110, 30}));
+  // 50 from the write's end to the send, then the same.
+  EXPECT_EQ(received.after, std::vector{mpi(sent.id, 70, 30)});
+}
+
+TEST_F(Communication, WithoutThatOrderNothingOfItIsKept) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  ranks[0].data("pwrite", 1010, 2000, 1, 100, 0).send(1, 1, 2050, 2060);
+  ranks[1].receive(0, 1, 1100, 2080).data("pwrite", 2100, 3000, 1, 100, 0);
+  const Kept kept = scheduleOf(ranks, {.order = Order::kFile});
+  EXPECT_FALSE(kept.threads.at(1).at(1).own.has_value());
+  EXPECT_TRUE(kept.threads.at(1).at(1).after.empty());
+}
+
+TEST_F(Communication, AMessageThatWasThereIsNotWaitedForButOrdersAllTheSame) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  ranks[0].data("pwrite", 1010, 1100, 1, 100, 0).send(1, 1, 1110, 1120);
+  ranks[1].receive(0, 1, 2000, 2010).data("pwrite", 2030, 3000, 1, 100, 0);
+  const Kept kept = scheduleOf(ranks);
+  const ScheduleEvent& received = kept.threads.at(1).at(1);
+  EXPECT_EQ(received.own, (Work{1010, 10}));
+  EXPECT_EQ(received.after, std::vector{mpi(kept.threads.at(0).at(1).id, 30, 10)});
+}
+
+TEST_F(Communication, ARankWithoutIoBetweenTwoMessagesBecomesOneEdge) {
+  std::vector<Thread> ranks{rankThread(0), Thread(token(1)), rankThread(2)};
+  ranks[0].data("pwrite", 1010, 2000, 1, 100, 0).send(1, 1, 2050, 2060);
+  ranks[1].receive(0, 1, 1100, 2080).send(2, 1, 2100, 2110);
+  ranks[2].receive(1, 1, 1500, 2140).data("pwrite", 2150, 3000, 1, 100, 0);
+  const Kept kept = scheduleOf(ranks);
+  ASSERT_EQ(kept.threads.back().size(), 2U);
+  const ScheduleEvent& last = kept.threads.back().at(1);
+  EXPECT_EQ(last.own, (Work{500, 40}));
+  // 50 + 20 + 10 of the three ranks' own work, 30 and 40 of the two messages. What rank 1 did since
+  // the beginning is covered.
+  EXPECT_EQ(last.after.at(0), mpi(kept.threads.at(0).at(1).id, 80, 70));
+}
+
+TEST_F(Communication, WorkBeforeAnyIoCountsFromTheBeginning) {
+  std::vector<Thread> ranks{rankThread(0), Thread(token(1))};
+  ranks[0].data("pwrite", 1010, 1100, 1, 100, 0).receive(1, 1, 1200, 9050);
+  ranks[0].data("pwrite", 9060, 9100, 1, 100, 100);
+  ranks[1].send(0, 1, 9000, 9010);
+  const Kept kept = scheduleOf(ranks);
+  const ScheduleEvent& last = kept.threads.at(0).at(2);
+  EXPECT_EQ(last.own, (Work{110, 50}));
+  EXPECT_EQ(last.after, std::vector{mpi(0, 8010, 50)});
+}
+
+TEST_F(Communication, ABarrierOfAFewIsAnEdgeFromEachOther) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1), rankThread(2)};
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    const std::uint64_t end = 2000 + 100 * rank;
+    ranks[rank].data("pwrite", 1010, end, 1, 100, 0).barrier(1, end + 10, 2240);
+    ranks[rank].data("pwrite", 2250, 3000, 1, 100, 100);
+  }
+  const Kept kept = scheduleOf(ranks);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const ScheduleEvent& next = kept.threads.at(rank).at(2);
+    EXPECT_EQ(next.own, (Work{20, 30})) << rank;
+    std::vector<model::Wait> others;
+    for (std::size_t other = 0; other < 3; ++other) {
+      if (other != rank) others.push_back(mpi(kept.threads.at(other).at(1).id, 20, 30));
+    }
+    EXPECT_EQ(next.after, others) << rank;
+  }
+}
+
+TEST_F(Communication, ABroadcastOrdersTheRootBeforeTheOthersAlone) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  const auto bcast = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("Bcast", start, end,
+               {{Role::kComm, 1}, {Role::kRoot, 0}, {Role::kSize, 8}, {Role::kSeq, 1}});
+  };
+  ranks[0].data("pwrite", 1010, 5000, 1, 100, 0);
+  bcast(ranks[0], 5010, 5020);
+  ranks[0].data("pwrite", 5030, 6000, 1, 100, 100);
+  ranks[1].data("pwrite", 1010, 2000, 1, 100, 0);
+  bcast(ranks[1], 2010, 5040);
+  ranks[1].data("pwrite", 5050, 6000, 1, 100, 100);
+  const Kept kept = scheduleOf(ranks);
+  EXPECT_TRUE(kept.threads.at(0).at(2).after.empty());
+  EXPECT_EQ(kept.threads.at(0).at(2).own, (Work{20, 10}));
+  EXPECT_EQ(kept.threads.at(1).at(2).own, (Work{20, 30}));
+  EXPECT_EQ(kept.threads.at(1).at(2).after, std::vector{mpi(kept.threads.at(0).at(1).id, 20, 30)});
+}
+
+TEST_F(Communication, ANonblockingExchangeSignalsWhereItBegins) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  const auto halo = [](Thread& thread, int other, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("Irecv", start, start + 5,
+               {{Role::kComm, 1}, {Role::kPeer, other}, {Role::kRequest, 1}});
+    thread.mpi("Isend", start + 10, start + 15,
+               {{Role::kComm, 1},
+                {Role::kPeer, other},
+                {Role::kSize, 8},
+                {Role::kSeq, 1},
+                {Role::kRequest, 2}});
+    thread.mpi("Waitall", start + 20, end, {},
+               test::listOf({test::received(1, other, 1), test::done(2)}));
+  };
+  ranks[0].data("pwrite", 1010, 2000, 1, 100, 0);
+  halo(ranks[0], 1, 2000, 3040);
+  ranks[0].data("pwrite", 3050, 3500, 1, 100, 100);
+  ranks[1].data("pwrite", 1010, 3000, 1, 100, 0);
+  halo(ranks[1], 0, 3000, 3030);
+  ranks[1].data("pwrite", 3050, 3500, 1, 100, 100);
+  const Kept kept = scheduleOf(ranks);
+  const ScheduleEvent& early = kept.threads.at(0).at(2);
+  const ScheduleEvent& late = kept.threads.at(1).at(2);
+  // The late rank's Isend begins at 3010, 10 behind its write (5 of these in MPI_Irecv).
+  EXPECT_EQ(early.after, std::vector{mpi(kept.threads.at(1).at(1).id, 15, 35)});
+  EXPECT_EQ(early.own, (Work{20, 40}));
+  EXPECT_EQ(late.after, std::vector{mpi(kept.threads.at(0).at(1).id, 25, 15)});
+}
+
+TEST_F(Communication, ManyRanksMeetInOneStep) {
+  constexpr int kRanks = 40;
+  constexpr int kRounds = 5;
+  std::vector<Thread> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    Thread& thread = ranks.emplace_back(rankThread(rank));
+    for (int round = 0; round < kRounds; ++round) {
+      const auto at = static_cast<std::uint64_t>(2000 + 1000 * round);
+      const auto end = at + 10 * static_cast<std::uint64_t>((rank + round) % kRanks);
+      thread.data("pwrite", at, end, 1, 100, 100 * round).barrier(round + 1, end + 10, at + 500);
+    }
+    thread.data("pwrite", 9000, 9100, 1, 100, 9000);
+  }
+  const Kept kept = scheduleOf(ranks);
+  std::size_t edges = 0;
+  std::size_t meetings = 0;
+  for (const auto& thread : kept.threads) {
+    for (const ScheduleEvent& event : thread) {
+      edges += event.after.size();
+      meetings += event.step == model::Step::kDelay ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(meetings, static_cast<std::size_t>(kRounds));
+  // Of each round, each rank to the meeting and the meeting to each rank, but for the rank whose
+  // thread has the meeting.
+  EXPECT_EQ(edges, static_cast<std::size_t>(kRounds) * 2 * (kRanks - 1));
+}
+
+TEST_F(Communication, AMemberOfACollectiveWriteWaitsForThoseThatWrite) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  const auto write_all = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("File_write_all", start, end,
+               {{Role::kFile, wire::handleSlot(1)},
+                {Role::kComm, 1},
+                {Role::kSize, 100},
+                {Role::kSeq, 1}});
+  };
+  // Rank 0 collects and writes from 2100 to 2900, for both.
+  ranks[0].data("pwrite", 2100, 2900, 1, 200, 0, 1);  // recorded when it ends
+  write_all(ranks[0], 2000, 2950);
+  ranks[0].data("pwrite", 3000, 3100, 1, 100, 200);
+  write_all(ranks[1], 2050, 2960);
+  ranks[1].data("pwrite", 3000, 3100, 1, 100, 0);
+  const Kept kept = scheduleOf(ranks);
+  const ScheduleEvent& inner = kept.threads.at(0).at(1);
+  // 990 before rank 0 entered the call; the last member came at 2050.
+  EXPECT_EQ(inner.own, (Work{990, 50}));
+  EXPECT_EQ(inner.after, std::vector{mpi(kept.threads.at(1).at(0).id, 1040, 50)});
+  const ScheduleEvent& behind = kept.threads.at(1).at(1);
+  EXPECT_EQ(behind.own, (Work{1080, 60}));
+  EXPECT_EQ(behind.after, std::vector{mpi(inner.id, 40, 60)});
+}
+
+}  // namespace
+}  // namespace omnio::preprocess
