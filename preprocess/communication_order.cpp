@@ -5,6 +5,31 @@
 
 namespace omnio::preprocess {
 
+namespace {
+
+constexpr int kMostMeetings = 8;  // one behind the other
+
+bool comeAfter(const std::vector<Predecessor>& steps, const EventRef& event,
+               const std::vector<Meeting>& meetings, int depth) {
+  return std::any_of(steps.begin(), steps.end(), [&](const Predecessor& before) {
+    const EventRef& step = before.step;
+    if (step.thread != kMeeting) {
+      return step.thread == event.thread && step.sequence >= event.sequence;
+    }
+    const Meeting& meeting = meetings[step.sequence];
+    return (meeting.thread == event.thread &&
+            meeting.behind >= static_cast<std::int64_t>(event.sequence)) ||
+           (depth > 0 && comeAfter(meeting.after, event, meetings, depth - 1));
+  });
+}
+
+}  // namespace
+
+bool comeAfter(const std::vector<Predecessor>& steps, const EventRef& event,
+               const std::vector<Meeting>& meetings) {
+  return comeAfter(steps, event, meetings, kMostMeetings);
+}
+
 CommunicationOrder::CommunicationOrder(std::vector<std::int64_t> recorder_ns, std::int64_t begin_ns)
     : begin_ns_(begin_ns), threads_(recorder_ns.size()), steps_(recorder_ns.size()) {
   for (std::size_t i = 0; i < threads_.size(); ++i) {

@@ -34,6 +34,10 @@ struct Meeting {
   std::vector<Predecessor> after;
 };
 
+// Whether one of the steps, directly or by way of meetings, comes behind that event in its thread.
+bool comeAfter(const std::vector<Predecessor>& steps, const EventRef& event,
+               const std::vector<Meeting>& meetings);
+
 class CommunicationOrder {
  public:
   // `recorder_ns` by thread: time that each recorded call adds behind it. Times before `begin_ns`,

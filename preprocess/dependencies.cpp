@@ -69,9 +69,7 @@ void Dependencies::require(const PastEvent& later, const PastEvent& earlier) {
       waited_[static_cast<std::uint64_t>(later.ref.thread) << 32 | earlier.ref.thread];
   if (waited > earlier.ref.sequence) return;
   waited = earlier.ref.sequence + 1;
-  std::uint64_t& id = ids_[earlier.ref];
-  if (id == 0) id = newId();
-  requireId(later.ref, id);
+  requireId(later.ref, nameOf(earlier.ref));
 }
 
 void Dependencies::require(const PastEvent& later, const ByThread& earlier) {
@@ -92,7 +90,10 @@ std::vector<std::uint64_t> Dependencies::takeBefore(EventRef event) {
 
 std::uint64_t Dependencies::nameOf(EventRef event) {
   std::uint64_t& id = ids_[event];
-  if (id == 0) id = newId();
+  if (id == 0) {
+    id = newId();
+    named_.back() = event;
+  }
   return id;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -60,7 +61,12 @@ class Dependencies {
   void require(const PastEvent& later, const ByThread& earlier);
   // An edge to an id that is not of an event of the trace.
   void requireId(EventRef later, std::uint64_t id);
-  std::uint64_t newId() { return ++last_id_; }
+  std::uint64_t newId() {
+    named_.emplace_back();
+    return named_.size();
+  }
+  // The event of that id; nothing when it is not of an event of the trace.
+  const std::optional<EventRef>& named(std::uint64_t id) const { return named_[id - 1]; }
   // The id of the event, which gets one if it has none.
   std::uint64_t nameOf(EventRef event);
   // Takes the ids that the event waits for so far, for a step in front of it to wait for instead.
@@ -85,7 +91,7 @@ class Dependencies {
     }
   };
 
-  std::uint64_t last_id_ = 0;
+  std::vector<std::optional<EventRef>> named_;  // by id less 1
   std::uint64_t edges_ = 0;
   std::unordered_map<EventRef, std::uint64_t, Hash, Equal> ids_;
   std::unordered_map<EventRef, std::vector<std::uint64_t>, Hash, Equal> before_;

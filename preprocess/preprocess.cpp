@@ -96,7 +96,7 @@ class ThreadPass {
         note = notes_.notes[next_note_++];
       }
       if (!note.dropped && isKnown(*event)) {
-        writer.event(converted(*event, note));
+        put(converted(*event, note), writer);
         ++written;
       }
       writeExtras(static_cast<std::int64_t>(sequence), writer);
@@ -104,7 +104,15 @@ class ThreadPass {
     return written;
   }
 
+  // Waits that it wrote.
+  std::uint64_t edges() const { return edges_; }
+
  private:
+  void put(const ScheduleEvent& event, model::ScheduleWriter& writer) {
+    edges_ += event.after.size();
+    writer.event(event);
+  }
+
   std::int64_t timeOf(std::int64_t ns) const {
     return std::llround(
         static_cast<double>(std::max<std::int64_t>(ns - analysis_.firstStart(), 0)) * time_scale_);
@@ -123,7 +131,7 @@ class ThreadPass {
       ScheduleEvent event = notes_.extras[next_extra_].event;
       if (event.start_ns != 0) event.start_ns = event.end_ns = timeOf(event.start_ns);
       event.offset = std::max<std::int64_t>(event.offset, 0);
-      writer.event(event);
+      put(event, writer);
     }
     for (; next_meeting_ < own_meetings_.size() &&
            order_.meetings()[own_meetings_[next_meeting_]].behind == behind;
@@ -135,13 +143,18 @@ class ThreadPass {
       event.start_ns = event.end_ns = timeOf(meeting.at_ns);
       event.id = meetings_[number];
       takeOrder(meeting.own, meeting.after, event);
-      writer.event(event);
+      put(event, writer);
     }
   }
 
   // What communication says of the event: the thread's own work before it, and whom it waits for.
   void takeOrder(const Work& own, const std::vector<Predecessor>& after, ScheduleEvent& out) const {
     out.own = scaled(own);
+    // Files need not order what communication orders already.
+    std::erase_if(out.after, [&](const model::Wait& wait) {
+      const auto& event = analysis_.dependencies().named(wait.id);
+      return event && comeAfter(after, *event, order_.meetings());
+    });
     for (const Predecessor& before : after) {
       std::uint64_t id = 0;
       if (before.step.thread == kMeeting) {
@@ -149,8 +162,6 @@ class ThreadPass {
       } else if (before.step.thread != kBeginning) {
         id = analysis_.dependencies().idOf(before.step);
       }
-      // It may wait for the same event because of a file.
-      std::erase_if(out.after, [&](const model::Wait& wait) { return wait.id == id; });
       out.after.push_back({id, model::Reason::kMpi, scaled(before.work)});
     }
   }
@@ -246,6 +257,7 @@ class ThreadPass {
   const Settings& settings_;
   const SizeScale size_scale_;
   const double time_scale_;
+  std::uint64_t edges_ = 0;
   std::size_t next_note_ = 0;
   std::size_t next_extra_ = 0;
   std::vector<std::uint64_t> own_meetings_;  // numbers of those in this thread
@@ -283,15 +295,6 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   summary.mpi_unmatched = communication.unmatched;
   summary.ranks = sources.ranks;
   summary.threads = sources.threads.size();
-  for (const auto& steps : communication.order.steps()) {
-    for (const StepOrder& step : steps) summary.edges += step.after.size();
-  }
-  for (const Meeting& meeting : communication.order.meetings()) {
-    summary.edges += meeting.after.size();
-  }
-  if (settings.order == Order::kFile || settings.order == Order::kAll) {
-    summary.edges += analysis.dependencies().edges();
-  }
   summary.left_out = leftOut(sources, analysis, wholeness);
   model::ScheduleWriter writer(schedule);
   writer.global({.timing = settings.timing,
@@ -316,9 +319,10 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     header.recorder_ns =
         std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
     writer.beginThread(header);
-    summary.events +=
-        ThreadPass(sources.threads[place], place, analysis, communication.order, meetings, settings)
-            .write(paths, writer);
+    ThreadPass pass(sources.threads[place], place, analysis, communication.order, meetings,
+                    settings);
+    summary.events += pass.write(paths, writer);
+    summary.edges += pass.edges();
     writer.endThread();
   }
   if (summary.events + analysis.dropped() != analysis.events()) {

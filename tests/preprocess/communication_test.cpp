@@ -189,6 +189,22 @@ TEST_F(Communication, ManyRanksMeetInOneStep) {
   EXPECT_EQ(edges, static_cast<std::size_t>(kRounds) * 2 * (kRanks - 1));
 }
 
+TEST_F(Communication, FilesDoNotOrderWhatAMessageOrders) {
+  std::vector<Thread> ranks{Thread(token(0)), Thread(token(1))};
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks[static_cast<std::size_t>(rank)].open(1000, 1010, "/run/shared", O_RDWR, 1);
+  }
+  ranks[0].data("pwrite", 1010, 2000, 1, 100, 0).data("pwrite", 2010, 2020, 1, 100, 500);
+  ranks[0].send(1, 1, 2050, 2060);
+  ranks[1].receive(0, 1, 1100, 2080).data("pread", 2100, 3000, 1, 100, 0);
+  const Kept kept = scheduleOf(ranks);
+  const ScheduleEvent& read = kept.threads.at(1).at(1);
+  EXPECT_EQ(read.after, std::vector{mpi(kept.threads.at(0).at(2).id, 50, 30)});
+  const Kept by_files = scheduleOf(ranks, {.order = Order::kFile});
+  EXPECT_EQ(by_files.threads.at(1).at(1).after,
+            std::vector{model::Wait{.id = by_files.threads.at(0).at(1).id}});
+}
+
 TEST_F(Communication, AMemberOfACollectiveWriteWaitsForThoseThatWrite) {
   std::vector<Thread> ranks{rankThread(0), rankThread(1)};
   const auto write_all = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
