@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 
-#include <array>
-
 #include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
 
