@@ -23,12 +23,12 @@ static int rank, ranks, rounds;
 static char block[16 * kBlock];
 static double first = -1, last;
 
-#define CHECK(condition)                                              \
-  do {                                                                \
-    if (!(condition)) {                                               \
+#define CHECK(condition)                                                                   \
+  do {                                                                                     \
+    if (!(condition)) {                                                                    \
       fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno)); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                   \
-    }                                                                 \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                        \
+    }                                                                                      \
   } while (0)
 
 static void pauseFor(double milliseconds) {
@@ -202,8 +202,8 @@ int main(int count, char** words) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } workloads[] = {{"checkpoint", checkpoint}, {"strided", strided},     {"token", token},
-                   {"pipeline", pipeline},     {"metadata", metadata},   {"collector", collector},
+  } workloads[] = {{"checkpoint", checkpoint}, {"strided", strided},      {"token", token},
+                   {"pipeline", pipeline},     {"metadata", metadata},    {"collector", collector},
                    {"imbalance", imbalance},   {"collective", collective}};
   rounds = count > 2 ? atoi(words[2]) : 1;
   int known = 0;
