@@ -49,8 +49,10 @@ add_library(omnio_preload_options INTERFACE)
 
 # The options are for this build alone: $<BUILD_INTERFACE> keeps them out of the exported package.
 # A switch over roles, fields or kinds that leaves one out is an error in any build: what it would
-# drop is missing from traces or schedules, silently.
-set(omnio_warnings -Wall -Wextra -Wshadow -Werror=switch $<$<BOOL:${OMNIO_WERROR}>:-Werror>)
+# drop is missing from traces or schedules, silently. In a unity build the names of one source's
+# unnamed namespace shadow those of another, which means nothing.
+set(omnio_warnings -Wall -Wextra $<$<NOT:$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wshadow> -Werror=switch
+                   $<$<BOOL:${OMNIO_WERROR}>:-Werror>)
 target_compile_options(
   omnio_host_options
   INTERFACE "$<BUILD_INTERFACE:${omnio_warnings};$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>>")
