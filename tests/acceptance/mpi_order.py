@@ -156,13 +156,18 @@ def counterpartsOf(event):
     return found
 
 
+def placeOf(event):
+    """Two threads of a rank may begin calls in the same nanosecond."""
+    return event["rank"], event["thread"], event["start_ns"]
+
+
 def compareMatch(checks, name, matched):
     """Each event is matched with those of the same message or collective call, and no others."""
-    at = {}  # (rank, start): call
+    at = {}  # place: call
     members = {}  # part: ranks
-    events = {(event["rank"], event["start_ns"]): event for _, event in matched}
+    events = {placeOf(event): event for _, event in matched}
     for call, event in matched:
-        at[event["rank"], event["start_ns"]] = call
+        at[placeOf(event)] = call
         for part in call.names:
             members.setdefault(part, set()).add(call.rank)
     for call, event in matched:
@@ -170,16 +175,15 @@ def compareMatch(checks, name, matched):
         others = set().union(*[members[part] for part in call.names]) - {call.rank}
         seen = set()
         for counterpart in counterpartsOf(event):
-            other = at.get((counterpart["rank"], counterpart["start_ns"]))
+            other = at.get(placeOf(counterpart))
             if not checks.that(other is not None, f"{what}: no such counterpart: {counterpart}"):
                 continue
             checks.that(set(other.names) & set(call.names),
                         f"{what}: {other} is none of its counterparts")
             seen.add(other.rank)
             if call.call in ("MPI_Send", "MPI_Recv"):
-                back = [(one["rank"], one["start_ns"]) for one in
-                        counterpartsOf(events[other.rank, counterpart["start_ns"]])]
-                checks.equal(back, [(event["rank"], event["start_ns"])],
+                back = [placeOf(one) for one in counterpartsOf(events[placeOf(counterpart)])]
+                checks.equal(back, [placeOf(event)],
                              f"{what}: its counterpart's counterpart")
         # A send that was complete at once is none of a wait's requests; who waited for it is.
         needed = others
