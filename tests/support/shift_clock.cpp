@@ -6,7 +6,7 @@
 //
 // The clock is AHEAD_NS ahead when rank 0 begins, FAST_PPM too fast from
 // then on, and jumps by STEP_NS after AFTER_NS. The time of day is wrong by as much. The last
-// character of the host's name becomes the number of the rank, and so does that of its boot id.
+// characters of the host's name and boot id become a letter for the rank, one that no boot id has.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -144,7 +144,7 @@ void shift(Container& container, const WrongClock& clock, int rank) {
       }
     });
     for (const std::size_t character : last_characters) {
-      container.bytes[character] = static_cast<char>('0' + rank % 10);
+      container.bytes[character] = static_cast<char>('g' + rank % 10);
     }
     chunk.payload_check =
         wire::checksum(container.bytes.data() + at + sizeof chunk, chunk.payload_bytes);
