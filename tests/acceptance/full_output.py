@@ -60,10 +60,13 @@ def made(checks, work):
 
 
 def main():
-    inOwnMemory()  # `collect --orphans` is not to take the rings of other tests
+    own_memory = inOwnMemory()
     checks = Checks()
     with WorkDirectory() as work:
         for name, words in made(checks, work).items():
+            if name == "orphans" and not own_memory:
+                checks.skip(name, "it would take the rings of other tests: no /dev/shm of its own")
+                continue
             with open("/dev/full", "wb") as full:
                 ended = subprocess.run([omnio(), *words], stdout=full, stderr=subprocess.PIPE,
                                        env=environment(**MPI_ENVIRONMENT), cwd=work, check=False,

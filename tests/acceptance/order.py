@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 
+import devices
 from omnio_testing import Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, \
     skipTest
 from replay_testing import MPI_ENVIRONMENT, replay, report
@@ -66,4 +67,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except devices.NotHere as missing:
+        skipTest(missing)
