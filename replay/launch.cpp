@@ -95,7 +95,7 @@ base::Result<fs::path> findOmnio(const fs::path& wanted) {
     return base::failure(base::Code::kNotFound, "{}: cannot be run",
                          base::printable(wanted.native()));
   }
-  return programBeside("omnio", "cli", ", which traces the replay",
+  return programBeside("omnio", "cli", ", which traces the replay,",
                        "; name it with --omnio, or do without a trace with --no-trace");
 }
 

@@ -105,7 +105,7 @@ base::Result<Report> makeReport(const tracefile::Trace& trace, By by, std::optio
 // A table for people.
 std::string textOf(const Report& report);
 
-// A document for programs: docs/commands/stats.md.
+// A document for programs, with the newline at its end: docs/commands/stats.md.
 std::string jsonOf(const Report& report);
 
 }  // namespace omnio::stats

@@ -194,7 +194,7 @@ base::Result<void> writeLaunch(const fs::path& directory, const Launch& launch) 
     putSentences(json, "troubles", launch.troubles);
   });
   return base::writeDocument(directory / fmt::format("launch-{}-{}.json", launch.host, launch.pid),
-                             text + '\n');
+                             text);
 }
 
 base::Result<void> writeManifest(const tracefile::Trace& trace,
@@ -228,7 +228,7 @@ base::Result<void> writeManifest(const tracefile::Trace& trace,
     json.list("processes", trace.processes(),
               [&json](const auto& process) { json.object([&] { putProcess(json, *process); }); });
   });
-  return base::writeDocument(trace.directory() / "manifest.json", text + '\n');
+  return base::writeDocument(trace.directory() / "manifest.json", text);
 }
 
 }  // namespace omnio::cli

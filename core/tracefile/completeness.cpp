@@ -10,6 +10,7 @@
 
 #include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
 #include "core/base/word_table.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/settings.hpp"
@@ -80,9 +81,9 @@ void noteStops(const Trace& trace, Wholeness& result) {
   if (processes == 0) return;
   const std::size_t all = trace.processes().size();
   result.notes.push_back(fmt::format(
-      "recording was stopped on request in {} of {} process{}, for {}{:.3f} s: what {} did then is "
+      "recording was stopped on request in {} of {}, for {}{:.3f} s: what {} did then is "
       "not in the trace, nor where {} left {} files",
-      processes, all, all == 1 ? "" : "es", processes == 1 ? "" : "up to ",
+      processes, base::counted(all, "process", "processes"), processes == 1 ? "" : "up to ",
       static_cast<double>(longest_ns) / 1e9, processes == 1 ? "it" : "they",
       processes == 1 ? "it" : "they", processes == 1 ? "its" : "their"));
 }
@@ -98,10 +99,6 @@ void noteRefusedSettings(const Trace& trace, Wholeness& result) {
     result.notes.push_back(
         fmt::format("{} means nothing, and the default was taken instead", base::printable(value)));
   }
-}
-
-std::string counted(std::uint64_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
 struct Job {
@@ -228,14 +225,14 @@ std::uint64_t countEvents(const Process& process, Wholeness& result) {
   // Rings may have brought back some of the events that were lost when they were recorded.
   const std::uint64_t dropped = std::min(account.events_lost, missing);
   if (dropped > 0) {
-    result.reasons.push_back(fmt::format("{} of {} {} dropped{}", counted(dropped, "event"),
-                                         process.name(), dropped == 1 ? "was" : "were",
-                                         dropReason(process, account)));
+    result.reasons.push_back(
+        fmt::format("{} of {} {} dropped{}", base::counted(dropped, "event", "events"),
+                    process.name(), dropped == 1 ? "was" : "were", dropReason(process, account)));
   }
   if (missing > dropped) {
     result.reasons.push_back(fmt::format("{} of {} {} missing in its file",
-                                         counted(missing - dropped, "event"), process.name(),
-                                         missing - dropped == 1 ? "is" : "are"));
+                                         base::counted(missing - dropped, "event", "events"),
+                                         process.name(), missing - dropped == 1 ? "is" : "are"));
   }
   return missing;
 }
@@ -251,12 +248,13 @@ void checkFile(const Process& process, std::uint64_t missing, Wholeness& result)
   for (std::size_t i = 0; i < std::min(process.damage.size(), kNamed); ++i) {
     const Damage& damage = process.damage[i];
     result.reasons.push_back(fmt::format("{}: {} from byte {} on {} not form a whole chunk", file,
-                                         counted(damage.bytes, "byte"), damage.offset,
-                                         damage.bytes == 1 ? "does" : "do"));
+                                         base::counted(damage.bytes, "byte", "bytes"),
+                                         damage.offset, damage.bytes == 1 ? "does" : "do"));
   }
   if (process.damage.size() > kNamed) {
-    result.reasons.push_back(fmt::format("{}: damaged in {}", file,
-                                         counted(process.damage.size() - kNamed, "more place")));
+    result.reasons.push_back(
+        fmt::format("{}: damaged in {}", file,
+                    base::counted(process.damage.size() - kNamed, "more place", "more places")));
   }
 }
 
@@ -316,7 +314,8 @@ void addUndecodable(Wholeness& wholeness, std::uint64_t events) {
   wholeness.whole = false;
   wholeness.events -= std::min(wholeness.events, events);
   wholeness.events_missing += events;
-  wholeness.reasons.push_back(fmt::format("{} could not be decoded", counted(events, "event")));
+  wholeness.reasons.push_back(
+      fmt::format("{} could not be decoded", base::counted(events, "event", "events")));
 }
 
 std::vector<std::string> reasonsInBrief(const Wholeness& wholeness) {
@@ -337,7 +336,7 @@ std::string missingSentence(const Wholeness& wholeness) {
                               : "no events are missing";
   }
   return fmt::format("{}{} {} missing", wholeness.at_least ? "at least " : "",
-                     counted(missing, "event"), missing == 1 ? "is" : "are");
+                     base::counted(missing, "event", "events"), missing == 1 ? "is" : "are");
 }
 
 }  // namespace omnio::tracefile

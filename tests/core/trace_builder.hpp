@@ -75,7 +75,7 @@ class ChunkBuilder {
 std::string factsPayload(const std::map<std::string, std::string>& facts);
 std::string infoChunk(std::uint64_t token, const std::map<std::string, std::string>& facts);
 
-// The owner facts of a process in a job with one rank.
+// The facts that a process tells of itself; by default of a job with one rank.
 std::map<std::string, std::string> usualFacts(int rank = 0, int ranks = 1);
 
 class ContainerBuilder {
