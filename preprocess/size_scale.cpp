@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/event/event.hpp"
 #include "core/model/schedule_keys.hpp"
 
 namespace omnio::preprocess {
@@ -43,7 +44,7 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
   };
   std::optional<std::uint64_t> from;
   if (event.offset != model::kUnknownOffset) from = static_cast<std::uint64_t>(event.offset);
-  const bool moves = row.call_class == Class::kRead || row.call_class == Class::kWrite;
+  const bool moves = event::transfersData(row);
   const std::uint64_t moved = model::bytesMoved(event);
   if (moves && row.result != calls::Result::kChar) {
     // cp asks for all there may be, which is as much at any scale.

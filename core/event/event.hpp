@@ -89,15 +89,15 @@ inline std::int64_t argumentOf(const Event& event, calls::Role role) {
 }
 
 // Whether the call is of a class that transfers data.
-inline bool transfersData(const Event& event) {
-  return event.row->call_class == calls::Class::kRead ||
-         event.row->call_class == calls::Class::kWrite;
+constexpr bool transfersData(const calls::Row& row) {
+  return row.call_class == calls::Class::kRead || row.call_class == calls::Class::kWrite;
 }
+inline bool transfersData(const Event& event) { return transfersData(*event.row); }
 
 // Whether a call of this kind moves bytes, and its event tells how many.
 constexpr bool countsBytes(const calls::Row& row) {
   using calls::Result;
-  if (row.call_class != calls::Class::kRead && row.call_class != calls::Class::kWrite) return false;
+  if (!transfersData(row)) return false;
   switch (row.result) {
     case Result::kBytes:
     case Result::kItems:

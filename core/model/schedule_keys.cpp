@@ -11,17 +11,13 @@ namespace {
 using calls::Class;
 using calls::Role;
 
-bool movesData(const calls::Row& row) {
-  return row.call_class == Class::kRead || row.call_class == Class::kWrite;
-}
-
 ScheduleKey keyOf(const calls::Row& row, std::uint8_t index) {
   const Role role = row.arguments[index];
   const calls::ArgumentForm& form = calls::formOf(role);
   ScheduleKey key{form.schedule_key, form.schedule, index};
   if (role == Role::kFlags && calls::opensByFlags(row)) key.kind = KeyKind::kOpenFlags;
   if (role == Role::kSize && calls::sizeIsRoom(row)) key.key = calls::kRoomKey;
-  if (role == Role::kOffset && movesData(row)) key.kind = KeyKind::kTransferOffset;
+  if (role == Role::kOffset && event::transfersData(row)) key.kind = KeyKind::kTransferOffset;
   return key;
 }
 
@@ -57,11 +53,11 @@ bool makesDescriptor(const ScheduleEvent& event) {
 bool isSchedulable(const calls::Row& row) { return row.api != calls::Api::kMpi; }
 
 bool usesPosition(const calls::Row& row) {
-  return movesData(row) && !calls::has(row, Role::kOffset);
+  return event::transfersData(row) && !calls::has(row, Role::kOffset);
 }
 
 std::uint64_t requestOf(const ScheduleEvent& event) {
-  if (event.step != Step::kCall || !movesData(*event.row)) return 0;
+  if (event.step != Step::kCall || !event::transfersData(*event.row)) return 0;
   const calls::Row& row = *event.row;
   const auto argument = [&](Role role) {
     return static_cast<std::uint64_t>(argumentOf(event, role));
