@@ -42,7 +42,9 @@ class EventReader {
     }
     const std::string command = object_.text("command");
     event.id = static_cast<std::uint64_t>(object_.integer("id", {.least = 1}, 0));
-    if (object_.find("compute") != nullptr) event.own = work(object_);
+    if (object_.find("compute") != nullptr || object_.find("communication") != nullptr) {
+      event.own = work(object_);
+    }
     if (object_.find("after") != nullptr) {
       for (const JsonNode& item : object_.list("after")) event.after.push_back(wait(item));
     }
@@ -144,7 +146,8 @@ class EventReader {
         break;
       case KeyKind::kPieces:
         event_.pieces = object_.integers<std::uint64_t>(key.key, {.least = 0});
-        if (event_.pieces.size() > kMostPieces) object_.refuse("\"iov\" has more than 1024 pieces");
+        if (event_.pieces.size() > kMostPieces)
+          object_.refuse(fmt::format("\"iov\" has more than {} pieces", kMostPieces));
         break;
       case KeyKind::kOpenMode:
         event_.open_mode = object_.text(key.key);

@@ -234,8 +234,11 @@ namespace {
 enum EpochCall : std::uint8_t { kPosted, kStarted, kCompleted, kWaited };
 
 EpochCall callOf(const MpiOperation& operation) {
-  return static_cast<EpochCall>(static_cast<int>(operation.kind) -
-                                static_cast<int>(OperationKind::kPost));
+  constexpr auto kFirst = static_cast<int>(OperationKind::kPost);
+  static_assert(static_cast<int>(OperationKind::kStart) - kFirst == kStarted &&
+                static_cast<int>(OperationKind::kComplete) - kFirst == kCompleted &&
+                static_cast<int>(OperationKind::kWait) - kFirst == kWaited);
+  return static_cast<EpochCall>(static_cast<int>(operation.kind) - kFirst);
 }
 
 bool came(const MpiEventRef& event) { return event.row != nullptr; }

@@ -43,15 +43,25 @@ void MpiCounts::Of::add(Match match) {
   ++by_match[static_cast<std::size_t>(match)];
 }
 
+namespace {
+
+// The root of a call on an intercommunicator says so by a rank of its own (MPI_ROOT), the others of
+// its side by MPI_PROC_NULL, and the other side by its rank (MPI-3.1, section 5.2.3).
+bool isRoot(const MpiOperation& operation, const mpi::RankGroup& group) {
+  if (!group.hasSides()) return operation.root == operation.own->rank;
+  return operation.root < 0 && operation.root != calls::kProcNull;
+}
+
+}  // namespace
+
 const MpiCollective::Arrival* rootOf(const MpiOperation& operation, const mpi::MpiGroups& groups) {
   if (operation.collective == nullptr || operation.own == nullptr) return nullptr;
   const mpi::OwnGroup& own = *operation.own;
   const mpi::RankGroup& group = groups.group(own.group);
-  if (operation.root >= 0) {
-    return operation.collective->of(group.memberOf(groups.sideOfPeers(own), operation.root));
-  }
-  const bool is_self = group.hasSides() && operation.root != calls::kProcNull;
-  return is_self ? operation.collective->of(group.memberOf(own.side, own.rank)) : nullptr;
+  if (isRoot(operation, group)) return operation.collective->of(group.memberOf(own.side, own.rank));
+  const unsigned side = groups.sideOfPeers(own);
+  if (operation.root < 0 || operation.root >= group.size[side]) return nullptr;
+  return operation.collective->of(group.memberOf(side, operation.root));
 }
 
 namespace {
@@ -61,13 +71,6 @@ using calls::Sync;
 // Such a send is complete when the message has been copied (MPI-3.1, section 3.4). MPI_Start does
 // not tell of which mode the sends are that it starts.
 bool isBuffered(const calls::Row& row) { return calls::does(row, calls::Effect::kBuffered); }
-
-// The root of a call on an intercommunicator says so by a rank of its own (MPI_ROOT), the others of
-// its side by MPI_PROC_NULL, and the other side by its rank (MPI-3.1, section 5.2.3).
-bool isRoot(const MpiOperation& operation, const mpi::RankGroup& group) {
-  if (!group.hasSides()) return operation.root == operation.own->rank;
-  return operation.root < 0 && operation.root != calls::kProcNull;
-}
 
 // Finds the last peer that an event waited for, of all its operations.
 class Judge {

@@ -357,6 +357,18 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(bad(open() + ",\n" + open()), "line 8, column 102: fd 0 of rank 0 is made twice");
   EXPECT_EQ(bad(open(",\"after\":[4]")),
             "line 7, column 114: \"after\" names id 4, which no event has");
+  EXPECT_EQ(bad(open(",\"after\":[0]")),
+            "line 7, column 113: \"after\" is 0; it has to be 1 or more");
+  EXPECT_EQ(bad(open(",\"after\":[{\"id\":4}]")), "line 7, column 119: \"why\" is missing");
+  EXPECT_EQ(bad(open(",\"after\":[{\"id\":4,\"why\":\"luck\"}]")),
+            "line 7, column 132: unknown why \"luck\"; it has to be one of file, mpi");
+  EXPECT_EQ(bad(open(",\"after\":[{\"id\":0,\"why\":\"mpi\",\"compute\":-1}]")),
+            "line 7, column 144: \"compute\" is -1; it has to be from 0 to 315360000000000000");
+  EXPECT_EQ(bad(open(",\"after\":[{\"id\":0,\"why\":\"mpi\",\"speed\":1}]")),
+            "line 7, column 141: \"speed\" has no place here");
+  EXPECT_EQ(
+      bad(open(",\"communication\":-1")),
+      "line 7, column 121: \"communication\" is -1; it has to be from 0 to 315360000000000000");
   EXPECT_EQ(bad(open(",\"id\":0")), "line 7, column 109: \"id\" is 0; it has to be 1 or more");
   EXPECT_EQ(
       bad("{\"start\":1,\"end\":2,\"command\":\"unlink\",\"location\":\"/etc\",\"result\":0}"),
