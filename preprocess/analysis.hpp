@@ -1,6 +1,6 @@
 // The first pass over a trace: all threads together, by time. It finds out what each descriptor
 // stands for, what the files were before the run, and which events have to wait for which. What
-// the second pass, thread by thread, cannot see for itself is kept here; that is of the order of
+// the last pass, thread by thread, cannot see for itself is kept here; that is of the order of
 // opens and edges, not of events.
 #pragma once
 #include <cstdint>
@@ -41,7 +41,7 @@ struct SourceThreads {
 };
 SourceThreads sourceThreads(const tracefile::Trace& trace);
 
-// The second pass needs this of an event besides the event.
+// The last pass needs this of an event besides the event.
 struct EventNote {
   std::uint64_t sequence = 0;  // of the event in its thread
   InstanceId made = kNoInstance;

@@ -67,6 +67,7 @@ struct Call {
   struct Member {
     std::shared_ptr<Gathering> gathering;
     bool is_waiting = false;  // it cannot end before the others have come
+    bool is_arrival = false;  // it began the operation too, and so did nothing in between
     bool has_joined = false;
   };
   std::vector<Member> member_of;                       // collective calls that it ends
@@ -97,13 +98,20 @@ struct Gathering {
   DueTime exit_rule;
 };
 constexpr std::size_t kInnerKept = 4;
+// A rule of more terms becomes a step of its own, for others to wait for.
 constexpr std::size_t kMostShared = 4;
+// The same where that step makes more wait than had to: behind what a thread did since it began a
+// nonblocking call.
+constexpr std::size_t kMostUnshared = 64;
+// More calls than this wait for others only where something is missing: then some go on.
+constexpr std::size_t kMostCalls = 1'000'000;
 
 class Sweep : public order::MpiPictureSink {
  public:
+  // `slack_ns`: how far the clocks of two hosts may be apart.
   Sweep(const SourceThreads& sources, const Analysis& analysis, const mpi::MpiGroups& groups,
-        Communication& result)
-      : sources_(sources), analysis_(analysis), groups_(groups), result_(result) {
+        std::int64_t slack_ns, Communication& result)
+      : analysis_(analysis), groups_(groups), slack_ns_(slack_ns), result_(result) {
     for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
       const SourceThread& thread = sources.threads[place];
       Thread& own = threads_.emplace_back();
@@ -124,7 +132,9 @@ class Sweep : public order::MpiPictureSink {
     call.start_ns = ref.start_ns;
     call.end_ns = std::max(ref.end_ns, ref.start_ns);
     call.came_ns = call.start_ns;
+    // The request of a matched probe is a message that it found.
     const bool goes_on = calls::has(*ref.row, calls::Role::kRequest) &&
+                         !calls::has(*ref.row, calls::Role::kGot) &&
                          event::argumentOf(event, calls::Role::kRequest) != 0;
     call.can_wait = !goes_on && ref.row->sync != calls::Sync::kStart;
     Thread& thread = threads_[call.place];
@@ -133,6 +143,7 @@ class Sweep : public order::MpiPictureSink {
     if (was_idle) push(call.place);
     seen_ns_ = ref.start_ns;
     run();
+    if (calls_.size() > kMostCalls) goOn();
   }
 
   void settled(const MatchedEvent& event) override {
@@ -146,6 +157,7 @@ class Sweep : public order::MpiPictureSink {
     for (const order::EventPart& part : event.parts) take(*part.operation, part.part, event, key);
     found->second.is_settled = true;
     push(found->second.place);
+    if (found->second.is_left) release(found->second);
     dismiss(key);
     run();
   }
@@ -155,16 +167,7 @@ class Sweep : public order::MpiPictureSink {
     seen_ns_ = std::numeric_limits<std::int64_t>::max();
     run();
     // Clocks that could not be put right may make calls wait for each other in a circle.
-    while (true) {
-      std::uint32_t first = kNone;
-      for (std::uint32_t place = 0; place < threads_.size(); ++place) {
-        if (timeOf(place) < (first == kNone ? kNever : timeOf(first))) first = place;
-      }
-      if (first == kNone) return;
-      process(first, true);
-      push(first);
-      run();
-    }
+    while (goOn()) run();
   }
 
  private:
@@ -209,6 +212,18 @@ class Sweep : public order::MpiPictureSink {
       time = std::min(time, thread.is_inside ? call.end_ns : call.start_ns);
     }
     return time;
+  }
+
+  // Lets the earliest thread go on without what it waits for. False when all are at their ends.
+  bool goOn() {
+    std::uint32_t first = kNone;
+    for (std::uint32_t place = 0; place < threads_.size(); ++place) {
+      if (timeOf(place) < (first == kNone ? kNever : timeOf(first))) first = place;
+    }
+    if (first == kNone) return false;
+    process(first, true);
+    push(first);
+    return true;
   }
 
   void push(std::uint32_t place) {
@@ -259,7 +274,9 @@ class Sweep : public order::MpiPictureSink {
         if (!member.is_waiting || start_ns < member.gathering->complete_ns) continue;
         if (!isComplete(*member.gathering, place) && !anyway) return false;
         join(place, member);
-        if (!thread.has_inner) joinInner(place, *member.gathering, start_ns);
+        // Whoever makes a file opens it first.
+        const bool opens = thread.event->row->call_class == calls::Class::kOpen;
+        if (!thread.has_inner && opens) joinInner(place, *member.gathering, start_ns);
       }
     }
     const EventRef ref{place, thread.sequence};
@@ -302,56 +319,61 @@ class Sweep : public order::MpiPictureSink {
   void join(std::uint32_t place, Call::Member& member) {
     if (std::exchange(member.has_joined, true)) return;
     Gathering& gathering = *member.gathering;
-    if (gathering.is_joined) {
-      result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
-      return;
-    }
-    gathering.is_joined = true;
-    gathering.rule = result_.order.rule(place);
-    for (const CallKey& key : gathering.awaited) {
-      const auto found = calls_.find(key);
-      if (found != calls_.end() && found->second.is_entered)
-        gathering.rule.join(found->second.rule);
+    if (!std::exchange(gathering.is_joined, true)) {
+      std::vector<DueTerm> terms;
+      for (const CallKey& key : gathering.awaited) {
+        const auto found = calls_.find(key);
+        if (found == calls_.end() || !found->second.is_entered) continue;
+        const auto& own = found->second.rule.terms();
+        terms.insert(terms.end(), own.begin(), own.end());
+      }
+      if (!terms.empty()) gathering.rule = DueTime(terms.front());
+      gathering.rule.join(std::move(terms));
+      result_.order.dropImplied(gathering.rule);
+      const std::size_t most = member.is_arrival ? kMostShared : kMostUnshared;
+      if (gathering.rule.terms().size() > most) {
+        result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
+        result_.order.simplify(place, most);
+        gathering.rule = result_.order.rule(place);
+        return;
+      }
     }
     result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
-    result_.order.simplify(place, kMostShared);
-    gathering.rule = result_.order.rule(place);
   }
 
-  // What other members did inside of the call before `at_ns` came first.
+  // What members did inside of the call before `at_ns` came first.
   void joinInner(std::uint32_t place, Gathering& gathering, std::int64_t at_ns) {
-    std::vector<EventRef> steps;
-    DueTime rule;
+    std::vector<const Gathering::Inner*> last;
     std::int64_t came_ns = gathering.complete_ns;
     for (const auto& [thread, inner] : gathering.inner) {
-      if (thread == place) continue;
-      const auto last = std::find_if(inner.rbegin(), inner.rend(),
-                                     [&](const auto& step) { return step.end_ns <= at_ns; });
-      if (last == inner.rend()) continue;
-      if (steps.empty()) {
-        rule = last->rule;
-      } else {
-        rule.join(last->rule);
+      const auto found = std::find_if(inner.rbegin(), inner.rend(),
+                                      [&](const auto& step) { return step.end_ns <= at_ns; });
+      if (found == inner.rend()) continue;
+      last.push_back(&*found);
+      came_ns = std::max(came_ns, found->end_ns);
+    }
+    if (last.empty()) return;
+    const bool is_known = std::equal(
+        last.begin(), last.end(), gathering.exit_of.begin(), gathering.exit_of.end(),
+        [](const Gathering::Inner* inner, const EventRef& step) {
+          return inner->step.thread == step.thread && inner->step.sequence == step.sequence;
+        });
+    if (!is_known) {
+      gathering.exit_of.clear();
+      std::vector<DueTerm> terms;
+      for (const Gathering::Inner* inner : last) {
+        gathering.exit_of.push_back(inner->step);
+        const auto& own = inner->rule.terms();
+        terms.insert(terms.end(), own.begin(), own.end());
       }
-      steps.push_back(last->step);
-      came_ns = std::max(came_ns, last->end_ns);
+      gathering.exit_rule = DueTime(terms.front());
+      gathering.exit_rule.join(std::move(terms));
     }
-    if (steps.empty()) return;
-    const auto is_same = [](const EventRef& a, const EventRef& b) {
-      return a.thread == b.thread && a.sequence == b.sequence;
-    };
-    if (std::equal(steps.begin(), steps.end(), gathering.exit_of.begin(), gathering.exit_of.end(),
-                   is_same)) {
-      result_.order.waitFor(place, gathering.exit_rule, came_ns);
-      return;
-    }
-    result_.order.waitFor(place, rule, came_ns);
-    if (steps.size() > kMostShared) {
+    result_.order.waitFor(place, gathering.exit_rule, came_ns);
+    if (!is_known && gathering.exit_rule.terms().size() > kMostShared) {
       result_.order.simplify(place, kMostShared);
-      rule = result_.order.rule(place);
+      gathering.exit_rule = result_.order.rule(place);
     }
-    gathering.exit_of = std::move(steps);
-    gathering.exit_rule = std::move(rule);
   }
 
   bool leave(std::uint32_t place, const CallKey& key, Call& call, bool anyway) {
@@ -370,21 +392,13 @@ class Sweep : public order::MpiPictureSink {
     if (call.can_wait) {
       for (const Need& need : call.needs) {
         const auto found = calls_.find(need.call);
-        if (found == calls_.end()) continue;
-        if (need.is_awaited && found->second.is_entered) {
-          result_.order.waitFor(place, found->second.rule, call.came_ns);
-        }
-        if (need.is_counted) {
-          --found->second.users;
-          dismiss(need.call);
-        }
+        if (!need.is_awaited || found == calls_.end() || !found->second.is_entered) continue;
+        result_.order.waitFor(place, found->second.rule, call.came_ns);
       }
       for (Call::Member& member : call.member_of) {
-        if (member.is_waiting) {
-          join(place, member);
-          joinInner(place, *member.gathering, call.end_ns);
-        }
-        leaveGathering(*member.gathering);
+        if (!member.is_waiting) continue;
+        join(place, member);
+        joinInner(place, *member.gathering, call.end_ns);
       }
     }
     result_.order.leave(place, call.end_ns);
@@ -392,17 +406,29 @@ class Sweep : public order::MpiPictureSink {
     thread.calls.pop_front();
     thread.is_inside = false;
     call.is_left = true;
+    if (call.is_settled) release(call);
     dismiss(key);
     return true;
   }
 
-  void leaveGathering(Gathering& gathering) {
+  // The call is over, and asks no other for its rule any more.
+  void release(Call& call) {
+    for (const Need& need : call.needs) {
+      const auto found = calls_.find(need.call);
+      if (!need.is_counted || found == calls_.end() || &found->second == &call) continue;
+      --found->second.users;
+      dismiss(need.call);
+    }
+    for (const Call::Member& member : call.member_of) leaveGathering(*member.gathering, call);
+  }
+
+  void leaveGathering(Gathering& gathering, const Call& last) {
     if (gathering.not_left == 0 || --gathering.not_left > 0) return;
     for (const CallKey& arrival : gathering.arrivals) {
       const auto found = calls_.find(arrival);
       if (found == calls_.end()) continue;
       --found->second.users;
-      dismiss(arrival);
+      if (&found->second != &last) dismiss(arrival);
     }
     if (!gathering.arrivals.empty()) gatherings_.erase(gathering.arrivals.front());
   }
@@ -421,44 +447,67 @@ class Sweep : public order::MpiPictureSink {
     if (operation.match != order::Match::kMatched) return;
     Call& call = calls_.at(key);
     const bool begins = part == Part::kWhole || part == Part::kBegun;
-    const bool ends = part == Part::kWhole || part == Part::kEnded;
+    // A request of number 0 is complete where it begins, and no call ends it.
+    const bool ends = part == Part::kWhole || part == Part::kEnded ||
+                      (part == Part::kBegun && operation.request == 0);
+    const MpiEventRef& other = operation.counterpart;
     switch (operation.kind) {
       case OperationKind::kSend:
       case OperationKind::kSyncSend:
         if (begins) ++call.users;
-        if (ends) {
-          const bool stayed = operation.kind == OperationKind::kSyncSend ||
-                              operation.counterpart.start_ns > event.event.start_ns;
-          const bool waited = stayed && event.waited_ns.value_or(0) > 0 &&
-                              operation.counterpart.start_ns <= event.event.end_ns;
-          call.needs.push_back({keyOf(operation.counterpart), waited, true});
-        }
+        if (ends) call.needs.push_back({keyOf(other), waitsForReceiver(operation, event), true});
         break;
       case OperationKind::kReceive:
         if (begins) ++call.users;
-        if (ends) call.needs.push_back({keyOf(operation.counterpart), true, true});
+        if (ends) call.needs.push_back({keyOf(other), true, true});
         break;
       case OperationKind::kProbe:
-        call.needs.push_back({keyOf(operation.counterpart), true, false});
+        call.needs.push_back({keyOf(other), true, false});
         break;
       case OperationKind::kPost:
-        ++call.users;  // for good: who opens an epoch for whom is not counted
+        ++call.users;  // for good: how many ask for an epoch is not counted
         break;
       case OperationKind::kStart:
+        ++call.users;
+        call.needs.push_back({keyOf(other), isInTime(other, call), false});
+        break;
       case OperationKind::kComplete:
+        ++call.users;
+        if (operation.awaited.row != nullptr) {
+          call.needs.push_back(
+              {keyOf(operation.awaited), isInTime(operation.awaited, call), false});
+        }
+        break;
       case OperationKind::kWait:
         ++call.users;
-        call.needs.push_back({keyOf(operation.counterpart), true, false});
+        call.needs.push_back({keyOf(other), true, false});
         break;
       case OperationKind::kCollective:
-        if (ends && operation.collective != nullptr) takeCollective(operation, call);
+        if (begins) ++call.users;
+        if (ends && operation.collective != nullptr) takeCollective(operation, call, key);
         break;
       case OperationKind::kLocal:
         break;
     }
   }
 
-  void takeCollective(const MpiOperation& operation, Call& call) {
+  // Whoever comes after a call has ended was not waited for.
+  bool isInTime(const MpiEventRef& peer, const Call& call) const {
+    return peer.start_ns <= call.end_ns + slack_ns_;
+  }
+
+  // A send that is complete when its message has been copied does not wait. Others do where they
+  // stayed until the receive began.
+  bool waitsForReceiver(const MpiOperation& operation, const MatchedEvent& event) const {
+    const std::int64_t came_ns = operation.counterpart.start_ns;
+    if (came_ns > event.event.end_ns + slack_ns_) return false;
+    if (operation.kind == OperationKind::kSyncSend) return true;
+    const calls::Row* const row = operation.started.row;
+    const bool is_buffered = row != nullptr && calls::does(*row, calls::Effect::kBuffered);
+    return !is_buffered && came_ns > event.event.start_ns && event.waited_ns.value_or(0) > 0;
+  }
+
+  void takeCollective(const MpiOperation& operation, Call& call, const CallKey& own) {
     const auto& arrivals = operation.collective->arrivals;
     if (arrivals.empty()) return;
     using calls::Sync;
@@ -469,9 +518,7 @@ class Sweep : public order::MpiPictureSink {
       gathering = std::make_shared<Gathering>();
       gathering->not_left = arrivals.size();
       for (const auto& arrival : arrivals) {
-        const CallKey key = keyOf(arrival.event);
-        gathering->arrivals.push_back(key);
-        if (const auto found = calls_.find(key); found != calls_.end()) ++found->second.users;
+        gathering->arrivals.push_back(keyOf(arrival.event));
       }
     }
     const order::MpiCollective::Arrival* const root = rootOf(operation, groups_);
@@ -484,7 +531,9 @@ class Sweep : public order::MpiPictureSink {
         if (is_root) awaitAll(*gathering, arrivals);
         break;
       case Sync::kFromRoot:
-        if (root != nullptr && !is_root) call.needs.push_back({keyOf(root->event), true, false});
+        if (root != nullptr && !is_root) {
+          call.needs.push_back({keyOf(root->event), isInTime(root->event, call), false});
+        }
         break;
       case Sync::kPrefix:
         awaitLower(operation, call);
@@ -495,8 +544,9 @@ class Sweep : public order::MpiPictureSink {
       default:
         break;
     }
-    call.member_of.push_back(
-        {gathering, sync == Sync::kAll || (sync == Sync::kToRoot && is_root), false});
+    const bool awaits_all = sync == Sync::kAll || (sync == Sync::kToRoot && is_root);
+    call.member_of.push_back({gathering, awaits_all && isInTime(arrivals.back().event, call),
+                              keyOf(operation.started) == own, false});
   }
 
   void awaitAll(Gathering& gathering, const std::vector<order::MpiCollective::Arrival>& arrivals) {
@@ -512,18 +562,18 @@ class Sweep : public order::MpiPictureSink {
 
   // Of a scan of very many ranks only the lower one that came last: others are covered by it as a
   // rule.
-  static void awaitLower(const MpiOperation& operation, Call& call) {
+  void awaitLower(const MpiOperation& operation, Call& call) const {
     constexpr std::size_t kMostLower = 64;
     const order::MpiCollective& collective = *operation.collective;
     const auto self = static_cast<std::size_t>(operation.own->rank);
     for (std::size_t member = self > kMostLower ? self - kMostLower : 0; member < self; ++member) {
       if (const auto* arrival = collective.of(member)) {
-        call.needs.push_back({keyOf(arrival->event), true, false});
+        call.needs.push_back({keyOf(arrival->event), isInTime(arrival->event, call), false});
       }
     }
     if (self < collective.last_below.size() && collective.last_below[self] != 0) {
       const auto& last = collective.arrivals[collective.last_below[self] - 1];
-      call.needs.push_back({keyOf(last.event), true, false});
+      call.needs.push_back({keyOf(last.event), isInTime(last.event, call), false});
     }
   }
 
@@ -533,14 +583,14 @@ class Sweep : public order::MpiPictureSink {
     for (const std::int32_t source : operation.own->sources) {
       if (source < 0 || source >= group.size[side]) continue;
       if (const auto* arrival = operation.collective->of(group.memberOf(side, source))) {
-        call.needs.push_back({keyOf(arrival->event), true, false});
+        call.needs.push_back({keyOf(arrival->event), isInTime(arrival->event, call), false});
       }
     }
   }
 
-  const SourceThreads& sources_;
   const Analysis& analysis_;
   const mpi::MpiGroups& groups_;
+  const std::int64_t slack_ns_;
   Communication& result_;
   event::PathTable paths_;
   std::vector<Thread> threads_;
@@ -563,7 +613,11 @@ Communication readCommunication(const tracefile::Trace& trace, const SourceThrea
   Communication result{.order = {std::move(recorder_ns), analysis.firstStart()}};
   const mpi::MpiGroups groups = order::mpiGroupsOf(trace);
   event::PathTable paths;
-  Sweep sweep(sources, analysis, groups, result);
+  std::int64_t error_ns = 0;
+  for (const tracefile::HostClock& clock : trace.clocks()) {
+    error_ns = std::max(error_ns, clock.error_ns.value_or(0));
+  }
+  Sweep sweep(sources, analysis, groups, 2 * error_ns, result);
   order::readMpiPicture(trace, groups, paths, sweep);
   sweep.finish();
   return result;

@@ -1,6 +1,6 @@
-// The third look at a trace: its MPI calls and the calls of the schedule together, thread by thread
-// as far as messages and collective calls allow. Tells the order that communication puts steps of
-// different threads into (communication_order.hpp).
+// The second pass over a trace: its MPI calls and the calls of the schedule together, thread by
+// thread as far as messages and collective calls allow. Tells the order that communication puts
+// steps of different threads into (communication_order.hpp).
 #pragma once
 #include <cstdint>
 

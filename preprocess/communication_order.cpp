@@ -45,19 +45,19 @@ void CommunicationOrder::advance(Thread& thread, std::int64_t to_ns) {
   thread.last_ns = to_ns;
 }
 
-bool CommunicationOrder::isImplied(const DueTerm& term, const DueTerm& by,
-                                   const DueTime& rule_of_by) const {
-  return std::any_of(
-      rule_of_by.terms().begin(), rule_of_by.terms().end(), [&](const DueTerm& known) {
-        if (known.from.thread != term.from.thread) return false;
-        const bool is_same = known.from.sequence == term.from.sequence;
-        if (!is_same &&
-            (term.from.thread == kMeeting || known.from.sequence < term.from.sequence)) {
-          return false;
-        }
-        const std::int64_t along = is_same ? 0 : known.along_thread_ns - term.along_thread_ns;
-        return term.work.total() <= along + known.work.total() + by.work.total();
-      });
+void CommunicationOrder::dropImplied(DueTime& rule) const {
+  std::vector<DueTerm> meetings;
+  for (const DueTerm& term : rule.terms()) {
+    if (term.from.thread == kMeeting) meetings.push_back(term);
+  }
+  if (meetings.empty() || rule.terms().size() == 1) return;
+  rule.removeIf([&](const DueTerm& term) {
+    return std::any_of(meetings.begin(), meetings.end(), [&](const DueTerm& meeting) {
+      return meeting.from.sequence !=
+                 (term.from.thread == kMeeting ? term.from.sequence : kNoStep) &&
+             rule_of_meeting_[meeting.from.sequence].implies(term, meeting.work);
+    });
+  });
 }
 
 void CommunicationOrder::step(Thread& thread, const EventRef& ref, Work& own,
@@ -67,13 +67,8 @@ void CommunicationOrder::step(Thread& thread, const EventRef& ref, Work& own,
   if (last != nullptr) own = last->work;
   for (const DueTerm& term : rule.terms()) {
     if (&term == last) continue;
-    if (last != nullptr && isImplied(term, *last, thread.last_rule)) continue;
-    const bool by_meeting =
-        std::any_of(rule.terms().begin(), rule.terms().end(), [&](const DueTerm& other) {
-          return other.from.thread == kMeeting && &other != &term &&
-                 isImplied(term, other, rule_of_meeting_[other.from.sequence]);
-        });
-    if (!by_meeting) after.push_back({term.from, term.work});
+    if (last != nullptr && thread.last_rule.implies(term, last->work)) continue;
+    after.push_back({term.from, term.work});
   }
   thread.along_ns += own.total();
   thread.rule = DueTime(DueTerm{.from = ref,
@@ -106,6 +101,7 @@ void CommunicationOrder::enter(std::uint32_t place, std::int64_t at_ns) {
 void CommunicationOrder::waitFor(std::uint32_t place, const DueTime& other, std::int64_t came_ns) {
   Thread& thread = threads_[place];
   thread.rule.join(other);
+  dropImplied(thread.rule);
   thread.last_ns = std::max(thread.last_ns, came_ns);
 }
 
@@ -127,6 +123,7 @@ void CommunicationOrder::simplify(std::uint32_t place, std::size_t most) {
                   .after = {}};
   const EventRef ref{kMeeting, meetings_.size()};
   step(thread, ref, meeting.own, meeting.after);
+  thread.meetings.push_back(meetings_.size());
   rule_of_meeting_.push_back(thread.last_rule);
   meetings_.push_back(std::move(meeting));
 }

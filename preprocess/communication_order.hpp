@@ -54,16 +54,22 @@ class CommunicationOrder {
   void leave(std::uint32_t thread, std::int64_t at_ns);
 
   const DueTime& rule(std::uint32_t thread) const { return threads_[thread].rule; }
+  // Takes away what a meeting in the rule has waited for.
+  void dropImplied(DueTime& rule) const;
   // Puts a step of its own into the thread, when its rule has more than `most` terms.
   void simplify(std::uint32_t thread, std::size_t most = kMostTerms);
-  std::int64_t now(std::uint32_t thread) const { return threads_[thread].last_ns; }
 
   // By thread and sequence; only of steps that need it.
   const std::vector<std::vector<StepOrder>>& steps() const { return steps_; }
   const std::vector<Meeting>& meetings() const { return meetings_; }
+  // The numbers of those in that thread.
+  const std::vector<std::uint64_t>& meetingsOf(std::uint32_t thread) const {
+    return threads_[thread].meetings;
+  }
 
  private:
   static constexpr std::size_t kMostTerms = 16;
+  static constexpr std::uint64_t kNoStep = ~std::uint64_t{0};
   struct Thread {
     DueTime rule;
     EventRef last{kBeginning, 0};  // step of the thread
@@ -74,11 +80,11 @@ class CommunicationOrder {
     std::int64_t recorder_ns = 0;
     bool in_mpi = false;
     bool communicated = false;  // since the last step
+    std::vector<std::uint64_t> meetings;
   };
   void advance(Thread& thread, std::int64_t to_ns);
   // Takes the rule of the thread's next step apart; leaves the thread behind that step.
   void step(Thread& thread, const EventRef& ref, Work& own, std::vector<Predecessor>& after);
-  bool isImplied(const DueTerm& term, const DueTerm& by, const DueTime& rule_of_by) const;
 
   std::int64_t begin_ns_;
   std::vector<Thread> threads_;

@@ -1,7 +1,6 @@
 #include "preprocess/due_time.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 
 namespace omnio::preprocess {
@@ -26,12 +25,10 @@ void DueTime::add(const Work& work) {
   for (DueTerm& term : terms_) term.work = term.work + work;
 }
 
-void DueTime::join(const DueTime& other) {
-  std::vector<DueTerm> all;
-  all.reserve(terms_.size() + other.terms_.size());
-  std::merge(terms_.begin(), terms_.end(), other.terms_.begin(), other.terms_.end(),
-             std::back_inserter(all),
-             [](const DueTerm& a, const DueTerm& b) { return orderOf(a) < orderOf(b); });
+void DueTime::join(std::vector<DueTerm> all) {
+  const auto is_before = [](const DueTerm& a, const DueTerm& b) { return orderOf(a) < orderOf(b); };
+  all.insert(all.end(), terms_.begin(), terms_.end());
+  std::stable_sort(all.begin(), all.end(), is_before);
   terms_.clear();
   for (const DueTerm& term : all) {
     if (!terms_.empty() && orderOf(terms_.back()) == orderOf(term)) {
@@ -56,8 +53,17 @@ const DueTerm* DueTime::find(const EventRef& step) const {
   return found == terms_.end() ? nullptr : &*found;
 }
 
-void DueTime::remove(const EventRef& step) {
-  std::erase_if(terms_, [&](const DueTerm& term) { return orderOf(term) == orderOf(step); });
+bool DueTime::implies(const DueTerm& term, const Work& behind) const {
+  auto known = std::lower_bound(
+      terms_.begin(), terms_.end(), term.from,
+      [](const DueTerm& at, const EventRef& step) { return orderOf(at) < orderOf(step); });
+  for (; known != terms_.end() && known->from.thread == term.from.thread; ++known) {
+    const bool is_same = known->from.sequence == term.from.sequence;
+    if (!is_same && term.from.thread == kMeeting) return false;
+    const std::int64_t along = is_same ? 0 : known->along_thread_ns - term.along_thread_ns;
+    if (term.work.total() <= along + known->work.total() + behind.total()) return true;
+  }
+  return false;
 }
 
 std::int64_t DueTime::sinceBeginning() const {

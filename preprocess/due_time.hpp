@@ -39,15 +39,22 @@ class DueTime {
   explicit DueTime(const DueTerm& term) : terms_{term} {}
 
   void add(const Work& work);
-  // Due when this and the other are: of two terms of one thread the one that covers the other
+  // Due when this and the others are: of two terms of one thread the one that covers the other
   // stays, both where neither does.
-  void join(const DueTime& other);
+  void join(const DueTime& other) { join(std::vector<DueTerm>(other.terms_)); }
+  void join(std::vector<DueTerm> others);
+  // Drops the terms that `remove` holds for.
+  template <typename Predicate>
+  void removeIf(Predicate remove) {
+    std::erase_if(terms_, remove);
+  }
 
   // By thread and sequence; never empty.
   const std::vector<DueTerm>& terms() const { return terms_; }
   // The term of that step.
   const DueTerm* find(const EventRef& step) const;
-  void remove(const EventRef& step);
+  // Whether waiting for a step with this rule, and for `behind` more, is waiting for the term too.
+  bool implies(const DueTerm& term, const Work& behind) const;
   // Least time from the run's beginning until it is due.
   std::int64_t sinceBeginning() const;
 

@@ -77,13 +77,10 @@ class ThreadPass {
         notes_(analysis.threads()[place]),
         order_(order),
         meetings_(meetings),
+        own_meetings_(order.meetingsOf(place)),
         settings_(settings),
         size_scale_(settings.size_scale),
-        time_scale_(settings.time_scale) {
-    for (std::uint64_t number = 0; number < order.meetings().size(); ++number) {
-      if (order.meetings()[number].thread == place) own_meetings_.push_back(number);
-    }
-  }
+        time_scale_(settings.time_scale) {}
 
   // Returns how many events of the trace it wrote.
   std::uint64_t write(event::PathTable& paths, model::ScheduleWriter& writer) {
@@ -104,12 +101,12 @@ class ThreadPass {
     return written;
   }
 
-  // Waits that it wrote.
+  // Waits for events that it wrote.
   std::uint64_t edges() const { return edges_; }
 
  private:
   void put(const ScheduleEvent& event, model::ScheduleWriter& writer) {
-    edges_ += event.after.size();
+    for (const model::Wait& wait : event.after) edges_ += wait.id != 0 ? 1 : 0;
     writer.event(event);
   }
 
@@ -125,14 +122,19 @@ class ThreadPass {
                                         event.start_ns) != kNoInstance;
   }
 
+  bool keepsFileOrder() const {
+    return settings_.order == Order::kFile || settings_.order == Order::kAll;
+  }
+
+  // What communication says of the event of that sequence; nullptr when it says nothing.
+  const StepOrder* orderOf(std::uint64_t sequence) {
+    const auto& steps = order_.steps()[place_];
+    while (next_step_ < steps.size() && steps[next_step_].sequence < sequence) ++next_step_;
+    const bool is_it = next_step_ < steps.size() && steps[next_step_].sequence == sequence;
+    return is_it ? &steps[next_step_] : nullptr;
+  }
+
   void writeExtras(std::int64_t behind, model::ScheduleWriter& writer) {
-    for (; next_extra_ < notes_.extras.size() && notes_.extras[next_extra_].behind == behind;
-         ++next_extra_) {
-      ScheduleEvent event = notes_.extras[next_extra_].event;
-      if (event.start_ns != 0) event.start_ns = event.end_ns = timeOf(event.start_ns);
-      event.offset = std::max<std::int64_t>(event.offset, 0);
-      put(event, writer);
-    }
     for (; next_meeting_ < own_meetings_.size() &&
            order_.meetings()[own_meetings_[next_meeting_]].behind == behind;
          ++next_meeting_) {
@@ -144,6 +146,28 @@ class ThreadPass {
       event.id = meetings_[number];
       takeOrder(meeting.own, meeting.after, event);
       put(event, writer);
+    }
+    for (; next_extra_ < notes_.extras.size() && notes_.extras[next_extra_].behind == behind;
+         ++next_extra_) {
+      ScheduleEvent event = notes_.extras[next_extra_].event;
+      if (event.start_ns != 0) event.start_ns = event.end_ns = timeOf(event.start_ns);
+      event.offset = std::max<std::int64_t>(event.offset, 0);
+      if (!keepsFileOrder()) event.after.clear();
+      // A call in front of an event stands where the event would, so the work is before it.
+      const StepOrder* const order = orderOf(static_cast<std::uint64_t>(behind + 1));
+      if (event.step == model::Step::kCall && order != nullptr) {
+        takeOrder(*order, event);
+        given_away_ = order;
+      }
+      put(event, writer);
+    }
+  }
+
+  void takeOrder(const StepOrder& order, ScheduleEvent& out) const {
+    if (&order == given_away_) {
+      out.own = Work{};
+    } else {
+      takeOrder(order.own, order.after, out);
     }
   }
 
@@ -231,14 +255,10 @@ class ThreadPass {
     if (reads_foreign_lines) out.offset = model::kUnknownOffset;
     const EventRef ref{place_, note.sequence};
     out.id = analysis_.dependencies().idOf(ref);
-    if (settings_.order == Order::kFile || settings_.order == Order::kAll) {
+    if (keepsFileOrder()) {
       for (const std::uint64_t id : analysis_.dependencies().before(ref)) out.after.push_back({id});
     }
-    const auto& steps = order_.steps()[place_];
-    if (next_step_ < steps.size() && steps[next_step_].sequence == note.sequence) {
-      takeOrder(steps[next_step_].own, steps[next_step_].after, out);
-      ++next_step_;
-    }
+    if (const StepOrder* const order = orderOf(note.sequence)) takeOrder(*order, out);
     return out;
   }
 
@@ -254,15 +274,16 @@ class ThreadPass {
   const ThreadNotes& notes_;
   const CommunicationOrder& order_;
   const std::vector<std::uint64_t>& meetings_;
+  const std::vector<std::uint64_t>& own_meetings_;  // numbers of those in this thread
   const Settings& settings_;
   const SizeScale size_scale_;
   const double time_scale_;
   std::uint64_t edges_ = 0;
   std::size_t next_note_ = 0;
   std::size_t next_extra_ = 0;
-  std::vector<std::uint64_t> own_meetings_;  // numbers of those in this thread
   std::size_t next_meeting_ = 0;
-  std::size_t next_step_ = 0;  // in order_
+  std::size_t next_step_ = 0;              // in order_
+  const StepOrder* given_away_ = nullptr;  // to a call in front of its event
   std::unordered_map<std::uint32_t, event::OpenFile> positions_;
 };
 
@@ -327,7 +348,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   }
   if (summary.events + analysis.dropped() != analysis.events()) {
     return base::failure(base::Code::kSystem,
-                         "{}: {} events could be read the first time, {} the second: it "
+                         "{}: {} events could be read the first time, {} the last: it "
                          "changes, or is of more processes than files may be open here",
                          base::printable(trace.directory().native()), analysis.events(),
                          summary.events + analysis.dropped());

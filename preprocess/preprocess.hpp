@@ -36,7 +36,7 @@ struct Summary {
   std::size_t threads = 0;
   std::size_t files = 0;
   std::uint64_t events = 0;
-  std::uint64_t edges = 0;            // waits for events of other threads
+  std::uint64_t edges = 0;            // waits for events
   std::uint64_t mpi_events = 0;       // calls that order ranks
   std::uint64_t mpi_unmatched = 0;    // of these, such whose counterpart is missing
   std::vector<std::string> left_out;  // in words

@@ -316,9 +316,8 @@ Compiler::Complaint Compiler::orderThreads() {
       wait.work_ns.push_back(work.total());
       auto& waiters = plan_.flag_waiters[before.flag];
       const auto rank = static_cast<std::uint32_t>(plan_.threads[event.thread].recorded.rank);
-      if (std::find(waiters.begin(), waiters.end(), rank) == waiters.end()) {
-        waiters.push_back(rank);
-      }
+      // Events come by rank.
+      if (waiters.empty() || waiters.back() != rank) waiters.push_back(rank);
     }
   }
   if (const auto node = findCycle(static_cast<std::uint32_t>(places.size()), edges)) {
