@@ -205,6 +205,82 @@ TEST_F(Communication, FilesDoNotOrderWhatAMessageOrders) {
             std::vector{model::Wait{.id = by_files.threads.at(0).at(1).id}});
 }
 
+TEST_F(Communication, WhoLeavesBeforeAnotherComesDoesNotWaitForIt) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  // MPI_Comm_free need not synchronise.
+  const auto release = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("Comm_free", start, end, {{Role::kComm, 1}, {Role::kSeq, 1}});
+  };
+  release(ranks[0], 1020, 1030);
+  ranks[0].data("pwrite", 1040, 1100, 1, 100, 0);
+  ranks[1].data("pwrite", 1010, 4000, 1, 100, 0);
+  release(ranks[1], 4010, 4020);
+  ranks[1].data("pwrite", 4030, 4100, 1, 100, 100);
+  const Kept kept = scheduleOf(ranks);
+  EXPECT_TRUE(kept.threads.at(0).at(1).after.empty());
+  EXPECT_EQ(kept.threads.at(0).at(1).own, (Work{20, 10}));
+}
+
+TEST_F(Communication, ANonblockingCollectiveOrdersFromWhereItBegins) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  const auto begin = [](Thread& thread, std::uint64_t at) {
+    thread.mpi("Iallreduce", at, at + 5,
+               {{Role::kComm, 1}, {Role::kSize, 8}, {Role::kSeq, 1}, {Role::kRequest, 1}});
+  };
+  const auto wait = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("Wait", start, end, {}, test::listOf({test::done(1)}));
+  };
+  begin(ranks[0], 1100);
+  ranks[0].data("pwrite", 1120, 1190, 1, 100, 0);
+  wait(ranks[0], 1200, 1230);
+  ranks[0].data("pwrite", 1240, 1300, 1, 100, 100);
+  ranks[1].data("pwrite", 1010, 1105, 1, 100, 0);
+  begin(ranks[1], 1110);
+  wait(ranks[1], 1210, 1240);
+  ranks[1].data("pwrite", 1250, 1300, 1, 100, 100);
+  const Kept kept = scheduleOf(ranks);
+  const auto& first = kept.threads.at(0);
+  const auto& second = kept.threads.at(1);
+  const auto names = [](const ScheduleEvent& event, std::uint64_t id) {
+    const auto ids = idsOf(event);
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  ASSERT_NE(second.at(1).id, 0U);
+  EXPECT_TRUE(names(first.at(2), second.at(1).id));
+  // What rank 0 wrote behind MPI_Iallreduce is not part of it.
+  EXPECT_FALSE(names(second.at(2), first.at(1).id) && first.at(1).id != 0);
+}
+
+TEST_F(Communication, CollectiveCallsWithoutIoBetweenThemMakeNoStep) {
+  constexpr int kRanks = 8;
+  std::vector<Thread> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    Thread& thread = ranks.emplace_back(rankThread(rank));
+    for (int call = 0; call < 100; ++call) {
+      const auto at = static_cast<std::uint64_t>(2000 + 100 * call);
+      thread.barrier(call + 1, at + static_cast<std::uint64_t>((rank * 7 + call) % 50), at + 60);
+    }
+    thread.data("pwrite", 20000, 20100, 1, 100, 0);
+  }
+  const Kept kept = scheduleOf(ranks);
+  std::size_t meetings = 0;
+  for (const auto& thread : kept.threads) {
+    for (const ScheduleEvent& event : thread) meetings += event.step == model::Step::kDelay ? 1 : 0;
+  }
+  EXPECT_EQ(meetings, 1U);
+}
+
+TEST_F(Communication, ASynchronousSendComesBehindItsReceiveAlsoWhenThatWasThere) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  ranks[0].mpi("Ssend", 1100, 1110,
+               {{Role::kComm, 1}, {Role::kPeer, 1}, {Role::kSize, 8}, {Role::kSeq, 1}});
+  ranks[0].data("pwrite", 1120, 1200, 1, 100, 0);
+  ranks[1].data("pwrite", 1010, 1050, 1, 100, 0).receive(0, 1, 1060, 1112);
+  const Kept kept = scheduleOf(ranks);
+  ASSERT_NE(kept.threads.at(1).at(1).id, 0U);
+  EXPECT_EQ(idsOf(kept.threads.at(0).at(1)), std::vector{kept.threads.at(1).at(1).id});
+}
+
 TEST_F(Communication, AMemberOfACollectiveWriteWaitsForThoseThatWrite) {
   std::vector<Thread> ranks{rankThread(0), rankThread(1)};
   const auto write_all = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
