@@ -280,6 +280,9 @@ TEST_F(FilterSteps, ThatTheKernelRefusesPunishNothing) {
       {step(BPF_ALU | BPF_LSH | BPF_K, 32), answer(0)},
       {step(BPF_ALU | BPF_MOD | BPF_K, 3), answer(0)},  // not in filters
       {step(0xFFFF, 0), answer(0)},
+      // Steps that no call reaches.
+      {answer(SECCOMP_RET_KILL_PROCESS), step(BPF_LD | BPF_W | BPF_ABS, 2), answer(0)},
+      {answer(SECCOMP_RET_KILL_PROCESS), step(BPF_LD | BPF_IMM, 0)},
   };
   for (std::size_t i = 0; i < std::size(none); ++i) {
     EXPECT_EQ(kernelAllows(none[i]), 2) << i;
