@@ -394,7 +394,10 @@ int moveData(MPI_File file, A... a) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr bool kTellsGot = calls::has(row, Role::kGot);
   auto* const real = realMpi<int(MPI_File, A...)>(kCall);
-  const Statuses status(argumentOf<MPI_Status*>(a...), kTellsGot);
+  MPI_Status* const given = argumentOf<MPI_Status*>(a...);
+  const Statuses status(given, kTellsGot);
+  // Not every library sets all of the status of a read that gets nothing.
+  if (status.used() != given) *status.used() = MPI_Status{};
   const auto make = [&] { return real(file, status.in(a)...); };
   const auto put = [&](auto& call) -> std::uint64_t {
     if constexpr (kTellsGot) {
