@@ -65,9 +65,9 @@ double pingPong(long turns) {
 }
 
 // Measures calls of each rank with itself, so that no rank polls for another: a message of 8 bytes
-// to itself, a barrier and a file of MPI_COMM_SELF. The cost of the file's write by turns is that
-// of the MPI call alone: the pwrite below it is recorded either way. Measures besides, in wall
-// time, a message there and back between ranks 0 and 1. Empty when a call failed.
+// to itself, a barrier and a file of MPI_COMM_SELF. The pwrite below the file's write is recorded
+// either way, so the cost by turns is the MPI call's alone. A message there and back between
+// ranks 0 and 1 is measured too, in wall time. Empty when a call failed.
 Figures measureMpiCalls(const std::filesystem::path& folder, long calls) {
   const MpiFunctions direct = functionsOfTheLibrary();
   if (direct.send == nullptr || direct.receive == nullptr || direct.barrier == nullptr ||

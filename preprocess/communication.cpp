@@ -40,7 +40,7 @@ struct CallKeyHash {
 };
 CallKey keyOf(const MpiEventRef& ref) { return {ref.process, ref.thread, ref.number}; }
 
-// What a call cannot end without.
+// Another call that this one may have to wait for before it ends.
 struct Need {
   CallKey call;
   // Otherwise it is only over for the other call that this one is done with it.
@@ -85,15 +85,16 @@ struct Gathering {
   bool is_joined = false;
   DueTime rule;
   std::vector<std::uint32_t> stalled;
-  // Its members' calls inside of it, such as the writes of the ranks that collect data: the latest
-  // of each thread.
+  // The latest calls that each thread made inside of it, such as the writes of the ranks that
+  // collect data.
   struct Inner {
     std::int64_t end_ns = 0;
     EventRef step;
     DueTime rule;
   };
   std::map<std::uint32_t, std::deque<Inner>> inner;
-  // What the last one that left waited for of these, for others that wait for the same.
+  // The steps of these that the last one to leave waited for; others that wait for the same share
+  // its rule.
   std::vector<EventRef> exit_of;
   DueTime exit_rule;
 };
@@ -341,7 +342,7 @@ class Sweep : public order::MpiPictureSink {
     result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
   }
 
-  // What members did inside of the call before `at_ns` came first.
+  // Everything that members did inside of the call before `at_ns` comes first.
   void joinInner(std::uint32_t place, Gathering& gathering, std::int64_t at_ns) {
     std::vector<const Gathering::Inner*> last;
     std::int64_t came_ns = gathering.complete_ns;
@@ -441,7 +442,7 @@ class Sweep : public order::MpiPictureSink {
     if (call.is_left && call.is_settled && call.users <= 0) calls_.erase(found);
   }
 
-  // What an operation means for a call that begins it, ends it, or both.
+  // Notes an operation in the call that begins it, ends it, or does both.
   void take(const MpiOperation& operation, Part part, const MatchedEvent& event,
             const CallKey& key) {
     if (operation.match != order::Match::kMatched) return;
@@ -560,8 +561,8 @@ class Sweep : public order::MpiPictureSink {
     }
   }
 
-  // Of a scan of very many ranks only the lower one that came last: others are covered by it as a
-  // rule.
+  // A scan of very many ranks awaits the nearest of the lower ranks and the one that came last:
+  // that one covers the others as a rule.
   void awaitLower(const MpiOperation& operation, Call& call) const {
     constexpr std::size_t kMostLower = 64;
     const order::MpiCollective& collective = *operation.collective;

@@ -126,7 +126,7 @@ class ThreadPass {
     return settings_.order == Order::kFile || settings_.order == Order::kAll;
   }
 
-  // What communication says of the event of that sequence; nullptr when it says nothing.
+  // The order that communication puts the event of that sequence into; nullptr when it has none.
   const StepOrder* orderOf(std::uint64_t sequence) {
     const auto& steps = order_.steps()[place_];
     while (next_step_ < steps.size() && steps[next_step_].sequence < sequence) ++next_step_;
@@ -171,7 +171,7 @@ class ThreadPass {
     }
   }
 
-  // What communication says of the event: the thread's own work before it, and whom it waits for.
+  // Gives the event the thread's own work before it, and the steps that it waits for.
   void takeOrder(const Work& own, const std::vector<Predecessor>& after, ScheduleEvent& out) const {
     out.own = scaled(own);
     // Files need not order what communication orders already.

@@ -14,7 +14,7 @@
 
 namespace omnio::preprocess {
 
-// Which order between threads a schedule keeps.
+// The order between threads that a schedule keeps.
 enum class Order : std::uint8_t {
   kNone,
   kFile,  // that of calls that use the same file, name or descriptor

@@ -1,7 +1,6 @@
-// Finds the process of a rank in a group. The groups of ranks (communicators, windows, MPI files)
-// of all processes of a trace come from the facts that each process recorded of its own
-// (core/wire/info.hpp, "group."). The id is what the members' facts have in common; no process
-// tells of another.
+// Finds the process of a rank in a group of ranks: a communicator, window or MPI file. Each process
+// recorded the groups that it is in (core/wire/info.hpp, "group."), and told of no other process.
+// The members of a group have its id in common.
 //
 // The two sides of an intercommunicator (MPI-3.1, section 6.6) are 0 and 1, and a rank as events
 // give it is one of the remote side.

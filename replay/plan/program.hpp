@@ -39,8 +39,8 @@ struct Op {
   std::uint32_t bytes = 0;  // of the whole record; 0: none, to the end of the block
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  // What the thread needs by itself since its operation before; negative: as long as the recording
-  // says.
+  // Time in ns that the thread needs by itself since its operation before. Negative: not known; the
+  // time between the two in the recording counts.
   std::int64_t own_ns = -1;
   std::int64_t result = 0;
   std::uint64_t request = 0;

@@ -184,7 +184,7 @@ TEST_F(Communication, ManyRanksMeetInOneStep) {
     }
   }
   EXPECT_EQ(meetings, static_cast<std::size_t>(kRounds));
-  // Of each round, each rank to the meeting and the meeting to each rank, but for the rank whose
+  // Each round has an edge from each rank to the meeting and one back, but for the rank whose
   // thread has the meeting.
   EXPECT_EQ(edges, static_cast<std::size_t>(kRounds) * 2 * (kRanks - 1));
 }
@@ -247,7 +247,7 @@ TEST_F(Communication, ANonblockingCollectiveOrdersFromWhereItBegins) {
   };
   ASSERT_NE(second.at(1).id, 0U);
   EXPECT_TRUE(names(first.at(2), second.at(1).id));
-  // What rank 0 wrote behind MPI_Iallreduce is not part of it.
+  // Rank 0's write behind MPI_Iallreduce is not part of it.
   EXPECT_FALSE(names(second.at(2), first.at(1).id) && first.at(1).id != 0);
 }
 
