@@ -1,14 +1,97 @@
-// The second pass over a trace: its MPI calls and the calls of the schedule together, thread by
-// thread as far as messages and collective calls allow. Tells the order that communication puts
-// steps of different threads into (communication_order.hpp).
+// The order of steps of a schedule that follows from communication between ranks, and the work of
+// their own that lies before each. Takes the calls of all threads in an order in which no message
+// is received before it was sent. All times are in ns of the trace. Nothing here fails.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "core/tracefile/trace.hpp"
 #include "preprocess/analysis.hpp"
-#include "preprocess/communication_order.hpp"
+#include "preprocess/dependencies.hpp"
+#include "preprocess/due_time.hpp"
 
 namespace omnio::preprocess {
+
+// A step that a step waits for, and the work between the two.
+struct Predecessor {
+  EventRef step;  // may be kBeginning or kMeeting
+  Work work{};
+};
+
+// The steps that have to come before a step, and its thread's own work.
+struct StepOrder {
+  std::uint64_t sequence = 0;  // of the event in its thread
+  Work own;                    // since the step before it in its thread
+  std::vector<Predecessor> after;
+};
+
+// A step that is not a call, in a thread that waits for many, so that others need to wait for it
+// alone: a schedule grows with the number of ranks, not with its square.
+struct Meeting {
+  std::uint32_t thread = 0;
+  std::int64_t behind = -1;  // the event of its thread that it follows; -1: before the first
+  std::int64_t at_ns = 0;    // when it was over in the recording
+  Work own;
+  std::vector<Predecessor> after;
+};
+
+// Whether one of the steps, directly or by way of meetings, comes behind that event in its thread.
+bool comeAfter(const std::vector<Predecessor>& steps, const EventRef& event,
+               const std::vector<Meeting>& meetings);
+
+class CommunicationOrder {
+ public:
+  // `recorder_ns` by thread: time that each recorded call adds behind it. Times before `begin_ns`,
+  // the first call of the schedule, do not count.
+  CommunicationOrder(std::vector<std::int64_t> recorder_ns, std::int64_t begin_ns);
+
+  // A call of the schedule.
+  void operation(const EventRef& step, std::int64_t start_ns, std::int64_t end_ns);
+  // The thread calls MPI. What others that wait for this call have to wait for is rule().
+  void enter(std::uint32_t thread, std::int64_t at_ns);
+  // Inside MPI: what comes next has to wait for that too, which came by in the recording at
+  // `came_ns`. Until then the thread waited; its own work begins then.
+  void waitFor(std::uint32_t thread, const DueTime& other, std::int64_t came_ns);
+  void leave(std::uint32_t thread, std::int64_t at_ns);
+
+  const DueTime& rule(std::uint32_t thread) const { return threads_[thread].rule; }
+  // Takes away what a meeting in the rule has waited for.
+  void dropImplied(DueTime& rule) const;
+  // Puts a step of its own into the thread, when its rule has more than `most` terms.
+  void simplify(std::uint32_t thread, std::size_t most = kMostTerms);
+
+  // By thread and sequence; only of steps that need it.
+  const std::vector<std::vector<StepOrder>>& steps() const { return steps_; }
+  const std::vector<Meeting>& meetings() const { return meetings_; }
+  // The numbers of those in that thread.
+  const std::vector<std::uint64_t>& meetingsOf(std::uint32_t thread) const {
+    return threads_[thread].meetings;
+  }
+
+ private:
+  static constexpr std::size_t kMostTerms = 16;
+  struct Thread {
+    DueTime rule;
+    EventRef last{kBeginning, 0};  // step of the thread
+    DueTime last_rule;             // what `last` waited for
+    std::int64_t last_event = -1;
+    std::int64_t along_ns = 0;
+    std::int64_t last_ns = 0;
+    std::int64_t recorder_ns = 0;
+    bool in_mpi = false;
+    bool communicated = false;  // since the last step
+    std::vector<std::uint64_t> meetings;
+  };
+  void advance(Thread& thread, std::int64_t to_ns);
+  // Takes the rule of the thread's next step apart; leaves the thread behind that step.
+  void step(Thread& thread, const EventRef& ref, Work& own, std::vector<Predecessor>& after);
+
+  std::int64_t begin_ns_;
+  std::vector<Thread> threads_;
+  std::vector<std::vector<StepOrder>> steps_;
+  std::vector<Meeting> meetings_;
+  std::vector<DueTime> rule_of_meeting_;
+};
 
 struct Communication {
   CommunicationOrder order;
@@ -16,8 +99,8 @@ struct Communication {
   std::uint64_t unmatched = 0;  // of these, such whose counterpart is missing
 };
 
-// Reads the trace once more, by the threads of `sources`; without the calls that `analysis` left
-// out.
+// The second pass over a trace: its MPI calls and the calls of the schedule together, thread by
+// thread as far as messages and collective calls allow. Leaves out the calls that `analysis` did.
 Communication readCommunication(const tracefile::Trace& trace, const SourceThreads& sources,
                                 const Analysis& analysis);
 
