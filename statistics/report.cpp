@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "core/base/word_table.hpp"
+#include "core/base/text_table.hpp"
 #include "core/event/deferred_reads.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/base/word_table.hpp"
+#include "core/base/text_table.hpp"
 
 namespace omnio::base {
 

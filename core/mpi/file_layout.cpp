@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/base/integers.hpp"
-#include "core/base/word_table.hpp"
+#include "core/base/text_table.hpp"
 #include "core/mpi/groups.hpp"
 
 namespace omnio::mpi {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/word_table.hpp"
+#include "core/base/text_table.hpp"
 #include "core/calls/role.hpp"
 
 namespace omnio::order {

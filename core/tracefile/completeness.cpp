@@ -11,7 +11,6 @@
 #include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
-#include "core/base/word_table.hpp"
 #include "core/wire/info.hpp"
 #include "core/wire/settings.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "core/base/word_table.hpp"
+#include "core/base/text_table.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::tracefile {
