@@ -1,11 +1,17 @@
 // POSIX rows marked custom: variadic calls, calls that end many descriptors, and those that change
-// the directory that relative paths start from.
+// the directory that relative paths start from. And the call by which an application says what is
+// recorded (trace/api/omnio.h).
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "trace/api/omnio.h"
+#include "trace/runtime/recording_switch.hpp"
 #include "trace/wrap/intercept.hpp"
+#include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
@@ -78,6 +84,11 @@ int closeMany(unsigned first, unsigned last, Close close_range_of) {
   errno = error;
   return result;
 }
+
+constinit LazySymbol<int(void*, size_t, int) noexcept> real_advice("posix_madvise");
+
+// When the library is loaded: an allocator that calls it may not be entered again by a look-up.
+__attribute__((constructor)) void lookUpAdvice() { real_advice.get(); }
 
 }  // namespace
 }  // namespace omnio::trace
@@ -159,4 +170,16 @@ OMNIO_EXPORT int fchdir(int fd) noexcept {
   const int result = intercept<CallId::fchdir, int>(fd);
   if (result == 0 && isActive() && mayRecord(thread)) workingDirectoryChanged();
   return result;
+}
+
+OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcept {
+  if (address == nullptr && length == OMNIO_CONTROL_KEY) [[unlikely]] {
+    if (advice == OMNIO_CONTROL_STOP || advice == OMNIO_CONTROL_START) {
+      setRecording(advice == OMNIO_CONTROL_START);
+    } else if (advice != OMNIO_CONTROL_QUERY) {
+      return EINVAL;
+    }
+    return isRecording() ? OMNIO_CONTROL_RECORDING : OMNIO_CONTROL_STOPPED;
+  }
+  return real_advice.get()(address, length, advice);
 }
