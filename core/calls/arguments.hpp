@@ -59,7 +59,6 @@ enum class KeyKind : std::uint8_t {
   kNewLocation,
   kPieces,
   kOpenMode,
-  // The rest are numbers, by whatever word they are written (isNumber() below).
   kOpenFlags,
   kOctal,
   kWhence,
@@ -157,6 +156,27 @@ constexpr Field fieldOf(Role role) { return formOf(role).field; }
 constexpr bool isRecorded(Role role) { return fieldOf(role) != Field::kNone; }
 
 // Whether a schedule keeps the argument as a number, by whatever word it is written.
-constexpr bool isNumber(KeyKind kind) { return kind >= KeyKind::kOpenFlags; }
+constexpr bool isNumber(KeyKind kind) {
+  switch (kind) {
+    case KeyKind::kOpenFlags:
+    case KeyKind::kOctal:
+    case KeyKind::kWhence:
+    case KeyKind::kCommand:
+    case KeyKind::kNumber:
+    case KeyKind::kSigned:
+    case KeyKind::kTransferOffset:
+      return true;
+    case KeyKind::kNone:
+    case KeyKind::kFd:
+    case KeyKind::kSourceFd:
+    case KeyKind::kReplaced:
+    case KeyKind::kLocation:
+    case KeyKind::kNewLocation:
+    case KeyKind::kPieces:
+    case KeyKind::kOpenMode:
+      break;
+  }
+  return false;
+}
 
 }  // namespace omnio::calls

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -455,7 +456,7 @@ void inherit(const Op& op, Descriptors& descriptors) {
 }
 
 const char* textOf(Substitute substitute) {
-  constexpr const char* kTexts[kSubstituteCount] = {
+  constexpr const char* kTexts[] = {
       "as recorded",
       "locks, taken without waiting and without a range",
       "tmpfile, made in the tree",
@@ -466,6 +467,7 @@ const char* textOf(Substitute substitute) {
       "freopen of a stream that is not recorded",
       "not issued",
   };
+  static_assert(std::size(kTexts) == kSubstituteCount);
   return kTexts[static_cast<std::size_t>(substitute)];
 }
 

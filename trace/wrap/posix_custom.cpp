@@ -134,13 +134,17 @@ OMNIO_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept 
 OMNIO_EXPORT void closefrom(int first) noexcept {
   auto* const real = realFunction<CallId::closefrom, void(int)>();
   auto* const range = realFunction<CallId::close_range, int(unsigned, unsigned, int)>();
-  if (reinterpret_cast<void*>(range) == reinterpret_cast<void*>(missingFunction)) {
+  const auto isMissing = [](auto* function) {
+    return reinterpret_cast<void*>(function) == reinterpret_cast<void*>(missingFunction);
+  };
+  if (isMissing(range)) {
     real(first);
     return;
   }
+  const bool has_own = !isMissing(real);
   closeMany<CallId::closefrom>(static_cast<unsigned>(first < 0 ? 0 : first), ~0U,
-                               [real, range](unsigned a, unsigned b) {
-                                 if (b != ~0U) return range(a, b, 0);
+                               [real, range, has_own](unsigned a, unsigned b) {
+                                 if (b != ~0U || !has_own) return range(a, b, 0);
                                  real(static_cast<int>(a));
                                  return 0;
                                });
