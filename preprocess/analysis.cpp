@@ -166,15 +166,35 @@ void Analysis::take(const event::Event& event, EventRef ref) {
                                   static_cast<int>(event::argumentOf(event, Role::kFdSource)));
     if (note.source != kNoInstance) takeSource(event, when, opens_[note.source]);
   }
+  note.directory = takeDirectory(event, when, Role::kPath, Role::kDirFd);
+  note.new_directory = takeDirectory(event, when, Role::kPathNew, Role::kDirFdNew);
   takeMaker(event, when, instance, content, note);
   if (event.row->call_class == Class::kClose && event.handle != nullptr) {
     opens_.clearNumber(thread.process_index, event.handle->definition.fd);
     opens_[instance].is_open = false;
   }
   if (note.made != kNoInstance || note.replaced != kNoInstance || note.source != kNoInstance ||
-      note.dropped) {
+      note.directory != kNoInstance || note.new_directory != kNoInstance || note.dropped) {
     threads_[ref.thread].notes.push_back(note);
   }
+}
+
+// The open directory that a path of the call is relative to, where it is named from there: a path
+// that goes up leads elsewhere, once what it goes through is normalised.
+InstanceId Analysis::takeDirectory(const event::Event& event, const PastEvent& when, Role path,
+                                   Role number) {
+  if (!calls::has(*event.row, number)) return kNoInstance;
+  const std::string_view raw =
+      event.texts[static_cast<std::size_t>(calls::indexOf(*event.row, path))].raw;
+  const std::int64_t fd = event::argumentOf(event, number);
+  if (fd < 0 || raw.starts_with('/') || raw.starts_with("..") ||
+      raw.find("/..") != std::string_view::npos) {
+    return kNoInstance;
+  }
+  const InstanceId directory =
+      opens_.atNumber(sources_.threads[when.ref.thread].process_index, static_cast<int>(fd));
+  if (directory != kNoInstance) useInstance(event, when, opens_[directory]);
+  return directory;
 }
 
 // Takes in the descriptor that the call made, if it made one.

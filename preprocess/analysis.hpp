@@ -47,6 +47,8 @@ struct EventNote {
   InstanceId made = kNoInstance;
   InstanceId replaced = kNoInstance;
   InstanceId source = kNoInstance;
+  InstanceId directory = kNoInstance;  // what its path is relative to
+  InstanceId new_directory = kNoInstance;
   bool dropped = false;
 };
 
@@ -110,6 +112,8 @@ class Analysis {
   InstanceId unboundOf(const event::Handle& handle, std::size_t process);
   void takeMaker(const event::Event& event, const PastEvent& when, InstanceId from,
                  ContentId content, EventNote& note);
+  InstanceId takeDirectory(const event::Event& event, const PastEvent& when, calls::Role path,
+                           calls::Role number);
   void takeSource(const event::Event& event, const PastEvent& when, Instance& source);
   void takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
                 const event::Transfer& transfer);

@@ -120,6 +120,7 @@ class FileHistory {
     return contents_[content].origin == file;
   }
 
+  const std::string& locationOf(model::FileNumber file) { return name(file).location; }
   Content& content(ContentId id) { return contents_[id]; }
 
   // All files in the order in which they came up, once the trace is at its end.

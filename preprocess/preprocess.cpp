@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -47,6 +49,25 @@ std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& a
   return words;
 }
 
+// The mount points of each node; the first process of a node recorded them.
+class NodeMounts {
+ public:
+  explicit NodeMounts(const SourceThreads& sources) {
+    for (const SourceThread& thread : sources.threads) {
+      const std::string& text = thread.process->info.text(wire::info::kMounts);
+      if (!text.empty()) by_host_.try_emplace(thread.header.host, text);
+    }
+  }
+  const MountPoints& of(const SourceThread& thread) const {
+    static const MountPoints kUnknown{""};
+    const auto found = by_host_.find(thread.header.host);
+    return found == by_host_.end() ? kUnknown : found->second;
+  }
+
+ private:
+  std::map<std::string, MountPoints> by_host_;
+};
+
 // Names all steps that others wait for because of communication: the meetings get the ids that are
 // returned, by number.
 std::vector<std::uint64_t> nameSteps(const CommunicationOrder& order, Dependencies& dependencies) {
@@ -67,14 +88,16 @@ std::vector<std::uint64_t> nameSteps(const CommunicationOrder& order, Dependenci
 // The last pass: the events of one thread as a schedule has them.
 class ThreadPass {
  public:
-  // The thread at `place` in the sources. `meetings`: their ids, by number.
+  // The thread at `place` in the sources. `mounts`: those of its node. `meetings`: their ids, by
+  // number.
   ThreadPass(const SourceThread& thread, std::uint32_t place, Analysis& analysis,
-             const CommunicationOrder& order, const std::vector<std::uint64_t>& meetings,
-             const Settings& settings)
+             const MountPoints& mounts, const CommunicationOrder& order,
+             const std::vector<std::uint64_t>& meetings, const Settings& settings)
       : thread_(thread),
         place_(place),
         analysis_(analysis),
         notes_(analysis.threads()[place]),
+        mounts_(mounts),
         order_(order),
         meetings_(meetings),
         own_meetings_(order.meetingsOf(place)),
@@ -217,9 +240,14 @@ class ThreadPass {
     takeNumbers(event, out);
     if (const event::Text* path = pathOf(event)) {
       out.file = analysis_.files().numberOf(path->absolute);
+      out.lookups = lookupsOf(path->raw, analysis_.files().locationOf(out.file), mounts_);
     }
     const std::string other = otherPathOf(event);
     if (!other.empty()) out.new_file = analysis_.files().numberOf(other);
+    if (const int second = calls::indexOf(*event.row, Role::kPathNew); second >= 0) {
+      out.new_lookups = lookupsOf(event.texts[static_cast<std::size_t>(second)].raw,
+                                  analysis_.files().locationOf(out.new_file), mounts_);
+    }
     const int mode = calls::indexOf(*event.row, Role::kOpenMode);
     if (mode >= 0) out.open_mode = event.texts[static_cast<std::size_t>(mode)].raw;
     if (calls::has(*event.row, Role::kIov)) out.pieces = event::pieceSizes(event);
@@ -248,6 +276,8 @@ class ThreadPass {
     out.new_fd = descriptorOf(note.made);
     out.replaced = descriptorOf(note.replaced);
     out.source = descriptorOf(note.source);
+    out.directory = descriptorOf(note.directory);
+    out.new_directory = descriptorOf(note.new_directory);
     out.request = model::requestOf(out);
     size_scale_.apply(out, aligned);
     // By offset and name, a replay learns where lines have to end. Those of a file that took the
@@ -272,6 +302,7 @@ class ThreadPass {
   const std::uint32_t place_;
   Analysis& analysis_;
   const ThreadNotes& notes_;
+  const MountPoints& mounts_;
   const CommunicationOrder& order_;
   const std::vector<std::uint64_t>& meetings_;
   const std::vector<std::uint64_t>& own_meetings_;  // numbers of those in this thread
@@ -328,6 +359,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                  .source_events_missing = wholeness.events_missing,
                  .command = sources.threads.front().process->info.command(),
                  .left_out = summary.left_out});
+  const NodeMounts mounts(sources);
   const SizeScale size_scale(settings.size_scale);
   for (model::ScheduleFile& file : analysis.files().files()) {
     file.size = size_scale.position(file.size);
@@ -340,8 +372,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     header.recorder_ns =
         std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
     writer.beginThread(header);
-    ThreadPass pass(sources.threads[place], place, analysis, communication.order, meetings,
-                    settings);
+    ThreadPass pass(sources.threads[place], place, analysis, mounts.of(sources.threads[place]),
+                    communication.order, meetings, settings);
     summary.events += pass.write(paths, writer);
     summary.edges += pass.edges();
     writer.endThread();

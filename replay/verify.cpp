@@ -283,6 +283,10 @@ class Comparison final : public model::ScheduleSink {
           break;  // compareNames
         case model::KeyKind::kSourceFd:
         case model::KeyKind::kReplaced:
+        case model::KeyKind::kDirectory:
+        case model::KeyKind::kNewDirectory:
+        case model::KeyKind::kLookups:
+        case model::KeyKind::kNewLookups:
         case model::KeyKind::kOpenMode:
         case model::KeyKind::kNone:
           break;  // numbers of descriptors differ, and so may modes (StreamMode)

@@ -55,8 +55,12 @@ enum class KeyKind : std::uint8_t {
   kFd,
   kSourceFd,
   kReplaced,
+  kDirectory,     // what the first path is relative to
+  kNewDirectory,  // the same of the second
   kLocation,
   kNewLocation,
+  kLookups,     // not an argument: names of the first path that the system looked up
+  kNewLookups,  // the same of the second
   kPieces,
   kOpenMode,
   kOpenFlags,
@@ -84,8 +88,8 @@ inline constexpr ArgumentForm kArguments[] = {
     {Role::kFd,           Field::kHandle,   ItemKind::kFd,         "fd",         KeyKind::kFd},
     {Role::kFdNew,        Field::kSigned,   ItemKind::kNumber,     "newfd",      KeyKind::kReplaced},
     {Role::kFdSource,     Field::kSigned,   ItemKind::kNumber,     "source",     KeyKind::kSourceFd},
-    {Role::kDirFd,        Field::kSigned,   ItemKind::kDirFd,      "dirfd",      KeyKind::kNone},
-    {Role::kDirFdNew,     Field::kSigned,   ItemKind::kDirFd,      "newdirfd",   KeyKind::kNone},
+    {Role::kDirFd,        Field::kSigned,   ItemKind::kDirFd,      "dirfd",      KeyKind::kDirectory},
+    {Role::kDirFdNew,     Field::kSigned,   ItemKind::kDirFd,      "newdirfd",   KeyKind::kNewDirectory},
     {Role::kPath,         Field::kText,     ItemKind::kText,       "path",       KeyKind::kLocation, "location"},
     {Role::kPathNew,      Field::kText,     ItemKind::kText,       "newpath",    KeyKind::kNewLocation, "newlocation"},
     {Role::kPathTemplate, Field::kText,     ItemKind::kText,       "path",       KeyKind::kLocation, "location"},
@@ -170,6 +174,10 @@ constexpr bool isNumber(KeyKind kind) {
     case KeyKind::kFd:
     case KeyKind::kSourceFd:
     case KeyKind::kReplaced:
+    case KeyKind::kDirectory:
+    case KeyKind::kNewDirectory:
+    case KeyKind::kLookups:
+    case KeyKind::kNewLookups:
     case KeyKind::kLocation:
     case KeyKind::kNewLocation:
     case KeyKind::kPieces:

@@ -113,6 +113,10 @@ struct Wait {
 inline constexpr std::size_t kMostPieces = 1024;
 inline constexpr std::size_t kLongestMode = 64;
 
+// Each name of a location is looked up, from the root of the tree.
+inline constexpr std::uint16_t kAllLookups = 0xFFFF;
+inline constexpr std::uint16_t kMostLookups = 2048;  // names in a path of 4 KiB
+
 struct ScheduleEvent {
   Step step = Step::kCall;
   const calls::Row* row = nullptr;  // of a call
@@ -129,11 +133,18 @@ struct ScheduleEvent {
   Descriptor source = kNoDescriptor;  // kFdSource: what copy_file_range and sendfile read from
   // kFdNew: the descriptor that the wished number stood for, kNoDescriptor when it was free.
   Descriptor replaced = kNoDescriptor;
-  Descriptor new_fd = kNoDescriptor;    // what the call made (kNewFd, kNewStream, fcntl F_DUPFD)
+  Descriptor new_fd = kNoDescriptor;  // what the call made (kNewFd, kNewStream, fcntl F_DUPFD)
+  // kDirFd, kDirFdNew: what the path is relative to; kNoDescriptor: the working directory.
+  Descriptor directory = kNoDescriptor;
+  Descriptor new_directory = kNoDescriptor;
   FileNumber file = kNoFileNumber;      // kPath, kPathTemplate; preopened
   FileNumber new_file = kNoFileNumber;  // kPathNew; of a symbolic link (kLinkText): what it names
-  std::string open_mode;                // kOpenMode: fopen's "r+", ...
-  std::uint64_t request = 0;            // bytes asked for, of a read or write
+  // Names of the path of `file` and of `new_file` that the application had the system look up, on
+  // the file system that holds the file: the last ones of the location, or more than it has.
+  std::uint16_t lookups = kAllLookups;
+  std::uint16_t new_lookups = kAllLookups;
+  std::string open_mode;      // kOpenMode: fopen's "r+", ...
+  std::uint64_t request = 0;  // bytes asked for, of a read or write
   // Where in the file it reads or writes: the call's own offset argument, or the position that the
   // descriptor had, as far as it is known (not after O_APPEND, fscanf, or when threads compete).
   std::int64_t offset = kUnknownOffset;

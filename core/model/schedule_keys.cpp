@@ -24,8 +24,12 @@ ScheduleKey keyOf(const calls::Row& row, std::uint8_t index) {
 std::vector<ScheduleKey> makeKeys(const calls::Row& row) {
   std::vector<ScheduleKey> keys;
   for (std::uint8_t i = 0; i < row.argument_count; ++i) {
+    const Role role = row.arguments[i];
     const ScheduleKey key = keyOf(row, i);
     if (key.kind != KeyKind::kNone) keys.push_back(key);
+    if (key.kind == KeyKind::kLocation) keys.push_back({"lookups", KeyKind::kLookups, 0});
+    // The text of a link is not looked up when the link is made.
+    if (role == Role::kPathNew) keys.push_back({"newlookups", KeyKind::kNewLookups, 0});
   }
   // freopen works on a stream that its row does not name.
   if (calls::does(row, calls::Effect::kReplacesDescriptor) && !calls::has(row, Role::kFdNew)) {

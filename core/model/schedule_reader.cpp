@@ -75,6 +75,17 @@ class EventReader {
     return Descriptor{object_.integer(key, {.least = least})};
   }
 
+  // The working directory, where there is none.
+  Descriptor directory(std::string_view key) {
+    return Descriptor{object_.integer(key, {.least = -1}, std::int64_t{-1})};
+  }
+
+  std::uint16_t lookups(std::string_view key) {
+    constexpr std::int64_t kNotGiven = kAllLookups;
+    return static_cast<std::uint16_t>(
+        object_.integer(key, {.least = 0, .most = kMostLookups}, kNotGiven));
+  }
+
   static Work work(JsonObject& object) {
     constexpr base::JsonRange kAny{.least = 0, .most = kTenYears};
     return {.compute_ns = object.integer("compute", kAny, 0),
@@ -113,6 +124,18 @@ class EventReader {
         break;
       case KeyKind::kReplaced:
         event_.replaced = descriptor(key.key, -1);
+        break;
+      case KeyKind::kDirectory:
+        event_.directory = directory(key.key);
+        break;
+      case KeyKind::kNewDirectory:
+        event_.new_directory = directory(key.key);
+        break;
+      case KeyKind::kLookups:
+        event_.lookups = lookups(key.key);
+        break;
+      case KeyKind::kNewLookups:
+        event_.new_lookups = lookups(key.key);
         break;
       case KeyKind::kLocation:
         event_.file = location(key.key);
@@ -543,7 +566,8 @@ class Reader {
     if (in_.failed()) return;
     const ScheduleEvent event = EventReader(in_, node, locations_).read();
     if (in_.failed()) return;
-    for (const Descriptor used : {event.fd, event.source, event.replaced}) {
+    for (const Descriptor used :
+         {event.fd, event.source, event.replaced, event.directory, event.new_directory}) {
       const auto number = static_cast<std::int64_t>(used);
       if (used == kNoDescriptor || made_.contains(number)) continue;
       // Another thread of the rank, further down in the document, may be the one that makes it.

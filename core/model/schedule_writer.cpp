@@ -102,6 +102,14 @@ void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& 
       return json_.put(item.key, static_cast<std::int64_t>(event.source));
     case KeyKind::kReplaced:
       return json_.put(item.key, static_cast<std::int64_t>(event.replaced));
+    case KeyKind::kDirectory:
+      return putDirectory(item.key, event.directory);
+    case KeyKind::kNewDirectory:
+      return putDirectory(item.key, event.new_directory);
+    case KeyKind::kLookups:
+      return putLookups(item.key, event.lookups);
+    case KeyKind::kNewLookups:
+      return putLookups(item.key, event.new_lookups);
     case KeyKind::kLocation:
       return putLocation(item.key, event.file);
     case KeyKind::kNewLocation:
@@ -131,6 +139,14 @@ void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& 
       return;
   }
   json_.put(item.key, word);
+}
+
+void ScheduleWriter::putDirectory(std::string_view key, Descriptor directory) {
+  if (directory != kNoDescriptor) json_.put(key, static_cast<std::int64_t>(directory));
+}
+
+void ScheduleWriter::putLookups(std::string_view key, std::uint16_t lookups) {
+  if (lookups != kAllLookups) json_.put(key, std::uint64_t{lookups});
 }
 
 void ScheduleWriter::putResult(const ScheduleEvent& event) {

@@ -124,8 +124,9 @@ void noteReplaced(Call& call, const Outcome& outcome, int wished, int fd, bool d
 
 const char* linkText(Call& call) {
   // A link to what is not in the schedule leads nowhere, and not out of the tree.
-  return call.op().new_file == kNoFile ? "omnio-not-in-the-schedule"
-                                       : call.context.paths.of(call.op().new_file);
+  call.link_text = call.op().new_file == kNoFile ? std::string("omnio-not-in-the-schedule")
+                                                 : call.context.paths.absolute(call.op().new_file);
+  return call.link_text.c_str();
 }
 
 template <CallId kCall>
@@ -187,12 +188,14 @@ A makeArgument(Call& call) {
     return wishedNumber(call);
   } else if constexpr (role == Role::kFdSource) {
     return call.context.descriptors.fd(call.op().other);
-  } else if constexpr (role == Role::kDirFd || role == Role::kDirFdNew) {
-    return AT_FDCWD;  // paths are absolute
+  } else if constexpr (role == Role::kDirFd) {
+    return call.directory();
+  } else if constexpr (role == Role::kDirFdNew) {
+    return call.context.names.newDirectory();
   } else if constexpr (role == Role::kPath) {
     return call.path();
   } else if constexpr (role == Role::kPathNew) {
-    return call.context.paths.of(call.op().new_file);
+    return call.context.names.newPath();
   } else if constexpr (role == Role::kPathTemplate) {
     return templateOf(call, call.argument(calls::indexOf(row, Role::kNumber)));
   } else if constexpr (role == Role::kLinkText) {
@@ -306,6 +309,7 @@ struct Dispatch {
   std::array<Issue, calls::kNumberLimit> issue{};
   std::array<StreamUse, calls::kNumberLimit> stream_use{};
   std::array<void*, calls::kNumberLimit> symbol{};
+  std::array<Names::Wanted, calls::kNumberLimit> names{};
 };
 Dispatch dispatch;
 
@@ -316,6 +320,7 @@ Dispatch dispatch;
     dispatch.issue[NUMBER] = OMNIO_ISSUE_##BODY(NAME);       \
     dispatch.symbol[NUMBER] = symbolNamed(#NAME);            \
     dispatch.stream_use[NUMBER] = streamUseOf(CallId::NAME); \
+    dispatch.names[NUMBER] = namesOf(CallId::NAME);          \
   }
 
 StreamUse streamUseOf(CallId id) {
@@ -324,6 +329,12 @@ StreamUse streamUseOf(CallId id) {
   if (!calls::has(row, Role::kStream) || !is_issued) return StreamUse::kNone;
   if (row.call_class == Class::kClose) return StreamUse::kCloses;
   return calls::does(row, calls::Effect::kUnlocked) ? StreamUse::kUsesUnlocked : StreamUse::kUses;
+}
+
+Names::Wanted namesOf(CallId id) {
+  const calls::Row& row = calls::rowOf(id);
+  return {.path = calls::has(row, Role::kPath) || calls::has(row, Role::kPathTemplate),
+          .new_path = calls::has(row, Role::kPathNew)};
 }
 
 // Keeps other threads from a stream during a call that does not lock it by itself. An edited
@@ -355,19 +366,6 @@ Outcome issueOf(Call& call) {
 
 }  // namespace
 
-Paths::Paths(const Plan& plan, std::string tree) : plan_(plan), tree_(std::move(tree)) {
-  absolute_.reserve(plan.files.size());
-  for (const PlannedFile& file : plan.files) absolute_.push_back(tree_ + "/" + file.location);
-}
-
-const char* Paths::of(std::uint32_t file) const {
-  return file < absolute_.size() ? absolute_[file].c_str() : "";
-}
-
-const PlannedFile* Paths::planned(std::uint32_t file) const {
-  return file < plan_.files.size() ? &plan_.files[file] : nullptr;
-}
-
 std::int64_t nowNs() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -384,6 +382,11 @@ Outcome issue(const Instruction& instruction, IssueContext& context) {
   const std::uint16_t number = instruction.op.row;
   if (number >= calls::kNumberLimit || dispatch.symbol[number] == nullptr) return notIssued();
   Call call{instruction, context, dispatch.symbol[number], {}};
+  if (Names::Wanted wanted = dispatch.names[number]; wanted.path || wanted.new_path) {
+    const int flags = calls::indexOf(calls::kTable[number], Role::kFlags);
+    wanted.may_be_empty = flags >= 0 && (call.argument(flags) & AT_EMPTY_PATH) != 0;
+    context.names.find(instruction.op, wanted, context.descriptors);
+  }
   const StreamUse how = dispatch.stream_use[number];
   if (how == StreamUse::kNone) return dispatch.issue[number](call);
   if (how == StreamUse::kCloses) {
@@ -437,8 +440,8 @@ void noteClosed(Call& call, const Outcome& outcome, bool is_stream) {
 
 int preopen(const Preopened& preopened, const Paths& paths, Descriptors& descriptors) {
   const int flags = preopened.flags & ~(O_CREAT | O_EXCL | O_TRUNC);
-  const int fd =
-      raw::openAt(AT_FDCWD, paths.of(preopened.file), flags | O_NOFOLLOW | O_CLOEXEC, 0644);
+  const int fd = raw::openAt(AT_FDCWD, paths.absolute(preopened.file).c_str(),
+                             flags | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (fd < 0) return errno;
   if (preopened.offset > 0) raw::seek(fd, preopened.offset, SEEK_SET);
   descriptors.opened(preopened.slot, fd, nullptr, (flags & O_DIRECT) != 0);

@@ -9,29 +9,14 @@
 #include <stdio.h>
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "replay/issue/buffers.hpp"
 #include "replay/issue/descriptors.hpp"
+#include "replay/issue/paths.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/plan/program.hpp"
 
 namespace omnio::replay {
-
-// The files of the plan as absolute paths in the tree.
-class Paths {
- public:
-  Paths(const Plan& plan, std::string tree);
-  const char* of(std::uint32_t file) const;  // "" for kNoFile: no call finds it
-  const PlannedFile* planned(std::uint32_t file) const;
-  const std::string& tree() const { return tree_; }
-
- private:
-  const Plan& plan_;
-  std::string tree_;
-  std::vector<std::string> absolute_;
-};
 
 // Why something else was done than what was recorded; counted by kind.
 enum class Substitute : std::uint8_t {
@@ -63,6 +48,7 @@ struct IssueContext {
   const Paths& paths;
   Descriptors& descriptors;
   Buffers& buffers;
+  Names names;
   bool write_overwrite = false;
 
   char* line = nullptr;  // getline's
@@ -71,7 +57,7 @@ struct IssueContext {
   fpos64_t position{};
 
   IssueContext(const Paths& p, Descriptors& d, Buffers& b, bool overwrite)
-      : paths(p), descriptors(d), buffers(b), write_overwrite(overwrite) {}
+      : paths(p), descriptors(d), buffers(b), names(p), write_overwrite(overwrite) {}
   IssueContext(const IssueContext&) = delete;
   IssueContext& operator=(const IssueContext&) = delete;
   ~IssueContext() { free(line); }

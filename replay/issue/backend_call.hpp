@@ -40,7 +40,8 @@ struct Call {
   const Instruction& instruction;
   IssueContext& context;
   void* symbol = nullptr;
-  std::string path_template;  // mkstemp writes into it
+  std::string path_template{};  // mkstemp writes into it
+  std::string link_text{};
   FILE* on_stream = nullptr;  // of calls on streams: stays open until the call is done
   std::optional<StreamMode> mode{};
 
@@ -50,7 +51,8 @@ struct Call {
   }
   int fd() const { return context.descriptors.fd(op().fd); }
   FILE* stream() const { return on_stream; }
-  const char* path() const { return context.paths.of(op().file); }
+  const char* path() const { return context.names.path(); }
+  int directory() const { return context.names.directory(); }
 };
 
 Outcome notIssued();

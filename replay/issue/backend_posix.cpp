@@ -35,8 +35,9 @@ Outcome openPlain(Call& call) {
 
 Outcome openRelative(Call& call) {
   const auto real = reinterpret_cast<int (*)(int, const char*, int, ...)>(call.symbol);
-  return openWith<2>(
-      call, [&](int flags, mode_t mode) { return real(AT_FDCWD, call.path(), flags, mode); });
+  return openWith<2>(call, [&](int flags, mode_t mode) {
+    return real(call.directory(), call.path(), flags, mode);
+  });
 }
 
 Outcome fcntlCall(Call& call) {
@@ -138,16 +139,26 @@ OMNIO_BY_HAND(flock) {
   return outcome;
 }
 
-// The working directory is the whole process's, and nothing in a replay depends on it: all paths
-// are absolute.
+namespace {
+
+// The working directory is the thread's own (Names::enterTree).
+template <typename Change>
+Outcome changeDirectory(Call& call, Change change) {
+  const Outcome outcome = timed<Result::kZero>(change);
+  if (!outcome.failed) call.context.names.changedTo(call.op().file);
+  return outcome;
+}
+
+}  // namespace
+
 OMNIO_BY_HAND(chdir) {
   const auto real = reinterpret_cast<int (*)(const char*)>(call.symbol);
-  return timed<Result::kZero>([&] { return real(call.path()); });
+  return changeDirectory(call, [&] { return real(call.path()); });
 }
 OMNIO_BY_HAND(fchdir) {
   const auto real = reinterpret_cast<int (*)(int)>(call.symbol);
   const int fd = call.fd();
-  return timed<Result::kZero>([&] { return real(fd); });
+  return changeDirectory(call, [&] { return real(fd); });
 }
 
 }  // namespace omnio::replay

@@ -39,6 +39,7 @@ inline int syncFileSystem(int fd) { return static_cast<int>(syscall(SYS_syncfs, 
 inline int adviseDontNeed(int fd) {
   return static_cast<int>(syscall(SYS_fadvise64, fd, 0L, 0L, POSIX_FADV_DONTNEED));
 }
+inline int changeDirectory(int fd) { return static_cast<int>(syscall(SYS_fchdir, fd)); }
 inline int thread() { return static_cast<int>(syscall(SYS_gettid)); }
 
 // Bytes that were read; fewer only at the end of the file, -1 and errno when it cannot be read.

@@ -99,6 +99,20 @@ void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file) {
   file_of_slot_[slot] = file;
 }
 
+// A path that is looked up from a directory inside of the tree.
+void Compiler::noteBase(model::FileNumber file, std::uint16_t lookups, Descriptor directory) {
+  if (file == model::kNoFileNumber || lookups == model::kAllLookups ||
+      directory != model::kNoDescriptor) {
+    return;
+  }
+  const std::string& location = plan_.files[static_cast<std::size_t>(file)].location;
+  std::size_t end = location.size();
+  for (std::uint16_t i = 0; i < lookups && end != std::string::npos && end > 0; ++i) {
+    end = location.rfind('/', end - 1);
+  }
+  if (end != std::string::npos && end > 0) bases_.insert(location.substr(0, end));
+}
+
 Compiler::Complaint Compiler::checkDescriptors() const {
   for (std::size_t i = 0; i < plan_.ranks.size(); ++i) {
     if (plan_.ranks[i].slots <= plan_.ranks[i].made + kSlotsToSpare) continue;
@@ -234,10 +248,16 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   op.request = event.request;
   op.offset = event.offset;
   op.new_file = static_cast<std::uint32_t>(event.new_file);
+  op.lookups = event.lookups;
+  op.new_lookups = event.new_lookups;
+  noteBase(event.file, event.lookups, event.directory);
+  noteBase(event.new_file, event.new_lookups, event.new_directory);
   if (auto complaint = takeSlot(event.fd, op.fd)) return complaint;
   const Descriptor other = event.source != model::kNoDescriptor ? event.source : event.replaced;
   if (auto complaint = takeSlot(other, op.other)) return complaint;
   if (auto complaint = takeSlot(event.new_fd, op.new_fd)) return complaint;
+  if (auto complaint = takeSlot(event.directory, op.directory)) return complaint;
+  if (auto complaint = takeSlot(event.new_directory, op.new_directory)) return complaint;
 
   PlannedThread& planned = thread();
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
@@ -370,6 +390,13 @@ Compiler::Complaint Compiler::arrangeFiles() {
       }
       if (!file.exists && made_later.contains(above)) file.made_by_events = true;
     });
+  }
+  for (const std::string& base : bases_) {
+    bool is_made_later = made_later.contains(base);
+    eachAbove(base, [&](std::string_view above) {
+      is_made_later = is_made_later || made_later.contains(above);
+    });
+    if (!is_made_later) plan_.bases.push_back(base);
   }
   return complaint;
 }

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,7 @@ class Compiler final : public model::ScheduleSink {
   Complaint takeSlot(model::Descriptor descriptor, std::uint32_t& slot);
   std::uint32_t fileOf(const model::ScheduleEvent& event) const;
   void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file);
+  void noteBase(model::FileNumber file, std::uint16_t lookups, model::Descriptor directory);
   Complaint checkDescriptors() const;
   Complaint preopened(const model::ScheduleEvent& event);
   static Complaint checkCall(const model::ScheduleEvent& event);
@@ -68,6 +71,7 @@ class Compiler final : public model::ScheduleSink {
   std::vector<Named> named_;
   std::vector<Waiting> waiting_;
   LineEnds line_ends_;
+  std::set<std::string> bases_;
   // The files of this rank's descriptors, by slot: calls on a descriptor do not name the file. A
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;

@@ -15,7 +15,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 3\n";
+constexpr std::string_view kMagic = "omnio replay plan 4\n";
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void parts(Io& io, PartsOf<Plan> auto& plan) {
   io.items(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
            global.ranks, global.source, global.source_whole, global.source_events_missing,
            global.command, global.left_out, plan.schedule, plan.schedule_digest, plan.files,
-           plan.ranks, plan.threads, plan.flag_waiters);
+           plan.ranks, plan.threads, plan.bases, plan.flag_waiters);
 }
 
 std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread) {

@@ -68,6 +68,8 @@ struct Plan {
   std::vector<PlannedFile> files;
   std::vector<PlannedRank> ranks;
   std::vector<PlannedThread> threads;  // in the schedule's order
+  // Locations of directories, there before the run, from which names are looked up.
+  std::vector<std::string> bases;
   // By flag, the ranks that wait for it.
   std::vector<std::vector<std::uint32_t>> flag_waiters;
 };

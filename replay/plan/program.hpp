@@ -35,7 +35,7 @@ struct Op {
   std::uint16_t set = 0;
   std::uint16_t piece_count = 0;
   std::uint16_t mode_length = 0;
-  std::uint16_t unused = 0;
+  std::uint16_t lookups = model::kAllLookups;
   std::uint32_t bytes = 0;  // of the whole record; 0: none, to the end of the block
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -53,9 +53,12 @@ struct Op {
   std::uint32_t new_file = kNoFile;
   std::uint32_t wait = 0;   // 1 + index of the thread's waits; 0: none
   std::uint32_t named = 0;  // 1 + index of the thread's names; 0: no thread waits for it
-  std::uint32_t unused_too = 0;
+  std::uint16_t new_lookups = model::kAllLookups;
+  std::uint16_t unused = 0;
+  std::uint32_t directory = kNoSlot;
+  std::uint32_t new_directory = kNoSlot;
 };
-static_assert(sizeof(Op) == 96);
+static_assert(sizeof(Op) == 104);
 
 // An operation with its parts, which live until the reader moves on.
 struct Instruction {

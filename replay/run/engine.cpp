@@ -236,6 +236,7 @@ void Engine::run(Thread& thread) {
                        .pid = static_cast<std::uint32_t>(getpid()),
                        .tid = static_cast<std::uint32_t>(raw::thread())});
   }
+  thread.context->names.enterTree();
   if (settings_.warm_up) access(settings_.paths.tree().c_str(), F_OK);
   ++started_;
   started_.notify_all();

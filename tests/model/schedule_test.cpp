@@ -486,6 +486,10 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
       for (const ScheduleKey& key : keysOf(*r)) {
         if (key.kind == KeyKind::kFd) event.fd = Descriptor{0};
         if (key.kind == KeyKind::kLocation) event.file = FileNumber{0};
+        if (key.kind == KeyKind::kDirectory) event.directory = Descriptor{0};
+        if (key.kind == KeyKind::kNewDirectory) event.new_directory = Descriptor{0};
+        if (key.kind == KeyKind::kLookups) event.lookups = 2;
+        if (key.kind == KeyKind::kNewLookups) event.new_lookups = 0;
         if (key.kind == KeyKind::kNewLocation) event.new_file = FileNumber{0};
         if (key.kind == KeyKind::kOpenMode) event.open_mode = "r+";
         if (key.kind == KeyKind::kNumber) event.arguments[key.argument] = 3;
@@ -518,6 +522,10 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
     EXPECT_EQ(a.new_fd, b.new_fd) << a.row->name;
     EXPECT_EQ(a.file, b.file) << a.row->name;
     EXPECT_EQ(a.new_file, b.new_file) << a.row->name;
+    EXPECT_EQ(a.directory, b.directory) << a.row->name;
+    EXPECT_EQ(a.new_directory, b.new_directory) << a.row->name;
+    EXPECT_EQ(a.lookups, b.lookups) << a.row->name;
+    EXPECT_EQ(a.new_lookups, b.new_lookups) << a.row->name;
     EXPECT_EQ(a.offset, b.offset) << a.row->name;
     EXPECT_EQ(a.pieces, b.pieces) << a.row->name;
     EXPECT_EQ(a.open_mode, b.open_mode) << a.row->name;

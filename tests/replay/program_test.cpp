@@ -80,7 +80,7 @@ TEST(Program, ADamagedRecordEndsIt) {
   EXPECT_NE(reader.next(), nullptr);
   EXPECT_EQ(reader.next(), nullptr);
   ASSERT_TRUE(reader.failure());
-  EXPECT_EQ(reader.failure()->sentence, (directory / "program").native() + ": damaged at byte 104");
+  EXPECT_EQ(reader.failure()->sentence, (directory / "program").native() + ": damaged at byte 112");
 }
 
 }  // namespace

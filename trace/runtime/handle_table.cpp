@@ -373,7 +373,14 @@ std::string_view directoryOf(std::string_view path) {
 
 }  // namespace
 
+void workingDirectoryIsOwn() {
+  if (thread.own_directory == nullptr) {
+    thread.own_directory = static_cast<char*>(mapAnonymous(kMaxDirectory));
+  }
+}
+
 void workingDirectoryChanged() {
+  if (thread.own_directory != nullptr) return;  // asked for when it is needed
   const unsigned next = turn.load(std::memory_order_relaxed) + 1;
   Directory& place = places[next % kPlaces];
   const long bytes = rawSyscall(SYS_getcwd, address(place.path), kMaxDirectory);
@@ -388,6 +395,11 @@ void workingDirectoryChanged() {
 }
 
 std::string_view workingDirectory() {
+  if (thread.own_directory != nullptr) {
+    const long bytes = rawSyscall(SYS_getcwd, address(thread.own_directory), kMaxDirectory);
+    if (bytes <= 1 || thread.own_directory[0] != '/') return kLeftOut;
+    return {thread.own_directory, static_cast<std::size_t>(bytes) - 1};
+  }
   if (!is_known.load(std::memory_order_acquire)) workingDirectoryChanged();
   const Directory& place = places[turn.load(std::memory_order_acquire) % kPlaces];
   return {place.path, place.bytes};

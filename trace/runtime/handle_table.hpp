@@ -131,6 +131,8 @@ bool isStill(const HandleInfo& info, std::uint32_t handle);
 std::string_view workingDirectory();
 // After a successful chdir or fchdir.
 void workingDirectoryChanged();
+// The calling thread shares it with no other thread from now on.
+void workingDirectoryIsOwn();
 
 // `name` relative to `dirfd` (AT_FDCWD: the working directory). Views into the tracer's and the
 // application's memory, good until the next change of directory.

@@ -85,6 +85,8 @@ struct Thread {
   // The stack pointer of the outermost MPI call that this thread is in: what a jump or an exception
   // out of it leaves behind is noticed by it (wrap/mpi/library.hpp).
   std::uintptr_t mpi_frame = 0;
+  // Room for the path of its working directory, where it has one of its own (unshare).
+  char* own_directory = nullptr;
   std::uint32_t tid = 0;
   std::uint32_t number = 0;
   Lane lanes[kLanes];

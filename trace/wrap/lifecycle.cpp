@@ -226,7 +226,15 @@ OMNIO_EXPORT int setresgid(gid_t real, gid_t effective, gid_t saved) noexcept {
 OMNIO_EXPORT int setgroups(size_t count, const gid_t* groups) noexcept {
   return callAlone(ends.setgroups, count, groups);
 }
-OMNIO_EXPORT int unshare(int flags) noexcept { return callAlone(ends.unshare, flags); }
+OMNIO_EXPORT int unshare(int flags) noexcept {
+  // Threads do not matter to CLONE_FS alone.
+  lookUpEnds();
+  const int result = flags == CLONE_FS ? ends.unshare(flags) : callAlone(ends.unshare, flags);
+  if (result == 0 && (flags & CLONE_FS) != 0 && isActive() && !isVforkChild()) {
+    workingDirectoryIsOwn();
+  }
+  return result;
+}
 OMNIO_EXPORT int setns(int fd, int type) noexcept { return callAlone(ends.setns, fd, type); }
 
 OMNIO_EXPORT int execve(const char* path, char* const* arguments, char* const* variables) noexcept {

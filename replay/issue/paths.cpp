@@ -1,0 +1,179 @@
+#include "replay/issue/paths.hpp"
+
+#include <linux/stat.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "replay/issue/libc.hpp"
+
+namespace omnio::replay {
+namespace {
+
+// A path has a few names; an edited schedule may ask for any number.
+constexpr std::size_t kMostAbove = 64;
+
+// Whether a file system is mounted there, so that names above are those of another one.
+bool isMountPoint(int directory) {
+  struct statx facts {};
+  if (syscall(SYS_statx, directory, "", AT_EMPTY_PATH, STATX_INO, &facts) != 0) return true;
+  // Kernels before 5.8 do not say; the inode of most roots does not tell either.
+  if ((facts.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) return true;
+  return (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+std::size_t namesIn(std::string_view location) {
+  if (location == ".") return 0;
+  return static_cast<std::size_t>(std::count(location.begin(), location.end(), '/')) + 1;
+}
+
+// Where the last `names` names of a location begin, of which it has more.
+std::size_t beginOfLast(std::string_view location, std::size_t names) {
+  std::size_t at = location.size();
+  for (std::size_t i = 0; i < names; ++i) at = location.rfind('/', at - 1);
+  return at == location.size() ? at : at + 1;
+}
+
+}  // namespace
+
+Paths::Paths(const Plan& plan, std::string tree) : plan_(plan), path_(std::move(tree)) {
+  base::Result<Tree> opened = Tree::open(path_);
+  if (!opened) return;
+  tree_.emplace(std::move(*opened));
+  for (const std::string& location : plan.bases) {
+    const int fd = tree_->openFile(location, O_PATH | O_DIRECTORY);
+    if (fd >= 0) bases_.emplace(location, fd);
+  }
+  openAbove();
+}
+
+void Paths::openAbove() {
+  for (int at = tree_->fd(); !isMountPoint(at) && above_.size() < kMostAbove; at = above_.back()) {
+    const int fd = raw::openAt(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    above_.push_back(fd);
+  }
+}
+
+Paths::~Paths() {
+  for (const auto& [location, fd] : bases_) raw::closeFd(fd);
+  for (const int fd : above_) raw::closeFd(fd);
+}
+
+const PlannedFile* Paths::planned(std::uint32_t file) const {
+  return file < plan_.files.size() ? &plan_.files[file] : nullptr;
+}
+
+std::string Paths::absolute(std::uint32_t file) const {
+  const PlannedFile* found = planned(file);
+  return found == nullptr ? std::string() : path_ + "/" + found->location;
+}
+
+Paths::Base Paths::base(const std::string& location) const {
+  if (!tree_) return {};
+  if (location.empty()) return {.fd = tree_->fd(), .is_own = false};
+  const auto found = bases_.find(location);
+  if (found != bases_.end()) return {.fd = found->second, .is_own = false};
+  return {.fd = tree_->openFile(location, O_PATH | O_DIRECTORY), .is_own = true};
+}
+
+void Names::enterTree() {
+  const Paths::Base tree = paths_.base("");
+  if (tree.fd < 0 || unshare(CLONE_FS) != 0) return;
+  is_in_tree_ = raw::changeDirectory(tree.fd) == 0;
+  at_.clear();
+}
+
+void Names::changedTo(std::uint32_t file) {
+  const PlannedFile* planned = paths_.planned(file);
+  if (planned == nullptr || !is_in_tree_) return;
+  at_ = planned->location == "." ? std::string() : planned->location;
+}
+
+// Goes there unless the thread is there. Not all ways to come to a directory are calls of its own:
+// a child begins where its parent was, and threads of a process share one.
+bool Names::goTo(std::string_view base) {
+  if (at_ == base) return true;
+  const Paths::Base directory = paths_.base(std::string(base));
+  if (directory.fd < 0) return false;
+  const bool is_there = stand(directory.fd, base);
+  if (directory.is_own) raw::closeFd(directory.fd);
+  return is_there;
+}
+
+bool Names::stand(int directory, std::string_view name) {
+  if (raw::changeDirectory(directory) != 0) return false;
+  at_ = name;
+  return true;
+}
+
+void Names::setAbsolute(Name& name, std::uint32_t file) {
+  name.buffer = paths_.absolute(file);
+  name.text = name.buffer.c_str();
+}
+
+// With the names of so many directories above the location's own.
+void Names::setFromAbove(Name& name, std::uint32_t file, std::size_t levels, bool may_move) {
+  setAbsolute(name, file);
+  const std::string& tree = paths_.tree();
+  if (levels >= paths_.depth()) {
+    // More than there are: through the tree again and again.
+    const std::string again = tree.substr(tree.rfind('/')) + "/..";
+    const std::size_t turns = std::min(levels, kMostAbove) - std::min(paths_.depth(), kMostAbove);
+    for (std::size_t i = 0; i < turns; ++i) name.buffer.insert(tree.rfind('/'), again);
+    name.text = name.buffer.c_str();
+    return;
+  }
+  std::string up;
+  for (std::size_t i = 0; i < levels; ++i) up += "../";
+  if (at_ != up && !(may_move && stand(paths_.above(levels), up))) return;
+  std::size_t begin = tree.size();
+  for (std::size_t i = 0; i < levels; ++i) begin = tree.rfind('/', begin - 1);
+  name.text = name.buffer.c_str() + begin + 1;
+}
+
+void Names::set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint32_t directory,
+                const Descriptors& descriptors, bool may_move, bool may_be_empty) {
+  name.text = "";
+  name.directory = AT_FDCWD;
+  const PlannedFile* planned = paths_.planned(file);
+  if (planned == nullptr) return;
+  if (!is_in_tree_) return setAbsolute(name, file);
+  const std::string& location = planned->location;
+  const std::size_t names = namesIn(location);
+  const std::size_t wanted = lookups == model::kAllLookups ? names : lookups;
+  const auto last = [&] {
+    if (wanted == 0) return may_be_empty ? "" : ".";
+    return wanted == names ? location.c_str() : location.c_str() + beginOfLast(location, wanted);
+  };
+  if (directory != kNoSlot && wanted <= names) {
+    name.directory = descriptors.fd(directory);
+    if (name.directory >= 0) {
+      name.text = last();
+      return;
+    }
+    name.directory = AT_FDCWD;
+  }
+  if (wanted > names) return setFromAbove(name, file, wanted - names, may_move);
+  std::string_view base;
+  if (wanted < names) {
+    base = std::string_view(location).substr(0, beginOfLast(location, wanted));
+    if (base.ends_with('/')) base.remove_suffix(1);
+  }
+  if (base != at_ && !(may_move && goTo(base))) return setAbsolute(name, file);
+  name.text = names == 0 ? location.c_str() : last();
+}
+
+void Names::find(const Op& op, Wanted wanted, const Descriptors& descriptors) {
+  if (wanted.path) {
+    set(first_, op.file, op.lookups, op.directory, descriptors, true, wanted.may_be_empty);
+  }
+  // Both are looked up from one directory, as the application's were.
+  if (wanted.new_path) {
+    set(second_, op.new_file, op.new_lookups, op.new_directory, descriptors, !wanted.path, false);
+  }
+}
+
+}  // namespace omnio::replay
