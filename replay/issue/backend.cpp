@@ -241,8 +241,8 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
   }
   const std::tuple<A...> arguments{makeArgument<kCall, kIndices, A>(call)...};
   R value{};
-  Outcome outcome =
-      timed<row.result>([&]() -> R { return value = real(std::get<kIndices>(arguments)...); });
+  Outcome outcome = timed<row.result>(
+      call, [&]() -> R { return value = real(std::get<kIndices>(arguments)...); });
   if constexpr (row.result == Result::kNewFd) {
     if constexpr (calls::has(row, Role::kPathTemplate)) {
       if (!outcome.failed && call.path_template != call.path()) {
@@ -287,7 +287,7 @@ Outcome issueRegular(Call& call, void (*real)(A...), std::index_sequence<kIndice
   constexpr const calls::Row& row = calls::rowOf(kCall);
   if (call.stream() == nullptr) return notIssued();
   const std::tuple<A...> arguments{makeArgument<kCall, kIndices, A>(call)...};
-  return timed<row.result>([&] { real(std::get<kIndices>(arguments)...); });
+  return timed<row.result>(call, [&] { real(std::get<kIndices>(arguments)...); });
 }
 
 template <CallId kCall, typename R, typename... A>
@@ -305,23 +305,23 @@ enum class StreamUse : std::uint8_t {
   kCloses,
 };
 
+// By number; what one call needs lies together, since a system call may empty the processor's
+// caches.
 struct Dispatch {
-  std::array<Issue, calls::kNumberLimit> issue{};
-  std::array<StreamUse, calls::kNumberLimit> stream_use{};
-  std::array<void*, calls::kNumberLimit> symbol{};
-  std::array<Names::Wanted, calls::kNumberLimit> names{};
+  Issue issue = nullptr;
+  void* symbol = nullptr;
+  StreamUse stream_use = StreamUse::kNone;
+  Names::Wanted names{};
 };
-Dispatch dispatch;
+std::array<Dispatch, calls::kNumberLimit> dispatch;
 
 #define OMNIO_ISSUE_kCustom(NAME) &byHand<CallId::NAME>
 #define OMNIO_ISSUE_kRegular(NAME) &issueOf<CallId::NAME, decltype(&::NAME)>
-#define OMNIO_CALL(BODY, NUMBER, NAME, ...)                  \
-  {                                                          \
-    dispatch.issue[NUMBER] = OMNIO_ISSUE_##BODY(NAME);       \
-    dispatch.symbol[NUMBER] = symbolNamed(#NAME);            \
-    dispatch.stream_use[NUMBER] = streamUseOf(CallId::NAME); \
-    dispatch.names[NUMBER] = namesOf(CallId::NAME);          \
-  }
+#define OMNIO_CALL(BODY, NUMBER, NAME, ...)                    \
+  dispatch[NUMBER] = {.issue = OMNIO_ISSUE_##BODY(NAME),       \
+                      .symbol = symbolNamed(#NAME),            \
+                      .stream_use = streamUseOf(CallId::NAME), \
+                      .names = namesOf(CallId::NAME)};
 
 StreamUse streamUseOf(CallId id) {
   const calls::Row& row = calls::rowOf(id);
@@ -380,32 +380,33 @@ void findSymbols(){
 
 Outcome issue(const Instruction& instruction, IssueContext& context) {
   const std::uint16_t number = instruction.op.row;
-  if (number >= calls::kNumberLimit || dispatch.symbol[number] == nullptr) return notIssued();
-  Call call{instruction, context, dispatch.symbol[number], {}};
-  if (Names::Wanted wanted = dispatch.names[number]; wanted.path || wanted.new_path) {
+  if (number >= calls::kNumberLimit || dispatch[number].symbol == nullptr) return notIssued();
+  const Dispatch& found = dispatch[number];
+  Call call{instruction, context, found.symbol, {}};
+  if (found.names.path || found.names.new_path) {
+    Names::Wanted wanted = found.names;
     const int flags = calls::indexOf(calls::kTable[number], Role::kFlags);
     wanted.may_be_empty = flags >= 0 && (call.argument(flags) & AT_EMPTY_PATH) != 0;
     context.names.find(instruction.op, wanted, context.descriptors);
   }
-  const StreamUse how = dispatch.stream_use[number];
-  if (how == StreamUse::kNone) return dispatch.issue[number](call);
-  if (how == StreamUse::kCloses) {
+  if (found.stream_use == StreamUse::kNone) return found.issue(call);
+  if (found.stream_use == StreamUse::kCloses) {
     call.on_stream = context.descriptors.takeStream(instruction.op.fd);
-    return dispatch.issue[number](call);
+    return found.issue(call);
   }
   const Descriptors::StreamUse use(context.descriptors, instruction.op.fd);
   call.on_stream = use.get();
-  const StreamLock lock(use.get(), how == StreamUse::kUsesUnlocked);
-  return dispatch.issue[number](call);
+  const StreamLock lock(use.get(), found.stream_use == StreamUse::kUsesUnlocked);
+  return found.issue(call);
 }
 
 std::span<char> contentFor(Call& call, std::size_t bytes) {
   IssueContext& context = call.context;
   const std::span<char> content =
       context.buffers.forWrite(bytes, context.descriptors.isDirect(call.op().fd));
-  const PlannedFile* file = context.paths.planned(call.op().file);
-  if (file != nullptr && file->lines && call.op().offset >= 0) {
-    setLineEnds(*file, static_cast<std::uint64_t>(call.op().offset), content);
+  if ((call.op().flags & kOpLines) != 0) {
+    setLineEnds(*context.paths.planned(call.op().file),
+                static_cast<std::uint64_t>(call.op().offset), content);
   }
   return content;
 }

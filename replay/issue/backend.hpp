@@ -37,7 +37,7 @@ const char* textOf(Substitute substitute);
 struct Outcome {
   bool failed = false;
   std::int64_t result = 0;    // errno when failed
-  std::int64_t start_ns = 0;  // CLOCK_MONOTONIC
+  std::int64_t start_ns = 0;  // CLOCK_MONOTONIC; both are 0 of a call that is not timed
   std::int64_t end_ns = 0;
   Substitute substitute = Substitute::kNone;
   bool issued = true;
@@ -50,6 +50,8 @@ struct IssueContext {
   Buffers& buffers;
   Names names;
   bool write_overwrite = false;
+  // Whether calls are timed one by one: reading the clock costs a part of what a small write does.
+  bool is_timed = true;
 
   char* line = nullptr;  // getline's
   std::size_t line_room = 0;

@@ -68,22 +68,25 @@ inline std::int64_t openFlags(const Call& call, std::int64_t recorded) {
 // Makes content for the call to write: unlike any before, and with lines where the file has them.
 std::span<char> contentFor(Call& call, std::size_t bytes);
 
+// The clock, for calls that are timed one by one.
+inline std::int64_t clockOf(const Call& call) { return call.context.is_timed ? nowNs() : 0; }
+
 // Runs `real` between two readings of the clock and says what came of it. What it returns is judged
 // as the tracer does (trace/wrap/intercept.hpp): both have to mean the same by failed.
 template <calls::Result kResult, typename Real>
-Outcome timed(Real real) {
+Outcome timed(const Call& call, Real real) {
   using calls::Result;
   Outcome outcome;
   errno = 0;
   using R = decltype(real());
   if constexpr (std::is_void_v<R>) {
-    outcome.start_ns = nowNs();
+    outcome.start_ns = clockOf(call);
     real();
-    outcome.end_ns = nowNs();
+    outcome.end_ns = clockOf(call);
   } else {
-    outcome.start_ns = nowNs();
+    outcome.start_ns = clockOf(call);
     const R value = real();
-    outcome.end_ns = nowNs();
+    outcome.end_ns = clockOf(call);
     const int error = errno;
     if constexpr (std::is_pointer_v<R>) {
       outcome.failed = value == nullptr;

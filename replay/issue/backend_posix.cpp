@@ -22,7 +22,7 @@ Outcome openWith(Call& call, Open open) {
   const auto flags = static_cast<int>(openFlags(call, recorded));
   const auto mode = static_cast<mode_t>(call.argument(kFirst + 1));
   int fd = -1;
-  Outcome outcome = timed<Result::kNewFd>([&] { return fd = open(flags, mode); });
+  Outcome outcome = timed<Result::kNewFd>(call, [&] { return fd = open(flags, mode); });
   if (flags != recorded) outcome.substitute = Substitute::kOverwrite;
   noteOpened(call, outcome, fd, nullptr, (flags & O_DIRECT) != 0);
   return outcome;
@@ -49,14 +49,15 @@ Outcome fcntlCall(Call& call) {
     case F_DUPFD:
     case F_DUPFD_CLOEXEC: {
       int made = -1;
-      const Outcome outcome =
-          timed<Result::kNumber>([&] { return made = real(fd, command, static_cast<int>(value)); });
+      const Outcome outcome = timed<Result::kNumber>(
+          call, [&] { return made = real(fd, command, static_cast<int>(value)); });
       noteOpened(call, outcome, made, nullptr, call.context.descriptors.isDirect(call.op().fd));
       return outcome;
     }
     case F_SETFL: {
       const auto flags = static_cast<int>(value & kStatusFlags);
-      const Outcome outcome = timed<Result::kNumber>([&] { return real(fd, command, flags); });
+      const Outcome outcome =
+          timed<Result::kNumber>(call, [&] { return real(fd, command, flags); });
       if (!outcome.failed) {
         call.context.descriptors.setDirect(call.op().fd, (flags & O_DIRECT) != 0);
       }
@@ -65,7 +66,8 @@ Outcome fcntlCall(Call& call) {
     case F_GETFD:
     case F_SETFD:
     case F_GETFL:
-      return timed<Result::kNumber>([&] { return real(fd, command, static_cast<int>(value)); });
+      return timed<Result::kNumber>(call,
+                                    [&] { return real(fd, command, static_cast<int>(value)); });
     case F_GETLK:
     case F_SETLK:
     case F_SETLKW:
@@ -78,7 +80,7 @@ Outcome fcntlCall(Call& call) {
       const bool asks = command == F_GETLK || command == F_OFD_GETLK;
       lock.l_type = asks ? F_RDLCK : F_UNLCK;
       lock.l_whence = SEEK_SET;
-      Outcome outcome = timed<Result::kNumber>([&] { return real(fd, command, &lock); });
+      Outcome outcome = timed<Result::kNumber>(call, [&] { return real(fd, command, &lock); });
       outcome.substitute = Substitute::kLock;
       return outcome;
     }
@@ -92,7 +94,7 @@ Outcome closeRange(Call& call, void* symbol) {
   const int fd = call.fd();
   if (real == nullptr || fd < 0) return notIssued();
   const auto number = static_cast<unsigned>(fd);
-  const Outcome outcome = timed<Result::kZero>([&] { return real(number, number, 0); });
+  const Outcome outcome = timed<Result::kZero>(call, [&] { return real(number, number, 0); });
   noteClosed(call, outcome, false);
   return outcome;
 }
@@ -119,7 +121,7 @@ OMNIO_BY_HAND(closedir) {
   DIR* const directory = fd < 0 ? nullptr : ownLibc().fdopendir(fd);
   if (directory == nullptr) return notIssued();
   const auto real = reinterpret_cast<int (*)(DIR*)>(call.symbol);
-  const Outcome outcome = timed<Result::kZero>([&] { return real(directory); });
+  const Outcome outcome = timed<Result::kZero>(call, [&] { return real(directory); });
   noteClosed(call, outcome, false);
   return outcome;
 }
@@ -134,7 +136,7 @@ OMNIO_BY_HAND(flock) {
   const bool waits = (operation & (LOCK_UN | LOCK_NB)) == 0;
   const int fd = call.fd();
   Outcome outcome =
-      timed<Result::kZero>([&] { return real(fd, waits ? operation | LOCK_NB : operation); });
+      timed<Result::kZero>(call, [&] { return real(fd, waits ? operation | LOCK_NB : operation); });
   if (waits) outcome.substitute = Substitute::kLock;
   return outcome;
 }
@@ -144,7 +146,7 @@ namespace {
 // The working directory is the thread's own (Names::enterTree).
 template <typename Change>
 Outcome changeDirectory(Call& call, Change change) {
-  const Outcome outcome = timed<Result::kZero>(change);
+  const Outcome outcome = timed<Result::kZero>(call, change);
   if (!outcome.failed) call.context.names.changedTo(call.op().file);
   return outcome;
 }

@@ -49,7 +49,7 @@ int withList(Use use, ...) {
 template <bool kChecked, bool kTakesList, typename... Target>
 Outcome format(Call& call, Target... target) {
   const Text text = textFor(call, recordedBytes(call));
-  return timed<Result::kCount>([&] {
+  return timed<Result::kCount>(call, [&] {
     const auto with = [&](auto... more) {
       if constexpr (kTakesList) {
         const auto real =
@@ -110,7 +110,7 @@ Outcome scan(Call& call) {
     return all;
   }();
   std::array<char, kMaxConversions> c{};
-  Outcome outcome = timed<Result::kNumber>([&] {
+  Outcome outcome = timed<Result::kNumber>(call, [&] {
     if constexpr (kTakesList) {
       const auto real = reinterpret_cast<int (*)(FILE*, const char*, va_list)>(call.symbol);
       return withList([&](va_list list) { return real(stream, pattern.c_str(), list); }, &c[0],
@@ -135,8 +135,8 @@ Outcome reopen(Call& call) {
   const StreamMode mode(call.instruction.open_mode);
   const auto real = reinterpret_cast<FILE* (*)(const char*, const char*, FILE*)>(call.symbol);
   FILE* got = nullptr;
-  Outcome outcome =
-      timed<Result::kNewStream>([&] { return got = real(call.path(), mode.text.data(), stream); });
+  Outcome outcome = timed<Result::kNewStream>(
+      call, [&] { return got = real(call.path(), mode.text.data(), stream); });
   if (mode.is_changed) outcome.substitute = Substitute::kMapped;
   if (is_known) {
     call.context.descriptors.gone(slot);
@@ -151,7 +151,7 @@ Outcome reopen(Call& call) {
 Outcome temporary(Call& call) {
   int fd = -1;
   FILE* stream = nullptr;
-  Outcome outcome = timed<Result::kNewStream>([&] {
+  Outcome outcome = timed<Result::kNewStream>(call, [&] {
     fd = raw::openAt(AT_FDCWD, call.context.paths.tree().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
                      0600);
     if (fd < 0) return stream;
@@ -175,18 +175,18 @@ OMNIO_BY_HAND(puts) {
   text.begin[text.bytes] = '\0';
   const auto real = reinterpret_cast<int (*)(const char*)>(call.symbol);
   return withStandardStream(
-      call, stdout, [&] { return timed<Result::kCount>([&] { return real(text.begin); }); });
+      call, stdout, [&] { return timed<Result::kCount>(call, [&] { return real(text.begin); }); });
 }
 OMNIO_BY_HAND(putchar) {
   const auto real = reinterpret_cast<int (*)(int)>(call.symbol);
   const auto character = static_cast<int>(call.argument(0));
-  return withStandardStream(call, stdout,
-                            [&] { return timed<Result::kChar>([&] { return real(character); }); });
+  return withStandardStream(
+      call, stdout, [&] { return timed<Result::kChar>(call, [&] { return real(character); }); });
 }
 OMNIO_BY_HAND(getchar) {
   const auto real = reinterpret_cast<int (*)()>(call.symbol);
   return withStandardStream(call, stdin,
-                            [&] { return timed<Result::kChar>([&] { return real(); }); });
+                            [&] { return timed<Result::kChar>(call, [&] { return real(); }); });
 }
 
 OMNIO_BY_HAND(fprintf) { return formatToStream<false, false>(call); }

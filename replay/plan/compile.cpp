@@ -241,6 +241,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     }
   }
   op.flags = event.failed ? kOpFailed : 0;
+  if (op.file != kNoFile && plan_.files[op.file].lines && event.offset >= 0) op.flags |= kOpLines;
   op.start_ns = event.start_ns;
   op.end_ns = event.end_ns;
   if (event.own) op.own_ns = event.own->total();

@@ -150,9 +150,8 @@ const Instruction* ProgramReader::next() {
     at_ = 0;
   }
   const Op& op = instruction_.op;
-  const auto set = static_cast<std::size_t>(__builtin_popcount(op.set));
-  const std::size_t needed = sizeof op + set * sizeof(std::int64_t) +
-                             op.piece_count * sizeof(std::uint64_t) + op.mode_length;
+  std::size_t needed = sizeof op + op.piece_count * sizeof(std::uint64_t) + op.mode_length;
+  for (unsigned set = op.set; set != 0; set &= set - 1) needed += sizeof(std::int64_t);
   if (op.bytes > block_bytes_ - at_ || op.bytes < needed || op.bytes % kAlignment != 0) {
     return damaged();
   }

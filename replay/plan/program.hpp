@@ -24,6 +24,7 @@ inline constexpr std::uint32_t kNoFile = 0xFFFFFFFF;
 
 enum OpFlag : std::uint8_t {
   kOpFailed = 1,  // the recorded call failed
+  kOpLines = 2,   // it writes at a known place of a file that is read by lines
 };
 
 // Behind it, as far as they are there: the arguments that are not 0, in order (8 bytes each; `set`

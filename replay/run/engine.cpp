@@ -82,6 +82,9 @@ struct Engine::Thread {
   std::uint64_t event = 0;
   std::int64_t recorded_end_ns = 0;  // of the last operation
   std::int64_t actual_end_ns = 0;
+  // As fast as possible: the calls since actual_end_ns, one behind the other.
+  bool is_in_stretch = false;
+  bool has_untimed = false;
   RankCounts counts{};
   std::vector<Difference> differences{};
   event::Event moved{};  // to count bytes with
@@ -104,6 +107,10 @@ std::uint64_t Lateness::upperEnd(std::size_t bucket) {
 void Lateness::add(std::int64_t late_ns) {
   const std::int64_t value = std::max<std::int64_t>(late_ns, 0);
   ++count_;
+  if (value == 0) {
+    ++buckets_[0];
+    return;
+  }
   sum_ += static_cast<double>(value);
   max_ = std::max(max_, value);
   ++buckets_[std::min(bucketOf(static_cast<std::uint64_t>(value)), kBuckets - 1)];
@@ -246,6 +253,7 @@ void Engine::run(Thread& thread) {
     perform(thread, *instruction);
     ++thread.event;
   }
+  endStretch(thread);
   if (thread.program.failure()) fail(thread, thread.program.failure()->sentence);
   {
     const std::lock_guard lock(mutex_);
@@ -259,6 +267,10 @@ void Engine::run(Thread& thread) {
 
 void Engine::perform(Thread& thread, const Instruction& instruction) {
   const Op& op = instruction.op;
+  if (thread.is_in_stretch) {
+    if (op.step == model::Step::kCall && op.wait == 0) return performNext(thread, instruction);
+    endStretch(thread);
+  }
   const model::Timing timing = settings_.plan.global.timing;
   const std::int64_t beginning = beginning_ns_.load(std::memory_order_relaxed);
   Predecessors before{
@@ -292,47 +304,86 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     }
     const Outcome outcome = issue(instruction, *thread.context);
     end = outcome.end_ns - beginning;
+    thread.counts.io_ns += outcome.end_ns - outcome.start_ns;
+    thread.counts.negative_gaps += due.gap_was_negative ? 1 : 0;
+    thread.counts.lateness.add(outcome.start_ns - at);
+    count(thread, instruction, outcome);
+    // From here on, one call follows the other.
+    thread.is_in_stretch = timing == model::Timing::kAsap;
+  }
+  thread.recorded_end_ns = std::max(thread.recorded_end_ns, op.end_ns);
+  thread.actual_end_ns = std::max(thread.actual_end_ns, end);
+  if (op.step == model::Step::kCall) {
+    thread.counts.end_ns = std::max(thread.counts.end_ns, end);
+  }
+  raise(thread, op);
+}
 
-    RankCounts& counts = thread.counts;
-    ++counts.operations;
-    counts.io_ns += outcome.end_ns - outcome.start_ns;
-    counts.end_ns = std::max(counts.end_ns, end);
-    counts.negative_gaps += due.gap_was_negative ? 1 : 0;
-    counts.lateness.add(outcome.start_ns - at);
-    ++counts.substitutes[static_cast<std::size_t>(outcome.substitute)];
-    const calls::Row& row = calls::kTable[op.row];
-    if (event::countsBytes(row) && !outcome.failed && outcome.issued) {
+// A call as fast as possible behind another one, which nothing has to be known for. The clock is
+// read at the end of the stretch of such calls.
+void Engine::performNext(Thread& thread, const Instruction& instruction) {
+  thread.context->is_timed = false;
+  const Outcome outcome = issue(instruction, *thread.context);
+  thread.context->is_timed = true;
+  thread.has_untimed = true;
+  count(thread, instruction, outcome);
+  if (instruction.op.named != 0) {
+    endStretch(thread);
+    raise(thread, instruction.op);
+  }
+}
+
+void Engine::endStretch(Thread& thread) {
+  thread.is_in_stretch = false;
+  if (!thread.has_untimed) return;
+  thread.has_untimed = false;
+  const std::int64_t end = nowNs() - beginning_ns_.load(std::memory_order_relaxed);
+  thread.counts.io_ns += end - thread.actual_end_ns;
+  thread.actual_end_ns = end;
+  thread.counts.end_ns = std::max(thread.counts.end_ns, end);
+}
+
+// Takes the call and what came of it into the counts.
+void Engine::count(Thread& thread, const Instruction& instruction, const Outcome& outcome) {
+  const Op& op = instruction.op;
+  const calls::Row& row = calls::kTable[op.row];
+  RankCounts& counts = thread.counts;
+  ++counts.operations;
+  ++counts.substitutes[static_cast<std::size_t>(outcome.substitute)];
+  if (!outcome.failed && outcome.issued && event::countsBytes(row)) {
+    std::uint64_t bytes = 0;
+    if (row.result == calls::Result::kBytes) {
+      bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(outcome.result, 0));
+    } else {
       thread.moved.row = &row;
       thread.moved.arguments = instruction.arguments;
       thread.moved.request = op.request;
       thread.moved.result = outcome.result;
-      const std::uint64_t bytes = event::bytesMoved(thread.moved);
-      (row.call_class == calls::Class::kRead ? counts.bytes_read : counts.bytes_written) += bytes;
+      bytes = event::bytesMoved(thread.moved);
     }
-    if (differs(instruction, outcome)) {
-      ++counts.differences;
-      if (thread.differences.size() < kKeptDifferences) {
-        const PlannedFile* file = settings_.paths.planned(op.file);
-        thread.differences.push_back(
-            {.rank = static_cast<std::uint32_t>(thread.planned.recorded.rank),
-             .thread = static_cast<std::uint32_t>(thread.planned.recorded.thread),
-             .event = thread.event + 1,
-             .call = std::string(row.name),
-             .location = file == nullptr ? std::string() : file->location,
-             .expected = resultText(row, (op.flags & kOpFailed) != 0, op.result),
-             .got = resultText(row, outcome.failed, outcome.result)});
-      }
-    }
+    (row.call_class == calls::Class::kRead ? counts.bytes_read : counts.bytes_written) += bytes;
   }
-  thread.recorded_end_ns = std::max(thread.recorded_end_ns, op.end_ns);
-  thread.actual_end_ns = std::max(thread.actual_end_ns, end);
-  if (op.named != 0) {
-    const std::uint32_t flag = thread.planned.raises[op.named - 1];
-    if (flag != kNoFlag) {
-      settings_.flags.raise(flag, thread.actual_end_ns);
-      if (settings_.announce) settings_.announce(flag, thread.actual_end_ns);
-    }
-  }
+  if (!differs(instruction, outcome)) return;
+  ++counts.differences;
+  if (thread.differences.size() >= kKeptDifferences) return;
+  const PlannedFile* file = settings_.paths.planned(op.file);
+  thread.differences.push_back(
+      {.rank = static_cast<std::uint32_t>(thread.planned.recorded.rank),
+       .thread = static_cast<std::uint32_t>(thread.planned.recorded.thread),
+       .event = thread.event + 1,
+       .call = std::string(row.name),
+       .location = file == nullptr ? std::string() : file->location,
+       .expected = resultText(row, (op.flags & kOpFailed) != 0, op.result),
+       .got = resultText(row, outcome.failed, outcome.result)});
+}
+
+// Tells those who wait for the operation that it has ended.
+void Engine::raise(Thread& thread, const Op& op) {
+  if (op.named == 0) return;
+  const std::uint32_t flag = thread.planned.raises[op.named - 1];
+  if (flag == kNoFlag) return;
+  settings_.flags.raise(flag, thread.actual_end_ns);
+  if (settings_.announce) settings_.announce(flag, thread.actual_end_ns);
 }
 
 void Engine::finish() {

@@ -177,7 +177,11 @@ class Engine {
 
   void fail(const Thread& thread, const std::string& reason);
   void run(Thread& thread);
-  void perform(Thread& thread, const struct Instruction& instruction);
+  void perform(Thread& thread, const Instruction& instruction);
+  void performNext(Thread& thread, const Instruction& instruction);
+  void endStretch(Thread& thread);
+  void count(Thread& thread, const Instruction& instruction, const Outcome& outcome);
+  void raise(Thread& thread, const Op& op);
   static void* entry(void* thread);
 
   Settings settings_;
