@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -168,6 +169,22 @@ void RequestOptions::addTo(base::Command command) {
   command.option("--cache", cache, "State of the page cache for input files")
       .oneOf({"cold", "warm", "as-is"})
       .showDefault();
+  command.option("--sync", sync, "What is written back after the last call, beside the makespan")
+      .oneOf({"none", "file", "final"})
+      .showDefault();
+  command.option("--compute", compute, "How think time passes: asleep, or on a busy processor")
+      .oneOf({"sleep", "spin"})
+      .showDefault();
+  command
+      .option("--wait", wait,
+              "How threads wait for others; auto: spin where each has a processor, else block")
+      .oneOf({"auto", "spin", "yield", "block"})
+      .showDefault();
+  command
+      .option("--stall", stall_s,
+              "Give up when nothing moves for so many seconds, think time apart")
+      .positive()
+      .showDefault();
   command.flag("--fresh", request.fresh, "Remove the tree of an earlier replay");
   command.flag("--no-trace", no_trace, "Write the report alone, and no trace");
 }
@@ -176,12 +193,27 @@ void RequestOptions::complete() {
   request.trace = !no_trace;
   request.cache = *base::valueOf(kCaches, cache);
   request.timing = base::valueOf(model::kTimings, timing);
+  request.sync = *base::valueOf(kSyncs, sync);
+  request.spins_while_computing = compute == "spin";
+  request.wait = base::valueOf(kWaitKinds, wait);
+  request.stall_ns = static_cast<std::int64_t>(std::min(stall_s, 1e9) * 1e9);
   if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";
   std::error_code error;
   for (fs::path* path : {&request.schedule, &request.target, &request.output}) {
     *path = fs::absolute(*path, error).lexically_normal();
     if (!path->has_filename()) *path = path->parent_path();  // "dir/"
   }
+}
+
+std::vector<std::string> RequestOptions::words() const {
+  std::vector<std::string> words = {
+      "--cache", cache,    "--sync", sync,      "--compute",
+      compute,   "--wait", wait,     "--stall", fmt::format("{}", stall_s)};
+  if (!timing.empty()) words.insert(words.end(), {"--timing", timing});
+  if (request.fresh) words.emplace_back("--fresh");
+  if (no_trace) words.emplace_back("--no-trace");
+  if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
+  return words;
 }
 
 fs::path programsIn(const fs::path& output) { return output / kPrograms; }

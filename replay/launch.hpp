@@ -4,17 +4,29 @@
 // before the schedule has been accepted.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/command_line.hpp"
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
+#include "replay/run/flags.hpp"
 #include "replay/target/prepare.hpp"
 
 namespace omnio::replay {
+
+// What is written back once the last call has ended, apart from the makespan.
+enum class Sync : std::uint8_t {
+  kNone,
+  kFile,   // each file that the schedule writes
+  kFinal,  // the file system of the target
+};
+inline constexpr base::Word<Sync> kSyncs[] = {
+    {Sync::kNone, "none"}, {Sync::kFile, "file"}, {Sync::kFinal, "final"}};
 
 struct Request {
   std::filesystem::path schedule;
@@ -23,6 +35,10 @@ struct Request {
   std::filesystem::path omnio;   // the command line program; empty: looked for
   std::optional<model::Timing> timing;
   Cache cache = Cache::kCold;
+  Sync sync = Sync::kFinal;
+  bool spins_while_computing = false;   // think time keeps a processor busy
+  std::optional<WaitKind> wait;         // else by the processors that there are
+  std::int64_t stall_ns = 60000000000;  // give up when nothing moves for so long
   bool fresh = false;
   bool trace = true;
   // The programs are in the output directory already: `omnio replay` has compiled them.
@@ -34,6 +50,10 @@ struct RequestOptions {
   Request request;
   std::string timing;  // empty: the schedule's own
   std::string cache = "cold";
+  std::string sync = "final";
+  std::string compute = "sleep";
+  std::string wait = "auto";
+  double stall_s = 60;
   bool no_trace = false;
 
   // The options have to outlive the command.
@@ -41,6 +61,8 @@ struct RequestOptions {
   // After parsing: fills in the request, with absolute paths. Without an output directory,
   // "melt.json" goes to "melt.replay" in the working directory.
   void complete();
+  // The options again, as words, without schedule, target and output.
+  std::vector<std::string> words() const;
 };
 
 // A program of ours beside this one, as installed or (in that folder) as built. Where there is none

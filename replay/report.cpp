@@ -88,12 +88,17 @@ std::string jsonOf(const Report& report) {
     json.put("processes", report.processes);
     json.put("nodes", report.nodes);
     json.put("spins", report.spins);
+    json.put("compute", report.compute_spins ? "spin" : "sleep");
+    json.put("wait", base::wordOf(kWaitKinds, report.wait));
     json.object("preparation", [&] {
       json.put("files", report.prepared.files);
       json.put("bytes", report.prepared.bytes);
       json.put("time_ns", report.preparation_ns);
+      json.put("sampled_pages", report.residency.pages);
+      json.put("resident_pages", report.residency.resident);
     });
     json.put("makespan_ns", report.makespan_ns);
+    json.put("sync", base::wordOf(kSyncs, report.sync));
     json.put("sync_ns", report.sync_ns);
     json.put("makespan_with_sync_ns", report.makespan_ns + report.sync_ns);
     json.object("total", [&] { putCounts(json, total); });
@@ -140,6 +145,22 @@ std::string seconds(std::int64_t ns) {
   return fmt::format("{:.3f} s", static_cast<double>(ns) / 1e9);
 }
 
+// Whether the cache is as it was asked for: a file system in memory is never cold.
+std::string cacheSentence(const Report& report) {
+  if (report.residency.pages == 0) return {};
+  const double share =
+      static_cast<double>(report.residency.resident) / static_cast<double>(report.residency.pages);
+  const bool is_cold = share < 0.05;
+  const bool is_warm = share > 0.95;
+  const bool is_other =
+      (report.cache == Cache::kCold && !is_cold) || (report.cache == Cache::kWarm && !is_warm);
+  return fmt::format(
+      "Cache: {:.0f} % of {} sampled pages of them are in memory{}\n", 100 * share,
+      report.residency.pages,
+      is_other ? fmt::format(", although it was to be {}", base::wordOf(kCaches, report.cache))
+               : std::string());
+}
+
 std::string line(std::string_view name, const RankCounts& counts) {
   return fmt::format("{:>6}  {:>10}  {:>10.2f}  {:>10.2f}  {:>10.3f}  {:>10.3f}  {:>11}\n", name,
                      counts.operations, mib(counts.bytes_read), mib(counts.bytes_written),
@@ -159,8 +180,9 @@ std::string textOf(const Report& report) {
       base::wordOf(kCaches, report.cache),
       base::counted(static_cast<std::uint64_t>(report.processes), "process", "processes"),
       base::counted(static_cast<std::uint64_t>(report.nodes), "node", "nodes"), report.fence);
-  out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n\n", report.prepared.files,
+  out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n", report.prepared.files,
                      mib(report.prepared.bytes), seconds(report.preparation_ns));
+  out += cacheSentence(report) + "\n";
   out += "  rank  operations    read MiB   write MiB      I/O ms     ends ms  differences\n";
   for (std::size_t i = 0; i < std::min(report.ranks.size(), kRanksShown); ++i) {
     out += line(std::to_string(report.ranks[i].rank), report.ranks[i]);

@@ -6,6 +6,7 @@
 
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
+#include "replay/launch.hpp"
 #include "replay/run/engine.hpp"
 #include "replay/target/prepare.hpp"
 
@@ -29,9 +30,13 @@ struct Report {
   int nodes = 1;
   bool spins = true;
   Prepared prepared;
+  Residency residency;  // of what was prepared, before the clock started
   std::int64_t preparation_ns = 0;
   std::int64_t makespan_ns = 0;  // to the end of the last operation
-  std::int64_t sync_ns = 0;      // writing back what was left, after the makespan
+  Sync sync = Sync::kFinal;
+  std::int64_t sync_ns = 0;  // writing back what was left, after the makespan
+  bool compute_spins = false;
+  WaitKind wait = WaitKind::kSpin;
   std::vector<RankCounts> ranks;
   std::vector<ThreadPlace> threads;
   std::vector<Difference> differences;  // the first ones

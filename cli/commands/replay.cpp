@@ -1,8 +1,10 @@
 // omnio replay: starts the MPI program omnio-replay with the launcher that there is.
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -13,7 +15,9 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
+#include "core/base/document_file.hpp"
 #include "core/base/json_reader.hpp"
+#include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "replay/launch.hpp"
@@ -30,6 +34,7 @@ struct ReplayOptions : replay::RequestOptions {
   std::string launcher;
   std::vector<std::string> launcher_options;
   int processes = 0;  // 0: one for each recorded rank
+  int repeat = 1;
 };
 
 int processors() {
@@ -103,8 +108,7 @@ class LauncherWords {
   int fd_;
 };
 
-int runReplay(ReplayOptions options) {
-  options.complete();
+int replayOnce(const ReplayOptions& options) {
   const replay::Request& request = options.request;
   const base::Result<fs::path> program = replay::programBeside(
       "omnio-replay", "replay", "", " (omnio may have been built without MPI)");
@@ -122,12 +126,10 @@ int runReplay(ReplayOptions options) {
       options.processes > 0 ? options.processes : std::max(1, static_cast<int>(plan->ranks.size()));
 
   std::vector<std::string> words = launcherWords(options, processes);
-  words.insert(words.end(),
-               {program->native(), request.schedule.native(), "--compiled", "--target",
-                request.target.native(), "-o", request.output.native(), "--cache", options.cache});
-  if (request.fresh) words.emplace_back("--fresh");
-  if (options.no_trace) words.emplace_back("--no-trace");
-  if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
+  words.insert(words.end(), {program->native(), request.schedule.native(), "--compiled", "--target",
+                             request.target.native(), "-o", request.output.native()});
+  const std::vector<std::string> more = options.words();
+  words.insert(words.end(), more.begin(), more.end());
   const LauncherWords launcher_words;
   const ChildEnd end = runChild(words, 0, launcher_words.fd());
   const std::optional<std::string> failed = replay::failureSaid(request.output);
@@ -149,6 +151,61 @@ int runReplay(ReplayOptions options) {
   return printed != kDone ? printed : status;
 }
 
+// The middle of an odd number of values, and the mean of the two in the middle of an even one.
+std::int64_t medianOf(std::vector<std::int64_t> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : values[half - 1] / 2 + values[half] / 2;
+}
+
+// Each replay has a fresh tree, and a directory of its own in the output, by its number.
+int replayOften(const ReplayOptions& options) {
+  const replay::Request& request = options.request;
+  if (const auto free = replay::checkOutput(request); !free) return fail(free.failure());
+  std::vector<std::int64_t> makespans;
+  int status = kDone;
+  for (int i = 1; i <= options.repeat; ++i) {
+    ReplayOptions once = options;
+    once.request.output = request.output / std::to_string(i);
+    once.request.fresh = request.fresh || i > 1;
+    std::error_code error;
+    fs::create_directories(request.output, error);
+    if (error) return fail(base::systemFailure(request.output, error.value(), "cannot create"));
+    const int ended = replayOnce(once);
+    if (ended != kDone && ended != kDifferences) return ended;
+    status = std::max(status, ended);
+    base::JsonReader in(once.request.output / replay::kReportName, base::kMostBytesHeld);
+    const base::JsonNode report = in.value();
+    if (const auto read = in.finish(); !read) return fail(read.failure());
+    const base::JsonNode* makespan = report.find("makespan_ns");
+    makespans.push_back(
+        makespan == nullptr ? 0 : static_cast<std::int64_t>(makespan->number().value_or(0)));
+  }
+  const auto [least, most] = std::minmax_element(makespans.begin(), makespans.end());
+  const std::int64_t median = medianOf(makespans);
+  const base::JsonLayout layout{.indent = 1, .lists_on_one_line = true};
+  const std::string document =
+      base::jsonDocument("omnio-replay-repeats", 1, layout, [&](auto& json) {
+        json.put("makespan_ns", makespans);
+        json.put("median_ns", median);
+        json.put("least_ns", *least);
+        json.put("most_ns", *most);
+      });
+  const auto written = base::writeDocument(request.output / "repeats.json", document);
+  if (!written) return fail(written.failure());
+  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) / 1e9; };
+  const int printed = printAll(fmt::format(
+      "\nMakespan of {} replays: median {:.3f} s, {:.3f} to {:.3f} s (spread {:.1f} %)\n",
+      makespans.size(), seconds(median), seconds(*least), seconds(*most),
+      median == 0 ? 0.0 : 100 * seconds(*most - *least) / seconds(median)));
+  return printed != kDone ? printed : status;
+}
+
+int runReplay(ReplayOptions options) {
+  options.complete();
+  return options.repeat > 1 ? replayOften(options) : replayOnce(options);
+}
+
 }  // namespace
 
 void addReplayCommand(base::Command program) {
@@ -160,6 +217,11 @@ void addReplayCommand(base::Command program) {
       .option("-n,--processes", options->processes,
               "Processes to replay with (default: one for each recorded rank)")
       .positive();
+  command
+      .option("--repeat", options->repeat,
+              "Replay so often, each time in a fresh tree; the median and the spread are told")
+      .positive()
+      .showDefault();
   command
       .option("--launcher", options->launcher, "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
       .typeName("WORDS");

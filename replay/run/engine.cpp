@@ -1,5 +1,6 @@
 #include "replay/run/engine.hpp"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -79,8 +80,10 @@ struct Engine::Thread {
   bool is_joinable = false;
 
   // While it runs.
-  std::uint64_t event = 0;
-  std::int64_t recorded_end_ns = 0;  // of the last operation
+  std::atomic<std::uint64_t> event{0};  // by place in the thread
+  std::atomic<bool> has_ended{false};
+  std::atomic<std::uint32_t> awaited{kNoFlag};  // the flag that it waits for
+  std::int64_t recorded_end_ns = 0;             // of the last operation
   std::int64_t actual_end_ns = 0;
   // As fast as possible: the calls since actual_end_ns, one behind the other.
   bool is_in_stretch = false;
@@ -251,7 +254,7 @@ void Engine::run(Thread& thread) {
   sleepUntil(beginning_ns_, settings_.may_spin);
   while (const Instruction* instruction = thread.program.next()) {
     perform(thread, *instruction);
-    ++thread.event;
+    thread.event.store(thread.event.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   endStretch(thread);
   if (thread.program.failure()) fail(thread, thread.program.failure()->sentence);
@@ -262,6 +265,7 @@ void Engine::run(Thread& thread) {
       if (differences_.size() < kKeptDifferences) differences_.push_back(std::move(difference));
     }
   }
+  thread.has_ended = true;
   --running_;
 }
 
@@ -282,8 +286,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);
     work_done_ns = std::max(work_done_ns, wait.least_ns);
     for (std::size_t i = 0; i < wait.flags.size(); ++i) {
-      const std::int64_t end_ns =
-          settings_.flags.wait(wait.flags[i], settings_.may_spin ? kSpinNs / 5 : 0);
+      const std::int64_t end_ns = waitFor(thread, wait.flags[i]);
       before.actual_end_ns = std::max(before.actual_end_ns, end_ns);
       work_done_ns = std::max(work_done_ns, end_ns + wait.work_ns[i]);
     }
@@ -294,13 +297,13 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     inherit(op, *descriptors_[thread.rank_place]);
   } else if (op.step == model::Step::kDelay) {
     end = delayEnd(timing, before, op.start_ns, op.end_ns);
-    sleepUntil(beginning + end, settings_.may_spin);
+    passUntil(beginning + end);
   } else {
     const Due due = dueOf(timing, before, op.start_ns);
     const std::int64_t at = beginning + due.at_ns;
     if (timing != model::Timing::kAsap && at > nowNs()) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
-      sleepUntil(at, settings_.may_spin);
+      passUntil(at);
     }
     const Outcome outcome = issue(instruction, *thread.context);
     end = outcome.end_ns - beginning;
@@ -370,11 +373,61 @@ void Engine::count(Thread& thread, const Instruction& instruction, const Outcome
   thread.differences.push_back(
       {.rank = static_cast<std::uint32_t>(thread.planned.recorded.rank),
        .thread = static_cast<std::uint32_t>(thread.planned.recorded.thread),
-       .event = thread.event + 1,
+       .event = thread.event.load(std::memory_order_relaxed) + 1,
        .call = std::string(row.name),
        .location = file == nullptr ? std::string() : file->location,
        .expected = resultText(row, (op.flags & kOpFailed) != 0, op.result),
        .got = resultText(row, outcome.failed, outcome.result)});
+}
+
+std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag) {
+  if (!settings_.flags.isRaised(flag)) thread.awaited.store(flag, std::memory_order_relaxed);
+  const std::int64_t end_ns = settings_.flags.wait(flag, settings_.wait);
+  thread.awaited.store(kNoFlag, std::memory_order_relaxed);
+  return end_ns;
+}
+
+// Think time and delays.
+void Engine::passUntil(std::int64_t at_ns) {
+  if (settings_.spins_while_computing) {
+    spinUntil(at_ns);
+  } else {
+    sleepUntil(at_ns, settings_.may_spin);
+  }
+}
+
+std::uint64_t Engine::progress() const {
+  std::uint64_t sum = 0;
+  for (const auto& thread : threads_) {
+    sum += thread->event.load(std::memory_order_relaxed);
+    // One that computes or is in a call moves with each look.
+    const bool moves = thread->awaited.load(std::memory_order_relaxed) == kNoFlag &&
+                       !thread->has_ended.load(std::memory_order_relaxed);
+    if (moves) sum += static_cast<std::uint64_t>(nowNs());
+  }
+  return sum;
+}
+
+std::string Engine::waits() const {
+  constexpr std::size_t kNamed = 5;
+  std::string text;
+  std::size_t waiting = 0;
+  for (const auto& thread : threads_) {
+    const std::uint32_t flag = thread->awaited.load(std::memory_order_relaxed);
+    if (flag == kNoFlag || ++waiting > kNamed) continue;
+    text += fmt::format("{}event {} of rank {}, thread {} waits for ", waiting > 1 ? "; " : "",
+                        thread->event.load(std::memory_order_relaxed) + 1,
+                        thread->planned.recorded.rank, thread->planned.recorded.thread);
+    for (const PlannedThread& other : settings_.plan.threads) {
+      const auto found = std::find(other.raises.begin(), other.raises.end(), flag);
+      if (found == other.raises.end()) continue;
+      text +=
+          fmt::format("rank {}, thread {} (the {}. event of it that others wait for)",
+                      other.recorded.rank, other.recorded.thread, found - other.raises.begin() + 1);
+    }
+  }
+  if (waiting > kNamed) text += fmt::format("; {} more threads wait", waiting - kNamed);
+  return text;
 }
 
 // Tells those who wait for the operation that it has ended.

@@ -143,6 +143,8 @@ class Engine {
     const Fence& fence;
     Flags& flags;
     bool may_spin = true;
+    WaitKind wait = WaitKind::kSpin;
+    bool spins_while_computing = false;
     // The replay is traced: each thread makes one call before the clock starts, so that the tracer
     // has its log open. Readers of the trace know it by its path, the tree itself.
     bool warm_up = false;
@@ -165,6 +167,10 @@ class Engine {
   bool isDone() const;
   // Why it cannot go on, when a thread failed.
   std::optional<base::Failure> failure() const;
+  // A number that changes as long as anything moves: calls end, threads do not wait for others.
+  std::uint64_t progress() const;
+  // For people: which threads wait for which events of others, the first ones.
+  std::string waits() const;
   // Joins the threads; writes out streams that the application left open.
   void finish();
 
@@ -182,6 +188,9 @@ class Engine {
   void endStretch(Thread& thread);
   void count(Thread& thread, const Instruction& instruction, const Outcome& outcome);
   void raise(Thread& thread, const Op& op);
+  // Returns when the event ended.
+  std::int64_t waitFor(Thread& thread, std::uint32_t flag);
+  void passUntil(std::int64_t at_ns);
   static void* entry(void* thread);
 
   Settings settings_;

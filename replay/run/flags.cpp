@@ -1,6 +1,7 @@
 #include "replay/run/flags.hpp"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -45,11 +46,17 @@ bool Flags::isRaised(std::uint32_t flag) const {
   return words_[flag].load(std::memory_order_acquire) >= kRaised;
 }
 
-std::int64_t Flags::wait(std::uint32_t flag, std::int64_t spin_ns) {
+std::int64_t Flags::wait(std::uint32_t flag, WaitKind kind) {
+  // A wait that lasts longer than this costs more than waking up does.
+  constexpr std::int64_t kSpinBeforeSleepNs = kSpinNs / 5;
   std::atomic<std::int64_t>& word = words_[flag];
   std::int64_t value = word.load(std::memory_order_acquire);
-  if (value < kRaised && spin_ns > 0) {
-    const std::int64_t until = nowNs() + spin_ns;
+  while (value < kRaised && kind == WaitKind::kYield) {
+    sched_yield();
+    value = word.load(std::memory_order_acquire);
+  }
+  if (value < kRaised && kind == WaitKind::kSpin) {
+    const std::int64_t until = nowNs() + kSpinBeforeSleepNs;
     do {
       for (int i = 0; i < 32; ++i) pauseBriefly();
       value = word.load(std::memory_order_acquire);
@@ -76,6 +83,10 @@ void sleepUntil(std::int64_t at_ns, bool may_spin) {
   }
   while (may_spin && nowNs() < at_ns) {
   }
+}
+
+void spinUntil(std::int64_t at_ns) {
+  while (nowNs() < at_ns) pauseBriefly();
 }
 
 void makeTimersSharp() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }

@@ -6,7 +6,18 @@
 #include <cstdint>
 #include <span>
 
+#include "core/base/json_reader.hpp"
+
 namespace omnio::replay {
+
+// How a thread waits for others.
+enum class WaitKind : std::uint8_t {
+  kSpin,   // for a while, before it sleeps
+  kYield,  // it lets others have the processor, and comes back
+  kBlock,  // it sleeps until it is woken
+};
+inline constexpr base::Word<WaitKind> kWaitKinds[] = {
+    {WaitKind::kSpin, "spin"}, {WaitKind::kYield, "yield"}, {WaitKind::kBlock, "block"}};
 
 class Flags {
  public:
@@ -17,8 +28,8 @@ class Flags {
 
   // `end_ns` since the beginning of the replay, not negative.
   void raise(std::uint32_t flag, std::int64_t end_ns);
-  // Waits until it is raised; returns when the event ended. Polls for `spin_ns` before it sleeps.
-  std::int64_t wait(std::uint32_t flag, std::int64_t spin_ns);
+  // Waits until it is raised; returns when the event ended.
+  std::int64_t wait(std::uint32_t flag, WaitKind kind);
   bool isRaised(std::uint32_t flag) const;
 
  private:
@@ -36,6 +47,8 @@ inline constexpr std::int64_t kSpinNs = 100000;
 
 // CLOCK_MONOTONIC, absolute.
 void sleepUntil(std::int64_t at_ns, bool may_spin);
+// Without sleeping at all.
+void spinUntil(std::int64_t at_ns);
 // Asks the kernel not to put off this thread's timers.
 void makeTimersSharp();
 

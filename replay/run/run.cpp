@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -152,10 +154,64 @@ void forward(const Plan& plan, Session& session, Session::Raised raised) {
   }
 }
 
+// Tells the other processes, round by round, how this one stands, and finds out when all are done
+// or nothing moves any more.
+class Rounds {
+ public:
+  Rounds(Session& session, const Engine& engine, std::int64_t stall_ns)
+      : session_(session), engine_(engine), stall_ns_(stall_ns) {}
+
+  // True when all processes are done.
+  bool look() {
+    const std::int64_t now = nowNs();
+    const bool is_done = engine_.isDone();
+    const std::uint64_t progress = engine_.progress();
+    if (progress != progress_ || moved_ns_ == 0) {
+      progress_ = progress;
+      moved_ns_ = now;
+    }
+    const std::int64_t still_ns = is_done ? INT64_MAX : now - moved_ns_;
+    if (is_under_way_) {
+      if (const auto least = session_.roundOver()) {
+        if (least->done != 0) return true;
+        is_under_way_ = false;
+        if (!is_done && least->still_ns >= stall_ns_) giveUp(still_ns, "");
+      } else if (!is_done && still_ns >= stall_ns_ && now - begun_ns_ >= stall_ns_) {
+        giveUp(still_ns, ", and another process does not answer");
+      }
+      return false;
+    }
+    // A long replay is asked once a second, a short one does not wait that long for its end.
+    constexpr std::int64_t kMostBetweenNs = 1000000000;
+    const std::int64_t between = std::min(kMostBetweenNs, (now - started_ns_) / 20);
+    if (now - begun_ns_ < between && !is_done) return false;
+    session_.beginRound({.done = is_done ? 1 : 0, .still_ns = still_ns});
+    begun_ns_ = now;
+    is_under_way_ = true;
+    return false;
+  }
+
+ private:
+  void giveUp(std::int64_t still_ns, std::string_view more) {
+    session_.abort(fmt::format("nothing has moved for {:.0f} s{}: {}",
+                               static_cast<double>(still_ns) / 1e9, more, engine_.waits()));
+  }
+
+  Session& session_;
+  const Engine& engine_;
+  const std::int64_t stall_ns_;
+  const std::int64_t started_ns_ = nowNs();
+  std::uint64_t progress_ = 0;
+  std::int64_t moved_ns_ = 0;
+  std::int64_t begun_ns_ = 0;
+  bool is_under_way_ = false;
+};
+
 // Until all processes are done: looks after failures and messages.
-void attend(Session& session, const Plan& plan, Engine& engine, Flags& flags, Outbox& outbox) {
+void attend(Session& session, const Plan& plan, Engine& engine, Flags& flags, Outbox& outbox,
+            std::int64_t stall_ns) {
   const bool one_node = session.leaderOf().size() == 1;
-  bool arrived = false;
+  Rounds rounds(session, engine, stall_ns);
   for (;;) {
     if (const auto failure = engine.failure()) session.abort(failure->sentence);
     if (!one_node) {
@@ -164,20 +220,31 @@ void attend(Session& session, const Plan& plan, Engine& engine, Flags& flags, Ou
         flags.raise(static_cast<std::uint32_t>(raised->flag), raised->end_ns);
       }
     }
-    if (!arrived && engine.isDone() && !engine.failure()) {
-      for (const Session::Raised& raised : outbox.take()) forward(plan, session, raised);
-      session.beginBarrier();
-      arrived = true;
-    }
-    if (arrived && session.barrierDone()) return;
+    if (rounds.look()) return;
     sleepUntil(nowNs() + (one_node ? kRestNs : kShortRestNs), false);
   }
 }
 
-std::int64_t syncTree(Session& session, const Tree& tree) {
+// Each file that the schedule writes; processes take turns.
+void syncFiles(const Session& session, const Plan& plan, const Tree& tree) {
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    if (i % static_cast<std::size_t>(session.size()) != static_cast<std::size_t>(session.rank()) ||
+        plan.files[i].role == model::FileRole::kInput ||
+        plan.files[i].role == model::FileRole::kDirectory) {
+      continue;
+    }
+    const int fd = tree.openFile(plan.files[i].location, O_RDONLY | O_NONBLOCK);
+    if (fd < 0) continue;  // it was removed
+    raw::syncData(fd);
+    raw::closeFd(fd);
+  }
+}
+
+std::int64_t syncAfter(Session& session, Sync sync, const Plan& plan, const Tree& tree) {
   const std::int64_t begin = nowNs();
-  if (session.isNodeLeader()) raw::syncFileSystem(tree.fd());
-  return session.largest(nowNs() - begin);
+  if (sync == Sync::kFile) syncFiles(session, plan, tree);
+  if (sync == Sync::kFinal && session.isNodeLeader()) raw::syncFileSystem(tree.fd());
+  return sync == Sync::kNone ? 0 : session.largest(nowNs() - begin);
 }
 
 }  // namespace
@@ -207,6 +274,9 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
       *plan, *tree, {.process = session.rank(), .processes = session.size()}, request.cache);
   check(prepared);
   session.barrier();
+  const Residency residency =
+      sampleCache(*plan, *tree, {.process = session.rank(), .processes = session.size()});
+  session.barrier();
   const std::int64_t preparation_ns = nowNs() - preparing;
 
   findSymbols();
@@ -216,6 +286,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   Flags flags(session.sharedWords(plan->flag_waiters.size()));
   const Paths paths(*plan, tree_path.native());
   const bool may_spin = hasProcessorEach(*plan, session);
+  const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
   Outbox outbox;
   Engine::Settings settings{.plan = *plan,
                             .paths = paths,
@@ -223,6 +294,8 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
                             .fence = fence,
                             .flags = flags,
                             .may_spin = may_spin,
+                            .wait = wait,
+                            .spins_while_computing = request.spins_while_computing,
                             .warm_up = isTraced(),
                             .announce = {}};
   if (session.leaderOf().size() > 1) {
@@ -236,12 +309,15 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   {
     const GrowthLimit limit;
     engine.go(session.fromNodeLeader(nowNs() + kLeadNs));
-    attend(session, *plan, engine, flags, outbox);
+    attend(session, *plan, engine, flags, outbox, request.stall_ns);
     engine.finish();
   }
 
   Report report;
-  report.sync_ns = syncTree(session, *tree);
+  report.sync = request.sync;
+  report.sync_ns = syncAfter(session, request.sync, *plan, *tree);
+  report.compute_spins = request.spins_while_computing;
+  report.wait = wait;
   report.schedule = plan->schedule;
   report.schedule_digest = plan->schedule_digest;
   report.target = request.target.native();
@@ -256,6 +332,8 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   report.spins = session.largest(may_spin ? 0 : 1) == 0;
   report.prepared.files = session.sum(prepared->files);
   report.prepared.bytes = session.sum(prepared->bytes);
+  report.residency.pages = session.sum(residency.pages);
+  report.residency.resident = session.sum(residency.resident);
   report.preparation_ns = preparation_ns;
   const std::vector<std::string> shares = session.gather(encodeShare(engine));
   if (session.rank() != 0) return kDone;

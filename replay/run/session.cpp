@@ -53,10 +53,16 @@ void Session::abort(const std::string& sentence) {
   std::_Exit(1);
 }
 
-bool Session::barrierDone() {
+void Session::beginRound(Standing own) {
+  told_ = own;
+  MPI_Iallreduce(&told_, &least_, 2, MPI_INT64_T, MPI_MIN, world_, &round_);
+}
+
+std::optional<Session::Standing> Session::roundOver() {
   int done = 0;
-  MPI_Test(&barrier_, &done, MPI_STATUS_IGNORE);
-  return done != 0;
+  MPI_Test(&round_, &done, MPI_STATUS_IGNORE);
+  if (done == 0) return std::nullopt;
+  return least_;
 }
 
 std::int64_t Session::largest(std::int64_t value) {

@@ -33,9 +33,15 @@ class Session {
   [[noreturn]] void abort(const std::string& sentence);
 
   void barrier() { MPI_Barrier(world_); }
-  // Fit for a loop that has something else to do: begins a barrier, and asks whether all are there.
-  void beginBarrier() { MPI_Ibarrier(world_, &barrier_); }
-  bool barrierDone();
+  // Fit for a loop that has something else to do: each process tells, round by round, whether it is
+  // done and for how long it has stood still. A round is over when all have told.
+  struct Standing {
+    std::int64_t done = 0;      // 1: yes
+    std::int64_t still_ns = 0;  // of a process that is done: as long as may be
+  };
+  void beginRound(Standing own);
+  // The least of all; nothing while the round is under way.
+  std::optional<Standing> roundOver();
   std::int64_t largest(std::int64_t value);
   std::uint64_t sum(std::uint64_t value);
   // Returns the value of the node's leader.
@@ -71,7 +77,9 @@ class Session {
   MPI_Comm messages_ = MPI_COMM_NULL;   // between nodes
   MPI_Comm node_comm_ = MPI_COMM_NULL;  // the processes of this node
   MPI_Win window_ = MPI_WIN_NULL;
-  MPI_Request barrier_ = MPI_REQUEST_NULL;
+  MPI_Request round_ = MPI_REQUEST_NULL;
+  Standing told_;
+  Standing least_;
   std::list<Sending> sending_;
   int rank_ = 0;
   int size_ = 1;

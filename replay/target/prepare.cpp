@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -177,6 +179,50 @@ base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree) {
     if (const int error = make(parent)) return cannotMake(parent, error);
   }
   return {};
+}
+
+namespace {
+
+// Adds the pages of a file that has so many bytes: all of a small one, windows of a large one.
+void addResidency(int fd, std::uint64_t size, Residency& sum) {
+  constexpr std::uint64_t kWindow = 1 << 20;
+  constexpr std::uint64_t kWindows = 16;
+  constexpr std::size_t kPage = 4096;
+  const std::uint64_t windows = std::min(kWindows, (size + kWindow - 1) / kWindow);
+  for (std::uint64_t i = 0; i < windows; ++i) {
+    const std::uint64_t at = size / windows * i / kWindow * kWindow;
+    const auto bytes = static_cast<std::size_t>(std::min(kWindow, size - at));
+    void* memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(at));
+    if (memory == MAP_FAILED) return;
+    std::array<unsigned char, kWindow / kPage> pages{};
+    if (mincore(memory, bytes, pages.data()) == 0) {
+      const std::size_t count = (bytes + kPage - 1) / kPage;
+      sum.pages += count;
+      for (std::size_t page = 0; page < count; ++page) sum.resident += pages[page] & 1U;
+    }
+    munmap(memory, bytes);
+  }
+}
+
+}  // namespace
+
+Residency sampleCache(const Plan& plan, const Tree& tree, Share share) {
+  constexpr int kMostFiles = 64;
+  Residency sum;
+  int files = 0;
+  for (std::size_t number = 0; number < plan.files.size() && files < kMostFiles; ++number) {
+    const std::uint64_t size = wantedSize(plan, plan.files[number]).value_or(0);
+    if (size == 0 ||
+        static_cast<int>(number % static_cast<std::size_t>(share.processes)) != share.process) {
+      continue;
+    }
+    const int fd = tree.openFile(plan.files[number].location, O_RDONLY);
+    if (fd < 0) continue;
+    ++files;
+    addResidency(fd, size, sum);
+    raw::closeFd(fd);
+  }
+  return sum;
 }
 
 base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache) {

@@ -41,6 +41,15 @@ struct Share {
   int processes = 1;
 };
 
+// How much of the prepared files is in this node's page cache, by a sample (mincore(2)). No pages
+// where there is nothing to sample, or the file system does not map files.
+struct Residency {
+  std::uint64_t pages = 0;
+  std::uint64_t resident = 0;
+};
+// Of this process's share of the files.
+Residency sampleCache(const Plan& plan, const Tree& tree, Share share);
+
 // Whether what is to be made fits on the target's file system.
 base::Result<void> checkSpace(const Plan& plan, const Tree& tree);
 // All directories; one process does it, before any prepareFiles().

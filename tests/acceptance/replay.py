@@ -6,11 +6,13 @@ ranks, timing, fewer processes than ranks, and how a replay ends when one of its
 OMNIO_TEST_REPEATS: how often each program is replayed (default 3).
 """
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 from io_counts import KINDS, Counts
@@ -296,6 +298,86 @@ def checkDeath(checks, work):
     checks.that(result.seconds < 10, f"no space: ended after {result.seconds:.1f} s")
 
 
+def checkStall(checks, work):
+    """A replay that stands still ends, and says who waits for whom."""
+    soon = 3_000_000_000
+    path = write(os.path.join(work, "stall.json"), schedule(
+        [file("a"), file("b"), file("begun")],
+        ranks=[[[{**opened("a", 0), "start": soon, "end": soon + 1, "id": 1}, closed(0)]],
+               [[opened("begun", 0), opened("b", 1, after=[1])]]], timing="start"))
+    with subprocess.Popen(
+            [omnio(), "replay", path, "--target", os.path.join(work, "stall"), "-o",
+             os.path.join(work, "stall.out"), "--no-trace", "--stall", "2"],
+            env=environment(**MPI_ENVIRONMENT), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 30
+        begun = os.path.join(work, "stall", "tree", "begun")
+        while not os.path.exists(begun) and time.monotonic() < until:
+            time.sleep(0.01)
+        victims = processesOf(path)
+        if checks.that(0 in victims, f"the ranks are at work: {victims}"):
+            os.kill(victims[0], signal.SIGSTOP)
+        try:
+            _, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, err = process.communicate()
+    checks.equal(process.returncode, 1, "a replay that stands still: exit status")
+    checks.that(err.startswith(b"omnio: rank 1: nothing has moved for ") and
+                b"event 2 of rank 1, thread 0 waits for rank 0, thread 0" in err,
+                f"a replay that stands still: {err!r}")
+
+
+def isInMemory(path):
+    return run(["stat", "-f", "-c", "%T", path]).out.strip() == b"tmpfs"
+
+
+def checkCache(checks, work):
+    """The report says what the page cache holds; a file system in memory is never cold."""
+    size = 1 << 20
+    pages = size // 4096
+    path = write(os.path.join(work, "cache.json"), schedule(
+        [file("in", "input", True, size)],
+        [[opened("in", 0, flags="O_RDONLY"),
+          {"command": "pread", "fd": 0, "count": size, "offset": 0, "result": size}]]))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        for place in (work, memory):
+            target = os.path.join(place, "cache")
+            for cache in ("cold", "warm"):
+                output = os.path.join(work, "cache.out")
+                shutil.rmtree(output, ignore_errors=True)
+                done = replay(path, target, output, "--no-trace", "--fresh", "--cache", cache)
+                what = f"cache {cache} in {target}"
+                checks.equal(done.status, 0, f"{what}: {done.err!r}")
+                expected = pages if cache == "warm" or isInMemory(place) else 0
+                found = report(output)["preparation"]
+                checks.equal((found["sampled_pages"], found["resident_pages"]), (pages, expected),
+                             what)
+                checks.equal(b"although" in done.out, cache == "cold" and expected > 0,
+                             f"{what}: what is said: {done.out!r}")
+
+
+def checkRepeat(checks, work):
+    """Each replay has a fresh tree and a report of its own; the median is that of the reports."""
+    path = write(os.path.join(work, "repeat.json"), schedule(
+        [file("a")], [[opened("a", 0, flags="O_RDWR|O_CREAT|O_EXCL"), closed(0)]]))
+    output = os.path.join(work, "repeat.out")
+    for sync in ("none", "file", "final"):
+        shutil.rmtree(output, ignore_errors=True)
+        done = replay(path, os.path.join(work, "repeat"), output, "--no-trace", "--repeat", "3",
+                      "--fresh", "--sync", sync)
+        checks.equal(done.status, 0, f"three replays: {done.err!r}")
+        reports = [report(os.path.join(output, str(number))) for number in (1, 2, 3)]
+        checks.equal([one["sync"] for one in reports], [sync] * 3, "what is written back")
+        checks.equal([one["sync_ns"] > 0 for one in reports], [sync != "none"] * 3,
+                     f"the time of writing back ({sync})")
+        with open(os.path.join(output, "repeats.json"), encoding="utf-8") as document:
+            repeats = json.load(document)
+        makespans = [one["makespan_ns"] for one in reports]
+        checks.equal(repeats["makespan_ns"], makespans, "makespans of three replays")
+        checks.equal(repeats["median_ns"], sorted(makespans)[1], "the median of three replays")
+
+
 def checkVerify(checks, work):
     """A position that differs is told; the replay of another schedule is refused."""
     def seeking(name, position):
@@ -377,7 +459,7 @@ def main():
                 if shutil.which("strace"):
                     checkStrace(checks, work, name, home, path, ranks, buffered)
         for check in (checkOrder, checkTiming, checkDifferences, checkVerify, checkVerifyFlags,
-                      checkDirect, checkDeath):
+                      checkDirect, checkDeath, checkStall, checkCache, checkRepeat):
             with checks.case(check.__name__):
                 check(checks, work)
     checks.finish()

@@ -14,8 +14,8 @@ TEST(Flags, ARaisedFlagTellsWhenItsEventEnded) {
   EXPECT_FALSE(flags.isRaised(0));
   flags.raise(0, 0);
   flags.raise(1, 123456789012345);
-  EXPECT_EQ(flags.wait(0, 0), 0);
-  EXPECT_EQ(flags.wait(1, 0), 123456789012345);
+  EXPECT_EQ(flags.wait(0, WaitKind::kBlock), 0);
+  EXPECT_EQ(flags.wait(1, WaitKind::kBlock), 123456789012345);
 }
 
 TEST(Flags, AllWhoWaitAreWoken) {
@@ -26,7 +26,8 @@ TEST(Flags, AllWhoWaitAreWoken) {
     std::atomic<int> right{0};
     std::vector<std::thread> waiting;
     for (int i = 0; i < 3; ++i) {
-      waiting.emplace_back([&, i] { right += flags.wait(0, i * 10000) == round; });
+      waiting.emplace_back(
+          [&, i] { right += flags.wait(0, static_cast<WaitKind>(i % 3)) == round; });
     }
     flags.raise(0, round);
     for (std::thread& thread : waiting) thread.join();
@@ -40,7 +41,7 @@ TEST(Flags, ATimeWhoseLowerHalfLooksLikeWaitingIsSeenAllTheSame) {
   Flags flags(words);
   const std::int64_t end = (std::int64_t{1} << 32) - 1;
   std::thread raiser([&] { flags.raise(0, end); });
-  EXPECT_EQ(flags.wait(0, 0), end);
+  EXPECT_EQ(flags.wait(0, WaitKind::kBlock), end);
   raiser.join();
 }
 
