@@ -1,6 +1,8 @@
 #include "preprocess/analysis.hpp"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -102,19 +104,35 @@ std::string otherPathOf(const event::Event& event) {
 }
 
 void Analysis::run(event::PathTable& paths) {
-  tracefile::MergedReader merged;
-  for (const SourceThread& thread : sources_.threads) merged.add(thread.open(paths));
-  std::vector<std::uint64_t> sequences(sources_.threads.size(), 0);
-  while (const event::Event* event = merged.next()) {
-    const auto thread = static_cast<std::uint32_t>(merged.source());
-    if (!first_start_) first_start_ = event->start_ns;
-    take(*event, {thread, sequences[thread]++});
-    ++events_;
-  }
+  std::vector<std::unique_ptr<event::EventSource>> events;
+  for (const SourceThread& thread : sources_.threads) events.push_back(thread.open(paths));
+  EffectOrder order(*this, std::move(events));
+  first_start_ = order.firstStart();
+  order.run();
   flushAtExit();
+  addMeetings();
   for (ThreadNotes& thread : threads_) {
     std::stable_sort(thread.extras.begin(), thread.extras.end(),
                      [](const ExtraStep& a, const ExtraStep& b) { return a.behind < b.behind; });
+  }
+}
+
+// They stand in front of all other steps that are no calls: one of those may be what waits.
+void Analysis::addMeetings() {
+  std::map<std::uint32_t, std::vector<ExtraStep>> added;
+  for (FileMeeting& meeting : dependencies_.takeMeetings()) {
+    ExtraStep extra;
+    extra.behind = static_cast<std::int64_t>(meeting.before.ref.sequence) - 1;
+    extra.event.step = Step::kDelay;
+    extra.event.start_ns = extra.event.end_ns = meeting.before.start_ns;
+    extra.event.id = meeting.id;
+    extra.event.after = std::move(meeting.after);
+    added[meeting.before.ref.thread].push_back(std::move(extra));
+  }
+  for (auto& [thread, extras] : added) {
+    std::vector<ExtraStep>& all = threads_[thread].extras;
+    all.insert(all.begin(), std::make_move_iterator(extras.begin()),
+               std::make_move_iterator(extras.end()));
   }
 }
 
@@ -128,6 +146,7 @@ bool Analysis::isUsable(const event::Event& event) const {
 }
 
 void Analysis::take(const event::Event& event, EventRef ref) {
+  ++events_;
   const PastEvent when{ref, event.start_ns, event.end_ns};
   last_[ref.thread] = when;
   const SourceThread& thread = sources_.threads[ref.thread];
@@ -152,8 +171,10 @@ void Analysis::take(const event::Event& event, EventRef ref) {
       if (!description.first_thread) description.first_thread = ref.thread;
       if (description.first_thread != ref.thread) description.of_many_threads = true;
     }
-    const auto transfer = event::follow(event, description.open, files_.content(used.content).size);
-    takeData(event, when, instance, transfer.value_or(event::Transfer{}));
+    event::FileSize& size = files_.content(used.content).size;
+    const event::FileSize before = size;
+    const auto transfer = event::follow(event, description.open, size);
+    takeData(event, when, instance, transfer.value_or(event::Transfer{}), before);
   }
   ContentId content = kNoContent;
   if (const event::Text* path = pathOf(event)) {
@@ -224,6 +245,7 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
     if (content == kNoContent) content = files_.anonymous();
     description = opens_.makeDescription(flags);
     if ((flags & O_DIRECT) != 0) files_.content(content).direct = true;
+    if ((flags & O_ACCMODE) != O_RDONLY) files_.content(content).writable = true;
   }
   const event::Text* path = pathOf(event);
   note.made = opens_.make(
@@ -265,7 +287,10 @@ void Analysis::useInstance(const event::Event& event, const PastEvent& when, Ins
   } else if (!instance.before_run) {
     dependencies_.require(when, instance.made);
   }
-  if (event.row->call_class == Class::kClose) dependencies_.require(when, instance.used);
+  if (event.row->call_class == Class::kClose) {
+    dependencies_.require(when, instance.used);
+    if (instance.has_written) files_.closed(instance.content, when);
+  }
   instance.used[when.ref.thread] = when;
   if (instance.content != kNoContent) files_.touched(instance.content, when);
 }
@@ -347,8 +372,8 @@ void Analysis::flushAtExit() {
 }
 
 void Analysis::takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
-                        const event::Transfer& transfer) {
-  const Instance& used = opens_[instance];
+                        const event::Transfer& transfer, const event::FileSize& before) {
+  Instance& used = opens_[instance];
   const calls::Row& row = *event.row;
   const bool is_stream = row.api == calls::Api::kStdio;
   if (is_stream && (row.call_class == Class::kSync || row.call_class == Class::kClose ||
@@ -362,14 +387,13 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
   const Range range =
       offset ? Range{*offset, *offset + transfer.bytes} : Range{0, transfer.bytes == 0 ? 0 : kAll};
   if (row.call_class == Class::kRead) {
-    // A read that finds the end of the file depends on who made it that long, too.
-    const Range asked =
-        offset ? Range{*offset, *offset + std::max<std::uint64_t>(transfer.bytes, 1)} : range;
-    files_.needsLength(used.content, when, false);
-    conflicts_.reads(used.content, asked, when);
-    noteEarlyReads(used.content, asked, when);
-    files_.read(used.content, event, when, transfer);
+    takeRead(event, when, used.content, transfer);
   } else if (row.call_class == Class::kWrite) {
+    Content& content = files_.content(used.content);
+    used.has_written = content.writable = true;
+    if (is_stream) content.buffered = true;
+    const std::uint64_t end = offset ? range.end : static_cast<std::uint64_t>(content.size.bytes);
+    files_.reaches(used.content, when, static_cast<std::uint64_t>(before.bytes), end);
     files_.needsLength(used.content, when, transfer.at_end);
     if (transfer.at_end) noteEarlyReads(used.content, {0, kAll}, when);
     if (!transfer.at_end) files_.writtenInPlace(used.content, when);
@@ -384,18 +408,321 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
       buffered.thread = when.ref.thread;
     }
   } else if (calls::does(row, calls::Effect::kReservesSpace)) {
+    files_.reaches(used.content, when, static_cast<std::uint64_t>(before.bytes),
+                   static_cast<std::uint64_t>(files_.content(used.content).size.bytes));
     files_.extended(used.content, when);
   } else if (calls::does(row, calls::Effect::kSetsLength)) {
-    files_.resized(used.content, when, event::argumentOf(event, Role::kLength));
+    files_.resized(used.content, when, event::argumentOf(event, Role::kLength), before.bytes);
   } else if (row.call_class == Class::kSeek && calls::has(row, Role::kWhence) &&
              event::argumentOf(event, Role::kWhence) == SEEK_END) {
-    files_.needsLength(used.content, when, false);
-    conflicts_.reads(used.content, {0, kAll}, when);
-    noteEarlyReads(used.content, {0, kAll}, when);
-    if (row.result == calls::Result::kPosition && event::argumentOf(event, Role::kOffset) == 0) {
-      files_.measured(used.content, event.result);
+    takeSeek(event, when, used.content, before);
+  } else if (calls::does(row, calls::Effect::kSeesSize)) {
+    files_.sizeSeen(used.content, when);
+  }
+}
+
+namespace {
+
+// One call moves no more than this, whatever it is asked for (Linux: MAX_RW_COUNT).
+constexpr std::uint64_t kMostOfOneCall = 0x7FFFF000;
+
+// Whether a read stopped because the file ended there.
+bool stopsAtEnd(const event::Event& event) {
+  const bool is_file =
+      event.handle != nullptr && event.handle->definition.kind == wire::FileKind::kRegular;
+  return is_file && event::countsBytes(*event.row) && event.bytes < event.request &&
+         event.bytes != kMostOfOneCall;
+}
+
+}  // namespace
+
+void Analysis::takeRead(const event::Event& event, const PastEvent& when, ContentId content,
+                        const event::Transfer& transfer) {
+  const std::optional<std::uint64_t> offset = transfer.fixedOffset();
+  // A read that finds the end of the file depends on who made it that long, too.
+  const Range asked = offset ? Range{*offset, *offset + std::max<std::uint64_t>(transfer.bytes, 1)}
+                             : Range{0, transfer.bytes == 0 ? 0 : UINT64_MAX};
+  files_.needsLength(content, when, false);
+  const bool is_written = conflicts_.reads(content, asked, when);
+  noteEarlyReads(content, asked, when);
+  files_.read(content, event, when, transfer);
+  if (!offset) return;
+  if (transfer.bytes > 0) files_.foundBytes(content, when, asked.end, is_written);
+  if (stopsAtEnd(event)) {
+    files_.foundEnd(content, when, *offset + transfer.bytes, transfer.bytes > 0);
+  }
+}
+
+// A seek to the end of the file.
+void Analysis::takeSeek(const event::Event& event, const PastEvent& when, ContentId content,
+                        const event::FileSize& before) {
+  files_.needsLength(content, when, false);
+  const std::int64_t size = event.result - event::argumentOf(event, Role::kOffset);
+  const bool tells_size = event.row->result == calls::Result::kPosition && size >= 0;
+  if (!tells_size || !before.is_known || before.bytes != size) {
+    // Any of the writes before may have made it that long.
+    conflicts_.reads(content, {0, UINT64_MAX}, when);
+  }
+  noteEarlyReads(content, {0, UINT64_MAX}, when);
+  if (!tells_size) return;
+  files_.measured(content, size);
+  files_.foundEnd(content, when, static_cast<std::uint64_t>(size), true);
+}
+
+// What results say about names and sizes.
+namespace {
+
+// A subject is a name, the number of names in a directory, or the size of a content. The lower two
+// bits say which.
+enum class SubjectKind : std::uint8_t { kName = 1, kEntries, kContent };
+
+Subject subjectOf(std::uint64_t number, SubjectKind kind) {
+  return (number << 2) | static_cast<Subject>(kind);
+}
+Subject subjectOf(model::FileNumber file) {
+  if (file == model::kNoFileNumber) return 0;
+  return subjectOf(static_cast<std::uint64_t>(file), SubjectKind::kName);
+}
+Subject subjectOf(ContentId content) { return subjectOf(content, SubjectKind::kContent); }
+Subject entriesOf(model::FileNumber directory) {
+  return subjectOf(static_cast<std::uint64_t>(directory), SubjectKind::kEntries);
+}
+SubjectKind kindOf(Subject subject) { return SubjectKind(subject & 3); }
+bool isName(Subject subject) { return kindOf(subject) == SubjectKind::kName; }
+model::FileNumber fileOf(Subject subject) {
+  return model::FileNumber{static_cast<std::uint32_t>(subject >> 2)};
+}
+ContentId contentOf(Subject subject) { return subject >> 2; }
+
+constexpr std::uint64_t kOneLess = UINT64_MAX;  // added to a number
+
+bool fits(const Claim& claim, std::uint64_t size) {
+  switch (claim.kind) {
+    case Claim::Kind::kSizeIs:
+      return size == claim.size;
+    case Claim::Kind::kSizeAtLeast:
+      return size >= claim.size;
+    default:
+      return size <= claim.size;
+  }
+}
+
+std::uint64_t sizeAfter(const Change& change, std::uint64_t size) {
+  switch (change.kind) {
+    case Change::Kind::kSetsSize:
+      return change.size;
+    case Change::Kind::kAddsSize:
+      return size + change.size;
+    default:
+      return std::max(size, change.size);
+  }
+}
+
+}  // namespace
+
+void Analysis::gather(const event::Event& event, std::uint32_t thread, Evidence& evidence) {
+  if (!isUsable(event)) return;
+  if (const event::Text* path = pathOf(event)) {
+    const std::string other = otherPathOf(event);
+    const model::FileNumber new_file =
+        other.empty() ? model::kNoFileNumber : files_.numberOf(other);
+    gatherName(event, fileOf(*path), new_file, evidence);
+  } else if (event.handle != nullptr && !event.failed && hasHandle(*event.row)) {
+    gatherData(event, thread, evidence);
+  }
+}
+
+void Analysis::gatherFailure(const event::Event& event, model::FileNumber file,
+                             model::FileNumber new_file, Evidence& evidence) {
+  using Kind = Claim::Kind;
+  const calls::Row& row = *event.row;
+  const Subject parent = subjectOf(files_.knownParent(file));
+  const bool names_two =
+      new_file != model::kNoFileNumber && !calls::does(row, calls::Effect::kMakesSymlink);
+  const bool removes = calls::does(row, calls::Effect::kRemovesName) && !names_two;
+  if (removes && (event.result == ENOTEMPTY || event.result == EEXIST)) {
+    if (!files_.entriesOf(file)) return;
+    evidence.claims.push_back({entriesOf(file), Claim::Kind::kSizeAtLeast, 1});
+  } else if (event.result == EEXIST) {
+    evidence.claims.push_back({subjectOf(names_two ? new_file : file), Kind::kThere});
+  } else if (event.result == ENOENT) {
+    const bool makes = (event::openFlags(event) & O_CREAT) != 0 ||
+                       (calls::does(row, calls::Effect::kMakesName) && !names_two);
+    if (makes) {
+      if (parent != 0) evidence.claims.push_back({parent, Kind::kAbsent});
+      return;
+    }
+    const Subject other = names_two ? subjectOf(files_.knownParent(new_file)) : parent;
+    evidence.claims.push_back({subjectOf(lookedUp(event, file)), Kind::kAbsent, 0, other});
+  }
+}
+
+// The name that the call needs or takes: that behind a symbolic link, unless the call is about the
+// link itself.
+model::FileNumber Analysis::lookedUp(const event::Event& event, model::FileNumber file) const {
+  const calls::Row& row = *event.row;
+  const bool is_of_the_link = calls::does(row, calls::Effect::kStaysAtLink) ||
+                              calls::does(row, calls::Effect::kRemovesName) ||
+                              calls::does(row, calls::Effect::kMakesName) ||
+                              (event::argumentOf(event, Role::kFlags) & AT_SYMLINK_NOFOLLOW) != 0;
+  return is_of_the_link ? file : files_.followed(file);
+}
+
+void Analysis::gatherName(const event::Event& event, model::FileNumber file,
+                          model::FileNumber new_file, Evidence& evidence) {
+  if (event.failed) return gatherFailure(event, file, new_file, evidence);
+  using calls::Effect;
+  using Kind = Claim::Kind;
+  const calls::Row& row = *event.row;
+  const auto claims = [&](model::FileNumber name, Kind kind) {
+    evidence.claims.push_back({subjectOf(name), kind});
+  };
+  const auto changes = [&](model::FileNumber name, Change::Kind kind) {
+    evidence.changes.push_back({subjectOf(name), kind});
+    const model::FileNumber directory = files_.directoryOf(name);
+    if (directory == model::kNoFileNumber || !files_.entriesOf(directory)) return;
+    const bool makes = kind == Change::Kind::kMakes;
+    if (makes && files_.presence(name) == Presence::kThere) return;
+    evidence.changes.push_back(
+        {entriesOf(directory), Change::Kind::kAddsSize, makes ? 1 : kOneLess});
+  };
+  const auto setsSize = [&](model::FileNumber name, std::int64_t size) {
+    const ContentId content = files_.contentOf(name);
+    if (content == kNoContent) return;
+    evidence.changes.push_back({subjectOf(content), Change::Kind::kSetsSize,
+                                static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0))});
+  };
+  if (const model::FileNumber parent = files_.knownParent(file); parent != model::kNoFileNumber) {
+    claims(parent, Kind::kThere);
+  }
+  const model::FileNumber target = lookedUp(event, file);
+  if (row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream) {
+    const int flags = event::openFlags(event);
+    if ((flags & O_TMPFILE) == O_TMPFILE) return;
+    const bool creates = (flags & O_CREAT) != 0;
+    if (creates && (flags & O_EXCL) != 0) {
+      claims(file, Kind::kAbsent);
+      changes(file, Change::Kind::kMakes);
+    } else if (!creates) {
+      claims(target, Kind::kThere);
+    } else if (files_.presence(target) != Presence::kThere) {
+      changes(target, Change::Kind::kMakes);
+    }
+    if ((flags & O_TRUNC) != 0) setsSize(target, 0);
+  } else if (calls::does(row, Effect::kRenames) && new_file != model::kNoFileNumber) {
+    const std::int64_t flags = event::argumentOf(event, Role::kFlags);
+    claims(file, Kind::kThere);
+    if ((flags & RENAME_EXCHANGE) != 0) {
+      claims(new_file, Kind::kThere);
+      return;
+    }
+    if ((flags & RENAME_NOREPLACE) != 0) claims(new_file, Kind::kAbsent);
+    changes(file, Change::Kind::kRemoves);
+    changes(new_file, Change::Kind::kMakes);
+  } else if (calls::does(row, Effect::kMakesLink) && new_file != model::kNoFileNumber) {
+    claims(file, Kind::kThere);
+    claims(new_file, Kind::kAbsent);
+    changes(new_file, Change::Kind::kMakes);
+  } else if (calls::does(row, Effect::kMakesName)) {
+    claims(file, Kind::kAbsent);
+    changes(file, Change::Kind::kMakes);
+  } else if (calls::does(row, Effect::kRemovesName)) {
+    claims(file, Kind::kThere);
+    if (files_.entriesOf(file)) {
+      evidence.claims.push_back({entriesOf(file), Kind::kSizeIs, 0});
+    }
+    changes(file, Change::Kind::kRemoves);
+  } else {
+    claims(target, Kind::kThere);
+    if (calls::does(row, Effect::kSetsLength)) {
+      setsSize(target, event::argumentOf(event, Role::kLength));
     }
   }
+}
+
+void Analysis::gatherData(const event::Event& event, std::uint32_t thread, Evidence& evidence) {
+  const calls::Row& row = *event.row;
+  const bool seeks_end = row.call_class == Class::kSeek && calls::has(row, Role::kWhence) &&
+                         event::argumentOf(event, Role::kWhence) == SEEK_END;
+  const bool sets_size = calls::does(row, calls::Effect::kSetsLength) ||
+                         calls::does(row, calls::Effect::kReservesSpace);
+  // Streams read ahead and write later, so their calls do not tell what was in the file.
+  if (row.api == calls::Api::kStdio || !(event::transfersData(row) || seeks_end || sets_size)) {
+    return;
+  }
+  const InstanceId instance = opens_.instanceOf(sources_.threads[thread].process_index,
+                                                event.handle->definition.handle, event.start_ns);
+  if (instance == kNoInstance) return;
+  const Instance& used = opens_[instance];
+  const Content& content = files_.content(used.content);
+  if (!content.writable || content.buffered) return;
+  event::OpenFile open = opens_.description(used.description).open;
+  event::FileSize size = content.size;
+  const Subject subject = subjectOf(used.content);
+  const auto transfer = event::follow(event, open, size);
+  if (sets_size) {
+    if (calls::does(row, calls::Effect::kSetsLength) || size.bytes > content.size.bytes) {
+      evidence.changes.push_back({subject,
+                                  calls::does(row, calls::Effect::kSetsLength)
+                                      ? Change::Kind::kSetsSize
+                                      : Change::Kind::kReachesSize,
+                                  static_cast<std::uint64_t>(size.bytes)});
+    }
+  } else if (seeks_end) {
+    const std::int64_t end = event.result - event::argumentOf(event, Role::kOffset);
+    if (row.result != calls::Result::kPosition || end < 0) return;
+    evidence.claims.push_back({subject, Claim::Kind::kSizeIs, static_cast<std::uint64_t>(end)});
+  } else if (row.call_class == Class::kWrite) {
+    if (transfer->bytes == 0 || size.bytes <= content.size.bytes) return;
+    const auto kind = transfer->at_end ? Change::Kind::kAddsSize : Change::Kind::kReachesSize;
+    evidence.changes.push_back(
+        {subject, kind,
+         transfer->at_end ? transfer->bytes : static_cast<std::uint64_t>(size.bytes)});
+  } else if (const auto offset = transfer->fixedOffset()) {
+    const std::uint64_t end = *offset + transfer->bytes;
+    if (stopsAtEnd(event)) {
+      const auto kind = transfer->bytes > 0 ? Claim::Kind::kSizeIs : Claim::Kind::kSizeAtMost;
+      evidence.claims.push_back({subject, kind, end});
+    } else if (transfer->bytes > 0) {
+      evidence.claims.push_back({subject, Claim::Kind::kSizeAtLeast, end});
+    }
+  }
+}
+
+// The size of a file, or how many names a directory has.
+event::FileSize Analysis::sizeOf(Subject subject) const {
+  if (kindOf(subject) == SubjectKind::kContent) return files_.content(contentOf(subject)).size;
+  const auto entries = files_.entriesOf(preprocess::fileOf(subject));
+  return {static_cast<std::int64_t>(entries.value_or(0)), entries.has_value()};
+}
+
+Truth Analysis::holds(const Claim& claim) const {
+  if (isName(claim.subject)) {
+    const bool is_above_absent =
+        claim.or_absent != 0 &&
+        files_.presence(preprocess::fileOf(claim.or_absent)) == Presence::kAbsent;
+    if (is_above_absent) return Truth::kYes;
+    const Presence presence = files_.presence(preprocess::fileOf(claim.subject));
+    if (presence == Presence::kUnknown) return Truth::kUnknown;
+    return (presence == Presence::kThere) == (claim.kind == Claim::Kind::kThere) ? Truth::kYes
+                                                                                 : Truth::kNo;
+  }
+  const event::FileSize size = sizeOf(claim.subject);
+  const auto bytes = static_cast<std::uint64_t>(size.bytes);
+  if (size.is_known) return fits(claim, bytes) ? Truth::kYes : Truth::kNo;
+  // The file is at least as long as the furthest byte that was seen.
+  if (claim.kind == Claim::Kind::kSizeAtLeast) {
+    return bytes >= claim.size ? Truth::kYes : Truth::kUnknown;
+  }
+  return bytes > claim.size ? Truth::kNo : Truth::kUnknown;
+}
+
+bool Analysis::holdsAfter(const Claim& claim, const Change& change) const {
+  if (isName(claim.subject)) {
+    return (change.kind == Change::Kind::kMakes) == (claim.kind == Claim::Kind::kThere);
+  }
+  const auto bytes = static_cast<std::uint64_t>(sizeOf(claim.subject).bytes);
+  return fits(claim, sizeAfter(change, bytes));
 }
 
 // sendfile and copy_file_range read from a descriptor besides the one they work on.
@@ -586,7 +913,7 @@ Instance Analysis::openedUnseen(model::FileNumber file, int flags, const PastEve
     open.arguments[static_cast<std::size_t>(calls::indexOf(*open.row, Role::kMode))] = 0644;
   }
   open.start_ns = open.end_ns = when.start_ns;
-  for (const std::uint64_t id : dependencies_.takeBefore(when.ref)) open.after.push_back({id});
+  open.after = dependencies_.takeBefore(when.ref);
   const std::uint64_t id = open.id = dependencies_.newId();
   threads_[when.ref.thread].extras.push_back(std::move(extra));
   return {.description = opens_.makeDescription(flags),

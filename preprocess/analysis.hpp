@@ -1,4 +1,5 @@
-// The first pass over a trace: all threads together, by time. It finds out what each descriptor
+// The first pass over a trace: all threads together, in the order in which their calls took effect.
+// It finds out what each descriptor
 // stands for, what the files were before the run, and which events have to wait for which. What
 // the last pass, thread by thread, cannot see for itself is kept here; that is of the order of
 // opens and edges, not of events.
@@ -16,6 +17,7 @@
 #include "core/model/schedule.hpp"
 #include "core/tracefile/trace.hpp"
 #include "preprocess/dependencies.hpp"
+#include "preprocess/effect_order.hpp"
 #include "preprocess/file_history.hpp"
 #include "preprocess/open_table.hpp"
 
@@ -72,7 +74,7 @@ const event::Text* pathOf(const event::Event& event);
 // Absolute; empty when there is none.
 std::string otherPathOf(const event::Event& event);
 
-class Analysis {
+class Analysis : private FileScene {
  public:
   Analysis(const SourceThreads& sources, const LocationMap& locations)
       : sources_(sources),
@@ -89,7 +91,8 @@ class Analysis {
   OpenTable& opens() { return opens_; }
   FileHistory& files() { return files_; }
   const std::vector<ThreadNotes>& threads() const { return threads_; }
-  std::int64_t firstStart() const { return first_start_.value_or(0); }
+  std::vector<ThreadNotes>& threads() { return threads_; }
+  std::int64_t firstStart() const { return first_start_; }
   std::uint64_t events() const { return events_; }
   std::uint64_t dropped() const { return dropped_; }
 
@@ -101,7 +104,18 @@ class Analysis {
     std::uint32_t thread = 0;  // that wrote it last
   };
 
-  void take(const event::Event& event, EventRef ref);
+  void gather(const event::Event& event, std::uint32_t thread, Evidence& evidence) override;
+  event::FileSize sizeOf(Subject subject) const;
+  Truth holds(const Claim& claim) const override;
+  bool holdsAfter(const Claim& claim, const Change& change) const override;
+  void take(const event::Event& event, EventRef ref) override;
+
+  void gatherName(const event::Event& event, model::FileNumber file, model::FileNumber new_file,
+                  Evidence& evidence);
+  void gatherFailure(const event::Event& event, model::FileNumber file, model::FileNumber new_file,
+                     Evidence& evidence);
+  model::FileNumber lookedUp(const event::Event& event, model::FileNumber file) const;
+  void gatherData(const event::Event& event, std::uint32_t thread, Evidence& evidence);
   bool isUsable(const event::Event& event) const;
   InstanceId resolve(const event::Handle& handle, const PastEvent& when);
   InstanceId preopened(const event::Handle& handle, const PastEvent& when);
@@ -116,10 +130,15 @@ class Analysis {
                            calls::Role number);
   void takeSource(const event::Event& event, const PastEvent& when, Instance& source);
   void takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
+                const event::Transfer& transfer, const event::FileSize& before);
+  void takeRead(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::Transfer& transfer);
+  void takeSeek(const event::Event& event, const PastEvent& when, ContentId content,
+                const event::FileSize& before);
   void takeLock(const event::Event& event, const PastEvent& when, Instance& instance);
   void noteEarlyReads(ContentId content, const Range& range, const PastEvent& when);
   void flushAtExit();
+  void addMeetings();
   void publish(std::uint32_t description, ContentId content, const PastEvent& when);
   void orderByPosition(const event::Event& event, const PastEvent& when, Description& description);
   void useInstance(const event::Event& event, const PastEvent& when, Instance& instance);
@@ -139,7 +158,7 @@ class Analysis {
   // The first read, by each thread, of what another process had in a stream's buffer.
   std::map<std::tuple<ContentId, std::uint32_t, std::uint32_t>, PastEvent> early_reads_;
   std::vector<PastEvent> last_;  // by thread
-  std::optional<std::int64_t> first_start_;
+  std::int64_t first_start_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t dropped_ = 0;
 };

@@ -63,29 +63,77 @@ std::uint64_t IntervalSet::lastUncovered(Range range) const {
   return last->first <= range.begin ? 0 : last->first;
 }
 
-void Dependencies::require(const PastEvent& later, const PastEvent& earlier) {
-  if (earlier.ref.thread == later.ref.thread || earlier.end_ns > later.start_ns) return;
+bool Dependencies::isImplied(const PastEvent& later, const PastEvent& earlier) {
+  if (earlier.ref.thread == later.ref.thread) return true;
   std::uint64_t& waited =
       waited_[static_cast<std::uint64_t>(later.ref.thread) << 32 | earlier.ref.thread];
-  if (waited > earlier.ref.sequence) return;
+  if (waited > earlier.ref.sequence) return true;
   waited = earlier.ref.sequence + 1;
-  requireId(later.ref, nameOf(earlier.ref));
+  return false;
 }
 
-void Dependencies::require(const PastEvent& later, const ByThread& earlier) {
-  for (const auto& [thread, event] : earlier) require(later, event);
+void Dependencies::require(const PastEvent& later, const PastEvent& earlier, Reason reason,
+                           Overlap overlap) {
+  if (overlap == Overlap::kHasNoOrder && !isOver(earlier, later)) return;
+  if (isImplied(later, earlier)) return;
+  requireId(later.ref, nameOf(earlier.ref), reason);
 }
 
-void Dependencies::requireId(EventRef later, std::uint64_t id) {
-  std::vector<std::uint64_t>& ids = before_[later];
-  if (std::find(ids.begin(), ids.end(), id) != ids.end()) return;
-  ids.push_back(id);
+void Dependencies::require(const PastEvent& later, const ByThread& earlier, Reason reason) {
+  for (const auto& [thread, event] : earlier) require(later, event, reason);
+}
+
+void Dependencies::require(const PastEvent& later, Crowd& earlier, Reason reason, Overlap overlap) {
+  constexpr std::size_t kMostWithoutMeeting = 16;
+  if (earlier.meeting_ != 0 && met_[earlier.meeting_].insert(later.ref.thread).second) {
+    requireId(later.ref, earlier.meeting_, reason);
+  }
+  ByThread& events = earlier.events_;
+  const auto counts = [&](const PastEvent& event) {
+    return overlap == Overlap::kIsOrdered || isOver(event, later);
+  };
+  if (events.size() <= kMostWithoutMeeting) {
+    for (const auto& [thread, event] : events) require(later, event, reason, overlap);
+    return;
+  }
+  // The meeting is in the thread of `later`, so that one waits for it without an edge.
+  FileMeeting meeting{.before = later, .id = newId(), .after = {}};
+  if (earlier.meeting_ != 0) meeting.after.push_back({.id = earlier.meeting_, .reason = reason});
+  for (auto at = events.begin(); at != events.end();) {
+    const bool is_itself =
+        at->first == later.ref.thread && at->second.ref.sequence == later.ref.sequence;
+    if (is_itself || !counts(at->second)) {
+      ++at;
+      continue;
+    }
+    // Others may not have waited for what this thread has waited for before.
+    if (at->first != later.ref.thread) {
+      isImplied(later, at->second);
+      meeting.after.push_back({.id = nameOf(at->second.ref), .reason = reason});
+    }
+    at = events.erase(at);
+  }
+  if (meeting.after.empty()) return;
+  edges_ += meeting.after.size();
+  met_.erase(earlier.meeting_);
+  met_[meeting.id].insert(later.ref.thread);
+  earlier.meeting_ = meeting.id;
+  meetings_.push_back(std::move(meeting));
+}
+
+void Dependencies::requireId(EventRef later, std::uint64_t id, Reason reason) {
+  std::vector<model::Wait>& waits = before_[later];
+  if (std::any_of(waits.begin(), waits.end(),
+                  [id](const model::Wait& wait) { return wait.id == id; })) {
+    return;
+  }
+  waits.push_back({.id = id, .reason = reason});
   ++edges_;
 }
 
-std::vector<std::uint64_t> Dependencies::takeBefore(EventRef event) {
+std::vector<model::Wait> Dependencies::takeBefore(EventRef event) {
   auto node = before_.extract(event);
-  return node.empty() ? std::vector<std::uint64_t>{} : std::move(node.mapped());
+  return node.empty() ? std::vector<model::Wait>{} : std::move(node.mapped());
 }
 
 std::uint64_t Dependencies::nameOf(EventRef event) {
@@ -102,8 +150,8 @@ std::uint64_t Dependencies::idOf(EventRef event) const {
   return found == ids_.end() ? 0 : found->second;
 }
 
-const std::vector<std::uint64_t>& Dependencies::before(EventRef event) const {
-  static const std::vector<std::uint64_t> kNone;
+const std::vector<model::Wait>& Dependencies::before(EventRef event) const {
+  static const std::vector<model::Wait> kNone;
   const auto found = before_.find(event);
   return found == before_.end() ? kNone : found->second;
 }
@@ -156,20 +204,22 @@ void DataConflicts::mergeClosest(Writer& writer) {
   writer.erase(writer.begin() + static_cast<std::ptrdiff_t>(best));
 }
 
-void DataConflicts::reads(std::size_t content, Range range, const PastEvent& reader) {
+bool DataConflicts::reads(std::size_t content, Range range, const PastEvent& reader) {
   const auto found = writers_.find(content);
-  if (found == writers_.end()) return;
+  if (found == writers_.end()) return false;
+  bool is_last_byte_written = false;
   for (const auto& [thread, writer] : found->second) {
-    if (thread == reader.ref.thread) continue;
     const PastEvent* latest = nullptr;
     for (const Written& written : writer) {
       if (!overlaps(written.range, range)) continue;
       const PastEvent* candidate =
-          written.last.end_ns <= reader.start_ns ? &written.last : &written.before_last;
+          isOver(written.last, reader) ? &written.last : &written.before_last;
       if (latest == nullptr || candidate->ref.sequence > latest->ref.sequence) latest = candidate;
+      if (written.range.end >= range.end && isOver(*candidate, reader)) is_last_byte_written = true;
     }
     if (latest != nullptr) dependencies_.require(reader, *latest);
   }
+  return is_last_byte_written;
 }
 
 }  // namespace omnio::preprocess

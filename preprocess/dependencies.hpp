@@ -5,9 +5,12 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/integers.hpp"
+#include "core/model/schedule.hpp"
 
 namespace omnio::preprocess {
 
@@ -52,34 +55,80 @@ struct PastEvent {
 };
 using ByThread = std::map<std::uint32_t, PastEvent>;  // the last event of each thread
 
+// Whether `later` began when `earlier` was over. Calls that overlap are in no order by themselves.
+inline bool isOver(const PastEvent& earlier, const PastEvent& later) {
+  return earlier.end_ns <= later.start_ns;
+}
+
+// Events that others have to wait for. When very many wait for very many, they meet in a step of
+// their own, so edges grow with the number of threads and not with its square.
+class Crowd {
+ public:
+  void add(const PastEvent& event) { events_[event.ref.thread] = event; }
+  void clear() { *this = Crowd{}; }
+  bool isEmpty() const { return events_.empty() && meeting_ == 0; }
+
+ private:
+  friend class Dependencies;
+  ByThread events_;
+  std::uint64_t meeting_ = 0;  // the step that has waited for others that were here; 0: none
+};
+
+// A step that issues no call, right before the event `before` of its thread.
+struct FileMeeting {
+  PastEvent before;
+  std::uint64_t id = 0;
+  std::vector<model::Wait> after;
+};
+
+// Whether results tell that the earlier of two calls that overlap came first.
+enum class Overlap : std::uint8_t { kHasNoOrder, kIsOrdered };
+
 class Dependencies {
  public:
-  // `later` conflicts with `earlier`. Makes an edge when the trace has them in that order, in two
-  // threads, and no other edge implies it. Two that ran at the same time were in no order, and get
-  // none.
-  void require(const PastEvent& later, const PastEvent& earlier);
-  void require(const PastEvent& later, const ByThread& earlier);
+  using Reason = model::Reason;
+
+  // `later` conflicts with `earlier`, which took effect before. Makes an edge between two threads
+  // when no other edge implies it. Two that ran at the same time get none, unless results tell
+  // their order.
+  void require(const PastEvent& later, const PastEvent& earlier, Reason reason = Reason::kFile,
+               Overlap overlap = Overlap::kHasNoOrder);
+  void require(const PastEvent& later, const ByThread& earlier, Reason reason = Reason::kFile);
+  void require(const PastEvent& later, Crowd& earlier, Reason reason = Reason::kFile,
+               Overlap overlap = Overlap::kHasNoOrder);
   // An edge to an id that is not of an event of the trace.
-  void requireId(EventRef later, std::uint64_t id);
+  void requireId(EventRef later, std::uint64_t id, Reason reason = Reason::kFile);
   std::uint64_t newId() {
     named_.emplace_back();
     return named_.size();
   }
+  // Ids are 1 to this.
+  std::uint64_t ids() const { return named_.size(); }
   // The event of that id; nothing when it is not of an event of the trace.
   const std::optional<EventRef>& named(std::uint64_t id) const { return named_[id - 1]; }
   // The id of the event, which gets one if it has none.
   std::uint64_t nameOf(EventRef event);
   // Takes the ids that the event waits for so far, for a step in front of it to wait for instead.
-  std::vector<std::uint64_t> takeBefore(EventRef event);
+  std::vector<model::Wait> takeBefore(EventRef event);
 
   // 0 when no event waits for this one.
   std::uint64_t idOf(EventRef event) const;
   // Empty when the event does not wait.
-  const std::vector<std::uint64_t>& before(EventRef event) const;
+  const std::vector<model::Wait>& before(EventRef event) const;
+  // Calls `action` with each event that waits, and its waits.
+  template <typename Action>
+  void forEachWaiting(Action action) const {
+    for (const auto& [event, waits] : before_) action(event, waits);
+  }
+  // Takes all that there are.
+  std::vector<FileMeeting> takeMeetings() { return std::exchange(meetings_, {}); }
 
   std::uint64_t edges() const { return edges_; }
 
  private:
+  // Whether the thread of `later` has waited for that event already; from now on it has.
+  bool isImplied(const PastEvent& later, const PastEvent& earlier);
+
   struct Hash {
     std::size_t operator()(const EventRef& ref) const {
       return base::mixed(ref.sequence, ref.thread);
@@ -94,9 +143,12 @@ class Dependencies {
   std::vector<std::optional<EventRef>> named_;  // by id less 1
   std::uint64_t edges_ = 0;
   std::unordered_map<EventRef, std::uint64_t, Hash, Equal> ids_;
-  std::unordered_map<EventRef, std::vector<std::uint64_t>, Hash, Equal> before_;
+  std::unordered_map<EventRef, std::vector<model::Wait>, Hash, Equal> before_;
   // Later thread and earlier thread: one past the last event that was waited for.
   std::unordered_map<std::uint64_t, std::uint64_t> waited_;
+  std::vector<FileMeeting> meetings_;
+  // Threads that have waited for a meeting, by its id.
+  std::unordered_map<std::uint64_t, std::unordered_set<std::uint32_t>> met_;
 };
 
 // Reads that have to wait for writes of other threads to the same bytes.
@@ -108,7 +160,8 @@ class DataConflicts {
   explicit DataConflicts(Dependencies& dependencies) : dependencies_(dependencies) {}
 
   void wrote(std::size_t content, Range range, const PastEvent& when);
-  void reads(std::size_t content, Range range, const PastEvent& reader);
+  // Returns whether a write that was over wrote the last byte of the range.
+  bool reads(std::size_t content, Range range, const PastEvent& reader);
 
  private:
   struct Written {

@@ -15,6 +15,7 @@ using calls::Effect;
 using calls::Role;
 using model::FileNumber;
 using model::kNoFileNumber;
+using model::Reason;
 
 namespace {
 
@@ -56,12 +57,33 @@ ContentId FileHistory::makeContent(FileNumber origin) {
 
 ContentId FileHistory::anonymous() { return makeContent(kNoFileNumber); }
 
-FileNumber FileHistory::followed(FileNumber number) {
+FileNumber FileHistory::followed(FileNumber number) const {
   // Links that lead to each other end somewhere in what the system follows, too.
   for (int links = 0; links < 40 && name(number).link_to != kNoFileNumber; ++links) {
     number = name(number).link_to;
   }
   return number;
+}
+
+FileNumber FileHistory::directoryOf(FileNumber number) const {
+  const auto found = numbers_.find(std::string(parentOf(name(number).location)));
+  return found == numbers_.end() ? kNoFileNumber : found->second;
+}
+
+FileNumber FileHistory::knownParent(FileNumber number) const {
+  for (std::string_view at = parentOf(name(number).location); at != "."; at = parentOf(at)) {
+    const auto parent = numbers_.find(std::string(at));
+    if (parent != numbers_.end()) return parent->second;
+  }
+  return kNoFileNumber;
+}
+
+Presence FileHistory::presence(FileNumber number) const {
+  const FileName& file = name(number);
+  if (file.content != kNoContent || file.link_to != kNoFileNumber) return Presence::kThere;
+  if (file.is_gone) return Presence::kAbsent;
+  if (!file.existed) return Presence::kUnknown;
+  return *file.existed ? Presence::kThere : Presence::kAbsent;
 }
 
 // The content behind a name that a call found.
@@ -111,17 +133,42 @@ void FileHistory::findParent(FileNumber number) {
   }
 }
 
-void FileHistory::use(FileNumber number, const PastEvent& when) {
+void FileHistory::useName(FileNumber number, const PastEvent& when, Presence need) {
   FileName& file = name(number);
-  if (file.changed) dependencies_.require(when, *file.changed);
-  file.used[when.ref.thread] = when;
+  const Presence now = presence(number);
+  const bool fits = need != Presence::kUnknown && (now == need || now == Presence::kUnknown);
+  if (file.changed) {
+    // Without that change, the result would have been another one.
+    const bool needs_change =
+        fits && file.before_change != Presence::kUnknown && file.before_change != need;
+    dependencies_.require(when, *file.changed, Reason::kName,
+                          needs_change ? Overlap::kIsOrdered : Overlap::kHasNoOrder);
+  }
+  NameUses& uses = file.used[when.ref.thread];
+  uses.last = when;
+  if (fits) uses.sure = when;
+}
+
+void FileHistory::use(FileNumber number, const PastEvent& when, Presence need, Presence above) {
+  useName(number, when, need);
   // A file inside a directory of the run needs that directory, under the name it has.
-  for (std::string_view at = parentOf(file.location); at != "."; at = parentOf(at)) {
+  const std::string& location = name(number).location;
+  for (std::string_view at = parentOf(location); at != "."; at = parentOf(at)) {
     const auto parent = numbers_.find(std::string(at));
     if (parent == numbers_.end()) continue;
-    FileName& directory = name(parent->second);
-    if (directory.changed) dependencies_.require(when, *directory.changed);
-    directory.used[when.ref.thread] = when;
+    const bool is_missing =
+        above == Presence::kUnknown && presence(parent->second) == Presence::kAbsent;
+    useName(parent->second, when, is_missing ? Presence::kAbsent : above);
+  }
+}
+
+// A call that found nothing comes before the one that makes a directory above its name.
+void FileHistory::missedBelow(FileNumber number, const PastEvent& when) {
+  const std::string& location = name(number).location;
+  for (std::string_view at = parentOf(location); at != "."; at = parentOf(at)) {
+    std::string directory(at);
+    if (numbers_.contains(directory)) continue;
+    missed_below_[std::move(directory)][when.ref.thread] = when;
   }
 }
 
@@ -130,14 +177,38 @@ void FileHistory::waitForUsers(ContentId content, const PastEvent& when) {
   dependencies_.require(when, contents_[content].last_access);
 }
 
-void FileHistory::change(FileNumber number, const PastEvent& when) {
+void FileHistory::change(FileNumber number, const PastEvent& when, Presence need,
+                         Presence becomes) {
   findParent(number);
-  use(number, when);
+  Presence before = presence(number);
+  if (before == Presence::kUnknown) before = need;
+  // A file that an open may have made is not there when a replay begins.
+  if (before == Presence::kUnknown) before = Presence::kAbsent;
+  use(number, when, need);
   FileName& file = name(number);
-  dependencies_.require(when, file.used);
+  const bool changes_results = before != becomes;
+  if (changes_results) changeEntries(number, when, becomes);
+  for (const auto& [thread, uses] : file.used) {
+    if (isOver(uses.last, when)) {
+      dependencies_.require(when, uses.last, Reason::kName);
+    } else if (uses.sure) {
+      dependencies_.require(when, *uses.sure, Reason::kName,
+                            changes_results ? Overlap::kIsOrdered : Overlap::kHasNoOrder);
+    }
+  }
+  if (const auto missed = missed_below_.find(file.location);
+      becomes == Presence::kThere && missed != missed_below_.end()) {
+    for (const auto& [thread, event] : missed->second) {
+      dependencies_.require(when, event, Reason::kName, Overlap::kIsOrdered);
+    }
+    missed_below_.erase(missed);
+  }
   waitForUsers(file.content, when);
   file.used.clear();
+  file.found_full.clear();
+  file.entries.reset();
   file.changed = when;
+  file.before_change = before;
 }
 
 ContentId FileHistory::inherited(FileNumber file) {
@@ -161,12 +232,26 @@ bool FileHistory::isOfTheRun(FileNumber file) {
   return false;
 }
 
+// A directory that is full when another rank wants to remove it must stay so until then.
+void FileHistory::changeEntries(FileNumber number, const PastEvent& when, Presence becomes) {
+  const FileNumber parent = directoryOf(number);
+  if (parent == kNoFileNumber) return;
+  FileName& directory = name(parent);
+  if (becomes == Presence::kAbsent) {
+    dependencies_.require(when, directory.found_full, Reason::kName, Overlap::kIsOrdered);
+    if (directory.entries && *directory.entries > 0) --*directory.entries;
+  } else if (directory.entries) {
+    directory.last_entry = when;
+    if ((*directory.entries)++ == 0) directory.first_entry = when;
+  }
+}
+
 void FileHistory::touched(ContentId content, const PastEvent& when) {
-  contents_[content].last_access[when.ref.thread] = when;
+  contents_[content].last_access.add(when);
 }
 
 void FileHistory::needsLength(ContentId id, const PastEvent& when, bool at_end) {
-  const Content& content = contents_[id];
+  Content& content = contents_[id];
   if (content.resized) dependencies_.require(when, *content.resized);
   if (at_end) dependencies_.require(when, content.written_in_place);
 }
@@ -178,7 +263,7 @@ void FileHistory::locks(ContentId id, const PastEvent& when) {
 void FileHistory::read(ContentId id, const event::Event& event, const PastEvent& when,
                        const event::Transfer& transfer) {
   Content& content = contents_[id];
-  content.last_access[when.ref.thread] = when;
+  content.last_access.add(when);
   if (readsLines(*event.row)) content.lines = true;
   const std::optional<std::uint64_t> offset = transfer.fixedOffset();
   if (content.emptied || !offset) return;
@@ -196,7 +281,7 @@ void FileHistory::need(Content& content, std::uint64_t end) {
 
 void FileHistory::write(ContentId id, const PastEvent& when, const event::Transfer& transfer) {
   Content& content = contents_[id];
-  content.last_access[when.ref.thread] = when;
+  content.last_access.add(when);
   if (content.origin != kNoFileNumber) name(content.origin).was_written = true;
   if (transfer.at_end && !content.emptied) content.appended += transfer.bytes;
   const auto guess = static_cast<std::uint64_t>(transfer.offset);
@@ -205,21 +290,123 @@ void FileHistory::write(ContentId id, const PastEvent& when, const event::Transf
   if (offset) content.written.add({*offset, *offset + transfer.bytes});
 }
 
-void FileHistory::resized(ContentId id, const PastEvent& when, std::int64_t size) {
+void FileHistory::resized(ContentId id, const PastEvent& when, std::int64_t size,
+                          std::int64_t before) {
   waitForUsers(id, when);
   size = std::max<std::int64_t>(size, 0);
   Content& content = contents_[id];
-  content.last_access[when.ref.thread] = when;
-  content.resized = when;
-  content.written.cut(static_cast<std::uint64_t>(size));
-  content.size.set(size);
+  content.last_access.add(when);
+  content.size.bytes = before;
+  cut(content, when, static_cast<std::uint64_t>(size));
   if (size == 0) content.emptied = true;
+}
+
+// Those who found the file longer, or its end, come first. All others that were over before are
+// waited for anyway.
+void FileHistory::cut(Content& content, const PastEvent& when, std::uint64_t size) {
+  const auto before = static_cast<std::uint64_t>(std::max<std::int64_t>(content.size.bytes, 0));
+  dependencies_.require(when, content.sizes.found_end, Reason::kFile, Overlap::kIsOrdered);
+  for (const auto& [thread, found] : content.sizes.found_bytes) {
+    if (found.size > size) {
+      dependencies_.require(when, found.event, Reason::kFile, Overlap::kIsOrdered);
+    }
+  }
+  content.resized = when;
+  content.sizes.cut(when, before, size);
+  content.written.cut(size);
+  content.size.set(static_cast<std::int64_t>(size));
 }
 
 void FileHistory::extended(ContentId id, const PastEvent& when) {
   Content& content = contents_[id];
-  content.last_access[when.ref.thread] = when;
+  content.last_access.add(when);
   content.resized = when;
+}
+
+void FileHistory::reaches(ContentId id, const PastEvent& when, std::uint64_t before,
+                          std::uint64_t end) {
+  SizeHistory& sizes = contents_[id].sizes;
+  // Also when others have made the file that long in the meantime.
+  if (end > sizes.shortest) {
+    dependencies_.require(when, sizes.found_end, Reason::kFile, Overlap::kIsOrdered);
+  }
+  if (end > before) sizes.grew(end, when);
+}
+
+void FileHistory::foundEnd(ContentId id, const PastEvent& when, std::uint64_t at, bool is_exact) {
+  Content& content = contents_[id];
+  SizeHistory& sizes = content.sizes;
+  if (is_exact) {
+    const SizeHistory::Growth* const growth = sizes.reaching(at);
+    if (growth != nullptr && growth->size == at) {
+      dependencies_.require(when, growth->event, Reason::kFile, Overlap::kIsOrdered);
+    }
+    const auto size = static_cast<std::int64_t>(at);
+    if (!content.buffered && !content.size.is_known && size >= content.size.bytes) {
+      content.size.set(size);
+    }
+  }
+  if (sizes.cut_by) {
+    dependencies_.require(when, *sizes.cut_by, Reason::kFile,
+                          sizes.cut_from > at ? Overlap::kIsOrdered : Overlap::kHasNoOrder);
+  }
+  sizes.found_end.add(when);
+  sizes.shortest = std::min(sizes.shortest, at);
+}
+
+void FileHistory::foundBytes(ContentId id, const PastEvent& when, std::uint64_t end,
+                             bool is_written) {
+  Content& content = contents_[id];
+  if (!content.writable) return;
+  // What was there before the run needs no call that made the file so long.
+  const SizeHistory::Growth* const growth = content.sizes.reaching(end);
+  if (growth != nullptr && end > content.needed && (!is_written || !isOver(growth->event, when))) {
+    dependencies_.require(when, growth->event, Reason::kFile, Overlap::kIsOrdered);
+  }
+  content.sizes.found_bytes[when.ref.thread] = {end, when};
+}
+
+// It may have decided what the application did next. A call that makes the file longer does not
+// wait for it, because no result in the trace depends on that.
+void FileHistory::sizeSeen(ContentId id, const PastEvent& when) {
+  const SizeHistory& sizes = contents_[id].sizes;
+  if (const SizeHistory::Growth* const growth = sizes.last()) {
+    dependencies_.require(when, growth->event);
+  }
+  if (sizes.cut_by) dependencies_.require(when, *sizes.cut_by);
+}
+
+void SizeHistory::grew(std::uint64_t size, const PastEvent& event) {
+  constexpr std::size_t kMostGrowths = 64;
+  if (!growths_.empty() && size <= growths_.back().size) return;
+  growths_.push_back({size, event});
+  if (growths_.size() <= kMostGrowths) return;
+  // Every other one of the older half goes: a later one stands for it.
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < growths_.size(); ++i) {
+    if (i % 2 == 1 || i > kMostGrowths / 2) growths_[kept++] = growths_[i];
+  }
+  growths_.resize(kept);
+}
+
+const SizeHistory::Growth* SizeHistory::reaching(std::uint64_t size) const {
+  const auto found = std::lower_bound(
+      growths_.begin(), growths_.end(), size,
+      [](const Growth& growth, std::uint64_t wanted) { return growth.size < wanted; });
+  return found == growths_.end() ? nullptr : &*found;
+}
+
+void SizeHistory::cut(const PastEvent& event, std::uint64_t from, std::uint64_t to) {
+  growths_.clear();
+  found_bytes.clear();
+  // The event has waited for all of them, and stands for them from now on.
+  if (!found_end.isEmpty()) {
+    found_end.clear();
+    found_end.add(event);
+  }
+  cut_by = event;
+  cut_from = from;
+  if (to > from) growths_.push_back({to, event});
 }
 
 void FileHistory::measured(ContentId id, std::int64_t size) {
@@ -293,7 +480,7 @@ ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, 
   if (is_temporary || (flags & O_DIRECTORY) != 0 ||
       (event.new_handle != nullptr &&
        event.new_handle->definition.kind == wire::FileKind::kDirectory)) {
-    use(file, when);
+    use(file, when, Presence::kThere);
     FileName& entry = name(file);
     entry.is_directory = true;
     if (!is_temporary) return find(file);
@@ -305,7 +492,7 @@ ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, 
 
 ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int flags) {
   if (name(file).link_to != kNoFileNumber) {
-    use(file, when);
+    use(file, when, Presence::kThere);
     file = followed(file);
   }
   const bool creates = (flags & O_CREAT) != 0;
@@ -314,7 +501,8 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
   FileName& entry = name(file);
   entry.is_regular = true;
   if (creates && !is_there) {
-    change(file, when);
+    const bool fails_otherwise = (flags & O_EXCL) != 0;
+    change(file, when, fails_otherwise ? Presence::kAbsent : Presence::kUnknown, Presence::kThere);
     const bool maybe_there = !entry.is_gone && !entry.existed && (flags & O_EXCL) == 0;
     if (!entry.existed && !maybe_there) entry.existed = false;
     entry.content = makeContent(file);
@@ -327,27 +515,60 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
       contents_[entry.content].size.set(0);
     }
   } else if ((flags & O_TRUNC) != 0) {
-    change(file, when);
+    change(file, when, creates ? Presence::kUnknown : Presence::kThere, Presence::kThere);
     find(file);
   } else {
-    use(file, when);
+    use(file, when, creates ? Presence::kUnknown : Presence::kThere);
     find(file);
   }
   Content& content = contents_[entry.content];
+  // A file is opened with what others had written to it when they closed it.
+  dependencies_.require(when, content.closed);
   if ((flags & O_TRUNC) != 0) {
+    // Also where this one made the file: others may have opened it at the same time, and what they
+    // write has to come after it was emptied.
+    cut(content, when, 0);
     content.emptied = true;
-    content.written.clear();
-    content.size.set(0);
     content.appended = 0;
   }
-  if ((flags & O_ACCMODE) != O_RDONLY) entry.was_written = true;
+  if ((flags & O_ACCMODE) != O_RDONLY) entry.was_written = content.writable = true;
   return entry.content;
 }
 
 // A failure tells about the time before the run.
-void FileHistory::failed(const event::Event& event, FileNumber file) {
+void FileHistory::failed(const event::Event& event, const PastEvent& when, FileNumber file,
+                         FileNumber new_file) {
+  const bool is_missing = event.result == ENOENT;
+  const bool is_taken = event.result == EEXIST;
+  // The text of a symbolic link is not looked up.
+  const bool names_two =
+      new_file != kNoFileNumber && !calls::does(*event.row, Effect::kMakesSymlink);
+  const Presence found = is_missing               ? Presence::kAbsent
+                         : is_taken && !names_two ? Presence::kThere
+                                                  : Presence::kUnknown;
+  const Presence above = is_missing ? Presence::kUnknown : Presence::kThere;
+  use(file, when, found, above);
+  // A call that finds the new name taken comes after the one that took it.
+  if (names_two) {
+    use(new_file, when, is_taken ? Presence::kThere : Presence::kUnknown, above);
+  }
+  if (is_missing) {
+    missedBelow(file, when);
+    if (names_two) missedBelow(new_file, when);
+  }
+  if (calls::does(*event.row, Effect::kRemovesName) && (event.result == ENOTEMPTY || is_taken)) {
+    FileName& full = name(names_two ? new_file : file);
+    for (const auto& [thread, uses] : full.used) {
+      dependencies_.require(when, uses.last, Reason::kName);
+    }
+    for (const std::optional<PastEvent>& entry : {full.first_entry, full.last_entry}) {
+      const bool is_needed = entry && full.entries.value_or(0) > 0;
+      if (is_needed) dependencies_.require(when, *entry, Reason::kName, Overlap::kIsOrdered);
+    }
+    full.found_full.add(when);
+  }
   FileName& entry = name(file);
-  if (event.result == ENOENT) entry.was_missed = true;
+  if (is_missing) entry.was_missed = true;
   if (entry.content != kNoContent || entry.link_to != kNoFileNumber || entry.is_gone ||
       entry.existed) {
     return;
@@ -367,10 +588,7 @@ void FileHistory::failed(const event::Event& event, FileNumber file) {
 ContentId FileHistory::named(const event::Event& event, const PastEvent& when, FileNumber file,
                              FileNumber new_file) {
   if (event.failed) {
-    use(file, when);
-    // A call that finds the new name taken comes after the one that took it.
-    if (new_file != kNoFileNumber) use(new_file, when);
-    failed(event, file);
+    failed(event, when, file, new_file);
     return kNoContent;
   }
   if (event.row->result == calls::Result::kNewFd ||
@@ -379,14 +597,15 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
   }
   const calls::Row& row = *event.row;
   if (calls::does(row, Effect::kMakesDirectory)) {
-    change(file, when);
+    change(file, when, Presence::kAbsent, Presence::kThere);
     name(file).make(makeContent(kNoFileNumber), kNoFileNumber);
     name(file).is_directory = true;
+    name(file).entries = 0;
   } else if (calls::does(row, Effect::kRenames) && new_file != kNoFileNumber) {
     renamed(event, when, file, new_file);
   } else if (calls::does(row, Effect::kRemovesName) && !calls::does(row, Effect::kRenames)) {
     if (name(file).link_to == kNoFileNumber) find(file);
-    change(file, when);
+    change(file, when, Presence::kThere, Presence::kAbsent);
     if (calls::does(row, Effect::kRemovesDirectory) ||
         (event::argumentOf(event, Role::kFlags) & AT_REMOVEDIR) != 0) {
       name(file).is_directory = true;
@@ -394,24 +613,27 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
     name(file).remove();
   } else if (calls::does(row, Effect::kMakesLink) && new_file != kNoFileNumber) {
     if (name(file).link_to == kNoFileNumber) find(file);
-    use(file, when);
-    change(new_file, when);
+    use(file, when, Presence::kThere);
+    change(new_file, when, Presence::kAbsent, Presence::kThere);
     name(new_file).make(name(file).content, name(file).link_to);
   } else if (calls::does(row, Effect::kMakesSymlink)) {
-    change(file, when);
+    change(file, when, Presence::kAbsent, Presence::kThere);
     name(file).make(kNoContent, new_file);
   } else if (calls::does(row, Effect::kSetsLength)) {
-    use(file, when);
+    use(file, when, Presence::kThere);
     const ContentId content = find(file);
     name(file).was_written = true;
-    resized(content, when, event::argumentOf(event, Role::kLength));
+    resized(content, when, event::argumentOf(event, Role::kLength), contents_[content].size.bytes);
   } else {
-    use(file, when);
+    use(file, when, Presence::kThere);
     const bool is_of_the_link =
         name(file).link_to != kNoFileNumber &&
         (calls::does(row, Effect::kStaysAtLink) ||
          (event::argumentOf(event, Role::kFlags) & AT_SYMLINK_NOFOLLOW) != 0);
-    if (!is_of_the_link) find(file);
+    if (!is_of_the_link) {
+      const ContentId content = find(file);
+      if (calls::does(row, Effect::kSeesSize)) sizeSeen(content, when);
+    }
     if (calls::does(row, Effect::kChangesDirectory)) name(file).is_directory = true;
   }
   return kNoContent;
@@ -423,12 +645,19 @@ void FileHistory::renamed(const event::Event& event, const PastEvent& when, File
   if (name(file).link_to == kNoFileNumber) find(file);
   const bool exchanges = (event::argumentOf(event, Role::kFlags) & RENAME_EXCHANGE) != 0;
   if (exchanges && name(new_file).link_to == kNoFileNumber) find(new_file);
-  change(file, when);
-  change(new_file, when);
+  const std::optional<std::uint64_t> entries = name(file).entries;
+  change(file, when, Presence::kThere, exchanges ? Presence::kThere : Presence::kAbsent);
+  const bool replaces = (event::argumentOf(event, Role::kFlags) & RENAME_NOREPLACE) == 0;
+  change(new_file, when,
+         exchanges   ? Presence::kThere
+         : !replaces ? Presence::kAbsent
+                     : Presence::kUnknown,
+         Presence::kThere);
   FileName& from = name(file);
   FileName& to = name(new_file);
   // Whether there was something to be replaced, nothing tells.
   const FileName replaced = to;
+  to.entries = entries;
   to.make(from.content, from.link_to);
   if (exchanges) {
     from.content = replaced.content;
@@ -450,7 +679,9 @@ void FileHistory::moveBelow(const std::string& from, const std::string& to, cons
     const bool is_there = before.content != kNoContent || before.link_to != kNoFileNumber;
     if (!is_there || !isBelow(before.location, from)) continue;
     const FileNumber number = numberAt(to + before.location.substr(from.size()), before.source);
+    const Presence was = presence(number);
     FileName& after = name(number);
+    after.before_change = was == Presence::kUnknown ? Presence::kAbsent : was;
     after.make(before.content, before.link_to);
     after.is_directory = before.is_directory;
     after.is_regular = before.is_regular;

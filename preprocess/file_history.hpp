@@ -3,6 +3,7 @@
 // while open). Fed with events by the time they began.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,33 @@ namespace omnio::preprocess {
 using ContentId = std::size_t;
 inline constexpr ContentId kNoContent = SIZE_MAX;
 
+// Which call made a file how long, and who saw it so long. Kept since it was last cut.
+class SizeHistory {
+ public:
+  struct Growth {
+    std::uint64_t size = 0;  // bytes, from this event on
+    PastEvent event;
+  };
+
+  void grew(std::uint64_t size, const PastEvent& event);
+  // The first event, as far as it is kept, that made the file at least that long; nullptr when
+  // there is none.
+  const Growth* reaching(std::uint64_t size) const;
+  // The last one; nullptr when there is none.
+  const Growth* last() const { return growths_.empty() ? nullptr : &growths_.back(); }
+  void cut(const PastEvent& event, std::uint64_t from, std::uint64_t to);
+
+  std::optional<PastEvent> cut_by;
+  std::uint64_t cut_from = 0;           // bytes
+  Crowd found_end;                      // saw where the file ends
+  std::uint64_t shortest = UINT64_MAX;  // of these, bytes
+  // The last read of each thread, and the end of what it read.
+  std::map<std::uint32_t, Growth> found_bytes;
+
+ private:
+  std::vector<Growth> growths_;  // bounded; by size
+};
+
 // The bytes of a file, whatever its names.
 struct Content {
   model::FileNumber origin = model::kNoFileNumber;  // the name it had before the run, if any
@@ -31,12 +59,25 @@ struct Content {
   event::FileSize size;
   // Bytes appended to what may have been there before: they are behind what was needed of that.
   std::uint64_t appended = 0;
+  SizeHistory sizes;
   std::optional<PastEvent> resized;  // by ftruncate and its like, last
-  ByThread written_in_place;         // by thread: not appended
+  Crowd written_in_place;            // not appended
+  Crowd closed;                      // by who wrote it
   bool lines = false;
-  ByThread unlocked;     // by thread: who let go of a lock (flock) on it
-  bool direct = false;   // opened with O_DIRECT, by anyone
-  ByThread last_access;  // by thread
+  ByThread unlocked;      // by thread: who let go of a lock (flock) on it
+  bool direct = false;    // opened with O_DIRECT, by anyone
+  bool writable = false;  // opened for writing, by anyone
+  bool buffered = false;  // written through a stream, so calls do not tell when it grew
+  Crowd last_access;
+};
+
+// Whether a name stands for something.
+enum class Presence : std::uint8_t { kUnknown, kThere, kAbsent };
+
+// Uses of a name by one thread.
+struct NameUses {
+  PastEvent last;
+  std::optional<PastEvent> sure;  // the last one that fails, or succeeds, only as the name was then
 };
 
 struct FileName {
@@ -52,7 +93,13 @@ struct FileName {
   model::FileNumber link_to = model::kNoFileNumber;  // of a symbolic link made in the run
   bool is_gone = false;                              // it stands for nothing now, and that is known
   std::optional<PastEvent> changed;                  // who made, renamed or removed it last
-  ByThread used;                                     // since then
+  Presence before_change = Presence::kUnknown;
+  std::map<std::uint32_t, NameUses> used;  // by thread, since then
+  // Of a directory that the run made: how many names are in it.
+  std::optional<std::uint64_t> entries;
+  std::optional<PastEvent> first_entry;  // made the first of them
+  std::optional<PastEvent> last_entry;   // made the last of them
+  Crowd found_full;                      // rmdir found names in it
 
   // A call made it that fails where something is there already.
   void make(ContentId made, model::FileNumber leads_to) {
@@ -77,6 +124,20 @@ class FileHistory {
   // The file an absolute path stands for, which is added when it is new.
   model::FileNumber numberOf(std::string_view absolute);
 
+  Presence presence(model::FileNumber file) const;
+  // The name that the file's name leads to by links.
+  model::FileNumber followed(model::FileNumber number) const;
+  // The directory that it is in; kNoFileNumber when no call has named that so far.
+  model::FileNumber directoryOf(model::FileNumber number) const;
+  // How many names the directory has in it, as far as that is known.
+  std::optional<std::uint64_t> entriesOf(model::FileNumber directory) const {
+    return name(directory).entries;
+  }
+  // The nearest directory above it that calls have named so far; kNoFileNumber: none.
+  model::FileNumber knownParent(model::FileNumber number) const;
+  // The content that the name stands for, kNoContent when that is not known.
+  ContentId contentOf(model::FileNumber number) const { return name(number).content; }
+
   // A call that names files: its effect on names, and what it has to wait for. Returns the content
   // of what it opened.
   ContentId named(const event::Event& event, const PastEvent& when, model::FileNumber file,
@@ -96,15 +157,27 @@ class FileHistory {
             const event::Transfer& transfer);
   void write(ContentId content, const PastEvent& when, const event::Transfer& transfer);
   // ftruncate, and what is like it.
-  void resized(ContentId content, const PastEvent& when, std::int64_t size);
+  // `before`: how long it was, in bytes.
+  void resized(ContentId content, const PastEvent& when, std::int64_t size, std::int64_t before);
   // fallocate and its like, which may have made it longer.
   void extended(ContentId content, const PastEvent& when);
+  // A call that made the file at least `end` bytes long, and had found it `before` bytes long.
+  void reaches(ContentId content, const PastEvent& when, std::uint64_t before, std::uint64_t end);
+  // A read that found the end of the file where it stopped. When it got no byte, the end was there
+  // or before.
+  void foundEnd(ContentId content, const PastEvent& when, std::uint64_t at, bool is_exact);
+  // A read of bytes up to `end`; whether a write of the last one is among what it waits for.
+  void foundBytes(ContentId content, const PastEvent& when, std::uint64_t end, bool is_written);
   // lseek to the end: the file is as long as that.
   void measured(ContentId content, std::int64_t size);
+  // stat and its like: the size is not in the trace.
+  void sizeSeen(ContentId content, const PastEvent& when);
   void touched(ContentId content, const PastEvent& when);
+  // A descriptor that wrote to it is closed.
+  void closed(ContentId content, const PastEvent& when) { contents_[content].closed.add(when); }
   // Bytes that are in the file now, at an offset that does not depend on where it ends.
   void writtenInPlace(ContentId content, const PastEvent& when) {
-    contents_[content].written_in_place[when.ref.thread] = when;
+    contents_[content].written_in_place.add(when);
   }
   // A read or write waits for those who cut or extended the file. Where the end of the file
   // matters, as it does to an append, it also waits for what others wrote before; those who append
@@ -122,24 +195,35 @@ class FileHistory {
 
   const std::string& locationOf(model::FileNumber file) { return name(file).location; }
   Content& content(ContentId id) { return contents_[id]; }
+  const Content& content(ContentId id) const { return contents_[id]; }
 
   // All files in the order in which they came up, once the trace is at its end.
   std::vector<model::ScheduleFile> files();
 
  private:
   FileName& name(model::FileNumber number) { return names_[static_cast<std::size_t>(number)]; }
+  const FileName& name(model::FileNumber number) const {
+    return names_[static_cast<std::size_t>(number)];
+  }
   model::FileNumber numberAt(std::string location, std::string_view source);
-  model::FileNumber followed(model::FileNumber number);
   ContentId find(model::FileNumber number);
   void fetchMoved(model::FileNumber number);
   void findParent(model::FileNumber number);
   ContentId makeContent(model::FileNumber origin);
-  void use(model::FileNumber number, const PastEvent& when);
-  void change(model::FileNumber number, const PastEvent& when);
+  // `need`: how the name was when the call took effect, as far as its result tells.
+  // `above`: the same for the directories above it.
+  void use(model::FileNumber number, const PastEvent& when, Presence need,
+           Presence above = Presence::kThere);
+  void useName(model::FileNumber number, const PastEvent& when, Presence need);
+  void change(model::FileNumber number, const PastEvent& when, Presence need, Presence becomes);
+  void changeEntries(model::FileNumber number, const PastEvent& when, Presence becomes);
+  void missedBelow(model::FileNumber number, const PastEvent& when);
+  void cut(Content& content, const PastEvent& when, std::uint64_t size);
   void waitForUsers(ContentId content, const PastEvent& when);
   void need(Content& content, std::uint64_t end);
   ContentId opened(const event::Event& event, const PastEvent& when, model::FileNumber file);
-  void failed(const event::Event& event, model::FileNumber file);
+  void failed(const event::Event& event, const PastEvent& when, model::FileNumber file,
+              model::FileNumber new_file);
   void renamed(const event::Event& event, const PastEvent& when, model::FileNumber file,
                model::FileNumber new_file);
   void moveBelow(const std::string& from, const std::string& to, const PastEvent& when);
@@ -157,6 +241,8 @@ class FileHistory {
   std::vector<FileName> names_;
   std::vector<Content> contents_;
   std::vector<Moved> moved_;
+  // Calls that found nothing below a directory that no call had named, by its location.
+  std::unordered_map<std::string, ByThread> missed_below_;
 };
 
 // Whether what a call reads ends with a line, or another delimiter.

@@ -49,6 +49,7 @@ struct Instance {
   std::uint64_t step_id = 0;                            // of the step that makes it, if no event
   bool is_open = true;
   bool has_lock = false;  // by flock
+  bool has_written = false;
   ByThread used{};
 };
 

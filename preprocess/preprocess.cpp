@@ -14,6 +14,7 @@
 #include "core/model/schedule_writer.hpp"
 #include "core/wire/info.hpp"
 #include "preprocess/analysis.hpp"
+#include "preprocess/circles.hpp"
 #include "preprocess/communication.hpp"
 #include "preprocess/size_scale.hpp"
 
@@ -154,6 +155,7 @@ class ThreadPass {
     const auto& steps = order_.steps()[place_];
     while (next_step_ < steps.size() && steps[next_step_].sequence < sequence) ++next_step_;
     const bool is_it = next_step_ < steps.size() && steps[next_step_].sequence == sequence;
+    if (is_it) recent_order_ = &steps[next_step_];
     return is_it ? &steps[next_step_] : nullptr;
   }
 
@@ -175,15 +177,31 @@ class ThreadPass {
       ScheduleEvent event = notes_.extras[next_extra_].event;
       if (event.start_ns != 0) event.start_ns = event.end_ns = timeOf(event.start_ns);
       event.offset = std::max<std::int64_t>(event.offset, 0);
-      if (!keepsFileOrder()) event.after.clear();
-      // A call in front of an event stands where the event would, so the work is before it.
+      if (!keepsFileOrder()) {
+        // Only what it waits for makes a delay worth a step.
+        if (event.step == model::Step::kDelay) continue;
+        event.after.clear();
+      }
+      // A call or delay in front of an event stands where the event would, so the work is before
+      // it.
       const StepOrder* const order = orderOf(static_cast<std::uint64_t>(behind + 1));
-      if (event.step == model::Step::kCall && order != nullptr) {
+      if (event.step != model::Step::kPreopened && event.step != model::Step::kInherited &&
+          order != nullptr) {
+        dropImplied(event);
         takeOrder(*order, event);
         given_away_ = order;
       }
       put(event, writer);
     }
+  }
+
+  // Files need not order what communication orders already, here or further ahead in the thread.
+  void dropImplied(ScheduleEvent& out) const {
+    if (recent_order_ == nullptr || out.after.empty()) return;
+    std::erase_if(out.after, [&](const model::Wait& wait) {
+      const auto& event = analysis_.dependencies().named(wait.id);
+      return event && comeAfter(recent_order_->after, *event, order_.meetings());
+    });
   }
 
   void takeOrder(const StepOrder& order, ScheduleEvent& out) const {
@@ -197,11 +215,6 @@ class ThreadPass {
   // Gives the event the thread's own work before it, and the steps that it waits for.
   void takeOrder(const Work& own, const std::vector<Predecessor>& after, ScheduleEvent& out) const {
     out.own = scaled(own);
-    // Files need not order what communication orders already.
-    std::erase_if(out.after, [&](const model::Wait& wait) {
-      const auto& event = analysis_.dependencies().named(wait.id);
-      return event && comeAfter(after, *event, order_.meetings());
-    });
     for (const Predecessor& before : after) {
       std::uint64_t id = 0;
       if (before.step.thread == kMeeting) {
@@ -286,9 +299,11 @@ class ThreadPass {
     const EventRef ref{place_, note.sequence};
     out.id = analysis_.dependencies().idOf(ref);
     if (keepsFileOrder()) {
-      for (const std::uint64_t id : analysis_.dependencies().before(ref)) out.after.push_back({id});
+      out.after = analysis_.dependencies().before(ref);
     }
-    if (const StepOrder* const order = orderOf(note.sequence)) takeOrder(*order, out);
+    const StepOrder* const order = orderOf(note.sequence);
+    dropImplied(out);
+    if (order != nullptr) takeOrder(*order, out);
     return out;
   }
 
@@ -314,7 +329,8 @@ class ThreadPass {
   std::size_t next_extra_ = 0;
   std::size_t next_meeting_ = 0;
   std::size_t next_step_ = 0;              // in order_
-  const StepOrder* given_away_ = nullptr;  // to a call in front of its event
+  const StepOrder* given_away_ = nullptr;  // to a step in front of its event
+  const StepOrder* recent_order_ = nullptr;
   std::unordered_map<std::uint32_t, event::OpenFile> positions_;
 };
 
@@ -342,12 +358,22 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   const std::vector<std::uint64_t> meetings =
       nameSteps(communication.order, analysis.dependencies());
 
+  // The order from files alone has none.
+  const std::uint64_t dropped =
+      settings.order == Order::kAll ? breakCircles(analysis, communication.order) : 0;
+
   Summary summary;
   summary.mpi_events = communication.events;
   summary.mpi_unmatched = communication.unmatched;
   summary.ranks = sources.ranks;
   summary.threads = sources.threads.size();
   summary.left_out = leftOut(sources, analysis, wholeness);
+  if (dropped > 0) {
+    summary.left_out.push_back(
+        fmt::format("{} waits for files that contradict the order of messages, because the clocks "
+                    "of the hosts differ",
+                    dropped));
+  }
   model::ScheduleWriter writer(schedule);
   writer.global({.timing = settings.timing,
                  .write_overwrite = settings.write_overwrite,

@@ -47,6 +47,7 @@ enum class Effect : std::uint8_t {
   kChangesDirectory,  // relative paths start from another one
   kChoosesName,       // the call makes up the name of its file (mkstemp)
   kStaysAtLink,       // looks at a symbolic link itself, and not at what that leads to
+  kSeesSize,          // tells the size of a file to the application, and not to the trace
   // Data of files, by descriptor or path.
   kSetsLength,
   kReservesSpace,          // makes the file at least as long as offset and length say
@@ -95,7 +96,7 @@ struct CallsWithEffects {
 inline constexpr auto kEffects = [] {
   using enum CallId;
   using enum Effect;
-  return std::array<CallsWithEffects, 29>{{
+  return std::array<CallsWithEffects, 30>{{
       // ---- names ----
       {{kChoosesName}, {mkstemp, mkostemp, mkstemps, mkostemps, tmpfile}},
       {{kMakesName, kMakesDirectory}, {mkdir, mkdirat}},
@@ -105,8 +106,9 @@ inline constexpr auto kEffects = [] {
       {{kRemovesName}, {unlink, unlinkat, remove}},
       {{kRemovesName, kRemovesDirectory}, {rmdir}},
       {{kChangesDirectory}, {chdir, fchdir}},
-      {{}, {stat, fstatat, statx, access, faccessat}},
-      {{kStaysAtLink}, {lstat}},
+      {{kSeesSize}, {stat, fstat, fstatat, statx}},
+      {{}, {access, faccessat}},
+      {{kStaysAtLink, kSeesSize}, {lstat}},
       // ---- lengths and positions ----
       {{kSetsLength}, {truncate, ftruncate}},
       {{kReservesSpace}, {fallocate, posix_fallocate}},

@@ -77,7 +77,8 @@ Transfer moveBy(const Event& event, OpenFile& file, FileSize& size) {
                     .bytes = event.bytes,
                     .size_before = size.bytes};
   file.position = saturatingSum(file.position, static_cast<std::int64_t>(event.bytes));
-  if (file.is_known) size.reaches(file.position);
+  // A read that finds nothing may be beyond the end.
+  if (file.is_known && event.bytes > 0) size.reaches(file.position);
   return transfer;
 }
 

@@ -97,8 +97,9 @@ struct Work {
 
 // Why an event waits for an event of another thread.
 enum class Reason : std::uint8_t {
-  kFile,  // both use a file, a name or a descriptor
+  kFile,  // both use a file or a descriptor
   kMpi,   // a message, or a call of several ranks
+  kName,  // both use a name or a directory
 };
 
 struct Wait {

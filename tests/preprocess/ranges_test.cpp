@@ -58,7 +58,7 @@ TEST(Dependencies, OneEdgeStandsForAllThatCameBefore) {
   EXPECT_EQ(dependencies.edges(), 2U);
   EXPECT_NE(dependencies.idOf({0, 7}), 0U);
   EXPECT_EQ(dependencies.idOf({0, 3}), 0U);
-  EXPECT_EQ(dependencies.before({1, 5}), std::vector<std::uint64_t>{dependencies.idOf({0, 7})});
+  EXPECT_EQ(dependencies.before({1, 5}), std::vector<model::Wait>{{dependencies.idOf({0, 7})}});
   EXPECT_TRUE(dependencies.before({1, 6}).empty());
 }
 
@@ -90,7 +90,7 @@ TEST(DataConflicts, WhileTheLastWriteIsUnderWayTheOneBeforeCounts) {
   conflicts.wrote(0, {0, 100}, past(0, 1, 10));
   conflicts.wrote(0, {100, 200}, past(0, 2, 1000));
   conflicts.reads(0, {0, 10}, {{1, 0}, 500});
-  EXPECT_EQ(dependencies.before({1, 0}), std::vector<std::uint64_t>{dependencies.idOf({0, 1})});
+  EXPECT_EQ(dependencies.before({1, 0}), std::vector<model::Wait>{{dependencies.idOf({0, 1})}});
 }
 
 TEST(DataConflicts, ManyPlacesNeverLetAReadRunAhead) {

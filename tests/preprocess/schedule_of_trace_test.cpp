@@ -117,7 +117,8 @@ TEST_F(ScheduleOfTrace, DescriptorsFromBeforeAndOverForkHaveTheirSteps) {
   const auto& theirs = kept.threads[1];
   ASSERT_EQ(theirs.size(), 1U);
   EXPECT_EQ(theirs[0].fd, own[3].new_fd);
-  EXPECT_EQ(idsOf(theirs[0]), std::vector<std::uint64_t>{own[3].id});
+  // The open emptied the file before the write.
+  EXPECT_EQ(idsOf(theirs[0]), (std::vector<std::uint64_t>{own[3].id, own[2].id}));
 }
 
 TEST_F(ScheduleOfTrace, OfMpiTheFilesAreTakenAndNotItsOwnBusiness) {

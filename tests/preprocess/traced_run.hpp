@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "core/wire/info.hpp"
 #include "preprocess/preprocess.hpp"
@@ -24,7 +25,7 @@ inline void PrintTo(const Work& work, std::ostream* out) {
   *out << work.compute_ns << "+" << work.communication_ns;
 }
 inline void PrintTo(const Wait& wait, std::ostream* out) {
-  *out << "id " << wait.id << (wait.reason == Reason::kMpi ? " mpi " : " file ");
+  *out << "id " << wait.id << " " << base::wordOf(kReasons, wait.reason) << " ";
   PrintTo(wait.work, out);
 }
 
@@ -81,6 +82,14 @@ class Thread {
     event.arguments = {wire::handleSlot(handle), 0, bytes, offset};
     if (offset < 0) event.arguments[3] = 0;
     return add(call, event);
+  }
+  // pread that gets less than it asked for.
+  Thread& shortRead(std::uint64_t start, std::uint64_t end, std::uint32_t handle,
+                    std::int64_t bytes, std::int64_t request, std::int64_t offset) {
+    test::EventSpec event{.start = start, .end = end, .result = bytes};
+    event.request = static_cast<std::uint64_t>(request);
+    event.arguments = {wire::handleSlot(handle), 0, request, offset};
+    return add("pread", event);
   }
   Thread& close(std::uint64_t start, std::uint64_t end, std::uint32_t handle) {
     test::EventSpec event{.start = start, .end = end};

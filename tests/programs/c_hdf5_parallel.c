@@ -2,7 +2,10 @@
 // turns, collectively, one in blocks, independently, and one in chunks; each is read back by
 // another rank.
 //
-//   mpirun -n N c_hdf5_parallel FILE
+//   mpirun -n N c_hdf5_parallel FILE [metadata|extend]
+//
+// metadata: HDF5 reads and writes its own data collectively, too. extend: datasets that grow while
+// each rank writes its part by itself, and each rank opens the file again by itself to read it.
 //
 // Prints the bytes of data in the file, and a sum of what each rank read.
 #include <hdf5.h>
@@ -72,13 +75,63 @@ static long transfer(hid_t file, const char* name, int in_turns, int collective,
   return sum;
 }
 
+// A dataset that all make longer together, and write by themselves.
+static void extend(const char* path, hid_t access) {
+  enum { kTurns = 6 };
+  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  CHECK(file >= 0);
+  const hsize_t none[2] = {0, kColumns}, any[2] = {H5S_UNLIMITED, kColumns};
+  const hsize_t chunk[2] = {kRows / 4, kColumns}, mine[2] = {kRows, kColumns};
+  hid_t space = H5Screate_simple(2, none, any), memory = H5Screate_simple(2, mine, NULL);
+  hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  CHECK(H5Pset_obj_track_times(creation, 0) >= 0 && H5Pset_chunk(creation, 2, chunk) >= 0);
+  hid_t data_set =
+      H5Dcreate2(file, "log", H5T_NATIVE_INT, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  CHECK(data_set >= 0);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const hsize_t extent[2] = {(hsize_t)((turn + 1) * ranks * kRows), kColumns};
+    CHECK(H5Dset_extent(data_set, extent) >= 0);
+    for (int row = 0; row < kRows; ++row) {
+      for (int column = 0; column < kColumns; ++column) data[row][column] = value(row, column);
+    }
+    hid_t rows = rowsOf(data_set, turn * ranks + rank, 0);
+    CHECK(H5Dwrite(data_set, H5T_NATIVE_INT, memory, rows, H5P_DEFAULT, data) >= 0);
+    H5Sclose(rows);
+  }
+  H5Dclose(data_set);
+  H5Pclose(creation);
+  H5Sclose(space);
+  CHECK(H5Fclose(file) >= 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  CHECK(file >= 0);
+  data_set = H5Dopen2(file, "log", H5P_DEFAULT);
+  hid_t rows = rowsOf(data_set, (rank + 1) % (kTurns * ranks), 0);
+  CHECK(H5Dread(data_set, H5T_NATIVE_INT, memory, rows, H5P_DEFAULT, data) >= 0);
+  CHECK(data[1][1] == value(1, 1));
+  H5Sclose(rows);
+  H5Sclose(memory);
+  H5Dclose(data_set);
+  CHECK(H5Fclose(file) >= 0);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  CHECK(argc == 2);
+  CHECK(argc == 2 || argc == 3);
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   CHECK(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL) >= 0);
+  if (argc == 3) {
+    CHECK(H5Pset_coll_metadata_write(access, 1) >= 0 &&
+          H5Pset_all_coll_metadata_ops(access, 1) >= 0);
+  }
+  if (argc == 3 && strcmp(argv[2], "extend") == 0) {
+    extend(argv[1], access);
+    H5Pclose(access);
+    MPI_Finalize();
+    return 0;
+  }
   hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, access);
   CHECK(file >= 0);
   long sum = transfer(file, "turns", 1, 1, 0);
