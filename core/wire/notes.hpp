@@ -54,6 +54,36 @@ constexpr std::string_view describe(UntracedReason reason) {
   return "for an unknown reason";
 }
 
+// Children of processes, in the file <host>.processes of the trace directory, a line for each start
+// and each wait that found a child ended, appended in one write:
+//
+//   <kind> <pid> <parent> <tid> <child> <begin> <end>
+//
+// `parent` is 0 where it was not asked for, `tid` where the thread is not known, `child` where the
+// C library does not say which one it was. Times are in ns of CLOCK_MONOTONIC.
+inline constexpr const char* kProcessesSuffix = ".processes";
+
+enum class ChildNote : std::uint8_t {
+  kFork,  // the child began between begin and end
+  kExec,  // the same, told by the child itself before it became another program
+  kWait,  // the child had ended at `end`; the thread began to wait at `begin`
+  kRun,   // both: system()
+};
+
+constexpr std::string_view describe(ChildNote kind) {
+  switch (kind) {
+    case ChildNote::kFork:
+      return "fork";
+    case ChildNote::kExec:
+      return "exec";
+    case ChildNote::kWait:
+      return "wait";
+    case ChildNote::kRun:
+      break;
+  }
+  return "run";
+}
+
 inline constexpr std::uint64_t kLostNoteMagic = 0x10571;
 inline constexpr int kLostNoteNumbers = 13;
 inline constexpr std::string_view kLostNoteDivider = "//";
