@@ -97,8 +97,9 @@ struct Work {
 
 // Why an event waits for an event of another thread.
 enum class Reason : std::uint8_t {
-  kFile,  // both use a file, a name or a descriptor
-  kMpi,   // a message, or a call of several ranks
+  kFile,    // both use a file, a name or a descriptor
+  kMpi,     // a message, or a call of several ranks
+  kThread,  // a thread or process that was started, or that another one waited for
 };
 
 struct Wait {

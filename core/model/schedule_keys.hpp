@@ -28,7 +28,8 @@ inline constexpr base::Word<FileRole> kRoles[] = {{FileRole::kInput, "input"},
 inline constexpr base::Word<Step> kSteps[] = {
     {Step::kPreopened, "preopened"}, {Step::kInherited, "inherited"}, {Step::kDelay, "delay"}};
 
-inline constexpr base::Word<Reason> kReasons[] = {{Reason::kFile, "file"}, {Reason::kMpi, "mpi"}};
+inline constexpr base::Word<Reason> kReasons[] = {
+    {Reason::kFile, "file"}, {Reason::kMpi, "mpi"}, {Reason::kThread, "thread"}};
 
 using calls::KeyKind;
 

@@ -24,7 +24,10 @@ inline void PrintTo(const Work& work, std::ostream* out) {
   *out << work.compute_ns << "+" << work.communication_ns;
 }
 inline void PrintTo(const Wait& wait, std::ostream* out) {
-  *out << "id " << wait.id << (wait.reason == Reason::kMpi ? " mpi " : " file ");
+  *out << "id " << wait.id
+       << (wait.reason == Reason::kMpi      ? " mpi "
+           : wait.reason == Reason::kThread ? " thread "
+                                            : " file ");
   PrintTo(wait.work, out);
 }
 
@@ -225,10 +228,11 @@ class Collector final : public model::ScheduleSink {
 class TracedRun : public testing::Test {
  protected:
   void save(int rank, int ranks, const std::vector<const Thread*>& threads, std::uint32_t pid = 0,
-            std::uint32_t parent = 0) {
+            std::uint32_t parent = 0, std::uint64_t begin = 500) {
     const std::uint64_t token = 100 + static_cast<std::uint64_t>(rank) + pid;
     if (pid == 0) pid = 4711 + static_cast<std::uint32_t>(rank);
     ContainerBuilder container(token, pid);
+    container.header.begin.ticks = container.header.begin.monotonic_ns = begin;
     auto facts = test::usualFacts(rank, ranks);
     facts[wire::info::kDirectory] = "/run";
     facts[wire::info::kGroupPrefix + std::string("1")] =
