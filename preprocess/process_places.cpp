@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace omnio::preprocess {
@@ -32,8 +33,22 @@ ProcessPlaces processPlaces(const order::ProcessTree& tree, const tracefile::Tra
     result.places.emplace_back();
     return static_cast<std::uint32_t>(result.places.size() - 1);
   };
-  for (const order::TreeProcess& process : tree.processes) {
+  // By process, program and id of the thread.
+  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::uint32_t> by_thread;
+  for (std::size_t index = 0; index < tree.processes.size(); ++index) {
+    const order::TreeProcess& process = tree.processes[index];
     ProcessPlaces::Process ends;
+    if (process.thread) {
+      const auto [owner, program, tid] = *process.thread;
+      const auto own = by_thread.find({owner, program, tid});
+      const std::uint32_t place = own != by_thread.end() ? own->second : make();
+      std::erase(result.processes[owner].first, place);
+      result.places[place].before.clear();
+      result.places[place].is_started = true;
+      ends.first = ends.last = {place};
+      result.processes.push_back(std::move(ends));
+      continue;
+    }
     for (const order::ProgramRun& program : process.programs) {
       std::vector<std::uint32_t> here;
       if (const auto own = threads.find(program.log); own != threads.end()) here = own->second;
@@ -53,6 +68,8 @@ ProcessPlaces processPlaces(const order::ProcessTree& tree, const tracefile::Tra
         const std::uint32_t place = found != here.end() ? *found : make();
         if (found == here.end()) all.push_back(place);
         takeMain(place, lane.tid);
+        const auto number = static_cast<std::size_t>(&program - process.programs.data());
+        by_thread[{index, number, lane.tid}] = place;
         auto& steps = result.places[place].steps;
         steps.insert(steps.end(), lane.steps.begin(), lane.steps.end());
       }

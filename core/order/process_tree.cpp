@@ -58,15 +58,15 @@ class TreeOfHost {
     }
     if (note.kind == NoteKind::kExec) {
       // A shell looks for a program in one directory after the other.
-      const auto there = alive_.find(note.child);
+      const auto there = alive_.find(pidOf(note));
       if (there != alive_.end() && there->second.parent == parent) return;
     }
-    start(parent, note.tid, note.begin_ns, note.end_ns, note.child);
+    start(parent, note.tid, note.begin_ns, note.end_ns, pidOf(note));
   }
 
   void takeWait(const ChildNote& note) {
     const std::size_t parent = find(note.pid, note.parent, note.end_ns);
-    const auto there = alive_.find(note.child);
+    const auto there = alive_.find(pidOf(note));
     if (there == alive_.end() || there->second.process == parent) return;
     stepsOf(parent, note.tid)
         .push_back({Kind::kWait, note.begin_ns, note.end_ns, there->second.process});
@@ -84,6 +84,35 @@ class TreeOfHost {
           .push_back({Kind::kWait, note.begin_ns, note.end_ns, *run->child});
     }
     unnamed_.erase(run);
+  }
+
+  void takeCreate(const ChildNote& note) {
+    const std::size_t process = find(note.pid, note.parent, note.begin_ns);
+    std::vector<ProcessStep>& steps = stepsOf(process, note.tid);
+    const std::size_t created = processes_.size();
+    steps.push_back({Kind::kStart, note.begin_ns, note.end_ns, created});
+    threads_[{process, note.child}] = created;
+    const std::size_t program = processes_[process].programs.size() - 1;
+    processes_.push_back({.pid = note.pid,
+                          .is_started = true,
+                          .programs = {},
+                          .thread = TreeProcess::ThreadOf{process, program, 0}});
+  }
+
+  void takeSelf(const ChildNote& note) {
+    const std::size_t process = find(note.pid, note.parent, note.begin_ns);
+    const auto created = threads_.find({process, note.child});
+    if (created == threads_.end() || processes_[created->second].thread->tid != 0) return;
+    stepsOf(process, note.tid);
+    processes_[created->second].thread->tid = note.tid;
+  }
+
+  void takeJoin(const ChildNote& note) {
+    const std::size_t process = find(note.pid, note.parent, note.end_ns);
+    const auto joined = threads_.find({process, note.child});
+    if (joined == threads_.end()) return;
+    stepsOf(process, note.tid).push_back({Kind::kWait, note.begin_ns, note.end_ns, joined->second});
+    threads_.erase(joined);
   }
 
   void takeLog(std::size_t log, const tracefile::Process& process, std::int64_t begin_ns) {
@@ -119,8 +148,12 @@ class TreeOfHost {
     std::optional<std::size_t> child;
   };
 
+  static std::uint32_t pidOf(const ChildNote& note) {
+    return static_cast<std::uint32_t>(note.child);
+  }
+
   std::size_t make(std::uint32_t pid, std::size_t parent) {
-    processes_.push_back({.pid = pid, .is_started = parent != kNone, .programs = {}});
+    processes_.push_back({.pid = pid, .is_started = parent != kNone, .programs = {}, .thread = {}});
     alive_[pid] = {.process = processes_.size() - 1, .parent = parent, .start = {}};
     return processes_.size() - 1;
   }
@@ -157,6 +190,7 @@ class TreeOfHost {
   std::vector<TreeProcess>& processes_;
   std::map<std::uint32_t, Alive> alive_;  // by pid
   std::vector<Unnamed> unnamed_;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> threads_;  // by process and handle
 };
 
 // The child of a vfork knows its parent, and not that one's parent: a later note of it does.
@@ -190,7 +224,8 @@ std::optional<ChildNote> parseChildNote(std::string_view line) {
   ChildNote note;
   const std::string_view word = line.substr(0, line.find(' '));
   bool is_known = false;
-  for (const NoteKind kind : {NoteKind::kFork, NoteKind::kExec, NoteKind::kWait, NoteKind::kRun}) {
+  for (const NoteKind kind : {NoteKind::kFork, NoteKind::kExec, NoteKind::kWait, NoteKind::kRun,
+                              NoteKind::kCreate, NoteKind::kJoin, NoteKind::kSelf}) {
     if (word != wire::describe(kind)) continue;
     note.kind = kind;
     is_known = true;
@@ -233,16 +268,20 @@ ProcessTree readProcessTree(const tracefile::Trace& trace) {
       int order;  // of the same time
       std::size_t index;
     };
-    enum { kStarts, kLogs, kWaits };
+    enum { kStarts, kLogs, kSelves, kWaits };
     std::vector<Item> items;
     for (std::size_t i = 0; i < notes.size(); ++i) {
       ChildNote& note = notes[i];
       const std::int64_t took = note.end_ns - note.begin_ns;
       note.begin_ns = time.of(note.begin_ns);
       note.end_ns = note.begin_ns + took;
-      const bool waits = note.kind == NoteKind::kWait || note.kind == NoteKind::kRun;
-      if (note.kind != NoteKind::kWait) items.push_back({note.begin_ns, kStarts, i});
-      if (waits) items.push_back({note.end_ns, kWaits, i});
+      if (note.kind == NoteKind::kSelf) {
+        items.push_back({note.begin_ns, kSelves, i});
+        continue;
+      }
+      const bool only_waits = note.kind == NoteKind::kWait || note.kind == NoteKind::kJoin;
+      if (!only_waits) items.push_back({note.begin_ns, kStarts, i});
+      if (only_waits || note.kind == NoteKind::kRun) items.push_back({note.end_ns, kWaits, i});
     }
     for (const std::size_t log : logs) {
       const tracefile::Process& process = *trace.processes()[log];
@@ -257,12 +296,33 @@ ProcessTree readProcessTree(const tracefile::Trace& trace) {
     for (const Item& item : items) {
       if (item.order == kLogs) {
         builder.takeLog(item.index, *trace.processes()[item.index], item.at_ns);
-      } else if (item.order == kStarts) {
-        builder.takeStart(notes[item.index]);
-      } else if (notes[item.index].kind == NoteKind::kRun) {
-        builder.takeRunEnd(notes[item.index]);
-      } else {
-        builder.takeWait(notes[item.index]);
+        continue;
+      }
+      const ChildNote& note = notes[item.index];
+      switch (note.kind) {
+        case NoteKind::kFork:
+        case NoteKind::kExec:
+          builder.takeStart(note);
+          break;
+        case NoteKind::kWait:
+          builder.takeWait(note);
+          break;
+        case NoteKind::kRun:
+          if (item.order == kStarts) {
+            builder.takeStart(note);
+          } else {
+            builder.takeRunEnd(note);
+          }
+          break;
+        case NoteKind::kCreate:
+          builder.takeCreate(note);
+          break;
+        case NoteKind::kSelf:
+          builder.takeSelf(note);
+          break;
+        case NoteKind::kJoin:
+          builder.takeJoin(note);
+          break;
       }
     }
   }

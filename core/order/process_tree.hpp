@@ -1,6 +1,6 @@
-// Which process started which, and which wait found which one ended: from the notes of a trace
-// (core/wire/notes.hpp), together with the processes that have a log. Shells and launchers, which
-// have none, are in it too.
+// Which process or thread started which, and which wait found which one ended: from the notes of a
+// trace (core/wire/notes.hpp), together with the processes that have a log. Shells and launchers,
+// which have none, are in it too.
 //
 // Starts and waits are few beside events, so that all of them are kept. All times are in ns of the
 // trace. Lines that mean nothing are left out: nothing here fails.
@@ -25,14 +25,14 @@ struct ChildNote {
   std::uint32_t pid = 0;
   std::uint32_t parent = 0;
   std::uint32_t tid = 0;
-  std::uint32_t child = 0;
+  std::uint64_t child = 0;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
 // Returns nothing for a line that is not a note.
 std::optional<ChildNote> parseChildNote(std::string_view line);
 
-// A child that a thread started, or that it waited for until it had ended.
+// A child, process or thread, that a thread started, or that it waited for until it had ended.
 struct ProcessStep {
   enum class Kind : std::uint8_t { kStart, kWait };
   Kind kind = Kind::kStart;
@@ -58,13 +58,21 @@ struct ProgramRun {
   std::vector<ProcessLane> lanes;
 };
 
-// A process from its start to its end, over all programs that it ran.
+// A process from its start to its end, over all programs that it ran; or a thread that another one
+// of its process created.
 struct TreeProcess {
   std::uint32_t pid = 0;
   // Whether a step starts it; then nothing in it comes before that.
   bool is_started = false;
   // In order. One without a log can only be the first: it stands for all before the first log.
   std::vector<ProgramRun> programs;
+  // Of a thread, which has no programs of its own.
+  struct ThreadOf {
+    std::size_t process = 0;  // in ProcessTree::processes, before this one
+    std::size_t program = 0;
+    std::uint32_t tid = 0;  // 0: not known, since it has no events
+  };
+  std::optional<ThreadOf> thread;
 };
 
 struct ProcessTree {

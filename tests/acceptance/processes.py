@@ -1,5 +1,6 @@
-"""Programs that follow each other do so in a replay: the commands of a shell, children in the
-background that are waited for, and what a parent does before and after its children. Without that
+"""Programs and threads that follow each other do so in a replay: the commands of a shell, children
+in the background that are waited for, what a parent does before and after its children, and threads
+that are created and joined. Without that
 order the same replays run side by side.
 
   processes.py [REPLAYS]        of each case and order, 2 unless told otherwise
@@ -10,7 +11,8 @@ import shutil
 import sys
 
 import devices
-from omnio_testing import Checks, WorkDirectory, emptied, omnio, readLog, run, skipTest, trace
+from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, readLog, run, skipTest, \
+    trace
 from replay_testing import replay, report
 from slow_storage import SlowStorage, needSlowStorage
 
@@ -56,6 +58,8 @@ d: a
 \tdd if=/dev/zero of=$@ bs=16k count=4 conv=fsync status=none
 """
 
+THREADS = program("cxx_thread_order") or "cxx_thread_order"
+
 # Name, the programs it needs, the command, and which file is used only after which.
 CASES = [
     ("eight commands of dash", ["dash"], ["dash", "-c", IN_A_ROW],
@@ -73,6 +77,9 @@ CASES = [
     ("Python", ["python3"], ["python3", "-c", PYTHON],
      [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f"), ("e", "g"), ("f", "h"),
       ("g", "h"), ("h", "i"), ("i", "j"), ("j", "k"), ("k", "l")]),
+    ("threads", [THREADS], [THREADS],
+     [("a", "b"), ("b", "c"), ("c", "d"), ("c", "e"), ("d", "f"), ("e", "f"), ("f", "g"),
+      ("g", "h"), ("h", "i"), ("i", "j")]),
     ("make", ["make"], ["make", "-s", "-j2"], [("a", "b"), ("b", "c"), ("a", "d")]),
 ]
 # The last is a pair that nothing but processes orders.
@@ -134,7 +141,7 @@ def main():
     checks = Checks()
     with WorkDirectory() as work, SlowStorage(work, *SLOW) as storage:
         for name, needed, command, pairs in CASES:
-            missing = [program for program in needed if shutil.which(program) is None]
+            missing = [word for word in needed if shutil.which(word) is None]
             if missing:
                 checks.skip(name, f"{missing[0]} is not installed")
                 continue

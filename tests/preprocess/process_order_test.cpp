@@ -187,6 +187,50 @@ TEST_F(ProcessOrder, ANumberThatIsUsedAgainIsAnotherProcess) {
   EXPECT_EQ(eventsOf(kept, 903).at(0).after.size(), 2U);
 }
 
+TEST_F(ProcessOrder, AThreadFollowsItsCreatorAndComesBeforeWhoJoinsIt) {
+  Thread main(token(0) + kShell);
+  main.open(1000, 1010, "/run/own", O_RDWR | O_CREAT, 1).data("pwrite", 3000, 3100, 1, 100, 0);
+  Thread other(token(0) + kShell, 1);
+  other.open(1200, 1210, "/run/other", O_RDWR | O_CREAT, 2).data("pwrite", 1300, 2300, 2, 100, 0);
+  Thread third(token(0) + kShell, 2);
+  third.open(3300, 3310, "/run/third", O_RDWR | O_CREAT, 3);
+  save(0, 1, {&main, &other, &third}, kShell, 1);
+  // The handle of a thread that was joined is used again.
+  note("create 5000 0 5000 140000000000000 1030 1040");
+  note("self 5000 0 5001 140000000000000 1195 1195");
+  note("join 5000 0 5000 140000000000000 1050 2500");
+  note("create 5000 0 5000 140000000000000 3150 3160");
+  note("self 5000 0 5002 140000000000000 3290 3290");
+  const Kept kept = schedule();
+  const auto& first = kept.threads.at(0);
+  const auto& second = kept.threads.at(1);
+  EXPECT_EQ(second.at(0).own, Work{});
+  EXPECT_EQ(second.at(0).after, std::vector{after(first.at(0), 20 + 170)});
+  // Its own 540 are less than what the other thread waited for.
+  EXPECT_EQ(first.at(1).own, Work{});
+  EXPECT_EQ(first.at(1).after, std::vector{after(second.at(1), 200 + 500)});
+  EXPECT_EQ(kept.threads.at(2).at(0).after, std::vector{after(first.at(1), 50 + 150)});
+}
+
+TEST_F(ProcessOrder, AThreadWithoutEventsPassesTheOrderOn) {
+  Thread main(token(0) + kShell);
+  main.open(1000, 1010, "/run/own", O_RDWR | O_CREAT, 1).data("pwrite", 3000, 3100, 1, 100, 0);
+  Thread inner(token(0) + kShell, 1);
+  inner.open(1200, 1210, "/run/other", O_RDWR | O_CREAT, 2);
+  save(0, 1, {&main, &inner}, kShell, 1);
+  note("create 5000 0 5000 77 1030 1040");
+  note("self 5000 0 5099 77 1055 1055");
+  note("create 5000 0 5099 88 1060 1070");
+  note("self 5000 0 5001 88 1195 1195");
+  note("join 5000 0 5099 88 1080 1300");
+  note("join 5000 0 5000 77 1050 1400");
+  const Kept kept = schedule();
+  EXPECT_EQ(kept.threads.at(1).at(0).after,
+            std::vector{after(kept.threads.at(0).at(0), 20 + 30 + 140)});
+  EXPECT_EQ(kept.threads.at(0).at(1).after,
+            std::vector{after(kept.threads.at(1).at(0), 90 + 100 + 1600)});
+}
+
 TEST_F(ProcessOrder, AChildThatIsStartedDuringAWaitIsNotStartedAfterIt) {
   // make asks for an ended child, finds none, and starts another one first.
   start(kShell, 901, 1000, 1010);

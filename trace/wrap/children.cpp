@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
@@ -56,17 +57,17 @@ std::uint64_t clockNs() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-void note(wire::ChildNote kind, std::uint32_t pid, std::uint32_t parent, std::uint32_t tid,
-          std::uint32_t child, std::uint64_t begin_ns, std::uint64_t end_ns) {
-  char line[160];
+std::size_t putLine(char (&line)[wire::kMaxChildNote], wire::ChildNote kind,
+                    std::initializer_list<std::uint64_t> numbers) {
   Text text(line, sizeof line);
   text.put(wire::describe(kind));
-  for (const std::uint64_t number : {std::uint64_t{pid}, std::uint64_t{parent}, std::uint64_t{tid},
-                                     std::uint64_t{child}, begin_ns, end_ns}) {
-    text.putByte(' ').putNumber(number);
-  }
-  text.putByte('\n');
-  appendToTrace(wire::kProcessesSuffix, line, text.size());
+  for (const std::uint64_t number : numbers) text.putByte(' ').putNumber(number);
+  return text.putByte('\n').size();
+}
+
+void noteLine(wire::ChildNote kind, std::initializer_list<std::uint64_t> numbers) {
+  char line[wire::kMaxChildNote];
+  appendToTrace(wire::kProcessesSuffix, line, putLine(line, kind, numbers));
 }
 
 // What a wait has returned. `is_end`: the child has ended, and was not merely stopped.
@@ -105,8 +106,13 @@ std::uint64_t noteTime() { return isPartOfTrace() ? clockNs() : 0; }
 void noteChild(wire::ChildNote kind, std::uint32_t child, std::uint64_t begin_ns) {
   if (begin_ns == 0) return;
   if (kind == wire::ChildNote::kFork) asked_ns.store(0);  // it went on with other work
-  note(kind, ownPid(), static_cast<std::uint32_t>(rawSyscall(SYS_getppid)),
-       static_cast<std::uint32_t>(rawSyscall(SYS_gettid)), child, begin_ns, clockNs());
+  noteLine(kind, {ownPid(), static_cast<std::uint32_t>(rawSyscall(SYS_getppid)),
+                  static_cast<std::uint32_t>(rawSyscall(SYS_gettid)), child, begin_ns, clockNs()});
+}
+
+std::size_t putChildNote(char (&line)[wire::kMaxChildNote], wire::ChildNote kind, std::uint32_t pid,
+                         std::uint32_t tid, std::uint64_t thread, std::uint64_t begin_ns) {
+  return putLine(line, kind, {pid, 0, tid, thread, begin_ns, clockNs()});
 }
 
 void noteUnseenStart() {
@@ -115,8 +121,8 @@ void noteUnseenStart() {
   if (seen == 0 || seen == own || !isPartOfTrace()) return;
   const std::uint64_t now = clockNs();
   // The memory may be the parent's: nothing is kept.
-  note(wire::ChildNote::kExec, static_cast<std::uint32_t>(rawSyscall(SYS_getppid)), 0, 0, own, now,
-       now);
+  noteLine(wire::ChildNote::kExec,
+           {static_cast<std::uint32_t>(rawSyscall(SYS_getppid)), 0, 0, own, now, now});
 }
 
 }  // namespace omnio::trace

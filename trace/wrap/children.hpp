@@ -17,6 +17,9 @@ std::uint64_t noteTime();
 // The calling thread did `kind` between `begin_ns` (0: nothing is noted) and now. `child` is 0 when
 // the C library does not say which one it was.
 void noteChild(wire::ChildNote kind, std::uint32_t child, std::uint64_t begin_ns);
+// Puts the line of a thread's note together; returns its bytes.
+std::size_t putChildNote(char (&line)[wire::kMaxChildNote], wire::ChildNote kind, std::uint32_t pid,
+                         std::uint32_t tid, std::uint64_t thread, std::uint64_t begin_ns);
 // Before exec, in the child of a vfork, which no wrapper has seen begin.
 void noteUnseenStart();
 

@@ -25,6 +25,7 @@
 #include "trace/wrap/next_image.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
+#include "trace/wrap/threads.hpp"
 
 // Headers before glibc 2.34 do not have it.
 extern "C" int execveat(int, const char*, char* const*, char* const*, int) noexcept;
@@ -67,6 +68,7 @@ __attribute__((destructor)) void atEnd() {
   if (process.mode.load() == Mode::kActive && hasContainer() && hasFlavourChanged()) {
     appendIdentity();
   }
+  writeThreadNotes();
   finish(AccountState::kEnded);
 }
 
@@ -94,6 +96,7 @@ int execWith(const ProgramName& program, char* const* variables, Exec exec) {
   return withImage(program, variables, [&](char* const* changed) {
     noteUnseenStart();
     tellOfRefusedImage(program.path == nullptr ? "(a descriptor)" : program.path);
+    writeThreadNotes();
     finish(AccountState::kReplaced);
     const int result = exec(changed);
     const int error = errno;
@@ -171,6 +174,7 @@ int callAlone(const Real& real, A... a) {
 template <typename Real, typename... A>
 [[noreturn]] void endBy(AccountState state, const Real& real, A... a) {
   lookUpEnds();
+  writeThreadNotes();
   finish(state);
   real(a...);
   __builtin_unreachable();
@@ -208,6 +212,7 @@ OMNIO_EXPORT void abort() noexcept { endBy(AccountState::kAborted, ends.abort); 
 // changes the directory and the standard descriptors in the same way.
 OMNIO_EXPORT int daemon(int keep_directory, int keep_streams) noexcept {
   lookUpEnds();
+  writeThreadNotes();
   finish(AccountState::kEnded);
   const int result = ends.daemon(keep_directory, keep_streams);
   const int error = errno;
