@@ -16,6 +16,8 @@
 #include "core/calls/role.hpp"
 #include "core/order/matched_event.hpp"
 #include "core/order/matched_events.hpp"
+#include "core/order/process_tree.hpp"
+#include "preprocess/process_places.hpp"
 
 namespace omnio::preprocess {
 
@@ -60,9 +62,25 @@ void CommunicationOrder::advance(Thread& thread, std::int64_t to_ns) {
 }
 
 void CommunicationOrder::dropImplied(DueTime& rule) const {
+  if (rule.terms().size() == 1) return;
   std::vector<DueTerm> meetings;
+  std::vector<DueTerm> begun;
   for (const DueTerm& term : rule.terms()) {
-    if (term.from.thread == kMeeting) meetings.push_back(term);
+    if (term.from.thread == kMeeting) {
+      meetings.push_back(term);
+    } else if (term.from.thread != kBeginning && threads_[term.from.thread].waited_to_begin) {
+      begun.push_back(term);
+    }
+  }
+  if (!begun.empty()) {
+    rule.removeIf([&](const DueTerm& term) {
+      return std::any_of(begun.begin(), begun.end(), [&](const DueTerm& later) {
+        const Thread& thread = threads_[later.from.thread];
+        const Work behind{.compute_ns = later.along_thread_ns - thread.first_along_ns};
+        return term.from.thread != later.from.thread &&
+               thread.first_rule.implies(term, behind + later.work);
+      });
+    });
   }
   if (meetings.empty() || rule.terms().size() == 1) return;
   rule.removeIf([&](const DueTerm& term) {
@@ -82,7 +100,7 @@ void CommunicationOrder::step(Thread& thread, const EventRef& ref, Work& own,
   for (const DueTerm& term : rule.terms()) {
     if (&term == last) continue;
     if (last != nullptr && thread.last_rule.implies(term, last->work)) continue;
-    after.push_back({term.from, term.work});
+    after.push_back({term.from, term.work, term.reason});
   }
   thread.along_ns += own.total();
   thread.rule = DueTime(DueTerm{.from = ref,
@@ -91,6 +109,14 @@ void CommunicationOrder::step(Thread& thread, const EventRef& ref, Work& own,
                                 .work = {}});
   thread.last = ref;
   thread.last_rule = rule;
+  if (!std::exchange(thread.has_step, true)) {
+    thread.first_along_ns = thread.along_ns;
+    const auto& terms = rule.terms();
+    thread.waited_to_begin = std::any_of(terms.begin(), terms.end(), [](const DueTerm& term) {
+      return term.from.thread != kBeginning;
+    });
+    if (thread.waited_to_begin) thread.first_rule = rule;
+  }
 }
 
 void CommunicationOrder::operation(const EventRef& ref, std::int64_t start_ns,
@@ -112,9 +138,12 @@ void CommunicationOrder::enter(std::uint32_t place, std::int64_t at_ns) {
   thread.in_mpi = thread.communicated = true;
 }
 
-void CommunicationOrder::waitFor(std::uint32_t place, const DueTime& other, std::int64_t came_ns) {
+void CommunicationOrder::waitFor(std::uint32_t place, const DueTime& other, std::int64_t came_ns,
+                                 model::Reason reason) {
   Thread& thread = threads_[place];
-  thread.rule.join(other);
+  DueTime awaited = other;
+  awaited.setReason(reason);
+  thread.rule.join(awaited);
   dropImplied(thread.rule);
   thread.last_ns = std::max(thread.last_ns, came_ns);
 }
@@ -125,6 +154,18 @@ void CommunicationOrder::leave(std::uint32_t place, std::int64_t at_ns) {
   thread.in_mpi = false;
   thread.last_ns = std::max(thread.last_ns, at_ns + thread.recorder_ns);
   simplify(place);
+}
+
+void CommunicationOrder::reach(std::uint32_t place, std::int64_t at_ns) {
+  advance(threads_[place], at_ns);
+  threads_[place].communicated = true;
+}
+
+DueTime CommunicationOrder::ruleAt(std::uint32_t place, std::int64_t at_ns) const {
+  DueTime rule = threads_[place].rule;
+  const std::int64_t gap = at_ns - threads_[place].last_ns;
+  if (gap > 0) rule.add({.compute_ns = gap});
+  return rule;
 }
 
 void CommunicationOrder::simplify(std::uint32_t place, std::size_t most) {
@@ -234,9 +275,14 @@ constexpr std::size_t kMostCalls = 1'000'000;
 class Sweep : public order::MpiPictureSink {
  public:
   // `slack_ns`: how far the clocks of two hosts may be apart.
-  Sweep(const SourceThreads& sources, const Analysis& analysis, const mpi::MpiGroups& groups,
-        std::int64_t slack_ns, Communication& result)
-      : analysis_(analysis), groups_(groups), slack_ns_(slack_ns), result_(result) {
+  Sweep(const SourceThreads& sources, const ProcessPlaces& processes, const Analysis& analysis,
+        const mpi::MpiGroups& groups, std::int64_t slack_ns, Communication& result)
+      : processes_(processes),
+        sources_(sources),
+        analysis_(analysis),
+        groups_(groups),
+        slack_ns_(slack_ns),
+        result_(result) {
     for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
       const SourceThread& thread = sources.threads[place];
       Thread& own = threads_.emplace_back();
@@ -245,6 +291,11 @@ class Sweep : public order::MpiPictureSink {
         places_[{static_cast<mpi::ProcessIndex>(thread.process_index), lane->thread}] = place;
       }
       pull(place);
+    }
+    threads_.resize(processes.places.size());
+    for (std::uint32_t place = 0; place < threads_.size(); ++place) {
+      threads_[place].is_begun =
+          !processes.places[place].is_started && processes.places[place].before.empty();
       push(place);
     }
   }
@@ -304,9 +355,12 @@ class Sweep : public order::MpiPictureSink {
     const event::Event* event = nullptr;  // the next call of the schedule
     std::uint64_t sequence = 0;           // its own
     std::size_t next_note = 0;
-    std::deque<CallKey> calls;  // MPI calls that are not left
-    bool is_inside = false;     // of the first of these
-    bool has_inner = false;     // it made a call of the schedule inside of it
+    std::deque<CallKey> calls;           // MPI calls that are not left
+    bool is_inside = false;              // of the first of these
+    bool has_inner = false;              // it made a call of the schedule inside of it
+    bool is_begun = true;                // its process has been started, or become this program
+    std::size_t next_step = 0;           // of its processes
+    std::vector<std::uint32_t> stalled;  // threads that wait until it has gone on
   };
 
   void pull(std::uint32_t place) {
@@ -332,11 +386,22 @@ class Sweep : public order::MpiPictureSink {
   std::int64_t timeOf(std::uint32_t place) const {
     const Thread& thread = threads_[place];
     std::int64_t time = thread.event == nullptr ? kNever : thread.event->start_ns;
+    time = std::min(time, stepTimeOf(place));
+    if (!thread.is_begun && !processes_.places[place].before.empty()) {
+      time = std::min(time, processes_.places[place].begin_ns);
+    }
     if (!thread.calls.empty()) {
       const Call& call = calls_.at(thread.calls.front());
       time = std::min(time, thread.is_inside ? call.end_ns : call.start_ns);
     }
     return time;
+  }
+
+  // When the next step of its processes is.
+  std::int64_t stepTimeOf(std::uint32_t place) const {
+    const auto& steps = processes_.places[place].steps;
+    const std::size_t next = threads_[place].next_step;
+    return next == steps.size() ? kNever : steps[next].at_ns();
   }
 
   // Lets the earliest thread go on without what it waits for. False when all are at their ends.
@@ -348,6 +413,7 @@ class Sweep : public order::MpiPictureSink {
     if (first == kNone) return false;
     process(first, true);
     push(first);
+    wake(threads_[first].stalled);
     return true;
   }
 
@@ -366,7 +432,9 @@ class Sweep : public order::MpiPictureSink {
       const auto [time, place] = heap_.top();
       heap_.pop();
       if (timeOf(place) != time) continue;  // it went on meanwhile
-      if (process(place, false)) push(place);
+      if (!process(place, false)) continue;
+      push(place);
+      wake(threads_[place].stalled);
     }
   }
 
@@ -374,12 +442,18 @@ class Sweep : public order::MpiPictureSink {
   // when it has. `anyway`: nothing else will come.
   bool process(std::uint32_t place, bool anyway) {
     Thread& thread = threads_[place];
+    if (!thread.is_begun) return begin(place, anyway);
     const CallKey key = thread.calls.empty() ? CallKey{} : thread.calls.front();
     Call* const call = thread.calls.empty() ? nullptr : &calls_.at(key);
     const std::int64_t call_ns = call == nullptr    ? kNever
                                  : thread.is_inside ? call->end_ns
                                                     : call->start_ns;
-    if (thread.event != nullptr && thread.event->start_ns < call_ns) {
+    const std::int64_t event_ns = thread.event == nullptr ? kNever : thread.event->start_ns;
+    if (const std::int64_t step_ns = stepTimeOf(place);
+        step_ns != kNever && step_ns <= std::min(event_ns, call_ns)) {
+      return processStep(place, anyway);
+    }
+    if (event_ns < call_ns) {
       return operation(place, thread.is_inside ? call : nullptr, anyway);
     }
     if (call == nullptr) return false;
@@ -389,6 +463,87 @@ class Sweep : public order::MpiPictureSink {
     }
     return leave(place, key, *call, anyway);
   }
+
+  // Whether these have nothing more to do before `at_ns`; `place` is woken when one has gone on.
+  bool haveReached(const std::vector<std::uint32_t>& places, std::int64_t at_ns,
+                   std::uint32_t place) {
+    for (const std::uint32_t other : places) {
+      if (other == place || timeOf(other) > at_ns) continue;
+      threads_[other].stalled.push_back(place);
+      return false;
+    }
+    return true;
+  }
+
+  // The first step of a thread whose process another one starts, or that has become another
+  // program.
+  bool begin(std::uint32_t place, bool anyway) {
+    Thread& thread = threads_[place];
+    const ProcessPlaces::Place& at = processes_.places[place];
+    if (!at.before.empty()) {
+      if (!haveReached(at.before, at.begin_ns, place) && !anyway) return false;
+      follow(place, at.before, at.begin_ns);
+    } else if (!anyway) {
+      return false;  // the step that starts it wakes it
+    }
+    thread.is_begun = true;
+    return true;
+  }
+
+  // Everything that comes next in `place` has to wait for all that these threads have done. The
+  // first of them went on until `end_ns`.
+  void follow(std::uint32_t place, const std::vector<std::uint32_t>& others, std::int64_t end_ns) {
+    DueTime rule = result_.order.ruleAt(others.front(), end_ns);
+    for (const std::uint32_t other : others) {
+      if (other != others.front()) rule.join(result_.order.rule(other));
+    }
+    result_.order.reach(place, 0);
+    result_.order.waitFor(place, rule, end_ns, model::Reason::kThread);
+    if (isInSchedule(place)) result_.order.simplify(place);
+  }
+
+  bool processStep(std::uint32_t place, bool anyway) {
+    Thread& thread = threads_[place];
+    const order::ProcessStep& step = processes_.places[place].steps[thread.next_step];
+    const ProcessPlaces::Process& child = processes_.processes[step.child];
+    if (step.kind == order::ProcessStep::Kind::kWait) {
+      const bool is_over = haveReached(child.last, step.end_ns, place);
+      if (!is_over && !anyway) return false;
+      result_.order.reach(place, step.begin_ns);
+      follow(place, child.last, endOf(child, step));
+      ++thread.next_step;
+      return true;
+    }
+    ++thread.next_step;
+    result_.order.reach(place, step.begin_ns);
+    for (const std::uint32_t other : child.first) {
+      threads_[other].is_begun = true;
+      result_.order.reach(other, 0);
+      result_.order.waitFor(other, result_.order.rule(place), step.begin_ns,
+                            model::Reason::kThread);
+      // Children to come can wait for the step that stands for all that this one waits for.
+      if (isInSchedule(other) && !isInSchedule(place) &&
+          result_.order.rule(other).terms().size() > kMostShared) {
+        result_.order.simplify(other, kMostShared);
+        result_.order.waitFor(place, result_.order.rule(other), step.begin_ns,
+                              model::Reason::kThread);
+      }
+      push(other);
+      wake(threads_[other].stalled);
+    }
+    return true;
+  }
+
+  // When the child ended, as far as that is known. A wait that took long ended with it.
+  std::int64_t endOf(const ProcessPlaces::Process& child, const order::ProcessStep& wait) const {
+    constexpr std::int64_t kLongWait = 100'000;
+    const std::int64_t last_ns = result_.order.lastOf(child.last.front());
+    if (child.end_ns != 0) return std::min(std::max(child.end_ns, last_ns), wait.end_ns);
+    const bool ended_inside = last_ns > wait.begin_ns || wait.end_ns - wait.begin_ns > kLongWait;
+    return ended_inside ? wait.end_ns : last_ns;
+  }
+
+  bool isInSchedule(std::uint32_t place) const { return place < sources_.threads.size(); }
 
   bool operation(std::uint32_t place, Call* call, bool anyway) {
     Thread& thread = threads_[place];
@@ -713,6 +868,8 @@ class Sweep : public order::MpiPictureSink {
     }
   }
 
+  const ProcessPlaces& processes_;
+  const SourceThreads& sources_;
   const Analysis& analysis_;
   const mpi::MpiGroups& groups_;
   const std::int64_t slack_ns_;
@@ -735,6 +892,8 @@ Communication readCommunication(const tracefile::Trace& trace, const SourceThrea
   for (const SourceThread& thread : sources.threads) {
     recorder_ns.push_back(thread.header.recorder_ns);
   }
+  const ProcessPlaces places = processPlaces(order::readProcessTree(trace), trace, sources);
+  recorder_ns.resize(places.places.size());
   Communication result{.order = {std::move(recorder_ns), analysis.firstStart()}};
   const mpi::MpiGroups groups = order::mpiGroupsOf(trace);
   event::PathTable paths;
@@ -742,7 +901,7 @@ Communication readCommunication(const tracefile::Trace& trace, const SourceThrea
   for (const tracefile::HostClock& clock : trace.clocks()) {
     error_ns = std::max(error_ns, clock.error_ns.value_or(0));
   }
-  Sweep sweep(sources, analysis, groups, 2 * error_ns, result);
+  Sweep sweep(sources, places, analysis, groups, 2 * error_ns, result);
   order::readMpiPicture(trace, groups, paths, sweep);
   sweep.finish();
   return result;

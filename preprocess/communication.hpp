@@ -16,6 +16,7 @@ namespace omnio::preprocess {
 struct Predecessor {
   EventRef step;  // may be kBeginning or kMeeting
   Work work{};
+  model::Reason reason = model::Reason::kMpi;
 };
 
 // The steps that have to come before a step, and its thread's own work.
@@ -41,7 +42,8 @@ bool comeAfter(const std::vector<Predecessor>& steps, const EventRef& event,
 
 class CommunicationOrder {
  public:
-  // `recorder_ns` by thread: time that each recorded call adds behind it. Times before `begin_ns`,
+  // `recorder_ns` by thread: time that each recorded call adds behind it. Threads that the schedule
+  // does not have come after those that it has. Times before `begin_ns`,
   // the first call of the schedule, do not count.
   CommunicationOrder(std::vector<std::int64_t> recorder_ns, std::int64_t begin_ns);
 
@@ -51,11 +53,20 @@ class CommunicationOrder {
   void enter(std::uint32_t thread, std::int64_t at_ns);
   // Inside MPI: what comes next has to wait for that too, which came by in the recording at
   // `came_ns`. Until then the thread waited; its own work begins then.
-  void waitFor(std::uint32_t thread, const DueTime& other, std::int64_t came_ns);
+  void waitFor(std::uint32_t thread, const DueTime& other, std::int64_t came_ns,
+               model::Reason reason = model::Reason::kMpi);
   void leave(std::uint32_t thread, std::int64_t at_ns);
+  // Outside of MPI: the thread's own work goes on to this time. What it waits for then follows by
+  // waitFor().
+  void reach(std::uint32_t thread, std::int64_t at_ns);
+  // The rule of the thread as it is at that time, or after its last call where that is later.
+  DueTime ruleAt(std::uint32_t thread, std::int64_t at_ns) const;
+  // When the last call of the thread ended, or what it waited for came.
+  std::int64_t lastOf(std::uint32_t thread) const { return threads_[thread].last_ns; }
 
   const DueTime& rule(std::uint32_t thread) const { return threads_[thread].rule; }
-  // Takes away what a meeting in the rule has waited for.
+  // Takes away what a meeting in the rule has waited for, or a thread of a step in it before its
+  // first step.
   void dropImplied(DueTime& rule) const;
   // Puts a step of its own into the thread, when its rule has more than `most` terms.
   void simplify(std::uint32_t thread, std::size_t most = kMostTerms);
@@ -74,6 +85,10 @@ class CommunicationOrder {
     DueTime rule;
     EventRef last{kBeginning, 0};  // step of the thread
     DueTime last_rule;             // what `last` waited for
+    DueTime first_rule;            // the same of its first step
+    std::int64_t first_along_ns = 0;
+    bool waited_to_begin = false;  // for steps of other threads
+    bool has_step = false;
     std::int64_t last_event = -1;
     std::int64_t along_ns = 0;
     std::int64_t last_ns = 0;

@@ -30,6 +30,8 @@ struct DueTerm {
   std::int64_t since_beginning_ns = 0;
   std::int64_t along_thread_ns = 0;
   Work work{};
+  // Why the thread that this rule is of has to wait for it.
+  model::Reason reason = model::Reason::kMpi;
 };
 
 class DueTime {
@@ -43,6 +45,10 @@ class DueTime {
   // stays, both where neither does.
   void join(const DueTime& other) { join(std::vector<DueTerm>(other.terms_)); }
   void join(std::vector<DueTerm> others);
+  // Gives all terms this reason.
+  void setReason(model::Reason reason) {
+    for (DueTerm& term : terms_) term.reason = reason;
+  }
   // Drops the terms that `remove` holds for.
   template <typename Predicate>
   void removeIf(Predicate remove) {

@@ -222,7 +222,7 @@ class ThreadPass {
       } else if (before.step.thread != kBeginning) {
         id = analysis_.dependencies().idOf(before.step);
       }
-      out.after.push_back({id, model::Reason::kMpi, scaled(before.work)});
+      out.after.push_back({id, before.reason, scaled(before.work)});
     }
   }
 

@@ -97,9 +97,10 @@ struct Work {
 
 // Why an event waits for an event of another thread.
 enum class Reason : std::uint8_t {
-  kFile,  // both use a file or a descriptor
-  kMpi,   // a message, or a call of several ranks
-  kName,  // both use a name or a directory
+  kFile,    // both use a file or a descriptor
+  kMpi,     // a message, or a call of several ranks
+  kName,    // both use a name or a directory
+  kThread,  // a thread or process that was started, or that another one waited for
 };
 
 struct Wait {

@@ -28,8 +28,10 @@ inline constexpr base::Word<FileRole> kRoles[] = {{FileRole::kInput, "input"},
 inline constexpr base::Word<Step> kSteps[] = {
     {Step::kPreopened, "preopened"}, {Step::kInherited, "inherited"}, {Step::kDelay, "delay"}};
 
-inline constexpr base::Word<Reason> kReasons[] = {
-    {Reason::kFile, "file"}, {Reason::kMpi, "mpi"}, {Reason::kName, "name"}};
+inline constexpr base::Word<Reason> kReasons[] = {{Reason::kFile, "file"},
+                                                  {Reason::kMpi, "mpi"},
+                                                  {Reason::kName, "name"},
+                                                  {Reason::kThread, "thread"}};
 
 using calls::KeyKind;
 

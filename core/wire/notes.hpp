@@ -54,6 +54,48 @@ constexpr std::string_view describe(UntracedReason reason) {
   return "for an unknown reason";
 }
 
+// Children and threads of processes, in the file <host>.processes of the trace directory, a line
+// for each start and each wait that found a child ended:
+//
+//   <kind> <pid> <parent> <tid> <child> <begin> <end>
+//
+// `parent` is 0 where it was not asked for, `tid` where the thread is not known, `child` where the
+// C library does not say which one it was; of a thread it is what pthread_self() returns in it.
+// Times are in ns of CLOCK_MONOTONIC.
+inline constexpr const char* kProcessesSuffix = ".processes";
+// A line with its newline: a word and six numbers.
+inline constexpr std::size_t kMaxChildNote = 160;
+
+enum class ChildNote : std::uint8_t {
+  kFork,    // the child began between begin and end
+  kExec,    // the same, told by the child itself before it became another program
+  kWait,    // the child had ended at `end`; the thread began to wait at `begin`
+  kRun,     // both: system()
+  kCreate,  // the thread `child` began between begin and end
+  kJoin,    // the thread `child` had ended at `end`; this one began to wait at `begin`
+  kSelf,    // this thread is `child`
+};
+
+constexpr std::string_view describe(ChildNote kind) {
+  switch (kind) {
+    case ChildNote::kFork:
+      return "fork";
+    case ChildNote::kExec:
+      return "exec";
+    case ChildNote::kWait:
+      return "wait";
+    case ChildNote::kRun:
+      return "run";
+    case ChildNote::kCreate:
+      return "create";
+    case ChildNote::kJoin:
+      return "join";
+    case ChildNote::kSelf:
+      break;
+  }
+  return "self";
+}
+
 inline constexpr std::uint64_t kLostNoteMagic = 0x10571;
 inline constexpr int kLostNoteNumbers = 13;
 inline constexpr std::string_view kLostNoteDivider = "//";

@@ -234,10 +234,11 @@ class Collector final : public model::ScheduleSink {
 class TracedRun : public testing::Test {
  protected:
   void save(int rank, int ranks, const std::vector<const Thread*>& threads, std::uint32_t pid = 0,
-            std::uint32_t parent = 0) {
+            std::uint32_t parent = 0, std::uint64_t begin = 500) {
     const std::uint64_t token = 100 + static_cast<std::uint64_t>(rank) + pid;
     if (pid == 0) pid = 4711 + static_cast<std::uint32_t>(rank);
     ContainerBuilder container(token, pid);
+    container.header.begin.ticks = container.header.begin.monotonic_ns = begin;
     auto facts = test::usualFacts(rank, ranks);
     facts[wire::info::kDirectory] = "/run";
     facts[wire::info::kGroupPrefix + std::string("1")] =

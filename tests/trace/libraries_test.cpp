@@ -27,6 +27,9 @@ const std::set<std::string> kLifeCycle = {
     "seteuid", "setgid", "setegid", "setregid", "setresgid", "setgroups", "unshare", "setns",
     // Programs that they start may be out of the tracer's reach.
     "posix_spawn", "posix_spawnp", "system", "popen",
+    // The order of processes follows from them.
+    "fork", "wait", "waitpid", "waitid", "wait3", "wait4", "pthread_create", "pthread_join",
+    "pthread_tryjoin_np", "pthread_timedjoin_np", "pthread_clockjoin_np",
     // By this an application stops and starts recording.
     "posix_madvise",
     // These may leave a record that a signal handler has interrupted.

@@ -46,6 +46,9 @@ struct Process {
   std::atomic<std::uint32_t> error{0};       // errno of the last write to the container that failed
   std::atomic<wire::AccountState> account_state{wire::AccountState::kRunning};
 
+  // Called in each thread that gets its first log; may be in a signal handler.
+  void (*on_thread)() = nullptr;
+
   Settings settings;
 };
 

@@ -20,10 +20,12 @@
 #include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
+#include "trace/wrap/children.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/next_image.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
+#include "trace/wrap/threads.hpp"
 
 // Headers before glibc 2.34 do not have it.
 extern "C" int execveat(int, const char*, char* const*, char* const*, int) noexcept;
@@ -66,6 +68,7 @@ __attribute__((destructor)) void atEnd() {
   if (process.mode.load() == Mode::kActive && hasContainer() && hasFlavourChanged()) {
     appendIdentity();
   }
+  writeThreadNotes();
   finish(AccountState::kEnded);
 }
 
@@ -91,7 +94,9 @@ template <typename Start>
 template <typename Exec>
 int execWith(const ProgramName& program, char* const* variables, Exec exec) {
   return withImage(program, variables, [&](char* const* changed) {
+    noteUnseenStart();
     tellOfRefusedImage(program.path == nullptr ? "(a descriptor)" : program.path);
+    writeThreadNotes();
     finish(AccountState::kReplaced);
     const int result = exec(changed);
     const int error = errno;
@@ -109,6 +114,21 @@ int execPath(const char* path, char* const* arguments, char* const* variables) {
 int execFile(const char* file, char* const* arguments, char* const* variables) {
   return execWith({.path = file, .is_searched = true}, variables,
                   [=](char* const* changed) { return ends.execvpe(file, arguments, changed); });
+}
+
+// Starts a child and notes it, also where the application does not ask for its number.
+template <typename Spawn>
+int spawnWith(pid_t* pid, Spawn spawn) {
+  pid_t own = 0;
+  if (pid == nullptr) pid = &own;
+  const std::uint64_t begin_ns = noteTime();
+  const int result = spawn(pid);
+  const int error = errno;
+  if (result == 0) {
+    noteChild(wire::ChildNote::kFork, static_cast<std::uint32_t>(*pid), begin_ns);
+  }
+  errno = error;
+  return result;
 }
 
 constexpr char kShell[] = "/bin/sh";
@@ -154,6 +174,7 @@ int callAlone(const Real& real, A... a) {
 template <typename Real, typename... A>
 [[noreturn]] void endBy(AccountState state, const Real& real, A... a) {
   lookUpEnds();
+  writeThreadNotes();
   finish(state);
   real(a...);
   __builtin_unreachable();
@@ -191,6 +212,7 @@ OMNIO_EXPORT void abort() noexcept { endBy(AccountState::kAborted, ends.abort); 
 // changes the directory and the standard descriptors in the same way.
 OMNIO_EXPORT int daemon(int keep_directory, int keep_streams) noexcept {
   lookUpEnds();
+  writeThreadNotes();
   finish(AccountState::kEnded);
   const int result = ends.daemon(keep_directory, keep_streams);
   const int error = errno;
@@ -267,7 +289,9 @@ OMNIO_EXPORT int posix_spawn(pid_t* pid, const char* path,
                              const posix_spawnattr_t* attributes, char* const* arguments,
                              char* const* variables) {
   return withImage({.path = path}, variables, [=](char* const* changed) {
-    return ends.posix_spawn(pid, path, actions, attributes, arguments, changed);
+    return spawnWith(pid, [=](pid_t* to) {
+      return ends.posix_spawn(to, path, actions, attributes, arguments, changed);
+    });
   });
 }
 OMNIO_EXPORT int posix_spawnp(pid_t* pid, const char* file,
@@ -275,7 +299,9 @@ OMNIO_EXPORT int posix_spawnp(pid_t* pid, const char* file,
                               const posix_spawnattr_t* attributes, char* const* arguments,
                               char* const* variables) {
   return withImage({.path = file, .is_searched = true}, variables, [=](char* const* changed) {
-    return ends.posix_spawnp(pid, file, actions, attributes, arguments, changed);
+    return spawnWith(pid, [=](pid_t* to) {
+      return ends.posix_spawnp(to, file, actions, attributes, arguments, changed);
+    });
   });
 }
 
@@ -283,13 +309,24 @@ OMNIO_EXPORT int posix_spawnp(pid_t* pid, const char* file,
 // process's.
 OMNIO_EXPORT int system(const char* command) {
   lookUpEnds();
-  if (command != nullptr) const ImageEnvironment shell({.path = kShell}, environ);
-  return ends.system(command);
+  if (command == nullptr) return ends.system(command);
+  const ImageEnvironment shell({.path = kShell}, environ);
+  const std::uint64_t begin_ns = noteTime();
+  const int result = ends.system(command);
+  const int error = errno;
+  if (result != -1) noteChild(omnio::wire::ChildNote::kRun, 0, begin_ns);
+  errno = error;
+  return result;
 }
 OMNIO_EXPORT FILE* popen(const char* command, const char* type) {
   lookUpEnds();
   const ImageEnvironment shell({.path = kShell}, environ);
-  return ends.popen(command, type);
+  const std::uint64_t begin_ns = noteTime();
+  FILE* const result = ends.popen(command, type);
+  const int error = errno;
+  if (result != nullptr) noteChild(omnio::wire::ChildNote::kFork, 0, begin_ns);
+  errno = error;
+  return result;
 }
 
 // Fills `arguments` (and `variables` where wanted) from the variable arguments behind FIRST.

@@ -155,9 +155,9 @@ UntracedReason reasonOf(char* const* variables) {
   return UntracedReason::kNone;
 }
 
-long append(const char* record, std::size_t bytes) {
+long append(const char* suffix, const char* record, std::size_t bytes) {
   char path[sizeof trace_directory + sizeof host + 16];
-  Text(path, sizeof path).put(trace_directory).putByte('/').put(host).put(wire::kUntracedSuffix);
+  Text(path, sizeof path).put(trace_directory).putByte('/').put(host).put(suffix);
   // A limit that a long list could meet is not worth a signal.
   constexpr std::uint64_t kRoomy = 64U << 20;
   if (!withinFileSizeLimit(kRoomy)) return -EFBIG;
@@ -168,6 +168,20 @@ long append(const char* record, std::size_t bytes) {
   rawSyscall(SYS_close, fd);
   return written;
 }
+
+}  // namespace
+
+bool isPartOfTrace() {
+  return trace_directory[0] != '\0' && process.clock != wire::ClockKind::kNone;
+}
+
+long appendToTrace(const char* suffix, const char* record, std::size_t bytes) {
+  const auto add = [=]() -> long { return append(suffix, record, bytes); };
+  const long written = add();
+  return written == -EMFILE && !isVforkChild() ? inOwnTable(add) : written;
+}
+
+namespace {
 
 void note(UntracedReason reason, const char* program) {
   char record[kPathBytes + 1];
@@ -180,9 +194,7 @@ void note(UntracedReason reason, const char* program) {
   }
   text.put(program);
   const std::size_t bytes = text.size() + 1;  // with its NUL
-  const auto add = [&record, bytes]() -> long { return append(record, bytes); };
-  long written = add();
-  if (written == -EMFILE && !isVforkChild()) written = inOwnTable(add);
+  const long written = appendToTrace(wire::kUntracedSuffix, record, bytes);
   if (written == static_cast<long>(bytes)) return;
   char path[sizeof trace_directory + sizeof host + 64];
   Text(path, sizeof path)
@@ -208,7 +220,7 @@ void rememberTrace() {
 ImageEnvironment::ImageEnvironment(const ProgramName& program, char* const* variables)
     : variables_(variables) {
   while (variables != nullptr && variables[count_] != nullptr) ++count_;
-  if (trace_directory[0] == '\0' || process.clock == wire::ClockKind::kNone) return;
+  if (!isPartOfTrace()) return;
   char found[kPathBytes];
   ProgramName real = program;
   if (program.is_searched && std::strchr(program.path, '/') == nullptr) {

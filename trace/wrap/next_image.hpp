@@ -38,6 +38,12 @@ class ImageEnvironment {
   char forbidden_[192] = {};  // NAME=value
 };
 
+// Whether this process belongs to a trace and may make system calls; true in shells and launchers.
+bool isPartOfTrace();
+// Appends a record to the file <host><suffix> of the trace directory, in one write and by system
+// calls alone. Returns the bytes written, or -errno.
+long appendToTrace(const char* suffix, const char* record, std::size_t bytes);
+
 // Remembers, when the library is loaded, which trace this process belongs to.
 void rememberTrace();
 

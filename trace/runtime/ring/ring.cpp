@@ -374,6 +374,7 @@ void beginEpoch(Thread& self) {
     for (Lane& lane : self.lanes) lane = {};
     self.tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
     self.number = process.next_thread.fetch_add(1, std::memory_order_relaxed);
+    if (process.on_thread != nullptr) process.on_thread();
   }
   self.epoch = epoch & ~kStoppedBit;
 }

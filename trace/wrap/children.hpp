@@ -1,0 +1,26 @@
+// The children of a process: when each was started, and which one had ended when a wait returned.
+// Both are lines of the file <host>.processes in the trace directory (core/wire/notes.hpp), also of
+// shells and launchers, which are not traced: a shell decides which command follows which.
+//
+// A line costs three system calls, where a start or an end costs hundreds of times as much. Nothing
+// here allocates, locks or changes errno.
+#pragma once
+
+#include <cstdint>
+
+#include "core/wire/notes.hpp"
+
+namespace omnio::trace {
+
+// The time that notes have: CLOCK_MONOTONIC, in ns; 0 where nothing is noted.
+std::uint64_t noteTime();
+// The calling thread did `kind` between `begin_ns` (0: nothing is noted) and now. `child` is 0 when
+// the C library does not say which one it was.
+void noteChild(wire::ChildNote kind, std::uint32_t child, std::uint64_t begin_ns);
+// Puts the line of a thread's note together; returns its bytes.
+std::size_t putChildNote(char (&line)[wire::kMaxChildNote], wire::ChildNote kind, std::uint32_t pid,
+                         std::uint32_t tid, std::uint64_t thread, std::uint64_t begin_ns);
+// Before exec, in the child of a vfork, which no wrapper has seen begin.
+void noteUnseenStart();
+
+}  // namespace omnio::trace

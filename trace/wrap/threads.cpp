@@ -1,0 +1,174 @@
+#include "trace/wrap/threads.hpp"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "core/wire/notes.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/runtime/sys/text.hpp"
+#include "trace/wrap/children.hpp"
+#include "trace/wrap/intercept.hpp"
+#include "trace/wrap/next_image.hpp"
+#include "trace/wrap/real_symbol.hpp"
+#include "trace/wrap/signature.hpp"
+
+namespace omnio::trace {
+namespace {
+
+// A line that waits to be written. A handler or another thread takes another slot.
+struct Slot {
+  enum State : std::uint32_t { kUnused, kFilling, kFilled, kTaken };
+  std::atomic<std::uint32_t> state{kUnused};
+  std::uint32_t bytes = 0;
+  char line[wire::kMaxChildNote];
+};
+constexpr std::size_t kSlots = 256;
+Slot slots[kSlots];
+std::atomic<std::uint32_t> next_slot{0};
+// A forked child has its parent's lines too, and drops them.
+std::atomic<std::uint32_t> slots_pid{0};
+
+constinit LazySymbol<decltype(::pthread_create)> real_create("pthread_create");
+constinit LazySymbol<decltype(::pthread_join)> real_join("pthread_join");
+constinit LazySymbol<int(pthread_t, void**)> real_tryjoin("pthread_tryjoin_np");
+constinit LazySymbol<int(pthread_t, void**, const timespec*)> real_timedjoin(
+    "pthread_timedjoin_np");
+constinit LazySymbol<int(pthread_t, void**, clockid_t, const timespec*)> real_clockjoin(
+    "pthread_clockjoin_np");
+
+void writeFilled() {
+  char text[16 * wire::kMaxChildNote];
+  std::size_t used = 0;
+  for (Slot& slot : slots) {
+    std::uint32_t state = Slot::kFilled;
+    if (!slot.state.compare_exchange_strong(state, Slot::kTaken, std::memory_order_acquire)) {
+      continue;
+    }
+    if (used + slot.bytes > sizeof text) {
+      appendToTrace(wire::kProcessesSuffix, text, used);
+      used = 0;
+    }
+    std::memcpy(text + used, slot.line, slot.bytes);
+    used += slot.bytes;
+    slot.state.store(Slot::kUnused, std::memory_order_release);
+  }
+  if (used > 0) appendToTrace(wire::kProcessesSuffix, text, used);
+}
+
+bool keep(const char* line, std::size_t bytes) {
+  Slot& slot = slots[next_slot.fetch_add(1, std::memory_order_relaxed) % kSlots];
+  std::uint32_t state = Slot::kUnused;
+  if (!slot.state.compare_exchange_strong(state, Slot::kFilling, std::memory_order_acquire)) {
+    return false;
+  }
+  std::memcpy(slot.line, line, bytes);
+  slot.bytes = static_cast<std::uint32_t>(bytes);
+  slot.state.store(Slot::kFilled, std::memory_order_release);
+  return true;
+}
+
+void putNote(wire::ChildNote kind, std::uint32_t pid, std::uint32_t tid, std::uint64_t handle,
+             std::uint64_t begin_ns) {
+  std::uint32_t known = slots_pid.load(std::memory_order_acquire);
+  if (known != pid && slots_pid.compare_exchange_strong(known, pid)) {
+    for (Slot& slot : slots) slot.state.store(Slot::kUnused, std::memory_order_relaxed);
+  }
+  char line[wire::kMaxChildNote];
+  const std::size_t bytes = putChildNote(line, kind, pid, tid, handle, begin_ns);
+  if (keep(line, bytes)) return;
+  writeFilled();
+  if (!keep(line, bytes)) appendToTrace(wire::kProcessesSuffix, line, bytes);
+}
+
+thread_local constinit bool has_named_itself = false;
+
+// A thread says which one it is before it has an event, or does anything with other threads.
+void nameItself(std::uint32_t pid, std::uint32_t tid, std::uint64_t begin_ns) {
+  if (has_named_itself || pid == tid) return;
+  has_named_itself = true;
+  putNote(wire::ChildNote::kSelf, pid, tid, static_cast<std::uint64_t>(pthread_self()), begin_ns);
+}
+
+// Whether notes are written; `begin_ns` is what noteTime() said.
+bool isNoting(std::uint64_t begin_ns) { return begin_ns != 0 && isActive() && !isVforkChild(); }
+
+void noteEvents() {
+  const std::uint64_t now = noteTime();
+  if (!isNoting(now)) return;
+  nameItself(static_cast<std::uint32_t>(rawSyscall(SYS_getpid)),
+             static_cast<std::uint32_t>(rawSyscall(SYS_gettid)), now);
+}
+
+// The calling thread did `kind` with the thread of that handle since `begin_ns`.
+void noteThread(wire::ChildNote kind, std::uint64_t handle, std::uint64_t begin_ns) {
+  if (!isNoting(begin_ns)) return;
+  const auto pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
+  const auto tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
+  nameItself(pid, tid, begin_ns);
+  putNote(kind, pid, tid, handle, begin_ns);
+}
+
+__attribute__((constructor)) void atLoadOfThreads() {
+  real_create.get();
+  real_join.get();
+  process.on_thread = noteEvents;
+}
+
+template <typename Real, typename... A>
+int joinBy(Real* real, pthread_t joined, A... a) {
+  if (real == nullptr) return ENOSYS;
+  const std::uint64_t begin_ns = noteTime();
+  const int result = real(joined, a...);
+  if (result == 0) {
+    const int error = errno;
+    noteThread(wire::ChildNote::kJoin, static_cast<std::uint64_t>(joined), begin_ns);
+    errno = error;
+  }
+  return result;
+}
+
+}  // namespace
+
+void writeThreadNotes() {
+  if (slots_pid.load() != static_cast<std::uint32_t>(rawSyscall(SYS_getpid))) return;
+  writeFilled();
+}
+
+}  // namespace omnio::trace
+
+using namespace omnio::trace;
+
+OMNIO_EXPORT int pthread_create(pthread_t* created, const pthread_attr_t* attributes,
+                                void* (*start)(void*), void* argument) noexcept {
+  auto* const real = real_create.get();
+  if (real == nullptr) return EAGAIN;
+  const std::uint64_t begin_ns = noteTime();
+  const int result = real(created, attributes, start, argument);
+  if (result == 0 && begin_ns != 0) {
+    const int error = errno;
+    // The new thread may have freed it already.
+    if (isReadableMemory(created, sizeof *created)) {
+      noteThread(omnio::wire::ChildNote::kCreate, static_cast<std::uint64_t>(*created), begin_ns);
+    }
+    errno = error;
+  }
+  return result;
+}
+OMNIO_EXPORT int pthread_join(pthread_t joined, void** result) {
+  return joinBy(real_join.get(), joined, result);
+}
+OMNIO_EXPORT int pthread_tryjoin_np(pthread_t joined, void** result) noexcept {
+  return joinBy(real_tryjoin.get(), joined, result);
+}
+OMNIO_EXPORT int pthread_timedjoin_np(pthread_t joined, void** result, const timespec* until) {
+  return joinBy(real_timedjoin.get(), joined, result, until);
+}
+OMNIO_EXPORT int pthread_clockjoin_np(pthread_t joined, void** result, clockid_t clock,
+                                      const timespec* until) {
+  return joinBy(real_clockjoin.get(), joined, result, clock, until);
+}
