@@ -135,6 +135,7 @@ void RankCounts::merge(const RankCounts& other) {
   bytes_read += other.bytes_read;
   bytes_written += other.bytes_written;
   io_ns += other.io_ns;
+  begin_ns = std::min(begin_ns, other.begin_ns);
   end_ns = std::max(end_ns, other.end_ns);
   negative_gaps += other.negative_gaps;
   differences += other.differences;
@@ -295,6 +296,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     RankCounts& counts = thread.counts;
     ++counts.operations;
     counts.io_ns += outcome.end_ns - outcome.start_ns;
+    counts.begin_ns = std::min(counts.begin_ns, outcome.start_ns - beginning);
     counts.end_ns = std::max(counts.end_ns, end);
     counts.negative_gaps += due.gap_was_negative ? 1 : 0;
     counts.lateness.add(outcome.start_ns - at);
