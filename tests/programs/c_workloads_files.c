@@ -111,17 +111,20 @@ void renameCommit(void) {
   }
 }
 
-// Ranks that mostly sleep: each in turn writes a little and wakes the next one.
+// Ranks that mostly sleep, also while they wait for each other, so that many may share a core.
 void sleepers(void) {
   const int fd = openFile(own("sleeper"), O_WRONLY | O_CREAT);
   for (int round = 0; round < 4 * rounds; ++round) {
-    pauseFor(5);
-    if (rank > 0) {
-      MPI_Recv(NULL, 0, MPI_BYTE, rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    }
+    pauseFor(3 + (rank + round) % ranks);
     put(fd, (off_t)round * 4096, 4096);
-    if (rank < ranks - 1) MPI_Send(NULL, 0, MPI_BYTE, rank + 1, 1, MPI_COMM_WORLD);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Request all;
+    int done;
+    MPI_Ibarrier(MPI_COMM_WORLD, &all);
+    for (;;) {
+      MPI_Test(&all, &done, MPI_STATUS_IGNORE);
+      if (done) break;
+      pauseFor(0.5);
+    }
   }
   closeFile(fd);
 }
