@@ -3,7 +3,7 @@
 runs application and replay by turns on another. Needs root, and a release build with its tests.
 
   bench/fidelity/fidelity.py [--quick] [--workloads NAME,...] [--pairs FROM:TO,...] [--rounds N]
-                             [--no-modes] [--doublings N] [--build DIR] [--results DIR]
+                             [--no-modes] [--doublings N] [--hours N] [--build DIR] [--results DIR]
   bench/fidelity/fidelity.py --table [--results DIR]
   bench/fidelity/fidelity.py --list
 
@@ -145,7 +145,9 @@ def arguments():
     parser.add_argument("--no-modes", action="store_true", help="only the timing dt with order")
     parser.add_argument("--doublings", type=notNegative,
                         help="how often a row may be doubled in length when its application varies by "
-                             f"more than {VARIES_PERCENT} %% (2; --quick: 0)")
+                             f"more than {VARIES_PERCENT} %% (1; --quick: 0)")
+    parser.add_argument("--hours", type=positive, default=3,
+                        help="no row begins after that time; the next run goes on (3)")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"),
                         help="the build to measure (build/release)")
     parser.add_argument("--results", default=os.path.join(ROOT, "build", "fidelity"),
@@ -157,7 +159,7 @@ def arguments():
     chosen.pairs = chosenPairs(chosen.pairs, chosen.quick)
     chosen.rounds = chosen.rounds or (3 if chosen.quick else 5)
     if chosen.doublings is None:
-        chosen.doublings = 0 if chosen.quick else 2
+        chosen.doublings = 0 if chosen.quick else 1
     return chosen
 
 
@@ -215,7 +217,7 @@ def measure(chosen, results, pool, campaign):
 
 def measureWorkload(chosen, results, campaign, workload, pair, modes):
     def add(key, made):
-        if results.get(*key) is not None:
+        if results.get(*key) is not None or time.monotonic() > chosen.until:
             return
         try:
             row = made()
@@ -259,12 +261,16 @@ def main():
         signal.signal(number, interrupted)
     results = Results(chosen.results)
     started = time.monotonic()
+    chosen.until = started + 3600 * chosen.hours
     # Not below /dev/shm, which the tracer leaves out.
     with tempfile.TemporaryDirectory(prefix="omnio-fidelity-", dir="/tmp") as work:
         with Pool(work) as pool:
             measure(chosen, results, pool, Campaign(pool, work, chosen.results))
             results.setMissing(pool.missing)
     print(f"\n{time.monotonic() - started:.0f} s\n")
+    if time.monotonic() > chosen.until:
+        print(f"Ended after {chosen.hours} hours; the same command goes on with the rows that are "
+              "missing.\n")
     print(results.table())
 
 

@@ -59,10 +59,15 @@ def mustRun(*command):
 
 
 def unmount(path):
-    """All that is mounted at `path`, even if a process still has a file open there."""
+    """All that is mounted at `path`. A process that was just told to end may have a file open for a
+    while; after that it loses its mount."""
+    deadline = time.monotonic() + 20
     while os.path.ismount(path):
-        if run(["umount", path]).status != 0 and run(["umount", "-l", path]).status != 0:
+        if run(["umount", path]).status == 0:
+            continue
+        if time.monotonic() > deadline and run(["umount", "-l", path]).status != 0:
             break
+        time.sleep(0.1)
 
 
 class Memory(Target):
@@ -282,14 +287,16 @@ TARGETS = {
              lambda work, name: Slow(work, name, *us(1000, 4000, 2500, 4000))),
     "shared": ("slowfs: 100 MiB/s for all together, each call 0.1 ms",
                lambda work, name: Slow(work, name, *us(100, 100, 100, 100), "--bandwidth", 100)),
-    "ext4": ("ext4 on a loop device with 400 reads, 400 writes and 60 MiB each way a second",
+    # The rules let a tenth of a second's worth pass at once, so rates are low enough for that to
+    # matter little.
+    "ext4": ("ext4 on a loop device with 200 reads, 200 writes and 30 MiB each way a second",
              lambda work, name: Loop(work, name, "ext4", {
-                 "read_bps": 60 << 20, "write_bps": 60 << 20, "read_iops": 400,
-                 "write_iops": 400})),
-    "xfs": ("xfs on a loop device with 1000 reads, 1000 writes and 150 MiB each way a second",
+                 "read_bps": 30 << 20, "write_bps": 30 << 20, "read_iops": 200,
+                 "write_iops": 200})),
+    "xfs": ("xfs on a loop device with 400 reads, 400 writes and 80 MiB each way a second",
             lambda work, name: Loop(work, name, "xfs", {
-                "read_bps": 150 << 20, "write_bps": 150 << 20, "read_iops": 1000,
-                "write_iops": 1000})),
+                "read_bps": 80 << 20, "write_bps": 80 << 20, "read_iops": 400,
+                "write_iops": 400})),
     "gluster": ("GlusterFS: a distributed volume of two bricks in memory", Gluster),
 }
 
