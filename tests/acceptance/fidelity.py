@@ -3,6 +3,7 @@ numbers, its tables, and a run with two short rows, which is taken up again wher
 check looks at how long anything took.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -168,8 +169,19 @@ def mountsBelow(pid):
         return [line.split()[1] for line in file if "/omnio-fidelity-" in line.split()[1]]
 
 
+def processesIn(directories):
+    """The processes whose working directory is below one of them, or was until it was unmounted."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            where = os.readlink(f"/proc/{pid}/cwd")
+            if any(where.startswith(directory) for directory in directories):
+                found.append(pid)
+    return found
+
+
 def checkInterrupted(checks, work):
-    """A campaign that is told to end takes down what it mounted."""
+    """A campaign that is told to end takes down what it mounted, and what it started."""
     before = set(mountsBelow("self"))
     with subprocess.Popen(
             [sys.executable, CAMPAIGN, "--build", BUILD, "--results", os.path.join(work, "ended"),
@@ -184,6 +196,7 @@ def checkInterrupted(checks, work):
     checks.that(len(mounted) >= 3, f"the targets were mounted: {mounted}; {out.decode()}")
     checks.equal(process.returncode, 128 + signal.SIGTERM, f"ended by a signal: {out.decode()}")
     checks.equal(set(mountsBelow("self")) & mounted, set(), "mounts that remain")
+    checks.equal(processesIn(mounted), [], "processes that remain")
 
 
 def main():
