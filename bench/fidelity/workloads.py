@@ -32,6 +32,11 @@ run             ${steps}
 """
 
 
+# Ranks that wait for each other leave their core to the file system, which has cores of its own where
+# it is not on the same two.
+YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+
+
 class Failed(Exception):
     """A program of the campaign ended with an error."""
 
@@ -68,7 +73,7 @@ class Own:
         return [*mpirun(self.ranks), program("c_workloads"), name, factor]
 
     def environment(self):
-        return environment()
+        return environment(**YIELD)
 
     def seconds(self, output, outside_s):
         """From the first call of I/O to the end of the last, as the run printed it."""
@@ -109,7 +114,7 @@ class Lammps:
         return [*mpirun(self.ranks), *self.command(factor)[len(mpirun(self.ranks)) + 2:]]
 
     def environment(self):
-        return environment(OMP_NUM_THREADS=1)
+        return environment(OMP_NUM_THREADS=1, **YIELD)
 
     def seconds(self, output, outside_s):
         found = re.search(r"^mpi_span (\d+\.\d+)$", output, re.MULTILINE)
