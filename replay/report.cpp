@@ -59,6 +59,7 @@ void putCounts(base::JsonWriter& json, const RankCounts& counts) {
   json.put("bytes_read", counts.bytes_read);
   json.put("bytes_written", counts.bytes_written);
   json.put("io_ns", counts.io_ns);
+  json.put("begin_ns", counts.operations == 0 ? 0 : counts.begin_ns);
   json.put("makespan_ns", counts.end_ns);
   json.put("negative_gaps", counts.negative_gaps);
   json.put("differences", counts.differences);

@@ -16,6 +16,7 @@ build=(g++ cmake ninja-build pkg-config git python3
 # Real programs that a small Debian lacks; Java and h5py are tested where they are installed.
 tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonschema
        hdf5-tools fio rsync sqlite3 zstd fuse3 libfuse3-dev
+       glusterfs-server glusterfs-client
        libfaketime libeatmydata1 libjemalloc2 libtcmalloc-minimal4)
 # MPICH is the other MPI, which the tracer has to recognise; Open MPI stays the default.
 mpi=(libopenmpi-dev openmpi-bin lammps libhdf5-openmpi-dev mpich libmpich-dev python3-mpi4py)

@@ -145,6 +145,7 @@ void RankCounts::merge(const RankCounts& other) {
   bytes_read += other.bytes_read;
   bytes_written += other.bytes_written;
   io_ns += other.io_ns;
+  begin_ns = std::min(begin_ns, other.begin_ns);
   end_ns = std::max(end_ns, other.end_ns);
   negative_gaps += other.negative_gaps;
   differences += other.differences;
@@ -308,6 +309,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     const Outcome outcome = issue(instruction, *thread.context);
     end = outcome.end_ns - beginning;
     thread.counts.io_ns += outcome.end_ns - outcome.start_ns;
+    thread.counts.begin_ns = std::min(thread.counts.begin_ns, outcome.start_ns - beginning);
     thread.counts.negative_gaps += due.gap_was_negative ? 1 : 0;
     thread.counts.lateness.add(outcome.start_ns - at);
     count(thread, instruction, outcome);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -117,8 +118,10 @@ struct RankCounts {
   std::uint64_t operations = 0;
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
-  std::int64_t io_ns = 0;   // summed over its operations
-  std::int64_t end_ns = 0;  // of its last operation, since the beginning of the replay
+  std::int64_t io_ns = 0;  // summed over its operations
+  // Of its first and last operation, since the beginning of the replay.
+  std::int64_t begin_ns = std::numeric_limits<std::int64_t>::max();  // without an operation
+  std::int64_t end_ns = 0;
   std::uint64_t negative_gaps = 0;
   std::uint64_t differences = 0;
   std::array<std::uint64_t, kSubstituteCount> substitutes{};

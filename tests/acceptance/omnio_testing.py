@@ -178,6 +178,12 @@ def run(command, cwd=None, env=None, stdin=b"", timeout=240):
         process.kill()
         out, err = process.communicate()
         err += f"\n(ended by the test after {timeout} s)".encode()
+    except BaseException:  # a signal that ends the caller: what it started must not stay
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=10)
+        process.kill()
+        raise
     status = process.returncode
     return Result(command, 128 - status if status < 0 else status, out, err,
                   time.monotonic() - started)

@@ -208,7 +208,11 @@ def checkTiming(checks, work):
         target, output = os.path.join(work, "timing"), os.path.join(work, f"timing.{timing}")
         result = replay(path, target, output, "--fresh")
         checks.equal(result.status, 0, f"{timing}: exit status")
-        makespan = report(output)["makespan_ns"]
+        total = report(output)["total"]
+        makespan = total["makespan_ns"]
+        earliest = 0 if timing == "asap" else pause
+        checks.that(earliest <= total["begin_ns"] <= makespan,
+                    f"{timing}: the first call begins at {total['begin_ns']} of {makespan} ns")
         if timing == "asap":
             checks.that(makespan < 2 * pause, f"asap leaves pauses out: {makespan} ns")
         else:

@@ -74,7 +74,10 @@ class SlowStorage:
 
     def _end(self):
         if self._process is not None and self._process.returncode is None:
-            run(["umount", self.path])
+            # A process that was just told to end may have a file open still.
+            deadline = time.monotonic() + 20
+            while run(["umount", self.path]).status != 0 and time.monotonic() < deadline:
+                time.sleep(0.1)
             try:
                 out, err = self._process.communicate(timeout=30)
             except subprocess.TimeoutExpired:

@@ -3,69 +3,64 @@
 //
 //   c_workloads NAME [FACTOR]       in the directory where its files go
 //
-// FACTOR multiplies the number of rounds. Each computes by spinning or sleeping for fixed times, so
-// that what it takes beside I/O is the same on each storage. Rank 0 prints the time in seconds from
-// the first call of I/O of any rank to the end of the last.
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+// FACTOR multiplies the number of rounds. Each computes by sleeping for fixed times, so that the
+// time beside I/O is the same on each storage. Rank 0 prints the time in seconds from the first
+// call of I/O of any rank to the end of the last. A workload that finds files has another beside it
+// which makes them, as `restart-files` does for `restart`.
+#include "c_workloads.h"
+
 #include <time.h>
-#include <unistd.h>
 
-enum { kBlock = 64 * 1024 };
-
-static int rank, ranks, rounds;
-static char block[16 * kBlock];
+int rank, ranks, rounds;
+char block[16 * kBlock];
 static double first = -1, last;
 
-#define CHECK(condition)                                                                   \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno)); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                        \
-    }                                                                                      \
-  } while (0)
-
-static void pauseFor(double milliseconds) {
+void pauseFor(double milliseconds) {
   const double nanoseconds = milliseconds * 1e6;
   const struct timespec time = {(time_t)(nanoseconds / 1e9),
                                 (long)(nanoseconds - 1e9 * (double)(time_t)(nanoseconds / 1e9))};
   nanosleep(&time, NULL);
 }
 
-static void begin(void) {
+void begin(void) {
   if (first < 0) first = MPI_Wtime();
 }
 
-static int openFile(const char* name, int flags) {
+void end(void) { last = MPI_Wtime(); }
+
+int openFile(const char* name, int flags) {
   begin();
   const int fd = open(name, flags, 0644);
   CHECK(fd >= 0);
   return fd;
 }
 
-static void put(int fd, off_t offset, size_t size) {
+void put(int fd, off_t offset, size_t size) {
   CHECK(pwrite(fd, block, size, offset) == (ssize_t)size);
 }
 
-static void get(int fd, off_t offset, size_t size) {
-  CHECK(pread(fd, block, size, offset) == (ssize_t)size);
+void getInto(char* into, int fd, off_t offset, size_t size) {
+  CHECK(pread(fd, into, size, offset) == (ssize_t)size);
 }
 
-static void closeFile(int fd) {
+void get(int fd, off_t offset, size_t size) { getInto(block, fd, offset, size); }
+
+void closeFile(int fd) {
   CHECK(close(fd) == 0);
-  last = MPI_Wtime();
+  end();
 }
 
-static const char* own(const char* stem) {
+const char* own(const char* stem) {
   static char name[64];
   snprintf(name, sizeof name, "%s.%d", stem, rank);
   return name;
+}
+
+void warmMpiIo(void) {
+  MPI_File file;
+  CHECK(MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
+        MPI_SUCCESS);
+  CHECK(MPI_File_close(&file) == MPI_SUCCESS);
 }
 
 // Each rank computes, all wait for each other, and each writes a file of its own.
@@ -87,6 +82,7 @@ static void checkpoint(void) {
 static void strided(void) {
   const int fd = openFile("strided", O_RDWR | O_CREAT);
   for (int round = 0; round < 20 * rounds; ++round) {
+    pauseFor(1);
     put(fd, ((off_t)round * ranks + rank) * kBlock, kBlock);
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -105,6 +101,7 @@ static void token(void) {
     // The block of the rank before has to be there.
     const off_t turn = (off_t)round * ranks + rank;
     if (turn > 0) get(fd, (turn - 1) * kBlock, kBlock);
+    pauseFor(0.5);
     put(fd, turn * kBlock, kBlock);
     if (rank < ranks - 1 || round < 10 * rounds - 1) {
       MPI_Send(&value, 1, MPI_INT, (rank + 1) % ranks, 1, MPI_COMM_WORLD);
@@ -133,6 +130,7 @@ static void pipeline(void) {
 
 // Many small files are made, looked at, renamed and removed.
 static void metadata(void) {
+  begin();
   CHECK(mkdir(own("many"), 0755) == 0);
   for (int i = 0; i < 40 * rounds; ++i) {
     char name[96], other[96];
@@ -145,8 +143,9 @@ static void metadata(void) {
     CHECK(stat(name, &status) == 0 && status.st_size == 512);
     CHECK(rename(name, other) == 0);
     if (i % 2 == 0) CHECK(unlink(other) == 0);
+    pauseFor(0.5);
   }
-  last = MPI_Wtime();
+  end();
 }
 
 // All send their results to rank 0, which writes them.
@@ -182,6 +181,7 @@ static void imbalance(void) {
 
 // All write one file by collective MPI-IO.
 static void collective(void) {
+  warmMpiIo();
   MPI_File file;
   begin();
   CHECK(MPI_File_open(MPI_COMM_WORLD, "collective", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
@@ -192,19 +192,27 @@ static void collective(void) {
                                 MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
   }
   CHECK(MPI_File_close(&file) == MPI_SUCCESS);
-  last = MPI_Wtime();
+  end();
 }
 
 int main(int count, char** words) {
-  MPI_Init(&count, &words);
+  int provided;
+  MPI_Init_thread(&count, &words, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   static const struct {
     const char* name;
     void (*run)(void);
-  } workloads[] = {{"checkpoint", checkpoint}, {"strided", strided},      {"token", token},
-                   {"pipeline", pipeline},     {"metadata", metadata},    {"collector", collector},
-                   {"imbalance", imbalance},   {"collective", collective}};
+  } workloads[] = {{"checkpoint", checkpoint}, {"strided", strided},
+                   {"token", token},           {"pipeline", pipeline},
+                   {"metadata", metadata},     {"collector", collector},
+                   {"imbalance", imbalance},   {"collective", collective},
+                   {"small", smallFiles},      {"append", appendLog},
+                   {"holes", holes},           {"restart-files", restartFiles},
+                   {"restart", restartRead},   {"commit", renameCommit},
+                   {"sleepers", sleepers},     {"readahead-files", readAheadFiles},
+                   {"readahead", readAhead},   {"overlapped", overlapped},
+                   {"madbench", outOfCore},    {"btio", blockSteps}};
   rounds = count > 2 ? atoi(words[2]) : 1;
   int known = 0;
   for (size_t i = 0; count > 1 && i < sizeof workloads / sizeof *workloads; ++i) {

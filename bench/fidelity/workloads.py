@@ -1,0 +1,142 @@
+"""The workloads of the campaign: how each is prepared, run and timed.
+
+To add one to tests/programs/c_workloads.c, add a row of WORKLOADS. Another program needs a class with
+the members of Own.
+"""
+
+import os
+import re
+import shutil
+
+from omnio_testing import environment, mpirun, program, run
+
+MELT = """\
+units           lj
+atom_style      atomic
+lattice         fcc 0.8442
+region          box block 0 8 0 8 0 8
+create_box      1 box
+create_atoms    1 box
+mass            1 1.0
+velocity        all create 3.0 4928459 loop geom
+pair_style      lj/cut 2.5
+pair_coeff      1 1 1.0 1.0 2.5
+neighbor        0.3 bin
+neigh_modify    every 20 delay 0 check no
+fix             move all nve
+dump            text all atom 5 melt.*.dump
+dump            local all custom 5 melt.rank%.txt id type x y z vx vy vz
+restart         20 melt.*.%.restart
+thermo          50
+run             ${steps}
+"""
+
+
+# Ranks that wait for each other leave their core to the file system, which has cores of its own where
+# it is not on the same two.
+YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+
+
+class Failed(Exception):
+    """A program of the campaign ended with an error."""
+
+
+def ok(result, what, statuses=(0,)):
+    if result.status not in statuses:
+        text = (result.err or result.out).decode(errors="replace").strip().splitlines()
+        raise Failed(f"{what}: status {result.status}: {' | '.join(text[-4:])}")
+    return result
+
+
+class Own:
+    """A workload of tests/programs/c_workloads.c, which times itself."""
+
+    def __init__(self, name, factor=8, ranks=2, files=False):
+        self.name, self.factor, self.ranks = name, factor, ranks
+        self._files = files  # whether it finds files that `NAME-files` makes
+
+    def whyMissing(self):
+        if program("c_workloads") is None or mpirun(1) is None:
+            return "c_workloads was not built: MPI was missing"
+        return None
+
+    def prepare(self, directory, factor):
+        """Makes what the workload finds, with its pages neither dirty nor in the page cache."""
+        if self._files:
+            ok(run(self._command(f"{self.name}-files", factor), cwd=directory), f"{self.name}-files")
+            evict(directory)
+
+    def command(self, factor):
+        return self._command(self.name, factor)
+
+    def _command(self, name, factor):
+        return [*mpirun(self.ranks), program("c_workloads"), name, factor]
+
+    def environment(self):
+        return environment(**YIELD)
+
+    def seconds(self, output, outside_s):
+        """From the first call of I/O to the end of the last, as the run printed it."""
+        del outside_s
+        return float(output.split()[-1])
+
+
+class Lammps:
+    """LAMMPS with a melt that dumps and writes restarts. It does not time its I/O, so a library tells
+    the time from MPI_Init to MPI_Finalize. The recording says how much of that lies before the first
+    call of I/O and after the last."""
+
+    name, factor, ranks = "lammps", 1, 2
+
+    def whyMissing(self):
+        if shutil.which("lmp") is None:
+            return "lmp is not installed"
+        if not os.path.exists(self._library()):
+            return "mpi_span was not built: MPI was missing"
+        return None
+
+    def _library(self):
+        return os.path.join(os.environ["OMNIO_TEST_PROGRAMS"], "libmpi_span.so")
+
+    def prepare(self, directory, factor):
+        del factor
+        with open(os.path.join(directory, "in.melt"), "w", encoding="utf-8") as file:
+            file.write(MELT)
+        evict(directory)
+
+    def command(self, factor):
+        # Only what mpirun starts is timed.
+        return [*mpirun(self.ranks, "-x", f"LD_PRELOAD={self._library()}"), shutil.which("lmp"),
+                "-in", "in.melt", "-log", "none", "-screen", "none", "-var", "steps", 40 * factor]
+
+    def recorded(self, factor):
+        """The tracer preloads its own library."""
+        return [*mpirun(self.ranks), *self.command(factor)[len(mpirun(self.ranks)) + 2:]]
+
+    def environment(self):
+        return environment(OMP_NUM_THREADS=1, **YIELD)
+
+    def seconds(self, output, outside_s):
+        found = re.search(r"^mpi_span (\d+\.\d+)$", output, re.MULTILINE)
+        if found is None:
+            raise Failed(f"lammps: no time from mpi_span in {output[-200:]!r}")
+        return float(found.group(1)) - outside_s
+
+
+def evict(directory):
+    """Writes back, and drops from the page cache, what is below `directory`."""
+    ok(run(["sync", "-f", directory]), "sync")
+    for parent, _, names in os.walk(directory):
+        for name in names:
+            fd = os.open(os.path.join(parent, name), os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(fd)
+
+
+# The factors give 0.2 s and more on `quick`, and some seconds on `slow`.
+WORKLOADS = {workload.name: workload for workload in (
+    Own("checkpoint", 6), Own("strided"), Own("token"), Own("pipeline"), Own("metadata", 1),
+    Own("collector"), Own("imbalance"), Own("collective"), Own("small", 4), Own("append"),
+    Own("holes", 16), Own("restart", 20, files=True), Own("commit", 6), Own("sleepers", ranks=8),
+    Own("readahead", files=True), Own("overlapped"), Own("madbench"), Own("btio", ranks=4),
+    Lammps())}
