@@ -360,8 +360,9 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(bad(open(",\"after\":[0]")),
             "line 7, column 113: \"after\" is 0; it has to be 1 or more");
   EXPECT_EQ(bad(open(",\"after\":[{\"id\":4}]")), "line 7, column 119: \"why\" is missing");
-  EXPECT_EQ(bad(open(",\"after\":[{\"id\":4,\"why\":\"luck\"}]")),
-            "line 7, column 132: unknown why \"luck\"; it has to be one of file, mpi, name, thread");
+  EXPECT_EQ(
+      bad(open(",\"after\":[{\"id\":4,\"why\":\"luck\"}]")),
+      "line 7, column 132: unknown why \"luck\"; it has to be one of file, mpi, name, thread");
   EXPECT_EQ(bad(open(",\"after\":[{\"id\":0,\"why\":\"mpi\",\"compute\":-1}]")),
             "line 7, column 144: \"compute\" is -1; it has to be from 0 to 315360000000000000");
   EXPECT_EQ(bad(open(",\"after\":[{\"id\":0,\"why\":\"mpi\",\"speed\":1}]")),
