@@ -107,7 +107,7 @@ inline constexpr auto kEffects = [] {
       {{kRemovesName, kRemovesDirectory}, {rmdir}},
       {{kChangesDirectory}, {chdir, fchdir}},
       {{kSeesSize}, {stat, fstat, fstatat, statx}},
-      {{}, {access, faccessat}},
+      {{}, {access, faccessat, statfs, fstatfs, statvfs, fstatvfs}},
       {{kStaysAtLink, kSeesSize}, {lstat}},
       // ---- lengths and positions ----
       {{kSetsLength}, {truncate, ftruncate}},

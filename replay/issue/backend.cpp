@@ -5,6 +5,8 @@
 #include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +45,10 @@ struct Facts {
     struct stat plain;
     struct stat64 large;
     struct statx extended;
+    struct statfs system;
+    struct statfs64 large_system;
+    struct statvfs posix_system;
+    struct statvfs64 large_posix_system;
   };
 };
 thread_local Facts facts;
@@ -153,6 +159,14 @@ A madeUpArgument(Call& call) {
     return &facts.large;
   } else if constexpr (std::is_same_v<A, struct statx*>) {
     return &facts.extended;
+  } else if constexpr (std::is_same_v<A, struct statfs*>) {
+    return &facts.system;
+  } else if constexpr (std::is_same_v<A, struct statfs64*>) {
+    return &facts.large_system;
+  } else if constexpr (std::is_same_v<A, struct statvfs*>) {
+    return &facts.posix_system;
+  } else if constexpr (std::is_same_v<A, struct statvfs64*>) {
+    return &facts.large_posix_system;
   } else if constexpr (std::is_same_v<A, unsigned>) {
     return STATX_BASIC_STATS;
   } else if constexpr (std::is_same_v<A, int>) {
