@@ -146,9 +146,7 @@ class ThreadPass {
                                         event.start_ns) != kNoInstance;
   }
 
-  bool keepsFileOrder() const {
-    return settings_.order == Order::kFile || settings_.order == Order::kAll;
-  }
+  bool keepsFileOrder() const { return model::keepsFiles(settings_.order); }
 
   // The order that communication puts the event of that sequence into; nullptr when it has none.
   const StepOrder* orderOf(std::uint64_t sequence) {
@@ -351,7 +349,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   analysis.run(paths);
   if (analysis.events() == 0) return nothing();
 
-  const bool keeps_mpi = settings.order == Order::kMpi || settings.order == Order::kAll;
+  const bool keeps_mpi = model::keepsMpi(settings.order);
   const Communication communication =
       keeps_mpi ? readCommunication(trace, sources, analysis)
                 : Communication{.order = {std::vector<std::int64_t>(sources.threads.size()), 0}};
@@ -360,7 +358,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
 
   // The order from files alone has none.
   const std::uint64_t dropped =
-      settings.order == Order::kAll ? breakCircles(analysis, communication.order) : 0;
+      settings.order == model::Order::kAll ? breakCircles(analysis, communication.order) : 0;
 
   Summary summary;
   summary.mpi_events = communication.events;

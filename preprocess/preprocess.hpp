@@ -14,17 +14,9 @@
 
 namespace omnio::preprocess {
 
-// The order between threads that a schedule keeps.
-enum class Order : std::uint8_t {
-  kNone,
-  kFile,  // that of calls that use the same file, name or descriptor
-  kMpi,   // that of messages and calls of several ranks
-  kAll,
-};
-
 struct Settings {
   model::Timing timing = model::Timing::kDelta;
-  Order order = Order::kAll;
+  model::Order order = model::Order::kAll;
   double size_scale = 1;
   double time_scale = 1;
   bool write_overwrite = false;

@@ -65,7 +65,8 @@ base::Result<fs::path> prepareOutput(const Request& request) {
   if (const auto free = checkTarget(request.target, request.fresh); !free) return free.failure();
   const fs::path programs = programsIn(request.output);
   if (!request.compiled) {
-    const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.timing);
+    const base::Result<Plan> plan =
+        compileSchedule(request.schedule, programs, request.timing, request.order);
     if (!plan) return plan.failure();
   }
   base::Result<fs::path> tree = makeTree(request.target, request.fresh);
@@ -166,6 +167,9 @@ void RequestOptions::addTo(base::Command command) {
       .typeName("DIR");
   command.option("--timing", timing, "asap, dt or start instead of the schedule's own")
       .oneOf({"asap", "dt", "start"});
+  command.option("--order", order, "Which of the schedule's waits are kept")
+      .oneOf({"none", "file", "mpi", "all"})
+      .showDefault();
   command.option("--cache", cache, "State of the page cache for input files")
       .oneOf({"cold", "warm", "as-is"})
       .showDefault();
@@ -192,6 +196,7 @@ void RequestOptions::addTo(base::Command command) {
 void RequestOptions::complete() {
   request.trace = !no_trace;
   request.cache = *base::valueOf(kCaches, cache);
+  request.order = *base::valueOf(model::kOrders, order);
   request.timing = base::valueOf(model::kTimings, timing);
   request.sync = *base::valueOf(kSyncs, sync);
   request.spins_while_computing = compute == "spin";
@@ -206,9 +211,9 @@ void RequestOptions::complete() {
 }
 
 std::vector<std::string> RequestOptions::words() const {
-  std::vector<std::string> words = {
-      "--cache", cache,    "--sync", sync,      "--compute",
-      compute,   "--wait", wait,     "--stall", fmt::format("{}", stall_s)};
+  std::vector<std::string> words = {"--order", order, "--cache",   cache,
+                                    "--sync",  sync,  "--compute", compute,
+                                    "--wait",  wait,  "--stall",   fmt::format("{}", stall_s)};
   if (!timing.empty()) words.insert(words.end(), {"--timing", timing});
   if (request.fresh) words.emplace_back("--fresh");
   if (no_trace) words.emplace_back("--no-trace");

@@ -34,6 +34,7 @@ struct Request {
   std::filesystem::path output;  // the trace directory
   std::filesystem::path omnio;   // the command line program; empty: looked for
   std::optional<model::Timing> timing;
+  model::Order order = model::Order::kAll;
   Cache cache = Cache::kCold;
   Sync sync = Sync::kFinal;
   bool spins_while_computing = false;   // think time keeps a processor busy
@@ -49,6 +50,7 @@ struct Request {
 struct RequestOptions {
   Request request;
   std::string timing;  // empty: the schedule's own
+  std::string order = "all";
   std::string cache = "cold";
   std::string sync = "final";
   std::string compute = "sleep";

@@ -82,6 +82,7 @@ std::string jsonOf(const Report& report) {
     json.put("target", base::printable(report.target));
     json.put("tree", base::printable(report.tree));
     json.put("time_replay", base::wordOf(model::kTimings, report.timing));
+    json.put("order", base::wordOf(model::kOrders, report.order));
     json.put("write_overwrite", report.write_overwrite);
     json.put("cache", base::wordOf(kCaches, report.cache));
     json.put("fence", base::printable(report.fence));
@@ -177,7 +178,8 @@ std::string textOf(const Report& report) {
   std::string out = fmt::format("Replay of {} in {}\n", base::printable(report.schedule),
                                 base::printable(report.target));
   out += fmt::format(
-      "Timing {}, cache {}, {} on {}, fence: {}\n", base::wordOf(model::kTimings, report.timing),
+      "Timing {}, order {}, cache {}, {} on {}, fence: {}\n",
+      base::wordOf(model::kTimings, report.timing), base::wordOf(model::kOrders, report.order),
       base::wordOf(kCaches, report.cache),
       base::counted(static_cast<std::uint64_t>(report.processes), "process", "processes"),
       base::counted(static_cast<std::uint64_t>(report.nodes), "node", "nodes"), report.fence);

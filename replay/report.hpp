@@ -23,6 +23,7 @@ struct Report {
   std::string tree;   // in it: what locations are below
   std::string trace;  // empty when the replay was not traced
   model::Timing timing = model::Timing::kDelta;
+  model::Order order = model::Order::kAll;
   bool write_overwrite = false;
   Cache cache = Cache::kCold;
   std::string fence;

@@ -29,11 +29,6 @@ struct PreprocessOptions {
   preprocess::Settings settings;
 };
 
-constexpr base::Word<preprocess::Order> kOrders[] = {{preprocess::Order::kNone, "none"},
-                                                     {preprocess::Order::kFile, "file"},
-                                                     {preprocess::Order::kMpi, "mpi"},
-                                                     {preprocess::Order::kAll, "all"}};
-
 // More would leave the numbers that sizes and times have.
 const base::WordCheck kScale = [](const std::string& text) {
   const char* begin = text.c_str();
@@ -48,7 +43,7 @@ const base::WordCheck kScale = [](const std::string& text) {
 int runPreprocess(const PreprocessOptions& options) {
   preprocess::Settings settings = options.settings;
   settings.timing = *base::valueOf(model::kTimings, options.timing);
-  settings.order = *base::valueOf(kOrders, options.order);
+  settings.order = *base::valueOf(model::kOrders, options.order);
   for (const std::string& text : options.map) {
     const base::Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
     if (!rule) return fail(rule.failure(), kWrongUsage);

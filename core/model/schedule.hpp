@@ -103,6 +103,21 @@ enum class Reason : std::uint8_t {
   kThread,  // a thread or process that was started, or that another one waited for
 };
 
+// The order between threads that a schedule is given, or that a replay keeps of it.
+enum class Order : std::uint8_t {
+  kNone,
+  kFile,  // that of calls that use the same file, name or descriptor
+  kMpi,   // that of messages, calls of several ranks, threads and processes
+  kAll,
+};
+
+constexpr bool keepsFiles(Order order) { return order == Order::kFile || order == Order::kAll; }
+constexpr bool keepsMpi(Order order) { return order == Order::kMpi || order == Order::kAll; }
+constexpr bool keeps(Order order, Reason reason) {
+  const bool is_of_files = reason == Reason::kFile || reason == Reason::kName;
+  return is_of_files ? keepsFiles(order) : keepsMpi(order);
+}
+
 struct Wait {
   std::uint64_t id = 0;  // of the event that has to be over; 0: the beginning of the run
   Reason reason = Reason::kFile;

@@ -33,6 +33,9 @@ inline constexpr base::Word<Reason> kReasons[] = {{Reason::kFile, "file"},
                                                   {Reason::kName, "name"},
                                                   {Reason::kThread, "thread"}};
 
+inline constexpr base::Word<Order> kOrders[] = {
+    {Order::kNone, "none"}, {Order::kFile, "file"}, {Order::kMpi, "mpi"}, {Order::kAll, "all"}};
+
 using calls::KeyKind;
 
 struct ScheduleKey {

@@ -244,7 +244,8 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   if (op.file != kNoFile && plan_.files[op.file].lines && event.offset >= 0) op.flags |= kOpLines;
   op.start_ns = event.start_ns;
   op.end_ns = event.end_ns;
-  if (event.own) op.own_ns = event.own->total();
+  // Work is told from waiting by communication: without its order, all of the time counts.
+  if (event.own && model::keepsMpi(order_kept_)) op.own_ns = event.own->total();
   op.result = event.result;
   op.request = event.request;
   op.offset = event.offset;
@@ -262,8 +263,11 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
 
   PlannedThread& planned = thread();
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
-  if (!event.after.empty()) {
-    waiting_.push_back({.thread = number, .order = order_, .waits = event.after, .node = 0});
+  std::vector<model::Wait> after = event.after;
+  std::erase_if(
+      after, [this](const model::Wait& wait) { return !model::keeps(order_kept_, wait.reason); });
+  if (!after.empty()) {
+    waiting_.push_back({.thread = number, .order = order_, .waits = std::move(after), .node = 0});
     planned.waits.emplace_back();
     op.wait = static_cast<std::uint32_t>(planned.waits.size());
   }
@@ -484,13 +488,13 @@ class Draft {
 
 base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
                                    const std::filesystem::path& directory,
-                                   std::optional<model::Timing> timing) {
+                                   std::optional<model::Timing> timing, model::Order order) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(directory, error);
   Draft draft(absolute);
   std::filesystem::create_directories(absolute, error);
   if (error) return base::systemFailure(absolute, error.value(), "cannot create");
-  Compiler compiler(absolute);
+  Compiler compiler(absolute, order);
   DigestingSink digest(compiler);
   if (auto read = model::readSchedule(schedule, digest); !read) return read.failure();
   if (auto complaint = compiler.finish()) {

@@ -20,7 +20,9 @@ namespace omnio::replay {
 // Takes a schedule piece by piece. `directory` has to exist.
 class Compiler final : public model::ScheduleSink {
  public:
-  explicit Compiler(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  // Of the schedule's waits those that `order` keeps.
+  explicit Compiler(std::filesystem::path directory, model::Order order = model::Order::kAll)
+      : directory_(std::move(directory)), order_kept_(order) {}
 
   Complaint global(const model::ScheduleGlobal& global) override;
   Complaint file(model::FileNumber number, const model::ScheduleFile& file) override;
@@ -65,6 +67,7 @@ class Compiler final : public model::ScheduleSink {
   Complaint arrangeFiles();
 
   std::filesystem::path directory_;
+  model::Order order_kept_;
   Plan plan_;
   std::unique_ptr<ProgramWriter> writer_;
   std::uint64_t order_ = 0;  // of the next event in its thread
@@ -83,7 +86,8 @@ class Compiler final : public model::ScheduleSink {
 // wait or are waited for, with lines that are read and with files, not with the other events.
 base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
                                    const std::filesystem::path& directory,
-                                   std::optional<model::Timing> timing);
+                                   std::optional<model::Timing> timing,
+                                   model::Order order = model::Order::kAll);
 
 // Whether events can be put in an order in which each comes after all that it waits for. Only
 // events that wait, or are waited for, matter: between them a thread's own order is one edge.

@@ -29,12 +29,12 @@ def scheduleOf(checks, work, workload, order):
     return path
 
 
-def differencesOf(checks, work, storage, schedule, number, what):
+def differencesOf(checks, work, storage, schedule, number, what, *options):
     """How many results of a replay differ from the recorded ones."""
     target = os.path.join(storage.path, f"target{number}")
     output = os.path.join(work, "replayed")
     shutil.rmtree(output, ignore_errors=True)
-    done = replay(schedule, target, output, "--no-trace")
+    done = replay(schedule, target, output, "--no-trace", *options)
     checks.that(done.status in (0, 3), f"{what}: {done}")  # 3: results differ
     shutil.rmtree(target, ignore_errors=True)
     return report(output)["total"]["differences"]
@@ -63,6 +63,14 @@ def main():
                         checks.that(max(counts) > 0, f"{workload} without order: {counts}")
                     else:
                         checks.equal(counts, [0] * replays, f"{workload}, order {order}")
+                # The same by an option of the replay.
+                schedule = os.path.join(work, f"{workload}.all.json")
+                for order in ("mpi", "none"):
+                    what = f"{workload}, replayed with order {order}"
+                    counts = [differencesOf(checks, work, storage, schedule, number, what,
+                                            "--order", order) for number in range(replays)]
+                    print(f"{what}: results that differ: {counts}")
+                    checks.equal(max(counts) > 0, order == "none", f"{what}: {counts}")
     checks.finish()
 
 

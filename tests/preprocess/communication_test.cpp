@@ -54,7 +54,7 @@ TEST_F(Communication, WithoutThatOrderNothingOfItIsKept) {
   std::vector<Thread> ranks{rankThread(0), rankThread(1)};
   ranks[0].data("pwrite", 1010, 2000, 1, 100, 0).send(1, 1, 2050, 2060);
   ranks[1].receive(0, 1, 1100, 2080).data("pwrite", 2100, 3000, 1, 100, 0);
-  const Kept kept = scheduleOf(ranks, {.order = Order::kFile});
+  const Kept kept = scheduleOf(ranks, {.order = model::Order::kFile});
   EXPECT_FALSE(kept.threads.at(1).at(1).own.has_value());
   EXPECT_TRUE(kept.threads.at(1).at(1).after.empty());
 }
@@ -200,7 +200,7 @@ TEST_F(Communication, FilesDoNotOrderWhatAMessageOrders) {
   const Kept kept = scheduleOf(ranks);
   const ScheduleEvent& read = kept.threads.at(1).at(1);
   EXPECT_EQ(read.after, std::vector{mpi(kept.threads.at(0).at(2).id, 50, 30)});
-  const Kept by_files = scheduleOf(ranks, {.order = Order::kFile});
+  const Kept by_files = scheduleOf(ranks, {.order = model::Order::kFile});
   EXPECT_EQ(by_files.threads.at(1).at(1).after,
             std::vector{model::Wait{.id = by_files.threads.at(0).at(1).id}});
 }

@@ -249,11 +249,11 @@ TEST_F(ProcessOrder, WithoutThatOrderNothingOfItIsKept) {
   start(kShell, 902, 2260, 2270);
   command(901, 1030);
   command(902, 2300);
-  for (const Order order : {Order::kFile, Order::kNone}) {
+  for (const model::Order order : {model::Order::kFile, model::Order::kNone}) {
     const Kept kept = schedule({.order = order});
     EXPECT_TRUE(eventsOf(kept, 902).at(0).after.empty());
   }
-  EXPECT_EQ(eventsOf(schedule({.order = Order::kMpi}), 902).at(0).after.size(), 1U);
+  EXPECT_EQ(eventsOf(schedule({.order = model::Order::kMpi}), 902).at(0).after.size(), 1U);
 }
 
 TEST_F(ProcessOrder, ManyCommandsInTheBackgroundMeetOnce) {
