@@ -14,6 +14,8 @@ namespace {
 
 // A path has a few names; an edited schedule may ask for any number.
 constexpr std::size_t kMostAbove = 64;
+// Others are opened when they are needed.
+constexpr std::size_t kMostBases = 256;
 
 // Whether a file system is mounted there, so that names above are those of another one.
 bool isMountPoint(int directory) {
@@ -33,24 +35,32 @@ std::size_t namesIn(std::string_view location) {
 std::size_t beginOfLast(std::string_view location, std::size_t names) {
   std::size_t at = location.size();
   for (std::size_t i = 0; i < names; ++i) at = location.rfind('/', at - 1);
-  return at == location.size() ? at : at + 1;
+  while (at < location.size() && location[at] == '/') ++at;
+  return at;
 }
 
 }  // namespace
 
-Paths::Paths(const Plan& plan, std::string tree) : plan_(plan), path_(std::move(tree)) {
+Paths::Paths(const Plan& plan, std::string tree, const std::vector<std::uint32_t>& ranks)
+    : plan_(plan), path_(std::move(tree)) {
   base::Result<Tree> opened = Tree::open(path_);
   if (!opened) return;
   tree_.emplace(std::move(*opened));
-  for (const std::string& location : plan.bases) {
-    const int fd = tree_->openFile(location, O_PATH | O_DIRECTORY);
-    if (fd >= 0) bases_.emplace(location, fd);
+  for (const std::uint32_t rank : ranks) {
+    for (const std::string& location : plan.ranks[rank].bases) {
+      if (bases_.size() >= kMostBases || bases_.contains(location)) continue;
+      const int fd = tree_->openFile(location, O_PATH | O_DIRECTORY);
+      if (fd >= 0) bases_.emplace(location, fd);
+    }
   }
   openAbove();
 }
 
 void Paths::openAbove() {
-  for (int at = tree_->fd(); !isMountPoint(at) && above_.size() < kMostAbove; at = above_.back()) {
+  // In a chroot the root is its own parent, and need not be a mount point.
+  const auto parents = static_cast<std::size_t>(std::count(path_.begin(), path_.end(), '/'));
+  const std::size_t most = std::min(parents, kMostAbove);
+  for (int at = tree_->fd(); !isMountPoint(at) && above_.size() < most; at = above_.back()) {
     const int fd = raw::openAt(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
     above_.push_back(fd);
@@ -88,7 +98,11 @@ void Names::enterTree() {
 
 void Names::changedTo(std::uint32_t file) {
   const PlannedFile* planned = paths_.planned(file);
-  if (planned == nullptr || !is_in_tree_) return;
+  if (!is_in_tree_) return;
+  if (planned == nullptr) {
+    at_ = "/";  // not known: no base has this name, so that the next call goes to its own
+    return;
+  }
   at_ = planned->location == "." ? std::string() : planned->location;
 }
 

@@ -29,8 +29,8 @@ namespace omnio::replay {
 // The files of the plan, and the directories from which names are looked up: for all threads.
 class Paths {
  public:
-  // `tree`: its absolute path; it is there.
-  Paths(const Plan& plan, std::string tree);
+  // `tree`: its absolute path; it is there. `ranks`: those that this process replays.
+  Paths(const Plan& plan, std::string tree, const std::vector<std::uint32_t>& ranks = {});
   Paths(const Paths&) = delete;
   Paths& operator=(const Paths&) = delete;
   ~Paths();

@@ -110,7 +110,9 @@ void Compiler::noteBase(model::FileNumber file, std::uint16_t lookups, Descripto
   for (std::uint16_t i = 0; i < lookups && end != std::string::npos && end > 0; ++i) {
     end = location.rfind('/', end - 1);
   }
-  if (end != std::string::npos && end > 0) bases_.insert(location.substr(0, end));
+  if (end != std::string::npos && end > 0) {
+    bases_.emplace(thread().recorded.rank, location.substr(0, end));
+  }
 }
 
 Compiler::Complaint Compiler::checkDescriptors() const {
@@ -396,12 +398,15 @@ Compiler::Complaint Compiler::arrangeFiles() {
       if (!file.exists && made_later.contains(above)) file.made_by_events = true;
     });
   }
-  for (const std::string& base : bases_) {
-    bool is_made_later = made_later.contains(base);
-    eachAbove(base, [&](std::string_view above) {
-      is_made_later = is_made_later || made_later.contains(above);
-    });
-    if (!is_made_later) plan_.bases.push_back(base);
+  // A directory that was there and is made again is another one then.
+  std::unordered_set<std::string_view> made;
+  for (const PlannedFile& file : plan_.files) {
+    if (file.made_by_events) made.insert(file.location);
+  }
+  for (const auto& [rank, base] : bases_) {
+    bool is_made = made.contains(base);
+    eachAbove(base, [&](std::string_view above) { is_made = is_made || made.contains(above); });
+    if (!is_made) plan_.ranks[static_cast<std::size_t>(rank)].bases.push_back(base);
   }
   return complaint;
 }

@@ -74,7 +74,7 @@ class Compiler final : public model::ScheduleSink {
   std::vector<Named> named_;
   std::vector<Waiting> waiting_;
   LineEnds line_ends_;
-  std::set<std::string> bases_;
+  std::set<std::pair<int, std::string>> bases_;  // rank, location
   // The files of this rank's descriptors, by slot: calls on a descriptor do not name the file. A
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;

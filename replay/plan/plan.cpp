@@ -40,7 +40,7 @@ void parts(Io& io, PartsOf<PlannedThread> auto& thread) {
 
 template <typename Io>
 void parts(Io& io, PartsOf<PlannedRank> auto& rank) {
-  io.items(rank.slots, rank.made, rank.preopened);
+  io.items(rank.slots, rank.made, rank.preopened, rank.bases);
 }
 
 template <typename Io>
@@ -49,7 +49,7 @@ void parts(Io& io, PartsOf<Plan> auto& plan) {
   io.items(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
            global.ranks, global.source, global.source_whole, global.source_events_missing,
            global.command, global.left_out, plan.schedule, plan.schedule_digest, plan.files,
-           plan.ranks, plan.threads, plan.bases, plan.flag_waiters);
+           plan.ranks, plan.threads, plan.flag_waiters);
 }
 
 std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread) {

@@ -59,6 +59,8 @@ struct PlannedRank {
   std::uint32_t slots = 0;  // one more than the largest number of a descriptor
   std::uint64_t made = 0;   // descriptors that its events make
   std::vector<Preopened> preopened;
+  // Locations of directories, there throughout the run, from which names are looked up.
+  std::vector<std::string> bases;
 };
 
 struct Plan {
@@ -68,8 +70,6 @@ struct Plan {
   std::vector<PlannedFile> files;
   std::vector<PlannedRank> ranks;
   std::vector<PlannedThread> threads;  // in the schedule's order
-  // Locations of directories, there before the run, from which names are looked up.
-  std::vector<std::string> bases;
   // By flag, the ranks that wait for it.
   std::vector<std::vector<std::uint32_t>> flag_waiters;
 };

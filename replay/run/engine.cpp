@@ -331,6 +331,7 @@ void Engine::performNext(Thread& thread, const Instruction& instruction) {
   const Outcome outcome = issue(instruction, *thread.context);
   thread.context->is_timed = true;
   thread.has_untimed = true;
+  thread.recorded_end_ns = std::max(thread.recorded_end_ns, instruction.op.end_ns);
   count(thread, instruction, outcome);
   if (instruction.op.named != 0) {
     endStretch(thread);

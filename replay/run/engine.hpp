@@ -67,10 +67,8 @@ constexpr Due dueOf(model::Timing timing, const Predecessors& before, std::int64
 constexpr std::int64_t delayEnd(model::Timing timing, const Predecessors& before,
                                 std::int64_t start_ns, std::int64_t end_ns) {
   if (timing == model::Timing::kStart) return std::max(end_ns, before.actual_end_ns);
-  if (before.work_done_ns) {
-    const bool is_paced = timing == model::Timing::kDelta;
-    return (is_paced ? *before.work_done_ns : before.actual_end_ns) + end_ns - start_ns;
-  }
+  if (timing == model::Timing::kAsap) return before.actual_end_ns + end_ns - start_ns;
+  if (before.work_done_ns) return *before.work_done_ns + end_ns - start_ns;
   return before.actual_end_ns + std::max<std::int64_t>(end_ns - before.recorded_end_ns, 0);
 }
 

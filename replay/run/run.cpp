@@ -225,10 +225,12 @@ void attend(Session& session, const Plan& plan, Engine& engine, Flags& flags, Ou
   }
 }
 
-// Each file that the schedule writes; processes take turns.
+// Each file that the schedule writes, on each node, since a node has what its own ranks wrote; the
+// processes of a node take turns.
 void syncFiles(const Session& session, const Plan& plan, const Tree& tree) {
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
-    if (i % static_cast<std::size_t>(session.size()) != static_cast<std::size_t>(session.rank()) ||
+    if (i % static_cast<std::size_t>(session.nodeProcesses()) !=
+            static_cast<std::size_t>(session.nodeRank()) ||
         plan.files[i].role == model::FileRole::kInput ||
         plan.files[i].role == model::FileRole::kDirectory) {
       continue;
@@ -241,6 +243,7 @@ void syncFiles(const Session& session, const Plan& plan, const Tree& tree) {
 }
 
 std::int64_t syncAfter(Session& session, Sync sync, const Plan& plan, const Tree& tree) {
+  session.barrier();  // all have written out what their streams hold
   const std::int64_t begin = nowNs();
   if (sync == Sync::kFile) syncFiles(session, plan, tree);
   if (sync == Sync::kFinal && session.isNodeLeader()) raw::syncFileSystem(tree.fd());
@@ -284,7 +287,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   if (const char* rings = getenv("OMNIO_RING_DIR")) writable.emplace_back(rings);
   const Fence fence(writable);
   Flags flags(session.sharedWords(plan->flag_waiters.size()));
-  const Paths paths(*plan, tree_path.native());
+  const Paths paths(*plan, tree_path.native(), ranksOf(*plan, session));
   const bool may_spin = hasProcessorEach(*plan, session);
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
   Outbox outbox;

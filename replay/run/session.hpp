@@ -28,6 +28,7 @@ class Session {
   int rank() const { return rank_; }
   int size() const { return size_; }
   int nodeProcesses() const { return node_size_; }
+  int nodeRank() const { return node_rank_; }
   bool isNodeLeader() const { return node_rank_ == 0; }
   // Says why (sayFailure), and ends all processes.
   [[noreturn]] void abort(const std::string& sentence);

@@ -6,7 +6,6 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -183,70 +182,76 @@ base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree) {
 
 namespace {
 
-// Adds the pages of a file that has so many bytes: all of a small one, windows of a large one.
-void addResidency(int fd, std::uint64_t size, Residency& sum) {
+// Adds the pages of a piece of a file: all of a small one, windows of a large one.
+void addResidency(int fd, std::uint64_t begin, std::uint64_t size, Residency& sum) {
   constexpr std::uint64_t kWindow = 1 << 20;
   constexpr std::uint64_t kWindows = 16;
-  constexpr std::size_t kPage = 4096;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages(kWindow / page);
   const std::uint64_t windows = std::min(kWindows, (size + kWindow - 1) / kWindow);
   for (std::uint64_t i = 0; i < windows; ++i) {
     const std::uint64_t at = size / windows * i / kWindow * kWindow;
     const auto bytes = static_cast<std::size_t>(std::min(kWindow, size - at));
-    void* memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(at));
+    void* memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(begin + at));
     if (memory == MAP_FAILED) return;
-    std::array<unsigned char, kWindow / kPage> pages{};
     if (mincore(memory, bytes, pages.data()) == 0) {
-      const std::size_t count = (bytes + kPage - 1) / kPage;
+      const std::size_t count = (bytes + page - 1) / page;
       sum.pages += count;
-      for (std::size_t page = 0; page < count; ++page) sum.resident += pages[page] & 1U;
+      for (std::size_t k = 0; k < count; ++k) sum.resident += pages[k] & 1U;
     }
     munmap(memory, bytes);
+  }
+}
+
+// The pieces that are this process's share: use(number of the file, begin, end), until one says no.
+template <typename Use>
+void eachPiece(const Plan& plan, Share share, Use use) {
+  std::uint64_t piece = 0;
+  for (std::size_t number = 0; number < plan.files.size(); ++number) {
+    const std::optional<std::uint64_t> size = wantedSize(plan, plan.files[number]);
+    if (!size) continue;
+    std::uint64_t begin = 0;
+    do {
+      const std::uint64_t end = std::min(*size, begin + kPieceBytes);
+      const bool is_own = piece++ % static_cast<std::uint64_t>(share.processes) ==
+                          static_cast<std::uint64_t>(share.process);
+      if (is_own && !use(number, begin, end)) return;
+      begin = end;
+    } while (begin < *size);
   }
 }
 
 }  // namespace
 
 Residency sampleCache(const Plan& plan, const Tree& tree, Share share) {
-  constexpr int kMostFiles = 64;
+  constexpr int kMostPieces = 64;
   Residency sum;
-  int files = 0;
-  for (std::size_t number = 0; number < plan.files.size() && files < kMostFiles; ++number) {
-    const std::uint64_t size = wantedSize(plan, plan.files[number]).value_or(0);
-    if (size == 0 ||
-        static_cast<int>(number % static_cast<std::size_t>(share.processes)) != share.process) {
-      continue;
-    }
+  int pieces = 0;
+  eachPiece(plan, share, [&](std::size_t number, std::uint64_t begin, std::uint64_t end) {
+    if (begin == end) return true;
     const int fd = tree.openFile(plan.files[number].location, O_RDONLY);
-    if (fd < 0) continue;
-    ++files;
-    addResidency(fd, size, sum);
+    if (fd < 0) return true;
+    addResidency(fd, begin, end - begin, sum);
     raw::closeFd(fd);
-  }
+    return ++pieces < kMostPieces;
+  });
   return sum;
 }
 
 base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache) {
   Prepared prepared;
   Maker maker(tree, cache);
-  std::uint64_t piece = 0;
-  for (std::size_t number = 0; number < plan.files.size(); ++number) {
-    const PlannedFile& file = plan.files[number];
-    const std::optional<std::uint64_t> size = wantedSize(plan, file);
-    if (!size) continue;
-    std::uint64_t begin = 0;
-    do {
-      const std::uint64_t end = std::min(*size, begin + kPieceBytes);
-      if (piece++ % static_cast<std::uint64_t>(share.processes) ==
-          static_cast<std::uint64_t>(share.process)) {
-        if (const int error = maker.makePiece(file, number, begin, end)) {
-          return cannotMake(file.location, error);
-        }
-        prepared.files += begin == 0 ? 1 : 0;
-        prepared.bytes += end - begin;
-      }
-      begin = end;
-    } while (begin < *size);
-  }
+  std::optional<base::Failure> failed;
+  eachPiece(plan, share, [&](std::size_t number, std::uint64_t begin, std::uint64_t end) {
+    if (const int error = maker.makePiece(plan.files[number], number, begin, end)) {
+      failed = cannotMake(plan.files[number].location, error);
+      return false;
+    }
+    prepared.files += begin == 0 ? 1 : 0;
+    prepared.bytes += end - begin;
+    return true;
+  });
+  if (failed) return *failed;
   return prepared;
 }
 

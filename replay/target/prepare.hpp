@@ -47,7 +47,7 @@ struct Residency {
   std::uint64_t pages = 0;
   std::uint64_t resident = 0;
 };
-// Of this process's share of the files.
+// Of the pieces that this process made.
 Residency sampleCache(const Plan& plan, const Tree& tree, Share share);
 
 // Whether what is to be made fits on the target's file system.

@@ -43,7 +43,7 @@ TEST(Pacing, TheRecordersOwnTimeIsNoThinkTime) {
 
 TEST(Pacing, ADelayTakesItsTimeInEveryMode) {
   const Predecessors before{.recorded_end_ns = 100, .actual_end_ns = 900};
-  EXPECT_EQ(delayEnd(Timing::kAsap, before, 150, 300), 1100);
+  EXPECT_EQ(delayEnd(Timing::kAsap, before, 150, 300), 1050);
   EXPECT_EQ(delayEnd(Timing::kDelta, before, 150, 300), 1100);
   EXPECT_EQ(delayEnd(Timing::kStart, before, 150, 300), 900);
   EXPECT_EQ(delayEnd(Timing::kStart, before, 150, 2000), 2000);

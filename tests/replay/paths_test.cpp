@@ -22,10 +22,11 @@ namespace fs = std::filesystem;
 class PathsTest : public ::testing::Test {
  protected:
   PathsTest() {
-    for (const char* location : {"file", "a/b/file", ".", "later/file"}) {
+    for (const char* location : {"file", "a/b/file", ".", "later/file", "a//b/file"}) {
       plan_.files.emplace_back().location = location;
     }
-    plan_.bases = {"a/b"};
+    plan_.ranks.resize(1);
+    plan_.ranks[0].bases = {"a/b"};
     fs::create_directories(tree_ / "a/b");
     raw::closeFd(raw::openAt(AT_FDCWD, (tree_ / "a/b/file").c_str(), O_CREAT | O_WRONLY, 0600));
     raw::closeFd(raw::openAt(AT_FDCWD, (tree_ / "file").c_str(), O_CREAT | O_WRONLY, 0600));
@@ -34,7 +35,7 @@ class PathsTest : public ::testing::Test {
   // A thread of its own has the working directory that it gets.
   template <typename Body>
   void inTree(Body body) {
-    const Paths paths(plan_, fs::canonical(tree_).native());
+    const Paths paths(plan_, fs::canonical(tree_).native(), {0});
     std::thread([&] {
       Names names(paths);
       names.enterTree();
@@ -98,6 +99,26 @@ TEST_F(PathsTest, WhatIsNotThereIsNamedByItsWholePath) {
   inTree([&](const Paths& paths, Names& names) {
     EXPECT_EQ(nameOf(names, 3, 1), paths.absolute(3));
     EXPECT_EQ(nameOf(names, kNoFile, 1), "");
+  });
+}
+
+TEST_F(PathsTest, NoNameIsAnAbsoluteOne) {
+  inTree([&](const Paths& paths, Names& names) {
+    const std::string whole = paths.absolute(4);
+    for (std::uint16_t lookups = 0; lookups < 4; ++lookups) {
+      const std::string name = nameOf(names, 4, lookups);
+      EXPECT_TRUE(name.front() != '/' || name == whole) << name;
+    }
+  });
+}
+
+TEST_F(PathsTest, AnUnknownWorkingDirectoryIsLeft) {
+  inTree([&](const Paths&, Names& names) {
+    EXPECT_EQ(nameOf(names, 1, 1), "file");
+    ASSERT_EQ(chdir("/"), 0);
+    names.changedTo(kNoFile);
+    EXPECT_EQ(nameOf(names, 1, 1), "file");
+    EXPECT_TRUE(isThere("../b/file"));
   });
 }
 
