@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "trace/runtime/process.hpp"
+#include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/next_image.hpp"
@@ -45,10 +46,7 @@ void lookUpChildCalls() {
 #undef OMNIO_CHILD_CALL
 }
 
-__attribute__((constructor)) void atLoadOfChildren() {
-  lookUpChildCalls();
-  seen_pid.store(ownPid(), std::memory_order_relaxed);
-}
+__attribute__((constructor)) void atLoadOfChildren() { lookUpChildCalls(); }
 
 std::uint64_t clockNs() {
   timespec now{};
@@ -101,7 +99,13 @@ pid_t waitFor(int* status, Real real) {
 
 }  // namespace
 
-std::uint64_t noteTime() { return isPartOfTrace() ? clockNs() : 0; }
+bool mayNote() { return isPartOfTrace() && !isForbidden(SYS_getpid) && !isForbidden(SYS_gettid); }
+
+void beginChildNotes() {
+  if (mayNote()) seen_pid.store(ownPid(), std::memory_order_relaxed);
+}
+
+std::uint64_t noteTime() { return mayNote() ? clockNs() : 0; }
 
 void noteChild(wire::ChildNote kind, std::uint32_t child, std::uint64_t begin_ns) {
   if (begin_ns == 0) return;
@@ -117,8 +121,9 @@ std::size_t putChildNote(char (&line)[wire::kMaxChildNote], wire::ChildNote kind
 
 void noteUnseenStart() {
   const std::uint32_t seen = seen_pid.load(std::memory_order_relaxed);
+  if (seen == 0 || !mayNote()) return;
   const std::uint32_t own = ownPid();
-  if (seen == 0 || seen == own || !isPartOfTrace()) return;
+  if (seen == own) return;
   const std::uint64_t now = clockNs();
   // The memory may be the parent's: nothing is kept.
   noteLine(wire::ChildNote::kExec,

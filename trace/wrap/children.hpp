@@ -12,6 +12,11 @@
 
 namespace omnio::trace {
 
+// Whether a note can say whose it is: a filter of system calls may forbid it.
+bool mayNote();
+// The process has begun. Not before the filters that it has inherited are known, which may punish
+// each call.
+void beginChildNotes();
 // The time that notes have: CLOCK_MONOTONIC, in ns; 0 where nothing is noted.
 std::uint64_t noteTime();
 // The calling thread did `kind` between `begin_ns` (0: nothing is noted) and now. `child` is 0 when

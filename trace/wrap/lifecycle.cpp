@@ -61,6 +61,7 @@ __attribute__((constructor)) void atLoad() {
   resolveAll();
   ensureStarted();
   rememberTrace();
+  beginChildNotes();
 }
 
 __attribute__((destructor)) void atEnd() {
@@ -252,7 +253,9 @@ OMNIO_EXPORT int unshare(int flags) noexcept {
   // Threads do not matter to CLONE_FS alone.
   lookUpEnds();
   const int result = flags == CLONE_FS ? ends.unshare(flags) : callAlone(ends.unshare, flags);
-  if (result == 0 && (flags & CLONE_FS) != 0 && isActive() && !isVforkChild()) {
+  // A new user or mount namespace comes with CLONE_FS (unshare(2)).
+  constexpr int kOwnDirectory = CLONE_FS | CLONE_NEWNS | CLONE_NEWUSER;
+  if (result == 0 && (flags & kOwnDirectory) != 0 && isActive() && !isVforkChild()) {
     workingDirectoryIsOwn();
   }
   return result;

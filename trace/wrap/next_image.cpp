@@ -164,7 +164,16 @@ long append(const char* suffix, const char* record, std::size_t bytes) {
   const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(path),
                              O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0) return fd;
-  const long written = rawSyscall(SYS_write, fd, address(record), static_cast<long>(bytes));
+  long written = -EFBIG;
+  // All processes of the host write to it: one that has a limit may meet it long before it is
+  // roomy.
+  constexpr std::uint64_t kSpare = 1U << 20;
+  struct stat facts;
+  if (withinFileSizeLimit(INT64_MAX) ||
+      (rawSyscall(SYS_fstat, fd, address(&facts)) == 0 &&
+       withinFileSizeLimit(static_cast<std::uint64_t>(facts.st_size) + bytes + kSpare))) {
+    written = rawSyscall(SYS_write, fd, address(record), static_cast<long>(bytes));
+  }
   rawSyscall(SYS_close, fd);
   return written;
 }

@@ -1,5 +1,6 @@
 #include "trace/wrap/threads.hpp"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
@@ -33,10 +34,18 @@ std::atomic<std::uint32_t> next_slot{0};
 // A forked child has its parent's lines too, and drops them.
 std::atomic<std::uint32_t> slots_pid{0};
 
-constinit LazySymbol<decltype(::pthread_create)> real_create("pthread_create");
-constinit LazySymbol<decltype(::pthread_join)> real_join("pthread_join");
-constinit LazySymbol<int(pthread_t, void**)> real_tryjoin("pthread_tryjoin_np");
-constinit LazySymbol<int(pthread_t, void**, const timespec*)> real_timedjoin(
+// Before glibc 2.34 threads have a library of their own, which a plugin may have brought for
+// itself.
+void* threadSymbol(const char* name) {
+  if (void* found = nextSymbol(name)) return found;
+  void* const library = dlopen("libpthread.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
+
+constinit LazySymbol<decltype(::pthread_create), threadSymbol> real_create("pthread_create");
+constinit LazySymbol<decltype(::pthread_join), threadSymbol> real_join("pthread_join");
+constinit LazySymbol<int(pthread_t, void**), threadSymbol> real_tryjoin("pthread_tryjoin_np");
+constinit LazySymbol<int(pthread_t, void**, const timespec*), threadSymbol> real_timedjoin(
     "pthread_timedjoin_np");
 constinit LazySymbol<int(pthread_t, void**, clockid_t, const timespec*)> real_clockjoin(
     "pthread_clockjoin_np");
@@ -135,6 +144,8 @@ int joinBy(Real* real, pthread_t joined, A... a) {
 }  // namespace
 
 void writeThreadNotes() {
+  // A process under a strict filter makes no call here.
+  if (!mayNote() || slots_pid.load() == 0) return;
   if (slots_pid.load() != static_cast<std::uint32_t>(rawSyscall(SYS_getpid))) return;
   writeFilled();
 }
