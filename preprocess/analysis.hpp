@@ -61,6 +61,12 @@ struct ExtraStep {
   model::ScheduleEvent event;
 };
 
+// Whether a step in front of an event takes over the work and the waits of communication that the
+// event has: calls and delays do.
+inline bool takesOrder(const ExtraStep& step) {
+  return step.event.step == model::Step::kCall || step.event.step == model::Step::kDelay;
+}
+
 struct ThreadNotes {
   std::vector<EventNote> notes;   // by sequence
   std::vector<ExtraStep> extras;  // by what they follow, once the pass is over

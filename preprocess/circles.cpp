@@ -78,10 +78,28 @@ class CircleBreaker {
     for (std::uint32_t thread = 0; thread < threads.size(); ++thread) {
       std::vector<ExtraStep>& extras = threads[thread].extras;
       for (std::size_t i = 0; i < extras.size(); ++i) {
-        if (extras[i].event.id == 0 && extras[i].event.after.empty()) continue;
+        if (!isInGraph(extras[i])) continue;
         action(StepKey{thread, extras[i].behind, kExtra + i}, extras[i].event);
       }
     }
+  }
+
+  // The step that waits for what communication puts before the event: the event, or a step in front
+  // of it (takesOrder). One in between that nothing waits for is not in the graph, and need not be.
+  StepKey keyOfOrder(const EventRef& event) {
+    const std::int64_t behind = static_cast<std::int64_t>(event.sequence) - 1;
+    const std::vector<ExtraStep>& extras = analysis_.threads()[event.thread].extras;
+    auto at = std::partition_point(extras.begin(), extras.end(), [behind](const ExtraStep& extra) {
+      return extra.behind < behind;
+    });
+    const auto isInFront = [&] { return at != extras.end() && at->behind == behind; };
+    while (isInFront() && !takesOrder(*at)) ++at;
+    while (isInFront() && !isInGraph(*at)) ++at;
+    if (!isInFront()) return keyOf(event);
+    return {event.thread, behind, kExtra + static_cast<std::uint64_t>(at - extras.begin())};
+  }
+  static bool isInGraph(const ExtraStep& extra) {
+    return extra.event.id != 0 || !extra.event.after.empty();
   }
 
   void collectSteps() {
@@ -135,7 +153,7 @@ class CircleBreaker {
     });
     for (std::uint32_t thread = 0; thread < order_.steps().size(); ++thread) {
       for (const StepOrder& step : order_.steps()[thread]) {
-        addOrder(keyOf(EventRef{thread, step.sequence}), step.after);
+        addOrder(keyOfOrder(EventRef{thread, step.sequence}), step.after);
       }
     }
     for (std::uint64_t i = 0; i < order_.meetings().size(); ++i) {

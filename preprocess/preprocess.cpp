@@ -180,11 +180,8 @@ class ThreadPass {
         if (event.step == model::Step::kDelay) continue;
         event.after.clear();
       }
-      // A call or delay in front of an event stands where the event would, so the work is before
-      // it.
       const StepOrder* const order = orderOf(static_cast<std::uint64_t>(behind + 1));
-      if (event.step != model::Step::kPreopened && event.step != model::Step::kInherited &&
-          order != nullptr) {
+      if (takesOrder(notes_.extras[next_extra_]) && order != nullptr) {
         dropImplied(event);
         takeOrder(*order, event);
         given_away_ = order;

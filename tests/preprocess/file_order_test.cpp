@@ -230,5 +230,34 @@ TEST_F(FileOrder, AWaitThatContradictsMessagesIsLeftOut) {
             "hosts differ");
 }
 
+// The step in front of the open takes over what the open waits for: the circle goes through it.
+TEST_F(FileOrder, AMeetingThatContradictsMessagesIsNotWaitedFor) {
+  constexpr std::uint64_t kWriters = 17;  // more than wait without a meeting
+  std::vector<Thread> ranks;
+  for (std::uint64_t rank = 0; rank < kWriters; ++rank) {
+    ranks.emplace_back(token(static_cast<int>(rank)));
+    ranks.back()
+        .open(1000 + rank, 2000, "/run/f", O_RDWR | O_CREAT, 1)
+        .data("pwrite", 3000 + rank, 4000, 1, 10, static_cast<std::int64_t>(10 * rank))
+        .close(10000 + rank, 11000, 1);
+  }
+  // The clock of the first reader is wrong: it opens the file before the other one has sent.
+  ranks.emplace_back(token(17));
+  ranks.back().receive(18, 1, 20000, 20100).open(30000, 30100, "/run/f", O_RDONLY, 1);
+  ranks.emplace_back(token(18));
+  ranks.back().open(30500, 30600, "/run/f", O_RDONLY, 1).send(17, 1, 31000, 31100);
+  saveAll(ranks);
+  const Kept kept = schedule();
+  ASSERT_EQ(kept.threads[17].size(), 2U);
+  EXPECT_EQ(kept.threads[17][0].step, model::Step::kDelay);
+  for (const model::Wait& wait : kept.threads[18][0].after) {
+    EXPECT_NE(wait.id, kept.threads[17][0].id);
+  }
+  ASSERT_FALSE(kept.global.left_out.empty());
+  EXPECT_EQ(kept.global.left_out.back(),
+            "1 waits for files that contradict the order of messages, because the clocks of the "
+            "hosts differ");
+}
+
 }  // namespace
 }  // namespace omnio::preprocess
