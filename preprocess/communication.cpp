@@ -1,3 +1,5 @@
+// Two parts: CommunicationOrder keeps the rule by which the next step of each thread is due; Sweep
+// walks over calls, MPI events and processes by time, and says who waited for whom.
 #include "preprocess/communication.hpp"
 
 #include <algorithm>
@@ -504,7 +506,9 @@ class Sweep : public order::MpiPictureSink {
 
   bool processStep(std::uint32_t place, bool anyway) {
     Thread& thread = threads_[place];
-    const order::ProcessStep& step = processes_.places[place].steps[thread.next_step];
+    order::ProcessStep step = processes_.places[place].steps[thread.next_step];
+    // A parent that asks again and again, and works in between, waits since its last call.
+    step.begin_ns = std::max(step.begin_ns, std::min(result_.order.lastOf(place), step.end_ns));
     const ProcessPlaces::Process& child = processes_.processes[step.child];
     if (step.kind == order::ProcessStep::Kind::kWait) {
       const bool is_over = haveReached(child.last, step.end_ns, place);

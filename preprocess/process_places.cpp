@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace omnio::preprocess {
@@ -35,6 +37,7 @@ ProcessPlaces processPlaces(const order::ProcessTree& tree, const tracefile::Tra
   };
   // By process, program and id of the thread.
   std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::uint32_t> by_thread;
+  std::unordered_set<std::uint32_t> created;  // places of threads that another one created
   for (std::size_t index = 0; index < tree.processes.size(); ++index) {
     const order::TreeProcess& process = tree.processes[index];
     ProcessPlaces::Process ends;
@@ -42,7 +45,7 @@ ProcessPlaces processPlaces(const order::ProcessTree& tree, const tracefile::Tra
       const auto [owner, program, tid] = *process.thread;
       const auto own = by_thread.find({owner, program, tid});
       const std::uint32_t place = own != by_thread.end() ? own->second : make();
-      std::erase(result.processes[owner].first, place);
+      created.insert(place);
       result.places[place].before.clear();
       result.places[place].is_started = true;
       ends.first = ends.last = {place};
@@ -61,12 +64,14 @@ ProcessPlaces processPlaces(const order::ProcessTree& tree, const tracefile::Tra
         has_main = true;
       };
       for (const std::uint32_t place : here) takeMain(place, sources.threads[place].header.tid);
+      std::unordered_map<std::uint32_t, std::uint32_t> by_tid;
+      for (const std::uint32_t place : here) {
+        by_tid.try_emplace(sources.threads[place].header.tid, place);
+      }
       for (const order::ProcessLane& lane : program.lanes) {
-        auto found = std::find_if(here.begin(), here.end(), [&](std::uint32_t place) {
-          return sources.threads[place].header.tid == lane.tid;
-        });
-        const std::uint32_t place = found != here.end() ? *found : make();
-        if (found == here.end()) all.push_back(place);
+        const auto found = by_tid.find(lane.tid);
+        const std::uint32_t place = found != by_tid.end() ? found->second : make();
+        if (found == by_tid.end()) all.push_back(place);
         takeMain(place, lane.tid);
         const auto number = static_cast<std::size_t>(&program - process.programs.data());
         by_thread[{index, number, lane.tid}] = place;
@@ -95,6 +100,11 @@ ProcessPlaces processPlaces(const order::ProcessTree& tree, const tracefile::Tra
       result.places.back().is_started = process.is_started;
     }
     result.processes.push_back(std::move(ends));
+  }
+  for (std::size_t index = 0; index < tree.processes.size(); ++index) {
+    if (tree.processes[index].thread) continue;
+    std::erase_if(result.processes[index].first,
+                  [&](std::uint32_t place) { return created.contains(place); });
   }
   return result;
 }

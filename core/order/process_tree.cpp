@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "core/tracefile/container_file.hpp"
@@ -168,10 +169,17 @@ class TreeOfHost {
   // The process that has this number now.
   std::size_t find(std::uint32_t pid, std::uint32_t parent, std::int64_t now_ns) {
     if (const auto there = alive_.find(pid); there != alive_.end()) return there->second.process;
-    for (Unnamed& start : unnamed_) {
+    for (auto at = unnamed_.begin(); at != unnamed_.end(); ++at) {
+      Unnamed& start = *at;
       if (start.child || processes_[start.parent].pid != parent || start.end_ns < now_ns) continue;
-      start.child = this->start(start.parent, start.tid, start.begin_ns, start.begin_ns, pid);
-      return *start.child;
+      const std::size_t child =
+          this->start(start.parent, start.tid, start.begin_ns, start.begin_ns, pid);
+      if (start.end_ns == kNever) {
+        unnamed_.erase(at);  // no end of the call will ask for it
+      } else {
+        start.child = child;
+      }
+      return child;
     }
     return make(pid, kNone);
   }
@@ -181,15 +189,18 @@ class TreeOfHost {
     if (tid == 0) tid = owner.pid;
     if (owner.programs.empty()) owner.programs.emplace_back();
     std::vector<ProcessLane>& lanes = owner.programs.back().lanes;
-    const auto found = std::find_if(lanes.begin(), lanes.end(),
-                                    [tid](const ProcessLane& lane) { return lane.tid == tid; });
-    if (found != lanes.end()) return found->steps;
-    return lanes.emplace_back(ProcessLane{.tid = tid, .steps = {}}).steps;
+    const auto [at, is_new] =
+        lane_of_.try_emplace({process, owner.programs.size(), tid}, lanes.size());
+    if (is_new) lanes.push_back({.tid = tid, .steps = {}});
+    return lanes[at->second].steps;
   }
 
   std::vector<TreeProcess>& processes_;
   std::map<std::uint32_t, Alive> alive_;  // by pid
   std::vector<Unnamed> unnamed_;
+  // Places of lanes, by process, number of its program from 1, and thread: there may be a lane for
+  // each of very many threads.
+  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, std::size_t> lane_of_;
   std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> threads_;  // by process and handle
 };
 

@@ -58,15 +58,15 @@ struct ProgramRun {
   std::vector<ProcessLane> lanes;
 };
 
-// A process from its start to its end, over all programs that it ran; or a thread that another one
-// of its process created.
+// A process from its start to its end, over all programs that it ran; or a thread that was created
+// by another one of the same process.
 struct TreeProcess {
   std::uint32_t pid = 0;
   // Whether a step starts it; then nothing in it comes before that.
   bool is_started = false;
   // In order. One without a log can only be the first: it stands for all before the first log.
   std::vector<ProgramRun> programs;
-  // Of a thread, which has no programs of its own.
+  // A thread has this, and no programs of its own.
   struct ThreadOf {
     std::size_t process = 0;  // in ProcessTree::processes, before this one
     std::size_t program = 0;

@@ -137,6 +137,42 @@ TEST_F(ProcessOrder, AParentWithIoComesBeforeItsChildAndGoesOnAfterIt) {
   EXPECT_EQ(own.at(3).after, std::vector{after(child.at(1), 50 + 50)});
 }
 
+// As Python's Popen.poll() in a loop with I/O: what the parent does meanwhile is not the child's.
+TEST_F(ProcessOrder, AParentThatPollsAndWorksWaitsSinceItsLastCall) {
+  Thread parent(token(0) + kShell);
+  parent.open(1000, 1010, "/run/own", O_RDWR | O_CREAT, 1)
+      .data("pwrite", 1500, 401900, 1, 100, 0)
+      .data("pwrite", 402200, 402300, 1, 100, 100);
+  save(0, 1, {&parent}, kShell, 1);
+  start(kShell, 901, 1120, 1130);
+  wait(kShell, 901, 1140, 402000);
+  command(901, 1200);
+  const Kept kept = schedule();
+  const auto& own = eventsOf(kept, kShell);
+  // It had ended long before it was found, so that it adds nothing but the way back to the parent.
+  const std::uint64_t last = eventsOf(kept, 901).at(1).id;
+  ASSERT_EQ(own.at(2).after.size(), 1U);
+  EXPECT_EQ(own.at(2).after.front().id, last);
+  EXPECT_LE(own.at(2).after.front().work.compute_ns, 300);
+}
+
+// Each child is taken by one start alone, also where the C library names none of them.
+TEST_F(ProcessOrder, ChildrenOfPopenFollowTheirOwnStart) {
+  Thread parent(token(0) + kShell);
+  parent.open(1000, 1010, "/run/own", O_RDWR | O_CREAT, 1)
+      .data("pwrite", 3000, 3100, 1, 100, 0)
+      .data("pwrite", 6000, 6100, 1, 100, 100);
+  save(0, 1, {&parent}, kShell, 1);
+  note(fmt::format("fork {} 1 {} 0 1020 1030", kShell, kShell));
+  note(fmt::format("fork {} 1 {} 0 3120 3130", kShell, kShell));
+  command(901, 1200);
+  command(902, 3200);
+  const Kept kept = schedule();
+  const auto& own = eventsOf(kept, kShell);
+  EXPECT_EQ(eventsOf(kept, 901).at(0).after.at(0).id, own.at(0).id);
+  EXPECT_EQ(eventsOf(kept, 902).at(0).after.at(0).id, own.at(1).id);
+}
+
 TEST_F(ProcessOrder, SystemNamesNoChildAndIsFollowedAllTheSame) {
   Thread parent(token(0) + kShell);
   parent.open(1000, 1010, "/run/own", O_RDWR | O_CREAT, 1).data("pwrite", 2500, 2600, 1, 100, 0);
