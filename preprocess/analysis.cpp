@@ -1,3 +1,5 @@
+// One pass, in this order: descriptors and the data behind them, then what the result of each call
+// says about names and sizes (FileScene), then steps that no event of the trace is.
 #include "preprocess/analysis.hpp"
 
 #include <errno.h>
@@ -469,7 +471,7 @@ void Analysis::takeSeek(const event::Event& event, const PastEvent& when, Conten
   files_.foundEnd(content, when, static_cast<std::uint64_t>(size), true);
 }
 
-// What results say about names and sizes.
+// The evidence of a call: its result says how names and sizes were when it took effect.
 namespace {
 
 // A subject is a name, the number of names in a directory, or the size of a content. The lower two

@@ -9,9 +9,9 @@
 
 namespace omnio::preprocess {
 
-// Takes away waits that files made, until no circle has one. Returns how many it took away. Those
-// of communication stay. Time and memory are linear in the waits, and a circle costs time linear in
-// the threads.
+// Takes away waits that files made, until no circle has one, and leaves those that come from
+// communication. Returns how many it took away. Time and memory are linear in the waits, and a
+// circle costs time linear in the threads.
 std::uint64_t breakCircles(Analysis& analysis, const CommunicationOrder& order);
 
 }  // namespace omnio::preprocess

@@ -34,7 +34,7 @@ struct Claim {
   Subject or_absent = 0;   // the claim also holds when this name is absent
 };
 
-// What a call made of a name or a size.
+// The effect of a call on a name or a size.
 struct Change {
   enum class Kind : std::uint8_t { kMakes, kRemoves, kSetsSize, kReachesSize, kAddsSize };
   Subject subject = 0;

@@ -358,7 +358,7 @@ void FileHistory::foundBytes(ContentId id, const PastEvent& when, std::uint64_t 
                              bool is_written) {
   Content& content = contents_[id];
   if (!content.writable) return;
-  // What was there before the run needs no call that made the file so long.
+  // Bytes that were there before the run need no call that made the file so long.
   const SizeHistory::Growth* const growth = content.sizes.reaching(end);
   if (growth != nullptr && end > content.needed && (!is_written || !isOver(growth->event, when))) {
     dependencies_.require(when, growth->event, Reason::kFile, Overlap::kIsOrdered);

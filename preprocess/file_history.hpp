@@ -95,7 +95,7 @@ struct FileName {
   std::optional<PastEvent> changed;                  // who made, renamed or removed it last
   Presence before_change = Presence::kUnknown;
   std::map<std::uint32_t, NameUses> used;  // by thread, since then
-  // Of a directory that the run made: how many names are in it.
+  // How many names are in it, where it is a directory that the run made.
   std::optional<std::uint64_t> entries;
   std::optional<PastEvent> first_entry;  // made the first of them
   std::optional<PastEvent> last_entry;   // made the last of them

@@ -19,7 +19,7 @@
 
 namespace omnio::replay {
 
-// What is written back once the last call has ended, apart from the makespan.
+// The data to write back once the last call has ended; the makespan does not have the time of it.
 enum class Sync : std::uint8_t {
   kNone,
   kFile,   // each file that the schedule writes

@@ -342,7 +342,7 @@ std::string whyNotBelow(std::string_view location, FileRole role) {
   if (location.empty()) return "is empty";
   if (location.find('\0') != std::string_view::npos) return "has a NUL in it";
   if (location.front() == '/') return "leads out of the target: it begins with /";
-  // What follows "//" would be an absolute path where names are looked up from inside.
+  // A name behind "//" would be an absolute path where names are looked up from inside.
   if (location.find("//") != std::string_view::npos) return "has an empty name in it";
   if (location.size() >= (is_file ? kLongestPath : kLongestText))
     return "is longer than a path may be";

@@ -73,7 +73,7 @@ class Names {
   // the tree. Names are absolute where that has not been done, or cannot be.
   void enterTree();
 
-  // What a call has of names.
+  // The names that a call takes.
   struct Wanted {
     bool path = false;
     bool new_path = false;
@@ -84,7 +84,7 @@ class Names {
   // They hold until the next find().
   const char* path() const { return first_.text; }
   const char* newPath() const { return second_.text; }
-  // What they are relative to, where the call can be told so.
+  // The directories that they are relative to, for calls that take one.
   int directory() const { return first_.directory; }
   int newDirectory() const { return second_.directory; }
 

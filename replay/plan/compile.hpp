@@ -20,7 +20,7 @@ namespace omnio::replay {
 // Takes a schedule piece by piece. `directory` has to exist.
 class Compiler final : public model::ScheduleSink {
  public:
-  // Of the schedule's waits those that `order` keeps.
+  // Leaves out the waits that `order` does not keep.
   explicit Compiler(std::filesystem::path directory, model::Order order = model::Order::kAll)
       : directory_(std::move(directory)), order_kept_(order) {}
 

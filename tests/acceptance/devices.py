@@ -6,7 +6,7 @@ import os
 import shutil
 import struct
 
-from omnio_testing import run
+from omnio_testing import run, skipTest
 
 # _IOR('X', 125, __u32), from the kernel's headers of xfs and ext4: the file system stops as if its
 # device had gone, and each call on it gives EIO.
@@ -16,6 +16,14 @@ WITHOUT_LOG_FLUSH = 2
 
 class NotHere(Exception):
     """This machine cannot make such a device; the case is skipped, with this reason."""
+
+
+def runOrSkip(main):
+    """Runs a test; where the machine lacks a device that it needs, the test is skipped."""
+    try:
+        main()
+    except NotHere as missing:
+        skipTest(missing)
 
 
 def must(*command):

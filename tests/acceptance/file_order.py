@@ -66,7 +66,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except devices.NotHere as missing:
-        skipTest(missing)
+    devices.runOrSkip(main)

@@ -8,7 +8,7 @@ import os
 import shutil
 
 import devices
-from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, run, skipTest
+from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, run
 from replay_testing import replay, report
 from slow_storage import SlowStorage, needSlowStorage
 
@@ -98,7 +98,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except devices.NotHere as missing:
-        skipTest(missing)
+    devices.runOrSkip(main)

@@ -11,8 +11,7 @@ import shutil
 import sys
 
 import devices
-from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, readLog, run, skipTest, \
-    trace
+from omnio_testing import Checks, WorkDirectory, emptied, omnio, program, readLog, run, trace
 from replay_testing import replay, report
 from slow_storage import SlowStorage, needSlowStorage
 
@@ -162,7 +161,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except devices.NotHere as missing:
-        skipTest(missing)
+    devices.runOrSkip(main)

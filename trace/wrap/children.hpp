@@ -1,11 +1,13 @@
-// The children of a process: when each was started, and which one had ended when a wait returned.
-// Both are lines of the file <host>.processes in the trace directory (core/wire/notes.hpp), also of
-// shells and launchers, which are not traced: a shell decides which command follows which.
+// The children of a process: when each was started, and which one had ended when a wait returned;
+// and its threads, which threads.cpp notes. All are lines of the file <host>.processes in the trace
+// directory (core/wire/notes.hpp), also of shells and launchers, which are not traced: a shell
+// decides which command follows which.
 //
 // A line costs three system calls, where a start or an end costs hundreds of times as much. Nothing
 // here allocates, locks or changes errno.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/wire/notes.hpp"
@@ -27,5 +29,8 @@ std::size_t putChildNote(char (&line)[wire::kMaxChildNote], wire::ChildNote kind
                          std::uint32_t tid, std::uint64_t thread, std::uint64_t begin_ns);
 // Before exec, in the child of a vfork, which no wrapper has seen begin.
 void noteUnseenStart();
+// Writes out the notes of threads that are kept, before the process ends or becomes another
+// program. Does nothing in the child of a vfork.
+void writeThreadNotes();
 
 }  // namespace omnio::trace

@@ -25,7 +25,6 @@
 #include "trace/wrap/next_image.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
-#include "trace/wrap/threads.hpp"
 
 // Headers before glibc 2.34 do not have it.
 extern "C" int execveat(int, const char*, char* const*, char* const*, int) noexcept;

@@ -1,5 +1,6 @@
-#include "trace/wrap/threads.hpp"
-
+// The threads of a process: when each was created, and when one was joined. Their notes are kept in
+// memory and written many at a time, so that a thread costs no system call on the file system of
+// the trace.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
