@@ -110,7 +110,9 @@ class Campaign:
         shutil.rmtree(trace, ignore_errors=True)
         directory = self._prepared(self._pool.get(target_name), workload, factor)
         command = getattr(workload, "recorded", workload.command)(factor)
-        ok(run([omnio(), "trace", "-o", trace, "--", *command], cwd=directory,
+        # What the libraries of a program read while it is loaded is before what is timed.
+        ok(run([omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{directory}/*", "--",
+                *command], cwd=directory,
                env=workload.environment(), timeout=600), f"{workload.name} recorded on {target_name}")
         preprocess(trace, f"{trace}.json", "none")
         return spanOf(readSchedule(f"{trace}.json"))

@@ -86,7 +86,7 @@ class Lammps:
     the time from MPI_Init to MPI_Finalize. The recording says how much of that lies before the first
     call of I/O and after the last."""
 
-    name, factor, ranks = "lammps", 1, 2
+    name, factor, ranks = "lammps", 4, 2
 
     def whyMissing(self):
         if shutil.which("lmp") is None:
