@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <iterator>
 
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
@@ -261,6 +262,10 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) 
   // number.
   if (isOwnDescriptor(fd)) [[unlikely]]
     forgetOwnDescriptor();
+  if (thread.depth > 0) {
+    LibraryOpen& seen = thread.library_open;
+    seen.fds[seen.opened++ % std::size(seen.fds)] = fd;
+  }
   FileFacts facts;
   // Where a filter of system calls lets the tracer not ask: what has been opened by name is a file.
   const bool is_known = factsOf(fd, facts);
@@ -273,12 +278,34 @@ Entry openHandle(int fd, const wire::PathParts& path, std::uint32_t open_flags) 
   return makeNamedHandle(fd, fd, path, facts, complete);
 }
 
+namespace {
+
+// The facts of a file that the library has opened by that path and not closed yet.
+bool factsFromLibrary(const wire::PathParts& path, FileFacts& facts) {
+  const RacingRead racing;
+  for (const int fd : thread.library_open.fds) {
+    const Entry entry = lookUp(fd);
+    if (!entry.isTraced()) continue;
+    const HandleInfo& from = infoOf(entry);
+    const wire::PathParts opened = partsOf(from);
+    if (opened.directory != path.directory || opened.name != path.name) continue;
+    const FileFacts seen{.kind = from.kind, .device = from.device, .inode = from.inode};
+    if (!isStill(from, entry.handle())) continue;
+    facts = seen;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Entry openFile(const char* name, const wire::PathParts& path, std::uint32_t open_flags,
                bool exists) {
   constexpr int kNoDescriptor = -1;
   FileFacts facts{.kind = wire::FileKind::kRegular};
   const auto complete = [open_flags](HandleInfo& i) { i.open_flags = open_flags; };
   if (!exists) return makeHandle(kNoDescriptor, path, facts, complete);
+  if (factsFromLibrary(path, facts)) return makeHandle(kNoDescriptor, path, facts, complete);
   const long fd = rawSyscall(SYS_openat, AT_FDCWD, address(name), O_PATH | O_CLOEXEC);
   if (fd < 0) return makeHandle(kNoDescriptor, path, facts, complete);
   factsOf(static_cast<int>(fd), facts);

@@ -72,6 +72,23 @@ struct Lane {
   std::uint64_t events = 0;    // recorded in all chunks so far, and dropped ones
 };
 
+// What a library saw of a file while it opened it for the application (MPI-IO): asking the storage
+// once more would take time of the application's.
+struct LibraryOpen {
+  int fds[4] = {-1, -1, -1, -1};  // the last that it opened
+  unsigned opened = 0;
+  std::uint64_t path_sum = 0;  // of the path that it gave to statfs; 0: none
+  long kind = 0;               // as statfs gives them
+  long block_bytes = 0;
+};
+
+// FNV-1a; never 0.
+inline std::uint64_t pathSum(const char* path) {
+  std::uint64_t sum = 14695981039346656037U;
+  for (; *path != 0; ++path) sum = (sum ^ static_cast<unsigned char>(*path)) * 1099511628211U;
+  return sum | 1;
+}
+
 struct Thread {
   std::uint64_t epoch = ~std::uint64_t{0};
   // How deep this thread is inside the tracer; above 0 only when a signal handler interrupts it.
@@ -88,6 +105,7 @@ struct Thread {
   // The stack pointer of the outermost MPI call that this thread is in: what a jump or an exception
   // out of it leaves behind is noticed by it (wrap/mpi/library.hpp).
   std::uintptr_t mpi_frame = 0;
+  LibraryOpen library_open;
   // Room for the path of its working directory, where it has one of its own (unshare).
   char* own_directory = nullptr;
   std::uint32_t tid = 0;

@@ -440,10 +440,25 @@ template <CallId kCall, typename R, typename Real, typename... A>
   if constexpr (!std::is_void_v<R>) return result;
 }
 
+// The first file system that a library asks about while it opens a file is that file's.
+template <typename About>
+void noteFileSystem(LibraryOpen& seen, const char* path, const About* about) {
+  if (seen.path_sum != 0) return;
+  seen.path_sum = pathSum(path);
+  seen.kind = static_cast<long>(about->f_type);
+  seen.block_bytes = static_cast<long>(about->f_bsize);
+}
+
 // The whole body of a regular row's wrapper.
 template <CallId kCall, typename R, typename... A>
 [[gnu::always_inline]] inline R intercept(A... a) {
-  return interceptWith<kCall, R>(realFunction<kCall, R(A...)>(), a...);
+  if constexpr (kCall == CallId::statfs || kCall == CallId::statfs64) {
+    const R result = interceptWith<kCall, R>(realFunction<kCall, R(A...)>(), a...);
+    if (result == 0 && thread.depth > 0) noteFileSystem(thread.library_open, a...);
+    return result;
+  } else {
+    return interceptWith<kCall, R>(realFunction<kCall, R(A...)>(), a...);
+  }
 }
 
 }  // namespace omnio::trace

@@ -104,12 +104,16 @@ void tellHints(MPI_File file, MPI_Info given, std::uint32_t handle) {
 
 // "File layout": of a file that exists, by the name that it was opened by.
 void tellFileLayout(const char* path, std::uint32_t handle) {
-  struct statfs about {};
-  if (rawSyscall(SYS_statfs, address(path), address(&about)) != 0) return;
+  LibraryOpen known = thread.library_open;
+  if (known.path_sum != pathSum(path)) {
+    struct statfs about {};
+    if (rawSyscall(SYS_statfs, address(path), address(&about)) != 0) return;
+    known = {.kind = about.f_type, .block_bytes = about.f_bsize};
+  }
   LongText fact;
   putKey(fact, wire::info::kLayoutPrefix, handle, "");
-  const auto kind = static_cast<long>(static_cast<std::uint32_t>(about.f_type));
-  fact.putNumber(kind).put(' ').putNumber(about.f_bsize);
+  const auto kind = static_cast<long>(static_cast<std::uint32_t>(known.kind));
+  fact.putNumber(kind).put(' ').putNumber(known.block_bytes);
   if (kind == kLustre) putLustre(fact, path);
   if (kind == kBeegfs) putBeegfs(fact, path);
   tell(fact);
@@ -238,6 +242,7 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
   FileCall<kCall> call;
   Group* const members = groupOf(communicator);
   const std::uint64_t seq = call.countOn(members);
+  thread.library_open = LibraryOpen{};
   const int result = call.call([&] { return real(communicator, name, amode, hints, file); });
   if (!call.canRecord() || !canRead(name, call.failed())) return result;
   const char* const path = withoutFileSystem(name);
