@@ -260,6 +260,8 @@ struct Gathering {
     DueTime rule;
   };
   std::map<std::uint32_t, std::deque<Inner>> inner;
+  // The first open of each file.
+  std::unordered_map<event::FileId, Inner> makers;
   // The steps of these that the last one to leave waited for; others that wait for the same share
   // its rule.
   std::vector<EventRef> exit_of;
@@ -359,7 +361,6 @@ class Sweep : public order::MpiPictureSink {
     std::size_t next_note = 0;
     std::deque<CallKey> calls;           // MPI calls that are not left
     bool is_inside = false;              // of the first of these
-    bool has_inner = false;              // it made a call of the schedule inside of it
     bool is_begun = true;                // its process has been started, or become this program
     std::size_t next_step = 0;           // of its processes
     std::vector<std::uint32_t> stalled;  // threads that wait until it has gone on
@@ -558,9 +559,7 @@ class Sweep : public order::MpiPictureSink {
         if (!member.is_waiting || start_ns < member.gathering->complete_ns) continue;
         if (!isComplete(*member.gathering, place) && !anyway) return false;
         join(place, member);
-        // Whoever makes a file opens it first.
-        const bool opens = thread.event->row->call_class == calls::Class::kOpen;
-        if (!thread.has_inner && opens) joinInner(place, *member.gathering, start_ns);
+        joinMaker(place, *member.gathering, start_ns);
       }
     }
     const EventRef ref{place, thread.sequence};
@@ -571,8 +570,10 @@ class Sweep : public order::MpiPictureSink {
         auto& inner = member.gathering->inner[place];
         inner.push_back({end_ns, ref, result_.order.rule(place)});
         if (inner.size() > kInnerKept) inner.pop_front();
+        if (isOpen(*thread.event)) {
+          member.gathering->makers.try_emplace(thread.event->file, inner.back());
+        }
       }
-      thread.has_inner = true;
     }
     pull(place);
     return true;
@@ -583,7 +584,6 @@ class Sweep : public order::MpiPictureSink {
     call.rule = result_.order.rule(place);
     call.is_entered = true;
     threads_[place].is_inside = true;
-    threads_[place].has_inner = false;
     for (const auto& gathering : call.arrives_at) --gathering->absent;
     wake(call.stalled);
   }
@@ -625,17 +625,43 @@ class Sweep : public order::MpiPictureSink {
     result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
   }
 
-  // Everything that members did inside of the call before `at_ns` comes first.
-  void joinInner(std::uint32_t place, Gathering& gathering, std::int64_t at_ns) {
-    std::vector<const Gathering::Inner*> last;
-    std::int64_t came_ns = gathering.complete_ns;
+  // Of each thread the last that ended after `since_ns`, and by `at_ns`.
+  static std::vector<const Gathering::Inner*> endedBetween(const Gathering& gathering,
+                                                           std::int64_t since_ns,
+                                                           std::int64_t at_ns) {
+    std::vector<const Gathering::Inner*> ended;
     for (const auto& [thread, inner] : gathering.inner) {
       const auto found = std::find_if(inner.rbegin(), inner.rend(),
                                       [&](const auto& step) { return step.end_ns <= at_ns; });
-      if (found == inner.rend()) continue;
-      last.push_back(&*found);
-      came_ns = std::max(came_ns, found->end_ns);
+      if (found != inner.rend() && found->end_ns > since_ns) ended.push_back(&*found);
     }
+    return ended;
+  }
+
+  static bool isOpen(const event::Event& event) {
+    return event.row->call_class == calls::Class::kOpen && event.file != event::kNoFile;
+  }
+
+  // Whoever makes a file opens it first, and the others wait for that.
+  void joinMaker(std::uint32_t place, const Gathering& gathering, std::int64_t at_ns) {
+    const event::Event& event = *threads_[place].event;
+    if (!isOpen(event)) return;
+    const auto found = gathering.makers.find(event.file);
+    if (found == gathering.makers.end()) return;
+    const Gathering::Inner& maker = found->second;
+    if (maker.step.thread == place || maker.end_ns > at_ns) return;
+    result_.order.waitFor(place, maker.rule, maker.end_ns);
+  }
+
+  // What members did inside of the call and ended while this one stayed, until `at_ns`, comes
+  // first.
+  void joinInner(std::uint32_t place, Gathering& gathering, std::int64_t at_ns) {
+    std::vector<const Gathering::Inner*> last = endedBetween(
+        gathering, std::max(gathering.complete_ns, result_.order.lastOf(place)), at_ns);
+    // Of very many, all wait for the same.
+    if (last.size() > kMostUnshared) last = endedBetween(gathering, 0, at_ns);
+    std::int64_t came_ns = gathering.complete_ns;
+    for (const Gathering::Inner* inner : last) came_ns = std::max(came_ns, inner->end_ns);
     if (last.empty()) return;
     const bool is_known = std::equal(
         last.begin(), last.end(), gathering.exit_of.begin(), gathering.exit_of.end(),

@@ -306,5 +306,52 @@ TEST_F(Communication, AMemberOfACollectiveWriteWaitsForThoseThatWrite) {
   EXPECT_EQ(behind.after, std::vector{mpi(inner.id, 40, 60)});
 }
 
+TEST_F(Communication, AMemberOfACollectiveWriteDoesNotWaitForWhatEndedBeforeItCame) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  const auto write_all = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("File_write_all", start, end,
+               {{Role::kFile, wire::handleSlot(1)},
+                {Role::kComm, 1},
+                {Role::kSize, 100},
+                {Role::kSeq, 1}});
+  };
+  // Each writes for itself: rank 0 before rank 1 has come.
+  ranks[0].data("pwrite", 2010, 2040, 1, 100, 0);
+  write_all(ranks[0], 2000, 2120);
+  ranks[1].data("pwrite", 2110, 2140, 1, 100, 200);
+  write_all(ranks[1], 2100, 2150);
+  ranks[1].data("pwrite", 3000, 3100, 1, 100, 300);
+  const Kept kept = scheduleOf(ranks);
+  const ScheduleEvent& behind = kept.threads.at(1).at(2);
+  EXPECT_EQ(behind.own, (Work{850, 10}));
+  EXPECT_TRUE(behind.after.empty());
+}
+
+TEST_F(Communication, AMemberOfACollectiveOpenWaitsForTheFirstToOpenTheFile) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1), rankThread(2)};
+  const auto barrier = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("Barrier", start, end, {{Role::kComm, 1}, {Role::kSeq, 1}});
+  };
+  // All try something of their own first. Rank 0 makes the file meanwhile, and the others open it
+  // one after the other by chance.
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    ranks[rank].open(2010, 2020, "/run/try" + std::to_string(rank), O_RDWR | O_CREAT, 2);
+  }
+  ranks[0].open(2030, 2500, "/run/shared", O_RDWR | O_CREAT, 3);
+  barrier(ranks[0], 2000, 2800);
+  ranks[1].open(2510, 2540, "/run/shared", O_RDWR, 3);
+  barrier(ranks[1], 2000, 2800);
+  ranks[2].open(2550, 2580, "/run/shared", O_RDWR, 3);
+  barrier(ranks[2], 2000, 2800);
+  const Kept kept = scheduleOf(ranks);
+  const ScheduleEvent& maker = kept.threads.at(0).at(2);
+  for (std::size_t rank = 1; rank < 3; ++rank) {
+    const ScheduleEvent& opened = kept.threads.at(rank).at(2);
+    const std::int64_t own = rank == 1 ? 10 : 50;
+    EXPECT_EQ(opened.own, (Work{0, own})) << rank;
+    EXPECT_EQ(opened.after, std::vector{mpi(maker.id, 0, own)}) << rank;
+  }
+}
+
 }  // namespace
 }  // namespace omnio::preprocess
