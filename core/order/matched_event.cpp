@@ -186,9 +186,6 @@ class Judge {
   MpiEventRef last_;
 };
 
-// A call that finds nothing complete returns at once, so one that has found something did not wait.
-bool neverWaits(const calls::Row& row) { return calls::does(row, calls::Effect::kTests); }
-
 }  // namespace
 
 void fillWaiting(MatchedEvent& event, const WaitingRules& rules) {
@@ -204,7 +201,6 @@ void fillWaiting(MatchedEvent& event, const WaitingRules& rules) {
   }
   event.waited_ns = 0;
   event.late = mpi::kNoProcess;
-  if (neverWaits(*event.event.row)) return;
   if (!known) {
     event.waited_ns.reset();
     return;

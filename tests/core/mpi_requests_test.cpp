@@ -59,12 +59,12 @@ TEST(MpiRequests, AWaitWaitsForTheLatestOfThoseItFound) {
   EXPECT_EQ(lines[8], "0.0#9 Waitsome waited=100 own=10 late=3 with 1.0#2 3.0#2");
 }
 
-TEST(MpiRequests, ATestThatFoundSomethingDidNotWait) {
+TEST(MpiRequests, ATestWaitedSinceTheFirstThatFoundNothing) {
   MpiTrace trace(2);
   irecv(trace, 1, 0, 1, 100, 105);
   trace.send(0, 1, 1, 400, 410);
-  trace.call(1, "Testsome", 395, 415, {}, listOf({received(1, 0, 1)}));
-  EXPECT_EQ(trace.picture()[2], "1.0#2 Testsome waited=0 own=20 with 0.0#1");
+  trace.call(1, "Testsome", 300, 415, {}, listOf({received(1, 0, 1)}));
+  EXPECT_EQ(trace.picture()[2], "1.0#2 Testsome waited=100 own=15 late=0 with 0.0#1");
 }
 
 TEST(MpiRequests, MoreCompletionsThanARecordHoldsBelongToTheCallBefore) {

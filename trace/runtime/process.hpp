@@ -72,6 +72,14 @@ struct Lane {
   std::uint64_t events = 0;    // recorded in all chunks so far, and dropped ones
 };
 
+// Tests and probes of one thread that found nothing, one after the other, with no event between.
+struct Polling {
+  std::uint64_t start = 0;                // of the first, in ticks; 0: there was none
+  std::uint64_t inside = 0;               // ticks spent in them
+  std::uint64_t events = 0;               // what the lane had recorded by then
+  std::uint64_t wall_ns = 0, cpu_ns = 0;  // of the thread, behind the first
+};
+
 // What a library saw of a file while it opened it for the application (MPI-IO): asking the storage
 // once more would take time of the application's.
 struct LibraryOpen {
@@ -105,6 +113,7 @@ struct Thread {
   // The stack pointer of the outermost MPI call that this thread is in: what a jump or an exception
   // out of it leaves behind is noticed by it (wrap/mpi/library.hpp).
   std::uintptr_t mpi_frame = 0;
+  Polling polling;
   LibraryOpen library_open;
   // Room for the path of its working directory, where it has one of its own (unshare).
   char* own_directory = nullptr;

@@ -69,7 +69,8 @@ int completeOne(CallId id, Real* real, MPI_Request* request, A... a) {
   const Pending pending = lookAt(request);
   const Statuses status(argumentOf<MPI_Status*>(a...), pending.needsStatus());
   call.make([&] { return real(request, status.in(a)...); });
-  if (flag != nullptr && (!call.hasReceived() || *flag == 0)) return call.result();
+  if (flag != nullptr && !call.hasReceived()) return call.result();
+  if (flag != nullptr && *flag == 0) return call.foundNothing();
   call.countWhenFound();
   DoneList list(call);
   if (call.hasReceived() && pending.request.number != 0) complete(pending, status.at(0), list);
@@ -125,7 +126,7 @@ int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a
   const bool is_partly = call.result() == MPI_ERR_IN_STATUS && statuses.used() != ignore;
   const bool is_done = !call.failed() || is_partly || (kForm == Form::kAny && call.hasReceived());
   const Found done = is_done ? found<kForm>(count, a...) : Found{};
-  if (is_test && done.count <= 0) return call.result();
+  if (is_test && done.count <= 0) return is_done ? call.foundNothing() : call.result();
   call.countWhenFound();
   DoneList list(call);
   for (int i = 0; i < done.count; ++i) {

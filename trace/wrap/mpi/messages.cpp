@@ -89,7 +89,8 @@ int probe(CallId id, Real* real, int source, int tag, MPI_Comm communicator, A..
   SyncCall call(id, flag != nullptr);
   const Statuses status(argumentOf<MPI_Status*>(a...), call.isOurs());
   call.make([&] { return real(source, tag, communicator, status.in(a)...); });
-  if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
+  if (!call.isOurs() || (flag != nullptr && call.failed())) return call.result();
+  if (flag != nullptr && *flag == 0) return call.foundNothing();
   call.countWhenFound();
   if (call.failed()) {
     return call.record<CallId::MPI_Probe>(0, source, tag, 0, 0);
@@ -115,8 +116,8 @@ int matchedProbe(CallId id, Real* real, int source, int tag, MPI_Comm communicat
   SyncCall call(id, flag != nullptr);
   const Statuses status(argumentOf<MPI_Status*>(a...), call.knowsObjects());
   call.make([&] { return real(source, tag, communicator, status.in(a)...); });
-  if (!call.knowsObjects() || (flag != nullptr && (call.failed() || *flag == 0)))
-    return call.result();
+  if (!call.knowsObjects() || (flag != nullptr && call.failed())) return call.result();
+  if (flag != nullptr && *flag == 0) return call.foundNothing();
   call.countWhenFound();
   if (call.failed()) {
     return call.record<CallId::MPI_Mprobe>(0, source, tag, 0, 0, 0);

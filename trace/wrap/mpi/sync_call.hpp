@@ -12,6 +12,7 @@
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/mpi/library.hpp"
+#include "trace/wrap/mpi/polling.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
@@ -86,9 +87,19 @@ class SyncCall : public MpiCall {
     return is_ours_ ? makeTimed<InsideMpi>(real) : makeUntimed(real);
   }
 
+  // A test or probe that found nothing is not an event. Returns what the call returned.
+  int foundNothing() {
+    if (isOurs()) notePoll(self_, times_);
+    return result();
+  }
+  // One that found something lasts from the first that found nothing, if the thread only waited in
+  // between.
   void countWhenFound() {
-    if (is_ours_ && !is_counted_) countMpiEvent(self_);
+    if (is_counted_) return;
     is_counted_ = true;
+    if (!is_ours_) return;
+    countMpiEvent(self_);
+    if (self_.polling.start != 0) times_.start = startOfWait(self_, times_);
   }
 
   // A message that is longer than the buffer is an error, and has been received all the same

@@ -96,7 +96,8 @@ int endEpoch(CallId id, Real* real, MPI_Win window, Flag... test) {
   const int* const flag = argumentOf<int*>(test...);
   SyncCall call(id, flag != nullptr);
   call.make([&] { return real(window, test...); });
-  if (!call.isOurs() || (flag != nullptr && (call.failed() || *flag == 0))) return call.result();
+  if (!call.isOurs() || (flag != nullptr && call.failed())) return call.result();
+  if (flag != nullptr && *flag == 0) return call.foundNothing();
   call.countWhenFound();
   if (call.failed()) return recordFailed(call);
   const Epoch epoch = (is_exposure ? exposures : accesses).take(window).value_or(Epoch{});

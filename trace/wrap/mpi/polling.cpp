@@ -1,0 +1,53 @@
+#include "trace/wrap/mpi/polling.hpp"
+
+#include <sys/syscall.h>
+
+#include <ctime>
+#include <utility>
+
+#include "core/wire/clock.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
+
+namespace omnio::trace {
+namespace {
+
+// Below that, what the thread did in between does not matter enough to ask for its CPU time.
+constexpr std::uint64_t kShortNs = 20'000;
+
+std::uint64_t cpuNs() {
+  timespec used{};
+  if (rawSyscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, address(&used)) != 0) return 0;
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+}  // namespace
+
+void notePoll(Thread& self, wire::EventTimes times) {
+  Polling& polling = self.polling;
+  const std::uint64_t events = self.lanes[0].events;
+  if (polling.start == 0 || polling.events != events) {
+    polling = {.start = times.start,
+               .inside = 0,
+               .events = events,
+               .wall_ns = wire::systemNs(CLOCK_MONOTONIC),
+               .cpu_ns = cpuNs()};
+    return;
+  }
+  polling.inside += times.end - times.start;
+}
+
+std::uint64_t startOfWait(Thread& self, wire::EventTimes times) {
+  const Polling polling = std::exchange(self.polling, Polling{});
+  if (polling.start == 0 || polling.events != self.lanes[0].events) return times.start;
+  const std::uint64_t inside = polling.inside + (times.end - times.start);
+  const std::uint64_t wall_ns = wire::systemNs(CLOCK_MONOTONIC) - polling.wall_ns;
+  if (wall_ns < kShortNs || times.end <= polling.start) return times.start;
+  const double part_inside =
+      static_cast<double>(inside) / static_cast<double>(times.end - polling.start);
+  const double computed_ns =
+      static_cast<double>(cpuNs() - polling.cpu_ns) - part_inside * static_cast<double>(wall_ns);
+  return computed_ns < static_cast<double>(wall_ns) / 2 ? polling.start : times.start;
+}
+
+}  // namespace omnio::trace

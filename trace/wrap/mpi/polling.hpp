@@ -1,0 +1,19 @@
+// Waits of threads that ask again and again: tests and probes that find nothing, and the one that
+// finds something in the end.
+#pragma once
+
+#include "core/wire/encode.hpp"
+#include "trace/runtime/process.hpp"
+
+namespace omnio::trace {
+
+// Notes a test or probe that has found nothing.
+void notePoll(Thread& self, wire::EventTimes times);
+
+// When the wait began that ends with this test or probe, which has found something: with the first
+// that found nothing, or with this one where the thread computed for half of the time in between or
+// longer, or did anything that is an event. Its CPU time tells: a thread that computes may well be
+// done before the message comes, one that sleeps is not.
+std::uint64_t startOfWait(Thread& self, wire::EventTimes times);
+
+}  // namespace omnio::trace
