@@ -201,7 +201,8 @@ void nonblocking(void) {
       together(MPI(MPI_Wait, &pair[0], MPI_STATUS_IGNORE), one, -1, 0, all, 1);
     } else {
       struct Event* event = MPI_UNTIL(flag, MPI_Testall, 2, pair, &flag, MPI_STATUSES_IGNORE);
-      newPart(event, one), newPart(event, two);
+      together(planted(event, late ? 0 : kLate), one, -1, 0, all, 1);
+      together(event, two, -1, 0, all, 1);
     }
   }
   until(3 * kSlot + (late ? kLate : 0));

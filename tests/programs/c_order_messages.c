@@ -127,23 +127,23 @@ static void completeHalo(int way, double late) {
     case 4:
       for (int i = 0; i < 4; ++i) {
         event = MPI_UNTIL(flag, MPI_Test, &requests[i], &flag, MPI_STATUS_IGNORE);
-        newPart(event, names[i]);
+        completes(event, i);
       }
       return;
     case 5:
-      event = MPI_UNTIL(flag, MPI_Testall, 4, requests, &flag, MPI_STATUSES_IGNORE);
-      for (int i = 0; i < 4; ++i) newPart(event, names[i]);
+      event = planted(MPI_UNTIL(flag, MPI_Testall, 4, requests, &flag, MPI_STATUSES_IGNORE), late);
+      for (int i = 0; i < 4; ++i) completes(event, i);
       return;
     case 6:
       for (int i = 0; i < 4; ++i) {
         event = MPI_UNTIL(flag, MPI_Testany, 4, requests, &which[0], &flag, MPI_STATUS_IGNORE);
-        newPart(event, names[which[0]]);
+        completes(event, which[0]);
       }
       return;
     default:
       for (int done = 0; done < 4; done += count) {
         event = MPI_UNTIL(count > 0, MPI_Testsome, 4, requests, &count, which, MPI_STATUSES_IGNORE);
-        for (int i = 0; i < count; ++i) newPart(event, names[which[i]]);
+        for (int i = 0; i < count; ++i) completes(event, which[i]);
       }
   }
 }

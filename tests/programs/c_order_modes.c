@@ -25,9 +25,10 @@ void probes(void) {
       received(planted(MPI(MPI_Probe, MPI_ANY_SOURCE, way, MPI_COMM_WORLD, &status), late / 2),
                name, with, way, 100);
     } else if (way == 1) {
-      message(
-          MPI_UNTIL(flag, MPI_Iprobe, with, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE),
-          name, with, way, 101);
+      received(planted(MPI_UNTIL(flag, MPI_Iprobe, with, MPI_ANY_TAG, MPI_COMM_WORLD, &flag,
+                                 MPI_STATUS_IGNORE),
+                       late / 2),
+               name, with, way, 101);
     }
     if (way < 2) {
       message(MPI(MPI_Recv, data, kSmall, MPI_CHAR, with, way, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
@@ -39,8 +40,10 @@ void probes(void) {
                name, with, way, 102);
       newPart(MPI(MPI_Mrecv, data, kSmall, MPI_CHAR, &found, MPI_STATUS_IGNORE), name);
     } else {
-      message(MPI_UNTIL(flag, MPI_Improbe, with, way, MPI_COMM_WORLD, &flag, &found, &status), name,
-              with, way, 103);
+      received(
+          planted(MPI_UNTIL(flag, MPI_Improbe, with, way, MPI_COMM_WORLD, &flag, &found, &status),
+                  late / 2),
+          name, with, way, 103);
       newPart(MPI(MPI_Imrecv, data, kSmall, MPI_CHAR, &found, &request), name);
       newPart(MPI(MPI_Wait, &request, MPI_STATUS_IGNORE), name);
     }

@@ -1,6 +1,6 @@
-// Ranks that wait for a message by asking again and again: with pauses, without, by probes, and
-// while they compute. Two ranks. Rank 0 prints, for each of these, the part of its own waiting time
-// in which it had a core.
+// Ranks that wait for a message by asking again and again: with pauses, without, by probes, while
+// they compute, and while they write. Two ranks. Rank 0 prints, for each of these, the part of its
+// own waiting time in which it had a core.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,14 @@ static void compute(void) {
   const double end = secondsOf(CLOCK_THREAD_CPUTIME_ID) + 0.005;
   while (secondsOf(CLOCK_THREAD_CPUTIME_ID) < end) {
   }
+}
+
+static void writeOut(void) {
+  FILE* file = fopen("polling.out", "a");
+  if (file == NULL) exit(1);
+  fputs("asked\n", file);
+  fclose(file);
+  pauseFor(1);
 }
 
 static void receive(int probes, void (*between)(void)) {
@@ -49,7 +57,8 @@ int main(int count, char** words) {
   } ways[] = {{"sleeping", 0, sleepShortly},
               {"spinning", 0, nothing},
               {"probing", 1, sleepShortly},
-              {"computing", 0, compute}};
+              {"computing", 0, compute},
+              {"writing", 0, writeOut}};
   MPI_Init(&count, &words);
   int rank, value = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -53,12 +53,12 @@ struct Event* newEvent(const char* call);
     made;                                   \
   })
 
-// The same of a call that tests, until it finds something; only then it is an event.
+// The same of a call that tests, until it finds something: one event, which lasts from the first.
 #define MPI_UNTIL(FOUND, CALL, ...)           \
   ({                                          \
     struct Event* made = newEvent(#CALL);     \
+    made->start = now();                      \
     do {                                      \
-      made->start = now();                    \
       int result_of_call = CALL(__VA_ARGS__); \
       made->end = now();                      \
       CHECK(result_of_call == MPI_SUCCESS);   \
@@ -74,7 +74,7 @@ void waitsFor(struct Part* part, int other);
 // The text of a name, until the next four of the thread.
 const char* nameOf(const char* format, ...);
 
-// A message whose call does not wait: a small send, the start of something, a test.
+// A message whose call does not wait: a small send, the start of something.
 struct Event* message(struct Event* event, const char* name, int peer, int tag, int64_t bytes);
 
 // A part that waits until `other` makes its call.

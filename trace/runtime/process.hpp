@@ -76,7 +76,8 @@ struct Lane {
 struct Polling {
   std::uint64_t start = 0;                // of the first, in ticks; 0: there was none
   std::uint64_t inside = 0;               // ticks spent in them
-  std::uint64_t events = 0;               // what the lane had recorded by then
+  std::uint64_t count = 0;                // of them
+  std::uint64_t events = 0;               // what the thread had recorded by then
   std::uint64_t wall_ns = 0, cpu_ns = 0;  // of the thread, behind the first
 };
 
@@ -123,6 +124,12 @@ struct Thread {
 };
 
 extern thread_local constinit Thread thread;
+
+// Events of the thread so far, those of its signal handlers left out.
+inline std::uint64_t eventsOf(const Thread& self) {
+  const Lane& lane = self.lanes[0];
+  return lane.events + (lane.ring == nullptr ? 0 : lane.ring->events);
+}
 
 // Where the calling function's frame ends: tells which frames a jump leaves behind.
 [[gnu::always_inline]] inline std::uintptr_t stackPointer() {

@@ -13,7 +13,8 @@ void notePoll(Thread& self, wire::EventTimes times);
 // When the wait began that ends with this test or probe, which has found something: with the first
 // that found nothing, or with this one where the thread computed for half of the time in between or
 // longer, or did anything that is an event. Its CPU time tells: a thread that computes may well be
-// done before the message comes, one that sleeps is not.
+// done before the message comes, one that sleeps is not, and neither is one that does nothing but
+// test.
 std::uint64_t startOfWait(Thread& self, wire::EventTimes times);
 
 }  // namespace omnio::trace
