@@ -85,6 +85,7 @@ struct Engine::Thread {
   std::atomic<std::uint32_t> awaited{kNoFlag};  // the flag that it waits for
   std::int64_t recorded_end_ns = 0;             // of the last operation
   std::int64_t actual_end_ns = 0;
+  Sleeper sleeper{};
   // As fast as possible: the calls since actual_end_ns, one behind the other.
   bool is_in_stretch = false;
   bool has_untimed = false;
@@ -252,7 +253,7 @@ void Engine::run(Thread& thread) {
   ++started_;
   started_.notify_all();
   beginning_ns_.wait(0);
-  sleepUntil(beginning_ns_, settings_.may_spin);
+  thread.sleeper.sleepUntil(beginning_ns_, settings_.may_spin);
   while (const Instruction* instruction = thread.program.next()) {
     perform(thread, *instruction);
     thread.event.store(thread.event.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -298,13 +299,13 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     inherit(op, *descriptors_[thread.rank_place]);
   } else if (op.step == model::Step::kDelay) {
     end = delayEnd(timing, before, op.start_ns, op.end_ns);
-    passUntil(beginning + end);
+    passUntil(thread, beginning + end);
   } else {
     const Due due = dueOf(timing, before, op.start_ns);
     const std::int64_t at = beginning + due.at_ns;
     if (timing != model::Timing::kAsap && at > nowNs()) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
-      passUntil(at);
+      passUntil(thread, at);
     }
     const Outcome outcome = issue(instruction, *thread.context);
     end = outcome.end_ns - beginning;
@@ -391,11 +392,11 @@ std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag) {
 }
 
 // Think time and delays.
-void Engine::passUntil(std::int64_t at_ns) {
+void Engine::passUntil(Thread& thread, std::int64_t at_ns) const {
   if (settings_.spins_while_computing) {
     spinUntil(at_ns);
   } else {
-    sleepUntil(at_ns, settings_.may_spin);
+    thread.sleeper.sleepUntil(at_ns, settings_.may_spin);
   }
 }
 

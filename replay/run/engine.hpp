@@ -191,7 +191,7 @@ class Engine {
   void raise(Thread& thread, const Op& op);
   // Returns when the event ended.
   std::int64_t waitFor(Thread& thread, std::uint32_t flag);
-  void passUntil(std::int64_t at_ns);
+  void passUntil(Thread& thread, std::int64_t at_ns) const;
   static void* entry(void* thread);
 
   Settings settings_;

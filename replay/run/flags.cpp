@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 
@@ -73,15 +74,19 @@ std::int64_t Flags::wait(std::uint32_t flag, WaitKind kind) {
   return value - kRaised;
 }
 
-void sleepUntil(std::int64_t at_ns, bool may_spin) {
-  const std::int64_t wake = may_spin ? at_ns - kSpinNs : at_ns;
+void Sleeper::sleepUntil(std::int64_t at_ns, bool may_spin) {
+  constexpr std::int64_t kSecond = 1000000000;
+  constexpr std::int64_t kMemory = 8;  // sleeps that the average is about
+  const std::int64_t wake = at_ns - (may_spin ? kSpinNs : overshoot_ns_);
   if (nowNs() < wake) {
-    constexpr std::int64_t kSecond = 1000000000;
     const timespec until{.tv_sec = wake / kSecond, .tv_nsec = wake % kSecond};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
     }
+    const std::int64_t overshoot_ns = std::clamp<std::int64_t>(nowNs() - wake, 0, kSpinNs);
+    overshoot_ns_ += (overshoot_ns - overshoot_ns_) / kMemory;
   }
-  while (may_spin && nowNs() < at_ns) {
+  while (nowNs() < at_ns) {
+    if (!may_spin) sched_yield();
   }
 }
 

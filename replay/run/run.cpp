@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "core/base/document_file.hpp"
@@ -221,7 +223,7 @@ void attend(Session& session, const Plan& plan, Engine& engine, Flags& flags, Ou
       }
     }
     if (rounds.look()) return;
-    sleepUntil(nowNs() + (one_node ? kRestNs : kShortRestNs), false);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(one_node ? kRestNs : kShortRestNs));
   }
 }
 
