@@ -112,6 +112,7 @@ class RankReader {
         mpi_(sessions_, shared) {}
 
   void read(const Source& source, const event::Event& event) {
+    if (event.row->api == calls::Api::kThreads) return;
     if (event.row->api != calls::Api::kMpi) {
       if (const auto access = posixAccess(source, event)) queue_.add(*access);
       return;

@@ -21,10 +21,11 @@ using calls::Class;
 using calls::Role;
 using model::Step;
 
-std::unique_ptr<event::EventSource> SourceThread::open(event::PathTable& paths) const {
+std::unique_ptr<event::EventSource> SourceThread::open(event::PathTable& paths,
+                                                       bool with_waits) const {
   auto merged = std::make_unique<tracefile::MergedReader>();
   for (const tracefile::Log* lane : lanes)
-    merged->add(std::make_unique<tracefile::PosixReader>(*process, *lane, paths));
+    merged->add(std::make_unique<tracefile::PosixReader>(*process, *lane, paths, with_waits));
   return merged;
 }
 

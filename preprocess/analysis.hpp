@@ -33,7 +33,8 @@ struct SourceThread {
       lanes;  // the thread's own log, and that of its signal handlers
 
   // Its POSIX and stream calls, by the time they began (core/tracefile/log_reader.hpp).
-  std::unique_ptr<event::EventSource> open(event::PathTable& paths) const;
+  // `with_waits`: and those by which it waits for other threads.
+  std::unique_ptr<event::EventSource> open(event::PathTable& paths, bool with_waits = false) const;
 };
 
 struct SourceThreads {

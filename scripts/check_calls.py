@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-TABLES = ("posix.def", "stdio.def", "mpi.def")
+TABLES = ("posix.def", "stdio.def", "mpi.def", "threads.def")
 OWNER = "core/calls"
 TOPS = ("bench", "cli", "core", "ior_bridge", "phase_model", "preprocess", "replay", "statistics",
         "trace")
@@ -26,6 +26,7 @@ OTHER_WORDS = {
 }
 
 ROW = re.compile(r"OMNIO_CALL\(\s*k\w+\s*,\s*\d+\s*,\s*(\w+)")
+THREAD_ROW = re.compile(r"OMNIO_THREAD_CALL\(\s*\d+\s*,\s*(\w+)")
 MPI_ROW = re.compile(r"OMNIO_MPI_CALL\(\s*\d+\s*,\s*(\w+)")
 
 LITERAL = r'"([^"\\\n]*)"'
@@ -69,6 +70,7 @@ def names_of_calls(root):
         names.update(ROW.findall(text))
         for name in MPI_ROW.findall(text):
             names.update(("MPI_" + name, "PMPI_" + name))
+        names.update(THREAD_ROW.findall(text))
     return names
 
 

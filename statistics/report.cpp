@@ -149,6 +149,7 @@ class Accumulator {
                event::LaterReads& later) {
     const auto reader = std::make_unique<tracefile::LogReader>(process, log, paths_);
     while (const event::Event* event = reader->next()) {
+      if (event->row->api == calls::Api::kThreads) continue;
       if (event->depth > 0) {
         ++events_below_;
         continue;

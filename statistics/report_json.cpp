@@ -33,6 +33,7 @@ void putGroup(JsonWriter& json, const Group& g) {
     json.object("operations", [&] {
       for (int c = 0; c < calls::kClassCount; ++c) {
         const auto call_class = static_cast<calls::Class>(c);
+        if (call_class == calls::Class::kThreadSync) continue;
         json.put(calls::className(call_class), g.of(call_class));
       }
     });

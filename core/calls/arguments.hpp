@@ -135,6 +135,8 @@ inline constexpr ArgumentForm kArguments[] = {
     {Role::kBegun,        Field::kPieces,   ItemKind::kPieces,     "begun",      KeyKind::kNone},
     {Role::kDone,         Field::kPieces,   ItemKind::kPieces,     "done",       KeyKind::kNone},
     {Role::kMembers,      Field::kPieces,   ItemKind::kPieces,     "members",    KeyKind::kNone},
+    {Role::kObject,       Field::kUnsigned, ItemKind::kHex,        "object",     KeyKind::kNone},
+    {Role::kMutex,        Field::kUnsigned, ItemKind::kHex,        "mutex",      KeyKind::kNone},
     {Role::kIgnored,      Field::kNone,     ItemKind::kNone,       "",           KeyKind::kNone},
 };
 // clang-format on

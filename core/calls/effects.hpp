@@ -28,6 +28,9 @@ enum class CallId : std::uint16_t {
 #include "core/calls/mpi.def"
 #undef OMNIO_MPI_MORE
 #undef OMNIO_MPI_CALL
+#define OMNIO_THREAD_CALL(NUMBER, NAME, ...) NAME = NUMBER,
+#include "core/calls/threads.def"
+#undef OMNIO_THREAD_CALL
 };
 
 constexpr std::uint16_t toNumber(CallId id) { return static_cast<std::uint16_t>(id); }

@@ -62,6 +62,8 @@ enum class Role : std::uint8_t {
   kBegun,    // begun: the persistent requests that the call started (core/wire/mpi_requests.hpp)
   kDone,     // done: the requests that the call found complete (core/wire/mpi_requests.hpp)
   kMembers,  // members: ranks in the group that the call is about (the same header)
+  kObject,   // object: address of what threads wait for each other by
+  kMutex,    // mutex: address of the one that belongs to a condition
   kIgnored,  // a pointer or number that is not recorded
 };
 
@@ -77,8 +79,9 @@ enum class Class : std::uint8_t {
   kMapping,
   kMpiFile,
   kMpiSync,
+  kThreadSync,
 };
-inline constexpr int kClassCount = 10;
+inline constexpr int kClassCount = 11;
 
 // The meaning of the return value, and with it the look of a failure.
 enum class Result : std::uint8_t {
@@ -98,7 +101,7 @@ enum class Result : std::uint8_t {
   kMpi,          // MPI_SUCCESS (0) or an MPI error code
 };
 
-// The order of ranks that an MPI call forces: which rank cannot leave it before which other has
+// The order that a call forces. Of an MPI call: which rank cannot leave it before which other has
 // come. For a call that has a request, this is true of the call that completes the request.
 enum class Sync : std::uint8_t {
   kNone,
@@ -118,10 +121,14 @@ enum class Sync : std::uint8_t {
   kAccess,      // MPI_Win_start: not before kMembers have opened theirs
   kAccessed,    // MPI_Win_complete: the end of that
   kExposed,     // MPI_Win_wait: not before the others have ended theirs
+  // Of threads of a process:
+  kGive,  // whoever takes the object later comes after this
+  kTake,  // not before the last that gave the object
+  kMeet,  // not before all of the same turn have come (barrier)
 };
 
 // The interface an application's call belongs to.
-enum class Api : std::uint8_t { kPosix, kStdio, kMpi };
+enum class Api : std::uint8_t { kPosix, kStdio, kMpi, kThreads };
 
 // A regular call's wrapper is generated from its row; a custom one has a hand-written body.
 enum class Body : std::uint8_t { kRegular, kCustom };

@@ -10,6 +10,7 @@ namespace {
 // Whether code that asks for effects would be silently wrong about the call if its entry were
 // forgotten.
 constexpr bool needsEffects(const Row& row) {
+  if (row.api == Api::kThreads) return false;
   if (row.api != Api::kMpi) {
     const bool names_file = has(row, Role::kPath) || has(row, Role::kPathTemplate);
     const bool changes_name = names_file && row.call_class == Class::kMetadata;

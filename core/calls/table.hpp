@@ -104,6 +104,23 @@ consteval std::array<Row, kNumberLimit> makeTable() {
       Roles(__VA_ARGS__));
 #include "core/calls/mpi.def"
   }
+  {
+    constexpr auto threadRow = [](CallId id, Sync sync, Result result, std::string_view name) {
+      return Row{.number = toNumber(id),
+                 .plain = id,
+                 .api = Api::kThreads,
+                 .call_class = Class::kThreadSync,
+                 .result = result,
+                 .body = Body::kCustom,
+                 .sync = sync,
+                 .effects = {},
+                 .name = name};
+    };
+#define OMNIO_THREAD_CALL(NUMBER, NAME, SYNC, RESULT, ...) \
+  add(threadRow(CallId::NAME, Sync::SYNC, Result::RESULT, #NAME), Roles(__VA_ARGS__));
+#include "core/calls/threads.def"
+  }
+#undef OMNIO_THREAD_CALL
 #undef OMNIO_MPI_MORE
 #undef OMNIO_MPI_CALL
 #undef OMNIO_CALL

@@ -352,6 +352,9 @@ void MpiMatcher::decode(const event::Event& event) {
   const bool failed = event.failed;
   switch (event.row->sync) {
     case Sync::kNone:
+    case Sync::kGive:  // of threads
+    case Sync::kTake:
+    case Sync::kMeet:
       if (!failed && has(event, Role::kRequest)) localRequest(event);
       if (event.row->plain == CallId::MPI_Finalize) {
         processes_[events_.current().process].finalized = true;

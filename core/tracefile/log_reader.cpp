@@ -195,8 +195,9 @@ bool isFileAccess(const calls::Row& row) {
 
 }  // namespace
 
-PosixReader::PosixReader(const Process& process, const Log& log, event::PathTable& paths)
-    : events_(process, log, paths), scout_(process, log, paths) {}
+PosixReader::PosixReader(const Process& process, const Log& log, event::PathTable& paths,
+                         bool with_waits)
+    : with_waits_(with_waits), events_(process, log, paths), scout_(process, log, paths) {}
 
 // The event is the inner one that events_ has come to, and scout_ has not.
 bool PosixReader::isPartOfFileAccess() {
@@ -214,22 +215,23 @@ const event::Event* PosixReader::next() {
   std::uint64_t missing = 0;
   while (const event::Event* event = events_.next()) {
     missing += events_.missingBefore();
-    const bool is_mpi = event->row->api == calls::Api::kMpi;
+    const calls::Api api = event->row->api;
+    const bool is_io = api == calls::Api::kPosix || api == calls::Api::kStdio;
     if (event->depth == 0) {
       // The scout has passed this one if there were inner events before it.
       if (!scout_is_behind_outer_) scout_.next();
       scout_is_behind_outer_ = false;
-      if (is_mpi) continue;
+      if (!is_io && !(with_waits_ && api == calls::Api::kThreads)) continue;
       missing_before_ = missing;
       return event;
     }
     const bool keep = isPartOfFileAccess();
     scout_is_behind_outer_ = true;
-    if (keep && !is_mpi) {
+    if (keep && is_io) {
       missing_before_ = missing;
       return event;
     }
-    if (!is_mpi) ++left_out_;
+    if (is_io) ++left_out_;
   }
   missing_before_ = missing + events_.missingBefore();
   return nullptr;

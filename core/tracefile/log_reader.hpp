@@ -66,10 +66,12 @@ class LogReader final : public event::EventSource {
 // The POSIX and stream calls of a log that are the application's I/O: its own, and those that
 // MPI-IO made for it. What the MPI library does for itself (in MPI_Init, in communication) is left
 // out, and so are the MPI calls: of two layers that tell the same I/O, this is the lower one.
+// `with_waits`: and the calls by which its threads wait for each other.
 class PosixReader final : public event::EventSource {
  public:
   // As of LogReader.
-  PosixReader(const Process& process, const Log& log, event::PathTable& paths);
+  PosixReader(const Process& process, const Log& log, event::PathTable& paths,
+              bool with_waits = false);
 
   const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
@@ -81,6 +83,7 @@ class PosixReader final : public event::EventSource {
  private:
   bool isPartOfFileAccess();
 
+  bool with_waits_;
   LogReader events_;
   // An event is written when it ends, so the call around it comes after it. A second reader runs
   // ahead to find that one.

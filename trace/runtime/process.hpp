@@ -40,6 +40,7 @@ struct Process {
 
   std::atomic<std::uint32_t> next_log{0};
   std::atomic<std::uint32_t> next_thread{0};
+  std::atomic<bool> has_threads{false};  // it has made one
   std::atomic<std::uint64_t> events_written{0};
   std::atomic<std::uint64_t> events_lost{0};
   std::atomic<std::uint64_t> stalled_ns{0};  // that application threads waited for the log
@@ -116,6 +117,11 @@ struct Thread {
   std::uintptr_t mpi_frame = 0;
   Polling polling;
   LibraryOpen library_open;
+  // Recorded calls by which it waits for other threads (wrap/waits.hpp), and its events when the
+  // last of them was recorded that gives something to others.
+  std::uint64_t waits = 0;
+  std::uint64_t given = 0;
+  const void* last_lock = nullptr;  // the mutex that it locked last
   // Room for the path of its working directory, where it has one of its own (unshare).
   char* own_directory = nullptr;
   std::uint32_t tid = 0;

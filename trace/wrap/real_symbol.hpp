@@ -52,7 +52,8 @@ inline long missingFunction() {
 // All POSIX and stream calls, from the constructor: a look-up is not for a signal handler.
 inline void resolveAll() {
   for (const calls::Row& row : calls::kTable) {
-    if (row.number != 0 && row.api != calls::Api::kMpi) resolveReal(row.id());
+    const bool is_io = row.api == calls::Api::kPosix || row.api == calls::Api::kStdio;
+    if (row.number != 0 && is_io) resolveReal(row.id());
   }
 }
 

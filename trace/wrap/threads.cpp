@@ -1,7 +1,6 @@
 // The threads of a process: when each was created, and when one was joined. Their notes are kept in
 // memory and written many at a time, so that a thread costs no system call on the file system of
 // the trace.
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
@@ -18,6 +17,7 @@
 #include "trace/wrap/next_image.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
+#include "trace/wrap/thread_symbol.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -34,14 +34,6 @@ Slot slots[kSlots];
 std::atomic<std::uint32_t> next_slot{0};
 // A forked child has its parent's lines too, and drops them.
 std::atomic<std::uint32_t> slots_pid{0};
-
-// Before glibc 2.34 threads have a library of their own, which a plugin may have brought for
-// itself.
-void* threadSymbol(const char* name) {
-  if (void* found = nextSymbol(name)) return found;
-  void* const library = dlopen("libpthread.so.0", RTLD_LAZY | RTLD_NOLOAD);
-  return library == nullptr ? nullptr : dlsym(library, name);
-}
 
 constinit LazySymbol<decltype(::pthread_create), threadSymbol> real_create("pthread_create");
 constinit LazySymbol<decltype(::pthread_join), threadSymbol> real_join("pthread_join");
@@ -159,6 +151,7 @@ OMNIO_EXPORT int pthread_create(pthread_t* created, const pthread_attr_t* attrib
                                 void* (*start)(void*), void* argument) noexcept {
   auto* const real = real_create.get();
   if (real == nullptr) return EAGAIN;
+  process.has_threads.store(true, std::memory_order_relaxed);
   const std::uint64_t begin_ns = noteTime();
   const int result = real(created, attributes, start, argument);
   if (result == 0 && begin_ns != 0) {

@@ -1,0 +1,90 @@
+// Calls by which threads of a process wait for each other (core/calls/threads.def). What they are
+// recorded for is the order of the threads' I/O, so most of them are not recorded:
+//
+//   - none while the process has one thread, of a thread that has recorded nothing yet, or inside
+//     of MPI;
+//   - an object is given when the thread has recorded something since it gave one, or nobody has
+//     given this one for a while;
+//   - an object is taken when another thread gave it, and that was recorded; a wait for a condition
+//     always;
+//   - a mutex is given by a signal under it, since that tells of a change: whoever locks it next
+//   sees
+//     that change, also without waiting. Unlocking it counts only where another thread waits;
+//   - a thread has a budget, which its other events add to.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/wire/encode.hpp"
+#include "trace/runtime/process.hpp"
+#include "trace/wrap/intercept.hpp"
+
+namespace omnio::trace {
+
+// What threads wait for each other by. Objects that have ended stay known: their address may be
+// used again, and who takes it then may be said to come after one that gave the old object.
+struct SharedObject {
+  std::atomic<std::uintptr_t> address{0};
+  // Who gave it last, as far as that was recorded: the thread's number plus 1, or 0, and above that
+  // how often. Who took it puts itself there.
+  std::atomic<std::uint64_t> giver{0};
+  std::atomic<std::uint64_t> given_at{0};  // ticks
+  std::atomic<std::uint32_t> waiting{0};   // threads that wait for this mutex
+};
+
+// nullptr when it is not known, and also when there are too many.
+SharedObject* findObject(const void* object);
+SharedObject* addObject(const void* object);
+
+// Whether calls that threads wait by are recorded now.
+inline bool mayRecordWaits(const Thread& self) {
+  constexpr std::uint64_t kBudget = 100'000;
+  constexpr std::uint64_t kBudgetOfEvent = 16;
+  return process.has_threads.load(std::memory_order_relaxed) && self.lanes[0].ring != nullptr &&
+         self.level == 0 && !self.vforked && !self.in_mpi && self.depth == 0 &&
+         self.waits < kBudget + kBudgetOfEvent * (eventsOf(self) - self.waits);
+}
+
+template <CallId kCall>
+void recordWait(Thread& self, wire::EventTimes times, int error, const void* object,
+                const void* mutex = nullptr) {
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  wire::Arguments<kCall> numbers{};
+  numbers[0] = asNumber(reinterpret_cast<std::uintptr_t>(object));
+  if constexpr (calls::has(row, calls::Role::kMutex)) {
+    numbers[1] = asNumber(reinterpret_cast<std::uintptr_t>(mutex));
+  }
+  ++self.waits;
+  record<kCall>(self, times, error != 0, numbers, 0, error, Subject{});
+}
+
+// The thread gives the object; called before it does.
+template <CallId kCall>
+void noteGiven(Thread& self, SharedObject& known, const void* object, const void* mutex = nullptr) {
+  constexpr std::uint64_t kWhile = 50'000;  // ticks: some 20 us, 50 where ticks are ns
+  const std::uint64_t now = ticks();
+  if (eventsOf(self) == self.given &&
+      now - known.given_at.load(std::memory_order_relaxed) < kWhile) {
+    return;
+  }
+  recordWait<kCall>(self, {.start = now, .end = now}, 0, object, mutex);
+  self.given = eventsOf(self);
+  known.given_at.store(now, std::memory_order_relaxed);
+  const std::uint64_t times = (known.giver.load(std::memory_order_relaxed) >> 32) + 1;
+  known.giver.store(times << 32 | (self.number + 1), std::memory_order_release);
+}
+
+// Whether the thread takes what another one gave.
+inline bool takesFromOther(const Thread& self, SharedObject& known) {
+  std::uint64_t giver = known.giver.load(std::memory_order_acquire);
+  const auto who = static_cast<std::uint32_t>(giver);
+  if (who == 0 || who == self.number + 1) return false;
+  // Unless it was given again meanwhile.
+  known.giver.compare_exchange_strong(giver,
+                                      (giver & ~std::uint64_t{0xFFFFFFFF}) | (self.number + 1));
+  return true;
+}
+
+}  // namespace omnio::trace
