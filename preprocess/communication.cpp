@@ -268,6 +268,24 @@ struct Gathering {
   DueTime exit_rule;
 };
 constexpr std::size_t kInnerKept = 4;
+// By what threads of a process wait for each other (core/calls/threads.def): what who takes it next
+// has to wait for.
+struct Object {
+  std::uint32_t giver = 0;  // place of the thread that gave it last
+  std::int64_t given_ns = std::numeric_limits<std::int64_t>::max();  // never
+  DueTime rule;
+  // Those that meet at a barrier. Who comes when one of them has left already is of the next turn.
+  struct Turn {
+    std::int64_t left_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t complete_ns = 0;
+    DueTime rule;
+  };
+  std::shared_ptr<Turn> turn;
+};
+
+bool isWait(const event::Event* event) {
+  return event != nullptr && event->row->api == calls::Api::kThreads;
+}
 // A rule of more terms becomes a step of its own, for others to wait for.
 constexpr std::size_t kMostShared = 4;
 // The same where that step makes more wait than had to: behind what a thread did since it began a
@@ -290,10 +308,11 @@ class Sweep : public order::MpiPictureSink {
     for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
       const SourceThread& thread = sources.threads[place];
       Thread& own = threads_.emplace_back();
-      own.events = thread.open(paths_);
+      own.events = thread.open(paths_, true);
       for (const tracefile::Log* lane : thread.lanes) {
         places_[{static_cast<mpi::ProcessIndex>(thread.process_index), lane->thread}] = place;
       }
+      threads_of_[thread.process_index].push_back(place);
       pull(place);
     }
     threads_.resize(processes.places.size());
@@ -361,6 +380,8 @@ class Sweep : public order::MpiPictureSink {
     std::size_t next_note = 0;
     std::deque<CallKey> calls;           // MPI calls that are not left
     bool is_inside = false;              // of the first of these
+    bool is_waiting = false;             // inside of `event`, which waits for another thread
+    std::shared_ptr<Object::Turn> turn;  // that it waits for
     bool is_begun = true;                // its process has been started, or become this program
     std::size_t next_step = 0;           // of its processes
     std::vector<std::uint32_t> stalled;  // threads that wait until it has gone on
@@ -371,9 +392,14 @@ class Sweep : public order::MpiPictureSink {
     const auto& notes = analysis_.threads()[place].notes;
     const bool is_first = thread.event == nullptr;
     for (bool again = true; again;) {
-      if (!is_first || thread.event != nullptr) ++thread.sequence;
+      if (isWait(thread.event)) {
+        // Steps of a schedule are counted without these.
+      } else if (!is_first || thread.event != nullptr) {
+        ++thread.sequence;
+      }
       thread.event = thread.events->next();
       again = false;
+      if (isWait(thread.event)) return;
       while (thread.next_note < notes.size() &&
              notes[thread.next_note].sequence < thread.sequence) {
         ++thread.next_note;
@@ -388,8 +414,7 @@ class Sweep : public order::MpiPictureSink {
   // When the thread's next step is; kNever when none is known.
   std::int64_t timeOf(std::uint32_t place) const {
     const Thread& thread = threads_[place];
-    std::int64_t time = thread.event == nullptr ? kNever : thread.event->start_ns;
-    time = std::min(time, stepTimeOf(place));
+    std::int64_t time = std::min(eventTimeOf(thread), stepTimeOf(place));
     if (!thread.is_begun && !processes_.places[place].before.empty()) {
       time = std::min(time, processes_.places[place].begin_ns);
     }
@@ -398,6 +423,12 @@ class Sweep : public order::MpiPictureSink {
       time = std::min(time, thread.is_inside ? call.end_ns : call.start_ns);
     }
     return time;
+  }
+
+  static std::int64_t eventTimeOf(const Thread& thread) {
+    if (thread.event == nullptr) return kNever;
+    return thread.is_waiting ? std::max(thread.event->end_ns, thread.event->start_ns)
+                             : thread.event->start_ns;
   }
 
   // When the next step of its processes is.
@@ -451,12 +482,13 @@ class Sweep : public order::MpiPictureSink {
     const std::int64_t call_ns = call == nullptr    ? kNever
                                  : thread.is_inside ? call->end_ns
                                                     : call->start_ns;
-    const std::int64_t event_ns = thread.event == nullptr ? kNever : thread.event->start_ns;
+    const std::int64_t event_ns = eventTimeOf(thread);
     if (const std::int64_t step_ns = stepTimeOf(place);
         step_ns != kNever && step_ns <= std::min(event_ns, call_ns)) {
       return processStep(place, anyway);
     }
     if (event_ns < call_ns) {
+      if (isWait(thread.event)) return wait(place, anyway);
       return operation(place, thread.is_inside ? call : nullptr, anyway);
     }
     if (call == nullptr) return false;
@@ -476,6 +508,94 @@ class Sweep : public order::MpiPictureSink {
       return false;
     }
     return true;
+  }
+
+  // A call by which the thread waits for others of its process, or lets them go on: its beginning,
+  // and then its end.
+  bool wait(std::uint32_t place, bool anyway) {
+    Thread& thread = threads_[place];
+    const event::Event& event = *thread.event;
+    const std::int64_t end_ns = eventTimeOf(thread);
+    if (event.row->sync == calls::Sync::kGive) {
+      give(place, objectOf(place, event, calls::Role::kObject));
+      if (Object* const mutex = mutexOf(place, event)) give(place, *mutex);
+    } else if (!std::exchange(thread.is_waiting, true)) {
+      if (event.row->sync == calls::Sync::kMeet) {
+        meet(place, objectOf(place, event, calls::Role::kObject));
+      }
+      return true;
+    } else {
+      const auto& others = threads_of_.at(sources_.threads[place].process_index);
+      if (!haveReached(others, end_ns - 1, place) && !anyway) return false;
+      result_.order.reach(place, event.start_ns);
+      if (thread.turn != nullptr) {
+        joinTurn(place, *std::exchange(thread.turn, nullptr));
+      } else {
+        take(place, event, end_ns);
+      }
+    }
+    thread.is_waiting = false;
+    pull(place);
+    return true;
+  }
+
+  Object& objectAt(std::uint32_t place, std::uint64_t address) {
+    return objects_[{sources_.threads[place].process_index, address}];
+  }
+  Object& objectOf(std::uint32_t place, const event::Event& event, calls::Role role) {
+    return objectAt(place, static_cast<std::uint64_t>(event::argumentOf(event, role)));
+  }
+  // The changes that signals under a mutex tell of, of the call's own or a condition's mutex;
+  // nullptr when it has none. Mutexes are at even addresses.
+  Object* mutexOf(std::uint32_t place, const event::Event& event) {
+    const bool is_mutex = event.row->plain == calls::CallId::pthread_mutex_lock;
+    const calls::Role role = is_mutex ? calls::Role::kObject : calls::Role::kMutex;
+    const auto address = calls::has(*event.row, role)
+                             ? static_cast<std::uint64_t>(event::argumentOf(event, role))
+                             : 0;
+    return address == 0 ? nullptr : &objectAt(place, address | 1);
+  }
+
+  void give(std::uint32_t place, Object& object) {
+    object.giver = place;
+    object.given_ns = threads_[place].event->start_ns;
+    object.rule = result_.order.ruleAt(place, object.given_ns);
+  }
+
+  void take(std::uint32_t place, const event::Event& event, std::int64_t end_ns) {
+    const Object& object = objectOf(place, event, calls::Role::kObject);
+    Object* const mutex = mutexOf(place, event);
+    // Without a mutex it is a semaphore, which may have been given at any time before. Others wake
+    // only who waits.
+    const bool is_awaited = mutex == nullptr || object.given_ns >= event.start_ns;
+    if (is_awaited && !event.failed) takeObject(place, object, end_ns);
+    if (mutex != nullptr) takeObject(place, *mutex, end_ns);
+  }
+
+  void takeObject(std::uint32_t place, const Object& object, std::int64_t end_ns) {
+    if (object.given_ns > end_ns || object.giver == place) return;
+    result_.order.waitFor(place, object.rule, object.given_ns, model::Reason::kThread);
+    result_.order.simplify(place);
+  }
+
+  void meet(std::uint32_t place, Object& object) {
+    const event::Event& event = *threads_[place].event;
+    if (object.turn == nullptr || object.turn->left_ns < event.start_ns) {
+      object.turn = std::make_shared<Object::Turn>();
+      object.turn->rule = result_.order.ruleAt(place, event.start_ns);
+    } else {
+      object.turn->rule.join(result_.order.ruleAt(place, event.start_ns));
+    }
+    object.turn->complete_ns = event.start_ns;
+    object.turn->left_ns = std::min(object.turn->left_ns, event.end_ns);
+    threads_[place].turn = object.turn;
+  }
+
+  void joinTurn(std::uint32_t place, Object::Turn& turn) {
+    result_.order.waitFor(place, turn.rule, turn.complete_ns, model::Reason::kThread);
+    if (turn.rule.terms().size() <= kMostShared) return;
+    result_.order.simplify(place, kMostShared);
+    turn.rule = result_.order.rule(place);
   }
 
   // The first step of a thread whose process another one starts, or that has become another
@@ -907,6 +1027,8 @@ class Sweep : public order::MpiPictureSink {
   event::PathTable paths_;
   std::vector<Thread> threads_;
   std::map<std::pair<mpi::ProcessIndex, std::uint32_t>, std::uint32_t> places_;
+  std::map<std::size_t, std::vector<std::uint32_t>> threads_of_;     // processes
+  std::map<std::pair<std::size_t, std::uint64_t>, Object> objects_;  // by process and address
   std::unordered_map<CallKey, Call, CallKeyHash> calls_;
   std::unordered_map<CallKey, std::shared_ptr<Gathering>, CallKeyHash> gatherings_;
   using Head = std::pair<std::int64_t, std::uint32_t>;  // when a thread's next step is

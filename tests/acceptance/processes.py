@@ -1,7 +1,7 @@
 """Programs and threads that follow each other do so in a replay: the commands of a shell, children
-in the background that are waited for, what a parent does before and after its children, and threads
-that are created and joined. Without that
-order the same replays run side by side.
+in the background that are waited for, what a parent does before and after its children, threads
+that are created and joined, and threads that wait for each other by conditions, semaphores,
+barriers and mutexes. Without that order the same replays run side by side.
 
   processes.py [REPLAYS]        of each case and order, 2 unless told otherwise
 """
@@ -58,6 +58,9 @@ d: a
 """
 
 THREADS = program("cxx_thread_order") or "cxx_thread_order"
+WAITS = program("cxx_thread_waits") or "cxx_thread_waits"
+WAITED_FOR = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("d", "f"), ("f", "g"), ("e", "g"),
+              ("g", "h"), ("h", "i")]
 
 # Name, the programs it needs, the command, and which file is used only after which.
 CASES = [
@@ -79,6 +82,8 @@ CASES = [
     ("threads", [THREADS], [THREADS],
      [("a", "b"), ("b", "c"), ("c", "d"), ("c", "e"), ("d", "f"), ("e", "f"), ("f", "g"),
       ("g", "h"), ("h", "i"), ("i", "j")]),
+    ("threads that wait", [WAITS], [WAITS], WAITED_FOR),
+    ("threads that find what they would wait for", [WAITS], [WAITS, "late"], WAITED_FOR),
     ("make", ["make"], ["make", "-s", "-j2"], [("a", "b"), ("b", "c"), ("a", "d")]),
 ]
 # The last is a pair that nothing but processes orders.

@@ -168,6 +168,13 @@ class Thread {
   Thread& barrier(int seq, std::uint64_t start, std::uint64_t end) {
     return mpi("Barrier", start, end, {{calls::Role::kComm, 1}, {calls::Role::kSeq, seq}});
   }
+  // A call by which threads wait for each other.
+  Thread& waits(const char* call, std::uint64_t start, std::uint64_t end, std::int64_t object,
+                std::int64_t mutex = 0, int error = 0) {
+    test::EventSpec event{.start = start, .end = end, .result = error, .failed = error != 0};
+    event.arguments = {object, mutex};
+    return add(call, event);
+  }
   Thread& plain(const char* call, std::uint64_t start, std::uint64_t end) {
     return add(call, {.start = start, .end = end});
   }

@@ -1,0 +1,90 @@
+// Two threads that wait for each other in each way that POSIX threads have: each file is written
+// only after the one before it. Without an argument both have to wait; with one, the second thread
+// is late each time, and finds that what it would wait for has happened.
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+namespace {
+
+std::mutex mutex;
+std::condition_variable changed;
+int reached = 0;
+sem_t posted;
+pthread_barrier_t barrier;
+bool is_second_late = false;
+
+void writeFile(const char* name) {
+  const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (fd < 0) std::abort();
+  static const char data[4096] = {};
+  for (int i = 0; i < 4; ++i) {
+    if (write(fd, data, sizeof data) != static_cast<ssize_t>(sizeof data)) std::abort();
+  }
+  close(fd);
+}
+
+void tell(int step) {
+  const std::lock_guard lock(mutex);
+  reached = step;
+  changed.notify_one();
+}
+
+void waitFor(int step) {
+  std::unique_lock lock(mutex);
+  while (reached < step) changed.wait(lock);
+}
+
+void second() {
+  const auto delay = [] { usleep(is_second_late ? 100'000 : 0); };
+  writeFile("second");
+  delay();
+  waitFor(1);
+  writeFile("b");
+  tell(2);
+  delay();
+  if (sem_wait(&posted) != 0) std::abort();
+  writeFile("d");
+  pthread_barrier_wait(&barrier);
+  writeFile("f");
+  tell(3);
+  pthread_barrier_wait(&barrier);
+  mutex.lock();
+  pthread_barrier_wait(&barrier);
+  usleep(50'000);
+  writeFile("h");
+  mutex.unlock();
+  pthread_barrier_wait(&barrier);
+}
+
+}  // namespace
+
+int main(int count, char**) {
+  is_second_late = count > 1;
+  if (sem_init(&posted, 0, 0) != 0) return 1;
+  pthread_barrier_init(&barrier, nullptr, 2);
+  writeFile("first");
+  std::thread other(second);
+  writeFile("a");
+  tell(1);
+  waitFor(2);
+  writeFile("c");
+  sem_post(&posted);
+  pthread_barrier_wait(&barrier);
+  writeFile("e");
+  waitFor(3);
+  writeFile("g");
+  pthread_barrier_wait(&barrier);
+  pthread_barrier_wait(&barrier);
+  mutex.lock();  // only when h is written
+  mutex.unlock();
+  writeFile("i");
+  pthread_barrier_wait(&barrier);
+  other.join();
+}
