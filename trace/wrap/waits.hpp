@@ -3,7 +3,7 @@
 //
 //   - none while the process has one thread, of a thread that has recorded nothing yet, or inside
 //     of MPI;
-//   - an object is given when the thread has recorded something since it gave one, or nobody has
+//   - an object is given when the thread has recorded something since it gave one, or no thread has
 //     given this one for a while;
 //   - an object is taken when another thread gave it, and that was recorded; a wait for a condition
 //     always;
