@@ -29,7 +29,9 @@ enum class CallId : std::uint16_t {
 #undef OMNIO_MPI_MORE
 #undef OMNIO_MPI_CALL
 #define OMNIO_THREAD_CALL(NUMBER, NAME, ...) NAME = NUMBER,
+#define OMNIO_THREAD_MORE(NUMBER, NAME, ...) NAME = NUMBER,
 #include "core/calls/threads.def"
+#undef OMNIO_THREAD_MORE
 #undef OMNIO_THREAD_CALL
 };
 
@@ -65,7 +67,7 @@ enum class Effect : std::uint8_t {
   kSplitBegin,
   kSplitEnd,
   // Order of MPI ranks.
-  kTests,            // finds complete without waiting: returns at once in any case
+  kTests,            // finds complete, or returns at once: its event may be a row of such calls
   kBuffered,         // a send that is complete when its message has been copied
   kKnownByNewGroup,  // some of a communicator make a new one, which says who they are
   kRootNamesData,    // at the root of an intercommunicator the arguments name data

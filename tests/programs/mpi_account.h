@@ -5,8 +5,8 @@
 //
 // A part of a call has a name that all who take part in the same message or collective call use,
 // and no other; `after` are the ranks that the call waits for there: until they make the first of
-// their calls that has this part. None: the call does not wait (it starts something, or finds it
-// done).
+// their calls that has this part. None: the call does not wait (it starts something, or ends what
+// needs no other rank).
 #pragma once
 
 #include <mpi.h>

@@ -372,6 +372,8 @@ void beginEpoch(Thread& self) {
     }
   } else {
     for (Lane& lane : self.lanes) lane = {};
+    self.waits = self.given = 0;
+    self.polling = {};
     self.tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
     self.number = process.next_thread.fetch_add(1, std::memory_order_relaxed);
     if (process.on_thread != nullptr) process.on_thread();

@@ -12,7 +12,7 @@ namespace omnio::trace {
 namespace {
 
 // Below that, what the thread did in between does not matter enough to ask for its CPU time.
-constexpr std::uint64_t kShortNs = 20'000;
+constexpr double kShortNs = 20'000;
 // Between two tests, on average: a loop that does nothing else takes less, with the recorder's part
 // of it.
 constexpr double kLoopNs = 1000;
@@ -31,6 +31,7 @@ void notePoll(Thread& self, wire::EventTimes times) {
   const std::uint64_t events = eventsOf(self);
   if (polling.start == 0 || polling.events != events) {
     polling = {.start = times.start,
+               .first_end = times.end,
                .inside = 0,
                .count = 1,
                .events = events,
@@ -45,15 +46,18 @@ void notePoll(Thread& self, wire::EventTimes times) {
 std::uint64_t startOfWait(Thread& self, wire::EventTimes times) {
   const Polling polling = std::exchange(self.polling, Polling{});
   if (polling.start == 0 || polling.events != eventsOf(self)) return times.start;
-  const std::uint64_t inside = polling.inside + (times.end - times.start);
-  const std::uint64_t wall_ns = wire::systemNs(CLOCK_MONOTONIC) - polling.wall_ns;
-  if (wall_ns < kShortNs || times.end <= polling.start) return times.start;
-  const auto wall = static_cast<double>(wall_ns);
-  const double inside_ns =
-      wall * static_cast<double>(inside) / static_cast<double>(times.end - polling.start);
-  if (wall - inside_ns < kLoopNs * static_cast<double>(polling.count)) return polling.start;
-  const double computed_ns = static_cast<double>(cpuNs() - polling.cpu_ns) - inside_ns;
-  return computed_ns < wall / 2 ? polling.start : times.start;
+  if (times.end <= polling.first_end) return times.start;
+  const auto wall = static_cast<double>(wire::systemNs(CLOCK_MONOTONIC) - polling.wall_ns);
+  const double ns_per_tick = wall / static_cast<double>(times.end - polling.first_end);
+  if (static_cast<double>(times.end - polling.start) * ns_per_tick < kShortNs) return times.start;
+  const double inside =
+      static_cast<double>(polling.inside + (times.end - times.start)) * ns_per_tick;
+  const double between = wall - inside;
+  if (between < kLoopNs * static_cast<double>(polling.count)) return polling.start;
+  // The CPU time of a thread that lets others have the core inside of tests is that in between.
+  const auto used = static_cast<double>(cpuNs() - polling.cpu_ns);
+  const double computed = used < between ? used : between;
+  return computed < wall / 2 ? polling.start : times.start;
 }
 
 }  // namespace omnio::trace

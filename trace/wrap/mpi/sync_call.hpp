@@ -99,7 +99,7 @@ class SyncCall : public MpiCall {
     is_counted_ = true;
     if (!is_ours_) return;
     countMpiEvent(self_);
-    if (self_.polling.start != 0) times_.start = startOfWait(self_, times_);
+    if (isActive() && self_.polling.start != 0) times_.start = startOfWait(self_, times_);
   }
 
   // A message that is longer than the buffer is an error, and has been received all the same
