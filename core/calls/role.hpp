@@ -122,9 +122,10 @@ enum class Sync : std::uint8_t {
   kAccessed,    // MPI_Win_complete: the end of that
   kExposed,     // MPI_Win_wait: not before the others have ended theirs
   // Of threads of a process:
-  kGive,  // whoever takes the object later comes after this
-  kTake,  // not before the last that gave the object
-  kMeet,  // not before all of the same turn have come (barrier)
+  kGive,    // whoever takes the object later comes after this
+  kTake,    // not before the last that gave the object
+  kMeet,    // not before all of the same turn have come (barrier)
+  kArrive,  // one of these, which does not wait
 };
 
 // The interface an application's call belongs to.

@@ -118,8 +118,11 @@ consteval std::array<Row, kNumberLimit> makeTable() {
     };
 #define OMNIO_THREAD_CALL(NUMBER, NAME, SYNC, RESULT, ...) \
   add(threadRow(CallId::NAME, Sync::SYNC, Result::RESULT, #NAME), Roles(__VA_ARGS__));
+#define OMNIO_THREAD_MORE(NUMBER, NAME, SYNC, RESULT, ...) \
+  add(threadRow(CallId::NAME, Sync::SYNC, Result::RESULT, "(" #NAME ")"), Roles(__VA_ARGS__));
 #include "core/calls/threads.def"
   }
+#undef OMNIO_THREAD_MORE
 #undef OMNIO_THREAD_CALL
 #undef OMNIO_MPI_MORE
 #undef OMNIO_MPI_CALL

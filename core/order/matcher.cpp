@@ -355,6 +355,7 @@ void MpiMatcher::decode(const event::Event& event) {
     case Sync::kGive:  // of threads
     case Sync::kTake:
     case Sync::kMeet:
+    case Sync::kArrive:
       if (!failed && has(event, Role::kRequest)) localRequest(event);
       if (event.row->plain == CallId::MPI_Finalize) {
         processes_[events_.current().process].finalized = true;

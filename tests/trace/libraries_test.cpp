@@ -34,6 +34,21 @@ const std::set<std::string> kLifeCycle = {
     "posix_madvise",
     // These may leave a record that a signal handler has interrupted.
     "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
+// Teams of OpenMP.
+const std::set<std::string> kTeams = {"GOMP_parallel",
+                                      "GOMP_parallel_reductions",
+                                      "GOMP_parallel_sections",
+                                      "GOMP_parallel_loop_static",
+                                      "GOMP_parallel_loop_dynamic",
+                                      "GOMP_parallel_loop_guided",
+                                      "GOMP_parallel_loop_nonmonotonic_dynamic",
+                                      "GOMP_parallel_loop_nonmonotonic_guided",
+                                      "GOMP_parallel_loop_runtime",
+                                      "GOMP_parallel_loop_nonmonotonic_runtime",
+                                      "GOMP_parallel_loop_maybe_nonmonotonic_runtime",
+                                      "GOMP_barrier",
+                                      "GOMP_loop_end",
+                                      "GOMP_sections_end"};
 const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};
 
 // Remembered for the calls that start what they make.
@@ -43,6 +58,7 @@ constexpr const char* kMpiPersistent[] = {"Send_init", "Bsend_init", "Rsend_init
 struct Library {
   std::filesystem::path path;
   bool has_mpi = false;
+  bool has_openmp = false;
 };
 
 // Without it the test's name would hold the object's bytes, which differ at each run.
@@ -52,8 +68,9 @@ std::vector<Library> libraries() {
   std::vector<Library> all;
   std::istringstream list(OMNIO_TEST_LIBRARIES);
   for (std::string path; std::getline(list, path, ':');) {
-    all.push_back({path, path.find("_mpi.") != std::string::npos ||
-                             path.find("_hybrid.") != std::string::npos});
+    const bool is_hybrid = path.find("_hybrid.") != std::string::npos;
+    all.push_back({path, is_hybrid || path.find("_mpi.") != std::string::npos,
+                   is_hybrid || path.find("_openmp.") != std::string::npos});
   }
   return all;
 }
@@ -72,6 +89,7 @@ std::set<std::string> without(const std::set<std::string>& all, const std::set<s
 
 std::set<std::string> wanted(const Library& library) {
   std::set<std::string> names = kLifeCycle;
+  if (library.has_openmp) names.insert(kTeams.begin(), kTeams.end());
   if (library.has_mpi) {
     names.insert(kMpiLifeCycle.begin(), kMpiLifeCycle.end());
     for (const char* name : kMpiPersistent) {

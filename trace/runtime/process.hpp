@@ -76,8 +76,9 @@ struct Lane {
 // Tests and probes of one thread that found nothing, one after the other, with no event between.
 struct Polling {
   std::uint64_t start = 0;                // of the first, in ticks; 0: there was none
-  std::uint64_t inside = 0;               // ticks spent in them
-  std::uint64_t count = 0;                // of them
+  std::uint64_t first_end = 0;            // ticks
+  std::uint64_t inside = 0;               // ticks spent in those behind it
+  std::uint64_t count = 0;                // of all
   std::uint64_t events = 0;               // what the thread had recorded by then
   std::uint64_t wall_ns = 0, cpu_ns = 0;  // of the thread, behind the first
 };

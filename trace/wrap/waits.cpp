@@ -79,6 +79,9 @@ int waitOnCondition(Real* real, pthread_cond_t* condition, pthread_mutex_t* mute
   Thread& self = thread;
   if (!mayRecordWaits(self)) return real(condition, mutex, a...);
   SharedObject* const known = addObject(mutex);
+  if (SharedObject* const awaited = addObject(condition)) {
+    awaited->mutex.store(mutex, std::memory_order_relaxed);
+  }
   const std::uint64_t start = ticks();
   const int result = real(condition, mutex, a...);
   recordWait<kCall>(self, {.start = start, .end = ticks()}, result, condition, mutex);
@@ -91,7 +94,10 @@ template <CallId kCall, typename Real>
 int signal(Real* real, pthread_cond_t* condition) {
   Thread& self = thread;
   if (mayRecordWaits(self)) {
-    const void* const mutex = self.last_lock;
+    const SharedObject* const awaited = findObject(condition);
+    const void* mutex =
+        awaited == nullptr ? nullptr : awaited->mutex.load(std::memory_order_relaxed);
+    if (mutex == nullptr) mutex = self.last_lock;
     if (SharedObject* const known = addObject(mutex != nullptr ? mutex : condition)) {
       noteGiven<kCall>(self, *known, condition, mutex);
     }

@@ -1,8 +1,8 @@
 // Calls by which threads of a process wait for each other (core/calls/threads.def). What they are
 // recorded for is the order of the threads' I/O, so most of them are not recorded:
 //
-//   - none while the process has one thread, of a thread that has recorded nothing yet, or inside
-//     of MPI;
+//   - none while the process has one thread, of a thread that has recorded nothing else yet, and
+//     inside of MPI;
 //   - an object is given when the thread has recorded something since it gave one, or no thread has
 //     given this one for a while;
 //   - an object is taken when another thread gave it, and that was recorded; a wait for a condition
@@ -30,8 +30,9 @@ struct SharedObject {
   // Who gave it last, as far as that was recorded: the thread's number plus 1, or 0, and above that
   // how often. Who took it puts itself there.
   std::atomic<std::uint64_t> giver{0};
-  std::atomic<std::uint64_t> given_at{0};  // ticks
-  std::atomic<std::uint32_t> waiting{0};   // threads that wait for this mutex
+  std::atomic<std::uint64_t> given_at{0};   // ticks
+  std::atomic<std::uint32_t> waiting{0};    // threads that wait for this mutex
+  std::atomic<const void*> mutex{nullptr};  // of a condition; nullptr: not known
 };
 
 // nullptr when it is not known, and also when there are too many.
