@@ -252,22 +252,29 @@ struct Gathering {
   bool is_joined = false;
   DueTime rule;
   std::vector<std::uint32_t> stalled;
-  // The latest calls that each thread made inside of it, such as the writes of the ranks that
-  // collect data.
+  // Calls that threads made inside of it, such as the writes of the ranks that collect data, by
+  // their end; the latest few of each thread.
   struct Inner {
     std::int64_t end_ns = 0;
     EventRef step;
     DueTime rule;
   };
-  std::map<std::uint32_t, std::deque<Inner>> inner;
-  // The first open of each file.
-  std::unordered_map<event::FileId, Inner> makers;
-  // The steps of these that the last one to leave waited for; others that wait for the same share
-  // its rule.
-  std::vector<EventRef> exit_of;
-  DueTime exit_rule;
+  std::vector<Inner> inner;
+  std::size_t inner_threads = 0;  // that the last look found; a bound for how many are kept
+  // Of very many, all who leave wait for the same: for the first so many of `inner`.
+  std::size_t shared = 0;
+  DueTime shared_rule;
+  // The first open of each file. Whether another member did not wait for it.
+  struct Maker {
+    Inner open;
+    bool is_contested = false;
+  };
+  std::unordered_map<event::FileId, Maker> makers;
 };
 constexpr std::size_t kInnerKept = 4;
+// Who leaves a call waits for so many threads by an edge each, among so many calls inside.
+constexpr std::size_t kMostInner = 8;
+constexpr std::ptrdiff_t kMostLooked = 64;
 // By what threads of a process wait for each other (core/calls/threads.def): what who takes it next
 // has to wait for.
 struct Object {
@@ -351,8 +358,15 @@ class Sweep : public order::MpiPictureSink {
     const auto found = calls_.find(key);
     if (found == calls_.end()) return;
     ++result_.events;
-    if (!event.matched()) ++result_.unmatched;
+    if (!event.matched()) {
+      ++result_.unmatched;
+      if (found->second.can_wait) ++threads_[found->second.place].unmatched_waits;
+    }
     found->second.came_ns = event.event.start_ns + event.waited_ns.value_or(0);
+    if (event.early_ns > 0) {
+      ++result_.early;
+      result_.early_most_ns = std::max(result_.early_most_ns, event.early_ns);
+    }
     for (const order::EventPart& part : event.parts) take(*part.operation, part.part, event, key);
     found->second.is_settled = true;
     push(found->second.place);
@@ -384,6 +398,7 @@ class Sweep : public order::MpiPictureSink {
     std::shared_ptr<Object::Turn> turn;  // that it waits for
     bool is_begun = true;                // its process has been started, or become this program
     std::size_t next_step = 0;           // of its processes
+    std::uint64_t unmatched_waits = 0;   // since its last call of the schedule
     std::vector<std::uint32_t> stalled;  // threads that wait until it has gone on
   };
 
@@ -519,9 +534,14 @@ class Sweep : public order::MpiPictureSink {
     if (event.row->sync == calls::Sync::kGive) {
       give(place, objectOf(place, event, calls::Role::kObject));
       if (Object* const mutex = mutexOf(place, event)) give(place, *mutex);
+    } else if (event.row->sync == calls::Sync::kArrive) {
+      arrive(place, objectOf(place, event, calls::Role::kObject));
     } else if (!std::exchange(thread.is_waiting, true)) {
       if (event.row->sync == calls::Sync::kMeet) {
-        meet(place, objectOf(place, event, calls::Role::kObject));
+        Object& object = objectOf(place, event, calls::Role::kObject);
+        arrive(place, object);
+        object.turn->left_ns = std::min(object.turn->left_ns, event.end_ns);
+        thread.turn = object.turn;
       }
       return true;
     } else {
@@ -578,7 +598,7 @@ class Sweep : public order::MpiPictureSink {
     result_.order.simplify(place);
   }
 
-  void meet(std::uint32_t place, Object& object) {
+  void arrive(std::uint32_t place, Object& object) {
     const event::Event& event = *threads_[place].event;
     if (object.turn == nullptr || object.turn->left_ns < event.start_ns) {
       object.turn = std::make_shared<Object::Turn>();
@@ -587,8 +607,6 @@ class Sweep : public order::MpiPictureSink {
       object.turn->rule.join(result_.order.ruleAt(place, event.start_ns));
     }
     object.turn->complete_ns = event.start_ns;
-    object.turn->left_ns = std::min(object.turn->left_ns, event.end_ns);
-    threads_[place].turn = object.turn;
   }
 
   void joinTurn(std::uint32_t place, Object::Turn& turn) {
@@ -684,15 +702,13 @@ class Sweep : public order::MpiPictureSink {
     }
     const EventRef ref{place, thread.sequence};
     const std::int64_t end_ns = std::max(thread.event->end_ns, start_ns);
+    result_.unmatched_waits += std::exchange(thread.unmatched_waits, 0);
     result_.order.operation(ref, start_ns, end_ns);
     if (call != nullptr) {
       for (const Call::Member& member : call->member_of) {
-        auto& inner = member.gathering->inner[place];
-        inner.push_back({end_ns, ref, result_.order.rule(place)});
-        if (inner.size() > kInnerKept) inner.pop_front();
-        if (isOpen(*thread.event)) {
-          member.gathering->makers.try_emplace(thread.event->file, inner.back());
-        }
+        Gathering::Inner inner{end_ns, ref, result_.order.rule(place)};
+        if (isOpen(*thread.event)) noteOpen(*member.gathering, *thread.event, inner);
+        addInner(*member.gathering, std::move(inner));
       }
     }
     pull(place);
@@ -745,21 +761,16 @@ class Sweep : public order::MpiPictureSink {
     result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
   }
 
-  // Of each thread the last that ended after `since_ns`, and by `at_ns`.
-  static std::vector<const Gathering::Inner*> endedBetween(const Gathering& gathering,
-                                                           std::int64_t since_ns,
-                                                           std::int64_t at_ns) {
-    std::vector<const Gathering::Inner*> ended;
-    for (const auto& [thread, inner] : gathering.inner) {
-      const auto found = std::find_if(inner.rbegin(), inner.rend(),
-                                      [&](const auto& step) { return step.end_ns <= at_ns; });
-      if (found != inner.rend() && found->end_ns > since_ns) ended.push_back(&*found);
-    }
-    return ended;
+  static bool isOpen(const event::Event& event) {
+    return event.row->call_class == calls::Class::kOpen && event.file != event::kNoFile &&
+           !event.failed;
   }
 
-  static bool isOpen(const event::Event& event) {
-    return event.row->call_class == calls::Class::kOpen && event.file != event::kNoFile;
+  static void noteOpen(Gathering& gathering, const event::Event& event,
+                       const Gathering::Inner& open) {
+    const auto [maker, is_first] = gathering.makers.try_emplace(event.file, open, false);
+    // A member that opened the file at the same time did not wait.
+    if (!is_first && event.start_ns < maker->second.open.end_ns) maker->second.is_contested = true;
   }
 
   // Whoever makes a file opens it first, and the others wait for that.
@@ -767,42 +778,83 @@ class Sweep : public order::MpiPictureSink {
     const event::Event& event = *threads_[place].event;
     if (!isOpen(event)) return;
     const auto found = gathering.makers.find(event.file);
-    if (found == gathering.makers.end()) return;
-    const Gathering::Inner& maker = found->second;
-    if (maker.step.thread == place || maker.end_ns > at_ns) return;
+    if (found == gathering.makers.end() || found->second.is_contested) return;
+    const Gathering::Inner& maker = found->second.open;
+    if (maker.step.thread == place || maker.end_ns > at_ns + slack_ns_) return;
     result_.order.waitFor(place, maker.rule, maker.end_ns);
+  }
+
+  static void addInner(Gathering& gathering, Gathering::Inner step) {
+    auto& inner = gathering.inner;
+    auto at = inner.end();
+    while (at != inner.begin() && (at - 1)->end_ns > step.end_ns) --at;
+    if (static_cast<std::size_t>(at - inner.begin()) < gathering.shared) {
+      gathering.shared_rule.join(step.rule);
+      ++gathering.shared;
+    }
+    inner.insert(at, std::move(step));
+    if (inner.size() > 2 * kInnerKept * (gathering.inner_threads + kInnerKept))
+      forgetOld(gathering);
+  }
+
+  // Keeps the latest few calls of each thread.
+  static void forgetOld(Gathering& gathering) {
+    std::unordered_map<std::uint32_t, std::size_t> kept;
+    std::vector<Gathering::Inner> late;
+    std::size_t shared = 0;
+    for (std::size_t i = gathering.inner.size(); i-- > 0;) {
+      Gathering::Inner& step = gathering.inner[i];
+      if (++kept[step.step.thread] > kInnerKept) continue;
+      if (i < gathering.shared) ++shared;
+      late.push_back(std::move(step));
+    }
+    std::reverse(late.begin(), late.end());
+    gathering.inner = std::move(late);
+    gathering.inner_threads = kept.size();
+    gathering.shared = shared;
   }
 
   // What members did inside of the call and ended while this one stayed, until `at_ns`, comes
   // first.
   void joinInner(std::uint32_t place, Gathering& gathering, std::int64_t at_ns) {
-    std::vector<const Gathering::Inner*> last = endedBetween(
-        gathering, std::max(gathering.complete_ns, result_.order.lastOf(place)), at_ns);
-    // Of very many, all wait for the same.
-    if (last.size() > kMostUnshared) last = endedBetween(gathering, 0, at_ns);
-    std::int64_t came_ns = gathering.complete_ns;
-    for (const Gathering::Inner* inner : last) came_ns = std::max(came_ns, inner->end_ns);
-    if (last.empty()) return;
-    const bool is_known = std::equal(
-        last.begin(), last.end(), gathering.exit_of.begin(), gathering.exit_of.end(),
-        [](const Gathering::Inner* inner, const EventRef& step) {
-          return inner->step.thread == step.thread && inner->step.sequence == step.sequence;
-        });
-    if (!is_known) {
-      gathering.exit_of.clear();
-      std::vector<DueTerm> terms;
-      for (const Gathering::Inner* inner : last) {
-        gathering.exit_of.push_back(inner->step);
-        const auto& own = inner->rule.terms();
-        terms.insert(terms.end(), own.begin(), own.end());
-      }
-      gathering.exit_rule = DueTime(terms.front());
-      gathering.exit_rule.join(std::move(terms));
+    const auto& inner = gathering.inner;
+    const auto after = [](std::int64_t ns, const Gathering::Inner& step) {
+      return ns < step.end_ns;
+    };
+    const auto end = std::upper_bound(inner.begin(), inner.end(), at_ns + slack_ns_, after);
+    const std::int64_t since_ns =
+        std::max(gathering.complete_ns, result_.order.lastOf(place)) - slack_ns_;
+    std::vector<const Gathering::Inner*> last;  // of each thread
+    bool are_many = false;
+    for (auto step = end; !are_many && step != inner.begin() && (step - 1)->end_ns > since_ns;
+         --step) {
+      const Gathering::Inner& candidate = *(step - 1);
+      if (candidate.step.thread == place) continue;
+      const bool is_known = std::any_of(last.begin(), last.end(), [&](const auto* other) {
+        return other->step.thread == candidate.step.thread;
+      });
+      if (!is_known) last.push_back(&candidate);
+      are_many = last.size() > kMostInner || end - step > kMostLooked;
     }
-    result_.order.waitFor(place, gathering.exit_rule, came_ns);
-    if (!is_known && gathering.exit_rule.terms().size() > kMostShared) {
+    if (last.empty()) return;
+    const std::int64_t came_ns = std::max(gathering.complete_ns, last.front()->end_ns);
+    if (!are_many) {
+      for (const Gathering::Inner* each : last) result_.order.waitFor(place, each->rule, came_ns);
+      return;
+    }
+    const auto count = static_cast<std::size_t>(end - inner.begin());
+    std::vector<DueTerm> terms;
+    for (std::size_t i = gathering.shared; i < count; ++i) {
+      const auto& own = inner[i].rule.terms();
+      terms.insert(terms.end(), own.begin(), own.end());
+    }
+    if (gathering.shared == 0) gathering.shared_rule = DueTime(terms.front());
+    gathering.shared_rule.join(std::move(terms));
+    gathering.shared = std::max(gathering.shared, count);
+    result_.order.waitFor(place, gathering.shared_rule, came_ns);
+    if (gathering.shared_rule.terms().size() > kMostShared) {
       result_.order.simplify(place, kMostShared);
-      gathering.exit_rule = result_.order.rule(place);
+      gathering.shared_rule = result_.order.rule(place);
     }
   }
 

@@ -112,6 +112,13 @@ struct Communication {
   CommunicationOrder order;
   std::uint64_t events = 0;     // MPI calls that order ranks
   std::uint64_t unmatched = 0;  // of these, such whose counterpart is missing
+  // Of these, such as may have waited for it, with a call of the schedule behind them in their
+  // thread: how much of the time before that was waiting is not known.
+  std::uint64_t unmatched_waits = 0;
+  // Calls that seem to have ended before what they waited for began, since the clocks of two hosts
+  // differ: the delay between the two counts as 0. And by how much at most.
+  std::uint64_t early = 0;
+  std::int64_t early_most_ns = 0;
 };
 
 // The second pass over a trace: its MPI calls and the calls of the schedule together, thread by

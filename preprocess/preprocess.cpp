@@ -350,6 +350,17 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   const Communication communication =
       keeps_mpi ? readCommunication(trace, sources, analysis)
                 : Communication{.order = {std::vector<std::int64_t>(sources.threads.size()), 0}};
+  if (communication.unmatched_waits > 0 && settings.timing == model::Timing::kDelta &&
+      !settings.partial) {
+    return base::failure(
+        base::Code::kInvalid,
+        "{}: {} of {} MPI calls have no counterpart in the trace, and {} of these have I/O behind "
+        "them "
+        "that may have waited for it; a replay would wait for as long as in the recording "
+        "(--partial allows that)",
+        base::printable(trace.directory().native()), communication.unmatched, communication.events,
+        communication.unmatched_waits);
+  }
   const std::vector<std::uint64_t> meetings =
       nameSteps(communication.order, analysis.dependencies());
 
@@ -360,6 +371,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   Summary summary;
   summary.mpi_events = communication.events;
   summary.mpi_unmatched = communication.unmatched;
+  summary.early = communication.early;
+  summary.early_most_ns = communication.early_most_ns;
   summary.ranks = sources.ranks;
   summary.threads = sources.threads.size();
   summary.left_out = leftOut(sources, analysis, wholeness);

@@ -20,6 +20,9 @@ struct Settings {
   double size_scale = 1;
   double time_scale = 1;
   bool write_overwrite = false;
+  // Makes a schedule in `dt` also where the counterparts of MPI calls that may have waited are
+  // missing.
+  bool partial = false;
   std::vector<MapRule> map{};
 };
 
@@ -31,11 +34,14 @@ struct Summary {
   std::uint64_t edges = 0;            // waits for events
   std::uint64_t mpi_events = 0;       // calls that order ranks
   std::uint64_t mpi_unmatched = 0;    // of these, such whose counterpart is missing
+  std::uint64_t early = 0;            // delays that count as 0, since clocks of hosts differ
+  std::int64_t early_most_ns = 0;     // the largest of these differences
   std::vector<std::string> left_out;  // in words
 };
 
 // Reads the trace three times and writes the schedule. Fails, with nothing left behind, when the
-// trace holds no I/O that could be replayed, or the schedule cannot be written.
+// trace holds no I/O that could be replayed, the schedule cannot be written, or it would keep time
+// that ranks waited for calls that the trace does not have.
 base::Result<Summary> preprocess(const tracefile::Trace& trace,
                                  const tracefile::Wholeness& wholeness, const Settings& settings,
                                  const std::filesystem::path& schedule);

@@ -82,6 +82,12 @@ int runPreprocess(const PreprocessOptions& options) {
         "missing order: {} of {} MPI calls have no counterpart in the trace, and order nothing\n",
         summary->mpi_unmatched, summary->mpi_events);
   }
+  if (summary->early > 0) {
+    text += fmt::format(
+        "delays of 0: {} of {} MPI calls ended up to {:.1f} us before what they waited for began, "
+        "since the clocks of the hosts differ\n",
+        summary->early, summary->mpi_events, static_cast<double>(summary->early_most_ns) / 1e3);
+  }
   for (const std::string& words : summary->left_out) text += fmt::format("left out: {}\n", words);
   return printAll(text);
 }
@@ -116,6 +122,8 @@ void addPreprocessCommand(base::Command program) {
   command.option("--time-scale", options->settings.time_scale, "Multiply times (default: 1)")
       .check(kScale)
       .typeName("X");
+  command.flag("--partial", options->settings.partial,
+               "Make a schedule in dt although calls that ranks waited for are not in the trace");
   command.flag("--write-overwrite", options->settings.write_overwrite,
                "Files that the application makes are there in full size before the replay");
   command

@@ -210,6 +210,7 @@ void fillWaiting(MatchedEvent& event, const WaitingRules& rules) {
   const std::int64_t duration = std::max<std::int64_t>(event.duration(), 0);
   event.waited_ns = std::clamp<std::int64_t>(last->start_ns - event.event.start_ns, 0, duration);
   if (*event.waited_ns > 0) event.late = last->process;
+  event.early_ns = std::max<std::int64_t>(last->start_ns - event.event.end_ns, 0);
 }
 
 }  // namespace omnio::order

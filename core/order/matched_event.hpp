@@ -135,6 +135,9 @@ struct MatchedEvent {
   std::optional<std::int64_t> waited_ns;
   // The process that was waited for; kNoProcess when none was.
   mpi::ProcessIndex late = mpi::kNoProcess;
+  // How much later than the event ended what it waited for seems to have begun: the clocks of their
+  // hosts differ, and nothing is left of its own cost.
+  std::int64_t early_ns = 0;
 
   std::int64_t duration() const { return event.end_ns - event.start_ns; }
   std::optional<std::int64_t> own_ns() const {

@@ -69,6 +69,41 @@ TEST_F(Communication, AMessageThatWasThereIsNotWaitedForButOrdersAllTheSame) {
   EXPECT_EQ(received.after, std::vector{mpi(kept.threads.at(0).at(1).id, 30, 10)});
 }
 
+TEST_F(Communication, ADelayThatClocksMakeNegativeCountsAsNothing) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  ranks[0].data("pwrite", 1010, 2000, 1, 100, 0).send(1, 1, 2050, 2060);
+  ranks[1].receive(0, 1, 1100, 2040).data("pwrite", 2100, 3000, 1, 100, 0);
+  const Kept kept = scheduleOf(ranks);
+  EXPECT_EQ(summary_.early, 1U);
+  EXPECT_EQ(summary_.early_most_ns, 10);
+  // 50 from the write's end to the send, 60 behind the receive.
+  EXPECT_EQ(kept.threads.at(1).at(1).after, std::vector{mpi(kept.threads.at(0).at(1).id, 110, 0)});
+}
+
+TEST_F(Communication, WithoutItsCounterpartAWaitIsNotTakenForWorkUnlessAllowed) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  ranks[0].data("pwrite", 1010, 2000, 1, 100, 0);
+  ranks[1].receive(0, 1, 1100, 2080).data("pwrite", 2100, 3000, 1, 100, 0);
+  try {
+    scheduleOf(ranks);
+    ADD_FAILURE() << "a schedule was made";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("1 of these have I/O behind them"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "schedule.json"));
+  EXPECT_EQ(schedule({.partial = true}).threads.size(), 2U);
+  EXPECT_EQ(schedule({.timing = model::Timing::kAsap}).threads.size(), 2U);
+  EXPECT_EQ(schedule({.order = model::Order::kFile}).threads.size(), 2U);
+}
+
+TEST_F(Communication, ACallThatALostRankNeverAnsweredMattersOnlyBeforeIo) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  ranks[0].data("pwrite", 1010, 2000, 1, 100, 0);
+  ranks[1].data("pwrite", 1010, 2000, 1, 100, 0).receive(0, 1, 2100, 2180);
+  EXPECT_EQ(scheduleOf(ranks).threads.size(), 2U);
+}
+
 TEST_F(Communication, ARankWithoutIoBetweenTwoMessagesBecomesOneEdge) {
   std::vector<Thread> ranks{rankThread(0), Thread(token(1)), rankThread(2)};
   ranks[0].data("pwrite", 1010, 2000, 1, 100, 0).send(1, 1, 2050, 2060);
@@ -351,6 +386,56 @@ TEST_F(Communication, AMemberOfACollectiveOpenWaitsForTheFirstToOpenTheFile) {
     EXPECT_EQ(opened.own, (Work{0, own})) << rank;
     EXPECT_EQ(opened.after, std::vector{mpi(maker.id, 0, own)}) << rank;
   }
+}
+
+TEST_F(Communication, OpensAtOnceInACollectiveOpenDoNotWaitForEachOther) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1), rankThread(2)};
+  const auto barrier = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("Barrier", start, end, {{Role::kComm, 1}, {Role::kSeq, 1}});
+  };
+  // Ranks 0 and 1 open a file that is there; rank 2 comes later by chance.
+  for (std::uint64_t rank = 0; rank < 3; ++rank) {
+    const std::uint64_t start = rank < 2 ? 2010 + rank : 2050;
+    ranks[rank].open(start, start + 30, "/run/shared", O_RDWR, 3);
+    barrier(ranks[rank], 2000, 2800);
+  }
+  const Kept kept = scheduleOf(ranks);
+  for (const auto& rank : kept.threads) EXPECT_TRUE(rank.at(1).after.size() < 3);
+  for (const model::Wait& wait : kept.threads.at(2).at(1).after) {
+    EXPECT_NE(wait.id, kept.threads.at(0).at(1).id);
+    EXPECT_NE(wait.id, kept.threads.at(1).at(1).id);
+  }
+}
+
+TEST_F(Communication, ManyWritersInsideACollectiveWriteAreWaitedForInOneStep) {
+  constexpr int kRanks = 300;
+  constexpr int kWriters = 150;
+  std::vector<Thread> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    Thread& thread = ranks.emplace_back(rankThread(rank));
+    const auto number = static_cast<std::uint64_t>(rank);
+    for (std::uint64_t piece = 0; rank < kWriters && piece < 10; ++piece) {
+      const std::uint64_t start = 2100 + 100 * piece + number;
+      thread.data("pwrite", start, start + 50, 1, 100, 100 * static_cast<int>(piece), 1);
+    }
+    thread.mpi("File_write_all", 2000, 4000 + number,
+               {{Role::kFile, wire::handleSlot(1)},
+                {Role::kComm, 1},
+                {Role::kSize, 100},
+                {Role::kSeq, 1}});
+    thread.data("pwrite", 5000, 5100, 1, 100, 9000);
+  }
+  const Kept kept = scheduleOf(ranks);
+  std::size_t edges = 0;
+  for (const auto& thread : kept.threads) {
+    for (const ScheduleEvent& event : thread) edges += event.after.size();
+  }
+  // From each writer's last call to those that wait for it by themselves or to one step, and from
+  // there to each rank.
+  EXPECT_LE(edges, static_cast<std::size_t>(13 * kRanks));
+  // Whoever did not write waits for all writers.
+  const ScheduleEvent& last = kept.threads.back().back();
+  EXPECT_FALSE(last.after.empty());
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ TEST_F(ScheduleOfTrace, OfMpiTheFilesAreTakenAndNotItsOwnBusiness) {
       .sync(30000, 40000, 1)
       .data("pwrite", 50000, 50100, 1, 64, 128);
   save(0, 1, {&thread});
-  const Kept kept = schedule();
+  const Kept kept = schedule({.partial = true});  // the file's ranks are not in the trace
   std::vector<std::int64_t> offsets;
   for (const ScheduleEvent& event : kept.threads.at(0)) {
     if (event.step == model::Step::kCall) offsets.push_back(event.offset);

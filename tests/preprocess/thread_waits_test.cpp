@@ -115,6 +115,23 @@ TEST_F(ThreadWaits, AllWhoMeetAtABarrierAreWaitedForInTheirTurn) {
   }
 }
 
+TEST_F(ThreadWaits, ATeamBeginsWithItsFirstAndEndsWithItsLast) {
+  std::vector<Thread> threads{thread(0), thread(1)};
+  write(threads[0], 0, 1020, 1100);
+  threads[0].waits("(omp_team)", 1110, 1110, kBarrier);
+  threads[1].waits("(omp_begin)", 1015, 1130, kBarrier);
+  write(threads[1], 1, 1140, 2100);
+  threads[1].waits("(omp_done)", 2110, 2110, kBarrier);
+  threads[0].waits("(omp_end)", 1200, 2130, kBarrier);
+  write(threads[0], 0, 2140, 3000);
+  const Kept kept = scheduleOf(threads);
+  const ScheduleEvent& part = kept.threads.at(1).at(1);
+  EXPECT_EQ(part.own, (Work{35, 0}));
+  EXPECT_EQ(part.after, std::vector{after(kept.threads.at(0).at(1), 40)});
+  EXPECT_EQ(kept.threads.at(0).at(2).own, (Work{130, 0}));
+  EXPECT_EQ(kept.threads.at(0).at(2).after, std::vector{after(part, 40)});
+}
+
 TEST_F(ThreadWaits, AThreadInBetweenPassesTheOrderOn) {
   std::vector<Thread> threads{thread(0), thread(1), thread(2)};
   write(threads[0], 0, 1020, 2000);

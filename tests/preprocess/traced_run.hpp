@@ -273,6 +273,7 @@ class TracedRun : public testing::Test {
     const auto summary =
         preprocess(*trace, tracefile::assess(*trace), settings, directory_ / "schedule.json");
     if (!summary) throw std::runtime_error(summary.failure().sentence);
+    summary_ = *summary;
     const auto read = model::readSchedule(directory_ / "schedule.json", collector);
     if (!read) throw std::runtime_error(read.failure().sentence);
     return collector.kept;
@@ -280,6 +281,7 @@ class TracedRun : public testing::Test {
   static std::uint64_t token(int rank) { return 100 + static_cast<std::uint64_t>(rank); }
 
   test::TemporaryDirectory directory_;
+  Summary summary_;  // of the last schedule
 };
 
 }  // namespace omnio::preprocess
