@@ -59,6 +59,7 @@ d: a
 
 THREADS = program("cxx_thread_order") or "cxx_thread_order"
 WAITS = program("cxx_thread_waits") or "cxx_thread_waits"
+TEAMS = program("cxx_teams") or "cxx_teams"
 WAITED_FOR = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("d", "f"), ("f", "g"), ("e", "g"),
               ("g", "h"), ("h", "i")]
 
@@ -84,6 +85,7 @@ CASES = [
       ("g", "h"), ("h", "i"), ("i", "j")]),
     ("threads that wait", [WAITS], [WAITS], WAITED_FOR),
     ("threads that find what they would wait for", [WAITS], [WAITS, "late"], WAITED_FOR),
+    ("teams of OpenMP", [TEAMS], [TEAMS], [(one, chr(ord(one) + 1)) for one in "abcdef"]),
     ("make", ["make"], ["make", "-s", "-j2"], [("a", "b"), ("b", "c"), ("a", "d")]),
 ]
 # The last is a pair that nothing but processes orders.
