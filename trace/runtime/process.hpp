@@ -132,10 +132,15 @@ struct Thread {
 
 extern thread_local constinit Thread thread;
 
+// Whether the thread has recorded something in this process. A forked child has its parent's state,
+// but not its rings: it may look into none before its own first event.
+inline bool hasRecorded(const Thread& self) {
+  return self.lanes[0].ring != nullptr &&
+         self.epoch == process.epoch_page->load(std::memory_order_relaxed);
+}
 // Events of the thread so far, those of its signal handlers left out.
 inline std::uint64_t eventsOf(const Thread& self) {
-  const Lane& lane = self.lanes[0];
-  return lane.events + (lane.ring == nullptr ? 0 : lane.ring->events);
+  return self.lanes[0].events + (hasRecorded(self) ? self.lanes[0].ring->events : 0);
 }
 
 // Where the calling function's frame ends: tells which frames a jump leaves behind.

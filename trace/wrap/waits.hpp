@@ -43,7 +43,7 @@ SharedObject* addObject(const void* object);
 inline bool mayRecordWaits(const Thread& self) {
   constexpr std::uint64_t kBudget = 100'000;
   constexpr std::uint64_t kBudgetOfEvent = 16;
-  return process.has_threads.load(std::memory_order_relaxed) && self.lanes[0].ring != nullptr &&
+  return process.has_threads.load(std::memory_order_relaxed) && hasRecorded(self) &&
          self.level == 0 && !self.vforked && !self.in_mpi && self.depth == 0 &&
          self.waits < kBudget + kBudgetOfEvent * (eventsOf(self) - self.waits);
 }
