@@ -14,8 +14,8 @@
 
 #include "check.h"
 
-// Blocks are pages: a longer write extends the file page by page, and who looks meanwhile sees a size
-// that no order of whole calls has.
+// Blocks are pages: a longer write extends the file page by page, and who looks meanwhile sees a
+// size that no order of whole calls has.
 enum { kBlock = 4096, kBlocks = 6 };
 
 static int rank, ranks;
