@@ -16,6 +16,7 @@
 #include "replay/issue/libc.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/sleeper.hpp"
 
 namespace omnio::replay {
 namespace {

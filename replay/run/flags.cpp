@@ -2,16 +2,15 @@
 
 #include <linux/futex.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 
 #include "replay/issue/backend.hpp"
+#include "replay/run/sleeper.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -22,14 +21,6 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 std::uint32_t* watched(std::atomic<std::int64_t>& word) {
   auto* halves = reinterpret_cast<std::uint32_t*>(&word);
   return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? halves : halves + 1;
-}
-
-void pauseBriefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
 }
 
 }  // namespace
@@ -73,27 +64,5 @@ std::int64_t Flags::wait(std::uint32_t flag, WaitKind kind) {
   }
   return value - kRaised;
 }
-
-void Sleeper::sleepUntil(std::int64_t at_ns, bool may_spin) {
-  constexpr std::int64_t kSecond = 1000000000;
-  constexpr std::int64_t kMemory = 8;  // sleeps that the average is about
-  const std::int64_t wake = at_ns - (may_spin ? kSpinNs : overshoot_ns_);
-  if (nowNs() < wake) {
-    const timespec until{.tv_sec = wake / kSecond, .tv_nsec = wake % kSecond};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-    }
-    const std::int64_t overshoot_ns = std::clamp<std::int64_t>(nowNs() - wake, 0, kSpinNs);
-    overshoot_ns_ += (overshoot_ns - overshoot_ns_) / kMemory;
-  }
-  while (nowNs() < at_ns) {
-    if (!may_spin) sched_yield();
-  }
-}
-
-void spinUntil(std::int64_t at_ns) {
-  while (nowNs() < at_ns) pauseBriefly();
-}
-
-void makeTimersSharp() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 }  // namespace omnio::replay
