@@ -1,24 +1,11 @@
 // OpenMP threads that wait for each other in regions, at their ends and at barriers: each file is
 // written only after the one before it.
-#include <fcntl.h>
 #include <omp.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
-namespace {
-
-void writeFile(const char* name) {
-  static const char data[4096] = {};
-  const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (fd < 0) std::abort();
-  for (int i = 0; i < 4; ++i) {
-    if (write(fd, data, sizeof data) != static_cast<ssize_t>(sizeof data)) std::abort();
-  }
-  close(fd);
-}
-
-}  // namespace
+#include "write_file.hpp"
 
 int main() {
   omp_set_dynamic(0);

@@ -1,22 +1,13 @@
 // Threads that follow each other by creating and joining alone: each writes a file of its own.
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <thread>
 
-namespace {
+#include "write_file.hpp"
 
-void writeFile(const char* name) {
-  const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (fd < 0) std::abort();
-  static const char data[4096] = {};
-  for (int i = 0; i < 4; ++i) {
-    if (write(fd, data, sizeof data) != static_cast<ssize_t>(sizeof data)) std::abort();
-  }
-  close(fd);
-}
+namespace {
 
 void* writeInThread(void* name) {
   writeFile(static_cast<const char*>(name));

@@ -1,15 +1,17 @@
 // Two threads that wait for each other in each way that POSIX threads have: each file is written
 // only after the one before it. Without an argument both have to wait; with one, the second thread
 // is late each time, and finds that what it would wait for has happened.
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+
+#include "write_file.hpp"
 
 namespace {
 
@@ -19,16 +21,6 @@ int reached = 0;
 sem_t posted;
 pthread_barrier_t barrier;
 bool is_second_late = false;
-
-void writeFile(const char* name) {
-  const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (fd < 0) std::abort();
-  static const char data[4096] = {};
-  for (int i = 0; i < 4; ++i) {
-    if (write(fd, data, sizeof data) != static_cast<ssize_t>(sizeof data)) std::abort();
-  }
-  close(fd);
-}
 
 void tell(int step) {
   const std::lock_guard lock(mutex);
@@ -87,4 +79,12 @@ int main(int count, char**) {
   writeFile("i");
   pthread_barrier_wait(&barrier);
   other.join();
+  // A forked child locks before it does anything that is recorded.
+  const pid_t child = fork();
+  if (child == 0) {
+    tell(4);
+    _exit(0);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || status != 0) return 1;
 }
