@@ -121,7 +121,7 @@ enum class Sync : std::uint8_t {
   kAccess,      // MPI_Win_start: not before kMembers have opened theirs
   kAccessed,    // MPI_Win_complete: the end of that
   kExposed,     // MPI_Win_wait: not before the others have ended theirs
-  // Of threads of a process:
+  // The order of threads of a process:
   kGive,    // whoever takes the object later comes after this
   kTake,    // not before the last that gave the object
   kMeet,    // not before all of the same turn have come (barrier)

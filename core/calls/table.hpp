@@ -139,6 +139,9 @@ constexpr const Row& rowOf(CallId id) { return kTable[toNumber(id)]; }
 
 constexpr bool does(const Row& row, Effect effect) { return row.effects.has(effect); }
 
+// Whether it is a POSIX or stream call on files.
+constexpr bool isIo(const Row& row) { return row.api == Api::kPosix || row.api == Api::kStdio; }
+
 // Name of the plain call that the row is a form of.
 constexpr std::string_view plainName(const Row& row) { return rowOf(row.plain).name; }
 

@@ -54,9 +54,7 @@ bool makesDescriptor(const ScheduleEvent& event) {
   return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
 }
 
-bool isSchedulable(const calls::Row& row) {
-  return row.api == calls::Api::kPosix || row.api == calls::Api::kStdio;
-}
+bool isSchedulable(const calls::Row& row) { return calls::isIo(row); }
 
 bool usesPosition(const calls::Row& row) {
   return event::transfersData(row) && !calls::has(row, Role::kOffset);

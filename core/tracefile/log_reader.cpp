@@ -215,13 +215,12 @@ const event::Event* PosixReader::next() {
   std::uint64_t missing = 0;
   while (const event::Event* event = events_.next()) {
     missing += events_.missingBefore();
-    const calls::Api api = event->row->api;
-    const bool is_io = api == calls::Api::kPosix || api == calls::Api::kStdio;
+    const bool is_io = calls::isIo(*event->row);
     if (event->depth == 0) {
       // The scout has passed this one if there were inner events before it.
       if (!scout_is_behind_outer_) scout_.next();
       scout_is_behind_outer_ = false;
-      if (!is_io && !(with_waits_ && api == calls::Api::kThreads)) continue;
+      if (!is_io && !(with_waits_ && event->row->api == calls::Api::kThreads)) continue;
       missing_before_ = missing;
       return event;
     }

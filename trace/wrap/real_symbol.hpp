@@ -52,13 +52,20 @@ inline long missingFunction() {
 // All POSIX and stream calls, from the constructor: a look-up is not for a signal handler.
 inline void resolveAll() {
   for (const calls::Row& row : calls::kTable) {
-    const bool is_io = row.api == calls::Api::kPosix || row.api == calls::Api::kStdio;
-    if (row.number != 0 && is_io) resolveReal(row.id());
+    if (row.number != 0 && calls::isIo(row)) resolveReal(row.id());
   }
 }
 
 // The next object's symbol of that name; nullptr when there is none.
 inline void* nextSymbol(const char* name) { return dlsym(RTLD_NEXT, name); }
+
+// A symbol of POSIX threads. Before glibc 2.34 they have a library of their own, which a plugin may
+// have brought for itself.
+inline void* threadSymbol(const char* name) {
+  if (void* found = nextSymbol(name)) return found;
+  void* const library = dlopen("libpthread.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  return library == nullptr ? nullptr : dlsym(library, name);
+}
 
 // A function or object that is looked up by its name when it is first wanted, and kept. One that is
 // not found is looked for again: its library may be loaded later. Constant initialisation: the

@@ -17,7 +17,6 @@
 #include "trace/wrap/next_image.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
-#include "trace/wrap/thread_symbol.hpp"
 
 namespace omnio::trace {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
-#include "trace/wrap/thread_symbol.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -25,10 +24,23 @@ std::size_t placeOf(std::uintptr_t address) {
   return static_cast<std::size_t>(address * kOdd >> 40) % kObjects;
 }
 
+// `takes` makes an unused place that of the address, and returns whether it has.
+template <typename Takes>
+SharedObject* lookUp(const void* object, Takes takes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(object);
+  const std::size_t first = placeOf(address);
+  for (std::size_t i = 0; i < kProbes; ++i) {
+    SharedObject& place = objects[(first + i) % kObjects];
+    const std::uintptr_t found = place.address.load(std::memory_order_relaxed);
+    if (found == address || (found == 0 && takes(place.address, address))) return &place;
+  }
+  return nullptr;
+}
+
 // A wait that is worth to be known, in ticks: some 5 us.
 constexpr std::uint64_t kLong = 10'000;
 
-// Of the two conditions that the C library has, the one that programs are linked with.
+// The C library has two kinds of conditions; programs are linked with the newer one.
 void* conditionSymbol(const char* name) {
   void* const found = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
   return found != nullptr ? found : threadSymbol(name);
@@ -121,30 +133,16 @@ int takeSemaphore(Real* real, sem_t* semaphore, A... a) {
 }  // namespace
 
 SharedObject* findObject(const void* object) {
-  const auto address = reinterpret_cast<std::uintptr_t>(object);
-  const std::size_t first = placeOf(address);
-  for (std::size_t i = 0; i < kProbes; ++i) {
-    SharedObject& place = objects[(first + i) % kObjects];
-    const std::uintptr_t found = place.address.load(std::memory_order_relaxed);
-    if (found == address) return &place;
-    if (found == 0) return nullptr;
-  }
-  return nullptr;
+  return lookUp(object, [](std::atomic<std::uintptr_t>&, std::uintptr_t) { return false; });
 }
 
 SharedObject* addObject(const void* object) {
-  const auto address = reinterpret_cast<std::uintptr_t>(object);
-  if (SharedObject* const found = findObject(object)) return found;
-  const std::size_t first = placeOf(address);
-  for (std::size_t i = 0; i < kProbes; ++i) {
-    SharedObject& place = objects[(first + i) % kObjects];
-    std::uintptr_t found = 0;
-    if (place.address.compare_exchange_strong(found, address) || found == address) {
-      has_objects.store(true, std::memory_order_relaxed);
-      return &place;
-    }
-  }
-  return nullptr;
+  return lookUp(object, [](std::atomic<std::uintptr_t>& place, std::uintptr_t address) {
+    std::uintptr_t unused = 0;
+    if (!place.compare_exchange_strong(unused, address) && unused != address) return false;
+    has_objects.store(true, std::memory_order_relaxed);
+    return true;
+  });
 }
 
 }  // namespace omnio::trace

@@ -8,8 +8,7 @@
 //   - an object is taken when another thread gave it, and that was recorded; a wait for a condition
 //     always;
 //   - a mutex is given by a signal under it, since that tells of a change: whoever locks it next
-//   sees
-//     that change, also without waiting. Unlocking it counts only where another thread waits;
+//     sees that change, also without waiting. Unlocking it counts only where another thread waits;
 //   - a thread has a budget, which its other events add to.
 #pragma once
 
@@ -23,19 +22,22 @@
 
 namespace omnio::trace {
 
-// What threads wait for each other by. Objects that have ended stay known: their address may be
-// used again, and who takes it then may be said to come after one that gave the old object.
+// A mutex, condition or semaphore by which threads wait for each other. It stays known when it has
+// ended. Its address may be used again, and the thread that takes the new object may then seem to
+// come after one that gave the old object.
 struct SharedObject {
   std::atomic<std::uintptr_t> address{0};
-  // Who gave it last, as far as that was recorded: the thread's number plus 1, or 0, and above that
-  // how often. Who took it puts itself there.
+  // The thread that gave it last, as far as that was recorded, or has taken it since. The lower
+  // half is the thread's number plus 1, or 0 where there was none; the upper half is how often it
+  // was given.
   std::atomic<std::uint64_t> giver{0};
   std::atomic<std::uint64_t> given_at{0};   // ticks
   std::atomic<std::uint32_t> waiting{0};    // threads that wait for this mutex
   std::atomic<const void*> mutex{nullptr};  // of a condition; nullptr: not known
 };
 
-// nullptr when it is not known, and also when there are too many.
+// The object at this address; nullptr where it is not known. addObject makes it known, and returns
+// nullptr where the table has no room. Objects live as long as the process.
 SharedObject* findObject(const void* object);
 SharedObject* addObject(const void* object);
 
@@ -48,6 +50,7 @@ inline bool mayRecordWaits(const Thread& self) {
          self.waits < kBudget + kBudgetOfEvent * (eventsOf(self) - self.waits);
 }
 
+// Records the call from times.start to times.end (ticks). `error` is an errno value, 0 for success.
 template <CallId kCall>
 void recordWait(Thread& self, wire::EventTimes times, int error, const void* object,
                 const void* mutex = nullptr) {
