@@ -1,5 +1,7 @@
 // One pass, in this order: descriptors and the data behind them, then what the result of each call
-// says about names and sizes (FileScene), then steps that no event of the trace is.
+// says about names and sizes (FileScene), then steps that no event of the trace is. The pass is one
+// class, and long, since what a call means depends on all that calls before it did to descriptors,
+// files and names; dependencies and the history of files stand alone.
 #include "preprocess/analysis.hpp"
 
 #include <errno.h>

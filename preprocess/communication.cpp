@@ -1,5 +1,8 @@
 // Two parts: CommunicationOrder keeps the rule by which the next step of each thread is due; Sweep
-// walks over calls, MPI events and processes by time, and says who waited for whom.
+// walks over calls, MPI events, processes and waits of threads by time, and says who waited for
+// whom. The sweep is one class, and long, since each of its steps changes what all others look at:
+// where each thread is, which calls are under way, and who goes on next. Matching and the tree of
+// processes stand alone, in core/order.
 #include "preprocess/communication.hpp"
 
 #include <algorithm>
@@ -261,10 +264,11 @@ struct Gathering {
   };
   std::vector<Inner> inner;
   std::size_t inner_threads = 0;  // that the last look found; a bound for how many are kept
-  // Of very many, all who leave wait for the same: for the first so many of `inner`.
+  // Where a member would wait for very many of these, it waits for a rule that all such members
+  // share. The rule covers the first `shared` of `inner`.
   std::size_t shared = 0;
   DueTime shared_rule;
-  // The first open of each file. Whether another member did not wait for it.
+  // The first open of each file, and whether another member opened it without waiting for that.
   struct Maker {
     Inner open;
     bool is_contested = false;
@@ -272,16 +276,25 @@ struct Gathering {
   std::unordered_map<event::FileId, Maker> makers;
 };
 constexpr std::size_t kInnerKept = 4;
-// Who leaves a call waits for so many threads by an edge each, among so many calls inside.
+// A member that leaves waits for up to so many threads by an edge each, found among so many of the
+// latest calls inside.
 constexpr std::size_t kMostInner = 8;
 constexpr std::ptrdiff_t kMostLooked = 64;
-// By what threads of a process wait for each other (core/calls/threads.def): what who takes it next
-// has to wait for.
+// A rule of more terms becomes a step of its own, for others to wait for.
+constexpr std::size_t kMostShared = 4;
+// The same where that step makes more wait than had to: behind what a thread did since it began a
+// nonblocking call.
+constexpr std::size_t kMostUnshared = 64;
+// More calls than this wait for others only where something is missing: then some go on.
+constexpr std::size_t kMostCalls = 1'000'000;
+
+// An object by which threads of a process wait for each other (core/calls/threads.def), with the
+// rule that the next thread to take it has to wait for.
 struct Object {
   std::uint32_t giver = 0;  // place of the thread that gave it last
   std::int64_t given_ns = std::numeric_limits<std::int64_t>::max();  // never
   DueTime rule;
-  // Those that meet at a barrier. Who comes when one of them has left already is of the next turn.
+  // The threads that meet at a barrier. One that comes when another has left is of the next turn.
   struct Turn {
     std::int64_t left_ns = std::numeric_limits<std::int64_t>::max();
     std::int64_t complete_ns = 0;
@@ -293,13 +306,6 @@ struct Object {
 bool isWait(const event::Event* event) {
   return event != nullptr && event->row->api == calls::Api::kThreads;
 }
-// A rule of more terms becomes a step of its own, for others to wait for.
-constexpr std::size_t kMostShared = 4;
-// The same where that step makes more wait than had to: behind what a thread did since it began a
-// nonblocking call.
-constexpr std::size_t kMostUnshared = 64;
-// More calls than this wait for others only where something is missing: then some go on.
-constexpr std::size_t kMostCalls = 1'000'000;
 
 class Sweep : public order::MpiPictureSink {
  public:
@@ -586,7 +592,7 @@ class Sweep : public order::MpiPictureSink {
     const Object& object = objectOf(place, event, calls::Role::kObject);
     Object* const mutex = mutexOf(place, event);
     // Without a mutex it is a semaphore, which may have been given at any time before. Others wake
-    // only who waits.
+    // only threads that wait.
     const bool is_awaited = mutex == nullptr || object.given_ns >= event.start_ns;
     if (is_awaited && !event.failed) takeObject(place, object, end_ns);
     if (mutex != nullptr) takeObject(place, *mutex, end_ns);

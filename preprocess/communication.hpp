@@ -112,7 +112,7 @@ struct Communication {
   CommunicationOrder order;
   std::uint64_t events = 0;     // MPI calls that order ranks
   std::uint64_t unmatched = 0;  // of these, such whose counterpart is missing
-  // Of these, such as may have waited for it, with a call of the schedule behind them in their
+  // Calls among these that may have waited for it, and that a call of the schedule follows in their
   // thread: how much of the time before that was waiting is not known.
   std::uint64_t unmatched_waits = 0;
   // Calls that seem to have ended before what they waited for began, since the clocks of two hosts

@@ -354,10 +354,9 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
       !settings.partial) {
     return base::failure(
         base::Code::kInvalid,
-        "{}: {} of {} MPI calls have no counterpart in the trace, and {} of these have I/O behind "
-        "them "
-        "that may have waited for it; a replay would wait for as long as in the recording "
-        "(--partial allows that)",
+        "{}: {} of {} MPI calls have no counterpart in the trace; {} of these may have waited, and "
+        "have I/O behind them: a replay would wait for as long as in the recording (--partial "
+        "allows that)",
         base::printable(trace.directory().native()), communication.unmatched, communication.events,
         communication.unmatched_waits);
   }
