@@ -16,7 +16,6 @@
 #include "replay/issue/libc.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/run/flags.hpp"
-#include "replay/run/sleeper.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -85,7 +84,8 @@ struct Engine::Thread {
   std::atomic<bool> has_ended{false};
   std::atomic<std::uint32_t> awaited{kNoFlag};  // the flag that it waits for
   std::int64_t recorded_end_ns = 0;             // of the last operation
-  std::int64_t actual_end_ns = 0;
+  std::int64_t actual_end_ns = 0;               // less what it owes
+  std::int64_t owed_ns = 0;
   Sleeper sleeper{};
   // As fast as possible: the calls since actual_end_ns, one behind the other.
   bool is_in_stretch = false;
@@ -304,7 +304,8 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   } else {
     const Due due = dueOf(timing, before, op.start_ns);
     const std::int64_t at = beginning + due.at_ns;
-    if (timing != model::Timing::kAsap && at > nowNs()) {
+    const bool had_time = timing != model::Timing::kAsap && at > nowNs();
+    if (had_time) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
       passUntil(thread, at);
     }
@@ -315,14 +316,16 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     thread.counts.negative_gaps += due.gap_was_negative ? 1 : 0;
     thread.counts.lateness.add(outcome.start_ns - at);
     count(thread, instruction, outcome);
+    thread.counts.end_ns = std::max(thread.counts.end_ns, end);
+    if (timing == model::Timing::kDelta) {
+      thread.owed_ns = owedBehind(thread.owed_ns, outcome.start_ns - at, had_time);
+      end -= thread.owed_ns;
+    }
     // From here on, one call follows the other.
     thread.is_in_stretch = timing == model::Timing::kAsap;
   }
   thread.recorded_end_ns = std::max(thread.recorded_end_ns, op.end_ns);
   thread.actual_end_ns = std::max(thread.actual_end_ns, end);
-  if (op.step == model::Step::kCall) {
-    thread.counts.end_ns = std::max(thread.counts.end_ns, end);
-  }
   raise(thread, op);
 }
 

@@ -19,6 +19,7 @@
 #include "replay/issue/backend.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/sleeper.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
@@ -70,6 +71,17 @@ constexpr std::int64_t delayEnd(model::Timing timing, const Predecessors& before
   if (timing == model::Timing::kAsap) return before.actual_end_ns + end_ns - start_ns;
   if (before.work_done_ns) return *before.work_done_ns + end_ns - start_ns;
   return before.actual_end_ns + std::max<std::int64_t>(end_ns - before.recorded_end_ns, 0);
+}
+
+// What a thread of dt owes: the time by which it is late for no reason that the application would
+// have had. It is paid by think time, which gets shorter by as much, so that a call that begins
+// late makes only itself late. A call adds at most this much: a thread that is later had no
+// processor, and the application's would have had none either.
+inline constexpr std::int64_t kMostOwedForACall = kSpinNs;
+
+// `had_time`: the call was not yet due when its thread came to it, so that all is paid.
+constexpr std::int64_t owedBehind(std::int64_t owed_ns, std::int64_t late_ns, bool had_time) {
+  return std::clamp<std::int64_t>(late_ns, 0, (had_time ? 0 : owed_ns) + kMostOwedForACall);
 }
 
 // How late operations started: sum, maximum and a histogram fine enough for percentiles. Buckets

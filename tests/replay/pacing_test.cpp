@@ -63,5 +63,21 @@ TEST(Pacing, ADelayComesBehindTheWorkAndHasADurationOfItsOwn) {
   EXPECT_EQ(delayEnd(Timing::kStart, before, 150, 170), 900);
 }
 
+TEST(Pacing, WhatACallBeginsLateIsPaidByTheNextThinkTime) {
+  constexpr bool kHadTime = true;
+  EXPECT_EQ(owedBehind(0, 700, !kHadTime), 700);
+  EXPECT_EQ(owedBehind(700, 1400, !kHadTime), 1400);  // adds up over calls without think time
+  EXPECT_EQ(owedBehind(1400, 900, !kHadTime), 900);   // a part was paid
+  EXPECT_EQ(owedBehind(900, 0, kHadTime), 0);
+  EXPECT_EQ(owedBehind(900, -3, kHadTime), 0);
+}
+
+TEST(Pacing, AThreadThatHadNoProcessorOwesNoMoreThanACallCosts) {
+  constexpr bool kHadTime = true;
+  EXPECT_EQ(owedBehind(0, 50 * kMostOwedForACall, !kHadTime), kMostOwedForACall);
+  EXPECT_EQ(owedBehind(900, 50 * kMostOwedForACall, !kHadTime), 900 + kMostOwedForACall);
+  EXPECT_EQ(owedBehind(900, 50 * kMostOwedForACall, kHadTime), kMostOwedForACall);
+}
+
 }  // namespace
 }  // namespace omnio::replay
