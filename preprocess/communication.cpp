@@ -166,6 +166,14 @@ void CommunicationOrder::reach(std::uint32_t place, std::int64_t at_ns) {
   threads_[place].communicated = true;
 }
 
+void CommunicationOrder::leaveOut(std::uint32_t place, std::int64_t length_ns,
+                                  std::int64_t most_ns) {
+  Thread& thread = threads_[place];
+  if (length_ns <= 0 || most_ns <= thread.last_ns) return;
+  thread.last_ns += std::min(length_ns, most_ns - thread.last_ns);
+  thread.communicated = true;
+}
+
 DueTime CommunicationOrder::ruleAt(std::uint32_t place, std::int64_t at_ns) const {
   DueTime rule = threads_[place].rule;
   const std::int64_t gap = at_ns - threads_[place].last_ns;
@@ -537,6 +545,7 @@ class Sweep : public order::MpiPictureSink {
     Thread& thread = threads_[place];
     const event::Event& event = *thread.event;
     const std::int64_t end_ns = eventTimeOf(thread);
+    if (!thread.is_waiting) result_.order.leaveOut(place, event.recorder_ns, event.start_ns);
     if (event.row->sync == calls::Sync::kGive) {
       give(place, objectOf(place, event, calls::Role::kObject));
       if (Object* const mutex = mutexOf(place, event)) give(place, *mutex);
@@ -709,6 +718,7 @@ class Sweep : public order::MpiPictureSink {
     const EventRef ref{place, thread.sequence};
     const std::int64_t end_ns = std::max(thread.event->end_ns, start_ns);
     result_.unmatched_waits += std::exchange(thread.unmatched_waits, 0);
+    result_.order.leaveOut(place, thread.event->recorder_ns, start_ns);
     result_.order.operation(ref, start_ns, end_ns);
     if (call != nullptr) {
       for (const Call::Member& member : call->member_of) {

@@ -59,6 +59,9 @@ class CommunicationOrder {
   // Outside of MPI: the thread's own work goes on to this time. What it waits for then follows by
   // waitFor().
   void reach(std::uint32_t thread, std::int64_t at_ns);
+  // Behind what the thread did last, so long a time is the recorder's and not its own. Not beyond
+  // `most_ns`.
+  void leaveOut(std::uint32_t thread, std::int64_t length_ns, std::int64_t most_ns);
   // The rule of the thread as it is at that time, or after its last call where that is later.
   DueTime ruleAt(std::uint32_t thread, std::int64_t at_ns) const;
   // When the last call of the thread ended, or what it waited for came.

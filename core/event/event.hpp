@@ -56,6 +56,9 @@ struct Event {
   const calls::Row* row = nullptr;
   std::int64_t start_ns = 0;  // CLOCK_MONOTONIC of the reference node
   std::int64_t end_ns = 0;
+  // Time right behind the event before, of the same thread, in which the recorder worked: as far as
+  // it was worth to be told.
+  std::int64_t recorder_ns = 0;
   bool failed = false;
   unsigned depth = 0;  // 0: the application's own call; else issued by a library below one
   // By index in the row's arguments; see wire::RawEvent. Numbers as the application gave them,

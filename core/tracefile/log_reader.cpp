@@ -137,6 +137,11 @@ bool LogReader::fill() {
   event_.row = &row;
   event_.start_ns = toNs(raw_.start);
   event_.end_ns = toNs(raw_.end);
+  event_.recorder_ns = 0;
+  // No longer than the gap, whatever a damaged file says.
+  if (raw_.recorder != 0 && raw_.recorder <= raw_.start) {
+    event_.recorder_ns = event_.start_ns - toNs(raw_.start - raw_.recorder);
+  }
   event_.failed = raw_.failed;
   event_.depth = raw_.depth;
   event_.arguments = raw_.arguments;

@@ -1,17 +1,30 @@
 #include "core/wire/decode.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace omnio::wire {
 
 Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefinition& handle) {
-  if (at_ == end_) return Decoded::kEnd;
-  if (end_ - at_ < static_cast<std::ptrdiff_t>(kControlHeader)) return Decoded::kDamaged;
-  std::uint16_t head = 0;
-  std::memcpy(&head, at_, sizeof head);
-  const std::uint32_t number = head & kNumberMask;
+  std::uint32_t number = 0;
+  while (true) {
+    if (at_ == end_) return Decoded::kEnd;
+    if (end_ - at_ < static_cast<std::ptrdiff_t>(kControlHeader)) return Decoded::kDamaged;
+    std::uint16_t head = 0;
+    std::memcpy(&head, at_, sizeof head);
+    number = head & kNumberMask;
+    if (number != kRecorderWork) break;
+    std::uint64_t ticks = 0;
+    at_ = getVarint(at_ + kControlHeader, end_, ticks);
+    if (at_ == nullptr) {
+      at_ = end_;
+      return Decoded::kDamaged;
+    }
+    recorder_ += ticks;
+  }
   const bool is_text = number == kDefineText;
   if (!is_text && number != kDefineHandle) {
+    event.recorder = std::exchange(recorder_, 0);
     return decodeEvent(number, event) ? Decoded::kEvent : Decoded::kDamaged;
   }
   const char* const in = at_ + kControlHeader;

@@ -16,8 +16,9 @@ struct RawEvent {
   const calls::Row* row = nullptr;
   bool failed = false;
   unsigned depth = 0;
-  std::uint64_t start = 0;  // ticks
-  std::uint64_t end = 0;    // ticks
+  std::uint64_t start = 0;     // ticks
+  std::uint64_t end = 0;       // ticks
+  std::uint64_t recorder = 0;  // ticks that the recorder worked between the event before and this
   // By index in the row's arguments; texts are slot plus 1, handles slots, iovecs piece counts.
   std::array<std::int64_t, calls::kMaxArguments> arguments{};
   std::uint64_t request = 0;  // bytes asked for
@@ -47,6 +48,7 @@ class ChunkDecoder {
   const char* at_;
   const char* end_;
   Prediction state_;
+  std::uint64_t recorder_ = 0;  // not yet handed out
 };
 
 }  // namespace omnio::wire

@@ -1,4 +1,5 @@
-// Records that define texts and handles for the rest of their chunk. A text or handle is defined
+// Control records: those that define texts and handles for the rest of their chunk, and the work of
+// the recorder between two events. A text or handle is defined
 // anew in each chunk that uses it, so the loss of one chunk costs nothing but its own events.
 #pragma once
 
@@ -116,6 +117,13 @@ inline const char* decodeText(const char* in, const char* end, TextDefinition& d
   d.raw_offset = static_cast<std::uint32_t>(raw_offset);
   d.bytes = {in, length};
   return in + length;
+}
+
+// Behind the event before it, the recorder worked for so many ticks, which are no think time.
+inline constexpr std::size_t kMaxRecorderWork = kControlHeader + kMaxVarint;
+
+inline char* encodeRecorderWork(char* out, std::uint64_t ticks) {
+  return putVarint(putControlHeader(out, kRecorderWork), ticks);
 }
 
 }  // namespace omnio::wire

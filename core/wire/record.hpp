@@ -98,11 +98,12 @@ inline constexpr unsigned kDepthBits = 2;
 inline constexpr unsigned kFirstCodeShift = kDepthShift + kDepthBits;
 inline constexpr std::uint32_t kNumberMask = (1U << kNumberBits) - 1;
 
-// Records that define what later ones of the same chunk refer to: a two-byte header with one of
-// these numbers, then varints (definition.hpp).
+// Control records, most of which define what later ones of the same chunk refer to: a two-byte
+// header with one of these numbers, then varints (definition.hpp).
 inline constexpr std::uint32_t kFirstControlRecord = calls::kNumberLimit;
 inline constexpr std::uint32_t kDefineText = 1000;
 inline constexpr std::uint32_t kDefineHandle = 1001;
+inline constexpr std::uint32_t kRecorderWork = 1002;  // defines nothing
 
 using calls::Field;
 using calls::fieldOf;

@@ -118,6 +118,12 @@ ChunkBuilder& ChunkBuilder::handle(const wire::HandleDefinition& definition) {
   return *this;
 }
 
+ChunkBuilder& ChunkBuilder::recorderWork(std::uint64_t ticks) {
+  std::array<char, wire::kMaxRecorderWork> out{};
+  payload_.append(out.data(), wire::encodeRecorderWork(out.data(), ticks));
+  return *this;
+}
+
 ChunkBuilder& ChunkBuilder::event(std::uint16_t number, const EventSpec& event) {
   std::vector<char> out(wire::kMaxFixedRecord + wire::kMaxVarint * event.pieces.size());
   payload_.append(out.data(), encodeAny(number, out.data(), state_, event));

@@ -56,6 +56,8 @@ class ChunkBuilder {
 
   ChunkBuilder& text(std::uint8_t slot, std::string_view absolute, std::uint32_t raw_offset = 0);
   ChunkBuilder& handle(const wire::HandleDefinition& handle);
+  // Behind the event before.
+  ChunkBuilder& recorderWork(std::uint64_t ticks);
   ChunkBuilder& event(std::uint16_t number, const EventSpec& event);
   // A write of `bytes` on handle 1, which with its path is defined on first use.
   ChunkBuilder& write(std::uint64_t start, std::uint64_t end, std::int64_t bytes);

@@ -169,5 +169,18 @@ TEST_F(ThreadWaits, CallsThatOnlyWaitAreNoStepsOfASchedule) {
   EXPECT_EQ(kept.threads.at(0).at(2).start_ns, 1020);
 }
 
+TEST_F(ThreadWaits, WhatTheRecorderDoesBetweenTwoEventsIsNotWorkOfTheThread) {
+  std::vector<Thread> threads{thread(0)};
+  threads[0].recorderWork(300).recorderWork(90);
+  write(threads[0], 0, 1430, 2000);
+  threads[0].recorderWork(1000);  // more than there is between the two
+  write(threads[0], 0, 2100, 3000);
+  write(threads[0], 0, 3040, 4000);
+  const Kept kept = scheduleOf(threads);
+  EXPECT_EQ(kept.threads.at(0).at(1).own, (Work{30, 0}));
+  EXPECT_EQ(kept.threads.at(0).at(2).own, (Work{0, 0}));
+  EXPECT_FALSE(kept.threads.at(0).at(3).own.has_value());
+}
+
 }  // namespace
 }  // namespace omnio::preprocess

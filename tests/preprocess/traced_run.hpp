@@ -175,6 +175,10 @@ class Thread {
     event.arguments = {object, mutex};
     return add(call, event);
   }
+  Thread& recorderWork(std::uint64_t ticks) {
+    chunk_.recorderWork(ticks);
+    return *this;
+  }
   Thread& plain(const char* call, std::uint64_t start, std::uint64_t end) {
     return add(call, {.start = start, .end = end});
   }

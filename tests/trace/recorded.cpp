@@ -20,6 +20,7 @@ RecordedEvent copyOf(const event::Event& event, const tracefile::Process& proces
   copy.request = event.request;
   copy.start_ns = event.start_ns;
   copy.end_ns = event.end_ns;
+  copy.recorder_ns = event.recorder_ns;
   const wire::RecordLayout& layout = wire::kRecordLayouts[event.row->number];
   copy.numbers.resize(event.row->argument_count);
   for (unsigned i = 0; i < layout.count; ++i) {

@@ -28,6 +28,7 @@ struct RecordedEvent {
   std::vector<std::uint64_t> pieces;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  std::int64_t recorder_ns = 0;  // that the recorder worked before it
 
   bool operator==(const RecordedEvent&) const = default;
 };

@@ -36,6 +36,23 @@ TEST_F(RingTest, DrainsAtItsEnd) {
   }
 }
 
+TEST_F(RingTest, TellsHowLongWritingOutTook) {
+  traced([this] {
+    const int fd = test::openRecorded(directory_ / "file");
+    while (process.events_written.load() == 0) test::recordSeek(fd, 1);
+    test::recordSeek(fd, 2);
+    finish(wire::AccountState::kEnded);
+  });
+  const test::RecordedTrace trace = read();
+  ASSERT_GT(trace.events.size(), 2U);
+  const RecordedEvent& last = trace.events.back();
+  EXPECT_GT(last.recorder_ns, 0);
+  EXPECT_LE(last.recorder_ns, last.start_ns - trace.events[trace.events.size() - 2].end_ns);
+  std::int64_t before = 0;
+  for (const RecordedEvent& event : trace.events) before += event.recorder_ns;
+  EXPECT_LT(before, trace.events.back().end_ns - trace.events.front().start_ns);
+}
+
 // Each record as large as it can be, so that the end of the ring is met at every distance.
 TEST_F(RingTest, TheLargestRecordsStayInTheRing) {
   constexpr CallId kRow = CallId::pwritev2;

@@ -170,6 +170,10 @@ template <CallId kCall>
   publish(ring, out);
 }
 
+// Notes that the recorder has worked since the end of the last event (ticks), unless that took no
+// time.
+void recordOwnWork(Thread& self, std::uint64_t since);
+
 // The same into the calling thread's ring, which is found, made or drained as needed.
 template <CallId kCall>
 [[gnu::always_inline]] inline void record(Thread& self, wire::EventTimes times, bool failed,
@@ -189,9 +193,11 @@ template <CallId kCall>
     need += static_cast<std::size_t>(subject.piece_count) * wire::kMaxVarint + subject.list_bytes;
   }
   Ring* ring = self.lanes[lane].ring;
+  bool has_made_room = false;
   if (ring == nullptr || self.epoch != process.epoch_page->load(std::memory_order_relaxed) ||
       !ring->hasRoom(need)) [[unlikely]] {
     ring = makeRoom(self, lane, need);
+    has_made_room = ring != nullptr;
   }
   if (ring != nullptr) [[likely]] {
     append<kCall>(*ring, self, times, failed, numbers, request, result, subject, as);
@@ -200,6 +206,9 @@ template <CallId kCall>
   --self.level;
   if (process.draining_each.load(std::memory_order_relaxed)) [[unlikely]] {
     drainAfterEvent(self, lane);
+  }
+  if (has_made_room) [[unlikely]] {
+    recordOwnWork(self, times.end);
   }
 }
 
@@ -434,6 +443,7 @@ template <CallId kCall, typename R, typename Real, typename... A>
       }
     }
     recordCall<kCall>(self, times, failed, arguments, error, value, subject);
+    if constexpr (makesHandle(row)) recordOwnWork(self, times.end);
   }
   if constexpr (kCloses) releaseHandle(subject.handle);
   if (failed) errno = error;
