@@ -72,7 +72,7 @@ template <CallId kCall>
 std::int64_t itemsOf(const Call& call, std::int64_t asked) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
   const auto size = static_cast<std::uint64_t>(call.argument(calls::indexOf(row, Role::kItemSize)));
-  const Buffers& buffers = call.context.buffers;
+  const Buffers& buffers = *call.context.buffers;
   const std::uint64_t room =
       row.call_class == Class::kWrite ? buffers.writeRoom() : buffers.readRoom();
   if (size == 0) return asked;
@@ -83,7 +83,7 @@ const iovec* piecesOf(Call& call, bool is_write) {
   std::uint64_t total = 0;
   for (int i = 0; i < call.op().piece_count; ++i) total += call.instruction.pieces[i];
   char* at = is_write ? contentFor(call, static_cast<std::size_t>(total)).data()
-                      : call.context.buffers.forRead();
+                      : call.context.buffers->forRead();
   for (int i = 0; i < call.op().piece_count; ++i) {
     const auto bytes = static_cast<std::size_t>(call.instruction.pieces[i]);
     pieces[static_cast<std::size_t>(i)] = {.iov_base = at, .iov_len = bytes};
@@ -220,13 +220,13 @@ A makeArgument(Call& call) {
     return call.mode.emplace(call.instruction.open_mode).text.data();
   } else if constexpr (role == Role::kBuf) {
     return is_write ? contentFor(call, bytesOf<kCall>(call)).data()
-                    : call.context.buffers.forRead();
+                    : call.context.buffers->forRead();
   } else if constexpr (role == Role::kTextOut) {
     const std::span<char> text = contentFor(call, bytesOf<kCall>(call));
     text.data()[text.size()] = '\0';  // forWrite() leaves room for it behind the span
     return text.data();
   } else if constexpr (role == Role::kLineIn) {
-    return call.context.buffers.forRead();
+    return call.context.buffers->forRead();
   } else if constexpr (role == Role::kBufLimit) {
     return static_cast<A>(-1);  // as large as anything: our buffer fits the request
   } else if constexpr (role == Role::kIov) {
@@ -417,7 +417,7 @@ Outcome issue(const Instruction& instruction, IssueContext& context) {
 std::span<char> contentFor(Call& call, std::size_t bytes) {
   IssueContext& context = call.context;
   const std::span<char> content =
-      context.buffers.forWrite(bytes, context.descriptors.isDirect(call.op().fd));
+      context.buffers->forWrite(bytes, context.descriptors.isDirect(call.op().fd));
   if ((call.op().flags & kOpLines) != 0) {
     setLineEnds(*context.paths.planned(call.op().file),
                 static_cast<std::uint64_t>(call.op().offset), content);

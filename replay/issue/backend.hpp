@@ -47,7 +47,7 @@ struct Outcome {
 struct IssueContext {
   const Paths& paths;
   Descriptors& descriptors;
-  Buffers& buffers;
+  Buffers* buffers = nullptr;  // to be there when it issues calls
   Names names;
   bool write_overwrite = false;
   // Whether calls are timed one by one: reading the clock costs a part of what a small write does.
@@ -58,8 +58,8 @@ struct IssueContext {
   bool has_position = false;  // of fgetpos
   fpos64_t position{};
 
-  IssueContext(const Paths& p, Descriptors& d, Buffers& b, bool overwrite)
-      : paths(p), descriptors(d), buffers(b), names(p), write_overwrite(overwrite) {}
+  IssueContext(const Paths& p, Descriptors& d, bool overwrite)
+      : paths(p), descriptors(d), names(p), write_overwrite(overwrite) {}
   IssueContext(const IssueContext&) = delete;
   IssueContext& operator=(const IssueContext&) = delete;
   ~IssueContext() { free(line); }

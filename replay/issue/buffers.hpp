@@ -18,11 +18,11 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
   ~Buffers();
 
-  // For the largest requests of the thread. `seed` makes its content its own. Fails when there are
+  // For requests of up to this size. `seed` makes its content its own. Fails when there are
   // no addresses for it; memory itself has to be there (bytesTouched).
-  base::Result<void> reserve(const PlannedThread& thread, std::uint64_t seed);
+  base::Result<void> reserve(const LargestRequests& largest, std::uint64_t seed);
   // The bytes that reserve() takes of the node's memory.
-  static std::uint64_t bytesTouched(const PlannedThread& thread);
+  static std::uint64_t bytesTouched(const LargestRequests& largest);
 
   char* forRead() const { return read_; }
   // The most that a call may read, or write. Requests that moved data in the recording fit.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 #include <string_view>
 #include <system_error>
@@ -139,6 +140,11 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
 Compiler::Complaint Compiler::endThread() {
   const base::Result<void> written = writer_->finish();
   writer_.reset();
+  // Without the order of threads any two of them may run at once.
+  if (!model::keepsMpi(order_kept_)) {
+    thread().first_start_ns = std::numeric_limits<std::int64_t>::min();
+    thread().last_end_ns = std::numeric_limits<std::int64_t>::max();
+  }
   if (!written) return written.failure().sentence;
   return std::nullopt;
 }
@@ -182,7 +188,8 @@ Compiler::Complaint Compiler::checkCall(const ScheduleEvent& event) {
 // Finds out what the thread's buffers have to hold.
 void Compiler::measure(const ScheduleEvent& event) {
   PlannedThread& into = thread();
-  ++into.operations;
+  if (into.operations++ == 0) into.first_start_ns = event.start_ns;
+  into.last_end_ns = std::max(into.last_end_ns, event.end_ns);
   if (calls::has(*event.row, Role::kFdSource)) return;
   std::uint64_t request = roomFor(event);
   if (event.failed) {

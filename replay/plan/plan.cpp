@@ -15,7 +15,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 4\n";
+constexpr std::string_view kMagic = "omnio replay plan 5\n";
 
 }  // namespace
 
@@ -34,8 +34,9 @@ template <typename Io>
 void parts(Io& io, PartsOf<PlannedThread> auto& thread) {
   auto& recorded = thread.recorded;
   io.items(recorded.rank, recorded.thread, recorded.pid, recorded.tid, recorded.host,
-           recorded.recorder_ns, thread.operations, thread.read_request, thread.read_moved,
-           thread.write_request, thread.write_failed, thread.waits, thread.raises);
+           recorded.recorder_ns, thread.operations, thread.first_start_ns, thread.last_end_ns,
+           thread.read_request, thread.read_moved, thread.write_request, thread.write_failed,
+           thread.waits, thread.raises);
 }
 
 template <typename Io>
@@ -50,6 +51,13 @@ void parts(Io& io, PartsOf<Plan> auto& plan) {
            global.ranks, global.source, global.source_whole, global.source_events_missing,
            global.command, global.left_out, plan.schedule, plan.schedule_digest, plan.files,
            plan.ranks, plan.threads, plan.flag_waiters);
+}
+
+void LargestRequests::include(const LargestRequests& other) {
+  read_request = std::max(read_request, other.read_request);
+  read_moved = std::max(read_moved, other.read_moved);
+  write_request = std::max(write_request, other.write_request);
+  write_failed = std::max(write_failed, other.write_failed);
 }
 
 std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread) {

@@ -42,13 +42,22 @@ struct Wait {
 
 inline constexpr std::uint32_t kNoFlag = 0xFFFFFFFF;
 
-struct PlannedThread {
+// The largest requests of a thread or of several, in bytes.
+struct LargestRequests {
+  std::uint64_t read_request = 0;
+  std::uint64_t read_moved = 0;  // that a read returned
+  std::uint64_t write_request = 0;
+  std::uint64_t write_failed = 0;  // of a write that failed, as far as one can be done
+
+  void include(const LargestRequests& other);
+};
+
+struct PlannedThread : LargestRequests {
   model::ScheduleThread recorded;
-  std::uint64_t operations = 0;     // calls
-  std::uint64_t read_request = 0;   // largest, in bytes
-  std::uint64_t read_moved = 0;     // largest that a read returned
-  std::uint64_t write_request = 0;  // largest
-  std::uint64_t write_failed = 0;   // largest of a write that failed, as far as one can be done
+  std::uint64_t operations = 0;  // calls
+  // In the recording; in ns since the first event of the run.
+  std::int64_t first_start_ns = 0;
+  std::int64_t last_end_ns = 0;
   std::vector<Wait> waits;
   // By the order of the thread's operations that have an id: the flag that its end raises, or
   // kNoFlag when no other thread waits for it.

@@ -14,8 +14,10 @@
 #include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
 #include "replay/issue/libc.hpp"
+#include "replay/plan/lanes.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/sleeper.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -69,11 +71,19 @@ std::string resultText(const calls::Row& row, bool failed, std::int64_t result) 
 
 }  // namespace
 
+// Memory for requests that one thread at a time works with (plan/lanes.hpp).
+struct Engine::Lane {
+  Buffers buffers{};
+  std::atomic<bool> is_taken{false};
+};
+
 struct Engine::Thread {
   Engine& engine;
   const PlannedThread& planned;
+  std::size_t number;  // among all of the replay
   std::size_t rank_place;
-  Buffers buffers{};
+  Lane* lane = nullptr;
+  std::optional<Buffers> own_buffers{};  // where another thread still has the lane's
   std::unique_ptr<IssueContext> context{};
   ProgramReader program{};
   pthread_t handle{};
@@ -183,16 +193,16 @@ base::Result<void> Engine::start() {
     threads_.push_back(std::unique_ptr<Thread>(
         new Thread{.engine = *this,
                    .planned = plan.threads[i],
+                   .number = i,
                    .rank_place = static_cast<std::size_t>(place - ranks_.begin())}));
     Thread& thread = *threads_.back();
-    if (auto reserved = thread.buffers.reserve(thread.planned, i + 1); !reserved) return reserved;
-    thread.context =
-        std::make_unique<IssueContext>(settings_.paths, *descriptors_[thread.rank_place],
-                                       thread.buffers, plan.global.write_overwrite);
+    thread.context = std::make_unique<IssueContext>(
+        settings_.paths, *descriptors_[thread.rank_place], plan.global.write_overwrite);
     if (auto opened = thread.program.open(programName(settings_.programs, i)); !opened) {
       return opened;
     }
   }
+  if (auto reserved = reserveLanes(); !reserved) return reserved;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -212,6 +222,37 @@ base::Result<void> Engine::start() {
   for (std::uint32_t n = started_; n != threads_.size(); n = started_) started_.wait(n);
   if (auto early = failure()) return *early;
   return {};
+}
+
+base::Result<void> Engine::reserveLanes() {
+  std::vector<const PlannedThread*> planned;
+  for (const auto& thread : threads_) planned.push_back(&thread->planned);
+  const Lanes lanes = lanesOf(planned);
+  lanes_.resize(lanes.largest.size());
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    std::unique_ptr<Lane>& lane = lanes_[lanes.of_thread[i]];
+    if (lane == nullptr) {
+      lane = std::make_unique<Lane>();
+      const std::uint64_t seed = threads_[i]->number + 1;
+      auto reserved = lane->buffers.reserve(lanes.largest[lanes.of_thread[i]], seed);
+      if (!reserved) return reserved;
+    }
+    threads_[i]->lane = lane.get();
+  }
+  return {};
+}
+
+// Before the thread's first call. Elsewhere than in the recording, the thread before it in the lane
+// may still be at work.
+void Engine::takeBuffers(Thread& thread) {
+  if (!thread.lane->is_taken.exchange(true, std::memory_order_acquire)) {
+    thread.context->buffers = &thread.lane->buffers;
+    return;
+  }
+  constexpr std::uint64_t kNoLanesSeed = 1U << 23;
+  thread.context->buffers = &thread.own_buffers.emplace();
+  const auto reserved = thread.own_buffers->reserve(thread.planned, kNoLanesSeed + thread.number);
+  if (!reserved) fail(thread, reserved.failure().sentence);
 }
 
 void Engine::go(std::int64_t beginning_ns) {
@@ -260,6 +301,9 @@ void Engine::run(Thread& thread) {
     thread.event.store(thread.event.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   endStretch(thread);
+  if (thread.context->buffers == &thread.lane->buffers) {
+    thread.lane->is_taken.store(false, std::memory_order_release);
+  }
   if (thread.program.failure()) fail(thread, thread.program.failure()->sentence);
   {
     const std::lock_guard lock(mutex_);
@@ -309,6 +353,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
       passUntil(thread, at);
     }
+    if (thread.context->buffers == nullptr) takeBuffers(thread);
     const Outcome outcome = issue(instruction, *thread.context);
     end = outcome.end_ns - beginning;
     thread.counts.io_ns += outcome.end_ns - outcome.start_ns;

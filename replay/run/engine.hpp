@@ -19,7 +19,6 @@
 #include "replay/issue/backend.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/run/flags.hpp"
-#include "replay/run/sleeper.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
@@ -75,9 +74,10 @@ constexpr std::int64_t delayEnd(model::Timing timing, const Predecessors& before
 
 // What a thread of dt owes: the time by which it is late for no reason that the application would
 // have had. It is paid by think time, which gets shorter by as much, so that a call that begins
-// late makes only itself late. A call adds at most this much: a thread that is later had no
-// processor, and the application's would have had none either.
-inline constexpr std::int64_t kMostOwedForACall = kSpinNs;
+// late makes only itself late. A call adds at most this much, which the engine's own work, waking
+// up and a turn of another thread on the same processor stay below: a process that was stopped does
+// not make up for that in a rush.
+inline constexpr std::int64_t kMostOwedForACall = 1'000'000;
 
 // `had_time`: the call was not yet due when its thread came to it, so that all is paid.
 constexpr std::int64_t owedBehind(std::int64_t owed_ns, std::int64_t late_ns, bool had_time) {
@@ -193,6 +193,7 @@ class Engine {
 
  private:
   struct Thread;
+  struct Lane;
 
   void fail(const Thread& thread, const std::string& reason);
   void run(Thread& thread);
@@ -205,11 +206,14 @@ class Engine {
   std::int64_t waitFor(Thread& thread, std::uint32_t flag);
   void passUntil(Thread& thread, std::int64_t at_ns) const;
   static void* entry(void* thread);
+  base::Result<void> reserveLanes();
+  void takeBuffers(Thread& thread);
 
   Settings settings_;
   std::vector<std::uint32_t> ranks_;
   std::vector<std::unique_ptr<Descriptors>> descriptors_;  // by place in ranks_
   std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
   std::atomic<std::int64_t> beginning_ns_{0};
   mutable std::atomic<std::uint32_t> started_{0};
   mutable std::atomic<std::uint32_t> running_{0};

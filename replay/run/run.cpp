@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <deque>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/launch.hpp"
+#include "replay/plan/lanes.hpp"
 #include "replay/report.hpp"
 #include "replay/run/flags.hpp"
 #include "replay/run/session.hpp"
@@ -99,13 +101,20 @@ class GrowthLimit {
   bool is_set_ = false;
 };
 
-std::uint64_t ownThreads(const Plan& plan, const Session& session) {
-  std::uint64_t threads = 0;
+using ThreadsByProcess = std::map<int, std::vector<const PlannedThread*>>;
+
+ThreadsByProcess threadsByProcess(const Plan& plan, const Session& session) {
+  ThreadsByProcess threads;
   for (const PlannedThread& thread : plan.threads) {
-    threads +=
-        processOf(static_cast<std::uint32_t>(thread.recorded.rank), session) == session.rank();
+    const auto rank = static_cast<std::uint32_t>(thread.recorded.rank);
+    threads[processOf(rank, session)].push_back(&thread);
   }
   return threads;
+}
+
+// That are at work at once.
+std::uint64_t ownThreads(const Plan& plan, const Session& session) {
+  return lanesOf(threadsByProcess(plan, session)[session.rank()]).largest.size();
 }
 
 // Whether this process's threads have a processor each, as far as it can know: launchers that bind
@@ -127,12 +136,16 @@ bool hasProcessorEach(const Plan& plan, const Session& session) {
 base::Result<void> checkMemory(const Plan& plan, const Session& session) {
   std::uint64_t needed = 0;
   const PlannedThread* largest = nullptr;
-  for (const PlannedThread& thread : plan.threads) {
-    const int process = processOf(static_cast<std::uint32_t>(thread.recorded.rank), session);
+  for (const auto& [process, threads] : threadsByProcess(plan, session)) {
     if (session.nodeOf()[static_cast<std::size_t>(process)] != session.node()) continue;
-    const std::uint64_t bytes = Buffers::bytesTouched(thread);
-    needed += bytes;
-    if (largest == nullptr || bytes > Buffers::bytesTouched(*largest)) largest = &thread;
+    for (const LargestRequests& lane : lanesOf(threads).largest) {
+      needed += Buffers::bytesTouched(lane);
+    }
+    for (const PlannedThread* thread : threads) {
+      if (largest == nullptr || Buffers::bytesTouched(*thread) > Buffers::bytesTouched(*largest)) {
+        largest = thread;
+      }
+    }
   }
   const std::uint64_t available = bytesIn("/proc/meminfo", "MemAvailable:");
   if (largest == nullptr || needed <= available) return {};

@@ -38,6 +38,7 @@ class BackendTest : public ::testing::Test {
     thread.read_moved = kLargest;
     thread.write_request = kLargest;
     ASSERT_TRUE(buffers.reserve(thread, 7));
+    context.buffers = &buffers;
   }
 
   static Instruction call(std::string_view symbol, std::vector<std::int64_t> arguments = {}) {
@@ -73,7 +74,7 @@ class BackendTest : public ::testing::Test {
   const Paths paths{plan, directory.path().native()};
   Descriptors descriptors{2};
   Buffers buffers;
-  IssueContext context{paths, descriptors, buffers, false};
+  IssueContext context{paths, descriptors, false};
 };
 
 TEST_F(BackendTest, AWriteGoesWhereAndAsFarAsItDidWhenItWasRecorded) {

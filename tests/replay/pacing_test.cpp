@@ -72,7 +72,7 @@ TEST(Pacing, WhatACallBeginsLateIsPaidByTheNextThinkTime) {
   EXPECT_EQ(owedBehind(900, -3, kHadTime), 0);
 }
 
-TEST(Pacing, AThreadThatHadNoProcessorOwesNoMoreThanACallCosts) {
+TEST(Pacing, AProcessThatWasStoppedDoesNotMakeUpForIt) {
   constexpr bool kHadTime = true;
   EXPECT_EQ(owedBehind(0, 50 * kMostOwedForACall, !kHadTime), kMostOwedForACall);
   EXPECT_EQ(owedBehind(900, 50 * kMostOwedForACall, !kHadTime), 900 + kMostOwedForACall);
