@@ -153,6 +153,23 @@ void CommunicationOrder::waitFor(std::uint32_t place, const DueTime& other, std:
   thread.last_ns = std::max(thread.last_ns, came_ns);
 }
 
+void CommunicationOrder::wakeUp(std::uint32_t place, const DueTime& other, std::int64_t came_ns,
+                                std::int64_t awake_ns, model::Reason reason) {
+  Thread& thread = threads_[place];
+  std::vector<DueTerm> later;
+  for (DueTerm term : other.terms()) {
+    if (thread.rule.implies(term, {})) continue;
+    term.work = term.work + Work{.compute_ns = awake_ns - came_ns};
+    term.reason = reason;
+    later.push_back(term);
+  }
+  if (!later.empty()) {
+    thread.rule.join(std::move(later));
+    dropImplied(thread.rule);
+  }
+  thread.last_ns = std::max(thread.last_ns, awake_ns);
+}
+
 void CommunicationOrder::leave(std::uint32_t place, std::int64_t at_ns) {
   Thread& thread = threads_[place];
   advance(thread, at_ns);
@@ -603,14 +620,26 @@ class Sweep : public order::MpiPictureSink {
     // Without a mutex it is a semaphore, which may have been given at any time before. Others wake
     // only threads that wait.
     const bool is_awaited = mutex == nullptr || object.given_ns >= event.start_ns;
-    if (is_awaited && !event.failed) takeObject(place, object, end_ns);
-    if (mutex != nullptr) takeObject(place, *mutex, end_ns);
+    if (is_awaited && !event.failed) takeObject(place, object, event.start_ns, end_ns);
+    if (mutex != nullptr) takeObject(place, *mutex, event.start_ns, end_ns);
   }
 
-  void takeObject(std::uint32_t place, const Object& object, std::int64_t end_ns) {
+  void takeObject(std::uint32_t place, const Object& object, std::int64_t start_ns,
+                  std::int64_t end_ns) {
     if (object.given_ns > end_ns || object.giver == place) return;
-    result_.order.waitFor(place, object.rule, object.given_ns, model::Reason::kThread);
+    waitUntilAwake(place, object.rule, object.given_ns, start_ns, end_ns);
     result_.order.simplify(place);
+  }
+
+  // The thread, in a call from `start_ns` to `end_ns`, waited for what came at `came_ns`. Waking up
+  // took the rest of the call: that is a part of the wait, and no work where nothing is waited for.
+  void waitUntilAwake(std::uint32_t place, const DueTime& rule, std::int64_t came_ns,
+                      std::int64_t start_ns, std::int64_t end_ns) {
+    if (came_ns <= start_ns || came_ns >= end_ns) {
+      result_.order.waitFor(place, rule, came_ns, model::Reason::kThread);
+      return;
+    }
+    result_.order.wakeUp(place, rule, came_ns, end_ns, model::Reason::kThread);
   }
 
   void arrive(std::uint32_t place, Object& object) {
@@ -638,7 +667,7 @@ class Sweep : public order::MpiPictureSink {
     const ProcessPlaces::Place& at = processes_.places[place];
     if (!at.before.empty()) {
       if (!haveReached(at.before, at.begin_ns, place) && !anyway) return false;
-      follow(place, at.before, at.begin_ns);
+      follow(place, at.before, at.begin_ns, at.begin_ns, at.begin_ns);
     } else if (!anyway) {
       return false;  // the step that starts it wakes it
     }
@@ -647,14 +676,16 @@ class Sweep : public order::MpiPictureSink {
   }
 
   // Everything that comes next in `place` has to wait for all that these threads have done. The
-  // first of them went on until `end_ns`.
-  void follow(std::uint32_t place, const std::vector<std::uint32_t>& others, std::int64_t end_ns) {
-    DueTime rule = result_.order.ruleAt(others.front(), end_ns);
+  // first of them went on until `came_ns`; the call that waited for that is from `start_ns` to
+  // `end_ns`.
+  void follow(std::uint32_t place, const std::vector<std::uint32_t>& others, std::int64_t came_ns,
+              std::int64_t start_ns, std::int64_t end_ns) {
+    DueTime rule = result_.order.ruleAt(others.front(), came_ns);
     for (const std::uint32_t other : others) {
       if (other != others.front()) rule.join(result_.order.rule(other));
     }
     result_.order.reach(place, 0);
-    result_.order.waitFor(place, rule, end_ns, model::Reason::kThread);
+    waitUntilAwake(place, rule, came_ns, start_ns, end_ns);
     if (isInSchedule(place)) result_.order.simplify(place);
   }
 
@@ -668,7 +699,7 @@ class Sweep : public order::MpiPictureSink {
       const bool is_over = haveReached(child.last, step.end_ns, place);
       if (!is_over && !anyway) return false;
       result_.order.reach(place, step.begin_ns);
-      follow(place, child.last, endOf(child, step));
+      follow(place, child.last, endOf(child, step), step.begin_ns, step.end_ns);
       ++thread.next_step;
       return true;
     }

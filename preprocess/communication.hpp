@@ -56,6 +56,11 @@ class CommunicationOrder {
   void waitFor(std::uint32_t thread, const DueTime& other, std::int64_t came_ns,
                model::Reason reason = model::Reason::kMpi);
   void leave(std::uint32_t thread, std::int64_t at_ns);
+  // Waits for what came at `came_ns`, and goes on at `awake_ns`: the time between the two lies
+  // behind what it waited for alone. Where it need not wait on another storage, it need not wake
+  // up.
+  void wakeUp(std::uint32_t thread, const DueTime& other, std::int64_t came_ns,
+              std::int64_t awake_ns, model::Reason reason);
   // Outside of MPI: the thread's own work goes on to this time. What it waits for then follows by
   // waitFor().
   void reach(std::uint32_t thread, std::int64_t at_ns);

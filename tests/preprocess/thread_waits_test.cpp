@@ -44,8 +44,8 @@ TEST_F(ThreadWaits, ASignalEndsAWaitThatIsNoWork) {
   const Kept kept = scheduleOf(threads);
   const ScheduleEvent& signalled = kept.threads.at(0).at(1);
   const ScheduleEvent& woken = kept.threads.at(1).at(1);
-  // 90 before the wait, and 50 from the signal on.
-  EXPECT_EQ(woken.own, (Work{140, 0}));
+  // 90 before the wait, and 20 behind it; waking up took 30.
+  EXPECT_EQ(woken.own, (Work{110, 0}));
   EXPECT_EQ(woken.after, std::vector{after(signalled, 100)});
 }
 
@@ -58,6 +58,22 @@ TEST_F(ThreadWaits, AChangeUnderAMutexIsSeenWithoutWaiting) {
   const Kept kept = scheduleOf(threads);
   EXPECT_EQ(kept.threads.at(1).at(1).own, (Work{1020, 0}));
   EXPECT_EQ(kept.threads.at(1).at(1).after, std::vector{after(kept.threads.at(0).at(1), 40)});
+}
+
+// Two threads hand work to each other under one mutex. The first sees its own change come back with
+// what the second one did: to wake up for that is not work that lies behind its own change.
+TEST_F(ThreadWaits, WakingUpDoesNotAddUpWhereChangesComeBack) {
+  std::vector<Thread> threads{thread(0), thread(1)};
+  write(threads[0], 0, 1020, 1100);
+  write(threads[1], 1, 1020, 2000);
+  threads[0].waits("pthread_cond_signal", 1110, 1110, kCondition, kMutex);
+  threads[0].waits("pthread_cond_wait", 1120, 2090, kCondition, kMutex);
+  threads[1].waits("pthread_mutex_lock", 2010, 2010, kMutex);
+  threads[1].waits("pthread_cond_signal", 2020, 2020, kCondition, kMutex);
+  write(threads[0], 0, 2100, 3000);
+  const Kept kept = scheduleOf(threads);
+  EXPECT_EQ(kept.threads.at(0).at(2).own, (Work{30, 0}));
+  EXPECT_EQ(kept.threads.at(0).at(2).after, std::vector{after(kept.threads.at(1).at(1), 100)});
 }
 
 TEST_F(ThreadWaits, ASignalBeforeAWaitDoesNotEndIt) {
@@ -78,7 +94,7 @@ TEST_F(ThreadWaits, AMutexIsWaitedForUntilItIsUnlocked) {
   threads[1].waits("pthread_mutex_lock", 1100, 2020, kMutex);
   write(threads[1], 1, 2030, 3000);
   const Kept kept = scheduleOf(threads);
-  EXPECT_EQ(kept.threads.at(1).at(1).own, (Work{110, 0}));
+  EXPECT_EQ(kept.threads.at(1).at(1).own, (Work{100, 0}));
   EXPECT_EQ(kept.threads.at(1).at(1).after, std::vector{after(kept.threads.at(0).at(1), 30)});
 }
 
@@ -126,7 +142,7 @@ TEST_F(ThreadWaits, ATeamBeginsWithItsFirstAndEndsWithItsLast) {
   write(threads[0], 0, 2140, 3000);
   const Kept kept = scheduleOf(threads);
   const ScheduleEvent& part = kept.threads.at(1).at(1);
-  EXPECT_EQ(part.own, (Work{35, 0}));
+  EXPECT_EQ(part.own, (Work{15, 0}));
   EXPECT_EQ(part.after, std::vector{after(kept.threads.at(0).at(1), 40)});
   EXPECT_EQ(kept.threads.at(0).at(2).own, (Work{130, 0}));
   EXPECT_EQ(kept.threads.at(0).at(2).after, std::vector{after(part, 40)});
