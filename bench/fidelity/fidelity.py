@@ -32,8 +32,8 @@ from targets import TARGETS, Pool
 from workloads import WORKLOADS, Failed
 
 # Half of them from slow to fast.
-PAIRS = (("tmpfs", "slow"), ("quick", "slow"), ("tmpfs", "gluster"), ("ext4", "even"),
-         ("slow", "quick"), ("slow", "tmpfs"), ("even", "gluster"), ("shared", "xfs"))
+PAIRS = (("tmpfs", "slow"), ("tmpfs", "gluster"), ("ext4", "even"), ("xfs", "shared"),
+         ("slow", "quick"), ("slow", "tmpfs"), ("even", "gluster"), ("shared", "quick"))
 MODE_PAIRS = (("slow", "quick"), ("tmpfs", "slow"), ("even", "gluster"))
 MODES = (("asap", "all"), ("start", "all"), ("dt", "none"))
 

@@ -24,10 +24,10 @@ pair_coeff      1 1 1.0 1.0 2.5
 neighbor        0.3 bin
 neigh_modify    every 20 delay 0 check no
 fix             move all nve
-dump            text all atom 5 melt.*.dump
-dump            local all custom 5 melt.rank%.txt id type x y z vx vy vz
-restart         20 melt.*.%.restart
-thermo          50
+dump            text all atom 60 melt.*.dump
+dump            local all custom 60 melt.rank%.txt id type x y z vx vy vz
+restart         240 melt.*.%.restart
+thermo          60
 run             ${steps}
 """
 
@@ -51,7 +51,7 @@ def ok(result, what, statuses=(0,)):
 class Own:
     """A workload of tests/programs/c_workloads.c, which times itself."""
 
-    def __init__(self, name, factor=8, ranks=2, files=False):
+    def __init__(self, name, factor=16, ranks=2, files=False):
         self.name, self.factor, self.ranks = name, factor, ranks
         self._files = files  # whether it finds files that `NAME-files` makes
 
@@ -86,7 +86,7 @@ class Lammps:
     the time from MPI_Init to MPI_Finalize. The recording says how much of that lies before the first
     call of I/O and after the last."""
 
-    name, factor, ranks = "lammps", 4, 2
+    name, factor, ranks = "lammps", 8, 2
 
     def whyMissing(self):
         if shutil.which("lmp") is None:
@@ -107,7 +107,7 @@ class Lammps:
     def command(self, factor):
         # Only what mpirun starts is timed.
         return [*mpirun(self.ranks, "-x", f"LD_PRELOAD={self._library()}"), shutil.which("lmp"),
-                "-in", "in.melt", "-log", "none", "-screen", "none", "-var", "steps", 40 * factor]
+                "-in", "in.melt", "-log", "none", "-screen", "none", "-var", "steps", 120 * factor]
 
     def recorded(self, factor):
         """The tracer preloads its own library."""
@@ -135,8 +135,8 @@ def evict(directory):
 
 # The factors give 0.2 s and more on `quick`, and some seconds on `slow`.
 WORKLOADS = {workload.name: workload for workload in (
-    Own("checkpoint", 6), Own("strided"), Own("token"), Own("pipeline"), Own("metadata", 1),
-    Own("collector"), Own("imbalance"), Own("collective"), Own("small", 4), Own("append"),
-    Own("holes", 16), Own("restart", 20, files=True), Own("commit", 6), Own("sleepers", ranks=8),
-    Own("readahead", files=True), Own("overlapped"), Own("madbench"), Own("btio", ranks=4),
-    Lammps())}
+    Own("checkpoint", 12), Own("strided"), Own("token"), Own("pipeline"), Own("metadata", 2),
+    Own("collector"), Own("imbalance"), Own("collective"), Own("small", 8), Own("append"),
+    Own("holes", 32), Own("restart", 40, files=True), Own("commit", 12),
+    Own("sleepers", 8, ranks=8), Own("readahead", files=True), Own("overlapped"), Own("madbench"),
+    Own("btio", ranks=4), Lammps())}

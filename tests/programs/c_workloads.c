@@ -73,7 +73,7 @@ void warmMpiIo(void) {
 // Each rank computes, all wait for each other, and each writes a file of its own.
 static void checkpoint(void) {
   for (int round = 0; round < 4 * rounds; ++round) {
-    pauseFor(5);
+    pauseFor(1);
     MPI_Barrier(MPI_COMM_WORLD);
     char name[64];
     snprintf(name, sizeof name, "checkpoint.%d.%d", round, rank);
@@ -89,7 +89,7 @@ static void checkpoint(void) {
 static void strided(void) {
   const int fd = openFile("strided", O_RDWR | O_CREAT);
   for (int round = 0; round < 20 * rounds; ++round) {
-    pauseFor(1);
+    pauseFor(0.2);
     put(fd, ((off_t)round * ranks + rank) * kBlock, kBlock);
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -108,7 +108,7 @@ static void token(void) {
     // The block of the rank before has to be there.
     const off_t turn = (off_t)round * ranks + rank;
     if (turn > 0) get(fd, (turn - 1) * kBlock, kBlock);
-    pauseFor(0.5);
+    pauseFor(0.1);
     put(fd, turn * kBlock, kBlock);
     if (rank < ranks - 1 || round < 10 * rounds - 1) {
       MPI_Send(&value, 1, MPI_INT, (rank + 1) % ranks, 1, MPI_COMM_WORLD);
@@ -122,14 +122,14 @@ static void pipeline(void) {
   const int fd = openFile("pipeline", O_RDWR | O_CREAT);
   for (int round = 0; round < 20 * rounds; ++round) {
     if (rank == 0) {
-      pauseFor(1);
+      pauseFor(0.2);
       put(fd, (off_t)round * kBlock, kBlock);
       for (int to = 1; to < ranks; ++to) MPI_Send(&round, 1, MPI_INT, to, 1, MPI_COMM_WORLD);
     } else {
       int got;
       MPI_Recv(&got, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       get(fd, (off_t)got * kBlock, kBlock);
-      pauseFor(1);
+      pauseFor(0.2);
     }
   }
   closeFile(fd);
@@ -159,7 +159,7 @@ static void metadata(void) {
 static void collector(void) {
   const int fd = rank == 0 ? openFile("collector", O_RDWR | O_CREAT) : -1;
   for (int round = 0; round < 15 * rounds; ++round) {
-    pauseFor(1 + rank);
+    pauseFor(0.2 * (1 + rank));
     if (rank != 0) {
       MPI_Send(block, kBlock, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
     } else {
@@ -179,7 +179,7 @@ static void imbalance(void) {
   for (int round = 0; round < 8 * rounds; ++round) {
     const int blocks = rank == 0 ? 8 : 1;
     for (int i = 0; i < blocks; ++i) put(fd, ((off_t)round * 8 + i) * kBlock, kBlock);
-    pauseFor(2);
+    pauseFor(0.4);
     double sum = 1, total;
     MPI_Allreduce(&sum, &total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
@@ -194,7 +194,7 @@ static void collective(void) {
   CHECK(MPI_File_open(MPI_COMM_WORLD, "collective", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
                       &file) == MPI_SUCCESS);
   for (int round = 0; round < 8 * rounds; ++round) {
-    pauseFor(2);
+    pauseFor(0.4);
     CHECK(MPI_File_write_at_all(file, ((MPI_Offset)round * ranks + rank) * kBlock, block, kBlock,
                                 MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
   }

@@ -30,7 +30,7 @@ void smallFiles(void) {
 void appendLog(void) {
   const int fd = openFile("log", O_WRONLY | O_CREAT | O_APPEND);
   for (int i = 0; i < 20 * rounds; ++i) {
-    pauseFor(1);
+    pauseFor(0.2);
     CHECK(write(fd, block, 4096) == 4096);
     if (i % 5 == 4) CHECK(fsync(fd) == 0);
   }
@@ -43,7 +43,7 @@ void holes(void) {
   const int fd = openFile("holes", O_RDWR | O_CREAT);
   for (int round = 0; round < 10 * rounds; ++round) {
     const off_t at = ((off_t)round * ranks + rank) * kStride + kStride - kPiece;
-    pauseFor(1);
+    pauseFor(0.2);
     put(fd, at, kPiece);
     get(fd, at - kPiece, 2 * kPiece);
     if (round % 10 == 9) MPI_Barrier(MPI_COMM_WORLD);
@@ -81,7 +81,7 @@ void restartRead(void) {
     const int fd = openFile(name, O_RDONLY);
     for (int i = 0; i < 8; ++i) get(fd, (off_t)i * kBlock, kBlock);
     closeFile(fd);
-    pauseFor(3);
+    pauseFor(1);
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }

@@ -8,20 +8,20 @@ void outOfCore(void) {
   const int matrices = 6 * rounds;
   const int fd = openFile(own("matrices"), O_RDWR | O_CREAT);
   for (int i = 0; i < matrices; ++i) {
-    pauseFor(3);
+    pauseFor(0.6);
     put(fd, (off_t)i * kMatrix, kMatrix);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < matrices; ++i) {
     get(fd, (off_t)i * kMatrix, kMatrix);
-    pauseFor(2);
+    pauseFor(0.4);
     put(fd, (off_t)i * kMatrix, kMatrix);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < matrices; ++i) {
     double trace = 1, sum;
     get(fd, (off_t)i * kMatrix, kMatrix);
-    pauseFor(1);
+    pauseFor(0.2);
     MPI_Reduce(&trace, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   }
   closeFile(fd);
@@ -56,7 +56,7 @@ void blockSteps(void) {
   MPI_File_set_view(file, 0, MPI_DOUBLE, view, "native", MPI_INFO_NULL);
   for (int step = 0; step < 5 * rounds; ++step) {
     for (int i = 0; i < values; ++i) cube[i] = step + rank;
-    pauseFor(3);
+    pauseFor(0.6);
     CHECK(MPI_File_write_at_all(file, (MPI_Offset)step * values, cube, values, MPI_DOUBLE,
                                 MPI_STATUS_IGNORE) == MPI_SUCCESS);
   }

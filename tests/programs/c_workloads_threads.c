@@ -45,7 +45,7 @@ void readAhead(void) {
     pthread_mutex_lock(&ahead.mutex);
     while (ahead.read <= i) pthread_cond_wait(&ahead.changed, &ahead.mutex);
     pthread_mutex_unlock(&ahead.mutex);
-    pauseFor(1);
+    pauseFor(0.2);
     pthread_mutex_lock(&ahead.mutex);
     ahead.used = i + 1;
     pthread_cond_signal(&ahead.changed);
@@ -84,7 +84,7 @@ void overlapped(void) {
       CHECK(pthread_create(&writers[i].thread, NULL, writer, &writers[i]) == 0);
     }
     for (int i = 0; i < 3; ++i) CHECK(pthread_join(writers[i].thread, NULL) == 0);
-    pauseFor(4);
+    pauseFor(1);
     MPI_Barrier(MPI_COMM_WORLD);
   }
   closeFile(fd);
