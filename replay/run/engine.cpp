@@ -244,15 +244,20 @@ base::Result<void> Engine::reserveLanes() {
 
 // Before the thread's first call. Elsewhere than in the recording, the thread before it in the lane
 // may still be at work.
-void Engine::takeBuffers(Thread& thread) {
+bool Engine::takeBuffers(Thread& thread) {
+  if (thread.context->buffers != nullptr) return true;
   if (!thread.lane->is_taken.exchange(true, std::memory_order_acquire)) {
     thread.context->buffers = &thread.lane->buffers;
-    return;
+    return true;
   }
   constexpr std::uint64_t kNoLanesSeed = 1U << 23;
-  thread.context->buffers = &thread.own_buffers.emplace();
-  const auto reserved = thread.own_buffers->reserve(thread.planned, kNoLanesSeed + thread.number);
-  if (!reserved) fail(thread, reserved.failure().sentence);
+  Buffers& own = thread.own_buffers.emplace();
+  if (const auto reserved = own.reserve(thread.planned, kNoLanesSeed + thread.number); !reserved) {
+    fail(thread, reserved.failure().sentence);
+    return false;
+  }
+  thread.context->buffers = &own;
+  return true;
 }
 
 void Engine::go(std::int64_t beginning_ns) {
@@ -353,7 +358,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
       passUntil(thread, at);
     }
-    if (thread.context->buffers == nullptr) takeBuffers(thread);
+    if (!takeBuffers(thread)) return;
     const Outcome outcome = issue(instruction, *thread.context);
     end = outcome.end_ns - beginning;
     thread.counts.io_ns += outcome.end_ns - outcome.start_ns;

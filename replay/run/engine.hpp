@@ -207,7 +207,8 @@ class Engine {
   void passUntil(Thread& thread, std::int64_t at_ns) const;
   static void* entry(void* thread);
   base::Result<void> reserveLanes();
-  void takeBuffers(Thread& thread);
+  // False where memory is missing; then the replay has failed.
+  bool takeBuffers(Thread& thread);
 
   Settings settings_;
   std::vector<std::uint32_t> ranks_;
