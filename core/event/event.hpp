@@ -56,8 +56,8 @@ struct Event {
   const calls::Row* row = nullptr;
   std::int64_t start_ns = 0;  // CLOCK_MONOTONIC of the reference node
   std::int64_t end_ns = 0;
-  // Time right behind the event before, of the same thread, in which the recorder worked: as far as
-  // it was worth to be told.
+  // The time right after the thread's event before, in which the recorder worked. 0 where that was
+  // too short to be noted.
   std::int64_t recorder_ns = 0;
   bool failed = false;
   unsigned depth = 0;  // 0: the application's own call; else issued by a library below one

@@ -119,7 +119,7 @@ inline const char* decodeText(const char* in, const char* end, TextDefinition& d
   return in + length;
 }
 
-// Behind the event before it, the recorder worked for so many ticks, which are no think time.
+// After the event before it, the recorder worked for that many ticks. They are not think time.
 inline constexpr std::size_t kMaxRecorderWork = kControlHeader + kMaxVarint;
 
 inline char* encodeRecorderWork(char* out, std::uint64_t ticks) {

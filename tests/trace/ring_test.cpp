@@ -53,6 +53,28 @@ TEST_F(RingTest, TellsHowLongWritingOutTook) {
   EXPECT_LT(before, trace.events.back().end_ns - trace.events.front().start_ns);
 }
 
+TEST_F(RingTest, TellsTheSameWorkOnce) {
+  traced([this] {
+    const int fd = test::openRecorded(directory_ / "file");
+    test::recordSeek(fd, 1);
+    test::recordSeek(fd, 2);  // tells what making a ring took
+    const std::uint64_t since = ticks();
+    while (ticks() < since + 100'000) {
+    }
+    noteOwnWork(thread, since);
+    noteOwnWork(thread, since);
+    EXPECT_GE(thread.own_work, 100'000U);
+    EXPECT_LE(thread.own_work, ticks() - since);
+    test::recordSeek(fd, 3);
+    EXPECT_EQ(thread.own_work, 0U);
+    finish(wire::AccountState::kEnded);
+  });
+  const test::RecordedTrace trace = read();
+  ASSERT_EQ(trace.events.size(), 3U);
+  EXPECT_GT(trace.events[2].recorder_ns, 0);
+  EXPECT_LE(trace.events[2].recorder_ns, trace.events[2].start_ns - trace.events[1].end_ns);
+}
+
 // Each record as large as it can be, so that the end of the ring is met at every distance.
 TEST_F(RingTest, TheLargestRecordsStayInTheRing) {
   constexpr CallId kRow = CallId::pwritev2;

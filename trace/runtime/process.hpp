@@ -118,10 +118,11 @@ struct Thread {
   std::uintptr_t mpi_frame = 0;
   Polling polling;
   LibraryOpen library_open;
-  // Recorded calls by which it waits for other threads (wrap/waits.hpp), and its events when the
-  // last of them was recorded that gives something to others.
-  std::uint64_t waits = 0;
-  std::uint64_t given = 0;
+  std::uint64_t waits = 0;  // recorded calls by which it waits for other threads (wrap/waits.hpp)
+  // Ticks that the recorder worked since the last event, as far as they were noted, and the end of
+  // that (noteOwnWork).
+  std::uint64_t own_work = 0;
+  std::uint64_t own_work_until = 0;
   const void* last_lock = nullptr;  // the mutex that it locked last
   // Room for the path of its working directory, where it has one of its own (unshare).
   char* own_directory = nullptr;

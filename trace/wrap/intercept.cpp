@@ -25,21 +25,9 @@ void introduce(Ring& ring, Entry entry) {
   ring.cursor = out;
 }
 
-void recordOwnWork(Thread& self, std::uint64_t since) {
-  constexpr std::uint64_t kWorthTelling = 2'000;  // ticks: some 0.7 us, 2 where ticks are ns
-  const std::uint64_t now = ticks();
-  if (now < since + kWorthTelling) return;
-  const unsigned lane = self.level;
-  Ring* const ring = self.lanes[lane].ring;
-  if (ring == nullptr || self.epoch != process.epoch_page->load(std::memory_order_relaxed)) return;
-  self.frames[lane] = stackPointer();
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  ++self.level;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  // Not published: it counts with the next event. The ring's reserve has room for it.
-  ring->cursor = wire::encodeRecorderWork(ring->cursor, now - since);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  --self.level;
+void putOwnWork(Ring& ring, Thread& self) {
+  ring.cursor = wire::encodeRecorderWork(ring.cursor, self.own_work);
+  self.own_work = 0;
 }
 
 void drainAfterEvent(Thread& self, unsigned lane) {

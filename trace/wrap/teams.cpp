@@ -62,9 +62,13 @@ class TeamCall {
   LazySymbol<Function> next_;
 };
 
+// Threads that only compute are left out: the first of a team's threads starts the others, and that
+// orders their first calls.
+bool mayRecordParts(const Thread& self) { return hasRecorded(self) && mayRecordWaits(self); }
+
 template <CallId kCall>
 void noteMoment(Thread& self, const Team& team) {
-  if (!mayRecordWaits(self)) return;
+  if (!mayRecordParts(self)) return;
   const std::uint64_t now = ticks();
   recordWait<kCall>(self, {.start = now, .end = now}, 0, &team);
 }
@@ -75,7 +79,7 @@ void doPart(void* argument) {
   Thread& self = thread;
   Team* const outer = std::exchange(current_team, &team);
   const bool is_first = team.first == &self;
-  if (!is_first && mayRecordWaits(self)) {
+  if (!is_first && mayRecordParts(self)) {
     const std::uint64_t now = ticks();
     const std::uint64_t since = idle_since == 0 ? now : idle_since;
     recordWait<CallId::omp_begin>(self, {.start = since, .end = now}, 0, &team);
@@ -102,7 +106,7 @@ auto beginTeam(Work* work, void* data, Begin begin) {
     Thread& self;
     const Team& team;
     ~End() {
-      if (team.first_done == 0 || !mayRecordWaits(self)) return;
+      if (team.first_done == 0 || !mayRecordParts(self)) return;
       recordWait<CallId::omp_end>(self, {.start = team.first_done, .end = ticks()}, 0, &team);
     }
   } const end{self, team};
@@ -113,7 +117,7 @@ void meet(void (*real)()) {
   if (real == nullptr) return;
   Thread& self = thread;
   const Team* const team = current_team;
-  if (team == nullptr || !mayRecordWaits(self)) return real();
+  if (team == nullptr || !mayRecordParts(self)) return real();
   const std::uint64_t start = ticks();
   real();
   recordWait<CallId::omp_barrier>(self, {.start = start, .end = ticks()}, 0, &team->barriers);

@@ -37,7 +37,7 @@ SharedObject* lookUp(const void* object, Takes takes) {
   return nullptr;
 }
 
-// A wait that is worth to be known, in ticks: some 5 us.
+// A wait that is long enough to be recorded, in ticks: some 5 us.
 constexpr std::uint64_t kLong = 10'000;
 
 // The C library has two kinds of conditions; programs are linked with the newer one.
@@ -85,19 +85,50 @@ __attribute__((constructor)) void lookUpWaits() {
   real_post.get();
 }
 
+// Before the thread unlocks the mutex. That lets others go on where one waits for it; and where
+// this thread has told of a change under it, and has recorded something since: the one that waits
+// for the change has to lock it.
+void noteUnlocked(Thread& self, SharedObject& known, const pthread_mutex_t* mutex) {
+  constexpr std::uint32_t kMostUnheard = 64;
+  if (!hasRecorded(self)) return;
+  const bool is_awaited = known.waiting.load(std::memory_order_relaxed) > 0;
+  const std::uint64_t given_by = known.given_by.load(std::memory_order_relaxed);
+  const std::uint64_t own = givenBy(self);
+  const bool has_gone_on = given_by != own && isSameThread(given_by, own);
+  if (!is_awaited && !has_gone_on) return;
+  const std::uint64_t now = ticks();
+  recordWait<CallId::pthread_mutex_unlock>(self, {.start = now, .end = now}, 0, mutex);
+  if (has_gone_on) known.given_by.store(own, std::memory_order_relaxed);
+  if (is_awaited && known.unheard.fetch_add(1, std::memory_order_relaxed) >= kMostUnheard) {
+    known.waiting.store(0, std::memory_order_relaxed);
+    known.unheard.store(0, std::memory_order_relaxed);
+  }
+}
+
+void noteLocked(SharedObject& known) {
+  known.unheard.store(0, std::memory_order_relaxed);
+  std::uint32_t waiting = known.waiting.load(std::memory_order_relaxed);
+  while (waiting > 0 && !known.waiting.compare_exchange_weak(waiting, waiting - 1)) {
+  }
+}
+
 template <CallId kCall, typename Real, typename... A>
 int waitOnCondition(Real* real, pthread_cond_t* condition, pthread_mutex_t* mutex, A... a) {
   if (real == nullptr) return ENOSYS;
   Thread& self = thread;
   if (!mayRecordWaits(self)) return real(condition, mutex, a...);
   SharedObject* const known = addObject(mutex);
+  if (known != nullptr) noteUnlocked(self, *known, mutex);
   if (SharedObject* const awaited = addObject(condition)) {
     awaited->mutex.store(mutex, std::memory_order_relaxed);
   }
   const std::uint64_t start = ticks();
   const int result = real(condition, mutex, a...);
-  recordWait<kCall>(self, {.start = start, .end = ticks()}, result, condition, mutex);
-  if (known != nullptr) takesFromOther(self, *known);
+  const std::uint64_t end = ticks();
+  const bool takes = known != nullptr && takesFromOther(self, *known);
+  if (takes || hasRecorded(self)) {
+    recordWait<kCall>(self, {.start = start, .end = end}, result, condition, mutex);
+  }
   self.last_lock = mutex;
   return result;
 }
@@ -119,6 +150,10 @@ int signal(Real* real, pthread_cond_t* condition) {
 
 template <CallId kCall, typename Real, typename... A>
 int takeSemaphore(Real* real, sem_t* semaphore, A... a) {
+  if (real == nullptr) {  // sem_clockwait is of glibc 2.30
+    errno = ENOSYS;
+    return -1;
+  }
   Thread& self = thread;
   SharedObject* const known = mayRecordWaits(self) ? addObject(semaphore) : nullptr;
   if (known == nullptr) return real(semaphore, a...);
@@ -151,9 +186,9 @@ using namespace omnio::trace;
 
 OMNIO_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   auto* const lock = real_lock.get();
-  auto* const trylock = real_trylock.get();
   Thread& self = thread;
-  if (trylock == nullptr || !mayRecordWaits(self)) return lock(mutex);
+  auto* const trylock = mayRecordWaits(self) ? real_trylock.get() : nullptr;
+  if (trylock == nullptr) return lock(mutex);
   omnio::wire::EventTimes times{};
   int result = trylock(mutex);
   if (result == EBUSY) {
@@ -162,7 +197,7 @@ OMNIO_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
     times.start = ticks();
     result = lock(mutex);
     times.end = ticks();
-    if (known != nullptr) known->waiting.fetch_sub(1, std::memory_order_relaxed);
+    if (known != nullptr) noteLocked(*known);
   }
   if (result != 0) return result;
   self.last_lock = mutex;
@@ -170,7 +205,7 @@ OMNIO_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   SharedObject* const known = findObject(mutex);
   if (known == nullptr) return result;
   const bool has_waited = times.end - times.start > kLong;
-  if (!takesFromOther(self, *known) && !has_waited) return result;
+  if (!takesFromOther(self, *known) && !(has_waited && hasRecorded(self))) return result;
   if (!has_waited) times.start = times.end = ticks();
   recordWait<CallId::pthread_mutex_lock>(self, times, 0, mutex);
   return result;
@@ -178,11 +213,7 @@ OMNIO_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 OMNIO_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   Thread& self = thread;
   if (has_objects.load(std::memory_order_relaxed) && mayRecordWaits(self)) {
-    const SharedObject* const known = findObject(mutex);
-    if (known != nullptr && known->waiting.load(std::memory_order_relaxed) > 0) {
-      const std::uint64_t now = ticks();
-      recordWait<CallId::pthread_mutex_unlock>(self, {.start = now, .end = now}, 0, mutex);
-    }
+    if (SharedObject* const known = findObject(mutex)) noteUnlocked(self, *known, mutex);
   }
   return real_unlock.get()(mutex);
 }
@@ -208,7 +239,8 @@ OMNIO_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
 OMNIO_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   auto* const real = real_barrier.get();
   Thread& self = thread;
-  if (!mayRecordWaits(self)) return real(barrier);
+  const bool has_any_recorded = process.next_thread.load(std::memory_order_relaxed) > 0;
+  if (!has_any_recorded || !mayRecordWaits(self)) return real(barrier);
   const std::uint64_t start = ticks();
   const int result = real(barrier);
   recordWait<CallId::pthread_barrier_wait>(self, {.start = start, .end = ticks()}, 0, barrier);

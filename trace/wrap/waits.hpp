@@ -1,12 +1,11 @@
 // Calls by which threads of a process wait for each other (core/calls/threads.def). What they are
 // recorded for is the order of the threads' I/O, so most of them are not recorded:
 //
-//   - none while the process has one thread, of a thread that has recorded nothing else yet, and
-//     inside of MPI;
-//   - an object is given when the thread has recorded something since it gave one, or no thread has
-//     given this one for a while;
-//   - an object is taken when another thread gave it, and that was recorded; a wait for a condition
-//     always;
+//   - none while the process has one thread, and inside of MPI;
+//   - an object is given by threads that have recorded something, when they have recorded something
+//     else since they gave it last, or did that a while ago;
+//   - an object is taken when another thread gave it, and that was recorded. A thread that has
+//     recorded something records each wait for a condition;
 //   - a mutex is given by a signal under it, since that tells of a change: whoever locks it next
 //     sees that change, also without waiting. Unlocking it counts only where another thread waits;
 //   - a thread has a budget, which its other events add to.
@@ -31,8 +30,14 @@ struct SharedObject {
   // half is the thread's number plus 1, or 0 where there was none; the upper half is how often it
   // was given.
   std::atomic<std::uint64_t> giver{0};
-  std::atomic<std::uint64_t> given_at{0};   // ticks
-  std::atomic<std::uint32_t> waiting{0};    // threads that wait for this mutex
+  // The thread that gave it last: its number plus 1, above how many other events it had by then.
+  std::atomic<std::uint64_t> given_by{0};
+  std::atomic<std::uint64_t> given_at{0};  // ticks
+  // Threads that wait for this mutex, and how often it was unlocked since one of them got it. A
+  // thread that is cancelled while it waits, or that a forked child does not have, is never taken
+  // off.
+  std::atomic<std::uint32_t> waiting{0};
+  std::atomic<std::uint32_t> unheard{0};
   std::atomic<const void*> mutex{nullptr};  // of a condition; nullptr: not known
 };
 
@@ -41,13 +46,24 @@ struct SharedObject {
 SharedObject* findObject(const void* object);
 SharedObject* addObject(const void* object);
 
-// Whether calls that threads wait by are recorded now.
+// Events of the thread besides waits.
+inline std::uint64_t otherEventsOf(const Thread& self) {
+  const std::uint64_t events = eventsOf(self);
+  return events > self.waits ? events - self.waits : 0;
+}
+
+// Whether calls that threads wait by are recorded now. A thread that does nothing else has a small
+// budget: it may be one that only computes.
 inline bool mayRecordWaits(const Thread& self) {
+  constexpr std::uint64_t kBudgetOfIdle = 1'000;
   constexpr std::uint64_t kBudget = 100'000;
   constexpr std::uint64_t kBudgetOfEvent = 16;
-  return process.has_threads.load(std::memory_order_relaxed) && hasRecorded(self) &&
-         self.level == 0 && !self.vforked && !self.in_mpi && self.depth == 0 &&
-         self.waits < kBudget + kBudgetOfEvent * (eventsOf(self) - self.waits);
+  if (!process.has_threads.load(std::memory_order_relaxed) || self.level != 0 || self.vforked ||
+      self.in_mpi || self.depth != 0) {
+    return false;
+  }
+  const std::uint64_t others = otherEventsOf(self);
+  return self.waits < (others == 0 ? kBudgetOfIdle : kBudget + kBudgetOfEvent * others);
 }
 
 // Records the call from times.start to times.end (ticks). `error` is an errno value, 0 for success.
@@ -64,17 +80,29 @@ void recordWait(Thread& self, wire::EventTimes times, int error, const void* obj
   record<kCall>(self, times, error != 0, numbers, 0, error, Subject{});
 }
 
+// SharedObject::given_by of the thread now.
+inline constexpr unsigned kGivenCountBits = 40;
+inline std::uint64_t givenBy(const Thread& self) {
+  constexpr std::uint64_t kCount = (std::uint64_t{1} << kGivenCountBits) - 1;
+  return (std::uint64_t{self.number} + 1) << kGivenCountBits | (otherEventsOf(self) & kCount);
+}
+constexpr bool isSameThread(std::uint64_t given_by, std::uint64_t other) {
+  return given_by >> kGivenCountBits == other >> kGivenCountBits;
+}
+
 // The thread gives the object; called before it does.
 template <CallId kCall>
 void noteGiven(Thread& self, SharedObject& known, const void* object, const void* mutex = nullptr) {
   constexpr std::uint64_t kWhile = 50'000;  // ticks: some 20 us, 50 where ticks are ns
+  if (!hasRecorded(self)) return;
   const std::uint64_t now = ticks();
-  if (eventsOf(self) == self.given &&
+  const std::uint64_t given_by = givenBy(self);
+  if (known.given_by.load(std::memory_order_relaxed) == given_by &&
       now - known.given_at.load(std::memory_order_relaxed) < kWhile) {
     return;
   }
   recordWait<kCall>(self, {.start = now, .end = now}, 0, object, mutex);
-  self.given = eventsOf(self);
+  known.given_by.store(given_by, std::memory_order_relaxed);
   known.given_at.store(now, std::memory_order_relaxed);
   const std::uint64_t times = (known.giver.load(std::memory_order_relaxed) >> 32) + 1;
   known.giver.store(times << 32 | (self.number + 1), std::memory_order_release);
@@ -82,12 +110,14 @@ void noteGiven(Thread& self, SharedObject& known, const void* object, const void
 
 // Whether the thread takes what another one gave.
 inline bool takesFromOther(const Thread& self, SharedObject& known) {
+  // A thread has a number from its first event on.
+  constexpr std::uint32_t kWithoutNumber = 0xFFFFFFFF;
+  const std::uint32_t own = hasRecorded(self) ? self.number + 1 : kWithoutNumber;
   std::uint64_t giver = known.giver.load(std::memory_order_acquire);
   const auto who = static_cast<std::uint32_t>(giver);
-  if (who == 0 || who == self.number + 1) return false;
+  if (who == 0 || who == own) return false;
   // Unless it was given again meanwhile.
-  known.giver.compare_exchange_strong(giver,
-                                      (giver & ~std::uint64_t{0xFFFFFFFF}) | (self.number + 1));
+  known.giver.compare_exchange_strong(giver, (giver & ~std::uint64_t{0xFFFFFFFF}) | own);
   return true;
 }
 

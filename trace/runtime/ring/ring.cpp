@@ -372,7 +372,7 @@ void beginEpoch(Thread& self) {
     }
   } else {
     for (Lane& lane : self.lanes) lane = {};
-    self.waits = self.given = 0;
+    self.waits = self.own_work = self.own_work_until = 0;
     self.polling = {};
     self.tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
     self.number = process.next_thread.fetch_add(1, std::memory_order_relaxed);

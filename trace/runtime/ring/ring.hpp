@@ -53,10 +53,10 @@ struct Ring {
   bool hasRoom(std::size_t need) const { return cursor + need <= limit; }
 };
 // A handle that a chunk meets for the first time is defined in it, with up to two texts, of which
-// the second is short (wrap/intercept.hpp); then may follow what the recorder says of its work, of
-// the event and of room for it; and a store may touch 8 bytes beyond what it writes.
+// the second is short (wrap/intercept.hpp); before that may stand how long the recorder worked; and
+// a store may touch 8 bytes beyond what it writes.
 inline constexpr std::size_t kRingReserve =
-    3 * wire::kMaxDefinition + wire::kMaxText + 1 + 2 * wire::kMaxRecorderWork + 8;
+    3 * wire::kMaxDefinition + wire::kMaxText + 1 + wire::kMaxRecorderWork + 8;
 static_assert(sizeof(Ring) <= wire::kRingHeaderBytes);
 
 inline constexpr std::size_t kRingBytes = wire::kRingHeaderBytes + wire::kRingDataBytes;

@@ -177,7 +177,7 @@ class FileCall : public MpiCall {
     if constexpr (kTicks) put<calls::Role::kTick>(tick_);
     trace::record<kCall>(self_, times_, failed(), numbers_, request_bytes, result(), subject);
   }
-  void recordOwnWork() { trace::recordOwnWork(self_, times_.end); }
+  void noteOwnWork() { trace::noteOwnWork(self_, times_.end); }
 
  private:
   const std::uint64_t tick_;
@@ -272,7 +272,7 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
     }
   }
   call.record(subject);
-  call.recordOwnWork();
+  call.noteOwnWork();
   // A failed open has a handle for its event alone.
   if (call.failed()) releaseHandle(subject.handle);
   return result;
