@@ -319,10 +319,12 @@ struct Object {
   std::uint32_t giver = 0;  // place of the thread that gave it last
   std::int64_t given_ns = std::numeric_limits<std::int64_t>::max();  // never
   DueTime rule;
+  bool has_posts = false;  // of a semaphore, which no thread has taken yet: the rule is of them all
   // The threads that meet at a barrier. One that comes when another has left is of the next turn.
   struct Turn {
     std::int64_t left_ns = std::numeric_limits<std::int64_t>::max();
     std::int64_t complete_ns = 0;
+    std::vector<std::uint32_t> done;  // with their parts of a team's work; not with tasks behind it
     DueTime rule;
   };
   std::shared_ptr<Turn> turn;
@@ -609,24 +611,38 @@ class Sweep : public order::MpiPictureSink {
   }
 
   void give(std::uint32_t place, Object& object) {
-    object.giver = place;
-    object.given_ns = threads_[place].event->start_ns;
-    object.rule = result_.order.ruleAt(place, object.given_ns);
+    const event::Event& event = *threads_[place].event;
+    const bool is_post = event.row->plain == calls::CallId::sem_post;
+    DueTime rule = result_.order.ruleAt(place, event.start_ns);
+    if (object.has_posts && is_post) {
+      if (object.giver != place) object.giver = kNone;
+      object.rule.join(rule);
+    } else {
+      object.giver = place;
+      object.rule = std::move(rule);
+    }
+    object.given_ns = event.start_ns;
+    object.has_posts = is_post;
   }
 
   void take(std::uint32_t place, const event::Event& event, std::int64_t end_ns) {
-    const Object& object = objectOf(place, event, calls::Role::kObject);
+    Object& object = objectOf(place, event, calls::Role::kObject);
     Object* const mutex = mutexOf(place, event);
     // Without a mutex it is a semaphore, which may have been given at any time before. Others wake
     // only threads that wait.
     const bool is_awaited = mutex == nullptr || object.given_ns >= event.start_ns;
     if (is_awaited && !event.failed) takeObject(place, object, event.start_ns, end_ns);
     if (mutex != nullptr) takeObject(place, *mutex, event.start_ns, end_ns);
+    if (calls::has(*event.row, calls::Role::kMutex)) {
+      // The thread that told of the change may have gone on before it unlocked the mutex.
+      Object& lock = objectOf(place, event, calls::Role::kMutex);
+      if (lock.given_ns >= event.start_ns) takeObject(place, lock, event.start_ns, end_ns);
+    }
   }
 
-  void takeObject(std::uint32_t place, const Object& object, std::int64_t start_ns,
-                  std::int64_t end_ns) {
+  void takeObject(std::uint32_t place, Object& object, std::int64_t start_ns, std::int64_t end_ns) {
     if (object.given_ns > end_ns || object.giver == place) return;
+    object.has_posts = false;
     waitUntilAwake(place, object.rule, object.given_ns, start_ns, end_ns);
     result_.order.simplify(place);
   }
@@ -644,16 +660,23 @@ class Sweep : public order::MpiPictureSink {
 
   void arrive(std::uint32_t place, Object& object) {
     const event::Event& event = *threads_[place].event;
+    // A thread of a team does tasks inside of a barrier; these are recorded before it.
+    const std::int64_t at_ns = std::max(event.start_ns, result_.order.lastOf(place));
     if (object.turn == nullptr || object.turn->left_ns < event.start_ns) {
       object.turn = std::make_shared<Object::Turn>();
-      object.turn->rule = result_.order.ruleAt(place, event.start_ns);
+      object.turn->rule = result_.order.ruleAt(place, at_ns);
     } else {
-      object.turn->rule.join(result_.order.ruleAt(place, event.start_ns));
+      object.turn->rule.join(result_.order.ruleAt(place, at_ns));
     }
-    object.turn->complete_ns = event.start_ns;
+    object.turn->complete_ns = std::max(object.turn->complete_ns, at_ns);
+    if (event.row->sync == calls::Sync::kArrive) object.turn->done.push_back(place);
   }
 
   void joinTurn(std::uint32_t place, Object::Turn& turn) {
+    for (const std::uint32_t other : std::exchange(turn.done, {})) {
+      turn.rule.join(result_.order.rule(other));
+      turn.complete_ns = std::max(turn.complete_ns, result_.order.lastOf(other));
+    }
     result_.order.waitFor(place, turn.rule, turn.complete_ns, model::Reason::kThread);
     if (turn.rule.terms().size() <= kMostShared) return;
     result_.order.simplify(place, kMostShared);

@@ -355,8 +355,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     return base::failure(
         base::Code::kInvalid,
         "{}: {} of {} MPI calls have no counterpart in the trace; {} of these may have waited, and "
-        "have I/O behind them: a replay would wait for as long as in the recording (--partial "
-        "allows that)",
+        "I/O follows them: a replay would wait for as long as in the recording. Use --partial to "
+        "make the schedule anyway",
         base::printable(trace.directory().native()), communication.unmatched, communication.events,
         communication.unmatched_waits);
   }

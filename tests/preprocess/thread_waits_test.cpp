@@ -162,6 +162,58 @@ TEST_F(ThreadWaits, AThreadInBetweenPassesTheOrderOn) {
   EXPECT_EQ(waits.front(), after(kept.threads.at(0).at(1), 50));
 }
 
+TEST_F(ThreadWaits, AllPostsBeforeASemaphoreIsTakenAreWaitedFor) {
+  std::vector<Thread> threads{thread(0), thread(1), thread(2)};
+  write(threads[0], 0, 1020, 2000);
+  threads[0].waits("sem_post", 2010, 2010, kSemaphore);
+  write(threads[1], 1, 1020, 2100);
+  threads[1].waits("sem_post", 2110, 2110, kSemaphore);
+  threads[2].waits("sem_wait", 2500, 2505, kSemaphore);
+  write(threads[2], 2, 2530, 3000);
+  const Kept kept = scheduleOf(threads);
+  const std::vector posts{after(kept.threads.at(0).at(1), 40), after(kept.threads.at(1).at(1), 40)};
+  EXPECT_EQ(kept.threads.at(2).at(1).after, posts);
+}
+
+TEST_F(ThreadWaits, WhatIsDoneUnderAMutexBehindASignalIsWaitedFor) {
+  std::vector<Thread> threads{thread(0), thread(1)};
+  threads[0].waits("pthread_cond_signal", 1110, 1110, kCondition, kMutex);
+  write(threads[0], 0, 1120, 2000);
+  threads[0].waits("pthread_mutex_unlock", 2010, 2010, kMutex);
+  threads[1].waits("pthread_cond_wait", 1020, 2030, kCondition, kMutex);
+  write(threads[1], 1, 2040, 3000);
+  const Kept kept = scheduleOf(threads);
+  const auto& waits = kept.threads.at(1).at(1).after;
+  ASSERT_FALSE(waits.empty());
+  EXPECT_EQ(waits.back(), after(kept.threads.at(0).at(1), 40));
+}
+
+// The library does tasks while threads meet: these are recorded before the meeting, which began
+// before them.
+TEST_F(ThreadWaits, TasksInsideOfABarrierComeBeforeItsEnd) {
+  std::vector<Thread> threads{thread(0), thread(1)};
+  write(threads[0], 0, 1120, 2000);
+  threads[0].waits("(omp_barrier)", 1100, 2020, kBarrier);
+  write(threads[0], 0, 2030, 3000);
+  threads[1].waits("(omp_barrier)", 1050, 2025, kBarrier);
+  write(threads[1], 1, 2040, 3000);
+  const Kept kept = scheduleOf(threads);
+  EXPECT_EQ(kept.threads.at(0).at(2).own, (Work{30, 0}));
+  EXPECT_EQ(kept.threads.at(1).at(1).after, std::vector{after(kept.threads.at(0).at(1), 40)});
+}
+
+TEST_F(ThreadWaits, TasksBehindAThreadsPartComeBeforeTheTeamsEnd) {
+  std::vector<Thread> threads{thread(0), thread(1)};
+  threads[0].waits("(omp_team)", 1110, 1110, kBarrier);
+  threads[1].waits("(omp_begin)", 1015, 1130, kBarrier);
+  threads[1].waits("(omp_done)", 1210, 1210, kBarrier);
+  write(threads[1], 1, 1300, 2000);
+  threads[0].waits("(omp_end)", 1200, 2030, kBarrier);
+  write(threads[0], 0, 2040, 3000);
+  const Kept kept = scheduleOf(threads);
+  EXPECT_EQ(kept.threads.at(0).at(1).after, std::vector{after(kept.threads.at(1).at(1), 40)});
+}
+
 TEST_F(ThreadWaits, ObjectsOfTwoProcessesAtOneAddressAreTwo) {
   Thread first = thread(0);
   write(first, 0, 1020, 2000);
