@@ -101,8 +101,8 @@ enum class Result : std::uint8_t {
   kMpi,          // MPI_SUCCESS (0) or an MPI error code
 };
 
-// The order that a call forces. Of an MPI call: which rank cannot leave it before which other has
-// come. For a call that has a request, this is true of the call that completes the request.
+// The order that a call forces. For an MPI call: which rank cannot leave it before which other rank
+// has come. Where a call has a request, this is true of the call that completes the request.
 enum class Sync : std::uint8_t {
   kNone,
   kAll,         // no rank before all of the group (barrier, making a communicator)
@@ -122,7 +122,7 @@ enum class Sync : std::uint8_t {
   kAccessed,    // MPI_Win_complete: the end of that
   kExposed,     // MPI_Win_wait: not before the others have ended theirs
   // The order of threads of a process:
-  kGive,    // whoever takes the object later comes after this
+  kGive,    // threads that take the object later come after this
   kTake,    // not before the last that gave the object
   kMeet,    // not before all of the same turn have come (barrier)
   kArrive,  // one of these, which does not wait

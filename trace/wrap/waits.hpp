@@ -1,13 +1,14 @@
-// Calls by which threads of a process wait for each other (core/calls/threads.def). What they are
-// recorded for is the order of the threads' I/O, so most of them are not recorded:
+// Calls by which threads of a process wait for each other (core/calls/threads.def). They are recorded
+// for the order of the threads' I/O, and most of them need not be:
 //
 //   - none while the process has one thread, and inside of MPI;
 //   - an object is given by threads that have recorded something, when they have recorded something
 //     else since they gave it last, or did that a while ago;
 //   - an object is taken when another thread gave it, and that was recorded. A thread that has
 //     recorded something records each wait for a condition;
-//   - a mutex is given by a signal under it, since that tells of a change: whoever locks it next
-//     sees that change, also without waiting. Unlocking it counts only where another thread waits;
+//   - a signal under a mutex gives that mutex: it announces a change, which the next thread that
+//     locks the mutex sees, also without waiting. Unlocking is recorded where another thread waits
+//     for the mutex, or where the thread has recorded something since its signal;
 //   - a thread has a budget, which its other events add to.
 #pragma once
 
