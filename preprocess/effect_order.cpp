@@ -89,6 +89,24 @@ void EffectOrder::settle(std::uint32_t thread) {
   apply(thread);
 }
 
+// Whether the name that the call needs may come back, or go away again, by a third one that is
+// under way. Then the call need not come before the one that changes the name now.
+bool EffectOrder::mayComeLater(std::uint32_t thread, std::uint32_t changer,
+                               const Claim& claim) const {
+  const bool is_of_name = claim.kind == Claim::Kind::kThere || claim.kind == Claim::Kind::kAbsent;
+  // Those that only look come first: they take nothing away from others.
+  if (!is_of_name || heads_[thread].evidence.changes.empty()) return false;
+  const auto found = changing_.find(claim.subject);
+  return found != changing_.end() &&
+         std::any_of(found->second.begin(), found->second.end(), [&](std::uint32_t third) {
+           const std::vector<Change>& changes = heads_[third].evidence.changes;
+           return third != thread && third != changer &&
+                  std::any_of(changes.begin(), changes.end(), [&](const Change& change) {
+                    return change.subject == claim.subject && scene_.holdsAfter(claim, change);
+                  });
+         });
+}
+
 // Others that are under way and need what this one takes away come first.
 void EffectOrder::settleBroken(std::uint32_t thread) {
   for (const Change& change : heads_[thread].evidence.changes) {
@@ -100,7 +118,7 @@ void EffectOrder::settleBroken(std::uint32_t thread) {
       const std::vector<Claim>& claims = heads_[other].evidence.claims;
       const bool is_broken = std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) {
         return claim.subject == change.subject && scene_.holds(claim) != Truth::kNo &&
-               !scene_.holdsAfter(claim, change);
+               !scene_.holdsAfter(claim, change) && !mayComeLater(other, thread, claim);
       });
       if (is_broken) broken.push_back(other);
     }

@@ -104,6 +104,7 @@ class EffectOrder {
   void settle(std::uint32_t thread);
   void settleBroken(std::uint32_t thread);
   void settleMissing(std::uint32_t thread);
+  bool mayComeLater(std::uint32_t thread, std::uint32_t changer, const Claim& claim) const;
   bool leadsTo(const Change& change, const Claim& claim) const;
   void apply(std::uint32_t thread);
   void takeThoseThatAgree(const std::vector<Change>& changes);

@@ -147,6 +147,21 @@ TEST_F(FileOrder, OneOfSeveralRenamesAndRemovalsSucceeds) {
   EXPECT_EQ(waitsOf(kept, kept.threads[1][1]), Waits{"2.1 name"});
 }
 
+// Two make the name and two move it away, all at once: it was there, so they took turns.
+TEST_F(FileOrder, MakersAndMoversOfANameTakeTurns) {
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL;
+  std::vector<Thread> ranks{Thread(token(0)), Thread(token(1)), Thread(token(2)), Thread(token(3))};
+  ranks[0].open(10000, 11000, "/run/a", kNew, 1).rename(20000, 21000, "/run/a", "/run/b");
+  ranks[1].open(20010, 22500, "/run/a", kNew, 1);
+  ranks[2].open(20900, 24000, "/run/a", kNew, 1);
+  ranks[3].rename(20020, 23000, "/run/a", "/run/b");
+  saveAll(ranks);
+  const Kept kept = schedule();
+  EXPECT_EQ(waitsOf(kept, kept.threads[1][0]), Waits{"0.1 name"});
+  EXPECT_EQ(waitsOf(kept, kept.threads[3][0]), Waits{"1.0 name"});
+  EXPECT_EQ(waitsOf(kept, kept.threads[2][0]), Waits{"3.0 name"});
+}
+
 TEST_F(FileOrder, ADirectoryStaysFullForWhoCouldNotRemoveIt) {
   std::vector<Thread> ranks{Thread(token(0)), Thread(token(1))};
   ranks[0]
