@@ -17,8 +17,8 @@ namespace {
 
 using Work = void(void*);
 
-// On the stack of the thread that began it. Events name a team by its address, and the barriers of a
-// team by the address of `barriers`.
+// On the stack of the thread that began it. Events name a team by its address, and the barriers of
+// a team by the address of `barriers`.
 struct Team {
   Work* work;
   void* data;
@@ -128,9 +128,9 @@ void meet(void (*real)()) {
 
 using namespace omnio::trace;
 
-// The arguments: the type of the result, the name, the parameters that come after the work, its data
-// and the number of threads, and the names of these. A team of one does the work where the library
-// cannot be found.
+// The arguments: the type of the result, the name, the parameters that come after the work, its
+// data and the number of threads, and the names of these. A team of one does the work where the
+// library cannot be found.
 #define OMNIO_TEAM(RETURN, NAME, PARAMETERS, ...)                                             \
   OMNIO_EXPORT RETURN NAME(Work* work, void* data, unsigned threads, OMNIO_LIST PARAMETERS) { \
     using Real = RETURN(Work*, void*, unsigned, OMNIO_LIST PARAMETERS);                       \

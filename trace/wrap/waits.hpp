@@ -1,5 +1,5 @@
-// Calls by which threads of a process wait for each other (core/calls/threads.def). They are recorded
-// for the order of the threads' I/O, and most of them need not be:
+// Calls by which threads of a process wait for each other (core/calls/threads.def). They are
+// recorded for the order of the threads' I/O, and most of them need not be:
 //
 //   - none while the process has one thread, and inside of MPI;
 //   - an object is given by threads that have recorded something, when they have recorded something
