@@ -140,9 +140,9 @@ const fs = require("fs"), cp = require("child_process");
 fs.writeFileSync("a", "x".repeat(100000));
 Promise.all([...Array(20).keys()].map(i => fs.promises.writeFile("f" + i, "y".repeat(i * 1000))))
   .then(() => fs.promises.readFile("f7")).then(d => console.log(d.length))
-  .then(() => console.log(cp.execSync("wc -c < f9").toString()));
-fs.createReadStream("a").pipe(fs.createWriteStream("b"))
-  .on("close", () => console.log(fs.statSync("b").size));
+  .then(() => console.log(cp.execSync("wc -c < f9").toString()))
+  .then(() => fs.createReadStream("a").pipe(fs.createWriteStream("b"))
+    .on("close", () => console.log(fs.statSync("b").size)));
 """
 
 H5PY = """\
