@@ -72,6 +72,8 @@ class Device:
         trigger = f"/sys/fs/ext4/{os.path.basename(source)}/trigger_fs_error"
         if not os.path.exists(trigger):
             raise NotHere(f"no {trigger}")
+        # Directories that were never written could not be read any more once their pages are gone.
+        must("sync", "-f", self.mount_point)
         with open(trigger, "w", encoding="ascii") as file:
             file.write("a test of a file system that turns read-only\n")
 
