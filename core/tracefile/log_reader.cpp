@@ -138,7 +138,7 @@ bool LogReader::fill() {
   event_.start_ns = toNs(raw_.start);
   event_.end_ns = toNs(raw_.end);
   event_.recorder_ns = 0;
-  // No longer than the gap, whatever a damaged file says.
+  // A damaged file may hold any number.
   if (raw_.recorder != 0 && raw_.recorder <= raw_.start) {
     event_.recorder_ns = event_.start_ns - toNs(raw_.start - raw_.recorder);
   }

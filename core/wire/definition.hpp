@@ -1,6 +1,6 @@
 // Control records: those that define texts and handles for the rest of their chunk, and the work of
-// the recorder between two events. A text or handle is defined
-// anew in each chunk that uses it, so the loss of one chunk costs nothing but its own events.
+// the recorder between two events. A text or handle is defined anew in each chunk that uses it, so
+// the loss of one chunk costs nothing but its own events.
 #pragma once
 
 #include <cstdint>

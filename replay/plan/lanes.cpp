@@ -15,7 +15,8 @@ Lanes lanesOf(std::span<const PlannedThread* const> threads) {
   std::vector<std::int64_t> ends;  // by lane
   for (const std::size_t place : by_start) {
     const PlannedThread& thread = *threads[place];
-    // Of the free lanes, the one that was in use last: its memory is in the processor's caches.
+    // The free lane that was in use last is the best one: its memory is still in the processor's
+    // caches.
     std::size_t lane = ends.size();
     for (std::size_t i = 0; i < ends.size(); ++i) {
       const bool is_free = ends[i] <= thread.first_start_ns;

@@ -72,11 +72,11 @@ constexpr std::int64_t delayEnd(model::Timing timing, const Predecessors& before
   return before.actual_end_ns + std::max<std::int64_t>(end_ns - before.recorded_end_ns, 0);
 }
 
-// What a thread of dt owes: the time by which it is late for no reason that the application would
-// have had. It is paid by think time, which gets shorter by as much, so that a call that begins
-// late makes only itself late. A call adds at most this much, which the engine's own work, waking
-// up and a turn of another thread on the same processor stay below: a process that was stopped does
-// not make up for that in a rush.
+// In dt, a thread whose call begins late owes that time, since the application would not have been
+// late. The next think time pays: it gets shorter by as much, so that the calls after it begin when
+// they should. A call adds at most this much to what is owed. That is enough for the engine's own
+// work, for waking up and for a turn of another thread on the same processor. A process that was
+// stopped for longer does not hurry afterwards.
 inline constexpr std::int64_t kMostOwedForACall = 1'000'000;
 
 // `had_time`: the call was not yet due when its thread came to it, so that all is paid.
