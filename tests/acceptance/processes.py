@@ -61,7 +61,7 @@ THREADS = program("cxx_thread_order") or "cxx_thread_order"
 WAITS = program("cxx_thread_waits") or "cxx_thread_waits"
 TEAMS = program("cxx_teams") or "cxx_teams"
 WAITED_FOR = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("d", "f"), ("f", "g"), ("e", "g"),
-              ("g", "h"), ("h", "i")]
+              ("g", "h"), ("h", "i"), ("i", "j")]
 
 # Name, the programs it needs, the command, and which file is used only after which.
 CASES = [

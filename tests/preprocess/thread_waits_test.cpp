@@ -60,8 +60,9 @@ TEST_F(ThreadWaits, AChangeUnderAMutexIsSeenWithoutWaiting) {
   EXPECT_EQ(kept.threads.at(1).at(1).after, std::vector{after(kept.threads.at(0).at(1), 40)});
 }
 
-// Two threads hand work to each other under one mutex. The first sees its own change come back with
-// what the second one did: to wake up for that is not work that lies behind its own change.
+// Two threads hand work to each other under one mutex. The second one has seen the first one's
+// change when it signals, so the signal also stands for that change. But the first one waits for
+// the second, and not for its own change: waking up must not be added to the work behind that.
 TEST_F(ThreadWaits, WakingUpDoesNotAddUpWhereChangesComeBack) {
   std::vector<Thread> threads{thread(0), thread(1)};
   write(threads[0], 0, 1020, 1100);

@@ -1,4 +1,4 @@
-// Two threads that wait for each other in each way that POSIX threads have: each file is written
+// Threads that wait for each other in each way that POSIX threads have: each file is written
 // only after the one before it. Without an argument both have to wait; with one, the second thread
 // is late each time, and finds that what it would wait for has happened.
 #include <pthread.h>
@@ -19,6 +19,7 @@ std::mutex mutex;
 std::condition_variable changed;
 int reached = 0;
 sem_t posted;
+sem_t last;
 pthread_barrier_t barrier;
 bool is_second_late = false;
 
@@ -59,10 +60,16 @@ void second() {
 
 int main(int count, char**) {
   is_second_late = count > 1;
-  if (sem_init(&posted, 0, 0) != 0) return 1;
+  if (sem_init(&posted, 0, 0) != 0 || sem_init(&last, 0, 0) != 0) return 1;
   pthread_barrier_init(&barrier, nullptr, 2);
   writeFile("first");
   std::thread other(second);
+  // A thread that does nothing before it waits.
+  std::thread third([] {
+    while (sem_wait(&last) != 0) {
+    }
+    writeFile("j");
+  });
   writeFile("a");
   tell(1);
   waitFor(2);
@@ -77,8 +84,10 @@ int main(int count, char**) {
   mutex.lock();  // only when h is written
   mutex.unlock();
   writeFile("i");
+  sem_post(&last);
   pthread_barrier_wait(&barrier);
   other.join();
+  third.join();
   // A forked child locks before it does anything that is recorded.
   const pid_t child = fork();
   if (child == 0) {
