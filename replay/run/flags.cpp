@@ -27,7 +27,7 @@ std::uint32_t* watched(std::atomic<std::int64_t>& word) {
 
 void Flags::raise(std::uint32_t flag, std::int64_t end_ns) {
   std::atomic<std::int64_t>& word = words_[flag];
-  const std::int64_t before = word.exchange(end_ns + kRaised, std::memory_order_acq_rel);
+  const std::int64_t before = word.exchange(end_ns * kTimes + kRaised, std::memory_order_acq_rel);
   // Not FUTEX_PRIVATE: other processes of the node wait too.
   if (before == kAwaited) {
     syscall(SYS_futex, watched(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
@@ -56,13 +56,11 @@ std::int64_t Flags::wait(std::uint32_t flag, WaitKind kind) {
   }
   while (value < kRaised) {
     if (value == kDown && !word.compare_exchange_strong(value, kAwaited)) continue;
-    // The lower half of a raised word may happen to look like "awaited": then the time limit helps.
-    const timespec limit{.tv_sec = 0, .tv_nsec = 10000000};
-    syscall(SYS_futex, watched(word), FUTEX_WAIT, static_cast<std::uint32_t>(kAwaited), &limit,
+    syscall(SYS_futex, watched(word), FUTEX_WAIT, static_cast<std::uint32_t>(kAwaited), nullptr,
             nullptr, 0);
     value = word.load(std::memory_order_acquire);
   }
-  return value - kRaised;
+  return value / kTimes;
 }
 
 }  // namespace omnio::replay

@@ -26,16 +26,19 @@ class Flags {
   Flags(const Flags&) = delete;
   Flags& operator=(const Flags&) = delete;
 
-  // `end_ns` since the beginning of the replay, not negative.
+  // `end_ns` since the beginning of the replay, not negative, below 2^61.
   void raise(std::uint32_t flag, std::int64_t end_ns);
   // Waits until it is raised; returns when the event ended.
   std::int64_t wait(std::uint32_t flag, WaitKind kind);
   bool isRaised(std::uint32_t flag) const;
 
  private:
+  // A raised one is its time times 4, plus 2: no half of it looks like "awaited", so that whoever
+  // watches one half sleeps without a time limit.
   static constexpr std::int64_t kDown = 0;
   static constexpr std::int64_t kAwaited = 1;
-  static constexpr std::int64_t kRaised = 2;  // and above: the time + 2
+  static constexpr std::int64_t kRaised = 2;  // and above
+  static constexpr std::int64_t kTimes = 4;
 
   std::span<std::atomic<std::int64_t>> words_;
 };

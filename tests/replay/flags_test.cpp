@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -35,14 +36,19 @@ TEST(Flags, AllWhoWaitAreWoken) {
   }
 }
 
-// Its lower half then looks like that of a flag that is waited for.
-TEST(Flags, ATimeWhoseLowerHalfLooksLikeWaitingIsSeenAllTheSame) {
-  std::vector<std::atomic<std::int64_t>> words(1);
-  Flags flags(words);
-  const std::int64_t end = (std::int64_t{1} << 32) - 1;
-  std::thread raiser([&] { flags.raise(0, end); });
-  EXPECT_EQ(flags.wait(0, WaitKind::kBlock), end);
-  raiser.join();
+// Who waits watches one half, without a time limit: that of a raised flag must not look like
+// waiting.
+TEST(Flags, TimesWithAnyLowerHalfAreSeen) {
+  for (const std::int64_t high : {std::int64_t{0}, std::int64_t{1} << 32, std::int64_t{1} << 60}) {
+    for (std::int64_t low = -4; low <= 4; ++low) {
+      const std::int64_t end = std::max<std::int64_t>(high + low, 0);
+      std::vector<std::atomic<std::int64_t>> words(1);
+      Flags flags(words);
+      std::thread raiser([&] { flags.raise(0, end); });
+      EXPECT_EQ(flags.wait(0, WaitKind::kBlock), end);
+      raiser.join();
+    }
+  }
 }
 
 }  // namespace
