@@ -385,6 +385,9 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
                     row.call_class == Class::kSeek)) {
     publish(used.description, used.content, when);
   }
+  if (row.call_class == Class::kSeek && calls::has(row, Role::kWhence)) {
+    takeHole(event, used.content);
+  }
   if (event.failed && !event.endOfFile()) return;
   // Where the offset is not known, it may be anywhere.
   constexpr std::uint64_t kAll = UINT64_MAX;
@@ -456,6 +459,19 @@ void Analysis::takeRead(const event::Event& event, const PastEvent& when, Conten
   if (stopsAtEnd(event)) {
     files_.foundEnd(content, when, *offset + transfer.bytes, transfer.bytes > 0);
   }
+}
+
+// A seek to data or to a hole, if it is one.
+void Analysis::takeHole(const event::Event& event, ContentId content) {
+  const std::int64_t whence = event::argumentOf(event, Role::kWhence);
+  const std::int64_t from = event::argumentOf(event, Role::kOffset);
+  const bool is_hole = whence == SEEK_HOLE;
+  if ((!is_hole && whence != SEEK_DATA) || from < 0) return;
+  if (event.failed && event.result != ENXIO) return;
+  if (event.failed && is_hole) return;  // it looked behind the end
+  files_.soughtHole(
+      content, is_hole, static_cast<std::uint64_t>(from),
+      event.failed ? std::nullopt : std::optional(static_cast<std::uint64_t>(event.result)));
 }
 
 // A seek to the end of the file.

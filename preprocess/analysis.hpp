@@ -140,6 +140,7 @@ class Analysis : private FileScene {
                 const event::Transfer& transfer, const event::FileSize& before);
   void takeRead(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::Transfer& transfer);
+  void takeHole(const event::Event& event, ContentId content);
   void takeSeek(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::FileSize& before);
   void takeLock(const event::Event& event, const PastEvent& when, Instance& instance);

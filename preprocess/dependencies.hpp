@@ -33,6 +33,8 @@ class IntervalSet {
   // The end of the last part of `range` that is not covered; 0 when all of it is.
   std::uint64_t lastUncovered(Range range) const;
   std::uint64_t end() const { return ranges_.empty() ? 0 : ranges_.rbegin()->second; }
+  // By begin, apart from each other.
+  const std::map<std::uint64_t, std::uint64_t>& ranges() const { return ranges_; }
 
  private:
   void mergeClosest();

@@ -265,6 +265,7 @@ void FileHistory::read(ContentId id, const event::Event& event, const PastEvent&
   Content& content = contents_[id];
   content.last_access.add(when);
   if (readsLines(*event.row)) content.lines = true;
+  noteUse(content, transfer);
   const std::optional<std::uint64_t> offset = transfer.fixedOffset();
   if (content.emptied || !offset) return;
   const std::uint64_t end = content.written.lastUncovered({*offset, *offset + transfer.bytes});
@@ -272,6 +273,26 @@ void FileHistory::read(ContentId id, const event::Event& event, const PastEvent&
   if (content.maybe_new && end <= static_cast<std::uint64_t>(transfer.size_before)) return;
   need(content, end);
   content.read_before_written = std::max(content.read_before_written, content.needed);
+}
+
+void FileHistory::noteUse(Content& content, const event::Transfer& transfer) {
+  constexpr std::uint64_t kUnit = std::uint64_t{1} << 20;
+  const std::optional<std::uint64_t> offset = transfer.fixedOffset();
+  if (content.emptied || (transfer.at_end && !offset)) return;
+  if (!offset) return content.used.add({0, UINT64_MAX});
+  const std::uint64_t end = *offset + transfer.bytes;
+  if (end <= *offset || end > UINT64_MAX - kUnit) return;
+  const Range range{*offset / kUnit * kUnit, (end + kUnit - 1) / kUnit * kUnit};
+  if (content.used.lastUncovered(range) != 0) content.used.add(range);
+}
+
+void FileHistory::soughtHole(ContentId id, bool is_hole, std::uint64_t from,
+                             std::optional<std::uint64_t> found) {
+  Content& content = contents_[id];
+  if (content.emptied || content.maybe_new) return;
+  // A hole is found at the end, too.
+  if (found && content.written.end() <= *found) need(content, *found + (is_hole ? 0 : 1));
+  if (!is_hole) content.holes.add({from, found.value_or(UINT64_MAX)});
 }
 
 // The file has to be as long as `end` by now.
@@ -283,6 +304,7 @@ void FileHistory::write(ContentId id, const PastEvent& when, const event::Transf
   Content& content = contents_[id];
   content.last_access.add(when);
   if (content.origin != kNoFileNumber) name(content.origin).was_written = true;
+  noteUse(content, transfer);
   if (transfer.at_end && !content.emptied) content.appended += transfer.bytes;
   const auto guess = static_cast<std::uint64_t>(transfer.offset);
   const bool counts_from_begin = transfer.at_end && (content.emptied || content.maybe_new);
@@ -432,6 +454,32 @@ void FileHistory::markDirectories() {
   }
 }
 
+namespace {
+
+// The holes of a file before the run: those that seeks told of, and where no call of the run comes
+// near: making these parts of a very large file could take longer than the replay, for nothing.
+std::vector<model::Hole> holesOf(const Content& content) {
+  constexpr std::uint64_t kReadAhead = std::uint64_t{16} << 20;  // of the kernel, behind a read
+  constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  IntervalSet holes = content.holes;
+  std::uint64_t end = 0;
+  const auto unused = [&](std::uint64_t to) {
+    if (to > end && to - end >= kLeast) holes.add({end == 0 ? 0 : end + kReadAhead, to});
+  };
+  for (const auto& [begin, behind] : content.used.ranges()) {
+    unused(std::min(begin, content.needed));
+    end = behind;
+  }
+  unused(content.needed);
+  std::vector<model::Hole> found;
+  for (const auto& [begin, behind] : holes.ranges()) {
+    if (begin < content.needed) found.push_back({begin, std::min(behind, content.needed)});
+  }
+  return found;
+}
+
+}  // namespace
+
 std::vector<model::ScheduleFile> FileHistory::files() {
   markDirectories();
   std::vector<model::ScheduleFile> files;
@@ -452,6 +500,7 @@ std::vector<model::ScheduleFile> FileHistory::files() {
       file.lines = before->lines;
       if (file.exists) {
         file.size = before->needed;
+        file.holes = holesOf(*before);
         file.read_before_written = before->read_before_written;
       }
     }
@@ -460,6 +509,7 @@ std::vector<model::ScheduleFile> FileHistory::files() {
       file.exists = entry.location == "." || entry.existed == true ||
                     (!entry.was_made && entry.existed != false);
       file.size = file.read_before_written = 0;
+      file.holes.clear();
       file.lines = false;
     } else if (file.exists) {
       file.role = entry.was_written ? model::FileRole::kUpdated : model::FileRole::kInput;

@@ -56,6 +56,10 @@ struct Content {
   std::uint64_t needed = 0;  // furthest byte that has to be there before the run
   std::uint64_t read_before_written = 0;
   IntervalSet written;
+  // Of what was there before the run: the parts that calls read or write, in units of 1 MiB, and
+  // the holes that a seek told of (SEEK_DATA, SEEK_HOLE).
+  IntervalSet used;
+  IntervalSet holes;
   event::FileSize size;
   // Bytes appended to what may have been there before: they are behind what was needed of that.
   std::uint64_t appended = 0;
@@ -170,6 +174,10 @@ class FileHistory {
   void foundBytes(ContentId content, const PastEvent& when, std::uint64_t end, bool is_written);
   // lseek to the end: the file is as long as that.
   void measured(ContentId content, std::int64_t size);
+  // lseek for data or a hole (SEEK_DATA, SEEK_HOLE): which it looked for from where, and what it
+  // found; nothing where the file has no more data.
+  void soughtHole(ContentId content, bool is_hole, std::uint64_t from,
+                  std::optional<std::uint64_t> found);
   // stat and its like: the size is not in the trace.
   void sizeSeen(ContentId content, const PastEvent& when);
   void touched(ContentId content, const PastEvent& when);
@@ -221,6 +229,7 @@ class FileHistory {
   void cut(Content& content, const PastEvent& when, std::uint64_t size);
   void waitForUsers(ContentId content, const PastEvent& when);
   void need(Content& content, std::uint64_t end);
+  static void noteUse(Content& content, const event::Transfer& transfer);
   ContentId opened(const event::Event& event, const PastEvent& when, model::FileNumber file);
   void failed(const event::Event& event, const PastEvent& when, model::FileNumber file,
               model::FileNumber new_file);

@@ -397,6 +397,9 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   for (model::ScheduleFile& file : analysis.files().files()) {
     file.size = size_scale.position(file.size);
     file.read_before_written = size_scale.position(file.read_before_written);
+    for (model::Hole& hole : file.holes) {
+      hole = {size_scale.position(hole.begin), size_scale.position(hole.end)};
+    }
     writer.file(file);
     ++summary.files;
   }

@@ -52,6 +52,13 @@ enum class FileRole : std::uint8_t {
   kAbsent,  // only asked for, and not found
 };
 
+// Bytes of a file that had no blocks: they read as zeros.
+struct Hole {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  // one past the last byte
+  bool operator==(const Hole&) const = default;
+};
+
 struct ScheduleFile {
   // Names are bytes here, and text (core/base/printable.hpp) in the document.
   std::string location;  // below the target: "a/b", no "..", no leading "/"
@@ -62,6 +69,8 @@ struct ScheduleFile {
   // Furthest byte that was read before the application wrote it; at most `size`.
   std::uint64_t read_before_written = 0;
   bool lines = false;  // read by lines: the content has to have its newlines where lines ended
+  // Before the run, in order, apart from each other; what lies behind `size` does not count.
+  std::vector<Hole> holes{};
 };
 
 // A descriptor or stream: one open instance, numbered within its rank in the order of appearance.

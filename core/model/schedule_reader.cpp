@@ -356,6 +356,22 @@ std::string whyNotBelow(std::string_view location, FileRole role) {
   return {};
 }
 
+// After the one before, if any.
+Hole holeOf(JsonReader& in, const JsonNode& node, const std::vector<Hole>& before) {
+  JsonObject object(in, node);
+  const Hole hole{.begin = object.natural("begin"), .end = object.natural("end")};
+  if (in.failed()) return hole;
+  if (hole.begin >= hole.end) {
+    object.refuse(fmt::format("a hole from {} to {}", hole.begin, hole.end));
+  } else if (!before.empty() && hole.begin <= before.back().end) {
+    object.refuse(
+        fmt::format("a hole from {}, behind one that ends at {}: they have to be in order, "
+                    "and apart from each other",
+                    hole.begin, before.back().end));
+  }
+  return hole;
+}
+
 ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
   ScheduleFile file;
   JsonObject object(in, node);
@@ -367,6 +383,11 @@ ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
       static_cast<std::uint64_t>(object.integer("read_before_written", {.least = 0}, 0));
   file.lines = object.flag("lines", false);
   file.source = base::bytesOf(object.text("source", ""));
+  if (object.find("holes") != nullptr) {
+    for (const JsonNode& item : object.list("holes")) {
+      file.holes.push_back(holeOf(in, item, file.holes));
+    }
+  }
   if (file.read_before_written > file.size) {
     object.refuse(fmt::format("{} bytes are read before they are written, of {} that there are",
                               file.read_before_written, file.size));

@@ -63,6 +63,14 @@ void ScheduleWriter::file(const ScheduleFile& file) {
       json_.put("read_before_written", file.read_before_written);
     }
     if (file.lines) json_.put("lines", true);
+    if (!file.holes.empty()) {
+      json_.list("holes", file.holes, [&](const Hole& hole) {
+        json_.object([&] {
+          json_.put("begin", hole.begin);
+          json_.put("end", hole.end);
+        });
+      });
+    }
     json_.put("source", base::printable(file.source));
   });
   flush();

@@ -39,6 +39,9 @@ inline int syncFileSystem(int fd) { return static_cast<int>(syscall(SYS_syncfs, 
 inline int adviseDontNeed(int fd) {
   return static_cast<int>(syscall(SYS_fadvise64, fd, 0L, 0L, POSIX_FADV_DONTNEED));
 }
+inline int setLength(int fd, std::uint64_t bytes) {
+  return static_cast<int>(syscall(SYS_ftruncate, fd, bytes));
+}
 inline int changeDirectory(int fd) { return static_cast<int>(syscall(SYS_fchdir, fd)); }
 inline int thread() { return static_cast<int>(syscall(SYS_gettid)); }
 

@@ -15,14 +15,19 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 5\n";
+constexpr std::string_view kMagic = "omnio replay plan 6\n";
 
 }  // namespace
 
 template <typename Io>
+void parts(Io& io, PartsOf<model::Hole> auto& hole) {
+  io.items(hole.begin, hole.end);
+}
+
+template <typename Io>
 void parts(Io& io, PartsOf<PlannedFile> auto& file) {
   io.items(file.location, file.role, file.exists, file.made_by_events, file.lines, file.size,
-           file.written_end, file.line_ends, file.delimiters);
+           file.holes, file.written_end, file.line_ends, file.delimiters);
 }
 
 template <typename Io>
@@ -58,6 +63,11 @@ void LargestRequests::include(const LargestRequests& other) {
   read_moved = std::max(read_moved, other.read_moved);
   write_request = std::max(write_request, other.write_request);
   write_failed = std::max(write_failed, other.write_failed);
+}
+
+bool LargestRequests::covers(const LargestRequests& other) const {
+  return read_request >= other.read_request && read_moved >= other.read_moved &&
+         write_request >= other.write_request && write_failed >= other.write_failed;
 }
 
 std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread) {

@@ -50,6 +50,7 @@ struct LargestRequests {
   std::uint64_t write_failed = 0;  // of a write that failed, as far as one can be done
 
   void include(const LargestRequests& other);
+  bool covers(const LargestRequests& other) const;  // there is room for all of the other's, too
 };
 
 struct PlannedThread : LargestRequests {

@@ -31,6 +31,7 @@ class DigestingSink final : public model::ScheduleSink {
   Complaint file(model::FileNumber number, const model::ScheduleFile& file) override {
     addAll(file.location, file.role, (file.exists ? 1U : 0U) | (file.lines ? 2U : 0U), file.size,
            file.read_before_written);
+    for (const model::Hole& hole : file.holes) addAll(hole.begin, hole.end);
     return next_.file(number, file);
   }
   Complaint beginThread(const model::ScheduleThread& thread) override {

@@ -87,16 +87,47 @@ std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& fil
   return {};
 }
 
+// The parts of [begin, end) that are no holes of the file: use(begin, end), until one returns an
+// error.
+template <typename Use>
+int eachDataPart(const PlannedFile& file, std::uint64_t begin, std::uint64_t end, Use use) {
+  for (const model::Hole& hole : file.holes) {
+    const std::uint64_t last = std::min(file.size, hole.end);
+    if (last <= begin) continue;
+    if (hole.begin >= std::min(end, file.size)) break;
+    if (hole.begin > begin) {
+      if (const int error = use(begin, hole.begin)) return error;
+    }
+    begin = std::min(end, last);
+  }
+  return begin < end ? use(begin, end) : 0;
+}
+
+std::uint64_t dataBytes(const PlannedFile& file, std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t sum = 0;
+  eachDataPart(file, begin, end, [&](std::uint64_t from, std::uint64_t to) {
+    sum += to - from;
+    return 0;
+  });
+  return sum;
+}
+
 class Maker {
  public:
   Maker(const Tree& tree, Cache cache) : tree_(tree), cache_(cache), buffer_(kBufferBytes) {}
 
-  // 0 or errno.
+  // The piece of a file of so many bytes. 0 or errno.
   int makePiece(const PlannedFile& file, std::uint64_t number, std::uint64_t begin,
-                std::uint64_t end) {
+                std::uint64_t end, std::uint64_t size) {
     const int fd = tree_.openFile(file.location, O_RDWR | O_CREAT, kFileMode);
     if (fd < 0) return errno;
-    int error = fill(file, number, begin, end, fd);
+    int error = eachDataPart(file, begin, end, [&](std::uint64_t from, std::uint64_t to) {
+      return fill(file, number, from, to, fd);
+    });
+    // Others may have made what lies further ahead, but nothing behind the end.
+    if (error == 0 && end == size && !file.holes.empty() && raw::setLength(fd, size) != 0) {
+      error = errno;
+    }
     if (error == 0 && cache_ == Cache::kCold) {
       if (raw::syncData(fd) != 0) error = errno;
       raw::adviseDontNeed(fd);
@@ -144,7 +175,7 @@ base::Result<void> checkSpace(const Plan& plan, const Tree& tree) {
   if (syscall(SYS_fstatfs, tree.fd(), &facts) != 0) return {};  // making them will tell
   std::uint64_t needed = 0;
   for (const PlannedFile& file : plan.files) {
-    const std::uint64_t size = wantedSize(plan, file).value_or(0);
+    const std::uint64_t size = dataBytes(file, 0, wantedSize(plan, file).value_or(0));
     if (__builtin_add_overflow(needed, size, &needed)) needed = UINT64_MAX;
   }
   const auto block = static_cast<std::uint64_t>(facts.f_bsize);
@@ -203,7 +234,14 @@ void addResidency(int fd, std::uint64_t begin, std::uint64_t size, Residency& su
   }
 }
 
-// The pieces that are this process's share: use(number of the file, begin, end), until one says no.
+struct Piece {
+  std::size_t file = 0;  // its number
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t size = 0;  // of the file
+};
+
+// The pieces that are this process's share: use(piece), until one says no.
 template <typename Use>
 void eachPiece(const Plan& plan, Share share, Use use) {
   std::uint64_t piece = 0;
@@ -215,7 +253,7 @@ void eachPiece(const Plan& plan, Share share, Use use) {
       const std::uint64_t end = std::min(*size, begin + kPieceBytes);
       const bool is_own = piece++ % static_cast<std::uint64_t>(share.processes) ==
                           static_cast<std::uint64_t>(share.process);
-      if (is_own && !use(number, begin, end)) return;
+      if (is_own && !use(Piece{number, begin, end, *size})) return;
       begin = end;
     } while (begin < *size);
   }
@@ -227,11 +265,12 @@ Residency sampleCache(const Plan& plan, const Tree& tree, Share share) {
   constexpr int kMostPieces = 64;
   Residency sum;
   int pieces = 0;
-  eachPiece(plan, share, [&](std::size_t number, std::uint64_t begin, std::uint64_t end) {
-    if (begin == end) return true;
-    const int fd = tree.openFile(plan.files[number].location, O_RDONLY);
+  eachPiece(plan, share, [&](const Piece& piece) {
+    const PlannedFile& file = plan.files[piece.file];
+    if (dataBytes(file, piece.begin, piece.end) == 0) return true;
+    const int fd = tree.openFile(file.location, O_RDONLY);
     if (fd < 0) return true;
-    addResidency(fd, begin, end - begin, sum);
+    addResidency(fd, piece.begin, piece.end - piece.begin, sum);
     raw::closeFd(fd);
     return ++pieces < kMostPieces;
   });
@@ -242,13 +281,17 @@ base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share sh
   Prepared prepared;
   Maker maker(tree, cache);
   std::optional<base::Failure> failed;
-  eachPiece(plan, share, [&](std::size_t number, std::uint64_t begin, std::uint64_t end) {
-    if (const int error = maker.makePiece(plan.files[number], number, begin, end)) {
-      failed = cannotMake(plan.files[number].location, error);
+  eachPiece(plan, share, [&](const Piece& piece) {
+    const PlannedFile& file = plan.files[piece.file];
+    const std::uint64_t bytes = dataBytes(file, piece.begin, piece.end);
+    // A hole of the whole piece takes no work; the last piece gives the file its length.
+    if (bytes == 0 && piece.begin != 0 && piece.end != piece.size) return true;
+    if (const int error = maker.makePiece(file, piece.file, piece.begin, piece.end, piece.size)) {
+      failed = cannotMake(file.location, error);
       return false;
     }
-    prepared.files += begin == 0 ? 1 : 0;
-    prepared.bytes += end - begin;
+    prepared.files += piece.begin == 0 ? 1 : 0;
+    prepared.bytes += bytes;
     return true;
   });
   if (failed) return *failed;

@@ -1,5 +1,5 @@
-// Makes the directories and files that the application found, in full size and with real content,
-// before the replay begins. It uses system calls that no tracer sees.
+// Makes the directories and files that the application found, in full size, with real content but
+// for their holes, before the replay begins. It uses system calls that no tracer sees.
 #pragma once
 #include <cstdint>
 #include <span>

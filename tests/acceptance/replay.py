@@ -361,6 +361,44 @@ def checkCache(checks, work):
                              f"{what}: what is said: {done.out!r}")
 
 
+def checkHoles(checks, work):
+    """cp finds the holes of a sparse file in the replay, too. Of a very large file only what dd reads
+    is made."""
+    home, target = emptied(os.path.join(work, "holes")), os.path.join(work, "holes.target")
+    sparse, large = os.path.join(home, "sparse"), os.path.join(home, "large")
+    with open(sparse, "wb") as file:
+        for at in (1 << 20, 5 << 20):
+            file.seek(at)
+            file.write(b"x" * 65536)
+    with open(large, "wb") as file:
+        file.seek(1 << 39)
+        file.write(b"x" * (1 << 20))
+        file.truncate(1 << 40)
+    trace, path = os.path.join(work, "holes.trace"), os.path.join(work, "holes.json")
+    script = "cp sparse copy && dd if=large of=/dev/null bs=1M skip=524288 count=1"
+    done = run([omnio(), "trace", "-o", trace, "--", "sh", "-c", script], cwd=home)
+    checks.equal(done.status, 0, f"trace: {done.err!r}")
+    done = run([omnio(), "preprocess", trace, "-o", path])
+    checks.equal(done.status, 0, f"preprocess: {done.err!r}")
+    with open(path, encoding="utf-8") as document:
+        files = {file["location"]: file for file in json.load(document)["files"]}
+    def hole(begin, end):
+        return {"begin": begin, "end": end}
+    checks.equal(files["sparse"].get("holes"),
+                 [hole(0, 1 << 20), hole((1 << 20) + 65536, 5 << 20)], "the holes that cp found")
+    checks.equal(files["large"].get("holes"), [hole(0, 1 << 39)], "what dd did not come near")
+    output = os.path.join(work, "holes.replay")
+    done = replay(path, target, output, "--no-trace")
+    checks.equal(done.status, 0, f"replay: {done.out!r} {done.err!r}")
+    prepared = report(output)["preparation"]["bytes"]
+    checks.that(prepared < 4 << 20, f"{prepared} bytes were prepared")
+    for name in ("sparse", "copy"):
+        recorded = os.stat(os.path.join(home, name))
+        replayed = os.stat(os.path.join(target, "tree", name))
+        checks.equal((replayed.st_size, replayed.st_blocks), (recorded.st_size, recorded.st_blocks),
+                     f"size and blocks of {name}")
+
+
 def checkRepeat(checks, work):
     """Each replay has a fresh tree and a report of its own; the median is that of the reports."""
     path = write(os.path.join(work, "repeat.json"), schedule(
@@ -463,7 +501,7 @@ def main():
                 if shutil.which("strace"):
                     checkStrace(checks, work, name, home, path, ranks, buffered)
         for check in (checkOrder, checkTiming, checkDifferences, checkVerify, checkVerifyFlags,
-                      checkDirect, checkDeath, checkStall, checkCache, checkRepeat):
+                      checkDirect, checkDeath, checkStall, checkCache, checkHoles, checkRepeat):
             with checks.case(check.__name__):
                 check(checks, work)
     checks.finish()

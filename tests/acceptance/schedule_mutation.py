@@ -612,7 +612,11 @@ class Mutator:
         if not files:
             return "no files"
         file = self.random.choice(files)
-        dice = self.random.randrange(8)
+        dice = self.random.randrange(9)
+        if dice == 8:
+            file["holes"] = [{"begin": self.someNumber(0), "end": self.someNumber(4096)}
+                             for _ in range(self.random.randrange(3))]
+            return f"{file['location']}: holes {file['holes']}"
         if dice < 2:
             file["size"] = self.someNumber(file.get("size", 0))
             if self.random.random() < 0.5:

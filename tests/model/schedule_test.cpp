@@ -163,7 +163,8 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
                  .exists = true,
                  .size = 100,
                  .read_before_written = 90,
-                 .lines = true});
+                 .lines = true,
+                 .holes = {{.begin = 0, .end = 10}, {.begin = 20, .end = 95}}});
     writer.file({.location = kOddName, .source = "/data/y", .role = FileRole::kOutput});
     writer.beginThread({.rank = 1, .thread = 0, .pid = 5, .tid = 6, .host = "node"});
     writer.event(opened);
@@ -195,6 +196,9 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
       << text();
   EXPECT_EQ(got.files_[0].read_before_written, 90U);
   EXPECT_TRUE(got.files_[0].lines);
+  EXPECT_EQ(got.files_[0].holes,
+            (std::vector<Hole>{{.begin = 0, .end = 10}, {.begin = 20, .end = 95}}));
+  EXPECT_TRUE(got.files_[1].holes.empty());
   EXPECT_FALSE(got.files_[1].exists);
   ASSERT_EQ(got.threads_.size(), 2U);
   EXPECT_EQ(got.threads_[1].rank, 1);

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
+#include <fstream>
+
 #include "tests/core/temporary_directory.hpp"
 
 namespace omnio::replay {
@@ -74,6 +78,32 @@ TEST_F(Prepare, ProcessesShareTheWorkAndMakeTheSameContent) {
   EXPECT_EQ(shared.bytes, size + 10);
   EXPECT_EQ(shared.files, 2U);
   EXPECT_TRUE(test::readAll(path / "large") == alone);
+}
+
+TEST_F(Prepare, HolesHaveNoBlocksWhoeverMakesThePieces) {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  PlannedFile sparse = planned("sparse", model::FileRole::kInput, true, 1000 * kMiB);
+  // In the middle of a piece, over several of them, and at the end.
+  sparse.holes = {{0, kMiB}, {2 * kMiB, 300 * kMiB}, {301 * kMiB, 2000 * kMiB}};
+  for (const int processes : {1, 3}) {
+    plan.files = {sparse};
+    const Prepared prepared = prepare(processes);
+    EXPECT_EQ(prepared.files, 1U);
+    EXPECT_EQ(prepared.bytes, 2 * kMiB);
+    struct stat facts {};
+    ASSERT_EQ(stat((path / "sparse").c_str(), &facts), 0);
+    EXPECT_EQ(static_cast<std::uint64_t>(facts.st_size), 1000 * kMiB);
+    EXPECT_EQ(static_cast<std::uint64_t>(facts.st_blocks) * 512, 2 * kMiB);
+    std::ifstream in(path / "sparse");
+    for (const auto& [at, is_data] :
+         {std::pair{kMiB - 1, false}, {kMiB, true}, {2 * kMiB - 8, true}, {2 * kMiB, false}}) {
+      std::array<char, 8> bytes{};
+      in.seekg(static_cast<std::streamoff>(at)).read(bytes.data(), is_data ? 8 : 1);
+      const bool is_zero = std::ranges::all_of(bytes, [](char c) { return c == 0; });
+      EXPECT_NE(is_zero, is_data) << at;
+    }
+    fs::remove(path / "sparse");
+  }
 }
 
 TEST_F(Prepare, DirectoriesThatEventsMakeAreNotThereBefore) {
