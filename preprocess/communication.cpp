@@ -242,6 +242,8 @@ struct Need {
   bool is_awaited = true;
   // This call is the only one that will ask for the other's rule by this need.
   bool is_counted = true;
+  // It gets a message of the other call, which may have come only when the sender was in MPI again.
+  bool is_message = false;
 };
 
 struct Gathering;
@@ -258,6 +260,15 @@ struct Call {
   int users = 0;  // calls that still will ask for its rule; may be below 0 until it is settled
   DueTime rule;   // when it is entered
   std::int64_t came_ns = 0;  // the last that it waited for; start_ns when it did not wait
+  // It begins a large send and goes on. Its thread may have to enter MPI again for the data to go:
+  // when it did, and the rule then; the last times until the send was complete.
+  struct Again {
+    std::int64_t at_ns = 0;
+    std::shared_ptr<const DueTime> rule;
+  };
+  bool is_send_begun = false;
+  std::vector<Again> again;
+  std::vector<CallKey> completes;  // such sends
   std::vector<Need> needs;
   struct Member {
     std::shared_ptr<Gathering> gathering;
@@ -300,6 +311,9 @@ struct Gathering {
   };
   std::unordered_map<event::FileId, Maker> makers;
 };
+// Of one thread, and of the entries behind one of them.
+constexpr std::size_t kMostSendsBegun = 64;
+constexpr std::size_t kMostEntriesKept = 8;
 constexpr std::size_t kInnerKept = 4;
 // A member that leaves waits for up to so many threads by an edge each, found among so many of the
 // latest calls inside.
@@ -375,7 +389,13 @@ class Sweep : public order::MpiPictureSink {
     const bool goes_on = calls::has(*ref.row, calls::Role::kRequest) &&
                          !calls::has(*ref.row, calls::Role::kGot) &&
                          event::argumentOf(event, calls::Role::kRequest) != 0;
-    call.can_wait = !goes_on && ref.row->sync != calls::Sync::kStart;
+    const calls::Sync sync = ref.row->sync;
+    call.can_wait = !goes_on && sync != calls::Sync::kStart;
+    const bool begins_send =
+        goes_on && (sync == calls::Sync::kSend || sync == calls::Sync::kSyncSend);
+    const auto bytes = static_cast<std::uint64_t>(event::argumentOf(event, calls::Role::kSize));
+    call.is_send_begun =
+        sync == calls::Sync::kStart || (begins_send && bytes >= order::kMayWaitForReceiver);
     Thread& thread = threads_[call.place];
     const bool was_idle = thread.calls.empty();
     thread.calls.push_back(keyOf(ref));
@@ -427,6 +447,7 @@ class Sweep : public order::MpiPictureSink {
     std::size_t next_note = 0;
     std::deque<CallKey> calls;           // MPI calls that are not left
     bool is_inside = false;              // of the first of these
+    std::vector<CallKey> sends;          // large ones that have begun and are not complete
     bool is_waiting = false;             // inside of `event`, which waits for another thread
     std::shared_ptr<Object::Turn> turn;  // that it waits for
     bool is_begun = true;                // its process has been started, or become this program
@@ -541,7 +562,7 @@ class Sweep : public order::MpiPictureSink {
     }
     if (call == nullptr) return false;
     if (!thread.is_inside) {
-      enter(place, *call);
+      enter(place, key, *call);
       return true;
     }
     return leave(place, key, *call, anyway);
@@ -785,9 +806,28 @@ class Sweep : public order::MpiPictureSink {
     return true;
   }
 
-  void enter(std::uint32_t place, Call& call) {
+  // The thread enters MPI while sends of it are under way.
+  void noteAgain(std::uint32_t place, const Call& entered) {
+    auto& sends = threads_[place].sends;
+    std::erase_if(sends, [&](const CallKey& send) { return !calls_.contains(send); });
+    if (sends.empty()) return;
+    const auto rule = std::make_shared<const DueTime>(entered.rule);
+    for (const CallKey& send : sends) {
+      auto& again = calls_.at(send).again;
+      if (again.size() == kMostEntriesKept) again.erase(again.begin());
+      again.push_back({entered.start_ns, rule});
+    }
+  }
+
+  void enter(std::uint32_t place, const CallKey& key, Call& call) {
     result_.order.enter(place, call.start_ns);
     call.rule = result_.order.rule(place);
+    noteAgain(place, call);
+    if (call.is_send_begun) {
+      auto& sends = threads_[place].sends;
+      if (sends.size() == kMostSendsBegun) sends.erase(sends.begin());
+      sends.push_back(key);
+    }
     call.is_entered = true;
     threads_[place].is_inside = true;
     for (const auto& gathering : call.arrives_at) --gathering->absent;
@@ -928,6 +968,17 @@ class Sweep : public order::MpiPictureSink {
     }
   }
 
+  // When the sender was in MPI again, if the call got the message only then: it stayed until then,
+  // and for longer than for anyone else. nullptr: it got the message before.
+  static const Call::Again* cameAgain(const Call& call, const Call& send) {
+    const std::int64_t waited_ns = std::max(call.start_ns, call.came_ns);
+    for (std::size_t i = send.again.size(); i-- > 0;) {
+      const Call::Again& again = send.again[i];
+      if (again.at_ns < call.end_ns) return again.at_ns > waited_ns ? &again : nullptr;
+    }
+    return nullptr;
+  }
+
   bool leave(std::uint32_t place, const CallKey& key, Call& call, bool anyway) {
     if (call.can_wait && !anyway) {
       if (!call.is_settled) return false;
@@ -937,6 +988,12 @@ class Sweep : public order::MpiPictureSink {
         found->second.stalled.push_back(place);
         return false;
       }
+      for (const Need& need : call.needs) {
+        if (!need.is_message) continue;
+        const auto found = calls_.find(need.call);
+        if (found == calls_.end() || !found->second.is_send_begun) continue;
+        if (!haveReached({found->second.place}, call.end_ns - 1, place)) return false;
+      }
       for (const Call::Member& member : call.member_of) {
         if (member.is_waiting && !isComplete(*member.gathering, place)) return false;
       }
@@ -945,7 +1002,12 @@ class Sweep : public order::MpiPictureSink {
       for (const Need& need : call.needs) {
         const auto found = calls_.find(need.call);
         if (!need.is_awaited || found == calls_.end() || !found->second.is_entered) continue;
-        result_.order.waitFor(place, found->second.rule, call.came_ns);
+        const Call& other = found->second;
+        if (const Call::Again* const again = need.is_message ? cameAgain(call, other) : nullptr) {
+          result_.order.waitFor(place, *again->rule, again->at_ns);
+        } else {
+          result_.order.waitFor(place, other.rule, call.came_ns);
+        }
       }
       for (Call::Member& member : call.member_of) {
         if (!member.is_waiting) continue;
@@ -955,6 +1017,7 @@ class Sweep : public order::MpiPictureSink {
     }
     result_.order.leave(place, call.end_ns);
     Thread& thread = threads_[place];
+    for (const CallKey& send : call.completes) std::erase(thread.sends, send);
     thread.calls.pop_front();
     thread.is_inside = false;
     call.is_left = true;
@@ -1008,10 +1071,11 @@ class Sweep : public order::MpiPictureSink {
       case OperationKind::kSyncSend:
         if (begins) ++call.users;
         if (ends) call.needs.push_back({keyOf(other), waitsForReceiver(operation, event), true});
+        if (part == Part::kEnded) call.completes.push_back(keyOf(operation.started));
         break;
       case OperationKind::kReceive:
         if (begins) ++call.users;
-        if (ends) call.needs.push_back({keyOf(other), true, true});
+        if (ends) call.needs.push_back({keyOf(other), true, true, true});
         break;
       case OperationKind::kProbe:
         call.needs.push_back({keyOf(other), true, false});
@@ -1036,7 +1100,7 @@ class Sweep : public order::MpiPictureSink {
         break;
       case OperationKind::kCollective:
         if (begins) ++call.users;
-        if (ends && operation.collective != nullptr) takeCollective(operation, call, key);
+        if (ends && operation.collective != nullptr) takeCollective(operation, event, call, key);
         break;
       case OperationKind::kLocal:
         break;
@@ -1049,17 +1113,20 @@ class Sweep : public order::MpiPictureSink {
   }
 
   // A send that is complete when its message has been copied does not wait. Others do where they
-  // stayed until the receive began.
+  // stayed until the receive began, and where they would have had to.
   bool waitsForReceiver(const MpiOperation& operation, const MatchedEvent& event) const {
     const std::int64_t came_ns = operation.counterpart.start_ns;
     if (came_ns > event.event.end_ns + slack_ns_) return false;
     if (operation.kind == OperationKind::kSyncSend) return true;
     const calls::Row* const row = operation.started.row;
     const bool is_buffered = row != nullptr && calls::does(*row, calls::Effect::kBuffered);
-    return !is_buffered && came_ns > event.event.start_ns && event.waited_ns.value_or(0) > 0;
+    if (is_buffered) return false;
+    if (operation.bytes >= order::kWaitsForReceiver) return true;
+    return came_ns > event.event.start_ns && event.waited_ns.value_or(0) > 0;
   }
 
-  void takeCollective(const MpiOperation& operation, Call& call, const CallKey& own) {
+  void takeCollective(const MpiOperation& operation, const MatchedEvent& event, Call& call,
+                      const CallKey& own) {
     const auto& arrivals = operation.collective->arrivals;
     if (arrivals.empty()) return;
     using calls::Sync;
@@ -1095,6 +1162,9 @@ class Sweep : public order::MpiPictureSink {
         break;
       default:
         break;
+    }
+    if (const auto* const peer = order::stayedFor(operation, event.event, groups_)) {
+      call.needs.push_back({keyOf(peer->event), true, false});
     }
     const bool awaits_all = sync == Sync::kAll || (sync == Sync::kToRoot && is_root);
     call.member_of.push_back({gathering, awaits_all && isInTime(arrivals.back().event, call),

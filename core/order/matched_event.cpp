@@ -1,6 +1,7 @@
 #include "core/order/matched_event.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/base/text_table.hpp"
 #include "core/calls/role.hpp"
@@ -64,9 +65,38 @@ const MpiCollective::Arrival* rootOf(const MpiOperation& operation, const mpi::M
   return operation.collective->of(group.memberOf(side, operation.root));
 }
 
-namespace {
-
 using calls::Sync;
+
+const MpiCollective::Arrival* stayedFor(const MpiOperation& operation, const MpiEventRef& stay,
+                                        const mpi::MpiGroups& groups) {
+  constexpr std::size_t kAllTakeFromTheRoot = 8;
+  const Sync sync = operation.started.row->sync;
+  const bool is_rooted = sync == Sync::kFromRoot || sync == Sync::kToRoot;
+  if (!is_rooted || operation.bytes < kMayWaitForReceiver) return nullptr;
+  const MpiCollective::Arrival* const root = rootOf(operation, groups);
+  if (root == nullptr || groups.group(operation.own->group).hasSides()) return nullptr;
+  const auto came_meanwhile = [&](const MpiCollective::Arrival& arrival) {
+    return arrival.event.start_ns > stay.start_ns && arrival.event.start_ns < stay.end_ns;
+  };
+  const auto self = static_cast<std::uint32_t>(operation.own->rank);
+  if (sync == Sync::kToRoot) return root->member != self && came_meanwhile(*root) ? root : nullptr;
+  if (root->member != self) return nullptr;
+  const auto& arrivals = operation.collective->arrivals;
+  const std::size_t size = operation.collective->by_member.size();
+  for (std::size_t i = arrivals.size(); i-- > 0;) {
+    const MpiCollective::Arrival& arrival = arrivals[i];
+    if (arrival.event.start_ns <= stay.start_ns) break;
+    const std::size_t distance = (arrival.member + size - self) % size;
+    const bool takes_from_root = size <= kAllTakeFromTheRoot || std::has_single_bit(distance);
+    if (takes_from_root && came_meanwhile(arrival)) return &arrival;
+  }
+  // All came before, and on other storage they may not.
+  if (operation.bytes < kWaitsForReceiver) return nullptr;
+  const MpiCollective::Arrival* const next = operation.collective->of((self + 1) % size);
+  return next != root && next != nullptr && next->event.start_ns <= stay.start_ns ? next : nullptr;
+}
+
+namespace {
 
 // Such a send is complete when the message has been copied (MPI-3.1, section 3.4). MPI_Start does
 // not tell of which mode the sends are that it starts.
@@ -136,6 +166,11 @@ class Judge {
     }
   }
 
+  void considerStay(const MpiOperation& operation) {
+    const auto* const arrival = stayedFor(operation, event_, *rules_.groups);
+    if (arrival != nullptr) consider(arrival->event);
+  }
+
   void considerMembers(const MpiOperation& operation) {
     const MpiCollective& collective = *operation.collective;
     const mpi::RankGroup& group = rules_.groups->group(operation.own->group);
@@ -162,10 +197,14 @@ class Judge {
         break;
       }
       case Sync::kFromRoot:
+        if (isRoot(operation, group)) considerStay(operation);
         if (!isRoot(operation, group)) consider_peer(operation.root);
         break;
       case Sync::kToRoot: {
-        if (!isRoot(operation, group)) break;
+        if (!isRoot(operation, group)) {
+          considerStay(operation);
+          break;
+        }
         const auto first = static_cast<std::uint32_t>(peer_side == 0 ? 0 : group.size[0]);
         const auto count = static_cast<std::uint32_t>(group.size[peer_side]);
         considerArrivals(collective, [&](std::uint32_t member) {

@@ -112,6 +112,21 @@ struct MpiOperation {
 // the root's side of an intercommunicator the call means nothing (MPI-3.1, section 5.2.3).
 const MpiCollective::Arrival* rootOf(const MpiOperation& operation, const mpi::MpiGroups& groups);
 
+// MPI libraries copy small messages away, so that whoever sends one goes on (the eager protocol),
+// and keep senders of large ones until the receiver takes the data (rendezvous). Where one ends and
+// the other begins differs: from 4 KiB (Open MPI in shared memory) to 256 KiB (Intel MPI).
+inline constexpr std::uint64_t kMayWaitForReceiver = 4096;  // bytes
+inline constexpr std::uint64_t kWaitsForReceiver = std::uint64_t{256} << 10;
+
+// The member of a large broadcast or scatter that its root had to wait for before it could leave
+// (`stay` is the root's call), or the root that a member of a large gather or reduction had to wait
+// for: MPI does not ask for that, but the data has to go somewhere. nullptr: none; on
+// intercommunicators too. Which members take data from the root itself depends on the library:
+// taken to do are all of up to eight, and in larger groups those at a distance of a power of two,
+// as in the trees that libraries build.
+const MpiCollective::Arrival* stayedFor(const MpiOperation& operation, const MpiEventRef& stay,
+                                        const mpi::MpiGroups& groups);
+
 // How an event takes part in one of its operations.
 enum class Part : std::uint8_t {
   kWhole,  // begins and ends it

@@ -93,6 +93,18 @@ TEST(MpiCollectives, RootedCallsWaitOneWay) {
   EXPECT_EQ(lines[5], "2.0#2 Reduce waited=0 own=5 with 0.0#2 1.0#2");
 }
 
+TEST(MpiCollectives, LargeRootedCallsWaitTheOtherWayTooWhereTheyStayed) {
+  MpiTrace trace(16);
+  for (int rank = 0; rank < 16; ++rank) {
+    // Rank 3 comes last, but takes the data of another one than the root; 4 takes it of the root.
+    const std::uint64_t start = rank == 0 ? 100 : rank == 3 ? 500 : rank == 4 ? 400 : 90;
+    trace.call(rank, "Bcast", start, 600,
+               {{Role::kComm, 1}, {Role::kRoot, 0}, {Role::kSize, 1 << 20}, {Role::kSeq, 1}});
+  }
+  EXPECT_TRUE(trace.picture()[0].starts_with("0.0#1 Bcast waited=300 own=200 late=4"))
+      << trace.picture()[0];
+}
+
 TEST(MpiCollectives, AScanWaitsForLowerRanksAlone) {
   MpiTrace trace(3);
   const auto scan = [&](int rank, std::uint64_t start, std::uint64_t end) {

@@ -196,6 +196,94 @@ TEST_F(Communication, ANonblockingExchangeSignalsWhereItBegins) {
   EXPECT_EQ(late.after, std::vector{mpi(kept.threads.at(0).at(1).id, 25, 15)});
 }
 
+TEST_F(Communication, TheRootOfALargeBroadcastComesBehindWhomItStayedFor) {
+  for (const int bytes : {8, 64 << 20}) {
+    std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+    const auto bcast = [&](Thread& thread, std::uint64_t start, std::uint64_t end) {
+      thread.mpi("Bcast", start, end,
+                 {{Role::kComm, 1}, {Role::kRoot, 0}, {Role::kSize, bytes}, {Role::kSeq, 1}});
+    };
+    ranks[0].data("pwrite", 1010, 2000, 1, 100, 0);
+    bcast(ranks[0], 2010, 5040);
+    ranks[0].data("pwrite", 5050, 6000, 1, 100, 100);
+    ranks[1].data("pwrite", 1010, 5000, 1, 100, 0);
+    bcast(ranks[1], 5010, 5045);
+    ranks[1].data("pwrite", 5050, 6000, 1, 100, 100);
+    const Kept kept = scheduleOf(ranks);
+    const ScheduleEvent& root = kept.threads.at(0).at(2);
+    if (bytes == 8) {
+      EXPECT_TRUE(root.after.empty());
+      EXPECT_EQ(root.own, (Work{20, 3030}));
+    } else {
+      EXPECT_EQ(root.own, (Work{20, 30}));
+      EXPECT_EQ(root.after, std::vector{mpi(kept.threads.at(1).at(1).id, 20, 30)});
+    }
+    EXPECT_EQ(kept.threads.at(1).at(2).after,
+              std::vector{mpi(kept.threads.at(0).at(1).id, 15, 35)});
+  }
+}
+
+TEST_F(Communication, ALargeGatherKeepsAMemberUntilTheRootHasCome) {
+  std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+  const auto gather = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
+    thread.mpi("Gather", start, end,
+               {{Role::kComm, 1}, {Role::kRoot, 0}, {Role::kSize, 1 << 20}, {Role::kSeq, 1}});
+  };
+  ranks[0].data("pwrite", 1010, 5000, 1, 100, 0);
+  gather(ranks[0], 5010, 5040);
+  ranks[1].data("pwrite", 1010, 2000, 1, 100, 0);
+  gather(ranks[1], 2010, 5030);
+  ranks[1].data("pwrite", 5050, 6000, 1, 100, 100);
+  const Kept kept = scheduleOf(ranks);
+  EXPECT_EQ(kept.threads.at(1).at(2).after, std::vector{mpi(kept.threads.at(0).at(1).id, 30, 20)});
+}
+
+TEST_F(Communication, ALargeSendWaitsForItsReceiverAlsoWhereThatHadCome) {
+  for (const int bytes : {8, 1 << 20}) {
+    std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+    ranks[0].data("pwrite", 1010, 5000, 1, 100, 0);
+    ranks[0].mpi("Send", 5010, 5040,
+                 {{Role::kComm, 1}, {Role::kPeer, 1}, {Role::kSize, bytes}, {Role::kSeq, 1}});
+    ranks[0].data("pwrite", 5050, 6000, 1, 100, 100);
+    ranks[1].data("pwrite", 1010, 2000, 1, 100, 0);
+    ranks[1].mpi("Recv", 2010, 5030,
+                 {{Role::kComm, 1}, {Role::kPeer, 0}, {Role::kGot, bytes}, {Role::kSeq, 1}});
+    const Kept kept = scheduleOf(ranks);
+    const ScheduleEvent& next = kept.threads.at(0).at(2);
+    EXPECT_EQ(next.own, (Work{20, 30}));
+    if (bytes == 8) {
+      EXPECT_TRUE(next.after.empty());
+    } else {
+      EXPECT_EQ(next.after, std::vector{mpi(kept.threads.at(1).at(1).id, 20, 30)});
+    }
+  }
+}
+
+TEST_F(Communication, ALargeMessageThatOnlyWentInTheSendersWaitIsSignalledThere) {
+  for (const int bytes : {8, 1 << 20}) {
+    std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+    ranks[0].mpi("Isend", 1020, 1030,
+                 {{Role::kComm, 1},
+                  {Role::kPeer, 1},
+                  {Role::kSize, bytes},
+                  {Role::kSeq, 1},
+                  {Role::kRequest, 1}});
+    ranks[0].data("pwrite", 1040, 5000, 1, 100, 0);
+    ranks[0].mpi("Wait", 5010, 5040, {}, test::listOf({test::done(1)}));
+    ranks[1].mpi("Recv", 1020, 5030,
+                 {{Role::kComm, 1}, {Role::kPeer, 0}, {Role::kGot, bytes}, {Role::kSeq, 1}});
+    ranks[1].data("pwrite", 5050, 6000, 1, 100, 0);
+    const Kept kept = scheduleOf(ranks);
+    const ScheduleEvent& next = kept.threads.at(1).at(1);
+    if (bytes == 8) {
+      // Whatever delayed it, it was not the sender's write.
+      EXPECT_EQ(next.after, std::vector{mpi(kept.threads.at(0).at(0).id, 30, 4010)});
+    } else {
+      EXPECT_EQ(next.after, std::vector{mpi(kept.threads.at(0).at(1).id, 30, 20)});
+    }
+  }
+}
+
 TEST_F(Communication, ManyRanksMeetInOneStep) {
   constexpr int kRanks = 40;
   constexpr int kRounds = 5;
