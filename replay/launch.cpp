@@ -65,8 +65,7 @@ base::Result<fs::path> prepareOutput(const Request& request) {
   if (const auto free = checkTarget(request.target, request.fresh); !free) return free.failure();
   const fs::path programs = programsIn(request.output);
   if (!request.compiled) {
-    const base::Result<Plan> plan =
-        compileSchedule(request.schedule, programs, request.timing, request.order);
+    const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.changes);
     if (!plan) return plan.failure();
   }
   base::Result<fs::path> tree = makeTree(request.target, request.fresh);
@@ -170,6 +169,11 @@ void RequestOptions::addTo(base::Command command) {
   command.option("--order", order, "Which of the schedule's waits are kept")
       .oneOf({"none", "file", "mpi", "all"})
       .showDefault();
+  command
+      .option("--network-scale", network_scale,
+              "Multiply the time that communication itself takes (waiting apart)")
+      .notNegative()
+      .showDefault();
   command.option("--cache", cache, "State of the page cache for input files")
       .oneOf({"cold", "warm", "as-is"})
       .showDefault();
@@ -196,8 +200,9 @@ void RequestOptions::addTo(base::Command command) {
 void RequestOptions::complete() {
   request.trace = !no_trace;
   request.cache = *base::valueOf(kCaches, cache);
-  request.order = *base::valueOf(model::kOrders, order);
-  request.timing = base::valueOf(model::kTimings, timing);
+  request.changes = {.timing = base::valueOf(model::kTimings, timing),
+                     .order = *base::valueOf(model::kOrders, order),
+                     .network_scale = network_scale};
   request.sync = *base::valueOf(kSyncs, sync);
   request.spins_while_computing = compute == "spin";
   request.wait = base::valueOf(kWaitKinds, wait);
@@ -211,9 +216,13 @@ void RequestOptions::complete() {
 }
 
 std::vector<std::string> RequestOptions::words() const {
-  std::vector<std::string> words = {"--order", order, "--cache",   cache,
-                                    "--sync",  sync,  "--compute", compute,
-                                    "--wait",  wait,  "--stall",   fmt::format("{}", stall_s)};
+  std::vector<std::string> words = {"--order",         order,
+                                    "--cache",         cache,
+                                    "--sync",          sync,
+                                    "--compute",       compute,
+                                    "--wait",          wait,
+                                    "--stall",         fmt::format("{}", stall_s),
+                                    "--network-scale", fmt::format("{}", network_scale)};
   if (!timing.empty()) words.insert(words.end(), {"--timing", timing});
   if (request.fresh) words.emplace_back("--fresh");
   if (no_trace) words.emplace_back("--no-trace");

@@ -14,6 +14,7 @@
 #include "core/base/command_line.hpp"
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
+#include "replay/plan/compile.hpp"
 #include "replay/run/flags.hpp"
 #include "replay/target/prepare.hpp"
 
@@ -33,8 +34,7 @@ struct Request {
   std::filesystem::path target;
   std::filesystem::path output;  // the trace directory
   std::filesystem::path omnio;   // the command line program; empty: looked for
-  std::optional<model::Timing> timing;
-  model::Order order = model::Order::kAll;
+  Changes changes;
   Cache cache = Cache::kCold;
   Sync sync = Sync::kFinal;
   bool spins_while_computing = false;   // think time keeps a processor busy
@@ -51,6 +51,7 @@ struct RequestOptions {
   Request request;
   std::string timing;  // empty: the schedule's own
   std::string order = "all";
+  double network_scale = 1;
   std::string cache = "cold";
   std::string sync = "final";
   std::string compute = "sleep";

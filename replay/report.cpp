@@ -83,6 +83,7 @@ std::string jsonOf(const Report& report) {
     json.put("tree", base::printable(report.tree));
     json.put("time_replay", base::wordOf(model::kTimings, report.timing));
     json.put("order", base::wordOf(model::kOrders, report.order));
+    json.put("network_scale", report.network_scale);
     json.put("write_overwrite", report.write_overwrite);
     json.put("cache", base::wordOf(kCaches, report.cache));
     json.put("fence", base::printable(report.fence));

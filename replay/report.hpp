@@ -24,6 +24,7 @@ struct Report {
   std::string trace;  // empty when the replay was not traced
   model::Timing timing = model::Timing::kDelta;
   model::Order order = model::Order::kAll;
+  double network_scale = 1;
   bool write_overwrite = false;
   Cache cache = Cache::kCold;
   std::string fence;

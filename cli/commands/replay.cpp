@@ -120,7 +120,7 @@ int replayOnce(const ReplayOptions& options) {
   if (!target) return fail(target.failure());
   const fs::path programs = replay::programsIn(request.output);
   const base::Result<replay::Plan> plan =
-      replay::compileSchedule(request.schedule, programs, request.timing, request.order);
+      replay::compileSchedule(request.schedule, programs, request.changes);
   if (!plan) return fail(plan.failure());
   const int processes =
       options.processes > 0 ? options.processes : std::max(1, static_cast<int>(plan->ranks.size()));

@@ -52,6 +52,11 @@ OptionHandle OptionHandle::positive() const {
   return *this;
 }
 
+OptionHandle OptionHandle::notNegative() const {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
 OptionHandle OptionHandle::showDefault() const {
   option_->capture_default_str();
   return *this;

@@ -36,6 +36,7 @@ class OptionHandle {
   // A whole number, and no other word.
   OptionHandle between(std::uint64_t minimum, std::uint64_t maximum) const;
   OptionHandle positive() const;
+  OptionHandle notNegative() const;
   // --help names the value that the variable has before it is parsed.
   OptionHandle showDefault() const;
   OptionHandle excludes(OptionHandle other) const;

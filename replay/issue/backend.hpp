@@ -52,6 +52,9 @@ struct IssueContext {
   bool write_overwrite = false;
   // Whether calls are timed one by one: reading the clock costs a part of what a small write does.
   bool is_timed = true;
+  // When the next call is to begin, on CLOCK_MONOTONIC. Its thread comes to it a little earlier,
+  // and spins for what is left once the arguments are made.
+  std::int64_t due_ns = 0;
 
   char* line = nullptr;  // getline's
   std::size_t line_room = 0;

@@ -68,8 +68,15 @@ inline std::int64_t openFlags(const Call& call, std::int64_t recorded) {
 // Makes content for the call to write: unlike any before, and with lines where the file has them.
 std::span<char> contentFor(Call& call, std::size_t bytes);
 
-// The clock, for calls that are timed one by one.
-inline std::int64_t clockOf(const Call& call) { return call.context.is_timed ? nowNs() : 0; }
+// The clock before and behind calls that are timed one by one. A call that is not yet due begins
+// when it is: its arguments are made before that, so that making them delays nothing.
+inline std::int64_t startOf(const Call& call) {
+  if (!call.context.is_timed) return 0;
+  std::int64_t now = nowNs();
+  while (now < call.context.due_ns) now = nowNs();
+  return now;
+}
+inline std::int64_t endOf(const Call& call) { return call.context.is_timed ? nowNs() : 0; }
 
 // Runs `real` between two readings of the clock and says what came of it. What it returns is judged
 // as the tracer does (trace/wrap/intercept.hpp): both have to mean the same by failed.
@@ -80,13 +87,13 @@ Outcome timed(const Call& call, Real real) {
   errno = 0;
   using R = decltype(real());
   if constexpr (std::is_void_v<R>) {
-    outcome.start_ns = clockOf(call);
+    outcome.start_ns = startOf(call);
     real();
-    outcome.end_ns = clockOf(call);
+    outcome.end_ns = endOf(call);
   } else {
-    outcome.start_ns = clockOf(call);
+    outcome.start_ns = startOf(call);
     const R value = real();
-    outcome.end_ns = clockOf(call);
+    outcome.end_ns = endOf(call);
     const int error = errno;
     if constexpr (std::is_pointer_v<R>) {
       outcome.failed = value == nullptr;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <numeric>
@@ -141,7 +142,7 @@ Compiler::Complaint Compiler::endThread() {
   const base::Result<void> written = writer_->finish();
   writer_.reset();
   // Without the order of threads any two of them may run at once.
-  if (!model::keepsMpi(order_kept_)) {
+  if (!model::keepsMpi(changes_.order)) {
     thread().first_start_ns = std::numeric_limits<std::int64_t>::min();
     thread().last_end_ns = std::numeric_limits<std::int64_t>::max();
   }
@@ -226,6 +227,12 @@ void Compiler::measure(const ScheduleEvent& event) {
   }
 }
 
+std::int64_t Compiler::timeOf(const model::Work& work) const {
+  constexpr double kMostNs = 1e18;  // 31 years; a sum of several fits into 64 bits
+  const double scaled = static_cast<double>(work.communication_ns) * changes_.network_scale;
+  return work.compute_ns + std::llround(std::min(scaled, kMostNs));
+}
+
 Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   if (event.step == Step::kPreopened) return preopened(event);
   Op op;
@@ -254,7 +261,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   op.start_ns = event.start_ns;
   op.end_ns = event.end_ns;
   // Work is told from waiting by communication: without its order, all of the time counts.
-  if (event.own && model::keepsMpi(order_kept_)) op.own_ns = event.own->total();
+  if (event.own && model::keepsMpi(changes_.order)) op.own_ns = timeOf(*event.own);
   op.result = event.result;
   op.request = event.request;
   op.offset = event.offset;
@@ -273,8 +280,9 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   PlannedThread& planned = thread();
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
   std::vector<model::Wait> after = event.after;
-  std::erase_if(
-      after, [this](const model::Wait& wait) { return !model::keeps(order_kept_, wait.reason); });
+  std::erase_if(after, [this](const model::Wait& wait) {
+    return !model::keeps(changes_.order, wait.reason);
+  });
   if (!after.empty()) {
     waiting_.push_back({.thread = number, .order = order_, .waits = std::move(after), .node = 0});
     planned.waits.emplace_back();
@@ -331,7 +339,7 @@ Compiler::Complaint Compiler::orderThreads() {
     Wait& wait = plan_.threads[event.thread].waits[next_wait[event.thread]++];
     for (const auto& [id, reason, work] : event.waits) {
       if (id == 0) {
-        wait.least_ns = std::max(wait.least_ns, work.total());
+        wait.least_ns = std::max(wait.least_ns, timeOf(work));
         continue;
       }
       const auto found = by_id.find(id);
@@ -347,7 +355,7 @@ Compiler::Complaint Compiler::orderThreads() {
         plan_.threads[before.thread].raises[before.ordinal] = before.flag;
       }
       wait.flags.push_back(before.flag);
-      wait.work_ns.push_back(work.total());
+      wait.work_ns.push_back(timeOf(work));
       auto& waiters = plan_.flag_waiters[before.flag];
       const auto rank = static_cast<std::uint32_t>(plan_.threads[event.thread].recorded.rank);
       // Events come by rank.
@@ -499,14 +507,13 @@ class Draft {
 }  // namespace
 
 base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
-                                   const std::filesystem::path& directory,
-                                   std::optional<model::Timing> timing, model::Order order) {
+                                   const std::filesystem::path& directory, const Changes& changes) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(directory, error);
   Draft draft(absolute);
   std::filesystem::create_directories(absolute, error);
   if (error) return base::systemFailure(absolute, error.value(), "cannot create");
-  Compiler compiler(absolute, order);
+  Compiler compiler(absolute, changes);
   DigestingSink digest(compiler);
   if (auto read = model::readSchedule(schedule, digest); !read) return read.failure();
   if (auto complaint = compiler.finish()) {
@@ -516,7 +523,7 @@ base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
   Plan plan = compiler.plan();
   plan.schedule = std::filesystem::absolute(schedule, error).native();
   plan.schedule_digest = digest.text();
-  if (timing) plan.global.timing = *timing;
+  if (changes.timing) plan.global.timing = *changes.timing;
   if (auto written = writePlan(absolute / kPlanName, plan); !written) return written.failure();
   draft.keep();
   return plan;

@@ -17,12 +17,18 @@
 
 namespace omnio::replay {
 
+// What a replay does otherwise than its schedule says.
+struct Changes {
+  std::optional<model::Timing> timing{};
+  model::Order order = model::Order::kAll;  // the waits that are kept
+  double network_scale = 1;                 // times of communication are multiplied by this
+};
+
 // Takes a schedule piece by piece. `directory` has to exist.
 class Compiler final : public model::ScheduleSink {
  public:
-  // Leaves out the waits that `order` does not keep.
-  explicit Compiler(std::filesystem::path directory, model::Order order = model::Order::kAll)
-      : directory_(std::move(directory)), order_kept_(order) {}
+  explicit Compiler(std::filesystem::path directory, const Changes& changes = {})
+      : directory_(std::move(directory)), changes_(changes) {}
 
   Complaint global(const model::ScheduleGlobal& global) override;
   Complaint file(model::FileNumber number, const model::ScheduleFile& file) override;
@@ -63,11 +69,12 @@ class Compiler final : public model::ScheduleSink {
   Complaint preopened(const model::ScheduleEvent& event);
   static Complaint checkCall(const model::ScheduleEvent& event);
   void measure(const model::ScheduleEvent& event);
+  std::int64_t timeOf(const model::Work& work) const;  // ns
   Complaint orderThreads();
   Complaint arrangeFiles();
 
   std::filesystem::path directory_;
-  model::Order order_kept_;
+  Changes changes_;
   Plan plan_;
   std::unique_ptr<ProgramWriter> writer_;
   std::uint64_t order_ = 0;  // of the next event in its thread
@@ -86,8 +93,7 @@ class Compiler final : public model::ScheduleSink {
 // wait or are waited for, with lines that are read and with files, not with the other events.
 base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
                                    const std::filesystem::path& directory,
-                                   std::optional<model::Timing> timing,
-                                   model::Order order = model::Order::kAll);
+                                   const Changes& changes = {});
 
 // Whether events can be put in an order in which each comes after all that it waits for. Only
 // events that wait, or are waited for, matter: between them a thread's own order is one edge.

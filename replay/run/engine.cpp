@@ -27,6 +27,16 @@ constexpr std::size_t kStackBytes = 512 * 1024;
 // With more time than this to pass, the next block of the program is fetched meanwhile.
 constexpr std::int64_t kIdleNs = 2000000;
 
+// How long before it is due a thread begins with a call: to find its name and descriptor, and to
+// make content that no call before it wrote (one store in each block of 4 KiB), with cold caches.
+std::int64_t preparationNs(const Op& op) {
+  constexpr std::int64_t kAnyCallNs = 5000;
+  constexpr std::uint64_t kBytesInNs = 100;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{100} << 20;  // one that failed may ask for any
+  if (calls::kTable[op.row].call_class != calls::Class::kWrite) return kAnyCallNs;
+  return kAnyCallNs + static_cast<std::int64_t>(std::min(op.request, kMostBytes) / kBytesInNs);
+}
+
 bool resultIsComparable(const calls::Row& row) {
   switch (row.result) {
     case calls::Result::kBytes:
@@ -73,8 +83,11 @@ std::string resultText(const calls::Row& row, bool failed, std::int64_t result) 
 
 // Memory for requests that one thread at a time works with (plan/lanes.hpp).
 struct Engine::Lane {
+  LargestRequests room{};
   Buffers buffers{};
   std::atomic<bool> is_taken{false};
+
+  bool take() { return !is_taken.exchange(true, std::memory_order_acquire); }
 };
 
 struct Engine::Thread {
@@ -83,7 +96,6 @@ struct Engine::Thread {
   std::size_t number;  // among all of the replay
   std::size_t rank_place;
   Lane* lane = nullptr;
-  std::optional<Buffers> own_buffers{};  // where another thread still has the lane's
   std::unique_ptr<IssueContext> context{};
   ProgramReader program{};
   pthread_t handle{};
@@ -234,7 +246,8 @@ base::Result<void> Engine::reserveLanes() {
     if (lane == nullptr) {
       lane = std::make_unique<Lane>();
       const std::uint64_t seed = threads_[i]->number + 1;
-      auto reserved = lane->buffers.reserve(lanes.largest[lanes.of_thread[i]], seed);
+      lane->room = lanes.largest[lanes.of_thread[i]];
+      auto reserved = lane->buffers.reserve(lane->room, seed);
       if (!reserved) return reserved;
     }
     threads_[i]->lane = lane.get();
@@ -246,18 +259,37 @@ base::Result<void> Engine::reserveLanes() {
 // may still be at work.
 bool Engine::takeBuffers(Thread& thread) {
   if (thread.context->buffers != nullptr) return true;
-  if (!thread.lane->is_taken.exchange(true, std::memory_order_acquire)) {
-    thread.context->buffers = &thread.lane->buffers;
-    return true;
+  if (!thread.lane->take()) {
+    thread.lane = spareLane(thread);
+    if (thread.lane == nullptr) return false;
   }
-  constexpr std::uint64_t kNoLanesSeed = 1U << 23;
-  Buffers& own = thread.own_buffers.emplace();
-  if (const auto reserved = own.reserve(thread.planned, kNoLanesSeed + thread.number); !reserved) {
-    fail(thread, reserved.failure().sentence);
-    return false;
-  }
-  thread.context->buffers = &own;
+  thread.context->buffers = &thread.lane->buffers;
   return true;
+}
+
+// A lane beside the planned ones, taken for the thread: one that others are done with, or a new
+// one.
+Engine::Lane* Engine::spareLane(Thread& thread) {
+  constexpr std::uint64_t kSpareSeed = 1U << 23;
+  Lane* made = nullptr;
+  std::uint64_t seed = kSpareSeed;
+  {
+    const std::lock_guard lock(spare_mutex_);
+    for (const auto& lane : spare_lanes_) {
+      if (lane->room.covers(thread.planned) && lane->take()) return lane.get();
+    }
+    seed += spare_lanes_.size();
+    auto lane = std::make_unique<Lane>();
+    made = lane.get();
+    made->room = thread.planned;
+    made->take();
+    spare_lanes_.push_back(std::move(lane));
+  }
+  if (const auto reserved = made->buffers.reserve(made->room, seed); !reserved) {
+    fail(thread, reserved.failure().sentence);
+    return nullptr;
+  }
+  return made;
 }
 
 void Engine::go(std::int64_t beginning_ns) {
@@ -306,7 +338,7 @@ void Engine::run(Thread& thread) {
     thread.event.store(thread.event.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   endStretch(thread);
-  if (thread.context->buffers == &thread.lane->buffers) {
+  if (thread.context->buffers != nullptr) {
     thread.lane->is_taken.store(false, std::memory_order_release);
   }
   if (thread.program.failure()) fail(thread, thread.program.failure()->sentence);
@@ -356,9 +388,10 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     const bool had_time = timing != model::Timing::kAsap && at > nowNs();
     if (had_time) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
-      passUntil(thread, at);
+      passUntil(thread, at - preparationNs(op));
     }
     if (!takeBuffers(thread)) return;
+    thread.context->due_ns = had_time ? at : 0;
     const Outcome outcome = issue(instruction, *thread.context);
     end = outcome.end_ns - beginning;
     thread.counts.io_ns += outcome.end_ns - outcome.start_ns;

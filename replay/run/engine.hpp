@@ -209,12 +209,15 @@ class Engine {
   base::Result<void> reserveLanes();
   // False where memory is missing; then the replay has failed.
   bool takeBuffers(Thread& thread);
+  Lane* spareLane(Thread& thread);
 
   Settings settings_;
   std::vector<std::uint32_t> ranks_;
   std::vector<std::unique_ptr<Descriptors>> descriptors_;  // by place in ranks_
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::mutex spare_mutex_;  // of what follows
+  std::vector<std::unique_ptr<Lane>> spare_lanes_;
   std::atomic<std::int64_t> beginning_ns_{0};
   mutable std::atomic<std::uint32_t> started_{0};
   mutable std::atomic<std::uint32_t> running_{0};

@@ -344,7 +344,8 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   report.timing = plan->global.timing;
   report.write_overwrite = plan->global.write_overwrite;
   report.cache = request.cache;
-  report.order = request.order;
+  report.order = request.changes.order;
+  report.network_scale = request.changes.network_scale;
   report.fence = fence.name();
   report.processes = session.size();
   report.nodes = static_cast<int>(session.leaderOf().size());

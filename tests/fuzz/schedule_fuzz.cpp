@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(read.failure().sentence.starts_with(path.native() + ": "));
     if (counter.events() > fuzz::ScheduleCounter::kEnough) return 0;
   }
-  const auto plan = replay::compileSchedule(path, directory / "programs", std::nullopt);
+  const auto plan = replay::compileSchedule(path, directory / "programs");
   fuzz::require(plan.ok() ? read.ok() : !plan.failure().sentence.empty());
   std::filesystem::remove_all(directory / "programs");
   return 0;

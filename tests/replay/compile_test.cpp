@@ -36,6 +36,10 @@ ScheduleEvent writtenTo(std::int64_t start_ns, std::int64_t fd, std::int64_t byt
 class Compile : public ::testing::Test {
  protected:
   model::ScheduleSink::Complaint feed(const std::vector<std::vector<ScheduleEvent>>& threads) {
+    return feed(compiler, threads);
+  }
+  static model::ScheduleSink::Complaint feed(
+      Compiler& compiler, const std::vector<std::vector<ScheduleEvent>>& threads) {
     model::ScheduleGlobal global;
     global.ranks = static_cast<int>(threads.size());
     if (auto complaint = compiler.global(global)) return complaint;
@@ -91,6 +95,25 @@ TEST_F(Compile, AnEdgeBetweenRanksBecomesAFlag) {
   ASSERT_EQ(plan.threads[1].waits.size(), 1U);
   EXPECT_EQ(plan.threads[1].waits[0].flags, std::vector<std::uint32_t>{0});
   EXPECT_EQ(plan.threads[1].waits[0].recorded_end_ns, 10);
+}
+
+TEST_F(Compile, TheNetworksScaleChangesCommunicationAlone) {
+  Compiler scaled(directory.path(), {.network_scale = 0.5});
+  ScheduleEvent first = openedAs(0, 0);
+  first.id = 42;
+  ScheduleEvent second = openedAs(100, 0);
+  second.own = model::Work{.compute_ns = 30, .communication_ns = 8};
+  second.after = {{42, model::Reason::kMpi, {.compute_ns = 7, .communication_ns = 100}},
+                  {0, model::Reason::kMpi, {.compute_ns = 1, .communication_ns = 40}}};
+  ASSERT_FALSE(feed(scaled, {{first}, {second}}));
+  const PlannedThread& waiting = scaled.plan().threads[1];
+  EXPECT_EQ(waiting.waits[0].work_ns, std::vector<std::int64_t>{57});
+  EXPECT_EQ(waiting.waits[0].least_ns, 21);
+  ProgramReader reader;
+  ASSERT_TRUE(reader.open(programName(directory.path(), 1)));
+  const Instruction* instruction = reader.next();
+  ASSERT_NE(instruction, nullptr);
+  EXPECT_EQ(instruction->op.own_ns, 34);
 }
 
 TEST_F(Compile, WhatAThreadsOwnOrderSeesToNeedsNoFlag) {
@@ -240,8 +263,7 @@ TEST_F(Compile, ThePlanIsReadAsItWasWritten) {
 TEST(CompileSchedule, LeavesNothingWhenItIsRefused) {
   const test::TemporaryDirectory directory;
   test::writeAll(directory / "schedule", "{\"format\":\"omnio-schedule\",");
-  const auto plan =
-      compileSchedule(directory / "schedule", directory / "out/programs", std::nullopt);
+  const auto plan = compileSchedule(directory / "schedule", directory / "out/programs");
   EXPECT_FALSE(plan);
   EXPECT_FALSE(std::filesystem::exists(directory / "out"));
 }
