@@ -3,7 +3,8 @@
 runs application and replay by turns on another. Needs root, and a release build with its tests.
 
   bench/fidelity/fidelity.py [--quick] [--workloads NAME,...] [--pairs FROM:TO,...] [--rounds N]
-                             [--no-modes] [--doublings N] [--hours N] [--build DIR] [--results DIR]
+                             [--no-modes] [--doublings N] [--again] [--two-hosts] [--hours N]
+                             [--build DIR] [--results DIR]
   bench/fidelity/fidelity.py --table [--results DIR]
   bench/fidelity/fidelity.py --list
 
@@ -18,6 +19,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -27,8 +29,10 @@ sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "acceptance")]
 import figures
 import tables
 from devices import NotHere
+from launching import TwoHosts
 from measure import VARIES_PERCENT, Campaign
 from targets import TARGETS, Pool
+from two_namespaces import Network
 from workloads import WORKLOADS, Failed
 
 # Half of them from slow to fast.
@@ -37,8 +41,12 @@ PAIRS = (("tmpfs", "slow"), ("tmpfs", "gluster"), ("ext4", "even"), ("xfs", "sha
 MODE_PAIRS = (("slow", "quick"), ("tmpfs", "slow"), ("even", "gluster"))
 MODES = (("asap", "all"), ("start", "all"), ("dt", "none"))
 
+TWO_HOSTS_WORKLOADS = ("checkpoint", "strided", "token", "collector", "imbalance", "collective", "btio")
 QUICK_WORKLOADS = ("checkpoint", "token", "metadata", "restart", "imbalance", "btio")
 QUICK_PAIRS = (("tmpfs", "slow"), ("slow", "quick"))
+
+# A row that takes so many seconds is not doubled in length any more.
+LONG_ENOUGH = 8
 
 ROWS = "rows.jsonl"
 MISSING = "missing.json"
@@ -97,9 +105,9 @@ class Results:
         return tables.document(list(self.rows.values()), self.missing())
 
 
-def chosenWorkloads(text, quick):
+def chosenWorkloads(text, quick, two_hosts):
     if text is None:
-        return QUICK_WORKLOADS if quick else tuple(WORKLOADS)
+        return TWO_HOSTS_WORKLOADS if two_hosts else QUICK_WORKLOADS if quick else tuple(WORKLOADS)
     names = tuple(text.split(","))
     for name in names:
         if name not in WORKLOADS:
@@ -145,7 +153,12 @@ def arguments():
     parser.add_argument("--no-modes", action="store_true", help="only the timing dt with order")
     parser.add_argument("--doublings", type=notNegative,
                         help="how often a row may be doubled in length when its application varies by "
-                             f"more than {VARIES_PERCENT} %% (1; --quick: 0)")
+                             f"more than {VARIES_PERCENT} %% (3; --quick: 0)")
+    parser.add_argument("--again", action="store_true",
+                        help="measure rows whose application varies too much again, beginning with "
+                             "twice their length")
+    parser.add_argument("--two-hosts", action="store_true",
+                        help="4 ranks, two on each of two hosts, which are network namespaces")
     parser.add_argument("--hours", type=positive, default=3,
                         help="no row begins after that time; the next run goes on (3)")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"),
@@ -155,11 +168,11 @@ def arguments():
     parser.add_argument("--table", action="store_true", help="print the tables of the rows so far")
     parser.add_argument("--list", action="store_true", help="print targets, pairs and workloads")
     chosen = parser.parse_args()
-    chosen.workloads = chosenWorkloads(chosen.workloads, chosen.quick)
+    chosen.workloads = chosenWorkloads(chosen.workloads, chosen.quick, chosen.two_hosts)
     chosen.pairs = chosenPairs(chosen.pairs, chosen.quick)
     chosen.rounds = chosen.rounds or (3 if chosen.quick else 5)
     if chosen.doublings is None:
-        chosen.doublings = 0 if chosen.quick else 1
+        chosen.doublings = 0 if chosen.quick else 3
     return chosen
 
 
@@ -175,15 +188,20 @@ def useBuild(build):
                       OMNIO_TEST_LIBRARIES=os.path.join(build, "trace"))
 
 
-def steadyRow(campaign, workload, pair, chosen):
-    """Doubles the length until the application is steady enough, as often as allowed."""
-    factor = workload.factor
-    for doubled in range(chosen.doublings + 1):
-        row = campaign.row(workload, pair, chosen.rounds, factor)
-        if figures.variation(row["application"]) <= VARIES_PERCENT or doubled == chosen.doublings:
-            return row
-        factor *= 2
-    raise AssertionError("the last round returns")
+def varies(row):
+    return figures.variation(row["application"]) > VARIES_PERCENT
+
+
+def steadyRow(campaign, workload, pair, chosen, row=None):
+    """Doubles the length until the application is steady enough, as often as allowed. `row` is that
+    of an earlier run, to begin behind. Rows of targets are compared as they were `at_first`, since
+    all of a workload begin with one length."""
+    row = row or campaign.row(workload, pair, chosen.rounds, workload.factor)
+    first = row.get("at_first") or {key: row[key] for key in ("factor", "application", "replay")}
+    while (varies(row) and row["factor"] < workload.factor << chosen.doublings and
+           figures.median(row["application"]) < LONG_ENOUGH):
+        row = {**campaign.row(workload, pair, chosen.rounds, 2 * row["factor"]), "at_first": first}
+    return row
 
 
 def say(row):
@@ -216,8 +234,8 @@ def measure(chosen, results, pool, campaign):
 
 
 def measureWorkload(chosen, results, campaign, workload, pair, modes):
-    def add(key, made):
-        if results.get(*key) is not None or time.monotonic() > chosen.until:
+    def add(key, made, is_wanted=False):
+        if time.monotonic() > chosen.until or not (is_wanted or results.get(*key) is None):
             return
         try:
             row = made()
@@ -228,10 +246,12 @@ def measureWorkload(chosen, results, campaign, workload, pair, modes):
         say(row)
 
     key = (workload.name, *pair)
-    add((*key, "dt", "all"), lambda: steadyRow(campaign, workload, pair, chosen))
+    known = results.get(*key, "dt", "all")
+    again = chosen.again and known is not None and varies(known)
+    add((*key, "dt", "all"), lambda: steadyRow(campaign, workload, pair, chosen, known), again)
     of = results.get(*key, "dt", "all")
     for mode in modes if of is not None else ():
-        add((*key, *mode), lambda mode=mode: campaign.mode(workload, pair, *mode, of))
+        add((*key, *mode), lambda mode=mode: campaign.mode(workload, pair, *mode, of), again)
 
 
 def interrupted(number, _):
@@ -264,7 +284,10 @@ def main():
     chosen.until = started + 3600 * chosen.hours
     # Not below /dev/shm, which the tracer leaves out.
     with tempfile.TemporaryDirectory(prefix="omnio-fidelity-", dir="/tmp") as work:
-        with Pool(work) as pool:
+        with Pool(work) as pool, Network(work) if chosen.two_hosts else nullcontext() as network:
+            if network is not None:
+                for name in chosen.workloads:
+                    WORKLOADS[name].launch, WORKLOADS[name].ranks = TwoHosts(network), 4
             measure(chosen, results, pool, Campaign(pool, work, chosen.results))
             results.setMissing(pool.missing)
     print(f"\n{time.monotonic() - started:.0f} s\n")

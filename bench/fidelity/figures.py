@@ -35,13 +35,15 @@ def overlap(one, other):
 
 def ranking(rows):
     """Compares the replays of two targets wherever the application differs between them. `rows` are
-    dictionaries with `workload`, `factor`, `to`, `application` and `replay`.
+    dictionaries with `workload`, `factor`, `to`, `application` and `replay`. A row that was made longer
+    counts as it was `at_first`.
 
     Returns how many comparisons there were, and the pairs of rows whose replays are ordered otherwise
     than their applications, the faster application first. Rows of different lengths of a workload are
     not compared.
     """
     compared, wrong = 0, []
+    rows = [{**row, **row.get("at_first", {})} for row in rows]
     for one, other in itertools.combinations(rows, 2):
         same = all(one[key] == other[key] for key in ("workload", "factor"))
         if not same or one["to"] == other["to"] or overlap(one["application"], other["application"]):

@@ -111,9 +111,9 @@ class Campaign:
         directory = self._prepared(self._pool.get(target_name), workload, factor)
         command = getattr(workload, "recorded", workload.command)(factor)
         # What the libraries of a program read while it is loaded is before what is timed.
-        ok(run([omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{directory}/*", "--",
-                *command], cwd=directory,
-               env=workload.environment(), timeout=600), f"{workload.name} recorded on {target_name}")
+        words = [omnio(), "trace", "-o", trace, "--exclude", "/*", "--include", f"{directory}/*", "--"]
+        ok(workload.launch.run([*words, *command], cwd=directory, env=workload.environment(),
+                               timeout=600), f"{workload.name} recorded on {target_name}")
         preprocess(trace, f"{trace}.json", "none")
         return spanOf(readSchedule(f"{trace}.json"))
 
@@ -126,7 +126,7 @@ class Campaign:
                "application": [], "replay": [], "differences": 0}
         for _ in range(rounds):
             row["application"].append(self._application(pair[1], workload, factor, facts))
-            seconds, differences = self._replay(pair[1], recording, "dt", "all")
+            seconds, differences = self._replay(workload, pair[1], recording, "dt", "all")
             row["replay"].append(seconds)
             row["differences"] = max(row["differences"], differences)
         whole = figures.median(row["application"])
@@ -136,7 +136,7 @@ class Campaign:
     def mode(self, workload, pair, timing, order, of):
         """One replay in another mode, beside the application of the row `of`."""
         recording = self.recording(workload, pair[0], of["factor"])
-        seconds, differences = self._replay(pair[1], recording, timing, order)
+        seconds, differences = self._replay(workload, pair[1], recording, timing, order)
         return {**of, "timing": timing, "order": order, "rounds": 1, "replay": [seconds],
                 "differences": differences}
 
@@ -149,23 +149,25 @@ class Campaign:
 
     def _application(self, target_name, workload, factor, facts):
         directory = self._prepared(self._pool.get(target_name), workload, factor)
-        done = ok(run(workload.command(factor), cwd=directory, env=workload.environment(),
-                      timeout=600), f"{workload.name} on {target_name}")
+        done = ok(workload.launch.run(workload.command(factor), cwd=directory,
+                                      env=workload.environment(), timeout=600),
+                  f"{workload.name} on {target_name}")
         seconds = workload.seconds(done.out.decode(), facts["outside_s"])
         if seconds <= 0:
             raise Failed(f"{workload.name} on {target_name}: took {seconds} s")
         return seconds
 
-    def _replay(self, target_name, recording, timing, order):
+    def _replay(self, workload, target_name, recording, timing, order):
         """The seconds from the first call to the end of the last, and the results that differ."""
         target = self._pool.get(target_name)
         target.fresh()
         output = os.path.join(self._work, "replayed")
         shutil.rmtree(output, ignore_errors=True)
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        ok(run([omnio(), "replay", recording.schedule(order), "--target",
-                os.path.join(target.path, "replay"), "-o", output, "--timing", timing,
-                "--no-trace"], cwd=self._work, env=environment(**as_root), timeout=600),
+        words = [omnio(), "replay", recording.schedule(order), "--target",
+                 os.path.join(target.path, "replay"), "-o", output, "--timing", timing, "--no-trace",
+                 *workload.launch.replayWords(workload.ranks)]
+        ok(workload.launch.run(words, cwd=self._work, env=environment(**as_root), timeout=600),
            f"{os.path.basename(recording.folder)} replayed on {target_name}", (0, 3))
         with open(os.path.join(output, "replay.json"), encoding="utf-8") as file:
             total = json.load(file)["total"]

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 
+from launching import OneHost
 from omnio_testing import environment, mpirun, program, run
 
 MELT = """\
@@ -51,6 +52,8 @@ def ok(result, what, statuses=(0,)):
 class Own:
     """A workload of tests/programs/c_workloads.c, which times itself."""
 
+    launch = OneHost()
+
     def __init__(self, name, factor=16, ranks=2, files=False):
         self.name, self.factor, self.ranks = name, factor, ranks
         self._files = files  # whether it finds files that `NAME-files` makes
@@ -63,14 +66,16 @@ class Own:
     def prepare(self, directory, factor):
         """Makes what the workload finds, with its pages neither dirty nor in the page cache."""
         if self._files:
-            ok(run(self._command(f"{self.name}-files", factor), cwd=directory), f"{self.name}-files")
+            made = self.launch.run(self._command(f"{self.name}-files", factor), cwd=directory,
+                                   env=self.environment(), timeout=600)
+            ok(made, f"{self.name}-files")
             evict(directory)
 
     def command(self, factor):
         return self._command(self.name, factor)
 
     def _command(self, name, factor):
-        return [*mpirun(self.ranks), program("c_workloads"), name, factor]
+        return [*self.launch.mpirun(self.ranks), program("c_workloads"), name, factor]
 
     def environment(self):
         return environment(**YIELD)
@@ -86,7 +91,7 @@ class Lammps:
     the time from MPI_Init to MPI_Finalize. The recording says how much of that lies before the first
     call of I/O and after the last."""
 
-    name, factor, ranks = "lammps", 8, 2
+    name, factor, ranks, launch = "lammps", 8, 2, OneHost()
 
     def whyMissing(self):
         if shutil.which("lmp") is None:
@@ -106,12 +111,14 @@ class Lammps:
 
     def command(self, factor):
         # Only what mpirun starts is timed.
-        return [*mpirun(self.ranks, "-x", f"LD_PRELOAD={self._library()}"), shutil.which("lmp"),
+        preload = ("-x", f"LD_PRELOAD={self._library()}")
+        return [*self.launch.mpirun(self.ranks, *preload), shutil.which("lmp"),
                 "-in", "in.melt", "-log", "none", "-screen", "none", "-var", "steps", 120 * factor]
 
     def recorded(self, factor):
         """The tracer preloads its own library."""
-        return [*mpirun(self.ranks), *self.command(factor)[len(mpirun(self.ranks)) + 2:]]
+        words = self.launch.mpirun(self.ranks)
+        return [*words, *self.command(factor)[len(words) + 2:]]
 
     def environment(self):
         return environment(OMP_NUM_THREADS=1, **YIELD)

@@ -55,6 +55,10 @@ def checkRanking(checks):
     checks.equal(figures.ranking([slow, {**wrong, "to": "slow"}]), (0, []), "one target")
     checks.equal(figures.ranking([slow, {**wrong, "workload": "small"}]), (0, []), "two workloads")
     checks.equal(figures.ranking([slow, {**wrong, "factor": 8}]), (0, []), "two lengths")
+    longer = {**quick, "factor": 8, "application": [9.0, 30.0],
+              "at_first": {key: wrong[key] for key in ("factor", "application", "replay")}}
+    compared, found = figures.ranking([slow, longer])
+    checks.equal((compared, len(found)), (1, 1), "a row that was made longer counts as at first")
 
 
 def checkTables(checks):

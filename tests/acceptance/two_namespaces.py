@@ -80,15 +80,16 @@ class Network:
                                    for name, value in variables.items())))
         os.chmod(self.agent, 0o755)
 
-    def mpirun(self):
-        hosts = ",".join(f"{address}:1" for address in HOSTS.values())
-        return mpirun(2, "--mca", "plm_rsh_agent", self.agent,
+    def mpirun(self, ranks=2):
+        """Half of the ranks on each."""
+        hosts = ",".join(f"{address}:{ranks // 2}" for address in HOSTS.values())
+        return mpirun(ranks, "--mca", "plm_rsh_agent", self.agent,
                       "--mca", "oob_tcp_if_include", SUBNET, "--mca", "btl", "tcp,self",
                       "--mca", "btl_tcp_if_include", SUBNET, "--host", hosts)
 
-    def run(self, command, **env):
+    def run(self, command, cwd=None, timeout=90, **env):
         """Runs on the first host."""
         host, space = next(iter(self.spaces.items()))
         inner = f"hostname {host}; exec {shlex.join([str(word) for word in command])}"
         return run(["ip", "netns", "exec", space, "unshare", "-u", "sh", "-c", inner],
-                   env=environment(**env), timeout=90)
+                   cwd=cwd, env=environment(**env), timeout=timeout)
