@@ -114,6 +114,7 @@ void Analysis::run(event::PathTable& paths) {
   EffectOrder order(*this, std::move(events));
   first_start_ = order.firstStart();
   order.run();
+  for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].think = order.thinkTime(i);
   flushAtExit();
   addMeetings();
   for (ThreadNotes& thread : threads_) {

@@ -71,6 +71,7 @@ inline bool takesOrder(const ExtraStep& step) {
 struct ThreadNotes {
   std::vector<EventNote> notes;   // by sequence
   std::vector<ExtraStep> extras;  // by what they follow, once the pass is over
+  event::ThinkTime think;         // that was looked at
 };
 
 // Whether the call works on a descriptor or stream.

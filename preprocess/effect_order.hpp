@@ -82,6 +82,10 @@ class EffectOrder {
   void run();
   // When the first event began, in ns; before run(). 0 when there is none.
   std::int64_t firstStart() const { return starts_.empty() ? 0 : starts_.top().first; }
+  // After run().
+  event::ThinkTime thinkTime(std::size_t thread) const {
+    return heads_[thread].source->thinkTime();
+  }
 
  private:
   struct Head {

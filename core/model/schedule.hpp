@@ -199,6 +199,9 @@ struct ScheduleThread {
   std::string host;
   // Between two events of the thread the recorder took this long, which is not think time.
   std::int64_t recorder_ns = 0;
+  // The part of its time between calls in which it had a processor, from 0 to 1: it computed, and
+  // did not sleep. Nothing where that was not looked at.
+  std::optional<double> computing{};
 };
 
 }  // namespace omnio::model

@@ -527,6 +527,14 @@ class Reader {
     const auto number = [this](std::string_view key) {
       return base::integerOf(in_, key, in_.value(), {.least = 0, .most = INT32_MAX});
     };
+    const auto share = [this](std::string_view key) {
+      const JsonNode node = in_.value();
+      const std::optional<double> number = node.number();
+      if (!number || !(*number >= 0 && *number <= 1)) {
+        in_.refuse(node.place, fmt::format("\"{}\" has to be a number from 0 to 1", key));
+      }
+      return number;
+    };
     in_.members([&](std::string_view key) {
       if (key == "thread") {
         thread.thread = static_cast<int>(number(key));
@@ -536,6 +544,8 @@ class Reader {
         thread.tid = static_cast<std::uint32_t>(number(key));
       } else if (key == "recorder") {
         thread.recorder_ns = number(key);
+      } else if (key == "computing") {
+        thread.computing = share(key);
       } else if (key == "host") {
         thread.host = base::bytesOf(base::textOf(in_, key, in_.value()));
       } else if (key == "events") {

@@ -96,6 +96,7 @@ void ScheduleWriter::beginThread(const ScheduleThread& thread) {
       fmt::format("{{\"thread\":{},\"pid\":{},\"tid\":{},\"recorder\":{},\"host\":", thread.thread,
                   thread.pid, thread.tid, thread.recorder_ns);
   json_.value(base::printable(thread.host));
+  if (thread.computing) text_ += fmt::format(",\"computing\":{:.2f}", *thread.computing);
   text_ += ",\"events\":[\n";
   flush();
 }

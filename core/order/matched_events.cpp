@@ -52,6 +52,7 @@ class MpiLogSource final : public event::EventSource {
   // Counts what is missing before the event that was read ahead, too.
   std::uint64_t missingBefore() const override { return missing_before_; }
   std::uint64_t undecodable() const override { return reader_.undecodable(); }
+  event::ThinkTime thinkTime() const override { return reader_.thinkTime(); }
 
  private:
   const event::Event* pull() {

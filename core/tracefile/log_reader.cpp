@@ -142,6 +142,11 @@ bool LogReader::fill() {
   if (raw_.recorder != 0 && raw_.recorder <= raw_.start) {
     event_.recorder_ns = event_.start_ns - toNs(raw_.start - raw_.recorder);
   }
+  if (raw_.think != 0 && raw_.think <= raw_.start) {
+    const std::int64_t wall_ns = event_.start_ns - toNs(raw_.start - raw_.think);
+    const auto cpu_ns = static_cast<std::int64_t>(raw_.think_cpu_ns & INT64_MAX);
+    think_ += {.wall_ns = wall_ns, .cpu_ns = std::min(cpu_ns, wall_ns)};
+  }
   event_.failed = raw_.failed;
   event_.depth = raw_.depth;
   event_.arguments = raw_.arguments;
@@ -275,6 +280,12 @@ const event::Event* MergedReader::next() {
 std::uint64_t MergedReader::undecodable() const {
   std::uint64_t sum = 0;
   for (const auto& reader : readers_) sum += reader->undecodable();
+  return sum;
+}
+
+event::ThinkTime MergedReader::thinkTime() const {
+  event::ThinkTime sum;
+  for (const auto& reader : readers_) sum += reader->thinkTime();
   return sum;
 }
 

@@ -27,6 +27,7 @@ class LogReader final : public event::EventSource {
   const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
   std::uint64_t undecodable() const override { return undecodable_; }
+  event::ThinkTime thinkTime() const override { return think_; }
 
  private:
   bool openChunk();
@@ -54,6 +55,7 @@ class LogReader final : public event::EventSource {
   std::uint64_t expected_event_ = 0;  // number of the next event when nothing is missing
   std::uint64_t missing_before_ = 0;
   std::uint64_t undecodable_ = 0;
+  event::ThinkTime think_;
   std::array<event::Text, wire::kTextSlots> texts_{};
   std::array<bool, wire::kTextSlots> has_text_{};
   std::array<event::Handle, wire::kHandleSlots> handles_{};
@@ -76,6 +78,7 @@ class PosixReader final : public event::EventSource {
   const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
   std::uint64_t undecodable() const override { return events_.undecodable(); }
+  event::ThinkTime thinkTime() const override { return events_.thinkTime(); }
 
   // Calls below the application's own that were left out so far.
   std::uint64_t leftOut() const { return left_out_; }
@@ -114,6 +117,7 @@ class MergedReader final : public event::EventSource {
   bool isAtEnd(std::size_t reader) const { return events_[reader] == nullptr; }
 
   std::uint64_t undecodable() const override;
+  event::ThinkTime thinkTime() const override;
 
  private:
   using Head = std::pair<std::int64_t, std::size_t>;  // when a reader's event begins, which reader

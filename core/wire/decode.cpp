@@ -13,18 +13,27 @@ Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefiniti
     std::uint16_t head = 0;
     std::memcpy(&head, at_, sizeof head);
     number = head & kNumberMask;
-    if (number != kRecorderWork) break;
+    if (number != kRecorderWork && number != kThinkSample) break;
     std::uint64_t ticks = 0;
+    std::uint64_t cpu_ns = 0;
     at_ = getVarint(at_ + kControlHeader, end_, ticks);
+    if (at_ != nullptr && number == kThinkSample) at_ = getVarint(at_, end_, cpu_ns);
     if (at_ == nullptr) {
       at_ = end_;
       return Decoded::kDamaged;
     }
-    recorder_ += ticks;
+    if (number == kRecorderWork) {
+      recorder_ += ticks;
+    } else {
+      think_ += ticks;
+      think_cpu_ns_ += cpu_ns;
+    }
   }
   const bool is_text = number == kDefineText;
   if (!is_text && number != kDefineHandle) {
     event.recorder = std::exchange(recorder_, 0);
+    event.think = std::exchange(think_, 0);
+    event.think_cpu_ns = std::exchange(think_cpu_ns_, 0);
     return decodeEvent(number, event) ? Decoded::kEvent : Decoded::kDamaged;
   }
   const char* const in = at_ + kControlHeader;

@@ -19,6 +19,10 @@ struct RawEvent {
   std::uint64_t start = 0;     // ticks
   std::uint64_t end = 0;       // ticks
   std::uint64_t recorder = 0;  // ticks that the recorder worked between the event before and this
+  // Think time before it that was looked at, in ticks, and how long the thread had a processor
+  // then.
+  std::uint64_t think = 0;
+  std::uint64_t think_cpu_ns = 0;
   // By index in the row's arguments; texts are slot plus 1, handles slots, iovecs piece counts.
   std::array<std::int64_t, calls::kMaxArguments> arguments{};
   std::uint64_t request = 0;  // bytes asked for
@@ -49,6 +53,8 @@ class ChunkDecoder {
   const char* end_;
   Prediction state_;
   std::uint64_t recorder_ = 0;  // not yet handed out
+  std::uint64_t think_ = 0;
+  std::uint64_t think_cpu_ns_ = 0;
 };
 
 }  // namespace omnio::wire

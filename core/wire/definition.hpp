@@ -126,4 +126,11 @@ inline char* encodeRecorderWork(char* out, std::uint64_t ticks) {
   return putVarint(putControlHeader(out, kRecorderWork), ticks);
 }
 
+// Between two events, for so many ticks, the thread was looked at: it had a processor for `cpu_ns`.
+inline constexpr std::size_t kMaxThinkSample = kControlHeader + 2 * kMaxVarint;
+
+inline char* encodeThinkSample(char* out, std::uint64_t ticks, std::uint64_t cpu_ns) {
+  return putVarint(putVarint(putControlHeader(out, kThinkSample), ticks), cpu_ns);
+}
+
 }  // namespace omnio::wire

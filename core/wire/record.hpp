@@ -103,7 +103,8 @@ inline constexpr std::uint32_t kNumberMask = (1U << kNumberBits) - 1;
 inline constexpr std::uint32_t kFirstControlRecord = calls::kNumberLimit;
 inline constexpr std::uint32_t kDefineText = 1000;
 inline constexpr std::uint32_t kDefineHandle = 1001;
-inline constexpr std::uint32_t kRecorderWork = 1002;  // defines nothing
+inline constexpr std::uint32_t kRecorderWork = 1002;  // these define nothing
+inline constexpr std::uint32_t kThinkSample = 1003;
 
 using calls::Field;
 using calls::fieldOf;

@@ -165,6 +165,37 @@ def checkMemory(checks, work):
         checks.equal(len(peaks[name]), 2, f"{name} was seen at work")
 
 
+COMPUTING = """\
+import os, sys, time
+fd = os.open("file", os.O_WRONLY | os.O_CREAT, 0o644)
+for _ in range(10):
+    os.write(fd, b"x")
+    end = time.monotonic() + 0.03
+    if sys.argv[1] == "sleeps":
+        time.sleep(0.03)
+    while sys.argv[1] == "computes" and time.monotonic() < end:
+        pass
+"""
+
+
+def checkComputing(checks, work):
+    """The tracer looks whether a thread computes or sleeps between its calls."""
+    found = {}
+    for kind in ("sleeps", "computes"):
+        directory = emptied(os.path.join(work, kind))
+        recorded, out = f"{directory}.trace", f"{directory}.json"
+        only = ("--exclude", "/*", "--include", f"{directory}/*")
+        result = trace(recorded, [sys.executable, "-c", COMPUTING, kind], options=only, cwd=directory)
+        checks.equal(result.status, 0, f"a program that {kind}: {result.err!r}")
+        checks.equal(run([omnio(), "preprocess", recorded, "-o", out]).status, 0, "preprocess")
+        with open(out, encoding="utf-8") as document:
+            found[kind] = json.load(document)["ranks"][0]["threads"][0].get("computing")
+    checks.that(found["sleeps"] is not None and found["sleeps"] < 0.2, f"asleep: {found['sleeps']}")
+    # Others may have taken the processor from it.
+    checks.that(found["computes"] is not None and found["computes"] > max(0.3, found["sleeps"]),
+                f"computing: {found['computes']}")
+
+
 def checkRefused(checks, what, words, status=1, mentions=""):
     result = run([omnio(), *words])
     lines = result.err.decode(errors="replace").splitlines()
@@ -214,6 +245,8 @@ def main():
                 checkProgram(checks, work, name, python)
         with checks.case("bad input"):
             checkBadInput(checks, work)
+        with checks.case("computing"):
+            checkComputing(checks, work)
         with checks.case("memory"):
             checkMemory(checks, work)
     checks.finish()

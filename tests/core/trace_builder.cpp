@@ -124,6 +124,12 @@ ChunkBuilder& ChunkBuilder::recorderWork(std::uint64_t ticks) {
   return *this;
 }
 
+ChunkBuilder& ChunkBuilder::thinkSample(std::uint64_t ticks, std::uint64_t cpu_ns) {
+  std::array<char, wire::kMaxThinkSample> out{};
+  payload_.append(out.data(), wire::encodeThinkSample(out.data(), ticks, cpu_ns));
+  return *this;
+}
+
 ChunkBuilder& ChunkBuilder::event(std::uint16_t number, const EventSpec& event) {
   std::vector<char> out(wire::kMaxFixedRecord + wire::kMaxVarint * event.pieces.size());
   payload_.append(out.data(), encodeAny(number, out.data(), state_, event));

@@ -58,6 +58,7 @@ class ChunkBuilder {
   ChunkBuilder& handle(const wire::HandleDefinition& handle);
   // Behind the event before.
   ChunkBuilder& recorderWork(std::uint64_t ticks);
+  ChunkBuilder& thinkSample(std::uint64_t ticks, std::uint64_t cpu_ns);
   ChunkBuilder& event(std::uint16_t number, const EventSpec& event);
   // A write of `bytes` on handle 1, which with its path is defined on first use.
   ChunkBuilder& write(std::uint64_t start, std::uint64_t end, std::int64_t bytes);

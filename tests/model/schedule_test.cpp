@@ -170,8 +170,13 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
     writer.event(opened);
     writer.event(written);
     writer.endThread();
-    writer.beginThread(
-        {.rank = 1, .thread = 1, .pid = 5, .tid = 7, .host = "node", .recorder_ns = 18});
+    writer.beginThread({.rank = 1,
+                        .thread = 1,
+                        .pid = 5,
+                        .tid = 7,
+                        .host = "node",
+                        .recorder_ns = 18,
+                        .computing = 0.25});
     writer.event(preopened);
     writer.event(inherited);
     writer.event(line);
@@ -206,6 +211,8 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
   EXPECT_EQ(got.threads_[1].tid, 7U);
   EXPECT_EQ(got.threads_[0].recorder_ns, 0);
   EXPECT_EQ(got.threads_[1].recorder_ns, 18);
+  EXPECT_FALSE(got.threads_[0].computing.has_value());
+  EXPECT_EQ(got.threads_[1].computing, 0.25);
   EXPECT_EQ(got.ended_, 2U);
   ASSERT_EQ(got.events_.size(), 6U);
   EXPECT_EQ(got.events_[0].row, row("openat64"));

@@ -251,5 +251,19 @@ TEST_F(ThreadWaits, WhatTheRecorderDoesBetweenTwoEventsIsNotWorkOfTheThread) {
   EXPECT_FALSE(kept.threads.at(0).at(3).own.has_value());
 }
 
+TEST_F(ThreadWaits, HowMuchAThreadComputesIsTheAverageOfTheSamples) {
+  std::vector<Thread> threads{thread(0), thread(1), thread(2)};
+  threads[0].thinkSample(300, 300);
+  write(threads[0], 0, 1430, 2000);
+  threads[0].recorderWork(10).thinkSample(100, 0);
+  write(threads[0], 0, 2200, 3000);
+  threads[1].thinkSample(200, 5000);  // clocks differ a little, but not so much
+  write(threads[1], 1, 1430, 2000);
+  const Kept kept = scheduleOf(threads);
+  EXPECT_EQ(kept.headers.at(0).computing, 0.75);
+  EXPECT_EQ(kept.headers.at(1).computing, 1);
+  EXPECT_FALSE(kept.headers.at(2).computing.has_value());
+}
+
 }  // namespace
 }  // namespace omnio::preprocess

@@ -179,6 +179,10 @@ class Thread {
     chunk_.recorderWork(ticks);
     return *this;
   }
+  Thread& thinkSample(std::uint64_t ticks, std::uint64_t cpu_ns) {
+    chunk_.thinkSample(ticks, cpu_ns);
+    return *this;
+  }
   Thread& plain(const char* call, std::uint64_t start, std::uint64_t end) {
     return add(call, {.start = start, .end = end});
   }

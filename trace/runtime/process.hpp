@@ -100,6 +100,17 @@ inline std::uint64_t pathSum(const char* path) {
   return sum | 1;
 }
 
+// Now and then a thread's time between two events is looked at: did it compute? In ticks of the
+// events' clock and ns of the thread's CPU time (wrap/think_sample.hpp).
+struct ThinkSample {
+  std::uint64_t due = 0;    // the first event that ends then or later begins the next one
+  std::uint64_t begin = 0;  // of the open one; 0: none is open
+  std::uint64_t begin_cpu = 0;
+  std::uint64_t ticks = 0;  // of what was looked at; the next event brings it
+  std::uint64_t cpu_ns = 0;
+  unsigned too_short = 0;  // in a row
+};
+
 struct Thread {
   std::uint64_t epoch = ~std::uint64_t{0};
   // How deep this thread is inside the tracer; above 0 only when a signal handler interrupts it.
@@ -123,6 +134,7 @@ struct Thread {
   // that (noteOwnWork).
   std::uint64_t own_work = 0;
   std::uint64_t own_work_until = 0;
+  ThinkSample think;
   const void* last_lock = nullptr;  // the mutex that it locked last
   // Room for the path of its working directory, where it has one of its own (unshare).
   char* own_directory = nullptr;

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <utility>
+
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 
@@ -25,9 +27,14 @@ void introduce(Ring& ring, Entry entry) {
   ring.cursor = out;
 }
 
-void putOwnWork(Ring& ring, Thread& self) {
-  ring.cursor = wire::encodeRecorderWork(ring.cursor, self.own_work);
-  self.own_work = 0;
+void putOwnNotes(Ring& ring, Thread& self) {
+  if (self.own_work != 0) {
+    ring.cursor = wire::encodeRecorderWork(ring.cursor, std::exchange(self.own_work, 0));
+  }
+  if (self.think.ticks != 0) {
+    ring.cursor = wire::encodeThinkSample(ring.cursor, std::exchange(self.think.ticks, 0),
+                                          std::exchange(self.think.cpu_ns, 0));
+  }
 }
 
 void drainAfterEvent(Thread& self, unsigned lane) {

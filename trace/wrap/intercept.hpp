@@ -21,6 +21,7 @@
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/ring.hpp"
 #include "trace/wrap/real_symbol.hpp"
+#include "trace/wrap/think_sample.hpp"
 
 namespace omnio::trace {
 
@@ -134,8 +135,9 @@ inline void noteOwnWork(Thread& self, std::uint64_t since) {
   self.own_work += now - since;
   self.own_work_until = now;
 }
-// Puts it before the event that comes next; the ring's reserve has room for it.
-void putOwnWork(Ring& ring, Thread& self);
+// Puts that, and what was seen of the thread's thinking, before the event that comes next; the
+// ring's reserve has room for it.
+void putOwnNotes(Ring& ring, Thread& self);
 
 // Writes the event behind those of the ring, which has room for it. `numbers` are the
 // arguments by index, as numbers; `request` the bytes asked for; `as` is a call with the same
@@ -148,8 +150,8 @@ template <CallId kCall>
                                           const Subject& subject, CallId as = kCall) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr wire::RecordLayout layout = wire::recordLayoutOf(kCall);
-  if (self.own_work != 0 && self.level == 1) [[unlikely]] {
-    putOwnWork(ring, self);
+  if ((self.own_work | self.think.ticks) != 0 && self.level == 1) [[unlikely]] {
+    putOwnNotes(ring, self);
   }
   if constexpr (layout.handle >= 0) {
     const std::uint8_t slot = wire::handleSlot(subject.handle.handle());
@@ -223,6 +225,7 @@ template <CallId kCall>
   if (has_made_room) [[unlikely]] {
     noteOwnWork(self, times.end);
   }
+  startThinking(self, times.end);
 }
 
 // Whether the call failed by what it returned; errno is then the reason, unless it is the result.
@@ -428,6 +431,7 @@ template <CallId kCall, typename R, typename Real, typename... A>
 
   [[maybe_unused]] int errno_before = 0;
   if constexpr (row.result == Result::kChar || row.result == Result::kLine) errno_before = errno;
+  leaveThinking(self);
   wire::EventTimes times;
   times.start = ticks();
   std::conditional_t<std::is_void_v<R>, int, R> result{};

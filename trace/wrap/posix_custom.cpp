@@ -61,6 +61,7 @@ template <CallId kCall, typename Close>
 int closeMany(unsigned first, unsigned last, Close close_range_of) {
   wire::EventTimes times;
   if (!mayRecord(thread) || !isActive()) return close_range_of(first, last);
+  leaveThinking(thread);
   times.start = ticks();
   int result = 0;
   const int number = ownDescriptor();

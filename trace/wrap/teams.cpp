@@ -79,12 +79,14 @@ void doPart(void* argument) {
   Thread& self = thread;
   Team* const outer = std::exchange(current_team, &team);
   const bool is_first = team.first == &self;
+  if (!is_first) self.think.begin = 0;  // it had nothing to do
   if (!is_first && mayRecordParts(self)) {
     const std::uint64_t now = ticks();
     const std::uint64_t since = idle_since == 0 ? now : idle_since;
     recordWait<CallId::omp_begin>(self, {.start = since, .end = now}, 0, &team);
   }
   team.work(team.data);
+  leaveThinking(self);
   if (is_first) {
     team.first_done = ticks();
   } else {
@@ -118,6 +120,7 @@ void meet(void (*real)()) {
   Thread& self = thread;
   const Team* const team = current_team;
   if (team == nullptr || !mayRecordParts(self)) return real();
+  leaveThinking(self);
   const std::uint64_t start = ticks();
   real();
   recordWait<CallId::omp_barrier>(self, {.start = start, .end = ticks()}, 0, &team->barriers);

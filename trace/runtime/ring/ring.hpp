@@ -55,8 +55,8 @@ struct Ring {
 // A handle that a chunk meets for the first time is defined in it, with up to two texts, of which
 // the second is short (wrap/intercept.hpp); before that may stand how long the recorder worked; and
 // a store may touch 8 bytes beyond what it writes.
-inline constexpr std::size_t kRingReserve =
-    3 * wire::kMaxDefinition + wire::kMaxText + 1 + wire::kMaxRecorderWork + 8;
+inline constexpr std::size_t kRingReserve = 3 * wire::kMaxDefinition + wire::kMaxText + 1 +
+                                            wire::kMaxRecorderWork + wire::kMaxThinkSample + 8;
 static_assert(sizeof(Ring) <= wire::kRingHeaderBytes);
 
 inline constexpr std::size_t kRingBytes = wire::kRingHeaderBytes + wire::kRingDataBytes;

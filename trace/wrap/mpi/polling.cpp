@@ -1,12 +1,9 @@
 #include "trace/wrap/mpi/polling.hpp"
 
-#include <sys/syscall.h>
-
-#include <ctime>
 #include <utility>
 
 #include "core/wire/clock.hpp"
-#include "trace/runtime/sys/raw_syscall.hpp"
+#include "trace/wrap/think_sample.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -16,13 +13,6 @@ constexpr double kShortNs = 20'000;
 // Between two tests, on average: a loop that does nothing else takes less, with the recorder's part
 // of it.
 constexpr double kLoopNs = 1000;
-
-std::uint64_t cpuNs() {
-  timespec used{};
-  if (rawSyscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, address(&used)) != 0) return 0;
-  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(used.tv_nsec);
-}
 
 }  // namespace
 
@@ -36,7 +26,7 @@ void notePoll(Thread& self, wire::EventTimes times) {
                .count = 1,
                .events = events,
                .wall_ns = wire::systemNs(CLOCK_MONOTONIC),
-               .cpu_ns = cpuNs()};
+               .cpu_ns = threadCpuNs()};
     return;
   }
   polling.inside += times.end - times.start;
@@ -55,7 +45,7 @@ std::uint64_t startOfWait(Thread& self, wire::EventTimes times) {
   const double between = wall - inside;
   if (between < kLoopNs * static_cast<double>(polling.count)) return polling.start;
   // The CPU time of a thread that lets others have the core inside of tests is that in between.
-  const auto used = static_cast<double>(cpuNs() - polling.cpu_ns);
+  const auto used = static_cast<double>(threadCpuNs() - polling.cpu_ns);
   const double computed = used < between ? used : between;
   return computed < wall / 2 ? polling.start : times.start;
 }

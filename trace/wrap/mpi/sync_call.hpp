@@ -42,6 +42,7 @@ class MpiCall {
   }
   template <typename Layer, typename Real>
   int makeTimed(Real real) {
+    leaveThinking(self_);
     const Layer layer(self_);
     times_.start = ticks();
     result_ = real();

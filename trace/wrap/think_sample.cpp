@@ -1,0 +1,58 @@
+#include "trace/wrap/think_sample.hpp"
+
+#include <sys/syscall.h>
+
+#include <ctime>
+
+#include "trace/runtime/sys/raw_syscall.hpp"
+
+namespace omnio::trace {
+namespace {
+
+// In ticks: ns, or some 0.3 to 0.5 ns each of a processor's counter, or 10 and more of aarch64's.
+constexpr std::uint64_t kBetween = 25'000'000;
+constexpr std::uint64_t kLeast = 50'000;  // a look itself takes a part of less
+// A thread may have one long pause among many short ones. Where so many in a row were too short,
+// the next look comes later.
+constexpr unsigned kMostTries = 8;
+
+}  // namespace
+
+std::uint64_t threadCpuNs() {
+  timespec used{};
+  if (rawSyscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, address(&used)) != 0) return 0;
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+void beginThinkSample(Thread& self) {
+  // A signal handler's events have a ring of their own, and the calls of a library are not its
+  // user's thinking.
+  if (self.level != 0 || self.in_mpi || self.depth != 0 || self.vforked) return;
+  self.think.begin_cpu = threadCpuNs();
+  self.think.begin = ticks();
+  self.think.due = ~std::uint64_t{0};
+}
+
+void endThinkSample(Thread& self) {
+  ThinkSample& think = self.think;
+  if (self.level != 0) return;
+  const std::uint64_t begin = think.begin;
+  const std::uint64_t now = ticks();
+  const std::uint64_t cpu = threadCpuNs();
+  think.begin = 0;
+  const bool is_long = now >= begin + kLeast;
+  think.too_short = is_long ? 0 : think.too_short + 1;
+  if (is_long || think.too_short >= kMostTries) {
+    think.too_short = 0;
+    think.due = now + kBetween;
+  } else {
+    think.due = 0;
+  }
+  // A forked child has its parent's state, and CPU time of its own.
+  if (!is_long || cpu < think.begin_cpu) return;
+  think.ticks += now - begin;
+  think.cpu_ns += cpu - think.begin_cpu;
+}
+
+}  // namespace omnio::trace

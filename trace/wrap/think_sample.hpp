@@ -1,0 +1,30 @@
+// Whether a thread computes or sleeps between its calls: a replay is to do the same. Asking for its
+// CPU time takes a system call, so only a small part of these times is looked at: each 10 ms or so,
+// from the end of an event to the beginning of the thread's next call that is an event.
+#pragma once
+
+#include "trace/runtime/process.hpp"
+
+namespace omnio::trace {
+
+void beginThinkSample(Thread& self);
+void endThinkSample(Thread& self);
+
+// Right before a call that will be an event.
+inline void leaveThinking(Thread& self) {
+  if (self.think.begin != 0) [[unlikely]] {
+    endThinkSample(self);
+  }
+}
+
+// Right behind the record of an event that ended at that tick.
+inline void startThinking(Thread& self, std::uint64_t end) {
+  if (end >= self.think.due) [[unlikely]] {
+    beginThinkSample(self);
+  }
+}
+
+// CPU time of the calling thread; 0 when the system does not tell.
+std::uint64_t threadCpuNs();
+
+}  // namespace omnio::trace
