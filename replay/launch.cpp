@@ -180,8 +180,11 @@ void RequestOptions::addTo(base::Command command) {
   command.option("--sync", sync, "What is written back after the last call, beside the makespan")
       .oneOf({"none", "file", "final"})
       .showDefault();
-  command.option("--compute", compute, "How think time passes: asleep, or on a busy processor")
-      .oneOf({"sleep", "spin"})
+  command
+      .option("--compute", compute,
+              "How think time passes: asleep, on a busy processor, or (auto) as in the recording "
+              "where each thread has a processor")
+      .oneOf({"auto", "sleep", "spin"})
       .showDefault();
   command
       .option("--wait", wait,
@@ -204,7 +207,7 @@ void RequestOptions::complete() {
                      .order = *base::valueOf(model::kOrders, order),
                      .network_scale = network_scale};
   request.sync = *base::valueOf(kSyncs, sync);
-  request.spins_while_computing = compute == "spin";
+  request.compute = *base::valueOf(kComputes, compute);
   request.wait = base::valueOf(kWaitKinds, wait);
   request.stall_ns = static_cast<std::int64_t>(std::min(stall_s, 1e9) * 1e9);
   if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";

@@ -16,6 +16,7 @@
 #include "core/model/schedule.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/sleeper.hpp"
 #include "replay/target/prepare.hpp"
 
 namespace omnio::replay {
@@ -37,7 +38,7 @@ struct Request {
   Changes changes;
   Cache cache = Cache::kCold;
   Sync sync = Sync::kFinal;
-  bool spins_while_computing = false;   // think time keeps a processor busy
+  Compute compute = Compute::kAuto;
   std::optional<WaitKind> wait;         // else by the processors that there are
   std::int64_t stall_ns = 60000000000;  // give up when nothing moves for so long
   bool fresh = false;
@@ -54,7 +55,7 @@ struct RequestOptions {
   double network_scale = 1;
   std::string cache = "cold";
   std::string sync = "final";
-  std::string compute = "sleep";
+  std::string compute = "auto";
   std::string wait = "auto";
   double stall_s = 60;
   bool no_trace = false;

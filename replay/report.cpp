@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -91,8 +92,10 @@ std::string jsonOf(const Report& report) {
     json.put("processes", report.processes);
     json.put("nodes", report.nodes);
     json.put("spins", report.spins);
-    json.put("compute", report.compute_spins ? "spin" : "sleep");
+    json.put("compute", base::wordOf(kComputes, report.compute));
+    if (report.computing) json.put("computing", std::round(*report.computing * 100) / 100);
     json.put("wait", base::wordOf(kWaitKinds, report.wait));
+    json.put("wait_in_mpi", base::wordOf(kWaitKinds, report.wait_in_mpi));
     json.object("preparation", [&] {
       json.put("files", report.prepared.files);
       json.put("bytes", report.prepared.bytes);
@@ -173,6 +176,17 @@ std::string line(std::string_view name, const RankCounts& counts) {
 
 }  // namespace
 
+// "Think time asleep: threads share processors"
+std::string computeSentence(const Report& report) {
+  std::string text = "Think time ";
+  if (report.compute == Compute::kSpin) return text + "on busy processors\n";
+  if (report.compute == Compute::kSleep) return text + "asleep\n";
+  if (!report.computing) return text + "asleep: the schedule does not say what threads computed\n";
+  if (!report.spins) return text + "asleep: threads share processors\n";
+  return text + fmt::format("as in the recording: {:.0f} % of it on a busy processor\n",
+                            100 * *report.computing);
+}
+
 std::string textOf(const Report& report) {
   constexpr std::size_t kRanksShown = 16;
   const RankCounts total = report.total();
@@ -187,6 +201,7 @@ std::string textOf(const Report& report) {
   out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n", report.prepared.files,
                      mib(report.prepared.bytes), seconds(report.preparation_ns));
   out += cacheSentence(report) + "\n";
+  out += computeSentence(report);
   out += "  rank  operations    read MiB   write MiB      I/O ms     ends ms  differences\n";
   for (std::size_t i = 0; i < std::min(report.ranks.size(), kRanksShown); ++i) {
     out += line(std::to_string(report.ranks[i].rank), report.ranks[i]);

@@ -1,6 +1,7 @@
 // The report of a replay: docs/formats/replay_report.md.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,10 @@ struct Report {
   std::int64_t makespan_ns = 0;  // to the end of the last operation
   Sync sync = Sync::kFinal;
   std::int64_t sync_ns = 0;  // writing back what was left, after the makespan
-  bool compute_spins = false;
+  Compute compute = Compute::kAuto;
+  std::optional<double> computing;  // of think time in the recording; nothing where it is not known
   WaitKind wait = WaitKind::kSpin;
+  WaitKind wait_in_mpi = WaitKind::kYield;
   std::vector<RankCounts> ranks;
   std::vector<ThreadPlace> threads;
   std::vector<Difference> differences;  // the first ones

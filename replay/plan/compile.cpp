@@ -338,6 +338,7 @@ Compiler::Complaint Compiler::orderThreads() {
     event.node = node_of(event.thread, event.order);
     Wait& wait = plan_.threads[event.thread].waits[next_wait[event.thread]++];
     for (const auto& [id, reason, work] : event.waits) {
+      wait.in_mpi |= reason == model::Reason::kMpi;
       if (id == 0) {
         wait.least_ns = std::max(wait.least_ns, timeOf(work));
         continue;

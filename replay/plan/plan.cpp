@@ -15,14 +15,9 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 6\n";
+constexpr std::string_view kMagic = "omnio replay plan 7\n";
 
 }  // namespace
-
-template <typename Io>
-void parts(Io& io, PartsOf<model::Hole> auto& hole) {
-  io.items(hole.begin, hole.end);
-}
 
 template <typename Io>
 void parts(Io& io, PartsOf<PlannedFile> auto& file) {
@@ -32,16 +27,16 @@ void parts(Io& io, PartsOf<PlannedFile> auto& file) {
 
 template <typename Io>
 void parts(Io& io, PartsOf<Wait> auto& wait) {
-  io.items(wait.recorded_end_ns, wait.least_ns, wait.flags, wait.work_ns);
+  io.items(wait.recorded_end_ns, wait.least_ns, wait.flags, wait.work_ns, wait.in_mpi);
 }
 
 template <typename Io>
 void parts(Io& io, PartsOf<PlannedThread> auto& thread) {
   auto& recorded = thread.recorded;
   io.items(recorded.rank, recorded.thread, recorded.pid, recorded.tid, recorded.host,
-           recorded.recorder_ns, thread.operations, thread.first_start_ns, thread.last_end_ns,
-           thread.read_request, thread.read_moved, thread.write_request, thread.write_failed,
-           thread.waits, thread.raises);
+           recorded.recorder_ns, recorded.computing, thread.operations, thread.first_start_ns,
+           thread.last_end_ns, thread.read_request, thread.read_moved, thread.write_request,
+           thread.write_failed, thread.waits, thread.raises);
 }
 
 template <typename Io>

@@ -35,7 +35,7 @@ class DigestingSink final : public model::ScheduleSink {
     return next_.file(number, file);
   }
   Complaint beginThread(const model::ScheduleThread& thread) override {
-    addAll(thread.rank, thread.thread, thread.recorder_ns);
+    addAll(thread.rank, thread.thread, thread.recorder_ns, thread.computing.value_or(-1));
     return next_.beginThread(thread);
   }
   Complaint event(const model::ScheduleEvent& event) override {

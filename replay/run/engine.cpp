@@ -369,8 +369,9 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     const Wait& wait = thread.planned.waits[op.wait - 1];
     before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);
     work_done_ns = std::max(work_done_ns, wait.least_ns);
+    const WaitKind kind = wait.in_mpi ? settings_.wait_in_mpi : settings_.wait;
     for (std::size_t i = 0; i < wait.flags.size(); ++i) {
-      const std::int64_t end_ns = waitFor(thread, wait.flags[i]);
+      const std::int64_t end_ns = waitFor(thread, wait.flags[i], kind);
       before.actual_end_ns = std::max(before.actual_end_ns, end_ns);
       work_done_ns = std::max(work_done_ns, end_ns + wait.work_ns[i]);
     }
@@ -471,20 +472,22 @@ void Engine::count(Thread& thread, const Instruction& instruction, const Outcome
        .got = resultText(row, outcome.failed, outcome.result)});
 }
 
-std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag) {
+std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag, WaitKind kind) {
   if (!settings_.flags.isRaised(flag)) thread.awaited.store(flag, std::memory_order_relaxed);
-  const std::int64_t end_ns = settings_.flags.wait(flag, settings_.wait);
+  const std::int64_t end_ns = settings_.flags.wait(flag, kind);
   thread.awaited.store(kNoFlag, std::memory_order_relaxed);
   return end_ns;
 }
 
 // Think time and delays.
 void Engine::passUntil(Thread& thread, std::int64_t at_ns) const {
-  if (settings_.spins_while_computing) {
-    spinUntil(at_ns);
-  } else {
-    thread.sleeper.sleepUntil(at_ns, settings_.may_spin);
+  double busy = 0;
+  if (settings_.compute == Compute::kSpin) {
+    busy = 1;
+  } else if (settings_.compute == Compute::kAuto && settings_.may_spin) {
+    busy = thread.planned.recorded.computing.value_or(0);
   }
+  thread.sleeper.passUntil(at_ns, settings_.may_spin, busy);
 }
 
 std::uint64_t Engine::progress() const {

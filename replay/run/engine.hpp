@@ -19,6 +19,7 @@
 #include "replay/issue/backend.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/sleeper.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
@@ -157,7 +158,8 @@ class Engine {
     Flags& flags;
     bool may_spin = true;
     WaitKind wait = WaitKind::kSpin;
-    bool spins_while_computing = false;
+    WaitKind wait_in_mpi = WaitKind::kYield;
+    Compute compute = Compute::kSleep;
     // The replay is traced: each thread makes one call before the clock starts, so that the tracer
     // has its log open. Readers of the trace know it by its path, the tree itself.
     bool warm_up = false;
@@ -203,7 +205,7 @@ class Engine {
   void count(Thread& thread, const Instruction& instruction, const Outcome& outcome);
   void raise(Thread& thread, const Op& op);
   // Returns when the event ended.
-  std::int64_t waitFor(Thread& thread, std::uint32_t flag);
+  std::int64_t waitFor(Thread& thread, std::uint32_t flag, WaitKind kind);
   void passUntil(Thread& thread, std::int64_t at_ns) const;
   static void* entry(void* thread);
   base::Result<void> reserveLanes();

@@ -117,18 +117,43 @@ std::uint64_t ownThreads(const Plan& plan, const Session& session) {
   return lanesOf(threadsByProcess(plan, session)[session.rank()]).largest.size();
 }
 
-// Whether this process's threads have a processor each, as far as it can know: launchers that bind
-// give each its own.
-bool hasProcessorEach(const Plan& plan, const Session& session) {
+// The part of their think time in which the recorded threads computed, on average over those of
+// which it is known.
+std::optional<double> computingOf(const Plan& plan) {
+  double sum = 0;
+  std::size_t known = 0;
+  for (const PlannedThread& thread : plan.threads) {
+    if (!thread.recorded.computing) continue;
+    sum += *thread.recorded.computing;
+    ++known;
+  }
+  if (known == 0) return std::nullopt;
+  return sum / static_cast<double>(known);
+}
+
+// Whether so many threads of each process of this node share each processor, at most, as far as
+// this process can know: launchers that bind give each its own.
+bool shareProcessors(std::uint64_t threads, std::uint64_t most, const Session& session) {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return false;
   const auto processors = static_cast<std::uint64_t>(CPU_COUNT(&set));
   const auto all = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_ONLN));
-  const std::uint64_t threads = ownThreads(plan, session);
   const bool is_bound = processors < all;
   return threads * (is_bound ? 1 : static_cast<std::uint64_t>(session.nodeProcesses())) <=
-         processors;
+         most * processors;
+}
+
+bool haveProcessorEach(const Plan& plan, const Session& session) {
+  return shareProcessors(ownThreads(plan, session), 1, session);
+}
+
+// MPI libraries wait by asking again and again, so that a processor is never idle, and let others
+// have it where ranks share it. A replay does the same: a file system answers sooner on a processor
+// that is awake. Not where very many ranks are folded into few processes.
+bool mayPollInMpi(const Plan& plan, const Session& session) {
+  constexpr std::uint64_t kMostPolling = 4;
+  return shareProcessors(ranksOf(plan, session).size(), kMostPolling, session);
 }
 
 // Buffers are touched before the clock starts. The kernel promises memory that is not there, and
@@ -303,8 +328,10 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   const Fence fence(writable);
   Flags flags(session.sharedWords(plan->flag_waiters.size()));
   const Paths paths(*plan, tree_path.native(), ranksOf(*plan, session));
-  const bool may_spin = hasProcessorEach(*plan, session);
+  const bool may_spin = haveProcessorEach(*plan, session);
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
+  const WaitKind wait_in_mpi =
+      request.wait.value_or(mayPollInMpi(*plan, session) ? WaitKind::kYield : wait);
   Outbox outbox;
   Engine::Settings settings{.plan = *plan,
                             .paths = paths,
@@ -313,7 +340,8 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
                             .flags = flags,
                             .may_spin = may_spin,
                             .wait = wait,
-                            .spins_while_computing = request.spins_while_computing,
+                            .wait_in_mpi = wait_in_mpi,
+                            .compute = request.compute,
                             .warm_up = isTraced(),
                             .announce = {}};
   if (session.leaderOf().size() > 1) {
@@ -334,8 +362,10 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   Report report;
   report.sync = request.sync;
   report.sync_ns = syncAfter(session, request.sync, *plan, *tree);
-  report.compute_spins = request.spins_while_computing;
+  report.compute = request.compute;
+  report.computing = computingOf(*plan);
   report.wait = wait;
+  report.wait_in_mpi = wait_in_mpi;
   report.schedule = plan->schedule;
   report.schedule_digest = plan->schedule_digest;
   report.target = request.target.native();

@@ -27,6 +27,14 @@ void Sleeper::sleepUntil(std::int64_t at_ns, bool may_spin) {
   }
 }
 
+void Sleeper::passUntil(std::int64_t at_ns, bool may_spin, double busy) {
+  const auto busy_ns = static_cast<std::int64_t>(static_cast<double>(at_ns - nowNs()) * busy);
+  // sleepUntil() spins for as long anyway.
+  if (busy_ns <= (may_spin ? kSpinNs : 0)) return sleepUntil(at_ns, may_spin);
+  if (busy < 1) sleepUntil(at_ns - busy_ns, may_spin);
+  spinUntil(at_ns);
+}
+
 void pauseBriefly() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -3,7 +3,18 @@
 #pragma once
 #include <cstdint>
 
+#include "core/base/json_reader.hpp"
+
 namespace omnio::replay {
+
+// How think time passes.
+enum class Compute : std::uint8_t {
+  kAuto,  // as in the recording, where each thread has a processor; else asleep
+  kSleep,
+  kSpin,  // keeps a processor busy
+};
+inline constexpr base::Word<Compute> kComputes[] = {
+    {Compute::kAuto, "auto"}, {Compute::kSleep, "sleep"}, {Compute::kSpin, "spin"}};
 
 // A sleep overshoots by up to 0.1 ms.
 inline constexpr std::int64_t kSpinNs = 100000;
@@ -15,6 +26,8 @@ class Sleeper {
  public:
   // CLOCK_MONOTONIC, absolute.
   void sleepUntil(std::int64_t at_ns, bool may_spin);
+  // Asleep at first, then on a busy processor for that part of the time that is left (0 to 1).
+  void passUntil(std::int64_t at_ns, bool may_spin, double busy);
 
  private:
   std::int64_t overshoot_ns_ = kSpinNs / 2;

@@ -167,6 +167,7 @@ static void collector(void) {
         MPI_Recv(block, kBlock, MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         put(fd, ((off_t)round * ranks + from) * kBlock, kBlock);
       }
+      put(fd, (off_t)round * ranks * kBlock, kBlock);  // its own
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
