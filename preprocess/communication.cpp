@@ -242,8 +242,8 @@ struct Need {
   bool is_awaited = true;
   // This call is the only one that will ask for the other's rule by this need.
   bool is_counted = true;
-  // It gets a message of the other call, which may have come only when the sender was in MPI again.
-  bool is_message = false;
+  // It gets a large message, which may have come only when the sender was in MPI again.
+  bool is_large = false;
 };
 
 struct Gathering;
@@ -989,10 +989,10 @@ class Sweep : public order::MpiPictureSink {
         return false;
       }
       for (const Need& need : call.needs) {
-        if (!need.is_message) continue;
+        if (!need.is_large) continue;
         const auto found = calls_.find(need.call);
         if (found == calls_.end() || !found->second.is_send_begun) continue;
-        if (!haveReached({found->second.place}, call.end_ns - 1, place)) return false;
+        if (!haveReached({found->second.place}, call.end_ns - 1 - slack_ns_, place)) return false;
       }
       for (const Call::Member& member : call.member_of) {
         if (member.is_waiting && !isComplete(*member.gathering, place)) return false;
@@ -1003,7 +1003,7 @@ class Sweep : public order::MpiPictureSink {
         const auto found = calls_.find(need.call);
         if (!need.is_awaited || found == calls_.end() || !found->second.is_entered) continue;
         const Call& other = found->second;
-        if (const Call::Again* const again = need.is_message ? cameAgain(call, other) : nullptr) {
+        if (const Call::Again* const again = need.is_large ? cameAgain(call, other) : nullptr) {
           result_.order.waitFor(place, *again->rule, again->at_ns);
         } else {
           result_.order.waitFor(place, other.rule, call.came_ns);
@@ -1075,7 +1075,10 @@ class Sweep : public order::MpiPictureSink {
         break;
       case OperationKind::kReceive:
         if (begins) ++call.users;
-        if (ends) call.needs.push_back({keyOf(other), true, true, true});
+        if (ends) {
+          const bool is_large = operation.bytes >= order::kMayWaitForReceiver;
+          call.needs.push_back({keyOf(other), true, true, is_large});
+        }
         break;
       case OperationKind::kProbe:
         call.needs.push_back({keyOf(other), true, false});

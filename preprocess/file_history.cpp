@@ -275,24 +275,43 @@ void FileHistory::read(ContentId id, const event::Event& event, const PastEvent&
   content.read_before_written = std::max(content.read_before_written, content.needed);
 }
 
-void FileHistory::noteUse(Content& content, const event::Transfer& transfer) {
+namespace {
+
+// In units of 1 MiB.
+void addUsed(IntervalSet& used, std::uint64_t begin, std::uint64_t end) {
   constexpr std::uint64_t kUnit = std::uint64_t{1} << 20;
+  if (end <= begin || end > UINT64_MAX - kUnit) return;
+  const Range range{begin / kUnit * kUnit, (end + kUnit - 1) / kUnit * kUnit};
+  if (used.lastUncovered(range) != 0) used.add(range);
+}
+
+}  // namespace
+
+void FileHistory::noteUse(Content& content, const event::Transfer& transfer) {
   const std::optional<std::uint64_t> offset = transfer.fixedOffset();
   if (content.emptied || (transfer.at_end && !offset)) return;
   if (!offset) return content.used.add({0, UINT64_MAX});
-  const std::uint64_t end = *offset + transfer.bytes;
-  if (end <= *offset || end > UINT64_MAX - kUnit) return;
-  const Range range{*offset / kUnit * kUnit, (end + kUnit - 1) / kUnit * kUnit};
-  if (content.used.lastUncovered(range) != 0) content.used.add(range);
+  addUsed(content.used, *offset, *offset + transfer.bytes);
 }
 
 void FileHistory::soughtHole(ContentId id, bool is_hole, std::uint64_t from,
                              std::optional<std::uint64_t> found) {
+  constexpr std::size_t kMostHoles = 65536;
+  constexpr std::uint64_t kBlock = 4096;
   Content& content = contents_[id];
-  if (content.emptied || content.maybe_new) return;
+  if (content.emptied || content.maybe_new || content.resized) return;
   // A hole is found at the end, too.
   if (found && content.written.end() <= *found) need(content, *found + (is_hole ? 0 : 1));
-  if (!is_hole) content.holes.add({from, found.value_or(UINT64_MAX)});
+  // Up to a hole that was looked for there is data; at the least, the hole is a block.
+  const Range data = is_hole ? Range{from, found.value_or(from)}
+                             : Range{found.value_or(0), found ? *found + 1 : 0};
+  addUsed(content.used, data.begin, data.end);
+  if (content.holes.ranges().size() >= kMostHoles) return;
+  if (!is_hole) {
+    content.holes.add({from, found.value_or(UINT64_MAX)});
+  } else if (found && *found < UINT64_MAX - kBlock) {
+    content.holes.add({*found, (*found / kBlock + 1) * kBlock});
+  }
 }
 
 // The file has to be as long as `end` by now.

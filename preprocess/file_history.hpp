@@ -59,7 +59,7 @@ struct Content {
   // Of what was there before the run: the parts that calls read or write, in units of 1 MiB, and
   // the holes that a seek told of (SEEK_DATA, SEEK_HOLE).
   IntervalSet used;
-  IntervalSet holes;
+  IntervalSet holes{SIZE_MAX};  // never merged: what lies between them is data
   event::FileSize size;
   // Bytes appended to what may have been there before: they are behind what was needed of that.
   std::uint64_t appended = 0;

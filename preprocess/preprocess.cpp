@@ -329,6 +329,24 @@ class ThreadPass {
   std::unordered_map<std::uint32_t, event::OpenFile> positions_;
 };
 
+// Whole blocks: what is left of them on both sides is data.
+std::vector<model::Hole> scaledHoles(const std::vector<model::Hole>& holes,
+                                     const SizeScale& scale) {
+  constexpr std::uint64_t kBlock = 4096;
+  std::vector<model::Hole> scaled;
+  for (const model::Hole& hole : holes) {
+    const std::uint64_t begin = (scale.position(hole.begin) + kBlock - 1) / kBlock * kBlock;
+    const std::uint64_t end = scale.position(hole.end) / kBlock * kBlock;
+    if (begin >= end) continue;
+    if (!scaled.empty() && begin <= scaled.back().end) {
+      scaled.back().end = end;
+    } else {
+      scaled.push_back({begin, end});
+    }
+  }
+  return scaled;
+}
+
 }  // namespace
 
 base::Result<Summary> preprocess(const tracefile::Trace& trace,
@@ -397,9 +415,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   for (model::ScheduleFile& file : analysis.files().files()) {
     file.size = size_scale.position(file.size);
     file.read_before_written = size_scale.position(file.read_before_written);
-    for (model::Hole& hole : file.holes) {
-      hole = {size_scale.position(hole.begin), size_scale.position(hole.end)};
-    }
+    if (settings.size_scale != 1) file.holes = scaledHoles(file.holes, size_scale);
     writer.file(file);
     ++summary.files;
   }

@@ -163,13 +163,16 @@ def arguments():
                         help="no row begins after that time; the next run goes on (3)")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"),
                         help="the build to measure (build/release)")
-    parser.add_argument("--results", default=os.path.join(ROOT, "build", "fidelity"),
-                        help="where the rows are (build/fidelity)")
+    parser.add_argument("--results",
+                        help="where the rows are (build/fidelity; --two-hosts: build/fidelity-two-hosts)")
     parser.add_argument("--table", action="store_true", help="print the tables of the rows so far")
     parser.add_argument("--list", action="store_true", help="print targets, pairs and workloads")
     chosen = parser.parse_args()
     chosen.workloads = chosenWorkloads(chosen.workloads, chosen.quick, chosen.two_hosts)
     chosen.pairs = chosenPairs(chosen.pairs, chosen.quick)
+    if chosen.results is None:
+        chosen.results = os.path.join(ROOT, "build",
+                                      "fidelity-two-hosts" if chosen.two_hosts else "fidelity")
     chosen.rounds = chosen.rounds or (3 if chosen.quick else 5)
     if chosen.doublings is None:
         chosen.doublings = 0 if chosen.quick else 3
@@ -192,14 +195,18 @@ def varies(row):
     return figures.variation(row["application"]) > VARIES_PERCENT
 
 
+def mayBeLonger(row, workload, chosen):
+    return (varies(row) and row["factor"] < workload.factor << chosen.doublings and
+            figures.median(row["application"]) < LONG_ENOUGH)
+
+
 def steadyRow(campaign, workload, pair, chosen, row=None):
     """Doubles the length until the application is steady enough, as often as allowed. `row` is that
     of an earlier run, to begin behind. Rows of targets are compared as they were `at_first`, since
     all of a workload begin with one length."""
     row = row or campaign.row(workload, pair, chosen.rounds, workload.factor)
     first = row.get("at_first") or {key: row[key] for key in ("factor", "application", "replay")}
-    while (varies(row) and row["factor"] < workload.factor << chosen.doublings and
-           figures.median(row["application"]) < LONG_ENOUGH):
+    while mayBeLonger(row, workload, chosen):
         row = {**campaign.row(workload, pair, chosen.rounds, 2 * row["factor"]), "at_first": first}
     return row
 
@@ -240,6 +247,9 @@ def measureWorkload(chosen, results, campaign, workload, pair, modes):
         try:
             row = made()
         except (Failed, NotHere, RuntimeError) as problem:
+            if is_wanted:
+                print(f"{' '.join(key)}: stays as it was: {problem}", flush=True)
+                return
             row = {**dict(zip(("workload", "from", "to", "timing", "order"), key)),
                    "failed": str(problem)}
         results.add(row)
@@ -247,7 +257,7 @@ def measureWorkload(chosen, results, campaign, workload, pair, modes):
 
     key = (workload.name, *pair)
     known = results.get(*key, "dt", "all")
-    again = chosen.again and known is not None and varies(known)
+    again = chosen.again and known is not None and mayBeLonger(known, workload, chosen)
     add((*key, "dt", "all"), lambda: steadyRow(campaign, workload, pair, chosen, known), again)
     of = results.get(*key, "dt", "all")
     for mode in modes if of is not None else ():

@@ -29,7 +29,7 @@ class TwoHosts:
     def run(self, command, cwd, env, timeout):
         return self._network.run(command, cwd=cwd, timeout=timeout,
                                  **{name: value for name, value in env.items()
-                                    if name not in environment()})
+                                    if environment().get(name) != value})
 
     def replayWords(self, ranks):
         return ["--launcher", " ".join(self.mpirun(ranks))]

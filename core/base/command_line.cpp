@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -13,6 +15,17 @@
 #include "core/base/printable.hpp"
 
 namespace omnio::base {
+
+namespace {
+
+// CLI11's checks of numbers let nan pass.
+std::string isFinite(std::string& word) {
+  return std::isfinite(std::strtod(word.c_str(), nullptr))
+             ? std::string()
+             : fmt::format("{} is not a number", printable(word));
+}
+
+}  // namespace
 
 OptionHandle OptionHandle::required(bool is_required) const {
   option_->required(is_required);
@@ -48,12 +61,12 @@ OptionHandle OptionHandle::between(std::uint64_t minimum, std::uint64_t maximum)
 }
 
 OptionHandle OptionHandle::positive() const {
-  option_->check(CLI::PositiveNumber);
+  option_->check(CLI::PositiveNumber)->check(CLI::Validator(isFinite, ""));
   return *this;
 }
 
 OptionHandle OptionHandle::notNegative() const {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(CLI::NonNegativeNumber)->check(CLI::Validator(isFinite, ""));
   return *this;
 }
 

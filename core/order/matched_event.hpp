@@ -124,6 +124,7 @@ inline constexpr std::uint64_t kWaitsForReceiver = std::uint64_t{256} << 10;
 // intercommunicators too. Which members take data from the root itself depends on the library:
 // taken to do are all of up to eight, and in larger groups those at a distance of a power of two,
 // as in the trees that libraries build.
+// Of MPI_Scatterv the root's own part is what tells the size.
 const MpiCollective::Arrival* stayedFor(const MpiOperation& operation, const MpiEventRef& stay,
                                         const mpi::MpiGroups& groups);
 

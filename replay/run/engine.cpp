@@ -260,8 +260,9 @@ base::Result<void> Engine::reserveLanes() {
 bool Engine::takeBuffers(Thread& thread) {
   if (thread.context->buffers != nullptr) return true;
   if (!thread.lane->take()) {
-    thread.lane = spareLane(thread);
-    if (thread.lane == nullptr) return false;
+    Lane* const spare = spareLane(thread);
+    if (spare == nullptr) return false;
+    thread.lane = spare;
   }
   thread.context->buffers = &thread.lane->buffers;
   return true;
@@ -272,20 +273,19 @@ bool Engine::takeBuffers(Thread& thread) {
 Engine::Lane* Engine::spareLane(Thread& thread) {
   constexpr std::uint64_t kSpareSeed = 1U << 23;
   Lane* made = nullptr;
-  std::uint64_t seed = kSpareSeed;
   {
     const std::lock_guard lock(spare_mutex_);
     for (const auto& lane : spare_lanes_) {
       if (lane->room.covers(thread.planned) && lane->take()) return lane.get();
     }
-    seed += spare_lanes_.size();
     auto lane = std::make_unique<Lane>();
     made = lane.get();
     made->room = thread.planned;
     made->take();
     spare_lanes_.push_back(std::move(lane));
   }
-  if (const auto reserved = made->buffers.reserve(made->room, seed); !reserved) {
+  if (const auto reserved = made->buffers.reserve(made->room, kSpareSeed + thread.number);
+      !reserved) {
     fail(thread, reserved.failure().sentence);
     return nullptr;
   }
@@ -393,7 +393,11 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     }
     if (!takeBuffers(thread)) return;
     thread.context->due_ns = had_time ? at : 0;
-    const Outcome outcome = issue(instruction, *thread.context);
+    Outcome outcome = issue(instruction, *thread.context);
+    if (!outcome.issued && had_time) {
+      passUntil(thread, at);
+      outcome.start_ns = outcome.end_ns = nowNs();
+    }
     end = outcome.end_ns - beginning;
     thread.counts.io_ns += outcome.end_ns - outcome.start_ns;
     thread.counts.begin_ns = std::min(thread.counts.begin_ns, outcome.start_ns - beginning);

@@ -87,18 +87,21 @@ std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& fil
   return {};
 }
 
+// The first that ends behind there.
+auto firstHoleBehind(const PlannedFile& file, std::uint64_t begin) {
+  return std::ranges::upper_bound(file.holes, begin, {}, &model::Hole::end);
+}
+
 // The parts of [begin, end) that are no holes of the file: use(begin, end), until one returns an
 // error.
 template <typename Use>
 int eachDataPart(const PlannedFile& file, std::uint64_t begin, std::uint64_t end, Use use) {
-  for (const model::Hole& hole : file.holes) {
-    const std::uint64_t last = std::min(file.size, hole.end);
-    if (last <= begin) continue;
-    if (hole.begin >= std::min(end, file.size)) break;
-    if (hole.begin > begin) {
-      if (const int error = use(begin, hole.begin)) return error;
+  for (auto hole = firstHoleBehind(file, begin); hole != file.holes.end(); ++hole) {
+    if (hole->begin >= std::min(end, file.size)) break;
+    if (hole->begin > begin) {
+      if (const int error = use(begin, hole->begin)) return error;
     }
-    begin = std::min(end, last);
+    begin = std::min(end, std::min(file.size, hole->end));
   }
   return begin < end ? use(begin, end) : 0;
 }
@@ -132,7 +135,11 @@ class Maker {
       if (raw::syncData(fd) != 0) error = errno;
       raw::adviseDontNeed(fd);
     }
-    if (error == 0 && cache_ == Cache::kWarm) error = readBack(begin, end, fd);
+    if (error == 0 && cache_ == Cache::kWarm) {
+      error = eachDataPart(file, begin, end, [&](std::uint64_t from, std::uint64_t to) {
+        return readBack(from, to, fd);
+      });
+    }
     raw::closeFd(fd);
     return error;
   }
@@ -241,21 +248,29 @@ struct Piece {
   std::uint64_t size = 0;  // of the file
 };
 
-// The pieces that are this process's share: use(piece), until one says no.
+// The pieces that are this process's share: use(piece), until one says no. Those without data are
+// left out, but for the first and the last piece of each file.
 template <typename Use>
 void eachPiece(const Plan& plan, Share share, Use use) {
-  std::uint64_t piece = 0;
+  const auto processes = static_cast<std::uint64_t>(share.processes);
+  std::uint64_t before = 0;  // pieces of the files before
   for (std::size_t number = 0; number < plan.files.size(); ++number) {
-    const std::optional<std::uint64_t> size = wantedSize(plan, plan.files[number]);
+    const PlannedFile& file = plan.files[number];
+    const std::optional<std::uint64_t> size = wantedSize(plan, file);
     if (!size) continue;
-    std::uint64_t begin = 0;
-    do {
-      const std::uint64_t end = std::min(*size, begin + kPieceBytes);
-      const bool is_own = piece++ % static_cast<std::uint64_t>(share.processes) ==
-                          static_cast<std::uint64_t>(share.process);
-      if (is_own && !use(Piece{number, begin, end, *size})) return;
-      begin = end;
-    } while (begin < *size);
+    const std::uint64_t last = *size == 0 ? 0 : (*size - 1) / kPieceBytes;
+    for (std::uint64_t i = 0; i <= last; ++i) {
+      if (i > 0 && i < last) {
+        const auto hole = firstHoleBehind(file, i * kPieceBytes);
+        if (hole != file.holes.end() && hole->begin <= i * kPieceBytes) {
+          i = std::clamp(std::min(hole->end, file.size) / kPieceBytes, i, last);
+        }
+      }
+      if ((before + i) % processes != static_cast<std::uint64_t>(share.process)) continue;
+      const std::uint64_t begin = i * kPieceBytes;
+      if (!use(Piece{number, begin, std::min(*size, begin + kPieceBytes), *size})) return;
+    }
+    before += last + 1;
   }
 }
 
@@ -270,7 +285,12 @@ Residency sampleCache(const Plan& plan, const Tree& tree, Share share) {
     if (dataBytes(file, piece.begin, piece.end) == 0) return true;
     const int fd = tree.openFile(file.location, O_RDONLY);
     if (fd < 0) return true;
-    addResidency(fd, piece.begin, piece.end - piece.begin, sum);
+    const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    eachDataPart(file, piece.begin, piece.end, [&](std::uint64_t from, std::uint64_t to) {
+      from = (from + page - 1) / page * page;
+      if (from < to) addResidency(fd, from, to - from, sum);
+      return 0;
+    });
     raw::closeFd(fd);
     return ++pieces < kMostPieces;
   });
@@ -284,8 +304,6 @@ base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share sh
   eachPiece(plan, share, [&](const Piece& piece) {
     const PlannedFile& file = plan.files[piece.file];
     const std::uint64_t bytes = dataBytes(file, piece.begin, piece.end);
-    // A hole of the whole piece takes no work; the last piece gives the file its length.
-    if (bytes == 0 && piece.begin != 0 && piece.end != piece.size) return true;
     if (const int error = maker.makePiece(file, piece.file, piece.begin, piece.end, piece.size)) {
       failed = cannotMake(file.location, error);
       return false;

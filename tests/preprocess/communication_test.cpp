@@ -284,6 +284,31 @@ TEST_F(Communication, ALargeMessageThatOnlyWentInTheSendersWaitIsSignalledThere)
   }
 }
 
+TEST_F(Communication, APersistentSendIsLikeAnyOther) {
+  for (const std::uint64_t bytes : {8U, 1U << 20}) {
+    std::vector<Thread> ranks{rankThread(0), rankThread(1)};
+    ranks[0].mpi("Start", 1020, 1030, {},
+                 test::listOf({wire::BegunRequest{.request = 1,
+                                                  .kind = wire::BegunRequest::kSend,
+                                                  .comm = 1,
+                                                  .peer = 1,
+                                                  .bytes = bytes,
+                                                  .seq = 1}}));
+    ranks[0].data("pwrite", 1040, 5000, 1, 100, 0);
+    ranks[0].mpi("Wait", 5010, 5040, {}, test::listOf({test::done(1)}));
+    ranks[1].mpi("Recv", 1020, 5030,
+                 {{Role::kComm, 1},
+                  {Role::kPeer, 0},
+                  {Role::kGot, static_cast<std::int64_t>(bytes)},
+                  {Role::kSeq, 1}});
+    ranks[1].data("pwrite", 5050, 6000, 1, 100, 0);
+    const Kept kept = scheduleOf(ranks);
+    const std::size_t from = bytes == 8 ? 0 : 1;
+    ASSERT_EQ(kept.threads.at(1).at(1).after.size(), 1U);
+    EXPECT_EQ(kept.threads.at(1).at(1).after[0].id, kept.threads.at(0).at(from).id) << bytes;
+  }
+}
+
 TEST_F(Communication, ManyRanksMeetInOneStep) {
   constexpr int kRanks = 40;
   constexpr int kRounds = 5;

@@ -156,6 +156,55 @@ TEST_F(ScheduleOfTrace, ScalesAreApplied) {
   EXPECT_EQ(events[2].start_ns, 1200);
 }
 
+constexpr std::int64_t kMiB = 1 << 20;
+
+TEST_F(ScheduleOfTrace, HolesAreThoseThatSeeksFound) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/in", O_RDONLY, 1)
+      .onHandle("lseek", 10200, 10210, 1, 0, 8192, SEEK_DATA)
+      .onHandle("lseek", 10220, 10230, 1, 8192, 3 * kMiB, SEEK_HOLE)
+      .onHandle("lseek", 10240, 10250, 1, 5 * kMiB, 9 * kMiB, SEEK_HOLE)
+      .onHandle("lseek", 10260, 10270, 1, 0, 10 * kMiB, SEEK_END);
+  save(0, 1, {&thread});
+  const auto holesIn = [](const Kept& kept) { return kept.files.at("in").holes; };
+  // Where the end of a hole was not looked for, a block of it is known.
+  EXPECT_EQ(holesIn(schedule()),
+            (std::vector<model::Hole>{
+                {0, 8192}, {3 * kMiB, 3 * kMiB + 4096}, {9 * kMiB, 9 * kMiB + 4096}}));
+  // Half of a block is none.
+  EXPECT_EQ(holesIn(schedule({.size_scale = 0.5})), (std::vector<model::Hole>{{0, 4096}}));
+}
+
+TEST_F(ScheduleOfTrace, WhatAFileGrewByInTheRunIsNoHoleOfBefore) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/in", O_RDWR, 1)
+      .data("read", 10110, 10120, 1, 100)
+      .onHandle("ftruncate", 10200, 10210, 1, 64 * kMiB)
+      .onHandle("lseek", 10220, 10230, 1, 4096, 64 * kMiB, SEEK_DATA);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  EXPECT_EQ(kept.files.at("in").size, 100U);
+  EXPECT_TRUE(kept.files.at("in").holes.empty());
+}
+
+TEST_F(ScheduleOfTrace, FarFromAllCallsALargeFileNeedsNoBlocks) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/in", O_RDONLY, 1)
+      .data("pread", 10110, 10120, 1, 100, 200 * kMiB)
+      .data("pread", 10130, 10140, 1, 100, 250 * kMiB)
+      .data("pread", 10150, 10160, 1, 100, 400 * kMiB);
+  thread.open(11000, 11100, "/run/dense", O_RDONLY, 2)
+      .onHandle("lseek", 11110, 11120, 2, 0, 500 * kMiB, SEEK_HOLE);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  EXPECT_EQ(kept.files.at("in").size, 400U * kMiB + 100);
+  // Behind a call, the kernel may have read ahead.
+  EXPECT_EQ(kept.files.at("in").holes,
+            (std::vector<model::Hole>{{0, 200 * kMiB}, {(251 + 16) * kMiB, 400 * kMiB}}));
+  EXPECT_EQ(kept.files.at("dense").size, 500U * kMiB);
+  EXPECT_TRUE(kept.files.at("dense").holes.empty());
+}
+
 TEST_F(ScheduleOfTrace, ATraceWithoutIoIsRefused) {
   Thread thread(token(0));
   thread.plain("MPI_Init", 9000, 20000);
