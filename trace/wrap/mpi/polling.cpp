@@ -39,7 +39,8 @@ std::uint64_t startOfWait(Thread& self, wire::EventTimes times) {
   if (times.end <= polling.first_end) return times.start;
   const auto wall = static_cast<double>(wire::systemNs(CLOCK_MONOTONIC) - polling.wall_ns);
   const double ns_per_tick = wall / static_cast<double>(times.end - polling.first_end);
-  if (static_cast<double>(times.end - polling.start) * ns_per_tick < kShortNs) return times.start;
+  const double whole = static_cast<double>(times.end - polling.start) * ns_per_tick;
+  if (whole < kShortNs) return times.start;
   const double inside =
       static_cast<double>(polling.inside + (times.end - times.start)) * ns_per_tick;
   const double between = wall - inside;
@@ -47,7 +48,7 @@ std::uint64_t startOfWait(Thread& self, wire::EventTimes times) {
   // The CPU time of a thread that lets others have the core inside of tests is that in between.
   const auto used = static_cast<double>(threadCpuNs() - polling.cpu_ns);
   const double computed = used < between ? used : between;
-  return computed < wall / 2 ? polling.start : times.start;
+  return computed < whole / 2 ? polling.start : times.start;
 }
 
 }  // namespace omnio::trace
