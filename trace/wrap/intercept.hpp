@@ -431,9 +431,8 @@ template <CallId kCall, typename R, typename Real, typename... A>
 
   [[maybe_unused]] int errno_before = 0;
   if constexpr (row.result == Result::kChar || row.result == Result::kLine) errno_before = errno;
-  leaveThinking(self);
   wire::EventTimes times;
-  times.start = ticks();
+  times.start = leaveThinking(self);
   std::conditional_t<std::is_void_v<R>, int, R> result{};
   if constexpr (std::is_void_v<R>) {
     real(a...);

@@ -61,8 +61,7 @@ template <CallId kCall, typename Close>
 int closeMany(unsigned first, unsigned last, Close close_range_of) {
   wire::EventTimes times;
   if (!mayRecord(thread) || !isActive()) return close_range_of(first, last);
-  leaveThinking(thread);
-  times.start = ticks();
+  times.start = leaveThinking(thread);
   int result = 0;
   const int number = ownDescriptor();
   const auto own = static_cast<unsigned>(number);

@@ -86,9 +86,9 @@ void doPart(void* argument) {
     recordWait<CallId::omp_begin>(self, {.start = since, .end = now}, 0, &team);
   }
   team.work(team.data);
-  leaveThinking(self);
+  const std::uint64_t done = leaveThinking(self);
   if (is_first) {
-    team.first_done = ticks();
+    team.first_done = done;
   } else {
     noteMoment<CallId::omp_done>(self, team);
     idle_since = ticks();
@@ -120,8 +120,7 @@ void meet(void (*real)()) {
   Thread& self = thread;
   const Team* const team = current_team;
   if (team == nullptr || !mayRecordParts(self)) return real();
-  leaveThinking(self);
-  const std::uint64_t start = ticks();
+  const std::uint64_t start = leaveThinking(self);
   real();
   recordWait<CallId::omp_barrier>(self, {.start = start, .end = ticks()}, 0, &team->barriers);
 }

@@ -34,11 +34,11 @@ void beginThinkSample(Thread& self) {
   self.think.due = ~std::uint64_t{0};
 }
 
-void endThinkSample(Thread& self) {
+std::uint64_t endThinkSample(Thread& self) {
   ThinkSample& think = self.think;
-  if (self.level != 0) return;
-  const std::uint64_t begin = think.begin;
   const std::uint64_t now = ticks();
+  if (self.level != 0) return now;
+  const std::uint64_t begin = think.begin;
   const std::uint64_t cpu = threadCpuNs();
   think.begin = 0;
   const bool is_long = now >= begin + kLeast;
@@ -50,9 +50,14 @@ void endThinkSample(Thread& self) {
     think.due = 0;
   }
   // A forked child has its parent's state, and CPU time of its own.
-  if (!is_long || cpu < think.begin_cpu) return;
-  think.ticks += now - begin;
-  think.cpu_ns += cpu - think.begin_cpu;
+  if (is_long && cpu >= think.begin_cpu) {
+    think.ticks += now - begin;
+    think.cpu_ns += cpu - think.begin_cpu;
+  }
+  // A thread whose time slice is over loses its processor at the next system call. Without this
+  // look that would be the one of the call itself, so the call has begun.
+  const std::uint64_t after = ticks();
+  return after - now < kLeast ? after : now;
 }
 
 }  // namespace omnio::trace

@@ -8,13 +8,14 @@
 namespace omnio::trace {
 
 void beginThinkSample(Thread& self);
-void endThinkSample(Thread& self);
+std::uint64_t endThinkSample(Thread& self);
 
-// Right before a call that will be an event.
-inline void leaveThinking(Thread& self) {
+// Right before a call that will be an event. Returns the tick at which the call begins.
+inline std::uint64_t leaveThinking(Thread& self) {
   if (self.think.begin != 0) [[unlikely]] {
-    endThinkSample(self);
+    return endThinkSample(self);
   }
+  return ticks();
 }
 
 // Right behind the record of an event that ended at that tick.

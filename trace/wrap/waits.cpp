@@ -122,8 +122,7 @@ int waitOnCondition(Real* real, pthread_cond_t* condition, pthread_mutex_t* mute
   if (SharedObject* const awaited = addObject(condition)) {
     awaited->mutex.store(mutex, std::memory_order_relaxed);
   }
-  leaveThinking(self);
-  const std::uint64_t start = ticks();
+  const std::uint64_t start = leaveThinking(self);
   const int result = real(condition, mutex, a...);
   const std::uint64_t end = ticks();
   const bool takes = known != nullptr && takesFromOther(self, *known);
@@ -158,8 +157,7 @@ int takeSemaphore(Real* real, sem_t* semaphore, A... a) {
   Thread& self = thread;
   SharedObject* const known = mayRecordWaits(self) ? addObject(semaphore) : nullptr;
   if (known == nullptr) return real(semaphore, a...);
-  leaveThinking(self);
-  const std::uint64_t start = ticks();
+  const std::uint64_t start = leaveThinking(self);
   const int result = real(semaphore, a...);
   if (result == 0 && takesFromOther(self, *known)) {
     recordWait<kCall>(self, {.start = start, .end = ticks()}, 0, semaphore);
@@ -196,8 +194,7 @@ OMNIO_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (result == EBUSY) {
     SharedObject* const known = addObject(mutex);
     if (known != nullptr) known->waiting.fetch_add(1, std::memory_order_relaxed);
-    leaveThinking(self);
-    times.start = ticks();
+    times.start = leaveThinking(self);
     result = lock(mutex);
     times.end = ticks();
     if (known != nullptr) noteLocked(*known);
@@ -244,8 +241,7 @@ OMNIO_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   Thread& self = thread;
   const bool has_any_recorded = process.next_thread.load(std::memory_order_relaxed) > 0;
   if (!has_any_recorded || !mayRecordWaits(self)) return real(barrier);
-  leaveThinking(self);
-  const std::uint64_t start = ticks();
+  const std::uint64_t start = leaveThinking(self);
   const int result = real(barrier);
   recordWait<CallId::pthread_barrier_wait>(self, {.start = start, .end = ticks()}, 0, barrier);
   return result;

@@ -42,9 +42,8 @@ class MpiCall {
   }
   template <typename Layer, typename Real>
   int makeTimed(Real real) {
-    leaveThinking(self_);
     const Layer layer(self_);
-    times_.start = ticks();
+    times_.start = leaveThinking(self_);
     result_ = real();
     times_.end = ticks();
     if (times_.end < times_.start) times_.end = times_.start;
