@@ -296,8 +296,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="omnio-fidelity-", dir="/tmp") as work:
         with Pool(work) as pool, Network(work) if chosen.two_hosts else nullcontext() as network:
             if network is not None:
+                launch = TwoHosts(network)
                 for name in chosen.workloads:
-                    WORKLOADS[name].launch, WORKLOADS[name].ranks = TwoHosts(network), 4
+                    WORKLOADS[name].launch, WORKLOADS[name].ranks = launch, 4
             measure(chosen, results, pool, Campaign(pool, work, chosen.results))
             results.setMissing(pool.missing)
     print(f"\n{time.monotonic() - started:.0f} s\n")

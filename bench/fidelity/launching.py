@@ -18,10 +18,11 @@ class OneHost:
 
 
 class TwoHosts:
-    """Half of the ranks on each host of `network` (two_namespaces.Network)."""
+    """Half of the ranks and of the processors on each host of `network` (two_namespaces.Network)."""
 
     def __init__(self, network):
         self._network = network
+        network.shareProcessors()
 
     def mpirun(self, ranks, *options):
         return [*self._network.mpirun(ranks), *options]

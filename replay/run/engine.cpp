@@ -381,12 +381,13 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   if (op.step == model::Step::kInherited) {
     inherit(op, *descriptors_[thread.rank_place]);
   } else if (op.step == model::Step::kDelay) {
+    // Whoever waits for it hears at once when it will be over, and passes that time itself: waking
+    // up on both sides does not come on top.
     end = delayEnd(timing, before, op.start_ns, op.end_ns);
-    passUntil(thread, beginning + end);
   } else {
     const Due due = dueOf(timing, before, op.start_ns);
     const std::int64_t at = beginning + due.at_ns;
-    const bool had_time = timing != model::Timing::kAsap && at > nowNs();
+    const bool had_time = at > nowNs();
     if (had_time) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
       passUntil(thread, at - preparationNs(op));
@@ -478,7 +479,8 @@ void Engine::count(Thread& thread, const Instruction& instruction, const Outcome
 
 std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag, WaitKind kind) {
   if (!settings_.flags.isRaised(flag)) thread.awaited.store(flag, std::memory_order_relaxed);
-  const std::int64_t end_ns = settings_.flags.wait(flag, kind);
+  const std::int64_t end_ns =
+      settings_.await ? settings_.await(flag, kind) : settings_.flags.wait(flag, kind);
   thread.awaited.store(kNoFlag, std::memory_order_relaxed);
   return end_ns;
 }

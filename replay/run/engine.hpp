@@ -165,6 +165,8 @@ class Engine {
     bool warm_up = false;
     // Is told of raised flags that ranks in other processes wait for; called by replay threads.
     std::function<void(std::uint32_t flag, std::int64_t end_ns)> announce;
+    // Waits for a flag and returns when the event ended; none: Flags::wait().
+    std::function<std::int64_t(std::uint32_t flag, WaitKind kind)> await;
   };
 
   // For the threads of these ranks.

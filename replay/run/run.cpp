@@ -1,21 +1,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <deque>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
@@ -26,6 +22,7 @@
 #include "replay/report.hpp"
 #include "replay/run/flags.hpp"
 #include "replay/run/session.hpp"
+#include "replay/run/signals.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -34,31 +31,9 @@ constexpr int kDone = 0;
 constexpr int kDifferences = 3;
 // From the decision when to begin to the beginning: all have to hear of it.
 constexpr std::int64_t kLeadNs = 20000000;
-// Between looks at what goes on; messages from other nodes are waited for more eagerly.
+// Between looks at what goes on; where others count on this process for messages, more eagerly.
 constexpr std::int64_t kRestNs = 1000000;
 constexpr std::int64_t kShortRestNs = 50000;
-
-// Flags that ranks on other nodes wait for, from the threads that raise them to the one that sends.
-class Outbox {
- public:
-  void put(Session::Raised raised) {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(raised);
-  }
-  std::deque<Session::Raised> take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(waiting_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::deque<Session::Raised> waiting_;
-};
-
-// A recorded rank is replayed by one process; where there are fewer, they go round.
-int processOf(std::uint32_t rank, const Session& session) {
-  return static_cast<int>(rank % static_cast<std::uint32_t>(session.size()));
-}
 
 std::vector<std::uint32_t> ranksOf(const Plan& plan, const Session& session) {
   std::vector<std::uint32_t> ranks;
@@ -131,29 +106,17 @@ std::optional<double> computingOf(const Plan& plan) {
   return sum / static_cast<double>(known);
 }
 
-// Whether so many threads of each process of this node share each processor, at most, as far as
-// this process can know: launchers that bind give each its own.
-bool shareProcessors(std::uint64_t threads, std::uint64_t most, const Session& session) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return false;
-  const auto processors = static_cast<std::uint64_t>(CPU_COUNT(&set));
-  const auto all = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_ONLN));
-  const bool is_bound = processors < all;
-  return threads * (is_bound ? 1 : static_cast<std::uint64_t>(session.nodeProcesses())) <=
-         most * processors;
-}
-
-bool haveProcessorEach(const Plan& plan, const Session& session) {
-  return shareProcessors(ownThreads(plan, session), 1, session);
+bool haveProcessorEach(const Plan& plan, Session& session) {
+  return session.sumOnNode(ownThreads(plan, session)) <= session.nodeProcessors();
 }
 
 // MPI libraries wait by asking again and again, so that a processor is never idle, and let others
 // have it where ranks share it. A replay does the same: a file system answers sooner on a processor
 // that is awake. Not where very many ranks are folded into few processes.
-bool mayPollInMpi(const Plan& plan, const Session& session) {
+bool mayPollInMpi(const Plan& plan, Session& session) {
   constexpr std::uint64_t kMostPolling = 4;
-  return shareProcessors(ranksOf(plan, session).size(), kMostPolling, session);
+  return session.sumOnNode(ranksOf(plan, session).size()) <=
+         kMostPolling * session.nodeProcessors();
 }
 
 // Buffers are touched before the clock starts. The kernel promises memory that is not there, and
@@ -181,17 +144,6 @@ base::Result<void> checkMemory(const Plan& plan, const Session& session) {
       "{}; use more nodes",
       needed, available, largest->recorded.rank, largest->recorded.thread, largest->read_moved,
       largest->write_request);
-}
-
-// Whoever raises a flag tells the leaders of the other nodes that have a waiting rank.
-void forward(const Plan& plan, Session& session, Session::Raised raised) {
-  std::vector<int> told;
-  for (const std::uint32_t rank : plan.flag_waiters[static_cast<std::size_t>(raised.flag)]) {
-    const int node = session.nodeOf()[static_cast<std::size_t>(processOf(rank, session))];
-    if (node == session.node() || std::find(told.begin(), told.end(), node) != told.end()) continue;
-    told.push_back(node);
-    session.send(session.leaderOf()[static_cast<std::size_t>(node)], raised);
-  }
 }
 
 // Tells the other processes, round by round, how this one stands, and finds out when all are done
@@ -248,20 +200,14 @@ class Rounds {
 };
 
 // Until all processes are done: looks after failures and messages.
-void attend(Session& session, const Plan& plan, Engine& engine, Flags& flags, Outbox& outbox,
+void attend(Session& session, Engine& engine, Signals* signals, bool is_eager,
             std::int64_t stall_ns) {
-  const bool one_node = session.leaderOf().size() == 1;
   Rounds rounds(session, engine, stall_ns);
   for (;;) {
     if (const auto failure = engine.failure()) session.abort(failure->sentence);
-    if (!one_node) {
-      for (const Session::Raised& raised : outbox.take()) forward(plan, session, raised);
-      while (const auto raised = session.receive()) {
-        flags.raise(static_cast<std::uint32_t>(raised->flag), raised->end_ns);
-      }
-    }
+    if (signals != nullptr) signals->receive();
     if (rounds.look()) return;
-    std::this_thread::sleep_for(std::chrono::nanoseconds(one_node ? kRestNs : kShortRestNs));
+    std::this_thread::sleep_for(std::chrono::nanoseconds(is_eager ? kShortRestNs : kRestNs));
   }
 }
 
@@ -332,7 +278,8 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
   const WaitKind wait_in_mpi =
       request.wait.value_or(mayPollInMpi(*plan, session) ? WaitKind::kYield : wait);
-  Outbox outbox;
+  std::optional<Signals> signals;
+  if (session.leaderOf().size() > 1) signals.emplace(*plan, session, flags);
   Engine::Settings settings{.plan = *plan,
                             .paths = paths,
                             .programs = programs,
@@ -343,19 +290,27 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
                             .wait_in_mpi = wait_in_mpi,
                             .compute = request.compute,
                             .warm_up = isTraced(),
-                            .announce = {}};
-  if (session.leaderOf().size() > 1) {
-    settings.announce = [&outbox](std::uint32_t flag, std::int64_t end_ns) {
-      outbox.put({.flag = flag, .end_ns = end_ns});
+                            .announce = {},
+                            .await = {}};
+  if (signals) {
+    settings.announce = [&signals](std::uint32_t flag, std::int64_t end_ns) {
+      signals->announce(flag, end_ns);
     };
+    settings.await = [&signals](std::uint32_t flag, WaitKind kind) {
+      return signals->wait(flag, kind);
+    };
+    signals->connect();
   }
+  // One that sleeps in a wait does not look for messages.
+  const bool is_eager = signals && (signals->isCountedOn() || wait == WaitKind::kBlock ||
+                                    wait_in_mpi == WaitKind::kBlock);
   Engine engine(std::move(settings), ranksOf(*plan, session));
   check(engine.start());
   session.barrier();
   {
     const GrowthLimit limit;
-    engine.go(session.fromNodeLeader(nowNs() + kLeadNs));
-    attend(session, *plan, engine, flags, outbox, request.stall_ns);
+    engine.go(session.momentForAll(kLeadNs));
+    attend(session, engine, signals ? &*signals : nullptr, is_eager, request.stall_ns);
     engine.finish();
   }
 

@@ -1,15 +1,19 @@
 #include "replay/run/session.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <new>
+
+#include "replay/issue/backend.hpp"
 
 namespace omnio::replay {
 
 Session::Session(int* argc, char*** argv, const Request& request) : request_(request) {
   int provided = 0;
-  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
   MPI_Comm_dup(MPI_COMM_WORLD, &world_);
   MPI_Comm_dup(MPI_COMM_WORLD, &messages_);
   MPI_Comm_rank(world_, &rank_);
@@ -36,6 +40,11 @@ Session::Session(int* argc, char*** argv, const Request& request) : request_(req
     }
     node_of_[i] = node;
   }
+  if (leader_of_.size() > 1 && provided < MPI_THREAD_SERIALIZED) {
+    abort(
+        "this MPI library lets one thread alone use it (MPI_THREAD_FUNNELED), and a replay on "
+        "several nodes needs MPI_THREAD_SERIALIZED");
+  }
 }
 
 Session::~Session() {
@@ -54,11 +63,13 @@ void Session::abort(const std::string& sentence) {
 }
 
 void Session::beginRound(Standing own) {
+  const std::lock_guard lock(mutex_);
   told_ = own;
   MPI_Iallreduce(&told_, &least_, 2, MPI_INT64_T, MPI_MIN, world_, &round_);
 }
 
 std::optional<Session::Standing> Session::roundOver() {
+  const std::lock_guard lock(mutex_);
   int done = 0;
   MPI_Test(&round_, &done, MPI_STATUS_IGNORE);
   if (done == 0) return std::nullopt;
@@ -75,6 +86,57 @@ std::uint64_t Session::sum(std::uint64_t value) {
   std::uint64_t result = value;
   MPI_Allreduce(&value, &result, 1, MPI_UINT64_T, MPI_SUM, world_);
   return result;
+}
+
+std::uint64_t Session::sumOnNode(std::uint64_t value) {
+  std::uint64_t result = value;
+  MPI_Allreduce(&value, &result, 1, MPI_UINT64_T, MPI_SUM, node_comm_);
+  return result;
+}
+
+std::uint64_t Session::nodeProcessors() {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_SET(0, &own);
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  MPI_Allreduce(&own, &all, sizeof own, MPI_BYTE, MPI_BOR, node_comm_);
+  return static_cast<std::uint64_t>(CPU_COUNT(&all));
+}
+
+std::int64_t Session::compareClocks(int leader) {
+  constexpr int kTimes = 20;
+  constexpr int kTag = 2;
+  std::int64_t shortest = INT64_MAX;
+  std::int64_t ahead = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    std::int64_t theirs = 0;
+    if (rank_ == 0) {
+      MPI_Recv(&theirs, 1, MPI_INT64_T, leader, kTag, world_, MPI_STATUS_IGNORE);
+      theirs = nowNs();
+      MPI_Send(&theirs, 1, MPI_INT64_T, leader, kTag, world_);
+      continue;
+    }
+    const std::int64_t begin = nowNs();
+    MPI_Send(&theirs, 1, MPI_INT64_T, 0, kTag, world_);
+    MPI_Recv(&theirs, 1, MPI_INT64_T, 0, kTag, world_, MPI_STATUS_IGNORE);
+    const std::int64_t end = nowNs();
+    if (end - begin >= shortest) continue;
+    shortest = end - begin;
+    ahead = begin + shortest / 2 - theirs;
+  }
+  return ahead;
+}
+
+std::int64_t Session::momentForAll(std::int64_t lead_ns) {
+  std::int64_t ahead = 0;
+  for (const int leader : leader_of_) {
+    if (leader != 0 && (rank_ == 0 || rank_ == leader)) ahead = compareClocks(leader);
+  }
+  barrier();
+  std::int64_t moment = nowNs() + lead_ns;
+  MPI_Bcast(&moment, 1, MPI_INT64_T, 0, world_);
+  return fromNodeLeader(moment + ahead);
 }
 
 std::int64_t Session::fromNodeLeader(std::int64_t value) {
@@ -129,13 +191,22 @@ void Session::reap() {
 }
 
 void Session::send(int process, Raised raised) {
+  const std::lock_guard lock(mutex_);
   reap();
   Sending& message = sending_.emplace_back();
   message.raised = raised;
   MPI_Isend(&message.raised, 2, MPI_INT64_T, process, 0, messages_, &message.request);
 }
 
+bool Session::isSending() {
+  const std::lock_guard lock(mutex_);
+  reap();
+  return !sending_.empty();
+}
+
 std::optional<Session::Raised> Session::receive() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;
   int there = 0;
   MPI_Status status;
   MPI_Iprobe(MPI_ANY_SOURCE, 0, messages_, &there, &status);

@@ -1,5 +1,6 @@
-// The processes of a replay work together by the parts of MPI that are here. Only the
-// thread that made the session uses it (MPI_THREAD_FUNNELED).
+// The processes of a replay work together by the parts of MPI that are here. Only the thread that
+// made the session uses it, except where "by any thread" is said: then one at a time
+// (MPI_THREAD_SERIALIZED).
 #pragma once
 
 #include <mpi.h>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +32,10 @@ class Session {
   int nodeProcesses() const { return node_size_; }
   int nodeRank() const { return node_rank_; }
   bool isNodeLeader() const { return node_rank_ == 0; }
+  // The processors that the processes of this node may use, together, and the sum of a value of
+  // each.
+  std::uint64_t nodeProcessors();
+  std::uint64_t sumOnNode(std::uint64_t value);
   // Says why (sayFailure), and ends all processes.
   [[noreturn]] void abort(const std::string& sentence);
 
@@ -45,8 +51,10 @@ class Session {
   std::optional<Standing> roundOver();
   std::int64_t largest(std::int64_t value);
   std::uint64_t sum(std::uint64_t value);
-  // Returns the value of the node's leader.
-  std::int64_t fromNodeLeader(std::int64_t value);
+  // One moment for all, so much later than now at process 0, on CLOCK_MONOTONIC of each node. Where
+  // nodes have clocks of their own, these are compared by messages to and fro: what is wrong is at
+  // most half of the time that the fastest of these took.
+  std::int64_t momentForAll(std::int64_t lead_ns);
   // One text of each process, by rank; only process 0 gets them.
   std::vector<std::string> gather(const std::string& text);
 
@@ -62,8 +70,12 @@ class Session {
     std::int64_t flag = 0;
     std::int64_t end_ns = 0;
   };
+  // By any thread.
   void send(int process, Raised raised);
+  // By any thread. Nothing where there is none, or where another thread is at MPI just now.
   std::optional<Raised> receive();
+  // Whether messages are still on their way out.
+  bool isSending();
 
  private:
   // A message is sent without waiting for its receiver; buffers are kept until it has gone.
@@ -72,12 +84,17 @@ class Session {
     Raised raised;
   };
   void reap();  // forgets the messages that have gone
+  // By what this node's clock is ahead of that of process 0's node; by the leader of a node, and by
+  // process 0 for each of them.
+  std::int64_t compareClocks(int leader);
+  std::int64_t fromNodeLeader(std::int64_t value);
 
   const Request& request_;
   MPI_Comm world_ = MPI_COMM_NULL;      // of our own: messages of a preloaded library do not mix in
   MPI_Comm messages_ = MPI_COMM_NULL;   // between nodes
   MPI_Comm node_comm_ = MPI_COMM_NULL;  // the processes of this node
   MPI_Win window_ = MPI_WIN_NULL;
+  std::mutex mutex_;  // of MPI, while several threads are at it, and of sending_
   MPI_Request round_ = MPI_REQUEST_NULL;
   Standing told_;
   Standing least_;

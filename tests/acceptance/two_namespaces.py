@@ -44,6 +44,7 @@ class Network:
         self.work = work
         self.spaces = {host: f"{host}-{os.getpid()}" for host in HOSTS}
         self.agent = os.path.join(work, "agent")
+        self._bind = {host: "" for host in HOSTS}
 
     def __enter__(self):
         one, two = self.spaces.values()
@@ -75,10 +76,18 @@ class Network:
                 cases="\n".join(f"  {HOSTS[host]}) space={space}; name={host} ;;"
                                 for host, space in self.spaces.items()),
                 unshare=" ".join(unshare),
-                first=first and first + ";",
+                first=self._bind[list(HOSTS)[1]] + (first and first + ";"),
                 variables=" ".join(shlex.quote(f"{name}={value}")
                                    for name, value in variables.items())))
         os.chmod(self.agent, 0o755)
+
+    def shareProcessors(self):
+        """From now on, each host has processors of its own, as many as the other one."""
+        mine = sorted(os.sched_getaffinity(0))
+        half = max(1, len(mine) // 2)
+        for host, part in zip(HOSTS, (mine[:half], mine[-half:])):
+            self._bind[host] = f"taskset -pc {','.join(map(str, part))} $$ >/dev/null; "
+        self.secondHost()
 
     def mpirun(self, ranks=2):
         """Half of the ranks on each."""
@@ -90,6 +99,6 @@ class Network:
     def run(self, command, cwd=None, timeout=90, **env):
         """Runs on the first host."""
         host, space = next(iter(self.spaces.items()))
-        inner = f"hostname {host}; exec {shlex.join([str(word) for word in command])}"
+        inner = f"{self._bind[host]}hostname {host}; exec {shlex.join([str(word) for word in command])}"
         return run(["ip", "netns", "exec", space, "unshare", "-u", "sh", "-c", inner],
                    cwd=cwd, env=environment(**env), timeout=timeout)

@@ -88,7 +88,8 @@ class EngineTest : public ::testing::Test {
                                                        .flags = *flags,
                                                        .may_spin = false,
                                                        .warm_up = false,
-                                                       .announce = {}},
+                                                       .announce = {},
+                                                       .await = {}},
                                       ranks);
   }
   void replay(const Threads& threads) {

@@ -1,0 +1,54 @@
+// Flags between the nodes of a replay (flags.hpp has those within a node). Whoever raises a flag
+// tells the processes of other nodes that wait for it, and whoever waits for such a flag looks for
+// messages meanwhile, as the application did in its MPI calls: no other thread has to wake up on
+// the way.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "replay/plan/plan.hpp"
+#include "replay/run/flags.hpp"
+#include "replay/run/session.hpp"
+
+namespace omnio::replay {
+
+// The process that replays a recorded rank: where there are fewer processes than ranks, they go
+// round.
+int processOf(std::uint32_t rank, const Session& session);
+
+class Signals {
+ public:
+  // All have to outlive the object.
+  Signals(const Plan& plan, Session& session, Flags& flags);
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  // Sends a message to everyone that will get one, so that no connection has to be made later, when
+  // it would take milliseconds.
+  void connect();
+  // Tells the other nodes of a flag that a thread of this process has raised. By any thread.
+  void announce(std::uint32_t flag, std::int64_t end_ns);
+  // Waits until the flag is raised, here or elsewhere; returns when the event ended. By any thread.
+  std::int64_t wait(std::uint32_t flag, WaitKind kind);
+  // Raises the flags that other nodes have told of. By any thread.
+  void receive();
+  // Whether other processes of the node count on this one to receive soon, whatever it does.
+  bool isCountedOn() const { return is_counted_on_; }
+
+ private:
+  static constexpr std::int64_t kHello = -1;
+
+  void addReceivers(std::uint32_t flag);
+
+  const Plan& plan_;
+  Session& session_;
+  Flags& flags_;
+  std::vector<bool> is_remote_;  // by flag: a rank of another node raises it
+  // By flag, of those that this process raises: the processes to tell.
+  std::unordered_map<std::uint32_t, std::vector<int>> receivers_;
+  bool is_counted_on_ = false;
+};
+
+}  // namespace omnio::replay
