@@ -93,7 +93,7 @@ const iovec* piecesOf(Call& call, bool is_write) {
 }
 
 char* templateOf(Call& call, std::int64_t suffix) {
-  std::string& name = call.path_template;
+  std::string& name = call.context.path_template;
   name = call.path();
   const std::size_t slash = name.rfind('/') + 1;
   const auto after = static_cast<std::size_t>(suffix < 0 ? 0 : suffix);
@@ -130,9 +130,10 @@ void noteReplaced(Call& call, const Outcome& outcome, int wished, int fd, bool d
 
 const char* linkText(Call& call) {
   // A link to what is not in the schedule leads nowhere, and not out of the tree.
-  call.link_text = call.op().new_file == kNoFile ? std::string("omnio-not-in-the-schedule")
-                                                 : call.context.paths.absolute(call.op().new_file);
-  return call.link_text.c_str();
+  call.context.link_text = call.op().new_file == kNoFile
+                               ? std::string("omnio-not-in-the-schedule")
+                               : call.context.paths.absolute(call.op().new_file);
+  return call.context.link_text.c_str();
 }
 
 template <CallId kCall>
@@ -259,8 +260,8 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
       call, [&]() -> R { return value = real(std::get<kIndices>(arguments)...); });
   if constexpr (row.result == Result::kNewFd) {
     if constexpr (calls::has(row, Role::kPathTemplate)) {
-      if (!outcome.failed && call.path_template != call.path()) {
-        raw::renameAt(AT_FDCWD, call.path_template.c_str(), AT_FDCWD, call.path());
+      if (!outcome.failed && call.context.path_template != call.path()) {
+        raw::renameAt(AT_FDCWD, call.context.path_template.c_str(), AT_FDCWD, call.path());
       }
     }
     bool direct = false;
@@ -396,7 +397,7 @@ Outcome issue(const Instruction& instruction, IssueContext& context) {
   const std::uint16_t number = instruction.op.row;
   if (number >= calls::kNumberLimit || dispatch[number].symbol == nullptr) return notIssued();
   const Dispatch& found = dispatch[number];
-  Call call{instruction, context, found.symbol, {}};
+  Call call{instruction, context, found.symbol};
   if (found.names.path || found.names.new_path) {
     Names::Wanted wanted = found.names;
     const int flags = calls::indexOf(calls::kTable[number], Role::kFlags);

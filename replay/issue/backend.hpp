@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <cstdint>
+#include <string>
 
 #include "replay/issue/buffers.hpp"
 #include "replay/issue/descriptors.hpp"
@@ -55,6 +56,10 @@ struct IssueContext {
   // When the next call is to begin, on CLOCK_MONOTONIC. Its thread comes to it a little earlier,
   // and spins for what is left once the arguments are made.
   std::int64_t due_ns = 0;
+
+  // Of the call at work.
+  std::string path_template{};  // mkstemp writes into it
+  std::string link_text{};
 
   char* line = nullptr;  // getline's
   std::size_t line_room = 0;

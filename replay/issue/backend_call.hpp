@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -40,8 +39,6 @@ struct Call {
   const Instruction& instruction;
   IssueContext& context;
   void* symbol = nullptr;
-  std::string path_template{};  // mkstemp writes into it
-  std::string link_text{};
   FILE* on_stream = nullptr;  // of calls on streams: stays open until the call is done
   std::optional<StreamMode> mode{};
 

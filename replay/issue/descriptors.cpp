@@ -41,15 +41,13 @@ Descriptors::Descriptors(std::uint32_t slots, std::int64_t patience_us)
 
 Descriptors::~Descriptors() = default;
 
-int Descriptors::fd(std::uint32_t slot) const {
-  const Slot* found = find(slot);
-  if (found == nullptr) return -1;
-  int fd = found->fd.load(std::memory_order_acquire);
+int Descriptors::awaited(const Slot& slot) const {
+  int fd = kNotYet;
   while (fd == kNotYet && patience_us_.load(std::memory_order_relaxed) > 0) {
     const std::int64_t begin_ns = nowNs();
     sleepBriefly();
     patience_us_ -= (nowNs() - begin_ns) / 1000;
-    fd = found->fd.load(std::memory_order_acquire);
+    fd = slot.fd.load(std::memory_order_acquire);
   }
   return fd == kNotYet ? -1 : fd;
 }
@@ -81,11 +79,6 @@ FILE* Descriptors::takeStream(std::uint32_t slot) {
   Slot& found = *find(slot);
   found.fd.store(kGone);  // before the stream is away, or the next call would make another
   return takeOut(found);
-}
-
-bool Descriptors::isDirect(std::uint32_t slot) const {
-  const Slot* found = find(slot);
-  return found != nullptr && found->direct.load(std::memory_order_relaxed);
 }
 
 void Descriptors::opened(std::uint32_t slot, int fd, FILE* stream, bool direct) {

@@ -30,11 +30,19 @@ class Descriptors {
   // The real descriptor, -1 when it is closed or its call failed. Another thread may be about to
   // make it: that is waited for, but not for ever (`patience_us`, for all such waits of the rank
   // together); -1 after that.
-  int fd(std::uint32_t slot) const;
+  int fd(std::uint32_t slot) const {
+    const Slot* found = find(slot);
+    if (found == nullptr) return -1;
+    const int fd = found->fd.load(std::memory_order_acquire);
+    return fd == kNotYet ? awaited(*found) : fd;
+  }
   // The stream of a descriptor that is to be closed: no call finds it any more, and those that work
   // on it have returned.
   FILE* takeStream(std::uint32_t slot);
-  bool isDirect(std::uint32_t slot) const;
+  bool isDirect(std::uint32_t slot) const {
+    const Slot* found = find(slot);
+    return found != nullptr && found->direct.load(std::memory_order_relaxed);
+  }
 
   void opened(std::uint32_t slot, int fd, FILE* stream, bool direct);
   // The call that should have made it failed, or it is not there any more.
@@ -60,6 +68,8 @@ class Descriptors {
   static constexpr int kNotYet = -2;
   static constexpr int kGone = -1;
 
+  // The descriptor once another thread has made it.
+  int awaited(const Slot& slot) const;
   static FILE* takeOut(Slot& slot);
   // Where the descriptor has no stream yet (a redirected stdout), it gets one. nullptr as -1.
   FILE* stream(std::uint32_t slot);

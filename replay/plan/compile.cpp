@@ -77,6 +77,7 @@ Compiler::Complaint Compiler::takeSlot(Descriptor descriptor, std::uint32_t& slo
 
 Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
   plan_.global = global;  // how many ranks there are is not believed before they have come
+  if (changes_.timing) plan_.global.timing = *changes_.timing;
   return std::nullopt;
 }
 
@@ -258,13 +259,16 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   }
   op.flags = event.failed ? kOpFailed : 0;
   if (op.file != kNoFile && plan_.files[op.file].lines && event.offset >= 0) op.flags |= kOpLines;
-  op.start_ns = event.start_ns;
-  op.end_ns = event.end_ns;
-  // Work is told from waiting by communication: without its order, all of the time counts.
-  if (event.own && model::keepsMpi(changes_.order)) op.own_ns = timeOf(*event.own);
+  // As fast as possible, only delays take a time that was recorded.
+  if (plan_.global.timing != model::Timing::kAsap || event.step == Step::kDelay) {
+    op.start_ns = event.start_ns;
+    op.end_ns = event.end_ns;
+    // Work is told from waiting by communication: without its order, all of the time counts.
+    if (event.own && model::keepsMpi(changes_.order)) op.own_ns = timeOf(*event.own);
+  }
   op.result = event.result;
   op.request = event.request;
-  op.offset = event.offset;
+  if ((op.flags & kOpLines) != 0) op.offset = event.offset;
   op.new_file = static_cast<std::uint32_t>(event.new_file);
   op.lookups = event.lookups;
   op.new_lookups = event.new_lookups;
@@ -524,7 +528,6 @@ base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
   Plan plan = compiler.plan();
   plan.schedule = std::filesystem::absolute(schedule, error).native();
   plan.schedule_digest = digest.text();
-  if (changes.timing) plan.global.timing = *changes.timing;
   if (auto written = writePlan(absolute / kPlanName, plan); !written) return written.failure();
   draft.keep();
   return plan;

@@ -1,5 +1,6 @@
 #include "replay/plan/program.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -11,14 +12,14 @@ namespace omnio::replay {
 namespace {
 
 constexpr std::size_t kAlignment = 8;
-constexpr std::size_t kMaxRecord = sizeof(Op) + calls::kMaxArguments * sizeof(std::int64_t) +
+constexpr std::size_t kMaxRecord = sizeof(RecordHead) + sizeof(Words) +
                                    model::kMostPieces * sizeof(std::uint64_t) +
                                    model::kLongestMode + kAlignment;
 static_assert(kMaxRecord < kBlockBytes);
 
 // "omniorep" and the version: a file of another program, or of another version of this one, is not
 // taken for operations.
-constexpr std::array<char, kAlignment> kProgramMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '3'};
+constexpr std::array<char, kAlignment> kProgramMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '4'};
 
 std::size_t roundedUp(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -29,9 +30,17 @@ void append(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+Words wordsOf(const Op& op, const std::array<std::int64_t, calls::kMaxArguments>& arguments) {
+  Words words;
+  std::memcpy(words.data(), &op, sizeof op);
+  std::memcpy(words.data() + sizeof op / sizeof words[0], arguments.data(), sizeof arguments);
+  return words;
+}
+
 }  // namespace
 
-ProgramWriter::ProgramWriter(std::filesystem::path path) : path_(std::move(path)) {
+ProgramWriter::ProgramWriter(std::filesystem::path path)
+    : path_(std::move(path)), before_(wordsOf(Op{}, {})) {
   fd_ = raw::openAt(AT_FDCWD, path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd_ < 0) error_ = errno;
   block_.reserve(kBlockBytes);
@@ -52,30 +61,35 @@ void ProgramWriter::flush() {
 
 void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
                         const std::vector<std::uint64_t>& pieces, std::string_view open_mode) {
-  op.set = 0;
-  std::size_t bytes = sizeof op;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == 0) continue;
-    op.set = static_cast<std::uint16_t>(op.set | 1U << i);
-    bytes += sizeof arguments[i];
-  }
   op.piece_count = static_cast<std::uint16_t>(pieces.size());
   op.mode_length = static_cast<std::uint16_t>(open_mode.size());
-  bytes = roundedUp(bytes + pieces.size() * sizeof(std::uint64_t) + open_mode.size());
-  op.bytes = static_cast<std::uint32_t>(bytes);
+  const Words words = wordsOf(op, arguments);
+  const auto sizeBehind = [&](const Words& before) {
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < kWords; ++i) changed += words[i] != before[i] ? 1 : 0;
+    return roundedUp(sizeof(RecordHead) + (changed + pieces.size()) * sizeof(std::uint64_t) +
+                     open_mode.size());
+  };
   // A record keeps within its block, so that blocks can be read without regard to each other.
-  if (block_.size() + bytes > kBlockBytes) {
+  if (block_.size() + sizeBehind(before_) > kBlockBytes) {
     block_.resize(kBlockBytes, '\0');
     flush();
+    before_ = wordsOf(Op{}, {});
   }
+  const std::size_t bytes = sizeBehind(before_);
   const std::size_t end = block_.size() + bytes;
-  append(block_, op);
-  for (const std::int64_t argument : arguments) {
-    if (argument != 0) append(block_, argument);
+  RecordHead head{.bytes = static_cast<std::uint32_t>(bytes)};
+  for (std::size_t i = 0; i < kWords; ++i) {
+    if (words[i] != before_[i]) head.changed |= 1U << i;
+  }
+  append(block_, head);
+  for (std::size_t i = 0; i < kWords; ++i) {
+    if ((head.changed >> i & 1U) != 0) append(block_, words[i]);
   }
   for (const std::uint64_t piece : pieces) append(block_, piece);
   block_ += open_mode;
   block_.resize(end, '\0');
+  before_ = words;
 }
 
 base::Result<void> ProgramWriter::finish() {
@@ -138,34 +152,41 @@ const Instruction* ProgramReader::damaged() {
 
 const Instruction* ProgramReader::next() {
   if (failure_) return nullptr;
+  RecordHead head;
   for (;;) {
-    if (at_ + sizeof instruction_.op <= block_bytes_) {
-      std::memcpy(&instruction_.op, block_.data() + at_, sizeof instruction_.op);
-      if (instruction_.op.bytes != 0) break;
+    if (at_ + sizeof head <= block_bytes_) {
+      std::memcpy(&head, block_.data() + at_, sizeof head);
+      if (head.bytes != 0) break;
     }
     fetchAhead();
     if (failure_ || ahead_bytes_ == 0) return nullptr;
     std::swap(block_, ahead_);
     block_bytes_ = std::exchange(ahead_bytes_, 0);
     at_ = 0;
+    instruction_ = Instruction{};
   }
-  const Op& op = instruction_.op;
-  std::size_t needed = sizeof op + op.piece_count * sizeof(std::uint64_t) + op.mode_length;
-  for (unsigned set = op.set; set != 0; set &= set - 1) needed += sizeof(std::int64_t);
-  if (op.bytes > block_bytes_ - at_ || op.bytes < needed || op.bytes % kAlignment != 0) {
+  if (head.bytes > block_bytes_ - at_ || head.bytes < sizeof head || head.bytes % kAlignment != 0 ||
+      head.changed >> kWords != 0) {
     return damaged();
   }
-  const char* part = block_.data() + at_ + sizeof op;
-  instruction_.arguments.fill(0);
-  for (std::size_t i = 0; i < instruction_.arguments.size(); ++i) {
-    if ((op.set >> i & 1U) == 0) continue;
-    std::memcpy(&instruction_.arguments[i], part, sizeof(std::int64_t));
-    part += sizeof(std::int64_t);
+  const char* part = block_.data() + at_ + sizeof head;
+  const char* const end = block_.data() + at_ + head.bytes;
+  char* const words = reinterpret_cast<char*>(&instruction_);
+  for (std::uint32_t rest = head.changed; rest != 0; rest &= rest - 1) {
+    if (part == end) return damaged();
+    const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+    std::memcpy(words + i * sizeof(std::uint64_t), part, sizeof(std::uint64_t));
+    part += sizeof(std::uint64_t);
+  }
+  const Op& op = instruction_.op;
+  if (static_cast<std::size_t>(end - part) <
+      op.piece_count * sizeof(std::uint64_t) + op.mode_length) {
+    return damaged();
   }
   // Blocks and records are aligned to 8 bytes.
   instruction_.pieces = reinterpret_cast<const std::uint64_t*>(part);
   instruction_.open_mode = {part + op.piece_count * sizeof(std::uint64_t), op.mode_length};
-  at_ += op.bytes;
+  at_ += head.bytes;
   return &instruction_;
 }
 

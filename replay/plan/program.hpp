@@ -1,15 +1,17 @@
-// The engine's own form of a recorded thread: operations of fixed size with small parts behind
-// them, in blocks that a thread reads ahead. Made from a schedule by compile.hpp, on the machine
-// that replays it, and thrown away afterwards: it is not a format for others, and another version
-// of this program does not read it.
+// The engine's own form of a recorded thread: operations, of each only what differs from the one
+// before it, in blocks that a thread reads ahead. Made from a schedule by compile.hpp, on the
+// machine that replays it, and thrown away afterwards: it is not a format for others, and another
+// version of this program does not read it.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -27,17 +29,14 @@ enum OpFlag : std::uint8_t {
   kOpLines = 2,   // it writes at a known place of a file that is read by lines
 };
 
-// Behind it, as far as they are there: the arguments that are not 0, in order (8 bytes each; `set`
-// has a bit for each), the pieces (8 bytes each), the open mode. Rounded up to 8 bytes.
+// What changes from one call to the next lies apart from what does not.
 struct Op {
   model::Step step = model::Step::kCall;  // never kPreopened
   std::uint8_t flags = 0;
   std::uint16_t row = 0;
-  std::uint16_t set = 0;
   std::uint16_t piece_count = 0;
   std::uint16_t mode_length = 0;
-  std::uint16_t lookups = model::kAllLookups;
-  std::uint32_t bytes = 0;  // of the whole record; 0: none, to the end of the block
+  // As recorded; 0 where the timing does not ask for them.
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   // Time in ns that the thread needs by itself since its operation before. Negative: not known; the
@@ -45,21 +44,21 @@ struct Op {
   std::int64_t own_ns = -1;
   std::int64_t result = 0;
   std::uint64_t request = 0;
-  std::int64_t offset = -1;
+  std::int64_t offset = -1;  // of kOpLines
   std::uint32_t fd = kNoSlot;
   // kFdSource, or of a kFdNew what the wished number stood for: no call has both.
   std::uint32_t other = kNoSlot;
   std::uint32_t new_fd = kNoSlot;
   std::uint32_t file = kNoFile;
   std::uint32_t new_file = kNoFile;
-  std::uint32_t wait = 0;   // 1 + index of the thread's waits; 0: none
-  std::uint32_t named = 0;  // 1 + index of the thread's names; 0: no thread waits for it
-  std::uint16_t new_lookups = model::kAllLookups;
-  std::uint16_t unused = 0;
   std::uint32_t directory = kNoSlot;
   std::uint32_t new_directory = kNoSlot;
+  std::uint16_t lookups = model::kAllLookups;
+  std::uint16_t new_lookups = model::kAllLookups;
+  std::uint32_t wait = 0;   // 1 + index of the thread's waits; 0: none
+  std::uint32_t named = 0;  // 1 + index of the thread's names; 0: no thread waits for it
 };
-static_assert(sizeof(Op) == 104);
+static_assert(sizeof(Op) == 96 && std::has_unique_object_representations_v<Op>);
 
 // An operation with its parts, which live until the reader moves on.
 struct Instruction {
@@ -67,6 +66,18 @@ struct Instruction {
   std::array<std::int64_t, calls::kMaxArguments> arguments{};
   const std::uint64_t* pieces = nullptr;
   std::string_view open_mode;
+};
+
+// The operation and its arguments as words of 8 bytes. A record is a RecordHead, the words that are
+// not those of the record before it (of Instruction{} at the begin of a block), the pieces (8 bytes
+// each), and the open mode; rounded up to 8 bytes.
+inline constexpr std::size_t kWords = sizeof(Op) / 8 + calls::kMaxArguments;
+using Words = std::array<std::uint64_t, kWords>;
+static_assert(offsetof(Instruction, arguments) == sizeof(Op) && kWords <= 32);
+
+struct RecordHead {
+  std::uint32_t bytes = 0;    // of the whole record; 0: none, to the end of the block
+  std::uint32_t changed = 0;  // a bit for each of the words
 };
 
 inline constexpr std::size_t kBlockBytes = 256 * 1024;
@@ -78,8 +89,8 @@ class ProgramWriter {
   ProgramWriter& operator=(const ProgramWriter&) = delete;
   ~ProgramWriter();
 
-  // `bytes` and `set` of the operation are filled in here. At most model::kMostPieces and
-  // model::kLongestMode.
+  // `piece_count` and `mode_length` of the operation are filled in here. At most model::kMostPieces
+  // and model::kLongestMode.
   void add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
            const std::vector<std::uint64_t>& pieces, std::string_view open_mode);
   base::Result<void> finish();
@@ -92,6 +103,7 @@ class ProgramWriter {
   int error_ = 0;
   std::uint64_t written_ = 0;
   std::string block_;
+  Words before_{};
 };
 
 // Reads by system calls of its own, which no preloaded tracer sees. Two blocks: while one is worked

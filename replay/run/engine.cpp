@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -215,6 +216,10 @@ base::Result<void> Engine::start() {
     }
   }
   if (auto reserved = reserveLanes(); !reserved) return reserved;
+  // What was open before is in the table of the process, and would stay open there. A tracer's
+  // descriptors and those of MPI have to be in one table.
+  has_own_descriptors_ = plan.threads.size() == 1 && plan.ranks[0].preopened.empty() &&
+                         !settings_.warm_up && !settings_.announce;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -329,6 +334,7 @@ void Engine::run(Thread& thread) {
   }
   thread.context->names.enterTree();
   if (settings_.warm_up) access(settings_.paths.tree().c_str(), F_OK);
+  if (has_own_descriptors_) has_own_descriptors_ = unshare(CLONE_FILES) == 0;
   ++started_;
   started_.notify_all();
   beginning_ns_.wait(0);
@@ -338,6 +344,7 @@ void Engine::run(Thread& thread) {
     thread.event.store(thread.event.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   endStretch(thread);
+  if (has_own_descriptors_) descriptors_[thread.rank_place]->flushStreams();
   if (thread.context->buffers != nullptr) {
     thread.lane->is_taken.store(false, std::memory_order_release);
   }
@@ -544,6 +551,7 @@ void Engine::finish() {
     if (thread->is_joinable) pthread_join(thread->handle, nullptr);
     thread->is_joinable = false;
   }
+  if (has_own_descriptors_) return;
   for (const auto& rank : descriptors_) rank->flushStreams();
 }
 

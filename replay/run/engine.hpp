@@ -222,6 +222,10 @@ class Engine {
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::mutex spare_mutex_;  // of what follows
   std::vector<std::unique_ptr<Lane>> spare_lanes_;
+  // The replay of a program of one thread: its thread has a table of descriptors of its own. In one
+  // that threads share, the kernel counts who uses a descriptor, a tenth of what a small write
+  // costs.
+  std::atomic<bool> has_own_descriptors_{false};
   std::atomic<std::int64_t> beginning_ns_{0};
   mutable std::atomic<std::uint32_t> started_{0};
   mutable std::atomic<std::uint32_t> running_{0};

@@ -33,6 +33,7 @@ constexpr int kDifferences = 3;
 constexpr std::int64_t kLeadNs = 20000000;
 // Between looks at what goes on; where others count on this process for messages, more eagerly.
 constexpr std::int64_t kRestNs = 1000000;
+constexpr std::int64_t kLongRestNs = 20000000;
 constexpr std::int64_t kShortRestNs = 50000;
 
 std::vector<std::uint32_t> ranksOf(const Plan& plan, const Session& session) {
@@ -199,15 +200,23 @@ class Rounds {
   bool is_under_way_ = false;
 };
 
+// Whoever looks seldom takes less time of a processor that the replay needs: the end of a long one
+// may be found a little later.
+std::int64_t restNs(std::int64_t elapsed_ns, bool gets_messages) {
+  return gets_messages ? kRestNs : std::clamp(elapsed_ns / 100, kRestNs, kLongRestNs);
+}
+
 // Until all processes are done: looks after failures and messages.
 void attend(Session& session, Engine& engine, Signals* signals, bool is_eager,
             std::int64_t stall_ns) {
   Rounds rounds(session, engine, stall_ns);
+  const std::int64_t begin = nowNs();
   for (;;) {
     if (const auto failure = engine.failure()) session.abort(failure->sentence);
     if (signals != nullptr) signals->receive();
     if (rounds.look()) return;
-    std::this_thread::sleep_for(std::chrono::nanoseconds(is_eager ? kShortRestNs : kRestNs));
+    std::this_thread::sleep_for(std::chrono::nanoseconds(
+        is_eager ? kShortRestNs : restNs(nowNs() - begin, signals != nullptr)));
   }
 }
 

@@ -102,6 +102,14 @@ def checkProgram(checks, work, name, ranks):
             checks.equal(got, wanted, f"{what}: files and sizes")
             verified = run([omnio(), "verify", schedules[timing], output])
             checks.equal(verified.status, 0, f"{what}: verify: {verified.out[-500:]!r}")
+    # Untraced, a program of one thread has a table of descriptors of its own.
+    shutil.rmtree(output, ignore_errors=True)
+    result = replay(schedules["asap"], target, output, "--fresh", "--no-trace")
+    checks.equal(result.status, 0, f"{name}, untraced: exit status")
+    checks.equal(report(output)["total"]["differences"], 0, f"{name}, untraced: differences")
+    got = sizes(os.path.join(target, "tree"))
+    checks.equal({key: value for key, value in got.items() if not key.startswith("@root")}, wanted,
+                 f"{name}, untraced: files and sizes")
     print(f"{name}: {facts['total']['operations']} operations, {len(wanted)} files; "
           f"as recorded but for: {facts['substitutes']}")
     return home, schedules["asap"]

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/core/temporary_directory.hpp"
 
 namespace omnio::replay {
@@ -64,23 +66,60 @@ TEST(Program, AnotherFileIsRefused) {
             (directory / "other").native() + ": no program of this replayer");
 }
 
+// Its size; bits of words that an operation does not have; more words than there is room for.
 TEST(Program, ADamagedRecordEndsIt) {
+  // The first operation differs from an empty one in three words, the second from it in two.
+  constexpr std::size_t kSecond = 8 + sizeof(RecordHead) + 3 * 8;
+  constexpr std::size_t kChanged = kSecond + offsetof(RecordHead, changed);
+  for (const auto& [place, value] :
+       {std::pair{kSecond, 3}, std::pair{kChanged + 3, 1}, std::pair{kChanged + 1, 0xff}}) {
+    const test::TemporaryDirectory directory;
+    {
+      ProgramWriter writer(directory / "program");
+      writer.add(opNumber(1), {}, {}, "");
+      writer.add(opNumber(2), {}, {}, "");
+      EXPECT_TRUE(writer.finish());
+    }
+    std::string bytes = test::readAll(directory / "program");
+    ASSERT_EQ(bytes.size(), kSecond + sizeof(RecordHead) + 2 * 8);
+    bytes[place] = static_cast<char>(value);
+    test::writeAll(directory / "program", bytes);
+    ProgramReader reader;
+    ASSERT_TRUE(reader.open(directory / "program"));
+    EXPECT_NE(reader.next(), nullptr);
+    EXPECT_EQ(reader.next(), nullptr) << place;
+    ASSERT_TRUE(reader.failure());
+    EXPECT_EQ(reader.failure()->sentence,
+              (directory / "program").native() + ": damaged at byte 40");
+  }
+}
+
+// What one operation has and the next one has not is gone, within a block and behind it.
+TEST(Program, NothingIsLeftOfTheOperationBefore) {
   const test::TemporaryDirectory directory;
+  constexpr std::uint32_t kOperations = 20000;
   {
     ProgramWriter writer(directory / "program");
-    writer.add(opNumber(1), {}, {}, "");
-    writer.add(opNumber(2), {}, {}, "");
+    for (std::uint32_t i = 0; i < kOperations; ++i) {
+      std::array<std::int64_t, calls::kMaxArguments> arguments{};
+      if (i % 2 == 0) arguments = {i, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+      Op op = i % 2 == 0 ? opNumber(i) : Op{};
+      if (i % 2 == 0) op.wait = op.named = i + 1;
+      writer.add(op, arguments, {}, "");
+    }
     EXPECT_TRUE(writer.finish());
   }
-  std::string bytes = test::readAll(directory / "program");
-  bytes[8 + sizeof(Op) + offsetof(Op, bytes)] = 3;
-  test::writeAll(directory / "program", bytes);
   ProgramReader reader;
   ASSERT_TRUE(reader.open(directory / "program"));
-  EXPECT_NE(reader.next(), nullptr);
-  EXPECT_EQ(reader.next(), nullptr);
-  ASSERT_TRUE(reader.failure());
-  EXPECT_EQ(reader.failure()->sentence, (directory / "program").native() + ": damaged at byte 112");
+  for (std::uint32_t i = 0; i < kOperations; ++i) {
+    const Instruction* instruction = reader.next();
+    ASSERT_NE(instruction, nullptr) << i;
+    const bool is_empty = i % 2 != 0;
+    EXPECT_EQ(instruction->op.wait, is_empty ? 0 : i + 1);
+    EXPECT_EQ(instruction->op.fd, is_empty ? kNoSlot : i);
+    EXPECT_EQ(instruction->arguments[0], is_empty ? 0 : i);
+    EXPECT_EQ(instruction->arguments[11], is_empty ? 0 : 12);
+  }
 }
 
 }  // namespace
