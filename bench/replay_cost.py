@@ -63,7 +63,7 @@ class Bench:
         return int(ok(run(self._command(), cwd=self._work), "replay_cost").out) / 1e9
 
     def replay(self):
-        """In seconds: of the writes alone, without the open before them."""
+        """In seconds: from the open, which the program's time has not, to the close."""
         output = self._fresh("replayed")
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         ok(run([self._omnio, "replay", self._schedule, "--target", self._fresh("target"), "-o",

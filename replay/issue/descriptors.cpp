@@ -138,7 +138,12 @@ char* Descriptors::bufferFor(std::uint32_t slot, std::size_t bytes) {
 
 void Descriptors::flushStreams() {
   for (std::uint32_t i = 0; i < count_; ++i) {
-    if (FILE* stream = slots_[i].stream.load()) ownLibc().fflush(stream);
+    FILE* const stream = slots_[i].stream.load();
+    if (stream == nullptr) continue;
+    ownLibc().fflush(stream);
+    // What could not be written is lost. The end of this process would try again, where the number
+    // of the descriptor may stand for something else.
+    __fpurge(stream);
   }
 }
 

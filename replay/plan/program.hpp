@@ -29,7 +29,7 @@ enum OpFlag : std::uint8_t {
   kOpLines = 2,   // it writes at a known place of a file that is read by lines
 };
 
-// What changes from one call to the next lies apart from what does not.
+// Fields that change together share a word of 8 bytes (Words).
 struct Op {
   model::Step step = model::Step::kCall;  // never kPreopened
   std::uint8_t flags = 0;
@@ -73,7 +73,7 @@ struct Instruction {
 // each), and the open mode; rounded up to 8 bytes.
 inline constexpr std::size_t kWords = sizeof(Op) / 8 + calls::kMaxArguments;
 using Words = std::array<std::uint64_t, kWords>;
-static_assert(offsetof(Instruction, arguments) == sizeof(Op) && kWords <= 32);
+static_assert(offsetof(Instruction, arguments) == sizeof(Op) && kWords < 32);
 
 struct RecordHead {
   std::uint32_t bytes = 0;    // of the whole record; 0: none, to the end of the block

@@ -218,8 +218,10 @@ base::Result<void> Engine::start() {
   if (auto reserved = reserveLanes(); !reserved) return reserved;
   // What was open before is in the table of the process, and would stay open there. A tracer's
   // descriptors and those of MPI have to be in one table.
-  has_own_descriptors_ = plan.threads.size() == 1 && plan.ranks[0].preopened.empty() &&
-                         !settings_.warm_up && !settings_.announce;
+  has_own_descriptors_ =
+      plan.threads.size() == 1 &&
+      plan.ranks[static_cast<std::size_t>(plan.threads[0].recorded.rank)].preopened.empty() &&
+      !settings_.warm_up && !settings_.announce;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -390,10 +392,15 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   } else if (op.step == model::Step::kDelay) {
     // Whoever waits for it hears at once when it will be over, and passes that time itself: waking
     // up on both sides does not come on top.
-    end = delayEnd(timing, before, op.start_ns, op.end_ns);
+    constexpr std::int64_t kLatestNs = std::int64_t{1} << 60;  // Flags have room for
+    end = std::min(delayEnd(timing, before, op.start_ns, op.end_ns), kLatestNs);
   } else {
     const Due due = dueOf(timing, before, op.start_ns);
-    const std::int64_t at = beginning + due.at_ns;
+    std::int64_t at = beginning + due.at_ns;
+    // A delay before it may not be over yet, and its recorded start does not ask for that.
+    if (timing == model::Timing::kStart && beginning + before.actual_end_ns > nowNs()) {
+      at = std::max(at, beginning + before.actual_end_ns);
+    }
     const bool had_time = at > nowNs();
     if (had_time) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();

@@ -163,7 +163,7 @@ class Engine {
     // The replay is traced: each thread makes one call before the clock starts, so that the tracer
     // has its log open. Readers of the trace know it by its path, the tree itself.
     bool warm_up = false;
-    // Is told of raised flags that ranks in other processes wait for; called by replay threads.
+    // Is told of raised flags that ranks on other nodes wait for; called by replay threads.
     std::function<void(std::uint32_t flag, std::int64_t end_ns)> announce;
     // Waits for a flag and returns when the event ended; none: Flags::wait().
     std::function<std::int64_t(std::uint32_t flag, WaitKind kind)> await;
@@ -222,9 +222,9 @@ class Engine {
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::mutex spare_mutex_;  // of what follows
   std::vector<std::unique_ptr<Lane>> spare_lanes_;
-  // The replay of a program of one thread: its thread has a table of descriptors of its own. In one
-  // that threads share, the kernel counts who uses a descriptor, a tenth of what a small write
-  // costs.
+  // In the untraced replay, on one node, of a program of one thread that had nothing open from the
+  // start: the thread has a table of descriptors of its own. In one that threads share, the kernel
+  // counts who uses a descriptor, a tenth of what a small write costs.
   std::atomic<bool> has_own_descriptors_{false};
   std::atomic<std::int64_t> beginning_ns_{0};
   mutable std::atomic<std::uint32_t> started_{0};

@@ -1,6 +1,6 @@
 // Operations wait for flags: one for each event that another thread waits for, raised with the
 // time at which it ended. They lie in memory that all processes of a node share; between nodes they
-// travel as messages (session.hpp).
+// travel as messages (signals.hpp).
 #pragma once
 #include <atomic>
 #include <cstdint>

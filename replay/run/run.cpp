@@ -107,8 +107,17 @@ std::optional<double> computingOf(const Plan& plan) {
   return sum / static_cast<double>(known);
 }
 
+// Whether at most so many threads share each processor: of those of the node, and of those that a
+// launcher has bound this process's threads to. All processes of the node ask at once, each for its
+// own threads.
+bool shareProcessors(std::uint64_t threads, std::uint64_t most, Session& session) {
+  const std::uint64_t here = session.sumOnNode(threads);
+  const std::uint64_t crowded = session.sumOnNode(threads > most * session.ownProcessors() ? 1 : 0);
+  return here <= most * session.nodeProcessors() && crowded == 0;
+}
+
 bool haveProcessorEach(const Plan& plan, Session& session) {
-  return session.sumOnNode(ownThreads(plan, session)) <= session.nodeProcessors();
+  return shareProcessors(ownThreads(plan, session), 1, session);
 }
 
 // MPI libraries wait by asking again and again, so that a processor is never idle, and let others
@@ -116,8 +125,7 @@ bool haveProcessorEach(const Plan& plan, Session& session) {
 // that is awake. Not where very many ranks are folded into few processes.
 bool mayPollInMpi(const Plan& plan, Session& session) {
   constexpr std::uint64_t kMostPolling = 4;
-  return session.sumOnNode(ranksOf(plan, session).size()) <=
-         kMostPolling * session.nodeProcessors();
+  return shareProcessors(ranksOf(plan, session).size(), kMostPolling, session);
 }
 
 // Buffers are touched before the clock starts. The kernel promises memory that is not there, and
@@ -321,6 +329,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
     engine.go(session.momentForAll(kLeadNs));
     attend(session, engine, signals ? &*signals : nullptr, is_eager, request.stall_ns);
     engine.finish();
+    if (signals) signals->receiveAll();
   }
 
   Report report;

@@ -3,13 +3,25 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <thread>
 
 #include "replay/issue/backend.hpp"
 
 namespace omnio::replay {
+namespace {
+
+cpu_set_t ownSet() {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_SET(0, &own);
+  return own;
+}
+
+}  // namespace
 
 Session::Session(int* argc, char*** argv, const Request& request) : request_(request) {
   int provided = 0;
@@ -42,8 +54,8 @@ Session::Session(int* argc, char*** argv, const Request& request) : request_(req
   }
   if (leader_of_.size() > 1 && provided < MPI_THREAD_SERIALIZED) {
     abort(
-        "this MPI library lets one thread alone use it (MPI_THREAD_FUNNELED), and a replay on "
-        "several nodes needs MPI_THREAD_SERIALIZED");
+        "this MPI library lets one thread alone use it, and a replay on several nodes needs "
+        "MPI_THREAD_SERIALIZED");
   }
 }
 
@@ -58,18 +70,23 @@ Session::~Session() {
 
 void Session::abort(const std::string& sentence) {
   sayFailure(request_, fmt::format("rank {}: {}", rank_, sentence));
+  // MPI takes one thread at a time. If one stays in there, the process ends all the same.
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries && !turn_.tryToTake(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::_Exit(1);
 }
 
 void Session::beginRound(Standing own) {
-  const std::lock_guard lock(mutex_);
+  const OwnTurn turn(turn_);
   told_ = own;
   MPI_Iallreduce(&told_, &least_, 2, MPI_INT64_T, MPI_MIN, world_, &round_);
 }
 
 std::optional<Session::Standing> Session::roundOver() {
-  const std::lock_guard lock(mutex_);
+  const OwnTurn turn(turn_);
   int done = 0;
   MPI_Test(&round_, &done, MPI_STATUS_IGNORE);
   if (done == 0) return std::nullopt;
@@ -94,10 +111,13 @@ std::uint64_t Session::sumOnNode(std::uint64_t value) {
   return result;
 }
 
+std::uint64_t Session::ownProcessors() {
+  const cpu_set_t own = ownSet();
+  return static_cast<std::uint64_t>(CPU_COUNT(&own));
+}
+
 std::uint64_t Session::nodeProcessors() {
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_SET(0, &own);
+  const cpu_set_t own = ownSet();
   cpu_set_t all;
   CPU_ZERO(&all);
   MPI_Allreduce(&own, &all, sizeof own, MPI_BYTE, MPI_BOR, node_comm_);
@@ -190,29 +210,36 @@ void Session::reap() {
   });
 }
 
-void Session::send(int process, Raised raised) {
-  const std::lock_guard lock(mutex_);
+void Session::send(const std::vector<int>& processes, Raised raised) {
+  const OwnTurn turn(turn_);
   reap();
-  Sending& message = sending_.emplace_back();
-  message.raised = raised;
-  MPI_Isend(&message.raised, 2, MPI_INT64_T, process, 0, messages_, &message.request);
+  for (const int process : processes) {
+    Sending& message = sending_.emplace_back();
+    message.raised = raised;
+    MPI_Isend(&message.raised, 2, MPI_INT64_T, process, 0, messages_, &message.request);
+    ++sent_;
+  }
 }
 
+std::uint64_t Session::underWay() { return sum(sent_ - received_); }
+
 bool Session::isSending() {
-  const std::lock_guard lock(mutex_);
+  const OwnTurn turn(turn_);
   reap();
   return !sending_.empty();
 }
 
 std::optional<Session::Raised> Session::receive() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return std::nullopt;
+  if (!turn_.tryToTake()) return std::nullopt;
   int there = 0;
   MPI_Status status;
   MPI_Iprobe(MPI_ANY_SOURCE, 0, messages_, &there, &status);
-  if (there == 0) return std::nullopt;
-  Raised raised;
-  MPI_Recv(&raised, 2, MPI_INT64_T, status.MPI_SOURCE, 0, messages_, MPI_STATUS_IGNORE);
+  std::optional<Raised> raised;
+  if (there != 0) {
+    MPI_Recv(&raised.emplace(), 2, MPI_INT64_T, status.MPI_SOURCE, 0, messages_, MPI_STATUS_IGNORE);
+    ++received_;
+  }
+  turn_.giveBack();
   return raised;
 }
 

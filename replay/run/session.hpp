@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "replay/launch.hpp"
+#include "replay/run/turn.hpp"
 
 namespace omnio::replay {
 
@@ -32,8 +32,10 @@ class Session {
   int nodeProcesses() const { return node_size_; }
   int nodeRank() const { return node_rank_; }
   bool isNodeLeader() const { return node_rank_ == 0; }
-  // The processors that the processes of this node may use, together, and the sum of a value of
-  // each.
+  // The processors that this process may use.
+  static std::uint64_t ownProcessors();
+  // Those of all processes of this node, together, and the sum of a value of each. All of these
+  // have to ask.
   std::uint64_t nodeProcessors();
   std::uint64_t sumOnNode(std::uint64_t value);
   // Says why (sayFailure), and ends all processes.
@@ -70,12 +72,15 @@ class Session {
     std::int64_t flag = 0;
     std::int64_t end_ns = 0;
   };
-  // By any thread.
-  void send(int process, Raised raised);
+  // The same to each of these. By any thread.
+  void send(const std::vector<int>& processes, Raised raised);
   // By any thread. Nothing where there is none, or where another thread is at MPI just now.
   std::optional<Raised> receive();
-  // Whether messages are still on their way out.
+  // Whether messages are still on their way out. By any thread.
   bool isSending();
+  // How many messages all processes together have sent and not received. All have to ask, when none
+  // of their threads sends any more.
+  std::uint64_t underWay();
 
  private:
   // A message is sent without waiting for its receiver; buffers are kept until it has gone.
@@ -94,11 +99,15 @@ class Session {
   MPI_Comm messages_ = MPI_COMM_NULL;   // between nodes
   MPI_Comm node_comm_ = MPI_COMM_NULL;  // the processes of this node
   MPI_Win window_ = MPI_WIN_NULL;
-  std::mutex mutex_;  // of MPI, while several threads are at it, and of sending_
+  // Of MPI while several threads are at it, and of what follows. Everything that is not "by any
+  // thread" happens while the threads of the replay do not run, but for abort() and the rounds.
+  Turn turn_;
   MPI_Request round_ = MPI_REQUEST_NULL;
   Standing told_;
   Standing least_;
   std::list<Sending> sending_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
   int rank_ = 0;
   int size_ = 1;
   int node_rank_ = 0;

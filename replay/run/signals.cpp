@@ -8,25 +8,9 @@
 namespace omnio::replay {
 namespace {
 
-// So many processes of a node are told each by itself. Of more, the first one is, and the flag in
-// their memory tells the others: a barrier of 4,096 ranks is not to send 4,096 messages.
-constexpr std::size_t kMostTold = 8;
-
-// By node, the processes that wait for the flag, without repetition.
-std::vector<std::vector<int>> waitersByNode(const Plan& plan, const Session& session,
-                                            std::uint32_t flag) {
-  std::vector<std::vector<int>> waiters(session.leaderOf().size());
-  for (const std::uint32_t rank : plan.flag_waiters[flag]) {
-    const int process = processOf(rank, session);
-    waiters[static_cast<std::size_t>(session.nodeOf()[static_cast<std::size_t>(process)])]
-        .push_back(process);
-  }
-  for (std::vector<int>& processes : waiters) {
-    std::sort(processes.begin(), processes.end());
-    processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
-  }
-  return waiters;
-}
+// So many processes are told each by itself. Of more, the first one of each node is, and the flag
+// in their memory tells the others: a barrier of 4,096 ranks is not to send 4,096 messages.
+constexpr std::size_t kMostTold = 16;
 
 }  // namespace
 
@@ -38,47 +22,54 @@ Signals::Signals(const Plan& plan, Session& session, Flags& flags)
     : plan_(plan), session_(session), flags_(flags), is_remote_(plan.flag_waiters.size()) {
   for (const PlannedThread& thread : plan.threads) {
     const int process = processOf(static_cast<std::uint32_t>(thread.recorded.rank), session);
-    const bool is_here = session.nodeOf()[static_cast<std::size_t>(process)] == session.node();
+    const int home = session.nodeOf()[static_cast<std::size_t>(process)];
     for (const std::uint32_t flag : thread.raises) {
       if (flag == kNoFlag) continue;
-      is_remote_[flag] = !is_here;
-      if (process == session.rank()) addReceivers(flag);
+      is_remote_[flag] = home != session.node();
+      const bool is_own = process == session.rank();
+      const bool may_be_counted_on = is_remote_[flag] && plan.flag_waiters[flag].size() > kMostTold;
+      if (!is_own && !may_be_counted_on) continue;
+      Told told = toldOf(flag, home);
+      if (!is_own) {
+        is_counted_on_ |= told.for_their_nodes &&
+                          std::find(told.processes.begin(), told.processes.end(), session.rank()) !=
+                              told.processes.end();
+      } else if (!told.processes.empty()) {
+        receivers_.emplace(flag, std::move(told.processes));
+      }
     }
-  }
-  for (std::uint32_t flag = 0; flag < is_remote_.size() && !is_counted_on_; ++flag) {
-    if (!is_remote_[flag]) continue;
-    const std::vector<int> here =
-        waitersByNode(plan, session, flag)[static_cast<std::size_t>(session.node())];
-    is_counted_on_ = here.size() > kMostTold && here.front() == session.rank();
   }
 }
 
-void Signals::addReceivers(std::uint32_t flag) {
-  const std::vector<std::vector<int>> waiters = waitersByNode(plan_, session_, flag);
-  std::vector<int> told;
-  for (std::size_t node = 0; node < waiters.size(); ++node) {
-    const std::vector<int>& processes = waiters[node];
-    if (static_cast<int>(node) == session_.node() || processes.empty()) continue;
-    if (processes.size() > kMostTold) {
-      told.push_back(processes.front());
-    } else {
-      told.insert(told.end(), processes.begin(), processes.end());
-    }
+Signals::Told Signals::toldOf(std::uint32_t flag, int home) const {
+  const auto nodeOf = [this](int process) {
+    return session_.nodeOf()[static_cast<std::size_t>(process)];
+  };
+  std::set<int> waiting;
+  for (const std::uint32_t rank : plan_.flag_waiters[flag]) {
+    const int process = processOf(rank, session_);
+    if (nodeOf(process) != home) waiting.insert(process);
   }
-  if (!told.empty()) receivers_.emplace(flag, std::move(told));
+  if (waiting.size() <= kMostTold) return {.processes = {waiting.begin(), waiting.end()}};
+  Told told{.processes = {}, .for_their_nodes = true};
+  std::set<int> nodes;
+  for (const int process : waiting) {
+    if (nodes.insert(nodeOf(process)).second) told.processes.push_back(process);
+  }
+  return told;
 }
 
 void Signals::connect() {
   std::set<int> all;
   for (const auto& [flag, processes] : receivers_) all.insert(processes.begin(), processes.end());
-  for (const int process : all) session_.send(process, {.flag = kHello, .end_ns = 0});
+  session_.send({all.begin(), all.end()}, {.flag = kHello, .end_ns = 0});
   while (session_.isSending()) receive();
 }
 
 void Signals::announce(std::uint32_t flag, std::int64_t end_ns) {
   const auto found = receivers_.find(flag);
   if (found == receivers_.end()) return;
-  for (const int process : found->second) session_.send(process, {.flag = flag, .end_ns = end_ns});
+  session_.send(found->second, {.flag = flag, .end_ns = end_ns});
 }
 
 std::int64_t Signals::wait(std::uint32_t flag, WaitKind kind) {
@@ -89,6 +80,12 @@ std::int64_t Signals::wait(std::uint32_t flag, WaitKind kind) {
     }
   }
   return flags_.wait(flag, kind);
+}
+
+void Signals::receiveAll() {
+  do {
+    receive();
+  } while (session_.underWay() > 0);
 }
 
 void Signals::receive() {

@@ -1,7 +1,7 @@
 // Flags between the nodes of a replay (flags.hpp has those within a node). Whoever raises a flag
-// tells the processes of other nodes that wait for it, and whoever waits for such a flag looks for
-// messages meanwhile, as the application did in its MPI calls: no other thread has to wake up on
-// the way.
+// tells the processes of other nodes that wait for it, and whoever waits for such a flag without
+// sleeping looks for messages meanwhile, as the application did in its MPI calls: no other thread
+// has to wake up on the way.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,22 @@ class Signals {
   std::int64_t wait(std::uint32_t flag, WaitKind kind);
   // Raises the flags that other nodes have told of. By any thread.
   void receive();
+  // The same until nothing is under way any more, in all processes at once, when their threads have
+  // ended: processes of one node are told of the same flag, and not all of them wait for its
+  // message.
+  void receiveAll();
   // Whether other processes of the node count on this one to receive soon, whatever it does.
   bool isCountedOn() const { return is_counted_on_; }
 
  private:
   static constexpr std::int64_t kHello = -1;
 
-  void addReceivers(std::uint32_t flag);
+  struct Told {
+    std::vector<int> processes;
+    bool for_their_nodes = false;  // each for all processes of its node that wait
+  };
+  // Of a flag that is raised on the node `home`.
+  Told toldOf(std::uint32_t flag, int home) const;
 
   const Plan& plan_;
   Session& session_;

@@ -57,7 +57,7 @@ class EngineTest : public ::testing::Test {
     Compiler compiler(programs);
     model::ScheduleGlobal global;
     global.ranks = static_cast<int>(threads.size());
-    global.timing = model::Timing::kAsap;
+    global.timing = timing;
     ASSERT_FALSE(compiler.global(global));
     for (const char* location : {"a", "b"}) {
       model::ScheduleFile file;
@@ -103,6 +103,7 @@ class EngineTest : public ::testing::Test {
     EXPECT_FALSE(engine->failure());
   }
 
+  model::Timing timing = model::Timing::kAsap;
   const test::TemporaryDirectory directory;
   const std::filesystem::path tree = directory / "tree";
   const std::filesystem::path programs = directory / "programs";
@@ -160,6 +161,37 @@ TEST_F(EngineTest, ARankWaitsForWhatItsOperationComesAfter) {
   EXPECT_EQ(engine->counts()[0].differences, 0U);
   EXPECT_EQ(engine->counts()[1].differences, 0U);
   EXPECT_TRUE(flags->isRaised(0));
+}
+
+// Behind it in its own thread and in another one that waits for it, whatever they were recorded to
+// do.
+TEST_F(EngineTest, CallsBehindADelayBeginWhenItIsOver) {
+  constexpr std::int64_t kDelayNs = 30'000'000;
+  for (const model::Timing each :
+       {model::Timing::kAsap, model::Timing::kDelta, model::Timing::kStart}) {
+    timing = each;
+    std::filesystem::remove_all(tree);
+    std::filesystem::create_directory(tree);
+    ScheduleEvent delay;
+    delay.step = model::Step::kDelay;
+    delay.end_ns = kDelayNs;
+    delay.id = 5;
+    ScheduleEvent other = opened(10, O_WRONLY | O_CREAT, 1);
+    other.after = {{5}};
+    replay({{delay, opened(0, O_WRONLY | O_CREAT)}, {other}});
+    for (const RankCounts& counts : engine->counts()) {
+      EXPECT_EQ(counts.operations, 1U);
+      EXPECT_GE(counts.begin_ns, kDelayNs) << static_cast<int>(each);
+    }
+  }
+}
+
+TEST_F(EngineTest, DelaysOfManyYearsDoNotOverflow) {
+  ScheduleEvent delay;
+  delay.step = model::Step::kDelay;
+  delay.end_ns = std::int64_t{315'000'000} * 1'000'000'000;
+  replay({std::vector<ScheduleEvent>(40, delay)});
+  EXPECT_EQ(engine->counts()[0].operations, 0U);
 }
 
 TEST_F(EngineTest, ADescriptorFromBeforeTheBeginningHasToBeThere) {

@@ -67,10 +67,9 @@ class TeamCall {
 bool mayRecordParts(const Thread& self) { return hasRecorded(self) && mayRecordWaits(self); }
 
 template <CallId kCall>
-void noteMoment(Thread& self, const Team& team) {
+void noteMoment(Thread& self, const Team& team, std::uint64_t moment) {
   if (!mayRecordParts(self)) return;
-  const std::uint64_t now = ticks();
-  recordWait<kCall>(self, {.start = now, .end = now}, 0, &team);
+  recordWait<kCall>(self, {.start = moment, .end = moment}, 0, &team);
 }
 
 // One thread's part of the work.
@@ -90,7 +89,7 @@ void doPart(void* argument) {
   if (is_first) {
     team.first_done = done;
   } else {
-    noteMoment<CallId::omp_done>(self, team);
+    noteMoment<CallId::omp_done>(self, team, done);
     idle_since = ticks();
   }
   current_team = outer;
@@ -103,7 +102,7 @@ auto beginTeam(Work* work, void* data, Begin begin) {
   process.has_threads.store(true, std::memory_order_relaxed);  // it makes them now
   Thread& self = thread;
   Team team{.work = work, .data = data, .first = &self};
-  noteMoment<CallId::omp_team>(self, team);
+  noteMoment<CallId::omp_team>(self, team, ticks());
   struct End {
     Thread& self;
     const Team& team;

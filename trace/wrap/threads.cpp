@@ -123,8 +123,8 @@ __attribute__((constructor)) void atLoadOfThreads() {
 template <typename Real, typename... A>
 int joinBy(Real* real, pthread_t joined, A... a) {
   if (real == nullptr) return ENOSYS;
-  leaveThinking(thread);
   const std::uint64_t begin_ns = noteTime();
+  leaveThinking(thread);
   const int result = real(joined, a...);
   if (result == 0) {
     const int error = errno;
