@@ -22,8 +22,7 @@ using calls::Role;
 constexpr std::uint64_t kRoundNs = 1'000'000;
 constexpr std::int64_t kBytes = 4096;
 
-// What a rank does: it writes for a time that is another one in each round, so that another rank is
-// the last one each time.
+// The rank's writes last differently long in each round, so each barrier waits for another rank.
 test::ChunkBuilder chunkOf(int rank, int ranks, int barriers, std::uint64_t& events) {
   test::ChunkBuilder chunk(100 + static_cast<std::uint64_t>(rank), 0, 0, 0, 1000);
   const auto addEvent = [&](const char* call, const test::EventSpec& event) {

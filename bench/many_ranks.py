@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `omnio preprocess` takes for traces of very many ranks.
+"""Measures `omnio preprocess` on traces of very many ranks.
 
   bench/many_ranks.py [--ranks N,...] [--barriers N] [--build DIR]
 
@@ -15,8 +15,7 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
+from runs import BUILD
 
 
 def measured(command):
@@ -34,7 +33,7 @@ def main():
     parser = argparse.ArgumentParser(description="Measures preprocessing of very many ranks.")
     parser.add_argument("--ranks", default="512,4096", help="numbers of ranks (512,4096)")
     parser.add_argument("--barriers", type=int, default=100, help="that each meets in (100)")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"),
+    parser.add_argument("--build", default=BUILD,
                         help="the build to measure (build/release)")
     chosen = parser.parse_args()
     for ranks in map(int, chosen.ranks.split(",")):

@@ -6,7 +6,6 @@
 // Prints one line of JSON: how late calls began (mean, 99th percentile and maximum, in ns), and how
 // long it was from the first call to the last, beside how long it should have been (in ns).
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,22 +15,16 @@
 #include <numeric>
 #include <vector>
 
+#include "bench/loop.hpp"
+
 namespace {
+
+using omnio::bench::fail;
+using omnio::bench::nowNs;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::size_t kBytes = 4096;
 constexpr std::int64_t kPlaces = 256;  // in the file
-
-std::int64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * kSecond + time.tv_nsec;
-}
-
-[[noreturn]] void fail(const char* what) {
-  std::perror(what);
-  std::exit(1);
-}
 
 }  // namespace
 
@@ -47,12 +40,12 @@ int main(int count, char** words) {
   const std::vector<char> data(kBytes, 'x');
   std::vector<std::int64_t> late(static_cast<std::size_t>(rate * seconds));
   std::int64_t last = 0;
-  const std::int64_t begin = now() + kSecond / 100;
+  const std::int64_t begin = nowNs() + kSecond / 100;
   for (std::size_t i = 0; i < late.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i);
     const std::int64_t due = begin + number * kSecond / rate;
     do {
-      last = now();
+      last = nowNs();
     } while (last < due);
     late[i] = last - due;
     const ssize_t written =

@@ -17,22 +17,10 @@ import statistics
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
-sys.path[:0] = [os.path.join(ROOT, "tests", "acceptance")]
-
-# pylint: disable=wrong-import-position
-from omnio_testing import environment, run
+from runs import BUILD, Place
 
 BLOCK = 4096
 PLACES = 256  # of the file, as in pacing.cpp
-
-
-def ok(result, what):
-    if result.status != 0:
-        sys.exit(f"pacing.py: {what}: status {result.status}: "
-                 f"{(result.err or result.out).decode(errors='replace').strip()[-400:]}")
-    return result
 
 
 class Sample:
@@ -47,17 +35,14 @@ class Bench:
     """One rate. Files are below `work`, which is on the file system to measure on."""
 
     def __init__(self, build, work, rate, seconds):
-        self._omnio = os.path.join(build, "cli", "omnio")
+        self._place = Place(build, work)
+        self._schedule = self._place.schedule
         self._pacing = os.path.join(build, "bench", "pacing")
-        self._work, self._rate, self._seconds = work, rate, seconds
-        self._schedule = os.path.join(work, "schedule.json")
+        self._rate, self._seconds = rate, seconds
         self._wanted_ns = (rate * seconds - 1) * 10**9 // rate
 
     def record(self):
-        trace = self._fresh("trace")
-        ok(run([self._omnio, "trace", "-o", trace, "--", *self._command()], cwd=self._work),
-           "omnio trace")
-        ok(run([self._omnio, "preprocess", trace, "-o", self._schedule]), "omnio preprocess")
+        self._place.record(*self._command())
         self._makeRegular()
 
     def _makeRegular(self):
@@ -78,28 +63,14 @@ class Bench:
             json.dump(document, file)
 
     def _command(self):
-        return [self._pacing, self._rate, self._seconds, self._fresh("file")]
-
-    def _fresh(self, name):
-        path = os.path.join(self._work, name)
-        if os.path.isdir(path):
-            shutil.rmtree(path)
-        elif os.path.exists(path):
-            os.remove(path)
-        return path
+        return [self._pacing, self._rate, self._seconds, self._place.fresh("file")]
 
     def loop(self):
-        found = json.loads(ok(run(self._command(), cwd=self._work), "pacing").out)
+        found = json.loads(self._place.run(self._command(), "pacing").out)
         return Sample(found["p99_ns"], found["took_ns"], found["wanted_ns"])
 
     def replay(self, timing):
-        output = self._fresh("replayed")
-        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        ok(run([self._omnio, "replay", self._schedule, "--target", self._fresh("target"), "-o",
-                output, "--timing", timing, "--compute", "spin", "--no-trace"],
-               env=environment(**as_root), cwd=self._work), "omnio replay")
-        with open(os.path.join(output, "replay.json"), encoding="utf-8") as file:
-            total = json.load(file)["total"]
+        total = self._place.replay("--timing", timing, "--compute", "spin")
         with open(self._schedule, encoding="utf-8") as file:
             events = json.load(file)["ranks"][0]["threads"][0]["events"]
         recorded = events[-1]["end"] - events[0]["start"]
@@ -108,8 +79,8 @@ class Bench:
 
     def fio(self):
         """Its calls are timed by `omnio trace`."""
-        log = self._fresh("iolog")
-        target = self._fresh("fio.file")
+        log = self._place.fresh("iolog")
+        target = self._place.fresh("fio.file")
         step_us = 10**6 / self._rate
         with open(log, "w", encoding="ascii") as file:
             file.write("fio version 3 iolog\n"
@@ -117,12 +88,10 @@ class Bench:
             for i in range(self._rate * self._seconds):
                 file.write(f"{int(i * step_us)} {target} write {i % PLACES * BLOCK} {BLOCK}\n")
             file.write(f"{int(self._seconds * 10**6)} {target} close\n")
-        trace = self._fresh("fio.trace")
-        ok(run([self._omnio, "trace", "-o", trace, "--", "fio", "--name=replay",
-                f"--read_iolog={log}", "--ioengine=psync", f"--filesize={PLACES * BLOCK}",
-                "--thread"], cwd=self._work), "fio")
+        trace = self._place.trace("fio", "--name=replay", f"--read_iolog={log}", "--ioengine=psync",
+                                  f"--filesize={PLACES * BLOCK}", "--thread")
         starts = []
-        for line in ok(run([self._omnio, "log", trace, "--json"]), "omnio log").out.splitlines():
+        for line in self._place.log(trace).splitlines():
             event = json.loads(line)
             if event.get("call", "").startswith("pwrite") and event.get("file") == target:
                 starts.append(event["start_ns"])
@@ -140,7 +109,7 @@ def arguments():
     parser.add_argument("--seconds", type=int, default=60, help="of each run (60)")
     parser.add_argument("--rounds", type=int, default=3, help="of all by turns (3)")
     parser.add_argument("--directory", default="/tmp", help="on the file system to use (/tmp)")
-    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"),
+    parser.add_argument("--build", default=BUILD,
                         help="the build to measure (build/release)")
     return parser.parse_args()
 

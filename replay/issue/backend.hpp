@@ -57,7 +57,7 @@ struct IssueContext {
   // and spins for what is left once the arguments are made.
   std::int64_t due_ns = 0;
 
-  // Of the call at work.
+  // Kept from call to call, since making them anew costs each call time.
   std::string path_template{};  // mkstemp writes into it
   std::string link_text{};
 

@@ -141,8 +141,8 @@ void Descriptors::flushStreams() {
     FILE* const stream = slots_[i].stream.load();
     if (stream == nullptr) continue;
     ownLibc().fflush(stream);
-    // What could not be written is lost. The end of this process would try again, where the number
-    // of the descriptor may stand for something else.
+    // Data that could not be written are dropped here. Otherwise exit() would write them to a
+    // descriptor number that may belong to another file by then.
     __fpurge(stream);
   }
 }

@@ -64,24 +64,24 @@ void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArgumen
   op.piece_count = static_cast<std::uint16_t>(pieces.size());
   op.mode_length = static_cast<std::uint16_t>(open_mode.size());
   const Words words = wordsOf(op, arguments);
-  const auto sizeBehind = [&](const Words& before) {
-    std::size_t changed = 0;
-    for (std::size_t i = 0; i < kWords; ++i) changed += words[i] != before[i] ? 1 : 0;
-    return roundedUp(sizeof(RecordHead) + (changed + pieces.size()) * sizeof(std::uint64_t) +
-                     open_mode.size());
+  const auto headBehind = [&](const Words& before) {
+    RecordHead head;
+    for (std::size_t i = 0; i < kWords; ++i) {
+      if (words[i] != before[i]) head.changed |= 1U << i;
+    }
+    const auto changed = static_cast<std::size_t>(std::popcount(head.changed));
+    head.bytes = static_cast<std::uint32_t>(roundedUp(
+        sizeof head + (changed + pieces.size()) * sizeof(std::uint64_t) + open_mode.size()));
+    return head;
   };
+  RecordHead head = headBehind(before_);
   // A record keeps within its block, so that blocks can be read without regard to each other.
-  if (block_.size() + sizeBehind(before_) > kBlockBytes) {
+  if (block_.size() + head.bytes > kBlockBytes) {
     block_.resize(kBlockBytes, '\0');
     flush();
-    before_ = wordsOf(Op{}, {});
+    head = headBehind(wordsOf(Op{}, {}));
   }
-  const std::size_t bytes = sizeBehind(before_);
-  const std::size_t end = block_.size() + bytes;
-  RecordHead head{.bytes = static_cast<std::uint32_t>(bytes)};
-  for (std::size_t i = 0; i < kWords; ++i) {
-    if (words[i] != before_[i]) head.changed |= 1U << i;
-  }
+  const std::size_t end = block_.size() + head.bytes;
   append(block_, head);
   for (std::size_t i = 0; i < kWords; ++i) {
     if ((head.changed >> i & 1U) != 0) append(block_, words[i]);

@@ -216,8 +216,8 @@ base::Result<void> Engine::start() {
     }
   }
   if (auto reserved = reserveLanes(); !reserved) return reserved;
-  // What was open before is in the table of the process, and would stay open there. A tracer's
-  // descriptors and those of MPI have to be in one table.
+  // Files that were open before the run are in the table of the process, and a close in another
+  // table would leave them open. The descriptors of a tracer and of MPI have to be in one table.
   has_own_descriptors_ =
       plan.threads.size() == 1 &&
       plan.ranks[static_cast<std::size_t>(plan.threads[0].recorded.rank)].preopened.empty() &&
@@ -390,14 +390,14 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   if (op.step == model::Step::kInherited) {
     inherit(op, *descriptors_[thread.rank_place]);
   } else if (op.step == model::Step::kDelay) {
-    // Whoever waits for it hears at once when it will be over, and passes that time itself: waking
-    // up on both sides does not come on top.
-    constexpr std::int64_t kLatestNs = std::int64_t{1} << 60;  // Flags have room for
+    // The threads that wait for it are told at once when it will end, and pass that time
+    // themselves. If this thread slept first, each delay would take two wake-ups longer.
+    constexpr std::int64_t kLatestNs = std::int64_t{1} << 60;  // fits Flags::raise()
     end = std::min(delayEnd(timing, before, op.start_ns, op.end_ns), kLatestNs);
   } else {
     const Due due = dueOf(timing, before, op.start_ns);
     std::int64_t at = beginning + due.at_ns;
-    // A delay before it may not be over yet, and its recorded start does not ask for that.
+    // A delay before the call may not be over, and the recorded start does not depend on it.
     if (timing == model::Timing::kStart && beginning + before.actual_end_ns > nowNs()) {
       at = std::max(at, beginning + before.actual_end_ns);
     }

@@ -21,6 +21,7 @@
 #include "replay/plan/lanes.hpp"
 #include "replay/report.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/receivers.hpp"
 #include "replay/run/session.hpp"
 #include "replay/run/signals.hpp"
 
@@ -39,7 +40,7 @@ constexpr std::int64_t kShortRestNs = 50000;
 std::vector<std::uint32_t> ranksOf(const Plan& plan, const Session& session) {
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < plan.ranks.size(); ++rank) {
-    if (processOf(rank, session) == session.rank()) ranks.push_back(rank);
+    if (processOf(rank, session.size()) == session.rank()) ranks.push_back(rank);
   }
   return ranks;
 }
@@ -83,7 +84,7 @@ ThreadsByProcess threadsByProcess(const Plan& plan, const Session& session) {
   ThreadsByProcess threads;
   for (const PlannedThread& thread : plan.threads) {
     const auto rank = static_cast<std::uint32_t>(thread.recorded.rank);
-    threads[processOf(rank, session)].push_back(&thread);
+    threads[processOf(rank, session.size())].push_back(&thread);
   }
   return threads;
 }
@@ -107,9 +108,9 @@ std::optional<double> computingOf(const Plan& plan) {
   return sum / static_cast<double>(known);
 }
 
-// Whether at most so many threads share each processor: of those of the node, and of those that a
-// launcher has bound this process's threads to. All processes of the node ask at once, each for its
-// own threads.
+// Whether at most `most` threads share a processor, on the whole node and in each of its processes:
+// a launcher may bind processes with different numbers of threads to one processor each. `threads`
+// are those of this process. All processes of the node have to call it.
 bool shareProcessors(std::uint64_t threads, std::uint64_t most, Session& session) {
   const std::uint64_t here = session.sumOnNode(threads);
   const std::uint64_t crowded = session.sumOnNode(threads > most * session.ownProcessors() ? 1 : 0);
@@ -208,8 +209,8 @@ class Rounds {
   bool is_under_way_ = false;
 };
 
-// Whoever looks seldom takes less time of a processor that the replay needs: the end of a long one
-// may be found a little later.
+// The main thread shares a processor with the replay, so it seldom looks after a long one: its end
+// may be found 20 ms late.
 std::int64_t restNs(std::int64_t elapsed_ns, bool gets_messages) {
   return gets_messages ? kRestNs : std::clamp(elapsed_ns / 100, kRestNs, kLongRestNs);
 }

@@ -78,8 +78,8 @@ class Session {
   std::optional<Raised> receive();
   // Whether messages are still on their way out. By any thread.
   bool isSending();
-  // How many messages all processes together have sent and not received. All have to ask, when none
-  // of their threads sends any more.
+  // The number of messages that were sent and not yet received, over all processes. All processes
+  // have to call it, after their threads have ended.
   std::uint64_t underWay();
 
  private:
@@ -89,8 +89,8 @@ class Session {
     Raised raised;
   };
   void reap();  // forgets the messages that have gone
-  // By what this node's clock is ahead of that of process 0's node; by the leader of a node, and by
-  // process 0 for each of them.
+  // The time in ns by which this node's clock is ahead of process 0's. The leader of each node
+  // calls it, and process 0 calls it once for each of them.
   std::int64_t compareClocks(int leader);
   std::int64_t fromNodeLeader(std::int64_t value);
 
@@ -99,8 +99,8 @@ class Session {
   MPI_Comm messages_ = MPI_COMM_NULL;   // between nodes
   MPI_Comm node_comm_ = MPI_COMM_NULL;  // the processes of this node
   MPI_Win window_ = MPI_WIN_NULL;
-  // Of MPI while several threads are at it, and of what follows. Everything that is not "by any
-  // thread" happens while the threads of the replay do not run, but for abort() and the rounds.
+  // Guards MPI and the members below while threads replay. Only abort(), the rounds, and functions
+  // for "any thread" run at that time.
   Turn turn_;
   MPI_Request round_ = MPI_REQUEST_NULL;
   Standing told_;

@@ -1,7 +1,8 @@
-// Flags between the nodes of a replay (flags.hpp has those within a node). Whoever raises a flag
-// tells the processes of other nodes that wait for it, and whoever waits for such a flag without
-// sleeping looks for messages meanwhile, as the application did in its MPI calls: no other thread
-// has to wake up on the way.
+// Flags between the nodes of a replay (flags.hpp has those within a node). The thread that raises a
+// flag sends messages to the processes that wait for it on other nodes. A thread that waits for a
+// flag of another node looks for messages itself unless it sleeps, as the application did in its
+// MPI calls, so no other thread has to wake up. Nothing here fails: MPI ends the job when it cannot
+// send.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,9 @@
 
 namespace omnio::replay {
 
-// The process that replays a recorded rank: where there are fewer processes than ranks, they go
-// round.
-int processOf(std::uint32_t rank, const Session& session);
-
 class Signals {
  public:
-  // All have to outlive the object.
+  // `session` and `flags` have to outlive the object.
   Signals(const Plan& plan, Session& session, Flags& flags);
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -44,14 +41,6 @@ class Signals {
  private:
   static constexpr std::int64_t kHello = -1;
 
-  struct Told {
-    std::vector<int> processes;
-    bool for_their_nodes = false;  // each for all processes of its node that wait
-  };
-  // Of a flag that is raised on the node `home`.
-  Told toldOf(std::uint32_t flag, int home) const;
-
-  const Plan& plan_;
   Session& session_;
   Flags& flags_;
   std::vector<bool> is_remote_;  // by flag: a rank of another node raises it

@@ -1,6 +1,6 @@
-// One thread at a time, for work that threads ask for again and again. Whoever has something to do
-// goes before those who only look whether there is something. A tracer records waits for mutexes,
-// so this is none: the replayer's own waits are not to stand in the replay's trace.
+// A lock for work that threads poll for. take() goes before tryToTake(), so threads that only look
+// for messages do not keep one from sending. A pthread mutex will not do: the tracer records waits
+// for mutexes, and a replay's trace must not contain the replayer's own waits.
 #pragma once
 
 #include <sched.h>

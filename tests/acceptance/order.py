@@ -15,7 +15,7 @@ from replay_testing import MPI_ENVIRONMENT, replay, report
 from slow_storage import SlowStorage, needSlowStorage
 
 RANKS = 4
-# Of a replay whose order is a part of what was recorded, or none.
+# The number of replays with a part of the recorded order, or without any.
 REPLAYS_OF_LESS = 5
 # Name: the program, and the orders that have to be enough. The files of these are read by ranks that
 # did not write them, so an order that is lost shows as a short read.

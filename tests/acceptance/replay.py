@@ -231,6 +231,21 @@ def checkTiming(checks, work):
                     f"--timing goes before the schedule's {timing}")
 
 
+def checkProcessors(checks, work):
+    """Two ranks that may use one and the same processor do not spin; a rank alone on it does."""
+    processor = min(os.sched_getaffinity(0))
+    events = [opened("a", 0), closed(0)]
+    for ranks in (1, 2):
+        path = write(os.path.join(work, "processors.json"),
+                     schedule([file("a")], ranks=[[events]] * ranks))
+        output = os.path.join(work, f"processors.{ranks}")
+        done = run(["taskset", "-c", processor, omnio(), "replay", path, "--target",
+                    os.path.join(work, "processors"), "-o", output, "--fresh", "--no-trace"],
+                   env=environment(**MPI_ENVIRONMENT))
+        if checks.equal(done.status, 0, f"{ranks} ranks on one processor: {done.err!r}"):
+            checks.equal(report(output)["spins"], ranks == 1, f"{ranks} ranks on one processor: spins")
+
+
 def checkDifferences(checks, work):
     """A result that differs is told, counted, and the exit status says so."""
     path = write(os.path.join(work, "different.json"), schedule(
@@ -508,7 +523,7 @@ def main():
                 home, path = checkProgram(checks, work, name, ranks)
                 if shutil.which("strace"):
                     checkStrace(checks, work, name, home, path, ranks, buffered)
-        for check in (checkOrder, checkTiming, checkDifferences, checkVerify, checkVerifyFlags,
+        for check in (checkOrder, checkTiming, checkProcessors, checkDifferences, checkVerify, checkVerifyFlags,
                       checkDirect, checkDeath, checkStall, checkCache, checkHoles, checkRepeat):
             with checks.case(check.__name__):
                 check(checks, work)

@@ -2,6 +2,7 @@
 empty environment. And no flavour of the tracer opens a socket.
 """
 
+import json
 import os
 import re
 import shlex
@@ -140,6 +141,45 @@ def checkSockets(checks, network, work):
                  "sockets: a call of the tracer's is told from one of Open MPI's")
 
 
+def checkReplay(checks, network, work):
+    """Ranks on two hosts keep their order and begin at one moment, whatever their clocks say."""
+    trace, schedule = os.path.join(work, "to-replay"), os.path.join(work, "schedule.json")
+    traced = network.run([omnio(), "trace", "-o", trace, "--", *network.mpirun(4),
+                          program("c_workloads"), "token", 4], cwd=emptied(work + "/run"))
+    checks.equal(traced.status, 0, f"replay: trace: {traced.err!r}")
+    made = run([omnio(), "preprocess", trace, "-o", schedule, "--timing", "dt"])
+    checks.equal(made.status, 0, f"replay: preprocess: {made.err!r}")
+    with open(schedule, encoding="utf-8") as file:
+        recorded_ns = max(event["end"] for rank in json.load(file)["ranks"]
+                          for thread in rank["threads"] for event in thread["events"])
+    apart = run(["unshare", "--time", "--monotonic", "1", "--fork", "true"]).status == 0
+    if not apart:
+        checks.skip("clocks that differ", "unshare cannot make a time namespace here")
+    for ahead_s, wait in ((0, "yield"), (0, "spin"), (0, "block"),
+                          *([(1000, "auto"), (-20, "auto")] if apart else [])):
+        what = f"replay, second clock {ahead_s} s ahead, wait {wait}"
+        network.secondHost(["--time", "--monotonic", str(ahead_s), "--fork"] if ahead_s else ())
+        output = emptied(os.path.join(work, "replayed"))
+        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        done = network.run([omnio(), "replay", schedule, "--target", work + "/target", "--fresh",
+                            "-o", output, "--wait", wait, "--launcher",
+                            " ".join(network.mpirun(4))], cwd=work, **as_root)
+        if not checks.equal(done.status, 0, f"{what}: {done.err!r}"):
+            continue
+        with open(os.path.join(output, "replay.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        checks.equal(report["nodes"], 2, f"{what}: nodes")
+        checks.equal(report["total"]["differences"], 0, f"{what}: differences")
+        # A clock that is compared wrongly shifts the second host's part by 20 or 1,000 s.
+        checks.that(report["total"]["makespan_ns"] < recorded_ns + 10_000_000_000,
+                    f"{what}: took {report['total']['makespan_ns'] / 1e9} s")
+        verified = run([omnio(), "verify", schedule, output])
+        checks.equal(verified.status, 0, f"{what}: verify: {verified.out[-400:]!r}")
+        print(f"{what}: {report['total']['makespan_ns'] / 1e9:.3f} s, recorded "
+              f"{recorded_ns / 1e9:.3f} s")
+    network.secondHost()
+
+
 def main():
     needTwoHosts()
     checks = Checks()
@@ -154,6 +194,8 @@ def main():
             checkUntracedRank(checks, network, work)
         with checks.case("sockets"):
             checkSockets(checks, network, work)
+        with checks.case("replay"):
+            checkReplay(checks, network, work)
         with checks.case("the user's own environment"):
             checkUserEnvironment(checks, network, work)
     checks.finish()

@@ -116,6 +116,46 @@ TEST_F(Compile, TheNetworksScaleChangesCommunicationAlone) {
   EXPECT_EQ(instruction->op.own_ns, 34);
 }
 
+TEST_F(Compile, AsFastAsPossibleOnlyDelaysHaveTimes) {
+  ScheduleEvent delay;
+  delay.step = model::Step::kDelay;
+  delay.start_ns = 30;
+  delay.end_ns = 50;
+  for (const model::Timing timing : {model::Timing::kDelta, model::Timing::kAsap}) {
+    Compiler timed(directory.path(), {.timing = timing});
+    ASSERT_FALSE(feed(timed, {{openedAs(10, 0), delay}}));
+    ProgramReader reader;
+    ASSERT_TRUE(reader.open(programName(directory.path(), 0)));
+    const Instruction* instruction = reader.next();
+    ASSERT_NE(instruction, nullptr);
+    EXPECT_EQ(instruction->op.start_ns, timing == model::Timing::kAsap ? 0 : 10);
+    instruction = reader.next();
+    ASSERT_NE(instruction, nullptr);
+    EXPECT_EQ(instruction->op.start_ns, 30);
+    EXPECT_EQ(instruction->op.end_ns, 50);
+  }
+}
+
+TEST_F(Compile, AWriteInARowTakes16BytesOfAProgramAsFastAsPossible) {
+  constexpr std::int64_t kWrites = 1000;
+  Compiler fast(directory.path(), {.timing = model::Timing::kAsap});
+  std::vector<ScheduleEvent> events = {openedAs(0, 0)};
+  for (std::int64_t i = 0; i < kWrites; ++i) {
+    ScheduleEvent write = test::call("pwrite", 10 * i);
+    write.fd = Descriptor{0};
+    write.request = 4;
+    write.result = 4;
+    write.offset = 4 * i;
+    write.arguments[2] = 4;
+    write.arguments[3] = 4 * i;
+    events.push_back(write);
+  }
+  ASSERT_FALSE(feed(fast, {events}));
+  const auto bytes = std::filesystem::file_size(programName(directory.path(), 0));
+  EXPECT_GE(bytes, 16U * kWrites);
+  EXPECT_LE(bytes, 16U * kWrites + 300);
+}
+
 TEST_F(Compile, WhatAThreadsOwnOrderSeesToNeedsNoFlag) {
   ScheduleEvent first = openedAs(0, 0);
   first.id = 1;

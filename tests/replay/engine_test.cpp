@@ -163,8 +163,7 @@ TEST_F(EngineTest, ARankWaitsForWhatItsOperationComesAfter) {
   EXPECT_TRUE(flags->isRaised(0));
 }
 
-// Behind it in its own thread and in another one that waits for it, whatever they were recorded to
-// do.
+// One call follows the delay in its thread, another one waits for it in another thread.
 TEST_F(EngineTest, CallsBehindADelayBeginWhenItIsOver) {
   constexpr std::int64_t kDelayNs = 30'000'000;
   for (const model::Timing each :

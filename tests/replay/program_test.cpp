@@ -94,7 +94,7 @@ TEST(Program, ADamagedRecordEndsIt) {
   }
 }
 
-// What one operation has and the next one has not is gone, within a block and behind it.
+// Fields that only every second operation sets, within a block and across blocks.
 TEST(Program, NothingIsLeftOfTheOperationBefore) {
   const test::TemporaryDirectory directory;
   constexpr std::uint32_t kOperations = 20000;

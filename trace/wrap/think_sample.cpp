@@ -54,8 +54,8 @@ std::uint64_t endThinkSample(Thread& self) {
     think.ticks += now - begin;
     think.cpu_ns += cpu - think.begin_cpu;
   }
-  // A thread whose time slice is over loses its processor at the next system call. Without this
-  // look that would be the one of the call itself, so the call has begun.
+  // A thread whose time slice is over loses its processor at its next system call, which is this
+  // sample's. Untraced, it would be the call's own, so that time belongs to the call.
   const std::uint64_t after = ticks();
   return after - now < kLeast ? after : now;
 }

@@ -8,6 +8,7 @@
 namespace omnio::trace {
 
 void beginThinkSample(Thread& self);
+// Returns the tick at which the thread's call begins.
 std::uint64_t endThinkSample(Thread& self);
 
 // Right before a call that will be an event. Returns the tick at which the call begins.
