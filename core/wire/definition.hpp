@@ -119,7 +119,8 @@ inline const char* decodeText(const char* in, const char* end, TextDefinition& d
   return in + length;
 }
 
-// After the event before it, the recorder worked for that many ticks. They are not think time.
+// After the event before it, the recorder worked for that many ticks; or the thread had no
+// processor before its first event. They are not think time.
 inline constexpr std::size_t kMaxRecorderWork = kControlHeader + kMaxVarint;
 
 inline char* encodeRecorderWork(char* out, std::uint64_t ticks) {

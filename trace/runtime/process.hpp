@@ -103,16 +103,19 @@ inline std::uint64_t pathSum(const char* path) {
 // Now and then a thread's time between two events is looked at: did it compute? In ticks of the
 // events' clock and ns of the thread's CPU time (wrap/think_sample.hpp).
 struct ThinkSample {
-  std::uint64_t due = 0;    // the first event that ends then or later begins the next one
-  std::uint64_t begin = 0;  // of the open one; 0: none is open
+  static constexpr std::uint64_t kNewThread = ~std::uint64_t{0};
+  std::uint64_t due = 0;             // the first event that ends then or later begins the next one
+  std::uint64_t begin = kNewThread;  // of the open one; 0: none is open
   std::uint64_t begin_cpu = 0;
   std::uint64_t ticks = 0;  // of what was looked at; the next event brings it
   std::uint64_t cpu_ns = 0;
   unsigned too_short = 0;  // in a row
 };
 
+inline constexpr std::uint64_t kNoEpoch = ~std::uint64_t{0};  // of a thread without events
+
 struct Thread {
-  std::uint64_t epoch = ~std::uint64_t{0};
+  std::uint64_t epoch = kNoEpoch;
   // How deep this thread is inside the tracer; above 0 only when a signal handler interrupts it.
   std::uint32_t level = 0;
   // The stack pointers of the functions that are inside it: of those that a jump out of a handler
@@ -131,7 +134,8 @@ struct Thread {
   LibraryOpen library_open;
   std::uint64_t waits = 0;  // recorded calls by which it waits for other threads (wrap/waits.hpp)
   // Ticks that the recorder worked since the last event, as far as they were noted, and the end of
-  // that (noteOwnWork).
+  // that (noteOwnWork). Before the first event of a thread that another one has made: ticks that it
+  // waited for a processor.
   std::uint64_t own_work = 0;
   std::uint64_t own_work_until = 0;
   ThinkSample think;

@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "core/wire/clock.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 
 namespace omnio::trace {
@@ -15,6 +16,51 @@ constexpr std::uint64_t kLeast = 50'000;  // a look itself takes a part of less
 // A thread may have one long pause among many short ones. Where so many in a row were too short,
 // the next look comes later.
 constexpr unsigned kMostTries = 8;
+
+std::uint64_t ticksIn(std::uint64_t ns) {
+  const wire::Anchor now = wire::takeAnchor(process.clock);
+  const auto elapsed_ns = static_cast<double>(now.monotonic_ns - process.begin.monotonic_ns);
+  if (elapsed_ns <= 0) return 0;
+  const auto elapsed = static_cast<double>(now.ticks - process.begin.ticks);
+  return static_cast<std::uint64_t>(static_cast<double>(ns) * elapsed / elapsed_ns);
+}
+
+// How long the calling thread could have run and had no processor, since it was made: the second
+// number of its schedstat (the kernel's Documentation/scheduler/sched-stats.rst). 0 where that is
+// not known.
+std::uint64_t waitedForProcessorNs() {
+  char text[80];
+  const long bytes = readFile("/proc/thread-self/schedstat", text, sizeof text - 1);
+  if (bytes <= 0) return 0;
+  std::uint64_t number = 0;
+  bool is_second = false;
+  for (long i = 0; i < bytes; ++i) {
+    if (text[i] >= '0' && text[i] <= '9') {
+      number = number * 10 + static_cast<std::uint64_t>(text[i] - '0');
+    } else {
+      if (is_second) return number;
+      is_second = true;
+      number = 0;
+    }
+  }
+  return 0;
+}
+
+// Before the first call of a thread. Where its maker kept the processor, or others did, it began
+// late, and would not elsewhere.
+std::uint64_t beginFirstCall(Thread& self) {
+  self.think.begin = 0;
+  const std::uint64_t now = ticks();
+  // A process's first thread was made with it.
+  if (self.level != 0 || self.vforked || self.epoch != kNoEpoch || !isActive() ||
+      rawSyscall(SYS_gettid) == rawSyscall(SYS_getpid)) {
+    return now;
+  }
+  self.own_work = ticksIn(waitedForProcessorNs());
+  const std::uint64_t after = ticks();
+  self.own_work += after - now;
+  return after;
+}
 
 }  // namespace
 
@@ -36,6 +82,7 @@ void beginThinkSample(Thread& self) {
 
 std::uint64_t endThinkSample(Thread& self) {
   ThinkSample& think = self.think;
+  if (think.begin == ThinkSample::kNewThread) return beginFirstCall(self);
   const std::uint64_t now = ticks();
   if (self.level != 0) return now;
   const std::uint64_t begin = think.begin;

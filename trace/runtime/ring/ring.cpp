@@ -372,7 +372,9 @@ void beginEpoch(Thread& self) {
     }
   } else {
     for (Lane& lane : self.lanes) lane = {};
-    self.waits = self.own_work = self.own_work_until = 0;
+    // Of a parent's thread; a new thread has only waited for a processor.
+    if (self.epoch != kNoEpoch) self.own_work = 0;
+    self.waits = self.own_work_until = 0;
     self.polling = {};
     self.tid = static_cast<std::uint32_t>(rawSyscall(SYS_gettid));
     self.number = process.next_thread.fetch_add(1, std::memory_order_relaxed);
