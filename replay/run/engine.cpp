@@ -379,6 +379,11 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);
     work_done_ns = std::max(work_done_ns, wait.least_ns);
     const WaitKind kind = wait.in_mpi ? settings_.wait_in_mpi : settings_.wait;
+    // The application computed before it waited. Others are told of a delay as soon as its end is
+    // known, so that it begins with waiting.
+    if (op.step == model::Step::kCall && timing == model::Timing::kDelta && op.own_ns > 0) {
+      passUntil(thread, beginning + thread.actual_end_ns + op.own_ns - preparationNs(op));
+    }
     for (std::size_t i = 0; i < wait.flags.size(); ++i) {
       const std::int64_t end_ns = waitFor(thread, wait.flags[i], kind);
       before.actual_end_ns = std::max(before.actual_end_ns, end_ns);

@@ -22,9 +22,10 @@ void Sleeper::sleepUntil(std::int64_t at_ns, bool may_spin) {
     const std::int64_t overshoot_ns = std::clamp<std::int64_t>(nowNs() - wake, 0, kSpinNs);
     overshoot_ns_ += (overshoot_ns - overshoot_ns_) / kMemory;
   }
-  while (nowNs() < at_ns) {
-    if (!may_spin) sched_yield();
-  }
+  // Not computing: whoever has work may have the processor, but for the very last bit.
+  constexpr std::int64_t kYieldNs = 4000;
+  while (nowNs() < at_ns - (may_spin ? kYieldNs : 0)) sched_yield();
+  while (nowNs() < at_ns) pauseBriefly();
 }
 
 void Sleeper::passUntil(std::int64_t at_ns, bool may_spin, double busy) {

@@ -20,8 +20,9 @@ inline constexpr base::Word<Compute> kComputes[] = {
 inline constexpr std::int64_t kSpinNs = 100000;
 
 // Waits for points in time, for one thread. Spins for the last bit of each wait: for 0.1 ms where
-// each thread has a processor of its own. Elsewhere a spin takes it from the file system, so that
-// the thread wakes up earlier only by as much as its sleeps overshoot on average.
+// each thread has a processor of its own, and leaves it meanwhile to whoever has work (the file
+// system), but for the last 4 us. Elsewhere the thread wakes up earlier only by as much as its
+// sleeps overshoot on average.
 class Sleeper {
  public:
   // CLOCK_MONOTONIC, absolute.
