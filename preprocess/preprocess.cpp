@@ -47,6 +47,9 @@ std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& a
     words.push_back(
         fmt::format("what the trace has lost: {}", tracefile::missingSentence(wholeness)));
   }
+  if (const std::string bytes = tracefile::unseenWords(wholeness.bytes.unseen); !bytes.empty()) {
+    words.push_back(fmt::format("what the ranks {} by calls that are not recorded", bytes));
+  }
   return words;
 }
 

@@ -61,6 +61,14 @@ void putWholeness(JsonWriter& json, const Report& report) {
     json.put("stalled_ns", w.stalled_ns);
     json.put("events_missing", w.events_missing);
     json.put("events_missing_at_least", w.at_least);
+    const auto moved = [&json](std::string_view name, const wire::MovedBytes& bytes) {
+      json.object(name, [&] {
+        json.put("read", bytes.read);
+        json.put("written", bytes.written);
+      });
+    };
+    moved("bytes_seen", w.bytes.seen);
+    moved("bytes_not_seen_at_least", w.bytes.unseen);
   });
 }
 

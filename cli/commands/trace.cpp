@@ -95,7 +95,7 @@ Reading readWhenSettled(const std::filesystem::path& directory, const Launcher& 
     base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory);
     tracefile::Wholeness wholeness;
     if (trace) wholeness = tracefile::assess(*trace);
-    const bool settled = launcher.ranks <= 1 || (trace && wholeness.whole);
+    const bool settled = launcher.ranks <= 1 || (trace && wholeness.settled);
     if (settled || std::chrono::steady_clock::now() >= deadline) {
       return {std::move(trace), std::move(wholeness)};
     }

@@ -281,6 +281,21 @@ void checkRefusedImages(const Trace& trace, Wholeness& result) {
   }
 }
 
+// "process 7 on host a read 32.0 MiB and wrote 4.00 MiB by calls that are not recorded"
+void checkBytes(const Trace& trace, Wholeness& result) {
+  const std::vector<std::optional<SeenBytes>> all = seenBytes(trace);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i]) continue;
+    const SeenBytes& bytes = *all[i];
+    result.bytes += bytes;
+    const std::string words = unseenWords(bytes.unseen);
+    if (words.empty()) continue;
+    result.reasons.push_back(
+        fmt::format("{} {} by calls that are not recorded, as the kernel counts",
+                    trace.processes()[i]->name(), words));
+  }
+}
+
 }  // namespace
 
 Wholeness assess(const Trace& trace) {
@@ -302,6 +317,8 @@ Wholeness assess(const Trace& trace) {
     result.reasons.push_back(program.sentence());
     result.at_least = true;
   }
+  result.settled = result.reasons.empty();
+  checkBytes(trace, result);
   result.whole = result.reasons.empty();
   noteStops(trace, result);
   noteRefusedSettings(trace, result);
@@ -326,6 +343,18 @@ std::vector<std::string> reasonsInBrief(const Wholeness& wholeness) {
                                 wholeness.reasons.size() - kMost));
   }
   return brief;
+}
+
+std::string unseenWords(const wire::MovedBytes& unseen) {
+  std::string words;
+  const auto add = [&words](std::uint64_t count, std::string_view verb) {
+    if (count == 0) return;
+    words += fmt::format("{}{} {}", words.empty() ? "" : " and ", verb,
+                         base::humanBytes(static_cast<double>(count)));
+  };
+  add(unseen.read, "read");
+  add(unseen.written, "wrote");
+  return words;
 }
 
 std::string missingSentence(const Wholeness& wholeness) {

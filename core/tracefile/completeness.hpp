@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/tracefile/moved_bytes.hpp"
 #include "core/tracefile/trace.hpp"
 
 namespace omnio::tracefile {
@@ -29,6 +30,8 @@ Stops stopsOf(const Process& process);
 
 struct Wholeness {
   bool whole = true;
+  // Nothing is missing that a process may still write: it is whole, or stays as it is.
+  bool settled = true;
   std::vector<std::string> reasons;  // one sentence each
   // One sentence each about what was left out on request: the trace is whole all the same.
   std::vector<std::string> notes;
@@ -40,6 +43,8 @@ struct Wholeness {
   // The time that application threads waited for the log to be written, in all; not known of
   // processes that were killed, nor of less than 1 ms a process.
   std::uint64_t stalled_ns = 0;
+  // What the processes moved, as far as they and the kernel tell: by recorded calls and by others.
+  SeenBytes bytes;
   bool at_least = false;  // of a process that was killed, more may be missing than can be known
 };
 
@@ -54,5 +59,8 @@ std::vector<std::string> reasonsInBrief(const Wholeness& wholeness);
 
 // "12 events are missing", "at least 1 event is missing", "no events are missing", and the like.
 std::string missingSentence(const Wholeness& wholeness);
+
+// "read 32.0 MiB and wrote 4.00 MiB", "wrote 4.00 MiB", or nothing.
+std::string unseenWords(const wire::MovedBytes& unseen);
 
 }  // namespace omnio::tracefile

@@ -42,6 +42,9 @@ inline constexpr char kStalled[] = "stalled_ns";
 // that it was about to become with it, where that could still be written.
 inline constexpr char kRefusingFilter[] = "refusing_filter";
 inline constexpr char kRefusedImage[] = "refused_image";
+// What the process moved by then, in numbers with spaces between: MovedAccount (moved_bytes.hpp).
+// Not there where the kernel does not tell.
+inline constexpr char kMovedBytes[] = "moved_bytes";
 inline constexpr char kParentToken[] =
     "parent_token";  // hex: the traced process it was forked from
 // Recording that was stopped on request. Sums go up; ticks are of the clock that events have.

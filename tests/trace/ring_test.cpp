@@ -96,7 +96,8 @@ TEST_F(RingTest, TheLargestRecordsStayInTheRing) {
     finish(wire::AccountState::kEnded);
   });
   const test::RecordedTrace trace = read();
-  EXPECT_TRUE(trace.wholeness.whole) << trace.trouble();
+  // No call wrote so many bytes, so that the account of bytes means nothing.
+  EXPECT_TRUE(trace.wholeness.settled) << trace.trouble();
   ASSERT_EQ(trace.events.size(), 3000U);
   EXPECT_EQ(trace.events[10].pieces, std::vector<std::uint64_t>(1024 - 3, SIZE_MAX >> 10));
 }

@@ -12,6 +12,7 @@
 #include "core/wire/checksum.hpp"
 #include "core/wire/info.hpp"
 #include "trace/runtime/identity.hpp"
+#include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/log_helper.hpp"
@@ -47,7 +48,7 @@ std::uint64_t randomToken() {
   return token;
 }
 
-void beginImage(bool stopped) {
+void beginImage(bool stopped, bool is_forked) {
   process.pid = static_cast<std::uint32_t>(rawSyscall(SYS_getpid));
   process.parent_pid = static_cast<std::uint32_t>(rawSyscall(SYS_getppid));
   process.token = randomToken();
@@ -62,6 +63,7 @@ void beginImage(bool stopped) {
   process.draining_each.store(false);
   process.epoch_page->store(++process.image << 32);
   beginStops(stopped);
+  beginMovedBytes(is_forked);
 }
 
 bool makeEpochPage() {
@@ -92,7 +94,7 @@ Mode start() {
   useKernelClocks();
   process.clock = process.settings.system_clock ? wire::ClockKind::kMonotonic : chooseClock();
   chooseRingPlace();
-  beginImage(process.settings.starts_stopped);
+  beginImage(process.settings.starts_stopped, false);
   listenForToggle();
   rawSyscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
   return Mode::kActive;
@@ -136,7 +138,7 @@ void becomeForkedChild() {
   LogHelper::forget();
   forgetContainer(true);
   forgetRings();
-  beginImage(stopped);
+  beginImage(stopped, true);
 }
 
 namespace {
@@ -219,11 +221,14 @@ void finish(wire::AccountState state) {
     // rank's children are not the rank.
     const bool is_rank = (strcmp(launcherIdentity().source, "none") != 0 || mpi_identity.known) &&
                          process.parent_token == 0;
-    if (!is_rank || state == wire::AccountState::kReplaced || !openContainer()) return;
+    const bool is_told = (is_rank && state != wire::AccountState::kReplaced) || hasMovedUnseen();
+    if (!is_told || !openContainer()) return;
   }
   finishStops();
   tellStalledTime();
   bool all = writeOutAll();
+  // Behind what was just written, which a parent that waits for this process takes over.
+  if (hasContainer()) tellMovedBytes();
   // Events that find no room in a log of limited size are meant to be dropped, and must not be
   // collected.
   all = all || process.error.load() == wire::kLogLimitError;

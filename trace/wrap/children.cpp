@@ -10,6 +10,7 @@
 #include <atomic>
 #include <initializer_list>
 
+#include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/sys/forbidden_calls.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
@@ -109,6 +110,7 @@ std::uint64_t noteTime() { return mayNote() ? clockNs() : 0; }
 
 void noteChild(wire::ChildNote kind, std::uint32_t child, std::uint64_t begin_ns) {
   if (begin_ns == 0) return;
+  noteHasChildren();
   if (kind == wire::ChildNote::kFork) asked_ns.store(0);  // it went on with other work
   noteLine(kind, {ownPid(), static_cast<std::uint32_t>(rawSyscall(SYS_getppid)),
                   static_cast<std::uint32_t>(rawSyscall(SYS_gettid)), child, begin_ns, clockNs()});

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <sys/uio.h>
 
 #include <cstring>
@@ -17,6 +18,7 @@
 
 #include "core/wire/encode.hpp"
 #include "trace/runtime/handle_table.hpp"
+#include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/ring/ring.hpp"
@@ -34,6 +36,7 @@ struct Subject {
   wire::PathParts open_mode;
   const iovec* pieces = nullptr;
   int piece_count = 0;
+  std::size_t stream_buffer = 0;  // of a call on a stream that may make it read anew: how much
   // In place of pieces: varints that are ready (core/wire/mpi_requests.hpp).
   const char* list = nullptr;
   std::size_t list_bytes = 0;
@@ -139,6 +142,123 @@ inline void noteOwnWork(Thread& self, std::uint64_t since) {
 // ring's reserve has room for it.
 void putOwnNotes(Ring& ring, Thread& self);
 
+// Whether the call failed by what it returned; errno is then the reason, unless it is the result.
+template <calls::Result kResult, typename R>
+constexpr bool hasFailed(R result) {
+  using calls::Result;
+  if constexpr (kResult == Result::kNewStream || kResult == Result::kLine) {
+    return result == nullptr;
+  } else if constexpr (kResult == Result::kZero || kResult == Result::kErrorNumber ||
+                       kResult == Result::kMpi) {
+    return result != 0;
+  } else if constexpr (kResult == Result::kItems) {
+    return false;
+  } else {
+    return result < 0;
+  }
+}
+
+// Whether calls of the row read bytes from files or streams, or write them, as the kernel counts
+// it.
+template <CallId kCall>
+constexpr bool readsBytes() {
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  return calls::isIo(row) &&
+         (row.call_class == calls::Class::kRead || calls::has(row, calls::Role::kFdSource));
+}
+template <CallId kCall>
+constexpr bool writesBytes() {
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  return calls::isIo(row) && row.call_class == calls::Class::kWrite;
+}
+template <CallId kCall>
+constexpr bool movesBytes() {
+  return readsBytes<kCall>() || writesBytes<kCall>();
+}
+
+// Whether the call gives up what the C library has read ahead (a seek, a flush, a close).
+template <CallId kCall>
+constexpr bool turnsStream() {
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  return row.api == calls::Api::kStdio && calls::has(row, calls::Role::kStream) &&
+         !movesBytes<kCall>();
+}
+
+// What a call that has succeeded moved, by its result as it is recorded; `numbers` are its
+// arguments.
+template <CallId kCall>
+[[gnu::always_inline]] inline std::uint64_t movedBy(const wire::Arguments<kCall>& numbers,
+                                                    std::int64_t result) {
+  using calls::Result;
+  using calls::Role;
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  if constexpr (row.result == Result::kItems) {
+    return static_cast<std::uint64_t>(result * numbers[calls::indexOf(row, Role::kItemSize)]);
+  } else if constexpr (row.result == Result::kText) {
+    return static_cast<std::uint64_t>(numbers[calls::indexOf(row, Role::kTextOut)]);
+  } else if constexpr (row.result == Result::kChar) {
+    return 1;
+  } else if constexpr (row.result == Result::kNumber) {
+    return 0;  // how much a scan read is not known
+  } else {
+    return static_cast<std::uint64_t>(result);
+  }
+}
+
+// Takes what a call that is not recorded moved into the process's account.
+template <CallId kCall>
+[[gnu::always_inline]] inline void notePassed(std::uint64_t moved) {
+  countPassed(readsBytes<kCall>() ? moved : 0, writesBytes<kCall>() ? moved : 0);
+}
+
+// Adds to a counter that no other thread writes.
+inline void addTo(std::atomic<std::uint64_t>& counter, std::uint64_t value) {
+  counter.store(counter.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+}
+
+// Takes a call that was recorded into the ring's account of bytes.
+template <CallId kCall>
+[[gnu::always_inline]] inline void countRecorded(Ring& ring, bool failed,
+                                                 const wire::Arguments<kCall>& numbers,
+                                                 std::int64_t result, const Subject& subject) {
+  constexpr const calls::Row& row = calls::rowOf(kCall);
+  if constexpr (movesBytes<kCall>()) {
+    if (failed) return;
+    if constexpr (row.result == calls::Result::kNumber) addTo(ring.unsized_reads, 1);
+    const std::uint64_t moved = movedBy<kCall>(numbers, result);
+    if constexpr (readsBytes<kCall>()) addTo(ring.read_bytes, moved);
+    if constexpr (writesBytes<kCall>()) addTo(ring.written_bytes, moved);
+  } else if constexpr (turnsStream<kCall>()) {
+    addTo(ring.turned_bytes, subject.stream_buffer);
+  }
+}
+
+// The same of a call that is passed on before anything is known of it but its arguments.
+template <CallId kCall, typename R, typename... A>
+[[gnu::always_inline]] inline void countUnrecorded(R result, const std::tuple<A...>& arguments) {
+  using calls::Role;
+  if constexpr (movesBytes<kCall>()) {
+    constexpr const calls::Row& row = calls::rowOf(kCall);
+    if (hasFailed<row.result>(result)) return;
+    wire::Arguments<kCall> numbers{};
+    if constexpr (calls::has(row, Role::kItemSize)) {
+      constexpr int kAt = calls::indexOf(row, Role::kItemSize);
+      numbers[kAt] = asNumber(std::get<kAt>(arguments));
+    }
+    if constexpr (calls::has(row, Role::kTextOut)) {
+      constexpr int kAt = calls::indexOf(row, Role::kTextOut);
+      numbers[kAt] = static_cast<std::int64_t>(strlen(std::get<kAt>(arguments)));
+    }
+    std::int64_t value;
+    if constexpr (row.result == calls::Result::kLine) {
+      value = static_cast<std::int64_t>(strlen(result));
+    } else {
+      value = asNumber(result);
+    }
+    notePassed<kCall>(movedBy<kCall>(numbers, value));
+  }
+}
+
 // Writes the event behind those of the ring, which has room for it. `numbers` are the
 // arguments by index, as numbers; `request` the bytes asked for; `as` is a call with the same
 // roles, when one body serves several. Out of line for all but the commonest rows would cost a
@@ -215,7 +335,10 @@ template <CallId kCall>
     has_made_room = ring != nullptr;
   }
   if (ring != nullptr) [[likely]] {
+    countRecorded<kCall>(*ring, failed, numbers, result, subject);
     append<kCall>(*ring, self, times, failed, numbers, request, result, subject, as);
+  } else if constexpr (movesBytes<kCall>()) {
+    if (!failed) notePassed<kCall>(movedBy<kCall>(numbers, result));
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   --self.level;
@@ -226,22 +349,6 @@ template <CallId kCall>
     noteOwnWork(self, times.end);
   }
   startThinking(self, times.end);
-}
-
-// Whether the call failed by what it returned; errno is then the reason, unless it is the result.
-template <calls::Result kResult, typename R>
-constexpr bool hasFailed(R result) {
-  using calls::Result;
-  if constexpr (kResult == Result::kNewStream || kResult == Result::kLine) {
-    return result == nullptr;
-  } else if constexpr (kResult == Result::kZero || kResult == Result::kErrorNumber ||
-                       kResult == Result::kMpi) {
-    return result != 0;
-  } else if constexpr (kResult == Result::kItems) {
-    return false;
-  } else {
-    return result < 0;
-  }
 }
 
 // The argument that has the role; `otherwise` when the row has none with it.
@@ -422,6 +529,10 @@ template <CallId kCall, typename R, typename Real, typename... A>
         // The number's old file is closed now, and the new one is looked at when it is used.
         if (result >= 0) releaseHandle(takeOut(static_cast<int>(result)));
         return result;
+      } else if constexpr (movesBytes<kCall>()) {
+        const R result = real(a...);
+        countUnrecorded<kCall>(result, arguments);
+        return result;
       } else {
         return real(a...);
       }
@@ -429,6 +540,9 @@ template <CallId kCall, typename R, typename Real, typename... A>
     if constexpr (kCloses) subject.handle = takeOut(fd);
   }
 
+  if constexpr (turnsStream<kCall>()) {
+    subject.stream_buffer = __fbufsize(argument<kCall, Role::kStream>(arguments));
+  }
   [[maybe_unused]] int errno_before = 0;
   if constexpr (row.result == Result::kChar || row.result == Result::kLine) errno_before = errno;
   wire::EventTimes times;

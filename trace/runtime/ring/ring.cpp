@@ -5,6 +5,7 @@
 #include "core/wire/checksum.hpp"
 #include "trace/runtime/handle_table.hpp"
 #include "trace/runtime/identity.hpp"
+#include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/process.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/runtime/ring/container_writer.hpp"
@@ -119,6 +120,7 @@ void emptyInto(Ring& ring, Thread& self, unsigned lane) {
   const std::uint64_t before = wire::systemNs(CLOCK_MONOTONIC);
   empty(ring);
   LogHelper::noteWrite(wire::systemNs(CLOCK_MONOTONIC) - before);
+  tellMovedBytesNowAndThen();
   beginChunk(ring, self, lane, ring.data());
 }
 
@@ -126,6 +128,7 @@ void emptyInto(Ring& ring, Thread& self, unsigned lane) {
 void freeRing(Ring& ring) {
   const RingClaim claim(ring);
   empty(ring);
+  tellMovedBytesNowAndThen();
   ring.chunk = nullptr;
   ring.cursor = nullptr;
   ring.events = 0;
@@ -447,6 +450,18 @@ bool writeHandedOver() {
       [](Ring& ring) { return ring.owner.load(std::memory_order_acquire) == kHandedOver; });
   if (full != nullptr) freeRing(*full);
   return full != nullptr;
+}
+
+void addRecordedBytes(wire::MovedAccount& account) {
+  const std::uint32_t count = ringCount();
+  for (std::uint32_t i = 0; i < count && i < kMaxRings; ++i) {
+    const Ring* ring = rings[i].load(std::memory_order_acquire);
+    if (ring == nullptr) continue;
+    account.recorded.read += ring->read_bytes.load(std::memory_order_relaxed);
+    account.recorded.written += ring->written_bytes.load(std::memory_order_relaxed);
+    account.turned += ring->turned_bytes.load(std::memory_order_relaxed);
+    account.unsized_reads += ring->unsized_reads.load(std::memory_order_relaxed);
+  }
 }
 
 bool writeOutAll() {

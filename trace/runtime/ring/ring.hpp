@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/wire/definition.hpp"
+#include "core/wire/moved_bytes.hpp"
 #include "core/wire/path_pattern.hpp"
 #include "core/wire/record.hpp"
 #include "core/wire/ring.hpp"
@@ -45,6 +46,12 @@ struct Ring {
   // claim alone; atomic for the one who has lost patience with its holder.
   std::atomic<std::uint32_t> closed_events{0};
   std::atomic<std::uint32_t> accounted{0};
+  // What events recorded here moved, in all since the ring was made (core/wire/moved_bytes.hpp).
+  // The owner alone adds to them.
+  std::atomic<std::uint64_t> read_bytes{0};
+  std::atomic<std::uint64_t> written_bytes{0};
+  std::atomic<std::uint64_t> turned_bytes{0};
+  std::atomic<std::uint64_t> unsized_reads{0};
   wire::Prediction prediction;
   KnownText texts[wire::kTextSlots];
 
@@ -97,6 +104,8 @@ std::uint32_t ringCount();
 Ring* firstRingFile();
 // Writes out the rings of all threads. False when some could not be written.
 bool writeOutAll();
+// Adds what the events in the rings of all threads moved.
+void addRecordedBytes(wire::MovedAccount& account);
 // Takes the names of all ring files away; the memory stays. With `keep_one` the first stays, with
 // the process's account in it, for a reader on this node.
 void unlinkRings(bool keep_one);

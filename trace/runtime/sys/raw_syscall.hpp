@@ -17,6 +17,22 @@
 
 namespace omnio::trace {
 
+// Bytes that system calls of the tracer's own have moved: the kernel counts them as the process's.
+struct OwnBytes {
+  std::atomic<std::uint64_t> read{0};
+  std::atomic<std::uint64_t> written{0};
+};
+inline constinit OwnBytes own_bytes;
+
+// `number` is known when the program is compiled.
+[[gnu::always_inline]] inline void countOwnBytes(long number, long result) {
+  const bool reads = number == SYS_read || number == SYS_pread64;
+  const bool writes = number == SYS_write || number == SYS_pwrite64 || number == SYS_pwritev;
+  if ((!reads && !writes) || result <= 0) return;
+  (reads ? own_bytes.read : own_bytes.written)
+      .fetch_add(static_cast<std::uint64_t>(result), std::memory_order_relaxed);
+}
+
 #if defined(__x86_64__)
 
 inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
@@ -34,6 +50,7 @@ inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d =
                : "=a"(result)
                : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                : "rcx", "r11", "memory");
+  countOwnBytes(number, result);
   return result;
 }
 
@@ -54,6 +71,7 @@ inline long rawSyscall(long number, long a = 0, long b = 0, long c = 0, long d =
                : "+r"(x0)
                : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
                : "memory");
+  countOwnBytes(number, x0);
   return x0;
 }
 

@@ -1,0 +1,72 @@
+// What the kernel says that a process has moved, and what the process says of its own calls beside
+// it: from both, readers tell how much was moved by calls that are not recorded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace omnio::wire {
+
+// In both directions.
+struct MovedBytes {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+
+  bool operator==(const MovedBytes&) const = default;
+};
+
+// The lines rchar and wchar of /proc/<pid>/io (proc(5)): what system calls of the read and write
+// families moved, whatever they read from (files, pipes, sockets by read and write), in all threads
+// of the process, in all images that it was, and in the children that it has waited for. Transfers
+// by io_uring, libaio, recv and send, and through mappings are not in them. False where the text
+// has no such lines.
+constexpr bool parseKernelIo(std::string_view text, MovedBytes& moved) {
+  const auto number = [](std::string_view lines, std::string_view name, std::uint64_t& value) {
+    while (!lines.starts_with(name)) {
+      const std::size_t end = lines.find('\n');
+      if (end == lines.npos) return false;
+      lines.remove_prefix(end + 1);
+    }
+    lines.remove_prefix(name.size());
+    while (lines.starts_with(' ')) lines.remove_prefix(1);
+    const std::size_t digits = lines.size();
+    for (value = 0; !lines.empty() && lines.front() >= '0' && lines.front() <= '9';) {
+      value = value * 10 + static_cast<std::uint64_t>(lines.front() - '0');
+      lines.remove_prefix(1);
+    }
+    return lines.size() < digits;
+  };
+  return number(text, "rchar:", moved.read) && number(text, "wchar:", moved.written);
+}
+
+// A process's account of its bytes, up to one moment.
+struct MovedAccount {
+  MovedBytes kernel_before{};  // when the process image began
+  MovedBytes kernel{};         // at that moment
+  MovedBytes own{};            // moved by the recorder
+  // By calls that were seen but are not in the log: on sockets, pipes, terminals and files that are
+  // left out, and while recording was stopped.
+  MovedBytes passed{};
+  MovedBytes recorded{};  // by calls that are in the log, of streams too
+  // Read ahead by the C library and given up, at the most: a buffer with each seek, flush and close
+  // of a stream.
+  std::uint64_t turned = 0;
+  std::uint64_t unsized_reads = 0;  // recorded reads that do not tell how much they read (fscanf)
+
+  bool operator==(const MovedAccount&) const = default;
+};
+
+// All numbers of an account in the order in which its fact (info.hpp, moved_bytes) has them.
+template <typename Account, typename Action>
+constexpr void forEachNumber(Account& account, Action action) {
+  for (auto* moved : {&account.kernel_before, &account.kernel, &account.own, &account.passed,
+                      &account.recorded}) {
+    action(moved->read);
+    action(moved->written);
+  }
+  action(account.turned);
+  action(account.unsized_reads);
+}
+
+}  // namespace omnio::wire

@@ -1,0 +1,123 @@
+"""What a program moves past all wrappers is told; what the tracer, children, pipes, streams and
+files that are left out move is not taken for it."""
+
+import os
+import shutil
+
+from omnio_testing import Checks, WorkDirectory, mpirun, omnio, program, run, stats, trace
+
+MIB = 8
+MOVED = MIB << 20
+
+# Way of c_unseen -> (bytes that are recorded, bytes that are not), each read and written; None where
+# there is nothing to tell of.
+WAYS = {
+    "inline": ((0, 0), (0, MOVED)),
+    "calls": ((MOVED, MOVED), (0, 0)),
+    "pipe": None,
+    "stream": ((MOVED // 65536 * 8, 0), (0, 0)),
+    "child": ((MOVED, MOVED), (0, 0)),
+    "nothing": None,
+}
+
+
+def pair(document, key):
+    return document["trace"][key]["read"], document["trace"][key]["written"]
+
+
+def isNear(found, wanted):
+    return all(abs(a - b) <= b / 100 for a, b in zip(found, wanted))
+
+
+def checkWays(checks, work):
+    for way, wanted in WAYS.items():
+        with checks.case(way):
+            directory = os.path.join(work, "trace-" + way)
+            done = trace(directory, [program("c_unseen"), way, MIB], cwd=work)
+            checks.equal(done.status, 0, f"{way}: {done.err!r}")
+            if wanted is None:
+                said = run([omnio(), "stats", directory])
+                checks.that(b"holds no event" in said.err, f"{way}: {said.err!r}")
+                continue
+            seen, unseen = wanted
+            report = stats(directory)
+            found = pair(report, "bytes_seen")
+            checks.equal(found, seen, f"{way}: bytes seen")
+            found = pair(report, "bytes_not_seen_at_least")
+            checks.that(isNear(found, unseen), f"{way}: {found} not seen instead of {unseen}")
+            checks.equal(report["trace"]["whole"], unseen == (0, 0),
+                         f"{way}: whole; {report['trace']['reasons']}")
+            if unseen != (0, 0):
+                checks.that("calls that are not recorded" in " ".join(report["trace"]["reasons"]),
+                            f"{way}: {report['trace']['reasons']}")
+
+
+def checkLeftOut(checks, work):
+    """What goes to a file that is left out is not missed."""
+    directory = os.path.join(work, "trace-excluded")
+    shutil.copy(os.path.join(work, "calls"), os.path.join(work, "original"))
+    command = ["tar", "-cf", "copied", "original"]
+    done = trace(directory, command, cwd=work,
+                 options=["--exclude", "*/copied"])
+    checks.equal(done.status, 0, f"excluded: {done.err!r}")
+    reasons = [reason for reason in stats(directory)["trace"]["reasons"] if "not recorded" in reason]
+    checks.equal(reasons, [], "excluded: what the kernel counts besides")
+
+
+def checkShell(checks, work):
+    """A shell is not traced, and its children are."""
+    directory = os.path.join(work, "trace-shell")
+    command = f"{program('c_unseen')} calls {MIB}; cp calls copied; true"
+    done = trace(directory, ["env", "sh", "-c", command], cwd=work)
+    checks.equal(done.status, 0, f"shell: {done.err!r}")
+    found = pair(stats(directory), "bytes_not_seen_at_least")
+    checks.equal(found, (0, 0), "shell: bytes not seen")
+
+
+def checkReal(checks, work):
+    """Real programs, whose libraries read files of their own."""
+    os.makedirs(os.path.join(work, "tree"), exist_ok=True)
+    shutil.copy(program("c_unseen"), os.path.join(work, "tree", "one"))
+    commands = {"tar": ["tar", "-cf", os.path.join(work, "tree.tar"), "-C", work, "tree"],
+                "python": ["python3", "-c", "import json, subprocess, sqlite3; "
+                           "subprocess.run(['cp', 'calls', 'again'], check=True)"],
+                "git": ["git", "init", "-q", os.path.join(work, "repository")]}
+    for name, command in commands.items():
+        if shutil.which(command[0]) is None:
+            checks.skip(name, f"{command[0]} is not installed")
+            continue
+        directory = os.path.join(work, "real-" + name)
+        done = trace(directory, command, cwd=work)
+        checks.equal(done.status, 0, f"{name}: {done.err!r}")
+        found = pair(stats(directory), "bytes_not_seen_at_least")
+        checks.equal(found, (0, 0), f"{name}: bytes not seen")
+
+
+def checkMpi(checks, work):
+    """Messages over sockets are no I/O that was missed."""
+    words = mpirun(2)
+    if words is None or program("c_workloads") is None:
+        checks.skip("mpi", "there is no MPI")
+        return
+    for transport in ("self,vader", "self,tcp"):
+        directory = os.path.join(work, "mpi-" + transport)
+        command = [*words, "--mca", "btl", transport, program("c_workloads"), "collector", "4"]
+        done = trace(directory, command, cwd=work)
+        checks.equal(done.status, 0, f"{transport}: {done.err!r}")
+        found = pair(stats(directory), "bytes_not_seen_at_least")
+        checks.equal(found, (0, 0), f"{transport}: bytes not seen")
+
+
+def main():
+    checks = Checks()
+    with WorkDirectory() as work:
+        checkWays(checks, work)
+        checkLeftOut(checks, work)
+        checkShell(checks, work)
+        checkReal(checks, work)
+        checkMpi(checks, work)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+// What the kernel counted beside what was recorded.
+#include "core/tracefile/moved_bytes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "core/tracefile/completeness.hpp"
+#include "core/tracefile/trace.hpp"
+#include "core/wire/info.hpp"
+#include "core/wire/moved_bytes.hpp"
+#include "tests/core/temporary_directory.hpp"
+#include "tests/core/trace_builder.hpp"
+
+namespace omnio {
+namespace {
+
+constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
+
+TEST(KernelIo, IsReadFromItsLines) {
+  wire::MovedBytes moved;
+  ASSERT_TRUE(wire::parseKernelIo("rchar: 17\nwchar: 18446744073709551615\nsyscr: 3\n", moved));
+  EXPECT_EQ(moved.read, 17U);
+  EXPECT_EQ(moved.written, ~std::uint64_t{0});
+  // A later kernel may have more lines, in another order.
+  ASSERT_TRUE(wire::parseKernelIo("xrchar: 1\nwchar: 2\nrchar: 3", moved));
+  EXPECT_EQ(moved, (wire::MovedBytes{.read = 3, .written = 2}));
+}
+
+TEST(KernelIo, IsNotReadFromOtherText) {
+  wire::MovedBytes moved;
+  EXPECT_FALSE(wire::parseKernelIo("", moved));
+  EXPECT_FALSE(wire::parseKernelIo("rchar: 1\n", moved));
+  EXPECT_FALSE(wire::parseKernelIo("rchar: \nwchar: 2\n", moved));
+}
+
+std::string textOf(wire::MovedAccount account) {
+  std::string text;
+  wire::forEachNumber(account, [&text](std::uint64_t number) {
+    text += (text.empty() ? "" : " ") + std::to_string(number);
+  });
+  return text;
+}
+
+class MovedBytes : public ::testing::Test {
+ protected:
+  // A process with an account, which began `second` seconds after the first one.
+  void add(std::uint32_t pid, std::uint32_t parent, const wire::MovedAccount& account,
+           std::uint64_t second, const std::string& boot = "boot") {
+    auto facts = test::usualFacts();
+    facts[wire::info::kRankSource] = "none";
+    facts[wire::info::kBoot] = boot;
+    facts[wire::info::kParent] = std::to_string(parent);
+    facts[wire::info::kProcessStart] = std::to_string(pid);
+    facts[wire::info::kMovedBytes] = textOf(account);
+    test::ContainerBuilder container(test::kToken + pid, pid);
+    container.header.begin.realtime_ns = second * test::kSecond;
+    container.facts(facts).ended(0);
+    container.save(directory_.path() / ("host." + std::to_string(pid) + ".0.omnio"));
+  }
+
+  tracefile::Wholeness assessed() const {
+    return tracefile::assess(*tracefile::Trace::open(directory_.path()));
+  }
+
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(MovedBytes, AreAllSeenWhereTheKernelCountsNoMore) {
+  add(7, 1,
+      {.kernel_before = {.read = 1 * kMib, .written = 2 * kMib},
+       .kernel = {.read = 11 * kMib, .written = 32 * kMib},
+       .own = {.read = 1 * kMib, .written = 3 * kMib},
+       .passed = {.read = 4 * kMib, .written = 7 * kMib},
+       .recorded = {.read = 5 * kMib, .written = 20 * kMib}},
+      1);
+  const tracefile::Wholeness whole = assessed();
+  EXPECT_TRUE(whole.whole);
+  EXPECT_EQ(whole.bytes.seen, (wire::MovedBytes{.read = 5 * kMib, .written = 20 * kMib}));
+  EXPECT_EQ(whole.bytes.unseen, wire::MovedBytes{});
+}
+
+TEST_F(MovedBytes, ThatTheKernelCountsBesidesAreTold) {
+  add(7, 1,
+      {.kernel = {.read = 40 * kMib, .written = 9 * kMib},
+       .recorded = {.read = 8 * kMib, .written = 5 * kMib}},
+      1);
+  const tracefile::Wholeness whole = assessed();
+  EXPECT_FALSE(whole.whole);
+  EXPECT_EQ(whole.bytes.unseen, (wire::MovedBytes{.read = 32 * kMib, .written = 4 * kMib}));
+  ASSERT_EQ(whole.reasons.size(), 1U);
+  EXPECT_NE(
+      whole.reasons[0].find("read 32.0 MiB and wrote 4.00 MiB by calls that are not recorded"),
+      std::string::npos)
+      << whole.reasons[0];
+}
+
+TEST_F(MovedBytes, ByTheCLibraryItselfAreNotTold) {
+  // Less than 1 MiB of reads and 64 KiB of writes, or a hundredth; and what streams read ahead.
+  add(7, 1, {.kernel = {.read = 1000000, .written = 60000}}, 1);
+  add(8, 1, {.kernel = {.read = 0, .written = 1000 * kMib}, .recorded = {.written = 995 * kMib}},
+      2);
+  add(9, 1, {.kernel = {.read = 9 * kMib}, .recorded = {.read = 1 * kMib}, .turned = 8 * kMib}, 3);
+  EXPECT_TRUE(assessed().whole);
+}
+
+TEST_F(MovedBytes, OfReadsThatDoNotTellTheirSizeAreNotCompared) {
+  add(7, 1, {.kernel = {.read = 9 * kMib, .written = 9 * kMib}, .unsized_reads = 1}, 1);
+  EXPECT_EQ(assessed().bytes.unseen, (wire::MovedBytes{.read = 0, .written = 9 * kMib}));
+}
+
+TEST_F(MovedBytes, OfChildrenAreNotTheirParents) {
+  const wire::MovedAccount all_seen{.kernel = {.written = 8 * kMib},
+                                    .recorded = {.written = 8 * kMib}};
+  add(7, 1, {.kernel = {.written = 16 * kMib}}, 1);
+  add(8, 7, all_seen, 2);
+  // Of a shell that is not traced, which the first process started.
+  add(9, 4000, all_seen, 3);
+  EXPECT_TRUE(assessed().whole);
+}
+
+TEST_F(MovedBytes, OfAProcessOfAnotherNodeAreNoChilds) {
+  const wire::MovedAccount all_seen{.kernel = {.written = 8 * kMib},
+                                    .recorded = {.written = 8 * kMib}};
+  add(7, 1, {.kernel = {.written = 8 * kMib}}, 1);
+  add(8, 7, all_seen, 2, "another");
+  EXPECT_EQ(assessed().bytes.unseen, (wire::MovedBytes{.read = 0, .written = 8 * kMib}));
+}
+
+TEST_F(MovedBytes, OfSiblingsAreNotEachOthers) {
+  const wire::MovedAccount all_seen{.kernel = {.written = 8 * kMib},
+                                    .recorded = {.written = 8 * kMib}};
+  add(7, 4000, {.kernel = {.written = 8 * kMib}}, 1);
+  add(8, 4000, all_seen, 2);
+  EXPECT_EQ(assessed().bytes.unseen.written, 8 * kMib);
+}
+
+TEST_F(MovedBytes, ThatAreNoNumbersAreNoAccount) {
+  auto facts = test::usualFacts();
+  facts[wire::info::kMovedBytes] = "1 2 3";
+  test::ContainerBuilder container(test::kToken, 7);
+  container.facts(facts).ended(0);
+  container.save(directory_.path() / "host.7.0.omnio");
+  const auto trace = tracefile::Trace::open(directory_.path());
+  ASSERT_TRUE(trace);
+  EXPECT_FALSE(tracefile::movedAccountOf(trace->processes()[0]->info));
+  EXPECT_FALSE(tracefile::seenBytes(*trace)[0]);
+}
+
+}  // namespace
+}  // namespace omnio

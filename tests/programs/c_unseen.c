@@ -1,0 +1,122 @@
+// Moves bytes in ways that a tracer has to account for, each asked for by name:
+//
+//   c_unseen WAY MIB
+//
+// inline   writes by system calls of its own, which no library function stands for
+// calls    writes and reads by the C library's functions
+// pipe     sends through a pipe to itself
+// stream   reads a file by fread, 8 bytes from each of many places
+// child    lets a child do what `calls` does, and waits for it
+// nothing  does no I/O of its own
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                            \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      fprintf(stderr, "c_unseen.c:%d: %s\n", __LINE__, #condition); \
+      exit(1);                                                      \
+    }                                                               \
+  } while (0)
+
+enum { kMib = 1 << 20 };
+static char block[kMib];
+static int mib;
+
+static long systemCall(long number, long a, long b, long c) {
+#if defined(__x86_64__)
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c)
+                   : "rcx", "r11", "memory");
+  return result;
+#else
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  return x0;
+#endif
+}
+
+static int make(const char* name) {
+  const int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0644);
+  CHECK(fd >= 0);
+  return fd;
+}
+
+static void writeInline(void) {
+  const int fd = make("inline");
+  for (int i = 0; i < mib; ++i) {
+    CHECK(systemCall(SYS_write, fd, (long)block, sizeof block) == (long)sizeof block);
+  }
+  close(fd);
+}
+
+static void writeByCalls(void) {
+  const int fd = make("calls");
+  for (int i = 0; i < mib; ++i) CHECK(write(fd, block, sizeof block) == (ssize_t)sizeof block);
+  for (int i = 0; i < mib; ++i) {
+    CHECK(pread(fd, block, sizeof block, (off_t)i * kMib) == (ssize_t)sizeof block);
+  }
+  close(fd);
+}
+
+static void sendThroughPipe(void) {
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  enum { kPiece = 4096 };
+  for (int i = 0; i < mib * (kMib / kPiece); ++i) {
+    CHECK(write(ends[1], block, kPiece) == kPiece);
+    CHECK(read(ends[0], block, kPiece) == kPiece);
+  }
+}
+
+static void readStream(void) {
+  const int fd = make("stream");
+  CHECK(ftruncate(fd, (off_t)mib * kMib) == 0);
+  close(fd);
+  FILE* const file = fopen("stream", "r");
+  CHECK(file != NULL);
+  for (long at = 0; at < (long)mib * kMib; at += 65536) {
+    CHECK(fseek(file, at, SEEK_SET) == 0);
+    CHECK(fread(block, 8, 1, file) == 1);
+  }
+  fclose(file);
+}
+
+static void letChild(void) {
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    writeByCalls();
+    exit(0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  close(make("parent"));
+}
+
+int main(int count, char** words) {
+  CHECK(count == 3);
+  mib = atoi(words[2]);
+  memset(block, 'x', sizeof block);
+  const struct {
+    const char* name;
+    void (*run)(void);
+  } ways[] = {{"inline", writeInline}, {"calls", writeByCalls}, {"pipe", sendThroughPipe},
+              {"stream", readStream},  {"child", letChild},     {"nothing", NULL}};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+    if (strcmp(words[1], ways[i].name) != 0) continue;
+    if (ways[i].run != NULL) ways[i].run();
+    return 0;
+  }
+  CHECK(!"a way that is known");
+}

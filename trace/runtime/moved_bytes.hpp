@@ -1,0 +1,28 @@
+// How many bytes the process has moved, by the kernel's account and by its own calls: where the two
+// differ, bytes went by ways that no wrapper sees (core/wire/moved_bytes.hpp). /proc/self/io is
+// read when the process begins and ends, and at most once a second while it records.
+#pragma once
+
+#include <cstdint>
+
+namespace omnio::trace {
+
+// At the beginning of an image. The kernel counts a forked child from 0.
+void beginMovedBytes(bool is_forked);
+
+// By a call that is seen and not recorded.
+void countPassed(std::uint64_t read, std::uint64_t written);
+
+// Writes the account of now into the container, which there has to be.
+void tellMovedBytes();
+// The same, unless that was done within the last second: what a process that is killed has left.
+void tellMovedBytesNowAndThen();
+
+// It started a child, whose bytes the kernel adds to its own.
+void noteHasChildren();
+
+// Whether a process that has recorded nothing has moved bytes all the same, and so many that it has
+// to be told of. Not where they may be those of children.
+bool hasMovedUnseen();
+
+}  // namespace omnio::trace
