@@ -193,7 +193,8 @@ template <CallId kCall>
   using calls::Role;
   constexpr const calls::Row& row = calls::rowOf(kCall);
   if constexpr (row.result == Result::kItems) {
-    return static_cast<std::uint64_t>(result * numbers[calls::indexOf(row, Role::kItemSize)]);
+    return static_cast<std::uint64_t>(result) *
+           static_cast<std::uint64_t>(numbers[calls::indexOf(row, Role::kItemSize)]);
   } else if constexpr (row.result == Result::kText) {
     return static_cast<std::uint64_t>(numbers[calls::indexOf(row, Role::kTextOut)]);
   } else if constexpr (row.result == Result::kChar) {
