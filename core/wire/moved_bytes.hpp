@@ -53,6 +53,9 @@ struct MovedAccount {
   // of a stream.
   std::uint64_t turned = 0;
   std::uint64_t unsized_reads = 0;  // recorded reads that do not tell how much they read (fscanf)
+  // That the process started or waited for, at least. The kernel adds a child's bytes to those of
+  // the process that waits for it.
+  std::uint64_t children = 0;
 
   bool operator==(const MovedAccount&) const = default;
 };
@@ -67,6 +70,14 @@ constexpr void forEachNumber(Account& account, Action action) {
   }
   action(account.turned);
   action(account.unsized_reads);
+  action(account.children);
 }
+
+// How the replayer tells its tracer what it moved past the wrappers on its own account: by a call
+// posix_madvise(bytes, kControlKey, command), as trace/api/omnio.h does. Without the tracer that
+// has no effect.
+inline constexpr std::size_t kControlKey = 0x6f6d6e6d;
+inline constexpr int kOwnReadCommand = 0x6f0003;
+inline constexpr int kOwnWrittenCommand = 0x6f0004;
 
 }  // namespace omnio::wire

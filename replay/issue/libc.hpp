@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,10 @@ inline int setLength(int fd, std::uint64_t bytes) {
 inline int changeDirectory(int fd) { return static_cast<int>(syscall(SYS_fchdir, fd)); }
 inline int thread() { return static_cast<int>(syscall(SYS_gettid)); }
 
+// Bytes that the two functions below have moved.
+inline std::atomic<std::uint64_t> bytes_read{0};
+inline std::atomic<std::uint64_t> bytes_written{0};
+
 // Bytes that were read; fewer only at the end of the file, -1 and errno when it cannot be read.
 inline std::int64_t readWholeAt(int fd, char* out, std::size_t bytes, std::uint64_t offset) {
   std::size_t done = 0;
@@ -53,6 +58,7 @@ inline std::int64_t readWholeAt(int fd, char* out, std::size_t bytes, std::uint6
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return -1;
     if (n == 0) break;
+    bytes_read.fetch_add(static_cast<std::uint64_t>(n), std::memory_order_relaxed);
     done += static_cast<std::size_t>(n);
   }
   return static_cast<std::int64_t>(done);
@@ -68,6 +74,7 @@ inline bool writeWholeAt(int fd, const char* data, std::size_t bytes, std::uint6
       if (n == 0) errno = ENOSPC;
       return false;
     }
+    bytes_written.fetch_add(static_cast<std::uint64_t>(n), std::memory_order_relaxed);
     done += static_cast<std::size_t>(n);
   }
   return true;

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
+#include "core/wire/moved_bytes.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/launch.hpp"
 #include "replay/plan/lanes.hpp"
@@ -246,6 +248,15 @@ void syncFiles(const Session& session, const Plan& plan, const Tree& tree) {
   }
 }
 
+// What the replayer moved on its own account, past the tracer, is not missing in its trace.
+void tellTracer() {
+  const auto tell = [](std::uint64_t bytes, int command) {
+    posix_madvise(reinterpret_cast<void*>(bytes), wire::kControlKey, command);
+  };
+  tell(raw::bytes_read, wire::kOwnReadCommand);
+  tell(raw::bytes_written, wire::kOwnWrittenCommand);
+}
+
 std::int64_t syncAfter(Session& session, Sync sync, const Plan& plan, const Tree& tree) {
   session.barrier();  // all have written out what their streams hold
   const std::int64_t begin = nowNs();
@@ -359,6 +370,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   report.residency.pages = session.sum(residency.pages);
   report.residency.resident = session.sum(residency.resident);
   report.preparation_ns = preparation_ns;
+  if (isTraced()) tellTracer();
   const std::vector<std::string> shares = session.gather(encodeShare(engine));
   if (session.rank() != 0) return kDone;
   for (const std::string& share : shares) {

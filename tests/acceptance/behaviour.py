@@ -9,10 +9,14 @@ import sys
 from omnio_testing import (FLAVOURS, differences, emptied, environment, mpirun, omnio, run, treeOf)
 
 
-def withoutUntraced(err):
-    """Standard error without what `omnio trace` says of children that it cannot trace."""
+# Of children that `omnio trace` cannot trace, and of bytes that it has not seen.
+NOT_TRACED, NOT_SEEN = b" not traced: ", b" by calls that are not recorded"
+
+
+def withoutSaid(err, what):
+    """Standard error without what `omnio trace` says of `what`."""
     return b"".join(line for line in err.splitlines(keepends=True)
-                    if not (line.startswith(b"omnio: ") and b" not traced: " in line))
+                    if not (line.startswith(b"omnio: ") and what in line))
 
 
 
@@ -20,16 +24,17 @@ class Case:
     """A program with its directory's content; `without` are globs of files that differ anyway.
 
     `normal` takes the output and gives what of it has to be the same. `status` is what
-    compare_strace wants to know beforehand.
+    compare_strace wants to know beforehand. With `unseen`, it does I/O that is not recorded, which
+    has to be said.
     """
 
     counts_itself = False  # as compare_strace asks
 
     def __init__(self, name, command, ranks=0, env=None, prepare=None, without=(), normal=None,
-                 status=0):
+                 status=0, unseen=False):
         self.name, self.command, self.ranks, self.env = name, command, ranks, env or {}
         self.prepare, self.without, self.normal = prepare, without, normal or (lambda out: out)
-        self.status = status
+        self.status, self.unseen = status, unseen
 
     def isMissing(self):
         return None in self.command or (self.ranks and mpirun(self.ranks) is None)
@@ -59,7 +64,11 @@ def compareCase(checks, case, flavours, work, directory, judge=None):
         what = f"{case.name} under {flavour}"
         same = checks.equal(got.status, wanted.status, f"{what}: exit status")
         same &= checks.equal(case.normal(got.out), case.normal(wanted.out), f"{what}: output")
-        same &= checks.equal(withoutUntraced(got.err), wanted.err, f"{what}: standard error")
+        err = withoutSaid(got.err, NOT_TRACED)
+        if case.unseen:
+            same &= checks.that(NOT_SEEN in err, f"{what}: it is not said that I/O was not seen")
+            err = withoutSaid(err, NOT_SEEN)
+        same &= checks.equal(err, wanted.err, f"{what}: standard error")
         same &= checks.that(files == wanted_files,
                             f"{what}: files: {differences(files, wanted_files)}")
         if same and judge:

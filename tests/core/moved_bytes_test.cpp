@@ -45,17 +45,12 @@ std::string textOf(wire::MovedAccount account) {
 
 class MovedBytes : public ::testing::Test {
  protected:
-  // A process with an account, which began `second` seconds after the first one.
-  void add(std::uint32_t pid, std::uint32_t parent, const wire::MovedAccount& account,
-           std::uint64_t second, const std::string& boot = "boot") {
+  // A process with an account.
+  void add(std::uint32_t pid, const wire::MovedAccount& account) {
     auto facts = test::usualFacts();
     facts[wire::info::kRankSource] = "none";
-    facts[wire::info::kBoot] = boot;
-    facts[wire::info::kParent] = std::to_string(parent);
-    facts[wire::info::kProcessStart] = std::to_string(pid);
     facts[wire::info::kMovedBytes] = textOf(account);
     test::ContainerBuilder container(test::kToken + pid, pid);
-    container.header.begin.realtime_ns = second * test::kSecond;
     container.facts(facts).ended(0);
     container.save(directory_.path() / ("host." + std::to_string(pid) + ".0.omnio"));
   }
@@ -68,13 +63,11 @@ class MovedBytes : public ::testing::Test {
 };
 
 TEST_F(MovedBytes, AreAllSeenWhereTheKernelCountsNoMore) {
-  add(7, 1,
-      {.kernel_before = {.read = 1 * kMib, .written = 2 * kMib},
-       .kernel = {.read = 11 * kMib, .written = 32 * kMib},
-       .own = {.read = 1 * kMib, .written = 3 * kMib},
-       .passed = {.read = 4 * kMib, .written = 7 * kMib},
-       .recorded = {.read = 5 * kMib, .written = 20 * kMib}},
-      1);
+  add(7, {.kernel_before = {.read = 1 * kMib, .written = 2 * kMib},
+          .kernel = {.read = 11 * kMib, .written = 32 * kMib},
+          .own = {.read = 1 * kMib, .written = 3 * kMib},
+          .passed = {.read = 4 * kMib, .written = 7 * kMib},
+          .recorded = {.read = 5 * kMib, .written = 20 * kMib}});
   const tracefile::Wholeness whole = assessed();
   EXPECT_TRUE(whole.whole);
   EXPECT_EQ(whole.bytes.seen, (wire::MovedBytes{.read = 5 * kMib, .written = 20 * kMib}));
@@ -82,10 +75,8 @@ TEST_F(MovedBytes, AreAllSeenWhereTheKernelCountsNoMore) {
 }
 
 TEST_F(MovedBytes, ThatTheKernelCountsBesidesAreTold) {
-  add(7, 1,
-      {.kernel = {.read = 40 * kMib, .written = 9 * kMib},
-       .recorded = {.read = 8 * kMib, .written = 5 * kMib}},
-      1);
+  add(7, {.kernel = {.read = 40 * kMib, .written = 9 * kMib},
+          .recorded = {.read = 8 * kMib, .written = 5 * kMib}});
   const tracefile::Wholeness whole = assessed();
   EXPECT_FALSE(whole.whole);
   EXPECT_EQ(whole.bytes.unseen, (wire::MovedBytes{.read = 32 * kMib, .written = 4 * kMib}));
@@ -98,42 +89,29 @@ TEST_F(MovedBytes, ThatTheKernelCountsBesidesAreTold) {
 
 TEST_F(MovedBytes, ByTheCLibraryItselfAreNotTold) {
   // Less than 1 MiB of reads and 64 KiB of writes, or a hundredth; and what streams read ahead.
-  add(7, 1, {.kernel = {.read = 1000000, .written = 60000}}, 1);
-  add(8, 1, {.kernel = {.read = 0, .written = 1000 * kMib}, .recorded = {.written = 995 * kMib}},
-      2);
-  add(9, 1, {.kernel = {.read = 9 * kMib}, .recorded = {.read = 1 * kMib}, .turned = 8 * kMib}, 3);
+  add(7, {.kernel = {.read = 1000000, .written = 60000}});
+  add(8, {.kernel = {.read = 0, .written = 1000 * kMib}, .recorded = {.written = 995 * kMib}});
+  add(9, {.kernel = {.read = 9 * kMib}, .recorded = {.read = 1 * kMib}, .turned = 8 * kMib});
   EXPECT_TRUE(assessed().whole);
 }
 
 TEST_F(MovedBytes, OfReadsThatDoNotTellTheirSizeAreNotCompared) {
-  add(7, 1, {.kernel = {.read = 9 * kMib, .written = 9 * kMib}, .unsized_reads = 1}, 1);
+  add(7, {.kernel = {.read = 9 * kMib, .written = 9 * kMib}, .unsized_reads = 1});
   EXPECT_EQ(assessed().bytes.unseen, (wire::MovedBytes{.read = 0, .written = 9 * kMib}));
 }
 
-TEST_F(MovedBytes, OfChildrenAreNotTheirParents) {
-  const wire::MovedAccount all_seen{.kernel = {.written = 8 * kMib},
-                                    .recorded = {.written = 8 * kMib}};
-  add(7, 1, {.kernel = {.written = 16 * kMib}}, 1);
-  add(8, 7, all_seen, 2);
-  // Of a shell that is not traced, which the first process started.
-  add(9, 4000, all_seen, 3);
+TEST_F(MovedBytes, OfChildrenMayBeAmongThoseOfTheirParent) {
+  add(7, {.kernel = {.read = 9 * kMib, .written = 9 * kMib}, .children = 1});
   EXPECT_TRUE(assessed().whole);
 }
 
-TEST_F(MovedBytes, OfAProcessOfAnotherNodeAreNoChilds) {
-  const wire::MovedAccount all_seen{.kernel = {.written = 8 * kMib},
-                                    .recorded = {.written = 8 * kMib}};
-  add(7, 1, {.kernel = {.written = 8 * kMib}}, 1);
-  add(8, 7, all_seen, 2, "another");
-  EXPECT_EQ(assessed().bytes.unseen, (wire::MovedBytes{.read = 0, .written = 8 * kMib}));
-}
-
-TEST_F(MovedBytes, OfSiblingsAreNotEachOthers) {
-  const wire::MovedAccount all_seen{.kernel = {.written = 8 * kMib},
-                                    .recorded = {.written = 8 * kMib}};
-  add(7, 4000, {.kernel = {.written = 8 * kMib}}, 1);
-  add(8, 4000, all_seen, 2);
-  EXPECT_EQ(assessed().bytes.unseen.written, 8 * kMib);
+TEST_F(MovedBytes, AreSummedOverProcesses) {
+  add(7, {.kernel = {.read = 2 * kMib, .written = 3 * kMib}, .recorded = {.written = 1 * kMib}});
+  add(8, {.kernel = {.read = 0, .written = 5 * kMib}, .recorded = {.written = 4 * kMib}});
+  const tracefile::Wholeness whole = assessed();
+  EXPECT_EQ(whole.bytes.seen, (wire::MovedBytes{.read = 0, .written = 5 * kMib}));
+  EXPECT_EQ(whole.bytes.unseen, (wire::MovedBytes{.read = 2 * kMib, .written = 3 * kMib}));
+  EXPECT_EQ(whole.reasons.size(), 2U);
 }
 
 TEST_F(MovedBytes, ThatAreNoNumbersAreNoAccount) {

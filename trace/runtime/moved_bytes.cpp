@@ -28,7 +28,7 @@ struct PassedBytes {
 wire::MovedBytes kernel_before;  // when the image began
 bool kernel_tells = false;
 std::atomic<std::uint64_t> last_told_ns{0};
-std::atomic<bool> has_children{false};
+std::atomic<std::uint64_t> children{0};
 
 template <typename Bytes>
 wire::MovedBytes valueOf(const Bytes& bytes) {
@@ -58,6 +58,7 @@ bool takeAccount(wire::MovedAccount& account) {
   account.own = valueOf(own_bytes);
   account.passed = valueOf(passed_bytes);
   addRecordedBytes(account);
+  account.children = children.load(std::memory_order_relaxed);
   return true;
 }
 
@@ -69,7 +70,7 @@ void beginMovedBytes(bool is_forked) {
   passed_bytes.read.store(0);
   passed_bytes.written.store(0);
   last_told_ns.store(0);
-  has_children.store(false);
+  children.store(0);
   kernel_before = {};
   if (!is_forked) kernel_tells = readKernelIo(kernel_before);
 }
@@ -82,7 +83,7 @@ void countPassed(std::uint64_t read, std::uint64_t written) {
 void tellMovedBytes() {
   wire::MovedAccount account;
   if (!takeAccount(account)) return;
-  char words[13 * 21];
+  char words[14 * 21];
   Text text(words, sizeof words);
   wire::forEachNumber(account, [&text](std::uint64_t number) {
     if (text.size() > 0) text.putByte(' ');
@@ -99,12 +100,12 @@ void tellMovedBytesNowAndThen() {
   tellMovedBytes();
 }
 
-void noteHasChildren() { has_children.store(true, std::memory_order_relaxed); }
+void countChild() { children.fetch_add(1, std::memory_order_relaxed); }
 
 bool hasMovedUnseen() {
   constexpr std::uint64_t kWorthTelling = std::uint64_t{1} << 20;
   wire::MovedAccount account;
-  if (has_children.load(std::memory_order_relaxed) || !takeAccount(account)) return false;
+  if (!takeAccount(account) || account.children > 0) return false;
   const auto exceeds = [](std::uint64_t kernel, std::uint64_t known) {
     return kernel > known && kernel - known >= kWorthTelling;
   };

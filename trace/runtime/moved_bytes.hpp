@@ -18,8 +18,8 @@ void tellMovedBytes();
 // The same, unless that was done within the last second: what a process that is killed has left.
 void tellMovedBytesNowAndThen();
 
-// It started a child, whose bytes the kernel adds to its own.
-void noteHasChildren();
+// A child was started or waited for: the kernel adds its bytes to this process's own.
+void countChild();
 
 // Whether a process that has recorded nothing has moved bytes all the same, and so many that it has
 // to be told of. Not where they may be those of children.

@@ -110,7 +110,7 @@ std::uint64_t noteTime() { return mayNote() ? clockNs() : 0; }
 
 void noteChild(wire::ChildNote kind, std::uint32_t child, std::uint64_t begin_ns) {
   if (begin_ns == 0) return;
-  noteHasChildren();
+  countChild();
   if (kind == wire::ChildNote::kFork) asked_ns.store(0);  // it went on with other work
   noteLine(kind, {ownPid(), static_cast<std::uint32_t>(rawSyscall(SYS_getppid)),
                   static_cast<std::uint32_t>(rawSyscall(SYS_gettid)), child, begin_ns, clockNs()});

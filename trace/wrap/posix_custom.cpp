@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/wire/moved_bytes.hpp"
 #include "trace/api/omnio.h"
+#include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/recording_switch.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/real_symbol.hpp"
@@ -176,6 +178,8 @@ OMNIO_EXPORT int fchdir(int fd) noexcept {
   return result;
 }
 
+static_assert(omnio::wire::kControlKey == OMNIO_CONTROL_KEY);
+
 OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcept {
   if (address == nullptr && length == OMNIO_CONTROL_KEY) [[unlikely]] {
     if (advice == OMNIO_CONTROL_STOP || advice == OMNIO_CONTROL_START) {
@@ -184,6 +188,11 @@ OMNIO_EXPORT int posix_madvise(void* address, size_t length, int advice) noexcep
       return EINVAL;
     }
     return isRecording() ? OMNIO_CONTROL_RECORDING : OMNIO_CONTROL_STOPPED;
+  }
+  if (length == OMNIO_CONTROL_KEY) [[unlikely]] {
+    const auto bytes = reinterpret_cast<std::uintptr_t>(address);
+    if (advice == omnio::wire::kOwnReadCommand) countPassed(bytes, 0);
+    if (advice == omnio::wire::kOwnWrittenCommand) countPassed(0, bytes);
   }
   return real_advice.get()(address, length, advice);
 }
