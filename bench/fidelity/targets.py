@@ -320,7 +320,10 @@ class Pool:
         """The target, or None where this machine cannot have it; `missing` says why."""
         if name not in self._up and name not in self.missing:
             try:
-                self._up[name] = self._stack.enter_context(TARGETS[name][1](self._work, name))
+                target = TARGETS[name][1](self._work, name)
+                # Before it is set up, so that an interruption at any moment takes it down.
+                self._stack.push(target)
+                self._up[name] = target.__enter__()
             except NotHere as reason:
                 self.missing[name] = str(reason)
         return self._up.get(name)

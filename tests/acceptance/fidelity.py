@@ -192,9 +192,10 @@ def checkInterrupted(checks, work):
              "--workloads", "token", "--pairs", "tmpfs:quick", "--no-modes", "--rounds", "50"],
             env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         deadline = time.monotonic() + 60
-        while len(set(mountsBelow("self")) - before) < 3 and time.monotonic() < deadline:
+        mounted = set()
+        while len(mounted) < 3 and time.monotonic() < deadline:
             time.sleep(0.02)
-        mounted = set(mountsBelow("self")) - before
+            mounted = set(mountsBelow("self")) - before
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=120)
     checks.that(len(mounted) >= 3, f"the targets were mounted: {mounted}; {out.decode()}")

@@ -15,6 +15,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -148,9 +149,25 @@ class Result:
                 f"  stdout: {self.out[-2000:]!r}\n  stderr: {self.err[-2000:]!r}")
 
 
+ENDING_SIGNALS = {signal.SIGTERM, signal.SIGHUP, signal.SIGINT}
+
+
+@contextlib.contextmanager
+def endingSignalsHeld():
+    """Inside, a signal that ends this program waits. A program that is being started is known only
+    when it has started, and one that is not known cannot be ended."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def quietDeath():
-    """Programs here are killed and abort on purpose: no core files."""
+    """Programs here are killed and abort on purpose: no core files. They do not inherit held
+    signals."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING_SIGNALS)
 
 
 def environment(**changes):
@@ -169,20 +186,24 @@ def run(command, cwd=None, env=None, stdin=b"", timeout=240):
     """Runs to the end; the status is as a shell gives it (128+n for a signal)."""
     command = [str(word) for word in command]
     started = time.monotonic()
-    process = subprocess.Popen(command, cwd=cwd, env=env if env is not None else environment(),
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, preexec_fn=quietDeath)
+    process = None
     try:
+        with endingSignalsHeld():
+            process = subprocess.Popen(
+                command, cwd=cwd, env=env if env is not None else environment(),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                preexec_fn=quietDeath)
         out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
         err += f"\n(ended by the test after {timeout} s)".encode()
     except BaseException:  # a signal that ends the caller: what it started must not stay
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=10)
-        process.kill()
+        if process is not None:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=10)
+            process.kill()
         raise
     status = process.returncode
     return Result(command, 128 - status if status < 0 else status, out, err,

@@ -7,7 +7,8 @@ import subprocess
 import time
 
 import devices
-from omnio_testing import emptied, environment, needRoot, program, run, skipTest
+from omnio_testing import (emptied, endingSignalsHeld, environment, needRoot, program, quietDeath,
+                           run, skipTest)
 
 
 def needSlowStorage():
@@ -63,8 +64,10 @@ class SlowStorage:
 
     def _start(self):
         command = [program("slowfs"), self.backing, self.path, *self._options]
-        self._process = subprocess.Popen(command, env=environment(), stdin=subprocess.DEVNULL,
-                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with endingSignalsHeld():
+            self._process = subprocess.Popen(
+                command, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, preexec_fn=quietDeath)
         deadline = time.monotonic() + 20
         while not os.path.ismount(self.path):
             if self._process.poll() is not None or time.monotonic() > deadline:
