@@ -103,14 +103,13 @@ Place PosixPositions::take(const tracefile::Process& process, const event::Event
   const auto transfer = event::follow(event, description.open, size);
   if (!transfer) return {};
   if (transfer->at_end && !size.is_known) doubts_.appended.insert(event.file);
-  return {.known = transfer->is_known && transfer->bytes_known && !transfer->may_be_beside,
+  return {.known = transfer->is_known && transfer->bytes_known,
           .offset = transfer->offset,
           .session = description.session,
           .manner = {.interface = event.row->api == calls::Api::kStdio ? model::Interface::kStdio
                                                                        : model::Interface::kPosix,
-                     .pointer = calls::has(*event.row, calls::Role::kOffset)
-                                    ? model::PointerKind::kExplicit
-                                    : model::PointerKind::kIndividual}};
+                     .pointer = event::isAtPosition(event) ? model::PointerKind::kIndividual
+                                                           : model::PointerKind::kExplicit}};
 }
 
 namespace {

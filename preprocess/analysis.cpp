@@ -170,8 +170,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     useInstance(event, when, used);
     takeLock(event, when, used);
     Description& description = opens_.description(used.description);
-    const bool moves = event.row->call_class == Class::kSeek ||
-                       (event::transfersData(event) && !calls::has(*event.row, Role::kOffset));
+    const bool moves = event.row->call_class == Class::kSeek || event::isAtPosition(event);
     if (moves) {
       orderByPosition(event, when, description);
       if (!description.first_thread) description.first_thread = ref.thread;
@@ -751,7 +750,7 @@ bool Analysis::holdsAfter(const Claim& claim, const Change& change) const {
 void Analysis::takeSource(const event::Event& event, const PastEvent& when, Instance& source) {
   useInstance(event, when, source);
   Description& description = opens_.description(source.description);
-  orderByPosition(event, when, description);
+  if (event::isSourceAtPosition(event)) orderByPosition(event, when, description);
   if (event.failed) return;
   const event::Transfer access =
       event::followSource(event, description.open, files_.content(source.content).size);

@@ -612,9 +612,10 @@ void FileHistory::failed(const event::Event& event, const PastEvent& when, FileN
   // The text of a symbolic link is not looked up.
   const bool names_two =
       new_file != kNoFileNumber && !calls::does(*event.row, Effect::kMakesSymlink);
-  const Presence found = is_missing               ? Presence::kAbsent
-                         : is_taken && !names_two ? Presence::kThere
-                                                  : Presence::kUnknown;
+  const bool is_no_link = event.result == EINVAL && calls::does(*event.row, Effect::kReadsLink);
+  const Presence found = is_missing                               ? Presence::kAbsent
+                         : (is_taken && !names_two) || is_no_link ? Presence::kThere
+                                                                  : Presence::kUnknown;
   const Presence above = is_missing ? Presence::kUnknown : Presence::kThere;
   use(file, when, found, above);
   // A call that finds the new name taken comes after the one that took it.
@@ -651,6 +652,8 @@ void FileHistory::failed(const event::Event& event, const PastEvent& when, FileN
   } else if (event.result == EISDIR) {
     find(file);
     entry.is_directory = true;
+  } else if (is_no_link) {
+    find(file);
   }
 }
 
@@ -670,6 +673,13 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
     name(file).make(makeContent(kNoFileNumber), kNoFileNumber);
     name(file).is_directory = true;
     name(file).entries = 0;
+  } else if (calls::does(row, Effect::kMakesNode)) {
+    change(file, when, Presence::kAbsent, Presence::kThere);
+    const ContentId content = makeContent(file);
+    name(file).make(content, kNoFileNumber);
+    name(file).is_regular = true;
+    contents_[content].emptied = true;
+    contents_[content].size.set(0);
   } else if (calls::does(row, Effect::kRenames) && new_file != kNoFileNumber) {
     renamed(event, when, file, new_file);
   } else if (calls::does(row, Effect::kRemovesName) && !calls::does(row, Effect::kRenames)) {

@@ -275,7 +275,7 @@ class ThreadPass {
       event::FileSize not_followed;
       const auto transfer = event::follow(event, positionOf(used.description), not_followed)
                                 .value_or(event::Transfer{});
-      const bool is_certain = calls::has(*event.row, Role::kOffset) ||
+      const bool is_certain = !event::isAtPosition(event) ||
                               !analysis_.opens().description(used.description).of_many_threads;
       if (transfer.fixedOffset() && is_certain) out.offset = transfer.offset;
     }

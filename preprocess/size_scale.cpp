@@ -81,7 +81,13 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
              row.result == calls::Result::kPosition) {
     event.result = signedPosition(event.result);
   }
-  if (std::int64_t* offset = argument(Role::kOffset)) *offset = signedPosition(*offset);
+  for (const Role role : {Role::kOffset, Role::kSourceOffset}) {
+    std::int64_t* offset = argument(role);
+    const bool may_be_position =
+        role == Role::kSourceOffset || calls::does(row, calls::Effect::kMinusOneIsThePosition);
+    if (offset == nullptr || (*offset == -1 && may_be_position)) continue;
+    *offset = signedPosition(*offset);
+  }
   if (std::int64_t* size = argument(Role::kLength)) *size = signedPosition(*size);
   if (from) event.offset = static_cast<std::int64_t>(position(*from, aligned));
 }

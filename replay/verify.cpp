@@ -114,7 +114,8 @@ std::string resultText(bool failed, std::int64_t result) {
 bool isReplaced(const ScheduleEvent& event) {
   const CallId call = event.row->plain;
   if (call == CallId::tmpfile || call == CallId::closefrom ||
-      calls::does(*event.row, Effect::kChangesDirectory)) {
+      calls::does(*event.row, Effect::kChangesDirectory) ||
+      calls::does(*event.row, Effect::kMakesNode)) {
     return true;
   }
   if (!calls::has(*event.row, Role::kCommand)) return false;
@@ -154,9 +155,12 @@ class Comparison final : public model::ScheduleSink {
     if (isReplaced(event)) {
       // A call in its place, if there is one, is of the same kind.
       ++result_.substituted;
-      const bool stands = next_ != nullptr &&
-                          (next_->row == event.row || (event.row->plain == CallId::closefrom &&
-                                                       next_->row->plain == CallId::close_range));
+      const bool stands =
+          next_ != nullptr &&
+          (next_->row == event.row ||
+           (event.row->plain == CallId::closefrom && next_->row->plain == CallId::close_range) ||
+           (calls::does(*event.row, Effect::kMakesNode) &&
+            calls::does(*next_->row, Effect::kMakesNode)));
       if (stands) pull();
       return std::nullopt;
     }
@@ -171,8 +175,15 @@ class Comparison final : public model::ScheduleSink {
       lost_ = true;
       return std::nullopt;
     }
-    compare(event, *next_);
-    ++result_.compared;
+    // A link that the application found is prepared as what it leads to.
+    const bool is_found_link = calls::does(*event.row, Effect::kReadsLink) && !event.failed &&
+                               next_->failed && next_->result == EINVAL;
+    if (is_found_link) {
+      ++result_.substituted;
+    } else {
+      compare(event, *next_);
+      ++result_.compared;
+    }
     pull();
     return std::nullopt;
   }
@@ -266,7 +277,10 @@ class Comparison final : public model::ScheduleSink {
           break;
         case model::KeyKind::kSigned: {
           const Role role = row.arguments[key.argument];
-          if (role == Role::kOffset || role == Role::kLength) equal(wanted, key.key, want, have);
+          if (role == Role::kOffset || role == Role::kSourceOffset || role == Role::kLength ||
+              role == Role::kUser || role == Role::kGroup) {
+            equal(wanted, key.key, want, have);
+          }
           if (role == Role::kFlags) {
             equal(wanted, key.key, fmt::format("{:#x}", want), fmt::format("{:#x}", have));
           }

@@ -48,10 +48,12 @@ enum class Effect : std::uint8_t {
   kMakesLink,         // a second name of the same file
   kMakesSymlink,      // a name that stands for another one
   kMakesDirectory,    // the name is that of a directory
+  kMakesNode,         // the name is that of an empty file, a FIFO, a socket or a device
   kRemovesDirectory,  // the same; unlinkat does so by its flags
   kChangesDirectory,  // relative paths start from another one
   kChoosesName,       // the call makes up the name of its file (mkstemp)
   kStaysAtLink,       // looks at a symbolic link itself, and not at what that leads to
+  kReadsLink,         // finds the text of a symbolic link, or that the name is none (EINVAL)
   kSeesSize,          // tells the size of a file to the application, and not to the trace
   // Data of files, by descriptor or path.
   kSetsLength,
@@ -101,10 +103,12 @@ struct CallsWithEffects {
 inline constexpr auto kEffects = [] {
   using enum CallId;
   using enum Effect;
-  return std::array<CallsWithEffects, 30>{{
+  return std::array<CallsWithEffects, 34>{{
       // ---- names ----
       {{kChoosesName}, {mkstemp, mkostemp, mkstemps, mkostemps, tmpfile}},
       {{kMakesName, kMakesDirectory}, {mkdir, mkdirat}},
+      {{kMakesName, kMakesDirectory, kChoosesName}, {mkdtemp}},
+      {{kMakesName, kMakesNode}, {mkfifo, mkfifoat, mknod, mknodat}},
       {{kMakesName, kRemovesName, kRenames}, {rename, renameat, renameat2}},
       {{kMakesName, kMakesLink, kStaysAtLink}, {link, linkat}},
       {{kMakesName, kMakesSymlink}, {symlink, symlinkat}},
@@ -112,13 +116,17 @@ inline constexpr auto kEffects = [] {
       {{kRemovesName, kRemovesDirectory}, {rmdir}},
       {{kChangesDirectory}, {chdir, fchdir}},
       {{kSeesSize}, {stat, fstat, fstatat, statx}},
-      {{}, {access, faccessat, statfs, fstatfs, statvfs, fstatvfs}},
+      {{},
+       {access, faccessat, euidaccess, statfs, fstatfs, statvfs, fstatvfs, chmod, fchmodat, chown,
+        fchownat, utime, utimes, futimesat, utimensat}},
+      {{kStaysAtLink}, {lchmod, lchown, lutimes}},
+      {{kStaysAtLink, kReadsLink}, {readlink, readlinkat}},
       {{kStaysAtLink, kSeesSize}, {lstat}},
       // ---- lengths and positions ----
       {{kSetsLength}, {truncate, ftruncate}},
       {{kReservesSpace}, {fallocate, posix_fallocate}},
-      {{}, {posix_fadvise}},
-      {{kMinusOneIsThePosition}, {preadv2, pwritev2}},
+      {{}, {posix_fadvise, readahead, lockf}},
+      {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range}},
       // ---- descriptors and streams ----
       {{kReplacesDescriptor}, {dup2, dup3, freopen}},
       {{kReadsLine}, {fgets}},

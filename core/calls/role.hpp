@@ -12,6 +12,7 @@ enum class Role : std::uint8_t {
   kFd,            // fd: the descriptor the call works on
   kFdNew,         // newfd: the number wished for a new descriptor (dup2)
   kFdSource,      // source: a second descriptor, read from (copy_file_range)
+  kSourceOffset,  // source_offset: where in that file; -1: at its position
   kDirFd,         // dirfd: what the following path is relative to
   kDirFdNew,      // newdirfd: the same for the second path
   kPath,          // path
@@ -25,7 +26,8 @@ enum class Role : std::uint8_t {
   kItemSize,      // size: bytes an item (fread)
   kItemCount,     // nmemb: items asked for
   kOffset,        // offset: bytes from the start of the file (seek: as whence says); of MPI calls
-                  // etypes from the begin of the view
+                  // etypes from the begin of the view. Given by a pointer (copy_file_range): as it
+                  // was before the call, -1 for a null pointer
   kLength,        // length: a file's new size in bytes, or of a range
   kWhence,        // whence
   kIov,           // iov: sizes of the pieces in bytes, a:b:c
@@ -37,6 +39,10 @@ enum class Role : std::uint8_t {
   kChar,          // char
   kCommand,       // cmd: of fcntl
   kNumber,        // value: any other number worth keeping
+  kUser,          // uid
+  kGroup,         // gid
+  kRoom,          // size: bytes of a buffer that the call fills with other things than data
+  kOwnBuffer,     // buffer: 1 where the application gave the stream a buffer of its own
   kLinkText,      // target: the text of a symbolic link, not resolved
   kFile,          // fh: the MPI file the call works on, or the one that an open has made
   kAmode,         // amode: of MPI_File_open, in the bits below
@@ -96,6 +102,7 @@ enum class Result : std::uint8_t {
   kText,         // non-negative, the bytes being those of kTextOut (fputs); EOF and errno
   kChar,         // the character moved; EOF at the end of the file, or with errno
   kLine,         // the buffer; NULL at the end of the file, or with errno
+  kTemplate,     // the template of a name; NULL and errno
   kNumber,       // a number >= 0 that does not count bytes; -1 and errno
   kNone,         // void
   kMpi,          // MPI_SUCCESS (0) or an MPI error code

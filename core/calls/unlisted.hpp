@@ -19,6 +19,9 @@ ssize_t __read_chk(int fd, void* buf, size_t bytes, size_t limit);
 ssize_t __pread_chk(int fd, void* buf, size_t bytes, off_t offset, size_t limit);
 ssize_t __pread64_chk(int fd, void* buf, size_t bytes, off64_t offset, size_t limit);
 
+ssize_t __readlink_chk(const char* path, char* text, size_t room, size_t limit);
+ssize_t __readlinkat_chk(int dirfd, const char* path, char* text, size_t room, size_t limit);
+
 size_t __fread_chk(void* buf, size_t limit, size_t size, size_t items, FILE* stream);
 size_t __fread_unlocked_chk(void* buf, size_t limit, size_t size, size_t items, FILE* stream);
 char* __fgets_chk(char* line, size_t limit, int bytes, FILE* stream);
@@ -41,6 +44,8 @@ int __lxstat(int version, const char* path, struct stat* facts);
 int __lxstat64(int version, const char* path, struct stat64* facts);
 int __fxstat(int version, int fd, struct stat* facts);
 int __fxstat64(int version, int fd, struct stat64* facts);
+int __xmknod(int version, const char* path, mode_t mode, dev_t* device);
+int __xmknodat(int version, int dirfd, const char* path, mode_t mode, dev_t* device);
 int __fxstatat(int version, int dirfd, const char* path, struct stat* facts, int flags);
 int __fxstatat64(int version, int dirfd, const char* path, struct stat64* facts, int flags);
 

@@ -111,14 +111,9 @@ std::optional<Transfer> follow(const Event& event, OpenFile& file, FileSize& siz
     return {};
   }
   const bool writes = row.call_class == calls::Class::kWrite;
-  const int explicit_offset = calls::indexOf(row, Role::kOffset);
-  if (explicit_offset >= 0) {
-    const std::int64_t offset = event.arguments[static_cast<std::size_t>(explicit_offset)];
-    // preadv2 and pwritev2 with -1 are at the position; any other negative offset is an error.
-    if (offset != -1 || !calls::does(row, Effect::kMinusOneIsThePosition)) {
-      OpenFile there{.position = offset};
-      return moveBy(event, there, size);
-    }
+  if (!isAtPosition(event)) {
+    OpenFile there{.position = argumentOf(event, Role::kOffset)};
+    return moveBy(event, there, size);
   }
   if (!countsBytes(row)) {  // fscanf: how far it went is not told, also when it failed
     const Transfer transfer{.offset = file.position,
@@ -135,13 +130,25 @@ std::optional<Transfer> follow(const Event& event, OpenFile& file, FileSize& siz
   }
   Transfer transfer = moveBy(event, file, size);
   transfer.at_end = at_end;
-  transfer.may_be_beside = row.plain == CallId::copy_file_range;
   if (at_end) file.is_known = size.is_known;
   if (writes && !transfer.is_known && event.bytes > 0) size.is_known = false;
   return transfer;
 }
 
+bool isAtPosition(const Event& event) {
+  if (!transfersData(event)) return false;
+  const int offset = calls::indexOf(*event.row, Role::kOffset);
+  return offset < 0 || (event.arguments[static_cast<std::size_t>(offset)] == -1 &&
+                        calls::does(*event.row, Effect::kMinusOneIsThePosition));
+}
+
+bool isSourceAtPosition(const Event& event) { return argumentOf(event, Role::kSourceOffset) == -1; }
+
 Transfer followSource(const Event& event, OpenFile& source, FileSize& size) {
+  if (!isSourceAtPosition(event)) {
+    OpenFile there{.position = argumentOf(event, Role::kSourceOffset)};
+    return moveBy(event, there, size);
+  }
   return moveBy(event, source, size);
 }
 

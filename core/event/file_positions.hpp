@@ -33,10 +33,9 @@ struct FileSize {
 // One read or write.
 struct Transfer {
   std::int64_t offset = 0;
-  bool is_known = false;       // else the offset is a guess
-  bool at_end = false;         // appended: the offset is the furthest byte seen until then
-  bool may_be_beside = false;  // copy_file_range: its offset pointers are not recorded
-  bool bytes_known = true;     // not of the scanf family
+  bool is_known = false;    // else the offset is a guess
+  bool at_end = false;      // appended: the offset is the furthest byte seen until then
+  bool bytes_known = true;  // not of the scanf family
   std::uint64_t bytes = 0;
   std::int64_t size_before = 0;  // FileSize::bytes before the event
 
@@ -53,7 +52,13 @@ int openFlags(const Event& event);
 // Moves the position and the size as the event did. Returns the transfer of a read or write.
 std::optional<Transfer> follow(const Event& event, OpenFile& file, FileSize& size);
 
-// Moves the position of the descriptor that a copy (sendfile, copy_file_range) read from.
+// Whether the call reads or writes at the position of its descriptor, and moves it: it has no
+// offset, or one that stands for the position.
+bool isAtPosition(const Event& event);
+// The same of the descriptor that a copy (sendfile, copy_file_range) reads from.
+bool isSourceAtPosition(const Event& event);
+
+// Moves the position of the descriptor that a copy read from, where it was read there.
 Transfer followSource(const Event& event, OpenFile& source, FileSize& size);
 
 }  // namespace omnio::event

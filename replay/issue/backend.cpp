@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <algorithm>
 #include <array>
@@ -38,8 +40,6 @@ constexpr int kStatVersion = 1;
 constexpr int kStatVersion = 0;
 #endif
 
-constexpr std::size_t kTemplateLetters = 6;  // the X of mkstemp
-
 struct Facts {
   union {
     struct stat plain;
@@ -52,6 +52,9 @@ struct Facts {
   };
 };
 thread_local Facts facts;
+thread_local off64_t offset_there;  // what a pointer argument leads to
+thread_local off64_t source_offset;
+static_assert(sizeof(off_t) == sizeof(off64_t));
 thread_local std::array<iovec, model::kMostPieces> pieces;
 
 template <CallId kCall>
@@ -93,14 +96,8 @@ const iovec* piecesOf(Call& call, bool is_write) {
 }
 
 char* templateOf(Call& call, std::int64_t suffix) {
-  std::string& name = call.context.path_template;
-  name = call.path();
-  const std::size_t slash = name.rfind('/') + 1;
-  const auto after = static_cast<std::size_t>(suffix < 0 ? 0 : suffix);
-  if (name.size() - slash >= after + kTemplateLetters) {
-    name.replace(name.size() - after - kTemplateLetters, kTemplateLetters, kTemplateLetters, 'X');
-  }
-  return name.data();
+  call.context.path_template = templateFor(call.path(), suffix);
+  return call.context.path_template.data();
 }
 
 // The number that dup2 is to use: that of the descriptor which it stood for, or a free one.
@@ -136,15 +133,23 @@ const char* linkText(Call& call) {
   return call.context.link_text.c_str();
 }
 
+// Without a buffer of the application's own, the C library chooses the size, whatever was asked.
 template <CallId kCall>
-char* streamBuffer(Call& call) {
+char* streamBuffer(Call& call, bool has_own) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
   constexpr int mode = calls::indexOf(row, Role::kNumber);
   constexpr int size = calls::indexOf(row, Role::kSize);
-  if (size < 0 || call.argument(size) <= 0) return nullptr;
+  const std::int64_t bytes = size < 0 ? BUFSIZ : call.argument(size);
+  if (!has_own || bytes <= 0) return nullptr;
   if (mode >= 0 && call.argument(mode) == _IONBF) return nullptr;
-  return call.context.descriptors.bufferFor(call.op().fd,
-                                            static_cast<std::size_t>(call.argument(size)));
+  return call.context.descriptors.bufferFor(call.op().fd, static_cast<std::size_t>(bytes));
+}
+
+// An offset that the call takes by a pointer.
+off64_t* offsetPointer(off64_t& place, std::int64_t offset) {
+  if (offset == -1) return nullptr;  // the descriptor's own position
+  place = offset;
+  return &place;
 }
 
 template <typename>
@@ -168,12 +173,11 @@ A madeUpArgument(Call& call) {
     return &facts.posix_system;
   } else if constexpr (std::is_same_v<A, struct statvfs64*>) {
     return &facts.large_posix_system;
-  } else if constexpr (std::is_same_v<A, unsigned>) {
-    return STATX_BASIC_STATS;
   } else if constexpr (std::is_same_v<A, int>) {
     return kStatVersion;
-  } else if constexpr (std::is_same_v<A, off_t*> || std::is_same_v<A, off64_t*>) {
-    return nullptr;  // the descriptor's own position
+  } else if constexpr (std::is_same_v<A, const timeval*> || std::is_same_v<A, const timespec*> ||
+                       std::is_same_v<A, const utimbuf*>) {
+    return nullptr;  // the time of the call
   } else if constexpr (std::is_same_v<A, char**>) {
     return &context.line;
   } else if constexpr (std::is_same_v<A, size_t*>) {
@@ -184,8 +188,6 @@ A madeUpArgument(Call& call) {
   } else if constexpr (std::is_same_v<A, const fpos_t*> || std::is_same_v<A, const fpos64_t*>) {
     if (!context.has_position) ownLibc().fgetpos64(call.stream(), &context.position);
     return reinterpret_cast<A>(&context.position);
-  } else if constexpr (std::is_same_v<A, char*>) {
-    return streamBuffer<kCall>(call);
   } else {
     static_assert(kNever<A>, "an argument of this type cannot be made up");
   }
@@ -234,6 +236,12 @@ A makeArgument(Call& call) {
     return piecesOf(call, is_write);
   } else if constexpr (role == Role::kIovCount) {
     return call.op().piece_count;
+  } else if constexpr (role == Role::kOwnBuffer) {
+    return streamBuffer<kCall>(call, number != 0);
+  } else if constexpr (role == Role::kOffset && std::is_pointer_v<A>) {
+    return offsetPointer(offset_there, number);
+  } else if constexpr (role == Role::kSourceOffset) {
+    return offsetPointer(source_offset, number);
   } else if constexpr (role == Role::kItemCount) {
     return static_cast<A>(itemsOf<kCall>(call, number));
   } else if constexpr (role == Role::kFlags && row.result == Result::kNewFd) {
@@ -300,7 +308,9 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
 template <CallId kCall, typename... A, std::size_t... kIndices>
 Outcome issueRegular(Call& call, void (*real)(A...), std::index_sequence<kIndices...>) {
   constexpr const calls::Row& row = calls::rowOf(kCall);
-  if (call.stream() == nullptr) return notIssued();
+  if constexpr (calls::has(row, Role::kStream)) {
+    if (call.stream() == nullptr) return notIssued();
+  }
   const std::tuple<A...> arguments{makeArgument<kCall, kIndices, A>(call)...};
   return timed<row.result>(call, [&] { real(std::get<kIndices>(arguments)...); });
 }
@@ -415,6 +425,17 @@ Outcome issue(const Instruction& instruction, IssueContext& context) {
   return found.issue(call);
 }
 
+std::string templateFor(const char* path, std::int64_t suffix) {
+  constexpr std::size_t kLetters = 6;  // the X of mkstemp
+  std::string name = path;
+  const std::size_t slash = name.rfind('/') + 1;
+  const auto after = static_cast<std::size_t>(suffix < 0 ? 0 : suffix);
+  if (name.size() - slash >= after + kLetters) {
+    name.replace(name.size() - after - kLetters, kLetters, kLetters, 'X');
+  }
+  return name;
+}
+
 std::span<char> contentFor(Call& call, std::size_t bytes) {
   IssueContext& context = call.context;
   const std::span<char> content =
@@ -483,6 +504,8 @@ const char* textOf(Substitute substitute) {
       "closefrom, closing one descriptor",
       "opens that leave what write_overwrite has put there",
       "streams opened with m, which read and do not map",
+      "FIFOs, sockets and devices, made as regular files",
+      "links that were found, prepared as what they lead to",
       "freopen of a stream that is not recorded",
       "not issued",
   };

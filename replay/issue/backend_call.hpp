@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -64,6 +65,9 @@ inline std::int64_t openFlags(const Call& call, std::int64_t recorded) {
 
 // Makes content for the call to write: unlike any before, and with lines where the file has them.
 std::span<char> contentFor(Call& call, std::size_t bytes);
+
+// The template that mkstemp or mkdtemp made the name from; `suffix` bytes of it were fixed.
+std::string templateFor(const char* path, std::int64_t suffix);
 
 // The clock before and behind calls that are timed one by one. A call that is not yet due begins
 // when it is: its arguments are made before that, so that making them delays nothing.
@@ -134,6 +138,19 @@ Outcome byHand(Call&) = delete;
 #undef OMNIO_CALL
 
 OMNIO_BY_HAND(flock);
+OMNIO_BY_HAND(lockf);
+OMNIO_BY_HAND(lockf64);
+OMNIO_BY_HAND(readlink);
+OMNIO_BY_HAND(__readlink_chk);
+OMNIO_BY_HAND(readlinkat);
+OMNIO_BY_HAND(__readlinkat_chk);
+OMNIO_BY_HAND(mkdtemp);
+OMNIO_BY_HAND(mkfifo);
+OMNIO_BY_HAND(mkfifoat);
+OMNIO_BY_HAND(mknod);
+OMNIO_BY_HAND(mknodat);
+OMNIO_BY_HAND(__xmknod);
+OMNIO_BY_HAND(__xmknodat);
 OMNIO_BY_HAND(tmpfile);
 OMNIO_BY_HAND(tmpfile64);
 OMNIO_BY_HAND(vfprintf);

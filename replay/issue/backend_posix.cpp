@@ -1,8 +1,15 @@
 // POSIX calls that no role describes in full.
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <string>
 
 #include "replay/issue/backend_call.hpp"
 #include "replay/issue/libc.hpp"
@@ -139,6 +146,140 @@ OMNIO_BY_HAND(flock) {
       timed<Result::kZero>(call, [&] { return real(fd, waits ? operation | LOCK_NB : operation); });
   if (waits) outcome.substitute = Substitute::kLock;
   return outcome;
+}
+
+// The same of a part of the file, from its position on.
+namespace {
+
+Outcome lockPart(Call& call) {
+  const auto real = reinterpret_cast<int (*)(int, int, off_t)>(call.symbol);
+  const auto command = static_cast<int>(call.argument(1));
+  const auto length = static_cast<off_t>(call.argument(2));
+  const int fd = call.fd();
+  Outcome outcome = timed<Result::kZero>(
+      call, [&] { return real(fd, command == F_LOCK ? F_TLOCK : command, length); });
+  if (command == F_LOCK) outcome.substitute = Substitute::kLock;
+  return outcome;
+}
+
+// Where the text of a link goes. It is another one than recorded: links lead into the tree.
+struct LinkRoom {
+  char text[PATH_MAX];
+  std::size_t bytes;
+
+  explicit LinkRoom(std::int64_t asked)
+      : bytes(static_cast<std::size_t>(
+            std::clamp<std::int64_t>(asked, 0, static_cast<std::int64_t>(sizeof text)))) {}
+};
+
+template <typename Read>
+Outcome readLink(Call& call, Read read) {
+  Outcome outcome = timed<Result::kNumber>(call, read);
+  const bool was_link = (call.op().flags & kOpFailed) == 0;
+  if (was_link && outcome.failed && outcome.result == EINVAL) {
+    outcome.substitute = Substitute::kFoundLink;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+OMNIO_BY_HAND(lockf) { return lockPart(call); }
+OMNIO_BY_HAND(lockf64) { return lockPart(call); }
+
+OMNIO_BY_HAND(readlink) {
+  const auto real = reinterpret_cast<ssize_t (*)(const char*, char*, size_t)>(call.symbol);
+  LinkRoom room(call.argument(2));
+  return readLink(call, [&] { return real(call.path(), room.text, room.bytes); });
+}
+OMNIO_BY_HAND(__readlink_chk) {
+  const auto real = reinterpret_cast<ssize_t (*)(const char*, char*, size_t, size_t)>(call.symbol);
+  LinkRoom room(call.argument(2));
+  return readLink(call, [&] { return real(call.path(), room.text, room.bytes, sizeof room.text); });
+}
+OMNIO_BY_HAND(readlinkat) {
+  const auto real = reinterpret_cast<ssize_t (*)(int, const char*, char*, size_t)>(call.symbol);
+  LinkRoom room(call.argument(3));
+  return readLink(call, [&] { return real(call.directory(), call.path(), room.text, room.bytes); });
+}
+OMNIO_BY_HAND(__readlinkat_chk) {
+  const auto real =
+      reinterpret_cast<ssize_t (*)(int, const char*, char*, size_t, size_t)>(call.symbol);
+  LinkRoom room(call.argument(3));
+  return readLink(call, [&] {
+    return real(call.directory(), call.path(), room.text, room.bytes, sizeof room.text);
+  });
+}
+
+OMNIO_BY_HAND(utimensat) {
+  const auto real = reinterpret_cast<int (*)(int, const char*, const timespec*, int)>(call.symbol);
+  const auto flags = static_cast<int>(call.argument(3));
+  return timed<Result::kZero>(call,
+                              [&] { return real(call.directory(), call.path(), nullptr, flags); });
+}
+
+// The directory gets the name that it had in the recording.
+OMNIO_BY_HAND(mkdtemp) {
+  const auto real = reinterpret_cast<char* (*)(char*)>(call.symbol);
+  std::string name = templateFor(call.path(), 0);
+  const Outcome outcome = timed<Result::kTemplate>(call, [&] { return real(name.data()); });
+  if (!outcome.failed && name != call.path()) {
+    raw::renameAt(AT_FDCWD, name.c_str(), AT_FDCWD, call.path());
+  }
+  return outcome;
+}
+
+namespace {
+
+template <typename Make>
+Outcome makeNode(Call& call, std::int64_t mode, Make make) {
+  const std::int64_t kind = mode & S_IFMT;
+  const auto permissions = static_cast<mode_t>(mode & ~std::int64_t{S_IFMT});
+  Outcome outcome = timed<Result::kZero>(call, [&] { return make(S_IFREG | permissions); });
+  if (kind != 0 && kind != S_IFREG) outcome.substitute = Substitute::kNode;
+  return outcome;
+}
+
+constexpr int kNodeVersion = 0;  // of __xmknod (glibc, _MKNOD_VER)
+
+Outcome makeNodeAt(Call& call, void* symbol, std::int64_t mode) {
+  const auto real = reinterpret_cast<int (*)(int, const char*, mode_t, dev_t)>(symbol);
+  return makeNode(call, mode,
+                  [&](mode_t wanted) { return real(call.directory(), call.path(), wanted, 0); });
+}
+
+}  // namespace
+
+OMNIO_BY_HAND(mkfifo) {
+  static void* const kMakeNode = symbolNamed("mknod");
+  const auto real = reinterpret_cast<int (*)(const char*, mode_t, dev_t)>(kMakeNode);
+  if (real == nullptr) return notIssued();
+  return makeNode(call, S_IFIFO | call.argument(1),
+                  [&](mode_t wanted) { return real(call.path(), wanted, 0); });
+}
+OMNIO_BY_HAND(mkfifoat) {
+  static void* const kMakeNode = symbolNamed("mknodat");
+  if (kMakeNode == nullptr) return notIssued();
+  return makeNodeAt(call, kMakeNode, S_IFIFO | call.argument(2));
+}
+OMNIO_BY_HAND(mknod) {
+  const auto real = reinterpret_cast<int (*)(const char*, mode_t, dev_t)>(call.symbol);
+  return makeNode(call, call.argument(1),
+                  [&](mode_t wanted) { return real(call.path(), wanted, 0); });
+}
+OMNIO_BY_HAND(mknodat) { return makeNodeAt(call, call.symbol, call.argument(2)); }
+OMNIO_BY_HAND(__xmknod) {
+  const auto real = reinterpret_cast<int (*)(int, const char*, mode_t, dev_t*)>(call.symbol);
+  dev_t device = 0;
+  return makeNode(call, call.argument(2),
+                  [&](mode_t wanted) { return real(kNodeVersion, call.path(), wanted, &device); });
+}
+OMNIO_BY_HAND(__xmknodat) {
+  const auto real = reinterpret_cast<int (*)(int, int, const char*, mode_t, dev_t*)>(call.symbol);
+  dev_t device = 0;
+  return makeNode(call, call.argument(3), [&](mode_t wanted) {
+    return real(kNodeVersion, call.directory(), call.path(), wanted, &device);
+  });
 }
 
 namespace {

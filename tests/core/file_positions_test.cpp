@@ -167,10 +167,28 @@ TEST_F(FilePositions, BothEndsOfACopyMove) {
   Event event;
   event.row = &calls::kTable[test::numberOf("sendfile")];
   event.bytes = 30;
+  event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, Role::kSourceOffset))] = -1;
   EXPECT_EQ(followSource(event, source, source_size).offset, 5);
   EXPECT_EQ(source.position, 35);
   EXPECT_EQ(source_size.bytes, 35);
   EXPECT_EQ(write(1), "30");
+}
+
+TEST_F(FilePositions, ACopyWithOffsetsMovesNeitherEnd) {
+  OpenFile source{.position = 5};
+  FileSize source_size;
+  EXPECT_EQ(call("copy_file_range", {{Role::kOffset, 70}}, 30), "70");
+  EXPECT_EQ(size_.bytes, 100);
+  Event event;
+  event.row = &calls::kTable[test::numberOf("copy_file_range")];
+  event.bytes = 30;
+  event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, Role::kSourceOffset))] = 40;
+  EXPECT_EQ(followSource(event, source, source_size).offset, 40);
+  EXPECT_EQ(source.position, 5);
+  EXPECT_EQ(source_size.bytes, 70);
+  EXPECT_EQ(write(1), "0");
+  EXPECT_EQ(call("copy_file_range", {{Role::kOffset, -1}}, 30), "1");
+  EXPECT_EQ(write(1), "31");
 }
 
 TEST(OpenFlags, SayWhatModesAndCallsMean) {

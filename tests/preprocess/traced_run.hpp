@@ -138,12 +138,13 @@ class Thread {
     ++next_text_;
     return *this;
   }
-  // copy_file_range; the source by the system's number.
+  // copy_file_range from the position of the source, given by the system's number, to that of the
+  // handle.
   Thread& copyRange(std::uint64_t start, std::uint64_t end, int source, std::uint32_t handle,
                     std::int64_t bytes, std::int64_t request) {
     test::EventSpec event{.start = start, .end = end, .result = bytes};
     event.request = static_cast<std::uint64_t>(request);
-    event.arguments = {source, 0, wire::handleSlot(handle), 0, request, 0};
+    event.arguments = {source, -1, wire::handleSlot(handle), -1, request, 0};
     return add("copy_file_range", event);
   }
   // An MPI call by its name without MPI_.

@@ -41,27 +41,30 @@ def rowsOf(directory):
 FLAGS = {"open": "O_RDWR", "openat": "O_RDWR", "mkostemp": "O_APPEND", "mkostemps": "O_APPEND",
          "dup3": "O_CLOEXEC", "renameat2": "RENAME_NOREPLACE", "fallocate": "FALLOC_FL_KEEP_SIZE",
          "linkat": "AT_SYMLINK_FOLLOW", "fstatat": "AT_SYMLINK_NOFOLLOW",
-         "statx": "AT_SYMLINK_NOFOLLOW", "faccessat": "AT_EACCESS", "pwritev2": "RWF_DSYNC",
+         "statx": "AT_SYMLINK_NOFOLLOW", "fchownat": "AT_SYMLINK_NOFOLLOW",
+         "utimensat": "AT_SYMLINK_NOFOLLOW", "faccessat": "AT_EACCESS", "pwritev2": "RWF_DSYNC",
          "sync_file_range": "SYNC_FILE_RANGE_WRITE"}
 FLAG_VALUES = {"O_RDWR": 0o2, "O_RDWR|O_CREAT": 0o102, "O_APPEND": 0o2000, "O_CLOEXEC": 0o2000000, "RENAME_NOREPLACE": 1,
                "FALLOC_FL_KEEP_SIZE": 1, "AT_SYMLINK_FOLLOW": 0x400, "AT_SYMLINK_NOFOLLOW": 0x100,
                "AT_EACCESS": 0x200, "RWF_DSYNC": 2, "SYNC_FILE_RANGE_WRITE": 2, "0": 0}
-# kNumber by call: the suffix of a template, LOCK_SH, POSIX_FADV_WILLNEED, _IOLBF.
-NUMBERS = {"mkstemps": 4, "mkostemps": 4, "flock": 1, "posix_fadvise": 3, "setvbuf": 1}
-# The path is there before the call; MAKES: the call makes it, DIRECTORY: it is a directory.
-MAKES = ("creat", "mkdir", "mkdirat", "symlink", "symlinkat")
+# kNumber by call: the suffix of a template, LOCK_SH, POSIX_FADV_WILLNEED, _IOLBF, STATX_BASIC_STATS,
+# F_TLOCK.
+NUMBERS = {"mkstemps": 4, "mkostemps": 4, "flock": 1, "posix_fadvise": 3, "setvbuf": 1, "statx": 0x7ff,
+           "lockf": 2}
+# The path is there before the call; MAKES: the call makes it, DIRECTORY: it is a directory, LINK: it
+# is a symbolic link.
+MAKES = ("creat", "mkdir", "mkdirat", "symlink", "symlinkat", "mkfifo", "mkfifoat", "mknod", "mknodat")
 DIRECTORY = ("rmdir",)
+LINK = ("readlink", "readlinkat")
 NEW_NUMBER = 990  # that dup2 wishes; not in use
 WHENCE = 0        # SEEK_SET
 IGNORED = {
     "stat": ("any_facts",), "lstat": ("any_facts",), "fstat": ("any_facts",), "fstatat": ("any_facts",),
-    "statx": ("STATX_BASIC_STATS", "&extended_facts"),
+    "statx": ("&extended_facts",), "mknod": ("0",), "mknodat": ("0",),
     "statfs": ("any_facts",), "fstatfs": ("any_facts",), "statvfs": ("any_facts",),
     "fstatvfs": ("any_facts",),
-    "copy_file_range": ("nullptr", "nullptr"), "sendfile": ("nullptr",),
     "getline": ("&line", "&line_bytes"), "getdelim": ("&line", "&line_bytes"),
-    "fgetpos": ("any_position",), "fsetpos": ("any_position",),
-    "setvbuf": ("buffer",), "setbuf": ("nullptr",), "setbuffer": ("buffer",)}
+    "fgetpos": ("any_position",), "fsetpos": ("any_position",)}
 
 # Calls that the roles do not say all of: the call in C, with CALL for the function, `fd` and
 # `stream` where the row has them; and what the trace says beyond what follows from the roles.
@@ -101,6 +104,11 @@ ON_STDIN = ("getchar",)
 AFTER_OPEN = ("close_range", "closefrom", "closedir")
 
 
+def followsOpen(row):
+    """Whether a recorded open comes before the call: replays know the source of a copy by it."""
+    return row.name in AFTER_OPEN or row.has("kFdSource")
+
+
 def nameOf(row, letter=""):
     suffix = ".end" if row.plain in ("mkstemps", "mkostemps") else ""
     return f"{letter}{row.number}" + ("XXXXXX" + suffix if row.has("kPathTemplate") else "")
@@ -125,6 +133,8 @@ class Made:
         ignored = iter(IGNORED.get(row.plain, ()))
         if row.name.startswith(("__xstat", "__lxstat", "__fxstat")):
             ignored = iter(("kStatVersion", "any_facts"))
+        if row.name.startswith("__xmknod"):
+            ignored = iter(("0", "&device"))
         for role in row.roles:
             self.add(role, ignored)
         if row.name in BY_HAND:
@@ -151,6 +161,11 @@ class Made:
         made = {
             "kFd": ("fd", {}), "kStream": ("stream", {}),
             "kFdSource": ("source", {"source": "source"}),
+            "kSourceOffset": (f"pointerTo<1>({16 * row.number + 1})",
+                              {"source_offset": 16 * row.number + 1}),
+            "kUser": ("getuid()", {"uid": os.getuid()}), "kGroup": ("getgid()", {"gid": os.getgid()}),
+            "kRoom": (str(request(row)), {"size": request(row)}),
+            "kOwnBuffer": ("buffer", {"buffer": 1}),
             "kFdNew": (str(NEW_NUMBER), {"newfd": NEW_NUMBER}),
             "kDirFd": ("AT_FDCWD", {"dirfd": -100}), "kDirFdNew": ("AT_FDCWD", {"newdirfd": -100}),
             "kPath": (f'"{nameOf(row, "p")}"', {"path": nameOf(row, "p")}),
@@ -175,7 +190,9 @@ class Made:
             "kCommand": ("F_DUPFD", {"cmd": 0}),
         }
         if role == "kOffset":
-            made["kOffset"] = (str(16 * row.number), {"offset": 16 * row.number})
+            offset = 16 * row.number
+            made["kOffset"] = (f"pointerTo<0>({offset})" if row.has("kSourceOffset") else str(offset),
+                               {"offset": offset})
         if role == "kLength":
             made["kLength"] = (str(64 * row.number), {"length": 64 * row.number})
         if role == "kIgnored":
@@ -200,8 +217,10 @@ HEAD = """// Generated by every_call.py from posix.def and stdio.def.
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <cerrno>
 #include <type_traits>
@@ -236,7 +255,15 @@ union {
 } facts_memory;
 struct statx extended_facts;
 fpos64_t position_memory;
+dev_t device = 0;
 FILE* told = nullptr;
+
+template <int>
+off64_t* pointerTo(off64_t offset) {
+  static off64_t memory;
+  memory = offset;
+  return &memory;
+}
 
 // Converts to a pointer to whichever form the function takes.
 struct AnyStat {
@@ -352,12 +379,14 @@ def blockOf(made):
     if row.has("kStream") and row.name not in ON_STDOUT + ON_STDIN:
         lines.append("FILE* const stream = streamOf(fd);")
     if row.has("kFdSource"):
-        lines.append(f'const int source = madeFile("{nameOf(row, "s")}");')
+        lines.append(f'const int source = open(madePath("{nameOf(row, "s")}"), O_RDONLY);')
     if row.has("kPathTemplate"):
         lines.append(f'char name[] = "{nameOf(row, "p")}";')
     if row.has("kPath") and row.name not in BY_HAND:
         if row.plain in DIRECTORY:
             lines.append(f'syscall(SYS_mkdirat, AT_FDCWD, "{nameOf(row, "p")}", 0700);')
+        elif row.plain in LINK:
+            lines.append(f'syscall(SYS_symlinkat, "there", AT_FDCWD, "{nameOf(row, "p")}");')
         elif row.plain not in MAKES:
             lines.append(f'madePath("{nameOf(row, "p")}");')
     if row.has("kIov"):

@@ -153,11 +153,34 @@ TEST_F(BackendTest, ACopyGoesFromTheOneDescriptorToTheOther) {
   std::ofstream(directory / "other") << std::string(500, 'y');
   EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
   EXPECT_FALSE(done(open(O_RDONLY, 1)).failed);
-  Instruction instruction = call("sendfile", {0, 0, 0, 400});
+  Instruction instruction = call("sendfile", {0, 0, -1, 400});
   instruction.op.other = kOther;
   instruction.op.request = 400;
   EXPECT_EQ(done(instruction).result, 400);
   EXPECT_EQ(content(), std::string(400, 'y'));
+}
+
+TEST_F(BackendTest, ACopyGoesFromWhereAPointerSaid) {
+  std::ofstream(directory / "other") << std::string(100, 'x') + std::string(400, 'y');
+  EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
+  EXPECT_FALSE(done(open(O_RDONLY, 1)).failed);
+  Instruction instruction = call("copy_file_range", {0, 90, 0, 5, 20, 0});
+  instruction.op.other = kOther;
+  instruction.op.request = 20;
+  EXPECT_EQ(done(instruction).result, 20);
+  EXPECT_EQ(content(), std::string(5, '\0') + std::string(10, 'x') + std::string(10, 'y'));
+  // Neither descriptor has moved.
+  EXPECT_EQ(done(call("lseek", {0, 0, SEEK_CUR})).result, 0);
+}
+
+TEST_F(BackendTest, AFifoIsMadeAsAPlainFile) {
+  Instruction instruction = call("mkfifo", {0, 0600});
+  instruction.op.fd = kNoSlot;
+  instruction.op.file = 0;
+  const Outcome outcome = done(instruction);
+  EXPECT_FALSE(outcome.failed);
+  EXPECT_EQ(outcome.substitute, Substitute::kNode);
+  EXPECT_TRUE(std::filesystem::is_regular_file(directory / "file"));
 }
 
 TEST_F(BackendTest, ASeekSaysWhereItLedTo) {

@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include "core/calls/unlisted.hpp"
 #include "trace/wrap/intercept.hpp"

@@ -146,7 +146,8 @@ void putOwnNotes(Ring& ring, Thread& self);
 template <calls::Result kResult, typename R>
 constexpr bool hasFailed(R result) {
   using calls::Result;
-  if constexpr (kResult == Result::kNewStream || kResult == Result::kLine) {
+  if constexpr (kResult == Result::kNewStream || kResult == Result::kLine ||
+                kResult == Result::kTemplate) {
     return result == nullptr;
   } else if constexpr (kResult == Result::kZero || kResult == Result::kErrorNumber ||
                        kResult == Result::kMpi) {
@@ -451,6 +452,29 @@ template <CallId kCall, typename R, typename Arguments>
   return true;
 }
 
+// The offset that a call was given by a pointer, which it has moved on by what it moved. A null
+// pointer stands for the position of the descriptor, which is recorded as -1.
+template <typename Offset>
+std::int64_t offsetBefore(const Offset* offset, int error, std::int64_t moved) {
+  if (offset == nullptr) return -1;
+  if (error != 0) return isReadableMemory(offset, sizeof *offset) ? *offset : 0;
+  return *offset - moved;
+}
+
+// What is recorded of an argument that is a number, or stands for one.
+template <CallId kCall, std::size_t kIndex, typename T>
+[[gnu::always_inline]] inline std::int64_t numberOf(T argument, int error, std::int64_t value) {
+  using calls::Role;
+  constexpr Role role = calls::rowOf(kCall).arguments[kIndex];
+  if constexpr (std::is_pointer_v<T> && (role == Role::kOffset || role == Role::kSourceOffset)) {
+    return offsetBefore(argument, error, value);
+  } else if constexpr (role == Role::kOwnBuffer) {
+    return argument != nullptr ? 1 : 0;
+  } else {
+    return asNumber(argument);
+  }
+}
+
 // Records the call by its arguments; `value` is what is recorded as its result.
 template <CallId kCall, typename... A>
 [[gnu::always_inline]] inline void recordCall(Thread& self, wire::EventTimes times, bool failed,
@@ -461,7 +485,7 @@ template <CallId kCall, typename... A>
   constexpr wire::RecordLayout layout = wire::recordLayoutOf(kCall);
   wire::Arguments<kCall> numbers{};
   [&]<std::size_t... i>(std::index_sequence<i...>) {
-    ((numbers[i] = asNumber(std::get<i>(arguments))), ...);
+    ((numbers[i] = numberOf<kCall, i>(std::get<i>(arguments), error, value)), ...);
   }
   (std::make_index_sequence<sizeof...(A)>());
   if constexpr (calls::has(row, Role::kTextOut)) {
