@@ -46,6 +46,7 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
   if (event.offset != model::kUnknownOffset) from = static_cast<std::uint64_t>(event.offset);
   const bool moves = event::transfersData(row);
   const std::uint64_t moved = model::bytesMoved(event);
+  const bool asks = model::requestOf(event) != 0;  // before the numbers that say so are scaled
   if (moves && row.result != calls::Result::kChar) {
     // cp asks for all there may be, which is as much at any scale.
     constexpr std::uint64_t kAll = std::uint64_t{1} << 62;
@@ -72,7 +73,7 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
       at += piece;
       piece = scaled;
     }
-    if (!event.failed && model::requestOf(event) != 0 && row.result != calls::Result::kText &&
+    if (!event.failed && asks && row.result != calls::Result::kText &&
         row.result != calls::Result::kNumber) {
       event.result = static_cast<std::int64_t>(result);
     }

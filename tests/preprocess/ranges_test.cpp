@@ -6,6 +6,7 @@
 
 #include "preprocess/dependencies.hpp"
 #include "preprocess/size_scale.hpp"
+#include "tests/core/trace_builder.hpp"
 
 namespace omnio::preprocess {
 namespace {
@@ -121,6 +122,51 @@ TEST(SizeScale, KeepsOrderTouchAndAlignment) {
     }
     EXPECT_NEAR(static_cast<double>(scale.position(1U << 30)), factor * (1U << 30), 1.0);
   }
+}
+
+model::ScheduleEvent scaledWrite(double factor, std::int64_t offset, bool aligned) {
+  model::ScheduleEvent event;
+  event.row = &calls::kTable[test::numberOf("pwrite64")];
+  const auto argument = [&event](calls::Role role) -> std::int64_t& {
+    return event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, role))];
+  };
+  argument(calls::Role::kSize) = 512;
+  argument(calls::Role::kOffset) = event.offset = offset;
+  event.request = 512;
+  event.result = 512;
+  SizeScale(factor).apply(event, aligned);
+  EXPECT_EQ(argument(calls::Role::kSize), event.result) << factor << " at " << offset;
+  return event;
+}
+
+TEST(SizeScale, AResultIsNeverMoreThanWhatIsAskedFor) {
+  for (const double factor : {0.1, 0.25, 0.5, 0.9, 1.37}) {
+    for (std::int64_t offset = 0; offset < 16384; offset += 512) {
+      scaledWrite(factor, offset, true);
+      scaledWrite(factor, offset, false);
+    }
+  }
+  EXPECT_EQ(scaledWrite(0.5, 512, false).result, 256);
+}
+
+TEST(SizeScale, MinusOneStaysThePosition) {
+  model::ScheduleEvent event;
+  event.row = &calls::kTable[test::numberOf("copy_file_range")];
+  const auto argument = [&event](calls::Role role) -> std::int64_t& {
+    return event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, role))];
+  };
+  argument(calls::Role::kSourceOffset) = argument(calls::Role::kOffset) = -1;
+  SizeScale(3).apply(event, false);
+  EXPECT_EQ(argument(calls::Role::kOffset), -1);
+  EXPECT_EQ(argument(calls::Role::kSourceOffset), -1);
+  argument(calls::Role::kSourceOffset) = argument(calls::Role::kOffset) = 40;
+  SizeScale(3).apply(event, false);
+  EXPECT_EQ(argument(calls::Role::kOffset), 120);
+  EXPECT_EQ(argument(calls::Role::kSourceOffset), 120);
+  event.row = &calls::kTable[test::numberOf("lseek")];
+  argument(calls::Role::kOffset) = -10;  // back from the position
+  SizeScale(3).apply(event, false);
+  EXPECT_EQ(argument(calls::Role::kOffset), -30);
 }
 
 }  // namespace
