@@ -612,7 +612,8 @@ void FileHistory::failed(const event::Event& event, const PastEvent& when, FileN
   // The text of a symbolic link is not looked up.
   const bool names_two =
       new_file != kNoFileNumber && !calls::does(*event.row, Effect::kMakesSymlink);
-  const bool is_no_link = event.result == EINVAL && calls::does(*event.row, Effect::kReadsLink);
+  const bool is_no_link = event.result == EINVAL && calls::does(*event.row, Effect::kReadsLink) &&
+                          event::argumentOf(event, Role::kRoom) > 0;
   const Presence found = is_missing                               ? Presence::kAbsent
                          : (is_taken && !names_two) || is_no_link ? Presence::kThere
                                                                   : Presence::kUnknown;

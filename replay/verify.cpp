@@ -113,7 +113,7 @@ std::string resultText(bool failed, std::int64_t result) {
 // Whether the replayer may have left the call out, or made another one in its place.
 bool isReplaced(const ScheduleEvent& event) {
   const CallId call = event.row->plain;
-  if (call == CallId::tmpfile || call == CallId::closefrom ||
+  if (call == CallId::tmpfile || call == CallId::closefrom || call == CallId::lockf ||
       calls::does(*event.row, Effect::kChangesDirectory) ||
       calls::does(*event.row, Effect::kMakesNode)) {
     return true;

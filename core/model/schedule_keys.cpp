@@ -56,8 +56,18 @@ bool makesDescriptor(const ScheduleEvent& event) {
 
 bool isSchedulable(const calls::Row& row) { return calls::isIo(row); }
 
-bool usesPosition(const calls::Row& row) {
-  return event::transfersData(row) && !calls::has(row, Role::kOffset);
+std::optional<std::string_view> positionKey(const ScheduleEvent& event) {
+  const calls::Row& row = *event.row;
+  if (!event::transfersData(row)) return {};
+  if (!calls::has(row, Role::kOffset)) return "offset";
+  const bool is_there = calls::does(row, calls::Effect::kMinusOneIsThePosition) &&
+                        argumentOf(event, Role::kOffset) == -1;
+  if (!is_there) return {};
+  return "position";
+}
+
+std::int64_t modeBits(const calls::Row& row) {
+  return calls::does(row, calls::Effect::kMakesNode) ? 0177777 : 07777;
 }
 
 std::uint64_t requestOf(const ScheduleEvent& event) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -53,9 +54,13 @@ bool makesDescriptor(const ScheduleEvent& event);
 // Whether the row is one that a schedule may have: MPI's are not reissued.
 bool isSchedulable(const calls::Row& row);
 
-// Whether it reads or writes at a place that its arguments do not tell: at the descriptor's
-// position.
-bool usesPosition(const calls::Row& row);
+// The key of where a call reads or writes that does so at the position of its descriptor, for what
+// depends on it (line ends, sizes). Nothing for other calls. "position" where "offset" is an
+// argument, of -1.
+std::optional<std::string_view> positionKey(const ScheduleEvent& event);
+
+// The bits of a mode: permissions, and the type of file where the call makes one of a type.
+std::int64_t modeBits(const calls::Row& row);
 
 // Bytes asked for, from the other members.
 std::uint64_t requestOf(const ScheduleEvent& event);

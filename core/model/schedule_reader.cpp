@@ -146,10 +146,14 @@ class EventReader {
       case KeyKind::kOpenFlags:
         number = object_.word(key.key, calls::openFlagsOf);
         break;
-      case KeyKind::kOctal:
+      case KeyKind::kOctal: {
         number = object_.word(key.key, calls::numberIn);
-        if (number < 0 || number > 07777) object_.refuse("\"mode\" is beyond 07777");
+        const std::int64_t most = modeBits(*event_.row);
+        if (number < 0 || number > most) {
+          object_.refuse(fmt::format("\"mode\" is beyond {:#o}", most));
+        }
         break;
+      }
       case KeyKind::kWhence:
         number = object_.word(key.key, calls::whenceOf);
         break;
@@ -157,10 +161,14 @@ class EventReader {
         number = object_.word(key.key, calls::commandOf);
         break;
       case KeyKind::kNumber:
-        number = asked(key.key, 0);
+        number = event_.row->arguments[key.argument] == calls::Role::kOwnBuffer
+                     ? object_.integer(key.key, {.least = 0}, 0)
+                     : asked(key.key, 0);
         break;
       case KeyKind::kSigned:
-        number = object_.integer(key.key);
+        number = event_.row->arguments[key.argument] == calls::Role::kSourceOffset
+                     ? object_.integer(key.key, {}, -1)
+                     : object_.integer(key.key);
         break;
       case KeyKind::kTransferOffset:
         // A negative one is an error that the application made.
@@ -233,8 +241,8 @@ class EventReader {
     event_.row = found->second;
     event_.failed = object_.find("errno") != nullptr;
     for (const ScheduleKey& key : keysOf(*event_.row)) readArgument(key);
-    if (usesPosition(*event_.row)) {
-      event_.offset = object_.integer("offset", {.least = 0}, kUnknownOffset);
+    if (const auto key = positionKey(event_)) {
+      event_.offset = object_.integer(*key, {.least = 0}, kUnknownOffset);
     }
     readResult();
     event_.request = requestOf(event_);

@@ -127,7 +127,7 @@ void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& 
       word = flagsOf(number);
       break;
     case KeyKind::kOctal:
-      word = fmt::format("{:#o}", number & 07777);
+      word = fmt::format("{:#o}", number & modeBits(*event.row));
       break;
     case KeyKind::kWhence:
       calls::appendWhence(word, number);
@@ -191,8 +191,8 @@ void ScheduleWriter::putWait(const Wait& wait) {
 void ScheduleWriter::putCall(const ScheduleEvent& event) {
   json_.put("command", event.row->name);
   for (const ScheduleKey& item : keysOf(*event.row)) putArgument(event, item);
-  if (usesPosition(*event.row) && event.offset != kUnknownOffset) {
-    json_.put("offset", event.offset);
+  if (const auto key = positionKey(event); key && event.offset != kUnknownOffset) {
+    json_.put(*key, event.offset);
   }
   putResult(event);
 }

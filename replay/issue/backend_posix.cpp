@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -151,14 +150,16 @@ OMNIO_BY_HAND(flock) {
 // The same of a part of the file, from its position on.
 namespace {
 
+// Giving up takes the same way to the file system and its lock server, and never waits.
 Outcome lockPart(Call& call) {
   const auto real = reinterpret_cast<int (*)(int, int, off_t)>(call.symbol);
   const auto command = static_cast<int>(call.argument(1));
   const auto length = static_cast<off_t>(call.argument(2));
   const int fd = call.fd();
-  Outcome outcome = timed<Result::kZero>(
-      call, [&] { return real(fd, command == F_LOCK ? F_TLOCK : command, length); });
-  if (command == F_LOCK) outcome.substitute = Substitute::kLock;
+  const bool takes = command == F_LOCK || command == F_TLOCK;
+  Outcome outcome =
+      timed<Result::kZero>(call, [&] { return real(fd, takes ? F_ULOCK : command, length); });
+  if (command != F_ULOCK) outcome.substitute = Substitute::kLock;
   return outcome;
 }
 
@@ -211,13 +212,6 @@ OMNIO_BY_HAND(__readlinkat_chk) {
   });
 }
 
-OMNIO_BY_HAND(utimensat) {
-  const auto real = reinterpret_cast<int (*)(int, const char*, const timespec*, int)>(call.symbol);
-  const auto flags = static_cast<int>(call.argument(3));
-  return timed<Result::kZero>(call,
-                              [&] { return real(call.directory(), call.path(), nullptr, flags); });
-}
-
 // The directory gets the name that it had in the recording.
 OMNIO_BY_HAND(mkdtemp) {
   const auto real = reinterpret_cast<char* (*)(char*)>(call.symbol);
@@ -234,6 +228,9 @@ namespace {
 template <typename Make>
 Outcome makeNode(Call& call, std::int64_t mode, Make make) {
   const std::int64_t kind = mode & S_IFMT;
+  const bool is_file = kind == 0 || kind == S_IFREG || kind == S_IFIFO || kind == S_IFSOCK;
+  // A device that was refused: a regular file would not be.
+  if (!is_file && (call.op().flags & kOpFailed) != 0) return notIssued();
   const auto permissions = static_cast<mode_t>(mode & ~std::int64_t{S_IFMT});
   Outcome outcome = timed<Result::kZero>(call, [&] { return make(S_IFREG | permissions); });
   if (kind != 0 && kind != S_IFREG) outcome.substitute = Substitute::kNode;

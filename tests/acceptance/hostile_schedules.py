@@ -198,7 +198,7 @@ def harmlessSchedules():
         {"command": "pwrite", "fd": 0, "count": 5, "offset": (1 << 63) - 3, "result": 5}]])
     yield "a stream's buffer beyond all memory", schedule([file("a")], [[
         {"command": "fopen", "location": "a", "type": "w", "result": 0},
-        {"command": "setvbuf", "fd": 0, "value": 0, "count": 1 << 45, "result": 0},
+        {"command": "setvbuf", "fd": 0, "buffer": 1, "value": 0, "count": 1 << 45, "result": 0},
         {"command": "fputs", "fd": 0, "count": 100, "result": 1},
         {"command": "fclose", "fd": 0, "result": 0}]])
     yield "chdir within, then relative", schedule(

@@ -95,6 +95,34 @@ class Schedule : public testing::Test {
   test::TemporaryDirectory directory_;
 };
 
+TEST_F(Schedule, WhatIsLeftOutOfACopyAndABufferMeansThePositionAndNone) {
+  save(withEvents(open() +
+                  ",\n{\"start\":3,\"end\":4,\"command\":\"copy_file_range\",\"source\":0,\"fd\":0,"
+                  "\"offset\":-1,\"position\":300,\"count\":9,\"flags\":0,\"result\":9},\n"
+                  "{\"start\":5,\"end\":6,\"command\":\"setvbuf\",\"fd\":0,\"value\":0,\"count\":9,"
+                  "\"result\":0}"));
+  Keeper keeper;
+  const auto read = readSchedule(path(), keeper);
+  ASSERT_TRUE(read) << read.failure().sentence;
+  const ScheduleEvent& copy = keeper.events_.at(1);
+  EXPECT_EQ(argumentOf(copy, calls::Role::kSourceOffset), -1);
+  EXPECT_EQ(argumentOf(copy, calls::Role::kOffset), -1);
+  EXPECT_EQ(copy.offset, 300);
+  EXPECT_EQ(argumentOf(keeper.events_.at(2), calls::Role::kOwnBuffer), 0);
+}
+
+TEST_F(Schedule, OnlyTheModeOfANodeHasAType) {
+  const auto made = [](const std::string& command, const std::string& mode) {
+    return withEvents("{\"start\":1,\"end\":2,\"command\":\"" + command +
+                      "\",\"location\":\"a\",\"mode\":\"" + mode + "\",\"result\":0}");
+  };
+  EXPECT_EQ(refusal(made("mknod", "010600")), "");
+  EXPECT_EQ(refusal(made("chmod", "0600")), "");
+  EXPECT_NE(refusal(made("chmod", "010600")).find("\"mode\" is beyond 07777"), std::string::npos);
+  EXPECT_NE(refusal(made("mknod", "0200000")).find("\"mode\" is beyond 0177777"),
+            std::string::npos);
+}
+
 TEST_F(Schedule, WhatIsWrittenIsRead) {
   const std::string kOddName = "y\xC2\x9B\xFF\n\\x41";
   ScheduleEvent opened;

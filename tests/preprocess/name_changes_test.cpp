@@ -107,6 +107,7 @@ TEST_F(NameChanges, WhatWasCopiedFromHasToBeThere) {
   const auto& events = kept.threads.at(0);
   EXPECT_EQ(events.at(2).source, events.at(0).new_fd);
   EXPECT_EQ(model::argumentOf(events.at(3), calls::Role::kOffset), -1);
+  EXPECT_EQ(events.at(3).offset, 300);
   const ScheduleEvent scaled =
       schedule({.timing = model::Timing::kAsap, .size_scale = 2.5}).threads.at(0).at(2);
   EXPECT_EQ(scaled.request, static_cast<std::uint64_t>(kAll));

@@ -453,12 +453,13 @@ template <CallId kCall, typename R, typename Arguments>
 }
 
 // The offset that a call was given by a pointer, which it has moved on by what it moved. A null
-// pointer stands for the position of the descriptor, which is recorded as -1.
+// pointer stands for the position of the descriptor, which is recorded as -1, and what cannot be an
+// offset as -2.
 template <typename Offset>
 std::int64_t offsetBefore(const Offset* offset, int error, std::int64_t moved) {
   if (offset == nullptr) return -1;
-  if (error != 0) return isReadableMemory(offset, sizeof *offset) ? *offset : 0;
-  return *offset - moved;
+  if (error == 0) return *offset - moved;
+  return isReadableMemory(offset, sizeof *offset) && *offset >= 0 ? *offset : -2;
 }
 
 // What is recorded of an argument that is a number, or stands for one.

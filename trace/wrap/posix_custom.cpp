@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/wire/moved_bytes.hpp"
@@ -177,18 +176,6 @@ OMNIO_EXPORT int fchdir(int fd) noexcept {
   const int result = intercept<CallId::fchdir, int>(fd);
   if (result == 0 && isActive() && mayRecord(thread)) workingDirectoryChanged();
   return result;
-}
-
-// Without a path it sets the times of the descriptor, as futimens does.
-OMNIO_EXPORT int utimensat(int dirfd, const char* path, const timespec* times, int flags) noexcept {
-  if (path == nullptr && flags == 0) {
-    auto* const real =
-        realFunction<CallId::utimensat, int(int, const char*, const timespec*, int)>();
-    return interceptWith<CallId::futimens, int>(
-        [real](int fd, const timespec* wanted) { return real(fd, nullptr, wanted, 0); }, dirfd,
-        times);
-  }
-  return intercept<CallId::utimensat, int>(dirfd, path, times, flags);
 }
 
 static_assert(omnio::wire::kControlKey == OMNIO_CONTROL_KEY);
