@@ -462,7 +462,7 @@ std::int64_t offsetBefore(const Offset* offset, int error, std::int64_t moved) {
   return isReadableMemory(offset, sizeof *offset) && *offset >= 0 ? *offset : -2;
 }
 
-// What is recorded of an argument that is a number, or stands for one.
+// Returns the number that is recorded for an argument.
 template <CallId kCall, std::size_t kIndex, typename T>
 [[gnu::always_inline]] inline std::int64_t numberOf(T argument, int error, std::int64_t value) {
   using calls::Role;
