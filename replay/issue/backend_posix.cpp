@@ -147,10 +147,11 @@ OMNIO_BY_HAND(flock) {
   return outcome;
 }
 
-// The same of a part of the file, from its position on.
 namespace {
 
-// Giving up takes the same way to the file system and its lock server, and never waits.
+// lockf, which locks from the position on. Nothing orders those who waited for it, so the part is
+// given up in place of being locked: that takes the same way to the file system and its lock
+// server, and never waits.
 Outcome lockPart(Call& call) {
   const auto real = reinterpret_cast<int (*)(int, int, off_t)>(call.symbol);
   const auto command = static_cast<int>(call.argument(1));
