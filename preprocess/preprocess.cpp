@@ -424,10 +424,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   }
   for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
     model::ScheduleThread header = sources.threads[place].header;
-    const event::ThinkTime think = analysis.threads()[place].think;
-    if (think.wall_ns > 0) {
-      header.computing = static_cast<double>(think.cpu_ns) / static_cast<double>(think.wall_ns);
-    }
+    header.computing = analysis.threads()[place].think.computing();
     header.recorder_ns =
         std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
     writer.beginThread(header);

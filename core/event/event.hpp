@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/calls/table.hpp"
+#include "core/event/think_time.hpp"
 #include "core/wire/definition.hpp"
 
 namespace omnio::event {
@@ -119,19 +120,6 @@ constexpr bool countsBytes(const calls::Row& row) {
 std::uint64_t bytesMoved(const Event& event);
 
 // Where events come from, one after the other: a log, or what is left of one behind a filter.
-// How much of a thread's think time was looked at, and how long the thread had a processor then:
-// what it computed, or spun.
-struct ThinkTime {
-  std::int64_t wall_ns = 0;
-  std::int64_t cpu_ns = 0;
-
-  ThinkTime& operator+=(const ThinkTime& other) {
-    wall_ns += other.wall_ns;
-    cpu_ns += other.cpu_ns;
-    return *this;
-  }
-};
-
 class EventSource {
  public:
   EventSource() = default;

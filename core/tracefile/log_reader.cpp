@@ -142,11 +142,6 @@ bool LogReader::fill() {
   if (raw_.recorder != 0 && raw_.recorder <= raw_.start) {
     event_.recorder_ns = event_.start_ns - toNs(raw_.start - raw_.recorder);
   }
-  if (raw_.think != 0 && raw_.think <= raw_.start) {
-    const std::int64_t wall_ns = event_.start_ns - toNs(raw_.start - raw_.think);
-    const auto cpu_ns = static_cast<std::int64_t>(raw_.think_cpu_ns & INT64_MAX);
-    think_ += {.wall_ns = wall_ns, .cpu_ns = std::min(cpu_ns, wall_ns)};
-  }
   event_.failed = raw_.failed;
   event_.depth = raw_.depth;
   event_.arguments = raw_.arguments;
@@ -189,7 +184,24 @@ bool LogReader::fill() {
     event_.file = event_.new_handle->path.file;
   }
   event_.bytes = event::bytesMoved(event_);
+  noteThinking();
   return true;
+}
+
+void LogReader::noteThinking() {
+  if (raw_.think != 0 && raw_.think <= raw_.start) {
+    think_.look(event_.start_ns - toNs(raw_.start - raw_.think),
+                static_cast<std::int64_t>(raw_.think_cpu_ns & INT64_MAX));
+  }
+  // Inner events come before the call that they are part of.
+  if (event_.depth != 0) return;
+  std::int64_t gap_ns = 0;
+  const bool is_known =
+      last_end_ns_ && missing_before_ == 0 &&
+      !__builtin_sub_overflow(event_.start_ns, *last_end_ns_, &gap_ns) &&
+      !__builtin_sub_overflow(gap_ns, std::max<std::int64_t>(event_.recorder_ns, 0), &gap_ns);
+  if (is_known) think_.pass(gap_ns);
+  last_end_ns_ = event_.end_ns;
 }
 
 std::int64_t LogReader::toNs(std::uint64_t ticks) {

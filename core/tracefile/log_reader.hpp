@@ -38,6 +38,7 @@ class LogReader final : public event::EventSource {
   void define(const wire::TextDefinition& text);
   bool define(const wire::HandleDefinition& handle);
   bool fill();
+  void noteThinking();
   event::FileId fileOf(event::Text& text);
   std::int64_t toNs(std::uint64_t ticks);
 
@@ -56,6 +57,7 @@ class LogReader final : public event::EventSource {
   std::uint64_t missing_before_ = 0;
   std::uint64_t undecodable_ = 0;
   event::ThinkTime think_;
+  std::optional<std::int64_t> last_end_ns_;  // of the outermost calls
   std::array<event::Text, wire::kTextSlots> texts_{};
   std::array<bool, wire::kTextSlots> has_text_{};
   std::array<event::Handle, wire::kHandleSlots> handles_{};

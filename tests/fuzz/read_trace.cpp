@@ -42,6 +42,8 @@ std::uint64_t mergeLogs(const tracefile::Trace& trace) {
   }
   std::uint64_t events = 0;
   while (merged.next() != nullptr) ++events;
+  const double computing = merged.thinkTime().computing().value_or(0);
+  require(computing >= 0 && computing <= 1);
   return events;
 }
 

@@ -251,16 +251,20 @@ TEST_F(ThreadWaits, WhatTheRecorderDoesBetweenTwoEventsIsNotWorkOfTheThread) {
   EXPECT_FALSE(kept.threads.at(0).at(3).own.has_value());
 }
 
-TEST_F(ThreadWaits, HowMuchAThreadComputesIsTheAverageOfTheSamples) {
+TEST_F(ThreadWaits, HowMuchAThreadComputesFollowsFromTheSamples) {
+  constexpr std::int64_t kUs = 1000;
   std::vector<Thread> threads{thread(0), thread(1), thread(2)};
-  threads[0].thinkSample(300, 300);
-  write(threads[0], 0, 1430, 2000);
-  threads[0].recorderWork(10).thinkSample(100, 0);
-  write(threads[0], 0, 2200, 3000);
-  threads[1].thinkSample(200, 5000);  // clocks differ a little, but not so much
-  write(threads[1], 1, 1430, 2000);
+  // A part of the 399 us, in which it computes.
+  threads[0].thinkSample(300 * kUs, 300 * kUs);
+  write(threads[0], 0, 400 * kUs, 401 * kUs);
+  // And one of five times in which it sleeps.
+  threads[0].recorderWork(10).thinkSample(20 * kUs, 0);
+  write(threads[0], 0, 421 * kUs, 422 * kUs);
+  for (int i = 0; i < 4; ++i) write(threads[0], 0, (442 + 21 * i) * kUs, (443 + 21 * i) * kUs);
+  threads[1].thinkSample(200 * kUs, 5000 * kUs);  // clocks differ a little, but not so much
+  write(threads[1], 1, 400 * kUs, 401 * kUs);
   const Kept kept = scheduleOf(threads);
-  EXPECT_EQ(kept.headers.at(0).computing, 0.75);
+  EXPECT_EQ(kept.headers.at(0).computing, 0.8);
   EXPECT_EQ(kept.headers.at(1).computing, 1);
   EXPECT_FALSE(kept.headers.at(2).computing.has_value());
 }

@@ -10,9 +10,8 @@
 namespace omnio::trace {
 namespace {
 
-// In ticks: ns, or some 0.3 to 0.5 ns each of a processor's counter, or 10 and more of aarch64's.
-constexpr std::uint64_t kBetween = 25'000'000;
-constexpr std::uint64_t kLeast = 50'000;  // a look itself takes a part of less
+constexpr std::uint64_t kBetweenNs = 1'000'000;  // on average; a look takes some 0.5 us
+constexpr std::uint64_t kLeastNs = 20'000;       // a look itself takes a part of less
 // A thread may have one long pause among many short ones. Where so many in a row were too short,
 // the next look comes later.
 constexpr unsigned kMostTries = 8;
@@ -23,6 +22,13 @@ std::uint64_t ticksIn(std::uint64_t ns) {
   if (elapsed_ns <= 0) return 0;
   const auto elapsed = static_cast<double>(now.ticks - process.begin.ticks);
   return static_cast<std::uint64_t>(static_cast<double>(ns) * elapsed / elapsed_ns);
+}
+
+// Any number below `end`: a program whose pauses follow a pattern shall not have the same ones of
+// them looked at again and again.
+std::uint64_t anyOf(std::uint64_t seed, std::uint64_t end) {
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;  // Fibonacci hashing
+  return end == 0 ? 0 : (seed * kOdd >> 20) % end;
 }
 
 // How long the calling thread could have run and had no processor, since it was made: the second
@@ -88,11 +94,13 @@ std::uint64_t endThinkSample(Thread& self) {
   const std::uint64_t begin = think.begin;
   const std::uint64_t cpu = threadCpuNs();
   think.begin = 0;
-  const bool is_long = now >= begin + kLeast;
+  const std::uint64_t between = ticksIn(kBetweenNs);
+  const std::uint64_t least = between / (kBetweenNs / kLeastNs);
+  const bool is_long = now >= begin + least;
   think.too_short = is_long ? 0 : think.too_short + 1;
   if (is_long || think.too_short >= kMostTries) {
     think.too_short = 0;
-    think.due = now + kBetween;
+    think.due = now + between / 2 + anyOf(now, between);
   } else {
     think.due = 0;
   }
@@ -104,7 +112,7 @@ std::uint64_t endThinkSample(Thread& self) {
   // A thread whose time slice is over loses its processor at its next system call, which is this
   // sample's. Untraced, it would be the call's own, so that time belongs to the call.
   const std::uint64_t after = ticks();
-  return after - now < kLeast ? after : now;
+  return after - now < least ? after : now;
 }
 
 }  // namespace omnio::trace
