@@ -228,10 +228,14 @@ void Compiler::measure(const ScheduleEvent& event) {
   }
 }
 
-std::int64_t Compiler::timeOf(const model::Work& work) const {
+std::int64_t Compiler::communicationOf(const model::Work& work) const {
   constexpr double kMostNs = 1e18;  // 31 years; a sum of several fits into 64 bits
   const double scaled = static_cast<double>(work.communication_ns) * changes_.network_scale;
-  return work.compute_ns + std::llround(std::min(scaled, kMostNs));
+  return std::llround(std::min(scaled, kMostNs));
+}
+
+std::int64_t Compiler::timeOf(const model::Work& work) const {
+  return work.compute_ns + communicationOf(work);
 }
 
 Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
@@ -264,7 +268,10 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     op.start_ns = event.start_ns;
     op.end_ns = event.end_ns;
     // Work is told from waiting by communication: without its order, all of the time counts.
-    if (event.own && model::keepsMpi(changes_.order)) op.own_ns = timeOf(*event.own);
+    if (event.own && model::keepsMpi(changes_.order)) {
+      op.own_ns = timeOf(*event.own);
+      op.communication_ns = communicationOf(*event.own);
+    }
   }
   op.result = event.result;
   op.request = event.request;
@@ -360,7 +367,7 @@ Compiler::Complaint Compiler::orderThreads() {
         plan_.threads[before.thread].raises[before.ordinal] = before.flag;
       }
       wait.flags.push_back(before.flag);
-      wait.work_ns.push_back(timeOf(work));
+      wait.work.push_back({work.compute_ns, communicationOf(work)});
       auto& waiters = plan_.flag_waiters[before.flag];
       const auto rank = static_cast<std::uint32_t>(plan_.threads[event.thread].recorded.rank);
       // Events come by rank.

@@ -66,6 +66,7 @@ class Compiler final : public model::ScheduleSink {
   void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file);
   void noteBase(model::FileNumber file, std::uint16_t lookups, model::Descriptor directory);
   Complaint checkDescriptors() const;
+  std::int64_t communicationOf(const model::Work& work) const;
   Complaint preopened(const model::ScheduleEvent& event);
   static Complaint checkCall(const model::ScheduleEvent& event);
   void measure(const model::ScheduleEvent& event);

@@ -15,7 +15,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 7\n";
+constexpr std::string_view kMagic = "omnio replay plan 8\n";
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void parts(Io& io, PartsOf<PlannedFile> auto& file) {
 
 template <typename Io>
 void parts(Io& io, PartsOf<Wait> auto& wait) {
-  io.items(wait.recorded_end_ns, wait.least_ns, wait.flags, wait.work_ns, wait.in_mpi);
+  io.items(wait.recorded_end_ns, wait.least_ns, wait.flags, wait.work, wait.in_mpi);
 }
 
 template <typename Io>

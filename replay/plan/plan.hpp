@@ -34,11 +34,11 @@ struct Preopened {
 
 // An operation that waits for others than its thread's own last one has a Wait.
 struct Wait {
-  std::int64_t recorded_end_ns = 0;   // the latest recorded end among those waited for
-  std::int64_t least_ns = 0;          // since the beginning of the replay
-  std::vector<std::uint32_t> flags;   // by number among all flags of the replay
-  std::vector<std::int64_t> work_ns;  // by flag: between that event's end and this operation
-  bool in_mpi = false;                // the thread waited in a call of MPI
+  std::int64_t recorded_end_ns = 0;  // the latest recorded end among those waited for
+  std::int64_t least_ns = 0;         // since the beginning of the replay
+  std::vector<std::uint32_t> flags;  // by number among all flags of the replay
+  std::vector<model::Work> work;     // by flag: between that event's end and this operation
+  bool in_mpi = false;               // the thread waited in a call of MPI
 };
 
 inline constexpr std::uint32_t kNoFlag = 0xFFFFFFFF;

@@ -19,7 +19,7 @@ static_assert(kMaxRecord < kBlockBytes);
 
 // "omniorep" and the version: a file of another program, or of another version of this one, is not
 // taken for operations.
-constexpr std::array<char, kAlignment> kProgramMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '4'};
+constexpr std::array<char, kAlignment> kProgramMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '5'};
 
 std::size_t roundedUp(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

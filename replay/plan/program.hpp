@@ -42,6 +42,7 @@ struct Op {
   // Time in ns that the thread needs by itself since its operation before. Negative: not known; the
   // time between the two in the recording counts.
   std::int64_t own_ns = -1;
+  std::int64_t communication_ns = 0;  // part of it
   std::int64_t result = 0;
   std::uint64_t request = 0;
   std::int64_t offset = -1;  // of kOpLines
@@ -58,7 +59,7 @@ struct Op {
   std::uint32_t wait = 0;   // 1 + index of the thread's waits; 0: none
   std::uint32_t named = 0;  // 1 + index of the thread's names; 0: no thread waits for it
 };
-static_assert(sizeof(Op) == 96 && std::has_unique_object_representations_v<Op>);
+static_assert(sizeof(Op) == 104 && std::has_unique_object_representations_v<Op>);
 
 // An operation with its parts, which live until the reader moves on.
 struct Instruction {

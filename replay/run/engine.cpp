@@ -110,6 +110,7 @@ struct Engine::Thread {
   std::int64_t recorded_end_ns = 0;             // of the last operation
   std::int64_t actual_end_ns = 0;               // less what it owes
   std::int64_t owed_ns = 0;
+  std::int64_t delayed_in_mpi_ns = 0;  // of delays since its last call
   Sleeper sleeper{};
   // As fast as possible: the calls since actual_end_ns, one behind the other.
   bool is_in_stretch = false;
@@ -375,6 +376,9 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
       behindRecorder(thread.recorded_end_ns, op.start_ns, thread.planned.recorded.recorder_ns),
       thread.actual_end_ns};
   std::int64_t work_done_ns = thread.actual_end_ns + op.own_ns;
+  // Of the time until the call is due, what its thread was in MPI; delays before it have a part,
+  // too.
+  std::int64_t in_mpi_ns = op.communication_ns + std::exchange(thread.delayed_in_mpi_ns, 0);
   if (op.wait != 0) {
     const Wait& wait = thread.planned.waits[op.wait - 1];
     before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);
@@ -383,13 +387,23 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     // The application computed before it waited. Others are told of a delay as soon as its end is
     // known, so that it begins with waiting.
     if (op.step == model::Step::kCall && timing == model::Timing::kDelta && op.own_ns > 0) {
-      passUntil(thread, beginning + thread.actual_end_ns + op.own_ns - preparationNs(op));
+      passUntil(thread, beginning + thread.actual_end_ns + op.own_ns - preparationNs(op),
+                in_mpi_ns);
+      in_mpi_ns = 0;
     }
+    std::int64_t awaited_ns =
+        0;  // the end of the flag that decides when the call is due, if one does
     for (std::size_t i = 0; i < wait.flags.size(); ++i) {
       const std::int64_t end_ns = waitFor(thread, wait.flags[i], kind);
       before.actual_end_ns = std::max(before.actual_end_ns, end_ns);
-      work_done_ns = std::max(work_done_ns, end_ns + wait.work_ns[i]);
+      const std::int64_t done_ns = end_ns + wait.work[i].total();
+      if (done_ns <= work_done_ns) continue;
+      work_done_ns = done_ns;
+      awaited_ns = end_ns;
+      in_mpi_ns = wait.work[i].communication_ns;
     }
+    // It is told before it has come where it is the end of a delay.
+    if (wait.in_mpi) in_mpi_ns += std::max<std::int64_t>(beginning + awaited_ns - nowNs(), 0);
   }
   if (op.own_ns >= 0) before.work_done_ns = work_done_ns;
   std::int64_t end = before.actual_end_ns;
@@ -400,6 +414,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     // themselves. If this thread slept first, each delay would take two wake-ups longer.
     constexpr std::int64_t kLatestNs = std::int64_t{1} << 60;  // fits Flags::raise()
     end = std::min(delayEnd(timing, before, op.start_ns, op.end_ns), kLatestNs);
+    thread.delayed_in_mpi_ns = in_mpi_ns;
   } else {
     const Due due = dueOf(timing, before, op.start_ns);
     std::int64_t at = beginning + due.at_ns;
@@ -410,13 +425,13 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     const bool had_time = at > nowNs();
     if (had_time) {
       if (at - nowNs() > kIdleNs && !thread.program.hasFetched()) thread.program.fetchAhead();
-      passUntil(thread, at - preparationNs(op));
+      passUntil(thread, at - preparationNs(op), in_mpi_ns);
     }
     if (!takeBuffers(thread)) return;
     thread.context->due_ns = had_time ? at : 0;
     Outcome outcome = issue(instruction, *thread.context);
     if (!outcome.issued && had_time) {
-      passUntil(thread, at);
+      passUntil(thread, at, in_mpi_ns);
       outcome.start_ns = outcome.end_ns = nowNs();
     }
     end = outcome.end_ns - beginning;
@@ -505,13 +520,16 @@ std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag, WaitKind kind) 
   return end_ns;
 }
 
-// Think time and delays.
-void Engine::passUntil(Thread& thread, std::int64_t at_ns) const {
+// Think time and delays. For `in_mpi_ns` of it, the thread was in MPI.
+void Engine::passUntil(Thread& thread, std::int64_t at_ns, std::int64_t in_mpi_ns) const {
   double busy = 0;
   if (settings_.compute == Compute::kSpin) {
     busy = 1;
   } else if (settings_.compute == Compute::kAuto && settings_.may_spin) {
     busy = thread.planned.recorded.computing.value_or(0);
+    if (in_mpi_ns > 0 && settings_.wait_in_mpi == WaitKind::kYield) {
+      thread.sleeper.yieldUntil(std::min(nowNs() + in_mpi_ns, at_ns));
+    }
   }
   thread.sleeper.passUntil(at_ns, settings_.may_spin, busy);
 }

@@ -208,7 +208,7 @@ class Engine {
   void raise(Thread& thread, const Op& op);
   // Returns when the event ended.
   std::int64_t waitFor(Thread& thread, std::uint32_t flag, WaitKind kind);
-  void passUntil(Thread& thread, std::int64_t at_ns) const;
+  void passUntil(Thread& thread, std::int64_t at_ns, std::int64_t in_mpi_ns) const;
   static void* entry(void* thread);
   base::Result<void> reserveLanes();
   // False where memory is missing; then the replay has failed.

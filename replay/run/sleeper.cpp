@@ -23,9 +23,14 @@ void Sleeper::sleepUntil(std::int64_t at_ns, bool may_spin) {
     overshoot_ns_ += (overshoot_ns - overshoot_ns_) / kMemory;
   }
   // Not computing: whoever has work may have the processor, but for the very last bit.
+  if (may_spin) return yieldUntil(at_ns);
+  while (nowNs() < at_ns) sched_yield();
+}
+
+void Sleeper::yieldUntil(std::int64_t at_ns) {
   constexpr std::int64_t kYieldNs = 4000;
-  while (nowNs() < at_ns - (may_spin ? kYieldNs : 0)) sched_yield();
-  while (nowNs() < at_ns) pauseBriefly();
+  while (nowNs() < at_ns - kYieldNs) sched_yield();
+  spinUntil(at_ns);
 }
 
 void Sleeper::passUntil(std::int64_t at_ns, bool may_spin, double busy) {

@@ -27,6 +27,8 @@ class Sleeper {
  public:
   // CLOCK_MONOTONIC, absolute.
   void sleepUntil(std::int64_t at_ns, bool may_spin);
+  // On a processor that whoever has work may have, but for the last 4 us.
+  static void yieldUntil(std::int64_t at_ns);
   // Asleep at first, then on a busy processor for that part of the time that is left (0 to 1).
   void passUntil(std::int64_t at_ns, bool may_spin, double busy);
 

@@ -107,13 +107,14 @@ TEST_F(Compile, TheNetworksScaleChangesCommunicationAlone) {
                   {0, model::Reason::kMpi, {.compute_ns = 1, .communication_ns = 40}}};
   ASSERT_FALSE(feed(scaled, {{first}, {second}}));
   const PlannedThread& waiting = scaled.plan().threads[1];
-  EXPECT_EQ(waiting.waits[0].work_ns, std::vector<std::int64_t>{57});
+  EXPECT_EQ(waiting.waits[0].work, (std::vector<model::Work>{{7, 50}}));
   EXPECT_EQ(waiting.waits[0].least_ns, 21);
   ProgramReader reader;
   ASSERT_TRUE(reader.open(programName(directory.path(), 1)));
   const Instruction* instruction = reader.next();
   ASSERT_NE(instruction, nullptr);
   EXPECT_EQ(instruction->op.own_ns, 34);
+  EXPECT_EQ(instruction->op.communication_ns, 4);
 }
 
 TEST_F(Compile, AsFastAsPossibleOnlyDelaysHaveTimes) {

@@ -35,6 +35,13 @@ TEST(Sleeper, PassesTheTimeAsBusyAsItIsToldTo) {
   EXPECT_LT(half, spinning);
 }
 
+// Others than tests may use the processors meanwhile, so nothing is said of the CPU time.
+TEST(Sleeper, YieldsUntilThePointInTime) {
+  const std::int64_t until = nowNs() + 1'000'000;
+  Sleeper::yieldUntil(until);
+  EXPECT_GE(nowNs(), until);
+}
+
 TEST(Sleeper, APointInThePastIsOver) {
   Sleeper sleeper;
   const std::int64_t before = nowNs();
