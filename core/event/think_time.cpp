@@ -56,7 +56,7 @@ std::optional<double> ThinkTime::computing() const {
   for (std::size_t i = 0; i < strata_.size(); ++i) {
     const std::optional<double> share = shareOf(i);
     if (!share) continue;
-    // What was looked at has passed, also where the log says less (events are missing).
+    // The log misses events in places, so the looks can add up to more than the passed time.
     const double weight = std::max(strata_[i].passed_ns, strata_[i].looked_ns);
     passed_ns += weight;
     computed_ns += weight * *share;

@@ -34,7 +34,8 @@ class ThinkTime {
     double cpu_ns = 0;
   };
   Stratum& stratumOf(std::int64_t ns);
-  // Of those beside it where none of its times was looked at.
+  // The CPU share of the stratum. A stratum without looks takes that of its two neighbours; nothing
+  // where they have none either.
   std::optional<double> shareOf(std::size_t stratum) const;
 
   bool is_known_ = false;

@@ -376,8 +376,8 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
       behindRecorder(thread.recorded_end_ns, op.start_ns, thread.planned.recorded.recorder_ns),
       thread.actual_end_ns};
   std::int64_t work_done_ns = thread.actual_end_ns + op.own_ns;
-  // Of the time until the call is due, what its thread was in MPI; delays before it have a part,
-  // too.
+  // How long the thread was in MPI before the call. Delays before it pass no time themselves, so
+  // the call passes theirs too.
   std::int64_t in_mpi_ns = op.communication_ns + std::exchange(thread.delayed_in_mpi_ns, 0);
   if (op.wait != 0) {
     const Wait& wait = thread.planned.waits[op.wait - 1];

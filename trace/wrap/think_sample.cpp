@@ -10,7 +10,7 @@
 namespace omnio::trace {
 namespace {
 
-constexpr std::uint64_t kBetweenNs = 1'000'000;  // on average; a look takes some 0.5 us
+constexpr std::uint64_t kBetweenNs = 1'000'000;  // on average; a look takes two system calls
 constexpr std::uint64_t kLeastNs = 20'000;       // a look itself takes a part of less
 // A thread may have one long pause among many short ones. Where so many in a row were too short,
 // the next look comes later.

@@ -1,6 +1,6 @@
 // Whether a thread computes or sleeps between its calls: a replay is to do the same. Asking for its
-// CPU time takes a system call, so only a small part of these times is looked at: each 1 to 2 ms,
-// from the end of an event to the beginning of the thread's next call that is an event.
+// CPU time takes a system call, so only a small part of these times is looked at: one a ms on
+// average, from the end of an event to the beginning of the thread's next call that is an event.
 #pragma once
 
 #include "trace/runtime/process.hpp"
