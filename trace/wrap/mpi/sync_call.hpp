@@ -12,7 +12,7 @@
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/mpi/library.hpp"
-#include "trace/wrap/mpi/polling.hpp"
+#include "trace/wrap/polling.hpp"
 #include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {

@@ -1,4 +1,4 @@
-#include "trace/wrap/mpi/polling.hpp"
+#include "trace/wrap/polling.hpp"
 
 #include <utility>
 
