@@ -181,6 +181,8 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     const auto transfer = event::follow(event, description.open, size);
     takeData(event, when, instance, transfer.value_or(event::Transfer{}), before);
   }
+  takeTwoCalls(event, when);
+  if (calls::has(*event.row, Role::kMapping)) takeMapping(event, when, instance);
   ContentId content = kNoContent;
   if (const event::Text* path = pathOf(event)) {
     const std::string other = otherPathOf(event);
@@ -394,7 +396,11 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
   const std::optional<std::uint64_t> offset = transfer.fixedOffset();
   const Range range =
       offset ? Range{*offset, *offset + transfer.bytes} : Range{0, transfer.bytes == 0 ? 0 : kAll};
-  if (row.call_class == Class::kRead) {
+  if (calls::does(row, calls::Effect::kBeginsRead)) {
+    beginRead(event, when, used.content);
+  } else if (row.call_class == Class::kAsync) {
+    files_.needsLength(used.content, when, false);  // a write
+  } else if (row.call_class == Class::kRead) {
     takeRead(event, when, used.content, transfer);
   } else if (row.call_class == Class::kWrite) {
     Content& content = files_.content(used.content);
@@ -415,6 +421,8 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
                         std::max(buffered.range.end, range.end)};
       buffered.thread = when.ref.thread;
     }
+  } else if (row.plain == calls::CallId::mmap) {
+    files_.measured(used.content, event::argumentOf(event, Role::kFileSize));
   } else if (calls::does(row, calls::Effect::kReservesSpace)) {
     files_.reaches(used.content, when, static_cast<std::uint64_t>(before.bytes),
                    static_cast<std::uint64_t>(files_.content(used.content).size.bytes));
@@ -459,6 +467,70 @@ void Analysis::takeRead(const event::Event& event, const PastEvent& when, Conten
   if (stopsAtEnd(event)) {
     files_.foundEnd(content, when, *offset + transfer.bytes, transfer.bytes > 0);
   }
+}
+
+// Calls that are about what an earlier one began: an asynchronous operation, a mapping. Another
+// thread may have made that one.
+void Analysis::takeTwoCalls(const event::Event& event, const PastEvent& when) {
+  const calls::Row& row = *event.row;
+  const std::size_t process = sources_.threads[when.ref.thread].process_index;
+  for (const Role role : {Role::kRequest, Role::kMapping, Role::kContext}) {
+    if (row.api != calls::Api::kPosix || !calls::has(row, role)) continue;
+    const BegunKey key{process, role, event::argumentOf(event, role)};
+    const bool begins = role == Role::kMapping   ? row.plain == calls::CallId::mmap
+                        : role == Role::kContext ? row.plain == calls::CallId::io_setup
+                                                 : row.call_class == Class::kAsync;
+    if (begins) {
+      begun_[key] = when;
+    } else if (const auto found = begun_.find(key); found != begun_.end()) {
+      dependencies_.require(when, found->second);
+      if (role == Role::kRequest) begun_.erase(found);
+    }
+  }
+}
+
+// The descriptor that a mapping has in a replay is closed when the mapping is gone: an application
+// may have thousands of mappings, one after the other.
+void Analysis::takeMapping(const event::Event& event, const PastEvent& when, InstanceId instance) {
+  if (event.failed) return;
+  const std::pair key(sources_.threads[when.ref.thread].process_index,
+                      event::argumentOf(event, Role::kMapping));
+  if (event.row->plain == calls::CallId::mmap) {
+    mapped_[key] = {.bytes = event::argumentOf(event, Role::kLength)};
+    return;
+  }
+  const auto found = mapped_.find(key);
+  if (found == mapped_.end()) return;
+  Mapped& mapped = found->second;
+  if (instance != kNoInstance) mapped.instance = instance;
+  if (event.row->plain == calls::CallId::mremap) {
+    mapped.bytes = event::argumentOf(event, Role::kLength);
+  }
+  if (event.row->plain != calls::CallId::munmap) return;
+  mapped.bytes -= event::argumentOf(event, Role::kLength);
+  if (mapped.bytes > 0) return;
+  if (mapped.instance != kNoInstance) {
+    ExtraStep extra;
+    extra.behind = static_cast<std::int64_t>(when.ref.sequence);
+    extra.event.row = &calls::rowOf(calls::CallId::close);
+    extra.event.fd = opens_[mapped.instance].descriptor;
+    extra.event.start_ns = extra.event.end_ns = event.end_ns;
+    threads_[when.ref.thread].extras.push_back(std::move(extra));
+    opens_[mapped.instance].is_open = false;
+  }
+  mapped_.erase(found);
+}
+
+// An asynchronous read may find its bytes at any time from now on, so whoever wrote them has to
+// have done so.
+void Analysis::beginRead(const event::Event& event, const PastEvent& when, ContentId content) {
+  const std::int64_t offset = event::argumentOf(event, Role::kOffset);
+  if (offset < 0) return;
+  const auto begin = static_cast<std::uint64_t>(offset);
+  files_.needsLength(content, when, false);
+  const std::uint64_t most = UINT64_MAX - begin;
+  conflicts_.reads(content, {begin, begin + std::clamp<std::uint64_t>(event.request, 1, most)},
+                   when);
 }
 
 // A seek to data or to a hole, if it is one.
@@ -668,9 +740,9 @@ void Analysis::gatherData(const event::Event& event, std::uint32_t thread, Evide
   const bool sets_size = calls::does(row, calls::Effect::kSetsLength) ||
                          calls::does(row, calls::Effect::kReservesSpace);
   // Streams read ahead and write later, so their calls do not tell what was in the file.
-  if (row.api == calls::Api::kStdio || !(event::transfersData(row) || seeks_end || sets_size)) {
-    return;
-  }
+  // Asynchronous operations took effect at some moment before their end.
+  if (row.api == calls::Api::kStdio || calls::does(row, calls::Effect::kEndsTransfer)) return;
+  if (!event::transfersData(row) && !seeks_end && !sets_size) return;
   const InstanceId instance = opens_.instanceOf(sources_.threads[thread].process_index,
                                                 event.handle->definition.handle, event.start_ns);
   if (instance == kNoInstance) return;
@@ -817,7 +889,7 @@ InstanceId Analysis::resolve(const event::Handle& handle, const PastEvent& when)
   }
   if (instance == kNoInstance) instance = preopened(handle, when);
   opens_.bind(process, definition.handle, when.start_ns, instance);
-  opens_.setNumber(process, definition.fd, instance);
+  if (definition.fd >= 0) opens_.setNumber(process, definition.fd, instance);  // not of a mapping
   return instance;
 }
 

@@ -141,6 +141,9 @@ class Analysis : private FileScene {
                 const event::Transfer& transfer, const event::FileSize& before);
   void takeRead(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::Transfer& transfer);
+  void takeTwoCalls(const event::Event& event, const PastEvent& when);
+  void takeMapping(const event::Event& event, const PastEvent& when, InstanceId instance);
+  void beginRead(const event::Event& event, const PastEvent& when, ContentId content);
   void takeHole(const event::Event& event, ContentId content);
   void takeSeek(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::FileSize& before);
@@ -163,6 +166,15 @@ class Analysis : private FileScene {
   std::vector<std::pair<std::size_t, InstanceId>> unbound_;
   // Files that several processes were given open: rank, device, inode, access.
   std::map<std::tuple<int, std::uint64_t, std::uint64_t, int>, InstanceId> given_;
+  // A mapping: its bytes that are not yet unmapped, and the descriptor of its own, if it has one.
+  struct Mapped {
+    std::int64_t bytes = 0;
+    InstanceId instance = kNoInstance;
+  };
+  std::map<std::pair<std::size_t, std::int64_t>, Mapped> mapped_;  // by process and number
+  // What a call began that others end: its process, what the number is of, the number.
+  using BegunKey = std::tuple<std::size_t, calls::Role, std::int64_t>;
+  std::map<BegunKey, PastEvent> begun_;
   std::map<std::pair<ContentId, std::uint32_t>, Buffered> buffered_;  // content, description
   // The first read, by each thread, of what another process had in a stream's buffer.
   std::map<std::tuple<ContentId, std::uint32_t, std::uint32_t>, PastEvent> early_reads_;

@@ -33,6 +33,7 @@ std::uint64_t SizeScale::length(std::optional<std::uint64_t> from, std::uint64_t
 void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
   if (factor_ == 1 || event.step != model::Step::kCall) return;
   const calls::Row& row = *event.row;
+  aligned = aligned || calls::has(row, Role::kMapping);  // mappings begin at pages
   const auto argument = [&event, &row](Role role) -> std::int64_t* {
     const int index = calls::indexOf(row, role);
     return index < 0 ? nullptr : &event.arguments[static_cast<std::size_t>(index)];
@@ -44,7 +45,10 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
   };
   std::optional<std::uint64_t> from;
   if (event.offset != model::kUnknownOffset) from = static_cast<std::uint64_t>(event.offset);
-  const bool moves = event::transfersData(row);
+  const bool begins = row.call_class == Class::kAsync && calls::has(row, Role::kOffset);
+  if (begins)
+    from = static_cast<std::uint64_t>(std::max<std::int64_t>(*argument(Role::kOffset), 0));
+  const bool moves = event::asksForBytes(row);
   const std::uint64_t moved = model::bytesMoved(event);
   const bool asks = model::requestOf(event) != 0;  // before the numbers that say so are scaled
   if (moves && row.result != calls::Result::kChar) {
@@ -73,7 +77,7 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
       at += piece;
       piece = scaled;
     }
-    if (!event.failed && asks && row.result != calls::Result::kText &&
+    if (!event.failed && asks && event::countsBytes(row) && row.result != calls::Result::kText &&
         row.result != calls::Result::kNumber) {
       event.result = static_cast<std::int64_t>(result);
     }
@@ -82,7 +86,7 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
              row.result == calls::Result::kPosition) {
     event.result = signedPosition(event.result);
   }
-  for (const Role role : {Role::kOffset, Role::kSourceOffset}) {
+  for (const Role role : {Role::kOffset, Role::kSourceOffset, Role::kRangeOffset}) {
     std::int64_t* offset = argument(role);
     const bool may_be_position =
         role == Role::kSourceOffset || calls::does(row, calls::Effect::kMinusOneIsThePosition);
@@ -90,7 +94,7 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
     *offset = signedPosition(*offset);
   }
   if (std::int64_t* size = argument(Role::kLength)) *size = signedPosition(*size);
-  if (from) event.offset = static_cast<std::int64_t>(position(*from, aligned));
+  if (from && !begins) event.offset = static_cast<std::int64_t>(position(*from, aligned));
 }
 
 }  // namespace omnio::preprocess

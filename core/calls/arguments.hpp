@@ -136,12 +136,17 @@ inline constexpr ArgumentForm kArguments[] = {
     {Role::kSourceTag,    Field::kSigned,   ItemKind::kNumber,     "source_tag", KeyKind::kNone},
     {Role::kSourceSeq,    Field::kUnsigned, ItemKind::kNumber,     "source_seq", KeyKind::kNone},
     {Role::kRoot,         Field::kSigned,   ItemKind::kNumber,     "root",       KeyKind::kNone},
-    {Role::kRequest,      Field::kUnsigned, ItemKind::kNumber,     "request",    KeyKind::kNone},
+    {Role::kRequest,      Field::kUnsigned, ItemKind::kNumber,     "request",    KeyKind::kNumber},
     {Role::kBegun,        Field::kPieces,   ItemKind::kPieces,     "begun",      KeyKind::kNone},
     {Role::kDone,         Field::kPieces,   ItemKind::kPieces,     "done",       KeyKind::kNone},
     {Role::kMembers,      Field::kPieces,   ItemKind::kPieces,     "members",    KeyKind::kNone},
     {Role::kObject,       Field::kUnsigned, ItemKind::kHex,        "object",     KeyKind::kNone},
     {Role::kMutex,        Field::kUnsigned, ItemKind::kHex,        "mutex",      KeyKind::kNone},
+    {Role::kMapping,      Field::kUnsigned, ItemKind::kNumber,     "mapping",    KeyKind::kNumber},
+    {Role::kFileSize,     Field::kUnsigned, ItemKind::kNumber,     "file_size",  KeyKind::kNone},
+    {Role::kRangeOffset,  Field::kUnsigned, ItemKind::kNumber,     "range_offset", KeyKind::kNumber},
+    {Role::kContext,      Field::kUnsigned, ItemKind::kHex,        "context",    KeyKind::kNumber},
+    {Role::kLeft,         Field::kUnsigned, ItemKind::kNumber,     "left",       KeyKind::kNumber},
     {Role::kIgnored,      Field::kNone,     ItemKind::kNone,       "",           KeyKind::kNone},
 };
 // clang-format on

@@ -20,8 +20,10 @@ namespace omnio::calls {
 enum class CallId : std::uint16_t {
   none = 0,  // a place in the table without a call
 #define OMNIO_CALL(BODY, NUMBER, NAME, ...) NAME = NUMBER,
+#define OMNIO_PART(NUMBER, NAME, ...) NAME = NUMBER,
 #include "core/calls/posix.def"
 #include "core/calls/stdio.def"
+#undef OMNIO_PART
 #undef OMNIO_CALL
 #define OMNIO_MPI_CALL(NUMBER, NAME, ...) MPI_##NAME = NUMBER, PMPI_##NAME = (NUMBER) + 1,
 #define OMNIO_MPI_MORE(NUMBER, NAME, ...) NAME = NUMBER,
@@ -60,6 +62,8 @@ enum class Effect : std::uint8_t {
   kReservesSpace,          // makes the file at least as long as offset and length say
   kMinusOneIsThePosition,  // an offset of -1 stands for the position of the descriptor
   kReplacesDescriptor,     // closes what was open at the number of the new descriptor
+  kBeginsRead,             // of the bytes that offset and size say, at some time after it began
+  kEndsTransfer,           // which took effect before: bytes were moved since it was begun
   // Streams.
   kReadsLine,
   kEndKeepsErrno,  // fails at the end of the file, and leaves errno as it was
@@ -103,7 +107,7 @@ struct CallsWithEffects {
 inline constexpr auto kEffects = [] {
   using enum CallId;
   using enum Effect;
-  return std::array<CallsWithEffects, 34>{{
+  return std::array<CallsWithEffects, 36>{{
       // ---- names ----
       {{kChoosesName}, {mkstemp, mkostemp, mkstemps, mkostemps, tmpfile}},
       {{kMakesName, kMakesDirectory}, {mkdir, mkdirat}},
@@ -126,7 +130,11 @@ inline constexpr auto kEffects = [] {
       {{kSetsLength}, {truncate, ftruncate}},
       {{kReservesSpace}, {fallocate, posix_fallocate}},
       {{}, {posix_fadvise, readahead, lockf}},
-      {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range}},
+      {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range, splice, splice_read}},
+      {{kBeginsRead}, {aio_read, lio_read, io_read}},
+      {{kEndsTransfer},
+       {aio_read_end, aio_write_end, aio_fsync_end, io_read_end, io_write_end, map_read,
+        map_write}},
       // ---- descriptors and streams ----
       {{kReplacesDescriptor}, {dup2, dup3, freopen}},
       {{kReadsLine}, {fgets}},

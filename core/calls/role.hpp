@@ -64,13 +64,19 @@ enum class Role : std::uint8_t {
   kSourceTag,     // source_tag: tag of that half
   kSourceSeq,     // source_seq: seq of that half
   kRoot,          // root: rank in the communicator
-  kRequest,       // request: number of the request in its process; 0: complete already
-  kBegun,    // begun: the persistent requests that the call started (core/wire/mpi_requests.hpp)
-  kDone,     // done: the requests that the call found complete (core/wire/mpi_requests.hpp)
-  kMembers,  // members: ranks in the group that the call is about (the same header)
-  kObject,   // object: address of what threads wait for each other by
-  kMutex,    // mutex: address of the one that belongs to a condition
-  kIgnored,  // a pointer or number that is not recorded
+  kRequest,       // request: number of the MPI request or the asynchronous operation in its
+                  // process; 0: complete already
+  kBegun,     // begun: the persistent requests that the call started (core/wire/mpi_requests.hpp)
+  kDone,      // done: the requests that the call found complete (core/wire/mpi_requests.hpp)
+  kMembers,   // members: ranks in the group that the call is about (the same header)
+  kObject,    // object: address of what threads wait for each other by
+  kMutex,     // mutex: address of the one that belongs to a condition
+  kMapping,   // mapping: number of the mapping in its process; 0: it failed
+  kFileSize,  // file_size: bytes of the file when it was mapped
+  kRangeOffset,  // range_offset: bytes from where the mapping begins
+  kContext,      // context: of libaio, in which operations are under way; a number in its process
+  kLeft,         // left: operations that follow in the same submission
+  kIgnored,      // a pointer or number that is not recorded
 };
 
 // The kind of work that a call does, as statistics count it and as phases distinguish it.
@@ -83,11 +89,12 @@ enum class Class : std::uint8_t {
   kSync,
   kMetadata,
   kMapping,
+  kAsync,  // begins a transfer that goes on after the call
   kMpiFile,
   kMpiSync,
   kThreadSync,
 };
-inline constexpr int kClassCount = 11;
+inline constexpr int kClassCount = 12;
 
 // The meaning of the return value, and with it the look of a failure.
 enum class Result : std::uint8_t {

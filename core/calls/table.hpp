@@ -71,6 +71,17 @@ consteval std::array<Row, kNumberLimit> makeTable() {
           .effects = {},                                               \
           .name = #NAME},                                              \
       Roles(__VA_ARGS__));
+// A part of what the call SYMBOL does is a row of its own; its name is not a symbol.
+#define OMNIO_PART(NUMBER, NAME, SYMBOL, CLASS, RESULT, ...) \
+  add(Row{.number = NUMBER,                                  \
+          .plain = CallId::NAME,                             \
+          .api = kApi,                                       \
+          .call_class = Class::CLASS,                        \
+          .result = Result::RESULT,                          \
+          .body = Body::kCustom,                             \
+          .effects = {},                                     \
+          .name = "(" #NAME ")"},                            \
+      Roles(__VA_ARGS__));
   {
     constexpr Api kApi = Api::kPosix;
 #include "core/calls/posix.def"
@@ -126,6 +137,7 @@ consteval std::array<Row, kNumberLimit> makeTable() {
 #undef OMNIO_THREAD_CALL
 #undef OMNIO_MPI_MORE
 #undef OMNIO_MPI_CALL
+#undef OMNIO_PART
 #undef OMNIO_CALL
   std::array<Effects, kNumberLimit> effects{};
   forEachEffect([&effects](CallId call, Effects of_call) { effects[toNumber(call)] = of_call; });
@@ -141,6 +153,9 @@ constexpr bool does(const Row& row, Effect effect) { return row.effects.has(effe
 
 // Whether it is a POSIX or stream call on files.
 constexpr bool isIo(const Row& row) { return row.api == Api::kPosix || row.api == Api::kStdio; }
+
+// Whether the row is a function of its own: parts of calls have names in parentheses.
+constexpr bool isSymbol(const Row& row) { return !row.name.starts_with('('); }
 
 // Name of the plain call that the row is a form of.
 constexpr std::string_view plainName(const Row& row) { return rowOf(row.plain).name; }

@@ -98,6 +98,12 @@ constexpr bool transfersData(const calls::Row& row) {
 }
 inline bool transfersData(const Event& event) { return transfersData(*event.row); }
 
+// Whether the call asks for bytes, which it may leave to another one to move (aio_read).
+constexpr bool asksForBytes(const calls::Row& row) {
+  return transfersData(row) ||
+         (row.call_class == calls::Class::kAsync && calls::has(row, calls::Role::kSize));
+}
+
 // Whether a call of this kind moves bytes, and its event tells how many.
 constexpr bool countsBytes(const calls::Row& row) {
   using calls::Result;

@@ -71,7 +71,7 @@ std::int64_t modeBits(const calls::Row& row) {
 }
 
 std::uint64_t requestOf(const ScheduleEvent& event) {
-  if (event.step != Step::kCall || !event::transfersData(*event.row)) return 0;
+  if (event.step != Step::kCall || !event::asksForBytes(*event.row)) return 0;
   const calls::Row& row = *event.row;
   const auto argument = [&](Role role) {
     return static_cast<std::uint64_t>(argumentOf(event, role));

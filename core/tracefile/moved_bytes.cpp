@@ -29,7 +29,10 @@ std::optional<wire::MovedAccount> movedAccountOf(const ProcessInfo& info) {
   std::string_view text = info.text(info::kMovedBytes);
   wire::MovedAccount account;
   bool is_whole = true;
+  std::size_t count = 0;
   wire::forEachNumber(account, [&](std::uint64_t& number) {
+    if (text.empty() && count >= wire::kLeastNumbers) return;
+    ++count;
     const std::size_t end = std::min(text.find(' '), text.size());
     const auto value = base::wholeNumber<std::uint64_t>(text.substr(0, end));
     is_whole = is_whole && value.has_value();
@@ -58,15 +61,15 @@ std::vector<std::optional<SeenBytes>> seenBytes(const Trace& trace) {
     SeenBytes& bytes = bytes_of_process.emplace();
     bytes.seen = a.recorded;
     if (a.children > 0) continue;
-    bytes.unseen.written =
-        beyond(a.kernel.written,
-               a.kernel_before.written + a.own.written + a.passed.written + a.recorded.written,
-               kWrittenByCLibrary);
+    bytes.unseen.written = beyond(a.kernel.written,
+                                  a.kernel_before.written + a.own.written + a.passed.written +
+                                      a.recorded.written - a.uncounted.written,
+                                  kWrittenByCLibrary);
     if (a.unsized_reads > 0) continue;
-    bytes.unseen.read =
-        beyond(a.kernel.read,
-               a.kernel_before.read + a.own.read + a.passed.read + a.recorded.read + a.turned,
-               kReadByLoader);
+    bytes.unseen.read = beyond(a.kernel.read,
+                               a.kernel_before.read + a.own.read + a.passed.read + a.recorded.read -
+                                   a.uncounted.read + a.turned,
+                               kReadByLoader);
   }
   return result;
 }

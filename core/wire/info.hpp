@@ -45,6 +45,10 @@ inline constexpr char kRefusedImage[] = "refused_image";
 // What the process moved by then, in numbers with spaces between: MovedAccount (moved_bytes.hpp).
 // Not there where the kernel does not tell.
 inline constexpr char kMovedBytes[] = "moved_bytes";
+// Rings of io_uring that the process has set up, as far as they are known; not there: none.
+inline constexpr char kUringRings[] = "io_uring_rings";
+// Mappings and asynchronous operations that were not followed; not there: none.
+inline constexpr char kNotFollowed[] = "not_followed";
 inline constexpr char kParentToken[] =
     "parent_token";  // hex: the traced process it was forked from
 // Recording that was stopped on request. Sums go up; ticks are of the clock that events have.

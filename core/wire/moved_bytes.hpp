@@ -56,9 +56,14 @@ struct MovedAccount {
   // That the process started or waited for, at least. The kernel adds a child's bytes to those of
   // the process that waits for it.
   std::uint64_t children = 0;
+  // A part of `recorded` that the kernel does not count: through mappings, libaio and splice.
+  MovedBytes uncounted{};
 
   bool operator==(const MovedAccount&) const = default;
 };
+
+// Numbers that an account has at the least: older traces have no more.
+inline constexpr std::size_t kLeastNumbers = 13;
 
 // All numbers of an account in the order in which its fact (info.hpp, moved_bytes) has them.
 template <typename Account, typename Action>
@@ -71,6 +76,8 @@ constexpr void forEachNumber(Account& account, Action action) {
   action(account.turned);
   action(account.unsized_reads);
   action(account.children);
+  action(account.uncounted.read);
+  action(account.uncounted.written);
 }
 
 // How the replayer tells its tracer what it moved past the wrappers on its own account: by a call

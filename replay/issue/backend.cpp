@@ -347,6 +347,8 @@ std::array<Dispatch, calls::kNumberLimit> dispatch;
                       .symbol = symbolNamed(#NAME),            \
                       .stream_use = streamUseOf(CallId::NAME), \
                       .names = namesOf(CallId::NAME)};
+#define OMNIO_PART(NUMBER, NAME, SYMBOL, ...) \
+  dispatch[NUMBER] = {.issue = &byHand<CallId::NAME>, .symbol = symbolNamed(#SYMBOL)};
 
 StreamUse streamUseOf(CallId id) {
   const calls::Row& row = calls::rowOf(id);
@@ -391,6 +393,13 @@ Outcome issueOf(Call& call) {
 
 }  // namespace
 
+IssueContext::~IssueContext() {
+  free(line);
+  for (const int end : pipe) {
+    if (end >= 0) raw::closeFd(end);
+  }
+}
+
 std::int64_t nowNs() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -401,6 +410,7 @@ void findSymbols(){
 #include "core/calls/posix.def"
 #include "core/calls/stdio.def"
 }
+#undef OMNIO_PART
 #undef OMNIO_CALL
 
 Outcome issue(const Instruction& instruction, IssueContext& context) {

@@ -13,7 +13,9 @@
 
 #include "replay/issue/buffers.hpp"
 #include "replay/issue/descriptors.hpp"
+#include "replay/issue/mappings.hpp"
 #include "replay/issue/paths.hpp"
+#include "replay/issue/requests.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/plan/program.hpp"
 
@@ -50,7 +52,10 @@ struct Outcome {
 struct IssueContext {
   const Paths& paths;
   Descriptors& descriptors;
-  Buffers* buffers = nullptr;  // to be there when it issues calls
+  Buffers* buffers = nullptr;    // to be there when it issues calls
+  Requests* requests = nullptr;  // of the rank
+  Mappings* mappings = nullptr;  // the same
+  std::uint32_t process = 0;     // of the thread in the recording
   Names names;
   bool write_overwrite = false;
   // Whether calls are timed one by one: reading the clock costs a part of what a small write does.
@@ -60,6 +65,10 @@ struct IssueContext {
   std::int64_t due_ns = 0;
 
   // Kept from call to call, since making them anew costs each call time.
+  int pipe[2] = {-1, -1};  // splice's other end
+  // Those of lio_listio or io_submit, as far as they have come.
+  std::vector<aiocb64*> submission{};
+  std::vector<iocb*> kernel_submission{};
   std::string path_template{};  // mkstemp writes into it
   std::string link_text{};
 
@@ -72,7 +81,7 @@ struct IssueContext {
       : paths(p), descriptors(d), names(p), write_overwrite(overwrite) {}
   IssueContext(const IssueContext&) = delete;
   IssueContext& operator=(const IssueContext&) = delete;
-  ~IssueContext() { free(line); }
+  ~IssueContext();
 };
 
 std::int64_t nowNs();  // CLOCK_MONOTONIC

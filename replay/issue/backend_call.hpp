@@ -133,8 +133,10 @@ Outcome byHand(Call&) = delete;
 #define OMNIO_DECLARE_kCustom(NAME) OMNIO_BY_HAND(NAME);
 #define OMNIO_DECLARE_kRegular(NAME)
 #define OMNIO_CALL(BODY, NUMBER, NAME, ...) OMNIO_DECLARE_##BODY(NAME)
+#define OMNIO_PART(NUMBER, NAME, ...) OMNIO_BY_HAND(NAME);
 #include "core/calls/posix.def"
 #include "core/calls/stdio.def"
+#undef OMNIO_PART
 #undef OMNIO_CALL
 
 OMNIO_BY_HAND(flock);

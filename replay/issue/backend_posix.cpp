@@ -114,6 +114,80 @@ OMNIO_BY_HAND(openat64) { return openRelative(call); }
 
 OMNIO_BY_HAND(close_range) { return closeRange(call, call.symbol); }
 
+namespace {
+
+// The thread's pipe, with room for as many bytes as went, as far as the system allows: a splice
+// moves no more than there is room for.
+bool havePipe(IssueContext& context, std::size_t bytes) {
+  if (context.pipe[0] < 0 && syscall(SYS_pipe2, context.pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+    return false;
+  }
+  syscall(SYS_fcntl, context.pipe[1], F_SETPIPE_SZ,
+          static_cast<long>(std::max<std::size_t>(bytes, 1)));
+  return true;
+}
+
+void emptyPipe(const Call& call) {
+  Buffers& buffers = *call.context.buffers;
+  const auto take = [&] {
+    return syscall(SYS_read, call.context.pipe[0], buffers.forRead(), buffers.readRoom());
+  };
+  for (long taken = take(); taken > 0; taken = take()) {
+    raw::bytes_read += static_cast<std::uint64_t>(taken);
+  }
+}
+
+using Splice = ssize_t (*)(int, off64_t*, int, off64_t*, size_t, unsigned);
+
+// Recorded as offset, bytes asked for, flags behind the descriptor.
+struct Spliced {
+  off64_t offset;
+  off64_t* place;
+  std::size_t bytes;  // that were asked for
+  std::size_t moved;
+  unsigned flags;
+
+  explicit Spliced(const Call& call)
+      : offset(call.argument(1)),
+        place(offset == -1 ? nullptr : &offset),
+        bytes(static_cast<std::size_t>(call.argument(2))),
+        moved((call.op().flags & kOpFailed) != 0
+                  ? 0
+                  : static_cast<std::size_t>(std::max<std::int64_t>(call.op().result, 0))),
+        flags(static_cast<unsigned>(call.argument(3))) {}
+};
+
+}  // namespace
+
+// The pipe holds what the application's held.
+OMNIO_BY_HAND(splice) {
+  const auto real = reinterpret_cast<Splice>(call.symbol);
+  Spliced args(call);
+  if (!havePipe(call.context, args.moved)) return notIssued();
+  const std::span<char> content = contentFor(call, args.moved);
+  const long put = syscall(SYS_write, call.context.pipe[1], content.data(), content.size());
+  if (put > 0) raw::bytes_written += static_cast<std::uint64_t>(put);
+  // Nothing in the pipe: it would wait for ever.
+  if (put <= 0) args.flags |= SPLICE_F_NONBLOCK;
+  const int fd = call.fd();
+  const Outcome outcome = timed<Result::kBytes>(call, [&] {
+    return real(call.context.pipe[0], nullptr, fd, args.place, args.bytes, args.flags);
+  });
+  emptyPipe(call);
+  return outcome;
+}
+OMNIO_BY_HAND(splice_read) {
+  const auto real = reinterpret_cast<Splice>(call.symbol);
+  Spliced args(call);
+  if (!havePipe(call.context, args.moved)) return notIssued();
+  const int fd = call.fd();
+  const Outcome outcome = timed<Result::kBytes>(call, [&] {
+    return real(fd, args.place, call.context.pipe[1], nullptr, args.bytes, args.flags);
+  });
+  emptyPipe(call);
+  return outcome;
+}
+
 // closefrom would close everything from there on, the replayer's own descriptors too.
 OMNIO_BY_HAND(closefrom) {
   static void* const kCloseRange = symbolNamed("close_range");

@@ -217,6 +217,11 @@ void Compiler::measure(const ScheduleEvent& event) {
   if (event.row->call_class == calls::Class::kRead) {
     into.read_request = std::max(into.read_request, request);
     into.read_moved = std::max(into.read_moved, std::min(moved, request));
+  } else if (event.row->call_class == calls::Class::kAsync) {
+    // Its memory is its own, and filled piece by piece.
+    constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
+    const bool reads = calls::does(*event.row, calls::Effect::kBeginsRead);
+    if (!reads) into.write_request = std::max(into.write_request, std::min(request, kPiece));
   } else if (event.row->call_class == calls::Class::kWrite) {
     // The printf family asks for nothing: what it wrote is its result.
     if (event.row->result == calls::Result::kCount) {

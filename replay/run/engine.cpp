@@ -192,6 +192,8 @@ base::Result<void> Engine::start() {
   for (const std::uint32_t rank : ranks_) {
     const PlannedRank& planned = plan.ranks[rank];
     descriptors_.push_back(std::make_unique<Descriptors>(planned.slots));
+    requests_.push_back(std::make_unique<Requests>());
+    mappings_.push_back(std::make_unique<Mappings>());
     for (const Preopened& preopened : planned.preopened) {
       if (const int error = preopen(preopened, settings_.paths, *descriptors_.back())) {
         return base::failure(base::Code::kSystem,
@@ -213,6 +215,9 @@ base::Result<void> Engine::start() {
     Thread& thread = *threads_.back();
     thread.context = std::make_unique<IssueContext>(
         settings_.paths, *descriptors_[thread.rank_place], plan.global.write_overwrite);
+    thread.context->requests = requests_[thread.rank_place].get();
+    thread.context->mappings = mappings_[thread.rank_place].get();
+    thread.context->process = static_cast<std::uint32_t>(thread.planned.recorded.pid);
     if (auto opened = thread.program.open(programName(settings_.programs, i)); !opened) {
       return opened;
     }

@@ -218,6 +218,8 @@ class Engine {
   Settings settings_;
   std::vector<std::uint32_t> ranks_;
   std::vector<std::unique_ptr<Descriptors>> descriptors_;  // by place in ranks_
+  std::vector<std::unique_ptr<Requests>> requests_;        // the same
+  std::vector<std::unique_ptr<Mappings>> mappings_;        // the same
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::mutex spare_mutex_;  // of what follows

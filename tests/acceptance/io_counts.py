@@ -64,8 +64,9 @@ def isOwn(event):
 
 
 def isBelowMpi(event):
-    """Whether strace may see the call, whichever layer made it: MPI-IO arrives there as POSIX."""
-    return not event["call"].startswith(("MPI_", "PMPI_"))
+    """Whether strace may see the call, whichever layer made it: MPI-IO arrives there as POSIX.
+    Pages are touched in a mapping without one."""
+    return not event["call"].startswith(("MPI_", "PMPI_", "(map_"))
 
 
 def countEvents(events, which=isBelowMpi):

@@ -52,6 +52,22 @@ def checkWays(checks, work):
                             f"{way}: {report['trace']['reasons']}")
 
 
+def checkMapped(checks, work):
+    """What a program does in a mapping no call tells, nor the kernel: its page tables do."""
+    directory = os.path.join(work, "trace-map")
+    done = trace(directory, [program("c_unseen"), "map", MIB], cwd=work)
+    checks.equal(done.status, 0, f"map: {done.err!r}")
+    report = stats(directory)["trace"]
+    checks.that(report["whole"], f"map: {report['reasons']}")
+    checks.equal(pair({"trace": report}, "bytes_seen"), (0, MOVED), "map: bytes seen")
+    # Libraries that are mapped are not the program's data.
+    directory = os.path.join(work, "trace-libraries")
+    done = trace(directory, ["cat", "calls"], cwd=work)
+    checks.equal(done.status, 0, f"libraries: {done.err!r}")
+    report = stats(directory)["trace"]
+    checks.that(report["whole"], f"libraries: {report['reasons']}")
+
+
 def checkLeftOut(checks, work):
     """What goes to a file that is left out is not missed."""
     directory = os.path.join(work, "trace-excluded")
@@ -112,6 +128,7 @@ def main():
     checks = Checks()
     with WorkDirectory() as work:
         checkWays(checks, work)
+        checkMapped(checks, work)
         checkLeftOut(checks, work)
         checkShell(checks, work)
         checkReal(checks, work)

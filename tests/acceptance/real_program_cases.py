@@ -217,14 +217,12 @@ def scriptOf(needed, script, shell="sh"):
 
 def fioCases():
     for engine in ("psync", "mmap", "posixaio"):
-        # Threads of the C library's own do it.
-        unseen = engine == "posixaio"
         # The header that is verified holds the time of its writing.
         yield Case(f"fio {engine} verified", fio(engine, "--verify=crc32c", "--fsync=32"),
-                   without=["*.data", "*.state"], normal=fioTotals, unseen=unseen)
+                   without=["*.data", "*.state"], normal=fioTotals)
         yield Case(f"fio {engine} pattern",
                    fio(engine, "--buffer_pattern=0x5ca1ab1e", "--numjobs=2", "--offset_increment=1m",
-                       "--thread"), normal=fioTotals, unseen=unseen)
+                       "--thread"), normal=fioTotals)
 
 
 def pythonCases(directory):

@@ -43,7 +43,8 @@ KEYS = {"Fd": "fd", "Stream": "fd", "FdSource": "source", "FdNew": "newfd", "Pat
         "PathTemplate": "location", "PathNew": "newlocation", "LinkText": "target",
         "Flags": "flags", "Mode": "mode", "Size": "count", "TextOut": "count", "ItemSize": "size",
         "ItemCount": "nmemb", "Offset": "offset", "Length": "length", "Whence": "whence",
-        "Iov": "iov", "OpenMode": "type", "Char": "char", "Command": "cmd", "Number": "value"}
+        "Iov": "iov", "OpenMode": "type", "Char": "char", "Command": "cmd", "Number": "value",
+        "Request": "request", "Mapping": "mapping", "RangeOffset": "range_offset", "Context": "context", "Left": "left"}
 
 
 class Call:

@@ -7,11 +7,14 @@
 // pipe     sends through a pipe to itself
 // stream   reads a file by fread, 8 bytes from each of many places
 // child    lets a child do what `calls` does, and waits for it
+// map      writes a file through a mapping
 // nothing  does no I/O of its own
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,6 +107,19 @@ static void letChild(void) {
   close(make("parent"));
 }
 
+static void writeMapped(void) {
+  const int fd = make("map");
+  CHECK(ftruncate(fd, (off_t)mib * kMib) == 0);
+  // A part of the mapping is behind the end of the file.
+  const size_t bytes = (size_t)(mib + 1) * kMib;
+  char* const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  CHECK(memory != MAP_FAILED);
+  memset(memory, 'm', (size_t)mib * kMib);
+  CHECK(munmap(memory, bytes) == 0);
+  CHECK(mmap(NULL, 1, PROT_READ, MAP_SHARED, -1, 0) == MAP_FAILED && errno == EBADF);
+  close(fd);
+}
+
 int main(int count, char** words) {
   CHECK(count == 3);
   mib = atoi(words[2]);
@@ -112,7 +128,8 @@ int main(int count, char** words) {
     const char* name;
     void (*run)(void);
   } ways[] = {{"inline", writeInline}, {"calls", writeByCalls}, {"pipe", sendThroughPipe},
-              {"stream", readStream},  {"child", letChild},     {"nothing", NULL}};
+              {"stream", readStream},  {"child", letChild},     {"map", writeMapped},
+              {"nothing", NULL}};
   for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
     if (strcmp(words[1], ways[i].name) != 0) continue;
     if (ways[i].run != NULL) ways[i].run();

@@ -49,6 +49,24 @@ const std::set<std::string> kTeams = {"GOMP_parallel",
                                       "GOMP_barrier",
                                       "GOMP_loop_end",
                                       "GOMP_sections_end"};
+// They have events of other names.
+const std::set<std::string> kParted = {"aio_error",
+                                       "aio_error64",
+                                       "aio_return",
+                                       "aio_return64",
+                                       "aio_suspend",
+                                       "aio_suspend64",
+                                       "lio_listio",
+                                       "lio_listio64",
+                                       "io_setup",
+                                       "io_destroy",
+                                       "io_submit",
+                                       "io_getevents",
+                                       "io_pgetevents",
+                                       "io_uring_queue_init",
+                                       "mremap",
+                                       "io_uring_queue_init_params",
+                                       "io_uring_queue_init_mem"};
 const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};
 
 // Remembered for the calls that start what they make.
@@ -89,6 +107,7 @@ std::set<std::string> without(const std::set<std::string>& all, const std::set<s
 
 std::set<std::string> wanted(const Library& library) {
   std::set<std::string> names = kLifeCycle;
+  names.insert(kParted.begin(), kParted.end());
   if (library.has_openmp) names.insert(kTeams.begin(), kTeams.end());
   if (library.has_mpi) {
     names.insert(kMpiLifeCycle.begin(), kMpiLifeCycle.end());
@@ -97,9 +116,8 @@ std::set<std::string> wanted(const Library& library) {
     }
   }
   for (const calls::Row& row : calls::kTable) {
-    // A name in parentheses is not a symbol: such a row adds to the one before it.
     if (row.number != 0 && (library.has_mpi || row.api != calls::Api::kMpi) &&
-        !row.name.starts_with('(')) {
+        calls::isSymbol(row)) {
       names.emplace(row.name);
     }
   }

@@ -14,6 +14,7 @@
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
+#include "trace/runtime/unseen_ways.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -65,6 +66,7 @@ bool takeAccount(wire::MovedAccount& account) {
 }  // namespace
 
 void beginMovedBytes(bool is_forked) {
+  beginUnseenWays();
   own_bytes.read.store(0);
   own_bytes.written.store(0);
   passed_bytes.read.store(0);
@@ -81,9 +83,10 @@ void countPassed(std::uint64_t read, std::uint64_t written) {
 }
 
 void tellMovedBytes() {
+  tellUnseenWays();
   wire::MovedAccount account;
   if (!takeAccount(account)) return;
-  char words[14 * 21];
+  char words[16 * 21];
   Text text(words, sizeof words);
   wire::forEachNumber(account, [&text](std::uint64_t number) {
     if (text.size() > 0) text.putByte(' ');

@@ -130,7 +130,15 @@ struct Thread {
   // The stack pointer of the outermost MPI call that this thread is in: what a jump or an exception
   // out of it leaves behind is noticed by it (wrap/mpi/library.hpp).
   std::uintptr_t mpi_frame = 0;
+  std::uint64_t mpi_calls = 0;  // that it has entered
   Polling polling;
+  // The first look at an asynchronous operation, inside of an MPI call, that found it under way:
+  // when it began, the number of that MPI call, and the thread's events until then.
+  struct AsyncWait {
+    std::uint64_t start = 0;
+    std::uint64_t mpi_call = 0;
+    std::uint64_t events = 0;
+  } async_wait;
   LibraryOpen library_open;
   std::uint64_t waits = 0;  // recorded calls by which it waits for other threads (wrap/waits.hpp)
   // Ticks that the recorder worked since the last event, as far as they were noted, and the end of

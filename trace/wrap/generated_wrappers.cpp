@@ -20,6 +20,8 @@
 #define OMNIO_ROW_kRegular(NAME, COUNT) OMNIO_WRAP(NAME, COUNT)
 #define OMNIO_CALL(BODY, NUMBER, NAME, VARIANT_OF, CLASS, RESULT, ...) \
   OMNIO_ROW_##BODY(NAME, OMNIO_COUNT(__VA_ARGS__))
+#define OMNIO_PART(...)
 #include "core/calls/posix.def"
 #include "core/calls/stdio.def"
+#undef OMNIO_PART
 #undef OMNIO_CALL

@@ -22,6 +22,7 @@
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/children.hpp"
 #include "trace/wrap/intercept.hpp"
+#include "trace/wrap/mappings.hpp"
 #include "trace/wrap/next_image.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
@@ -69,6 +70,7 @@ __attribute__((destructor)) void atEnd() {
     appendIdentity();
   }
   writeThreadNotes();
+  recordMappings();
   finish(AccountState::kEnded);
 }
 
@@ -97,6 +99,7 @@ int execWith(const ProgramName& program, char* const* variables, Exec exec) {
     noteUnseenStart();
     tellOfRefusedImage(program.path == nullptr ? "(a descriptor)" : program.path);
     writeThreadNotes();
+    recordMappings();
     finish(AccountState::kReplaced);
     const int result = exec(changed);
     const int error = errno;
@@ -175,6 +178,7 @@ template <typename Real, typename... A>
 [[noreturn]] void endBy(AccountState state, const Real& real, A... a) {
   lookUpEnds();
   writeThreadNotes();
+  recordMappings();
   finish(state);
   real(a...);
   __builtin_unreachable();
@@ -213,6 +217,7 @@ OMNIO_EXPORT void abort() noexcept { endBy(AccountState::kAborted, ends.abort); 
 OMNIO_EXPORT int daemon(int keep_directory, int keep_streams) noexcept {
   lookUpEnds();
   writeThreadNotes();
+  recordMappings();
   finish(AccountState::kEnded);
   const int result = ends.daemon(keep_directory, keep_streams);
   const int error = errno;

@@ -152,6 +152,25 @@ OMNIO_EXPORT void closefrom(int first) noexcept {
                                });
 }
 
+// One end is a pipe, which is not recorded; so the other one says which way the bytes go.
+OMNIO_EXPORT ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_offset,
+                            size_t bytes, unsigned flags) {
+  auto* const real =
+      realFunction<CallId::splice, ssize_t(int, off64_t*, int, off64_t*, size_t, unsigned)>();
+  if (isActive() && mayRecord(thread) && find(from).isTraced()) {
+    return interceptWith<CallId::splice_read, ssize_t>(
+        [=](int, off64_t*, size_t, unsigned) {
+          return real(from, from_offset, to, to_offset, bytes, flags);
+        },
+        from, from_offset, bytes, flags);
+  }
+  return interceptWith<CallId::splice, ssize_t>(
+      [=](int, off64_t*, size_t, unsigned) {
+        return real(from, from_offset, to, to_offset, bytes, flags);
+      },
+      to, to_offset, bytes, flags);
+}
+
 // The directory that opendir opens inside the C library is not seen, nor is it recorded here. But a
 // directory that is known, since it was opened by a call or is used by openat, must not outlive its
 // descriptor.

@@ -52,7 +52,7 @@ inline long missingFunction() {
 // All POSIX and stream calls, from the constructor: a look-up is not for a signal handler.
 inline void resolveAll() {
   for (const calls::Row& row : calls::kTable) {
-    if (row.number != 0 && calls::isIo(row)) resolveReal(row.id());
+    if (row.number != 0 && calls::isIo(row) && calls::isSymbol(row)) resolveReal(row.id());
   }
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <utility>
 
+#include "trace/wrap/library_call.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
 #include "trace/wrap/waits.hpp"
@@ -32,7 +33,6 @@ thread_local constinit Team* current_team = nullptr;
 thread_local constinit std::uint64_t idle_since = 0;
 
 // By name: they are of a new version since glibc 2.34.
-constinit LazySymbol<decltype(::dladdr)> find_object("dladdr");
 constinit LazySymbol<decltype(::dlclose)> close_object("dlclose");
 
 // A plugin may have brought the library for itself: then it is not among the next objects, but what

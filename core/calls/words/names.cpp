@@ -121,8 +121,8 @@ void appendBits(std::string& out, const Name (&names)[kCount], std::uint64_t fla
 
 std::string_view className(calls::Class call_class) {
   constexpr std::array<std::string_view, calls::kClassCount> kNames = {
-      "open",     "close",   "read",     "write",    "seek",       "sync",
-      "metadata", "mapping", "mpi_file", "mpi_sync", "thread_sync"};
+      "open",     "close",   "read",  "write",    "seek",     "sync",
+      "metadata", "mapping", "async", "mpi_file", "mpi_sync", "thread_sync"};
   static_assert(!kNames.back().empty() &&
                 static_cast<int>(calls::Class::kThreadSync) == calls::kClassCount - 1);
   return kNames[static_cast<std::size_t>(call_class)];

@@ -459,6 +459,8 @@ void addRecordedBytes(wire::MovedAccount& account) {
     if (ring == nullptr) continue;
     account.recorded.read += ring->read_bytes.load(std::memory_order_relaxed);
     account.recorded.written += ring->written_bytes.load(std::memory_order_relaxed);
+    account.uncounted.read += ring->uncounted_read.load(std::memory_order_relaxed);
+    account.uncounted.written += ring->uncounted_written.load(std::memory_order_relaxed);
     account.turned += ring->turned_bytes.load(std::memory_order_relaxed);
     account.unsized_reads += ring->unsized_reads.load(std::memory_order_relaxed);
   }

@@ -88,11 +88,17 @@ extern std::atomic<std::uint64_t> mpi_events;
   return mpi_events.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+// Of the outermost MPI call that the thread is in, which has a frame of its own on the stack.
+[[gnu::always_inline]] inline void enterMpi(Thread& self) {
+  self.mpi_frame = stackPointer();
+  ++self.mpi_calls;
+}
+
 // While it lives, what this thread does through MPI is the library's business.
 class InsideMpi {
  public:
   explicit InsideMpi(Thread& self) : self_(self), was_(self.in_mpi), frame_(self.mpi_frame) {
-    if (frame_ == 0) self.mpi_frame = stackPointer();
+    if (frame_ == 0) enterMpi(self);
     self.in_mpi = true;
   }
   InsideMpi(const InsideMpi&) = delete;
@@ -113,7 +119,7 @@ class DeeperLayer {
  public:
   explicit DeeperLayer(Thread& self) : self_(self), depth_(self.depth), frame_(self.mpi_frame) {
     constexpr std::uint8_t kDeepest = (1U << wire::kDepthBits) - 1;  // that a record can tell
-    if (frame_ == 0) self.mpi_frame = stackPointer();
+    if (frame_ == 0) enterMpi(self);
     if (depth_ < kDeepest) ++self_.depth;
   }
   DeeperLayer(const DeeperLayer&) = delete;

@@ -1,0 +1,106 @@
+"""Files that are read and written through mappings: the trace has the pages that the program says
+it touched, and no others but those that the kernel brings along with a page that is read. The
+replay leaves files of the same sizes, and verify finds no difference. What is not followed (too
+many mappings at once, a child that touches its parent's) is said.
+"""
+
+import os
+
+from omnio_testing import Checks, WorkDirectory, emptied, mpirun, omnio, program, readLog, run, stats, trace
+from replay_testing import replay
+
+PAGE = 4096
+BROUGHT_ALONG = 16  # pages of the block around one that is read (fault_around_bytes, 64 KiB)
+WHOLE = ("grown", "parts", "copies", "idle_child", "moved")
+KINDS = {"(map_read)": "read", "(map_write)": "write"}
+
+
+def pagesTold(events):
+    pages = set()
+    for event in events:
+        if kind := KINDS.get(event["call"]):
+            first, size = event["args"]["offset"], event["args"]["count"]
+            name = os.path.basename(event["file"])
+            pages |= {(name, kind, page) for page in range(first // PAGE, (first + size + PAGE - 1) // PAGE)}
+    return pages
+
+
+def pagesTouched(lines):
+    pages = set()
+    for line in lines:
+        name, kind, offset, size = line.split()
+        pages |= {(name, kind, page) for page in range(int(offset) // PAGE, (int(offset) + int(size)) // PAGE)}
+    return pages
+
+
+def mayCome(touched):
+    """With those that the kernel may bring along."""
+    pages = set(touched)
+    for name, kind, page in touched:
+        if kind == "read":  # blocks are of addresses
+            pages |= {(name, kind, page + i) for i in range(1 - BROUGHT_ALONG, BROUGHT_ALONG)}
+    return pages
+
+
+def traced(checks, work, case):
+    home = emptied(os.path.join(work, case))
+    directory = os.path.join(work, case + "-trace")
+    done = trace(directory, [program("c_mapping"), case], cwd=home)
+    checks.equal(done.status, 0, f"{case}: {done.err!r}")
+    return home, directory, done.out.decode().splitlines()
+
+
+def checkReplay(checks, work, case, home, directory):
+    schedule = os.path.join(work, case + ".json")
+    made = run([omnio(), "preprocess", directory, "-o", schedule, "--timing", "asap"])
+    if not checks.equal(made.status, 0, f"{case}: preprocess: {made}"):
+        return
+    if mpirun(1) is None:
+        checks.skip(case, "a replay needs MPI")
+        return
+    target, output = os.path.join(work, case + "-target"), os.path.join(work, case + "-replayed")
+    done = replay(schedule, target, output)
+    checks.equal(done.status, 0, f"{case}: replay: {done}")
+    tree = os.path.join(target, "tree")
+    sizes = lambda where: {name: os.path.getsize(os.path.join(where, name)) for name in os.listdir(where)}
+    checks.equal(sizes(tree), sizes(home), f"{case}: files of the replay")
+    for name in os.listdir(tree):
+        holes = lambda where: os.stat(os.path.join(where, name)).st_blocks
+        checks.equal(holes(tree), holes(home), f"{case}: blocks of {name}")
+    verified = run([omnio(), "verify", schedule, output])
+    checks.equal(verified.status, 0, f"{case}: verify: {verified.out.decode()}")
+
+
+def checkWhole(checks, work, case):
+    home, directory, lines = traced(checks, work, case)
+    told, touched = pagesTold(readLog(directory)), pagesTouched(lines)
+    checks.that(touched, f"{case}: it touches pages")
+    checks.equal(touched - told, set(), f"{case}: pages that are missing")
+    checks.equal(told - mayCome(touched), set(), f"{case}: pages that nothing touched")
+    about = stats(directory)["trace"]
+    checks.that(about["whole"], f"{case}: {about['reasons']}")
+    checkReplay(checks, work, case, home, directory)
+
+
+def checkTold(checks, work, case, words):
+    _, directory, _ = traced(checks, work, case)
+    about = stats(directory)["trace"]
+    checks.that(not about["whole"], f"{case}: it is not called whole")
+    checks.that(any(words in reason for reason in about["reasons"]), f"{case}: {about['reasons']}")
+
+
+def main():
+    checks = Checks()
+    with WorkDirectory() as work:
+        for case in WHOLE:
+            with checks.case(case):
+                checkWhole(checks, work, case)
+        with checks.case("many"):
+            checkTold(checks, work, "many", "by 904 mappings and asynchronous operations is not recorded")
+        with checks.case("child"):
+            checkTold(checks, work, "child", "by 1 mapping or asynchronous operation is not recorded")
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
