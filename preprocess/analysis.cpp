@@ -473,19 +473,23 @@ void Analysis::takeRead(const event::Event& event, const PastEvent& when, Conten
 // thread may have made that one.
 void Analysis::takeTwoCalls(const event::Event& event, const PastEvent& when) {
   const calls::Row& row = *event.row;
+  if (row.api != calls::Api::kPosix) return;
   const std::size_t process = sources_.threads[when.ref.thread].process_index;
   for (const Role role : {Role::kRequest, Role::kMapping, Role::kContext}) {
-    if (row.api != calls::Api::kPosix || !calls::has(row, role)) continue;
+    if (!calls::has(row, role)) continue;
     const BegunKey key{process, role, event::argumentOf(event, role)};
     const bool begins = role == Role::kMapping   ? row.plain == calls::CallId::mmap
                         : role == Role::kContext ? row.plain == calls::CallId::io_setup
                                                  : row.call_class == Class::kAsync;
     if (begins) {
       begun_[key] = when;
-    } else if (const auto found = begun_.find(key); found != begun_.end()) {
-      dependencies_.require(when, found->second);
-      if (role == Role::kRequest) begun_.erase(found);
+      continue;
     }
+    const auto found = begun_.find(key);
+    if (found == begun_.end()) continue;
+    dependencies_.require(when, found->second);
+    // A mapping ends when all of it is unmapped (takeMapping).
+    if (role == Role::kRequest || row.plain == calls::CallId::io_destroy) begun_.erase(found);
   }
 }
 
@@ -518,6 +522,7 @@ void Analysis::takeMapping(const event::Event& event, const PastEvent& when, Ins
     threads_[when.ref.thread].extras.push_back(std::move(extra));
     opens_[mapped.instance].is_open = false;
   }
+  begun_.erase({found->first.first, Role::kMapping, found->first.second});
   mapped_.erase(found);
 }
 

@@ -172,7 +172,7 @@ class Analysis : private FileScene {
     InstanceId instance = kNoInstance;
   };
   std::map<std::pair<std::size_t, std::int64_t>, Mapped> mapped_;  // by process and number
-  // What a call began that others end: its process, what the number is of, the number.
+  // Calls that began something which later calls are about: by process, role of its number, number.
   using BegunKey = std::tuple<std::size_t, calls::Role, std::int64_t>;
   std::map<BegunKey, PastEvent> begun_;
   std::map<std::pair<ContentId, std::uint32_t>, Buffered> buffered_;  // content, description

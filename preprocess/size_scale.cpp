@@ -46,8 +46,9 @@ void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
   std::optional<std::uint64_t> from;
   if (event.offset != model::kUnknownOffset) from = static_cast<std::uint64_t>(event.offset);
   const bool begins = row.call_class == Class::kAsync && calls::has(row, Role::kOffset);
-  if (begins)
+  if (begins) {
     from = static_cast<std::uint64_t>(std::max<std::int64_t>(*argument(Role::kOffset), 0));
+  }
   const bool moves = event::asksForBytes(row);
   const std::uint64_t moved = model::bytesMoved(event);
   const bool asks = model::requestOf(event) != 0;  // before the numbers that say so are scaled

@@ -296,8 +296,8 @@ class Comparison final : public model::ScheduleSink {
         case model::KeyKind::kCommand:
         case model::KeyKind::kTransferOffset:
         case model::KeyKind::kNumber:
-          // A replaying process may stand for several, whose operations and contexts have numbers
-          // of their own.
+          // A replaying process may stand for several recorded ones, which count their operations
+          // and mappings each from 1.
           if (row.arguments[key.argument] == Role::kRequest ||
               row.arguments[key.argument] == Role::kContext ||
               row.arguments[key.argument] == Role::kMapping) {
@@ -311,7 +311,7 @@ class Comparison final : public model::ScheduleSink {
               role == Role::kUser || role == Role::kGroup) {
             equal(wanted, key.key, want, have);
           }
-          // Of a mapping, some are the replay's own.
+          // The replay leaves out flags of mmap that say where in memory.
           if (role == Role::kFlags && row.plain == CallId::mmap) break;
           if (role == Role::kFlags) {
             equal(wanted, key.key, fmt::format("{:#x}", want), fmt::format("{:#x}", have));

@@ -64,6 +64,7 @@ enum class Effect : std::uint8_t {
   kReplacesDescriptor,     // closes what was open at the number of the new descriptor
   kBeginsRead,             // of the bytes that offset and size say, at some time after it began
   kEndsTransfer,           // which took effect before: bytes were moved since it was begun
+  kIsNotCounted,           // its bytes are not in the kernel's account (core/wire/moved_bytes.hpp)
   // Streams.
   kReadsLine,
   kEndKeepsErrno,  // fails at the end of the file, and leaves errno as it was
@@ -107,7 +108,7 @@ struct CallsWithEffects {
 inline constexpr auto kEffects = [] {
   using enum CallId;
   using enum Effect;
-  return std::array<CallsWithEffects, 36>{{
+  return std::array<CallsWithEffects, 38>{{
       // ---- names ----
       {{kChoosesName}, {mkstemp, mkostemp, mkstemps, mkostemps, tmpfile}},
       {{kMakesName, kMakesDirectory}, {mkdir, mkdirat}},
@@ -130,11 +131,11 @@ inline constexpr auto kEffects = [] {
       {{kSetsLength}, {truncate, ftruncate}},
       {{kReservesSpace}, {fallocate, posix_fallocate}},
       {{}, {posix_fadvise, readahead, lockf}},
-      {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range, splice, splice_read}},
+      {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range}},
+      {{kMinusOneIsThePosition, kIsNotCounted}, {splice, splice_read}},
       {{kBeginsRead}, {aio_read, lio_read, io_read}},
-      {{kEndsTransfer},
-       {aio_read_end, aio_write_end, aio_fsync_end, io_read_end, io_write_end, map_read,
-        map_write}},
+      {{kEndsTransfer}, {aio_read_end, aio_write_end, aio_fsync_end}},
+      {{kEndsTransfer, kIsNotCounted}, {io_read_end, io_write_end, map_read, map_write}},
       // ---- descriptors and streams ----
       {{kReplacesDescriptor}, {dup2, dup3, freopen}},
       {{kReadsLine}, {fgets}},

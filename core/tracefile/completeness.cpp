@@ -296,27 +296,23 @@ void checkBytes(const Trace& trace, Wholeness& result) {
   }
 }
 
-void checkUring(const Trace& trace, Wholeness& result) {
+// Ways that neither events nor the kernel's account tell of.
+void checkUnseenWays(const Trace& trace, Wholeness& result) {
   for (const auto& process : trace.processes()) {
-    const std::uint64_t rings = process->info.number(info::kUringRings).value_or(0);
-    if (rings == 0) continue;
-    result.reasons.push_back(
-        fmt::format("{} used io_uring ({}): what it moved by that is not recorded, and the kernel "
-                    "does not count it",
-                    process->name(), base::counted(rings, "ring", "rings")));
-  }
-}
-
-void checkNotFollowed(const Trace& trace, Wholeness& result) {
-  for (const auto& process : trace.processes()) {
-    const std::uint64_t count = process->info.number(info::kNotFollowed).value_or(0);
-    if (count == 0) continue;
-    result.reasons.push_back(
-        fmt::format("{}: what it moved by {} is not recorded (they were too many at once, or "
-                    "mapped by its parent)",
-                    process->name(),
-                    base::counted(count, "mapping or asynchronous operation",
-                                  "mappings and asynchronous operations")));
+    if (const auto rings = process->info.number(info::kUringRings).value_or(0); rings > 0) {
+      result.reasons.push_back(
+          fmt::format("{} used io_uring ({}): what it moved by that is not recorded, and the "
+                      "kernel does not count it",
+                      process->name(), base::counted(rings, "ring", "rings")));
+    }
+    if (const auto count = process->info.number(info::kNotFollowed).value_or(0); count > 0) {
+      result.reasons.push_back(
+          fmt::format("{}: what it moved by {} is not recorded (they were too many at once, moved "
+                      "in part, or mapped by its parent)",
+                      process->name(),
+                      base::counted(count, "mapping or asynchronous operation",
+                                    "mappings and asynchronous operations")));
+    }
   }
 }
 
@@ -343,8 +339,7 @@ Wholeness assess(const Trace& trace) {
   }
   result.settled = result.reasons.empty();
   checkBytes(trace, result);
-  checkUring(trace, result);
-  checkNotFollowed(trace, result);
+  checkUnseenWays(trace, result);
   result.whole = result.reasons.empty();
   noteStops(trace, result);
   noteRefusedSettings(trace, result);

@@ -23,12 +23,6 @@ using calls::CallId;
 using calls::Result;
 using calls::Role;
 
-// The place of a role among the arguments of all calls of a kind.
-template <CallId kCall>
-std::int64_t argumentOf(const Call& call, Role role) {
-  return call.argument(calls::indexOf(calls::rowOf(kCall), role));
-}
-
 template <CallId kCall>
 Requests::Key keyOf(const Call& call) {
   return {call.context.process,

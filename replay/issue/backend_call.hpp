@@ -53,6 +53,12 @@ struct Call {
   int directory() const { return context.names.directory(); }
 };
 
+// The argument of a call of this row that has the role; 0 where none has.
+template <calls::CallId kCall>
+std::int64_t argumentOf(const Call& call, calls::Role role) {
+  return call.argument(calls::indexOf(calls::rowOf(kCall), role));
+}
+
 Outcome notIssued();
 
 // Flags of an open: it must not cut off what write_overwrite has put there. One that failed is to

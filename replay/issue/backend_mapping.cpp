@@ -18,11 +18,6 @@ using calls::Result;
 using calls::Role;
 
 template <CallId kCall>
-std::int64_t argumentOf(const Call& call, Role role) {
-  return call.argument(calls::indexOf(calls::rowOf(kCall), role));
-}
-
-template <CallId kCall>
 Mappings::Key keyOf(const Call& call) {
   return {call.context.process,
           static_cast<std::uint64_t>(argumentOf<kCall>(call, Role::kMapping))};

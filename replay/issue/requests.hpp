@@ -42,8 +42,9 @@ class Requests {
   // Waits for those that are under way: the system writes into their memory.
   ~Requests();
 
-  // A new one with memory for so many bytes, in place of one with the same key; nullptr where
-  // memory is missing, or more would be under way than a process may have.
+  // A new one with memory for so many bytes, in place of one with the same key, whose end this
+  // waits for. It stays this object's until it is taken. nullptr where memory is missing, or all
+  // together would have more than 4 GiB.
   Request* begin(Key key, std::size_t bytes);
   bool isUnderWay(Key key);
   // nullptr where there is none, or another thread took it.

@@ -64,7 +64,6 @@ const std::set<std::string> kParted = {"aio_error",
                                        "io_getevents",
                                        "io_pgetevents",
                                        "io_uring_queue_init",
-                                       "mremap",
                                        "io_uring_queue_init_params",
                                        "io_uring_queue_init_mem"};
 const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};

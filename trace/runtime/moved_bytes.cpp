@@ -14,7 +14,6 @@
 #include "trace/runtime/sys/own_clone.hpp"
 #include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/runtime/sys/text.hpp"
-#include "trace/runtime/unseen_ways.hpp"
 
 namespace omnio::trace {
 namespace {
@@ -30,6 +29,12 @@ wire::MovedBytes kernel_before;  // when the image began
 bool kernel_tells = false;
 std::atomic<std::uint64_t> last_told_ns{0};
 std::atomic<std::uint64_t> children{0};
+std::atomic<std::uint64_t> uring_rings{0};
+std::atomic<std::uint64_t> not_followed{0};
+
+void tellCount(const char* fact, const std::atomic<std::uint64_t>& counter) {
+  if (const std::uint64_t count = counter.load(); count > 0) appendFact(fact, count);
+}
 
 template <typename Bytes>
 wire::MovedBytes valueOf(const Bytes& bytes) {
@@ -66,13 +71,14 @@ bool takeAccount(wire::MovedAccount& account) {
 }  // namespace
 
 void beginMovedBytes(bool is_forked) {
-  beginUnseenWays();
   own_bytes.read.store(0);
   own_bytes.written.store(0);
   passed_bytes.read.store(0);
   passed_bytes.written.store(0);
   last_told_ns.store(0);
   children.store(0);
+  uring_rings.store(0);
+  not_followed.store(0);
   kernel_before = {};
   if (!is_forked) kernel_tells = readKernelIo(kernel_before);
 }
@@ -83,7 +89,8 @@ void countPassed(std::uint64_t read, std::uint64_t written) {
 }
 
 void tellMovedBytes() {
-  tellUnseenWays();
+  tellCount(wire::info::kUringRings, uring_rings);
+  tellCount(wire::info::kNotFollowed, not_followed);
   wire::MovedAccount account;
   if (!takeAccount(account)) return;
   char words[16 * 21];
@@ -96,16 +103,21 @@ void tellMovedBytes() {
 }
 
 void tellMovedBytesNowAndThen() {
-  if (!kernel_tells || !hasContainer()) return;
+  if (!hasContainer()) return;
   const std::uint64_t now = wire::systemNs(CLOCK_MONOTONIC);
   std::uint64_t last = last_told_ns.load(std::memory_order_relaxed);
   if (now < last + kBetweenNs || !last_told_ns.compare_exchange_strong(last, now)) return;
   tellMovedBytes();
 }
 
+void countRing() { uring_rings.fetch_add(1, std::memory_order_relaxed); }
+
+void countNotFollowed() { not_followed.fetch_add(1, std::memory_order_relaxed); }
+
 void countChild() { children.fetch_add(1, std::memory_order_relaxed); }
 
 bool hasMovedUnseen() {
+  if (uring_rings.load() > 0 || not_followed.load() > 0) return true;
   constexpr std::uint64_t kWorthTelling = std::uint64_t{1} << 20;
   wire::MovedAccount account;
   if (!takeAccount(account) || account.children > 0) return false;

@@ -1,6 +1,9 @@
 // How many bytes the process has moved, by the kernel's account and by its own calls: where the two
 // differ, bytes went by ways that no wrapper sees (core/wire/moved_bytes.hpp). /proc/self/io is
-// read when the process begins and ends, and at most once a second while it records.
+// read when the process begins and ends, and at most once a second while it records. Ways that the
+// kernel does not count either (io_uring, mappings and asynchronous operations that are not
+// followed to their end) are counted and told as facts of their own (core/wire/info.hpp,
+// io_uring_rings and not_followed).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +16,11 @@ void beginMovedBytes(bool is_forked);
 // By a call that is seen and not recorded.
 void countPassed(std::uint64_t read, std::uint64_t written);
 
+// A ring of io_uring was set up.
+void countRing();
+// A mapping or an asynchronous operation is not followed to its end.
+void countNotFollowed();
+
 // Writes the account of now into the container, which there has to be.
 void tellMovedBytes();
 // The same, unless that was done within the last second: what a process that is killed has left.
@@ -22,7 +30,7 @@ void tellMovedBytesNowAndThen();
 void countChild();
 
 // Whether a process that has recorded nothing has moved bytes all the same, and so many that it has
-// to be told of. Not where they may be those of children.
+// to be told of (not where they may be those of children), or used ways that are not counted.
 bool hasMovedUnseen();
 
 }  // namespace omnio::trace

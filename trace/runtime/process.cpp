@@ -25,7 +25,6 @@
 #include "trace/runtime/sys/system_clock.hpp"
 #include "trace/runtime/sys/text.hpp"
 #include "trace/runtime/sys/waiting.hpp"
-#include "trace/runtime/unseen_ways.hpp"
 
 // In every C library's static part: handlers that come with this object go when it goes.
 extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
@@ -222,8 +221,7 @@ void finish(wire::AccountState state) {
     // rank's children are not the rank.
     const bool is_rank = (strcmp(launcherIdentity().source, "none") != 0 || mpi_identity.known) &&
                          process.parent_token == 0;
-    const bool is_told =
-        (is_rank && state != wire::AccountState::kReplaced) || hasMovedUnseen() || hasUnseenWays();
+    const bool is_told = (is_rank && state != wire::AccountState::kReplaced) || hasMovedUnseen();
     if (!is_told || !openContainer()) return;
   }
   finishStops();

@@ -104,7 +104,8 @@ int errorOf(const aiocb64* block) {
   if (status == EINPROGRESS) {
     noteUnderWay(self, times);
   } else if (status >= 0) {
-    // What aio_return says does not change by asking for it (glibc), and some never ask.
+    // Asking for the result here changes nothing for the application, which may never ask: glibc
+    // keeps it in the control block.
     auto* const moved = real_return.get();
     end(self, block, times, status, moved == nullptr ? 0 : moved(const_cast<aiocb64*>(block)));
   }

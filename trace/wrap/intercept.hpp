@@ -207,17 +207,6 @@ template <CallId kCall>
   }
 }
 
-// Whether the kernel's account has what calls of the row move (core/wire/moved_bytes.hpp).
-template <CallId kCall>
-constexpr bool isCounted() {
-  constexpr CallId kOthers[] = {CallId::map_read,     CallId::map_write, CallId::io_read_end,
-                                CallId::io_write_end, CallId::splice,    CallId::splice_read};
-  for (const CallId other : kOthers) {
-    if (other == kCall) return false;
-  }
-  return true;
-}
-
 // Takes what a call that is not recorded moved into the process's account.
 template <CallId kCall>
 [[gnu::always_inline]] inline void notePassed(std::uint64_t moved) {
@@ -241,7 +230,7 @@ template <CallId kCall>
     const std::uint64_t moved = movedBy<kCall>(numbers, result);
     if constexpr (readsBytes<kCall>()) addTo(ring.read_bytes, moved);
     if constexpr (writesBytes<kCall>()) addTo(ring.written_bytes, moved);
-    if constexpr (!isCounted<kCall>()) {
+    if constexpr (calls::does(calls::rowOf(kCall), calls::Effect::kIsNotCounted)) {
       addTo(readsBytes<kCall>() ? ring.uncounted_read : ring.uncounted_written, moved);
     }
   } else if constexpr (turnsStream<kCall>()) {

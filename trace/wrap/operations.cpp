@@ -1,6 +1,6 @@
 #include "trace/wrap/operations.hpp"
 
-#include "trace/runtime/unseen_ways.hpp"
+#include "trace/runtime/moved_bytes.hpp"
 #include "trace/wrap/polling.hpp"
 
 namespace omnio::trace {

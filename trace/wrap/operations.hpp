@@ -12,7 +12,7 @@ namespace omnio::trace {
 
 enum class OperationKind : std::uint8_t { kRead, kWrite, kSync };
 
-// What an operation is: its end has to tell it again.
+// An operation, with all that the event of its end repeats.
 struct AsyncOperation {
   std::uint64_t number = 0;  // from 1
   std::uint64_t bytes = 0;   // asked for

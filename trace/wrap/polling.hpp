@@ -1,5 +1,5 @@
-// Waits of threads that ask again and again: tests and probes that find nothing, and the one that
-// finds something in the end.
+// Waits of threads that ask again and again: calls that find nothing (tests and probes of MPI,
+// aio_error, io_getevents), and the one that finds something in the end.
 #pragma once
 
 #include "core/wire/encode.hpp"

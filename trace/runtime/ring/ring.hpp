@@ -50,7 +50,7 @@ struct Ring {
   // The owner alone adds to them.
   std::atomic<std::uint64_t> read_bytes{0};
   std::atomic<std::uint64_t> written_bytes{0};
-  // Of these, what the kernel does not count.
+  // The part of them that the kernel does not count.
   std::atomic<std::uint64_t> uncounted_read{0};
   std::atomic<std::uint64_t> uncounted_written{0};
   std::atomic<std::uint64_t> turned_bytes{0};

@@ -88,7 +88,7 @@ extern std::atomic<std::uint64_t> mpi_events;
   return mpi_events.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// Of the outermost MPI call that the thread is in, which has a frame of its own on the stack.
+// The thread enters an outermost MPI call, which has a frame of its own on the stack.
 [[gnu::always_inline]] inline void enterMpi(Thread& self) {
   self.mpi_frame = stackPointer();
   ++self.mpi_calls;

@@ -1,7 +1,10 @@
-// libaio: the kernel's asynchronous I/O.
+// The kernel's asynchronous I/O, by the libraries for it: libaio is recorded. io_uring is counted
+// alone: liburing maps its rings by system calls of its own, and moves bytes by memory. (Rings that
+// a program maps by itself: mappings.cpp.)
 #include <linux/aio_abi.h>
 #include <sys/uio.h>
 
+#include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/library_call.hpp"
 #include "trace/wrap/operations.hpp"
@@ -136,6 +139,11 @@ long change(Real real, std::int64_t most, Context context) {
   return result;
 }
 
+long countedRing(long result) {
+  if (result >= 0 && mayRecord(thread) && isActive()) countRing();
+  return result;
+}
+
 }  // namespace
 }  // namespace omnio::trace
 
@@ -158,3 +166,7 @@ OMNIO_OF_LIBRARY(io_getevents, "libaio.so.1",
 OMNIO_OF_LIBRARY(io_pgetevents, "libaio.so.1",
                  reap([call] { return static_cast<int>(call()); },
                       reinterpret_cast<const io_event*>(d)))
+
+OMNIO_OF_LIBRARY(io_uring_queue_init, "liburing.so.2", countedRing(static_cast<int>(call())))
+OMNIO_OF_LIBRARY(io_uring_queue_init_params, "liburing.so.2", countedRing(static_cast<int>(call())))
+OMNIO_OF_LIBRARY(io_uring_queue_init_mem, "liburing.so.2", countedRing(static_cast<int>(call())))
