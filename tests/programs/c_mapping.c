@@ -6,7 +6,7 @@
 // grown   maps a file of one page, makes it 64 pages long, and writes them
 // parts   unmaps the middle of a mapping, then touches both ends, and maps a second file there
 // copies  writes and reads a private mapping
-// many    has 5,000 mappings at once
+// many    has 5,000 mappings at once, and writes into each
 // child   forks a child, which writes into the mapping of its parent; idle_child: and does not
 // moved   makes a mapping longer by mremap, and touches what came new
 #define _GNU_SOURCE
@@ -87,7 +87,7 @@ static void haveMany(void) {
   const int fd = make("many", 1);
   static char* memory[kMany];
   for (int i = 0; i < kMany; ++i) memory[i] = map(fd, 0, 1, MAP_SHARED);
-  touch("many", memory[0], 0, 1, 0);
+  for (int i = 0; i < kMany; ++i) touch("many", memory[i], 0, 1, 0);
   for (int i = 0; i < kMany; ++i) CHECK(munmap(memory[i], kPage) == 0);
 }
 
