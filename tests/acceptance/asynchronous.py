@@ -7,11 +7,11 @@ MPI-IO, which Open MPI does by these calls.
 import errno
 import os
 
-from omnio_testing import (Checks, WorkDirectory, environment, emptied, mpirun, omnio, program,
+from omnio_testing import (Checks, WorkDirectory, environment, emptied, mpirun, program,
                            readLog, run, stats, trace)
-from replay_testing import MPI_ENVIRONMENT, replay
+from replay_testing import MPI_ENVIRONMENT, checkRoundTrip
 
-CASES = ("queue", "poll", "list", "ends", "forgotten")
+CASES = ("queue", "poll", "list", "ends", "thread", "forgotten")
 BEGINS = {"aio_read": "read", "aio_read64": "read", "(lio_read)": "read", "aio_write": "write",
           "aio_write64": "write", "(lio_write)": "write"}
 ENDS = {"(aio_read_end)": "read", "(aio_write_end)": "write"}
@@ -41,20 +41,9 @@ def checkLog(checks, name, events, told):
 
 def checkReplay(checks, work, name, directory, left):
     """The replay of the trace leaves files of the same sizes."""
-    schedule = os.path.join(work, name + ".json")
-    made = run([omnio(), "preprocess", directory, "-o", schedule, "--timing", "asap"])
-    if not checks.equal(made.status, 0, f"{name}: preprocess: {made}"):
-        return
-    if mpirun(1) is None:
-        checks.skip(name, "a replay needs MPI")
-        return
-    target = os.path.join(work, name + "-target")
-    output = os.path.join(work, name + "-replayed")
-    done = replay(schedule, target, output)
-    checks.equal(done.status, 0, f"{name}: replay: {done}")
-    checks.equal(sizesOf(os.path.join(target, "tree")), left, f"{name}: files of the replay")
-    verified = run([omnio(), "verify", schedule, output])
-    checks.equal(verified.status, 0, f"{name}: verify: {verified.out.decode()}")
+    tree = checkRoundTrip(checks, work, name, directory)
+    if tree is not None:
+        checks.equal(sizesOf(tree), left, f"{name}: files of the replay")
 
 
 def checkProgram(checks, work, binary, case):

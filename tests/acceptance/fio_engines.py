@@ -7,8 +7,8 @@ import json
 import os
 import shutil
 
-from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, omnio, run, skipTest, stats, trace)
-from replay_testing import replay
+from omnio_testing import (Checks, WorkDirectory, emptied, run, skipTest, stats, trace)
+from replay_testing import checkRoundTrip
 
 MIB = 4
 # Engines whose transfers are recorded; of the others, a reason of the trace says that they are not.
@@ -56,23 +56,9 @@ def checkEngine(checks, work, engine, pattern, depth):
         wanted = {kind: bytes for kind, (bytes, _) in wanted.items()}
     checks.equal(found, wanted, f"{name}: bytes and operations")
     checks.that(report["trace"]["whole"], f"{name}: {reasons}")
-    checkReplay(checks, work, name, directory)
-
-
-def checkReplay(checks, work, name, directory):
-    schedule, target = os.path.join(work, name + ".json"), os.path.join(work, name + "-target")
-    made = run([omnio(), "preprocess", directory, "-o", schedule, "--timing", "asap"])
-    if not checks.equal(made.status, 0, f"{name}: preprocess: {made}"):
-        return
-    if mpirun(1) is None:
-        checks.skip(name, "a replay needs MPI")
-        return
-    output = os.path.join(work, name + "-replayed")
-    done = replay(schedule, target, output)
-    checks.equal(done.status, 0, f"{name}: replay: {done}")
-    checks.equal(os.path.getsize(os.path.join(target, "tree", "data")), MIB << 20, f"{name}: size of the file")
-    verified = run([omnio(), "verify", schedule, output])
-    checks.equal(verified.status, 0, f"{name}: verify: {verified.out.decode()}")
+    tree = checkRoundTrip(checks, work, name, directory)
+    if tree is not None:
+        checks.equal(os.path.getsize(os.path.join(tree, "data")), MIB << 20, f"{name}: size of the file")
 
 
 def main():

@@ -3,7 +3,7 @@
 import json
 import os
 
-from omnio_testing import environment, omnio, run
+from omnio_testing import environment, mpirun, omnio, run
 
 MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -49,6 +49,24 @@ def write(path, document):
 def replay(path, target, output, *options, **more):
     return run([omnio(), "replay", path, "--target", target, "-o", output, *options],
                env=environment(**MPI_ENVIRONMENT), **more)
+
+
+def checkRoundTrip(checks, work, name, directory):
+    """Replays the trace as fast as possible, and verifies that: no difference. Returns the tree that the
+    replay has left; None, and a skip, without MPI or where a step has failed."""
+    schedule = os.path.join(work, name + ".json")
+    made = run([omnio(), "preprocess", directory, "-o", schedule, "--timing", "asap"])
+    if not checks.equal(made.status, 0, f"{name}: preprocess: {made}"):
+        return None
+    if mpirun(1) is None:
+        checks.skip(name, "a replay needs MPI")
+        return None
+    target, output = os.path.join(work, name + "-target"), os.path.join(work, name + "-replayed")
+    done = replay(schedule, target, output)
+    checks.equal(done.status, 0, f"{name}: replay: {done}")
+    verified = run([omnio(), "verify", schedule, output])
+    checks.equal(verified.status, 0, f"{name}: verify: {verified.out.decode()}")
+    return os.path.join(target, "tree")
 
 
 def report(output):

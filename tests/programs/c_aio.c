@@ -7,12 +7,14 @@
 // poll      the same, each looked for by aio_error alone, again and again
 // list      the same by lio_listio, 8 at a time, which waits or does not by turns
 // ends      reads across the end of the file, at it, and from a descriptor that is not open for it
+// thread    begins 8 writes, and lets another thread ask for their ends
 // forgotten asks for the errors of its writes and never for their results
 // closed    closes its file before it asks for its writes
 #define _GNU_SOURCE
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +111,18 @@ static void waitForAll(int count) {
   }
 }
 
+static void* finishAll(void* nothing) {
+  waitForAll(kDepth);
+  for (int slot = 0; slot < kDepth; ++slot) CHECK(finish(slot) == kBlock);
+  return nothing;
+}
+
+static void inThread(int fd) {
+  for (int slot = 0; slot < kDepth; ++slot) begin(slot, fd, 1, (off_t)slot * kBlock, kBlock);
+  pthread_t other;
+  CHECK(pthread_create(&other, NULL, finishAll, NULL) == 0 && pthread_join(other, NULL) == 0);
+}
+
 static void ends(int fd) {
   begin(0, fd, 1, 0, 1000);
   waitForAll(1);
@@ -140,6 +154,8 @@ int main(int count, char** words) {
     list(fd, 0);
   } else if (strcmp(file, "ends") == 0) {
     ends(fd);
+  } else if (strcmp(file, "thread") == 0) {
+    inThread(fd);
   } else if (strcmp(file, "forgotten") == 0) {
     for (int i = 0; i < 4; ++i) {
       begin(0, fd, 1, (off_t)i * kBlock, kBlock);
