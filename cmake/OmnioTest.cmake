@@ -1,7 +1,8 @@
 # omnio_add_unit_tests(<target> SOURCES <file>... LINK <library>... [TSAN])
 #
-# A GoogleTest program, each of its tests known to ctest by its own name and labelled `unit`. TSAN
-# says that threads meet in it: in a build with the thread sanitizer the label is `tsan`.
+# A GoogleTest program, each of its tests known to ctest by its own name and labelled `unit`. In a
+# build with a sanitizer the program is one test. TSAN says that threads meet in it: in a build with
+# the thread sanitizer the label is `tsan`.
 #
 # omnio_is_unit_test(<target>): the target omnio_unit_tests builds it, with what it depends on alone.
 include(GoogleTest)
@@ -42,5 +43,11 @@ function(omnio_add_unit_tests target)
       endif()
     endif()
   endif()
-  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 120)
+  if(OMNIO_SANITIZE)
+    # A sanitizer takes longer to start than most tests take.
+    add_test(NAME ${target} COMMAND ${target})
+    set_tests_properties(${target} PROPERTIES LABELS ${label} TIMEOUT 600)
+  else()
+    gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 120)
+  endif()
 endfunction()
