@@ -31,9 +31,17 @@ std::string runDirectory(const SourceThreads& sources) {
   return directory.empty() ? "/" : directory;
 }
 
+// What it lacks comes first.
 std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& analysis,
                                  const tracefile::Wholeness& wholeness) {
   std::vector<std::string> words;
+  for (const std::string& reason : tracefile::reasonsInBrief(wholeness)) {
+    words.push_back(fmt::format("the trace is not whole: {}", reason));
+  }
+  if (wholeness.events_missing > 0 || wholeness.at_least) {
+    words.push_back(
+        fmt::format("what the trace has lost: {}", tracefile::missingSentence(wholeness)));
+  }
   if (sources.processes_without_rank > 0) {
     words.push_back(fmt::format("the calls of {} processes that are not ranks of the job",
                                 sources.processes_without_rank));
@@ -42,13 +50,6 @@ std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& a
     words.push_back(fmt::format(
         "{} calls without effect, or on descriptors or paths that the trace does not name",
         analysis.dropped()));
-  }
-  if (wholeness.events_missing > 0 || wholeness.at_least) {
-    words.push_back(
-        fmt::format("what the trace has lost: {}", tracefile::missingSentence(wholeness)));
-  }
-  if (const std::string bytes = tracefile::unseenWords(wholeness.bytes.unseen); !bytes.empty()) {
-    words.push_back(fmt::format("what the ranks {} by calls that are not recorded", bytes));
   }
   return words;
 }

@@ -197,6 +197,8 @@ void RequestOptions::addTo(base::Command command) {
       .positive()
       .showDefault();
   command.flag("--fresh", request.fresh, "Remove the tree of an earlier replay");
+  command.flag("--partial", request.partial,
+               "Take a schedule that lacks data as it is; else the status is 3");
   command.flag("--no-trace", no_trace, "Write the report alone, and no trace");
 }
 
@@ -228,9 +230,21 @@ std::vector<std::string> RequestOptions::words() const {
                                     "--network-scale", fmt::format("{}", network_scale)};
   if (!timing.empty()) words.insert(words.end(), {"--timing", timing});
   if (request.fresh) words.emplace_back("--fresh");
+  if (request.partial) words.emplace_back("--partial");
   if (no_trace) words.emplace_back("--no-trace");
   if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
   return words;
+}
+
+std::string lackSentence(const fs::path& schedule, const model::ScheduleGlobal& global) {
+  constexpr std::size_t kMost = 3;
+  const std::vector<std::string>& all = global.left_out;
+  const std::size_t shown = std::min(all.size(), kMost);
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(shown);
+  return fmt::format("{}: the schedule lacks data{}{}{}; without --partial the status is 3",
+                     base::printable(schedule.native()), shown == 0 ? "" : ": ",
+                     fmt::join(all.begin(), end, "; "),
+                     shown < all.size() ? "; the rest is in left_out of its source" : "");
 }
 
 fs::path programsIn(const fs::path& output) { return output / kPrograms; }

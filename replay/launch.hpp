@@ -43,6 +43,7 @@ struct Request {
   std::int64_t stall_ns = 60000000000;  // give up when nothing moves for so long
   bool fresh = false;
   bool trace = true;
+  bool partial = false;  // a schedule that lacks data is taken as it is
   // The programs are in the output directory already: `omnio replay` has compiled them.
   bool compiled = false;
 };
@@ -73,6 +74,10 @@ struct RequestOptions {
 // the sentence is "NAME... is not beside FOLDER...", with the role and the remedy for the dots.
 base::Result<std::filesystem::path> programBeside(const char* name, const char* folder_as_built,
                                                   std::string_view role, std::string_view remedy);
+
+// That the schedule's trace was not whole, and why.
+std::string lackSentence(const std::filesystem::path& schedule,
+                         const model::ScheduleGlobal& global);
 
 std::filesystem::path programsIn(const std::filesystem::path& output);
 

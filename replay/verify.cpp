@@ -140,6 +140,11 @@ class Comparison final : public model::ScheduleSink {
              const FilesOfDescriptors& files, Verification& result)
       : trace_(trace), identity_(identity), files_(files), result_(result) {}
 
+  Complaint global(const model::ScheduleGlobal& global) override {
+    result_.source = global;
+    return std::nullopt;
+  }
+
   Complaint beginThread(const model::ScheduleThread& thread) override {
     thread_ = thread;
     number_ = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/model/schedule.hpp"
 #include "core/tracefile/trace.hpp"
 
 namespace omnio::replay {
@@ -33,6 +34,7 @@ struct Verification {
   std::uint64_t substituted = 0;  // that a replay does otherwise on purpose; not compared
   std::uint64_t differences = 0;
   std::vector<std::string> first;  // differences, one sentence each
+  model::ScheduleGlobal source;    // what the schedule says of its trace, and of what it lacks
 };
 
 inline constexpr std::size_t kDifferencesTold = 20;

@@ -69,9 +69,10 @@ int runPreprocess(const PreprocessOptions& options) {
     return kFailed;
   }
   if (!wholeness.whole) {
-    printFailure(fmt::format("{}: the trace is not whole, and so is the schedule; {}",
-                             base::printable(options.selection.trace),
-                             tracefile::missingSentence(wholeness)));
+    printFailure(fmt::format(
+        "{}: the trace is not whole, and so is the schedule ({}); a replay of "
+        "it ends with status 3",
+        base::printable(options.selection.trace), tracefile::missingSentence(wholeness)));
   }
   std::string text = fmt::format(
       "{}: {} events of {} ranks in {} threads on {} files, {} dependencies, timing {}\n",

@@ -35,6 +35,7 @@ struct ReplayOptions : replay::RequestOptions {
   std::vector<std::string> launcher_options;
   int processes = 0;  // 0: one for each recorded rank
   int repeat = 1;
+  bool is_told = false;  // that the schedule lacks data
 };
 
 int processors() {
@@ -122,6 +123,10 @@ int replayOnce(const ReplayOptions& options) {
   const base::Result<replay::Plan> plan =
       replay::compileSchedule(request.schedule, programs, request.changes);
   if (!plan) return fail(plan.failure());
+  const bool lacks_data = !request.partial && !plan->global.source_whole;
+  if (lacks_data && !options.is_told) {
+    printFailure(replay::lackSentence(request.schedule, plan->global));
+  }
   const int processes =
       options.processes > 0 ? options.processes : std::max(1, static_cast<int>(plan->ranks.size()));
 
@@ -146,7 +151,8 @@ int replayOnce(const ReplayOptions& options) {
   }
   launcher_words.pass();
   if (end.exitCode() != kDone) return kFailed;
-  const int status = statusOf(request.output / replay::kReportName);
+  int status = statusOf(request.output / replay::kReportName);
+  if (lacks_data && status == kDone) status = kDifferences;
   const int printed = printAll(shown.value_or(""));
   return printed != kDone ? printed : status;
 }
@@ -168,6 +174,7 @@ int replayOften(const ReplayOptions& options) {
     ReplayOptions once = options;
     once.request.output = request.output / std::to_string(i);
     once.request.fresh = request.fresh || i > 1;
+    once.is_told = i > 1;
     std::error_code error;
     fs::create_directories(request.output, error);
     if (error) return fail(base::systemFailure(request.output, error.value(), "cannot create"));

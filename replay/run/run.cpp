@@ -384,7 +384,12 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   if (request.compiled) return kDone;
   std::error_code ignored;
   std::filesystem::remove_all(programs, ignored);
-  return report.total().differences > 0 ? kDifferences : kDone;
+  const bool lacks_data = !request.partial && !plan->global.source_whole;
+  if (lacks_data) {
+    fmt::print(stderr, "omnio-replay: {}\n",
+               base::safeText(lackSentence(request.schedule, plan->global)));
+  }
+  return report.total().differences > 0 || lacks_data ? kDifferences : kDone;
 }
 
 }  // namespace omnio::replay
