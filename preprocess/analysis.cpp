@@ -116,6 +116,7 @@ void Analysis::run(event::PathTable& paths) {
   order.run();
   for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].think = order.thinkTime(i);
   flushAtExit();
+  closeAtExit();
   addMeetings();
   for (ThreadNotes& thread : threads_) {
     std::stable_sort(thread.extras.begin(), thread.extras.end(),
@@ -168,7 +169,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     instance = resolve(*event.handle, when);
     Instance& used = opens_[instance];
     useInstance(event, when, used);
-    takeLock(event, when, used);
+    takeLock(event, when, instance);
     Description& description = opens_.description(used.description);
     const bool moves = event.row->call_class == Class::kSeek || event::isAtPosition(event);
     if (moves) {
@@ -199,7 +200,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
   takeMaker(event, when, instance, content, note);
   if (event.row->call_class == Class::kClose && event.handle != nullptr) {
     opens_.clearNumber(thread.process_index, event.handle->definition.fd);
-    opens_[instance].is_open = false;
+    closeInstance(instance, when);
   }
   if (note.made != kNoInstance || note.replaced != kNoInstance || note.source != kNoInstance ||
       note.directory != kNoInstance || note.new_directory != kNoInstance || note.dropped) {
@@ -264,6 +265,7 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
                : path == nullptr ? model::kNoFileNumber
                                  : fileOf(*path),
        .access = shares ? opens_[from].access : std::optional(flags & (O_ACCMODE | O_APPEND))});
+  if (shares && event.row->result == calls::Result::kNewStream) opens_.becomesStream(from);
   int number = -1;
   if (is_dup) {
     number = static_cast<int>(event.result);
@@ -279,7 +281,10 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
   const InstanceId before = opens_.atNumber(process, number);
   // freopen closes its stream first, and the new one gets the number that has become free.
   const bool replaces = calls::does(*event.row, calls::Effect::kReplacesDescriptor);
-  if (replaces && before != kNoInstance) note.replaced = before;
+  if (replaces && before != kNoInstance) {
+    note.replaced = before;
+    closeInstance(before, when);
+  }
   opens_.setNumber(process, number, note.made);
 }
 
@@ -319,17 +324,76 @@ void Analysis::orderByPosition(const event::Event& event, const PastEvent& when,
   description.last_seek = when;
 }
 
-// A lock is free once those who had it before have let go of it.
-void Analysis::takeLock(const event::Event& event, const PastEvent& when, Instance& instance) {
-  const bool is_lock_call = event.row->plain == calls::CallId::flock;
-  const bool releases = event.row->call_class == Class::kClose ||
-                        (is_lock_call && (event::argumentOf(event, Role::kNumber) & LOCK_UN) != 0);
-  if (releases && instance.has_lock) {
-    files_.unlocks(instance.content, when);
-    instance.has_lock = false;
-  } else if (is_lock_call && !releases) {
-    files_.locks(instance.content, when);
-    instance.has_lock = instance.has_lock || !event.failed;
+void Analysis::takeLock(const event::Event& event, const PastEvent& when, InstanceId instance) {
+  const auto [lock, subject] = lockOf(event, when.ref.thread, instance);
+  if (!lock) return;
+  if (lock->type == event::FileLock::Type::kNone) {
+    locks_.unlocks(subject, when);
+    return;
+  }
+  locks_.locks(subject, lock->type == event::FileLock::Type::kExclusive, when);
+  if (!lock->is_of_process) opens_.description(opens_[instance].description).has_lock = true;
+}
+
+// The lock that the call took or gave up, if it did.
+std::pair<std::optional<event::FileLock>, LockSubject> Analysis::lockOf(const event::Event& event,
+                                                                        std::uint32_t thread,
+                                                                        InstanceId id) {
+  const Instance& instance = opens_[id];
+  const auto lock = event::lockOf(event, opens_.description(instance.description).open,
+                                  files_.content(instance.content).size);
+  if (!lock) return {};
+  return {lock,
+          {.content = instance.content,
+           .kind = event.row->plain == calls::CallId::flock ? LockKind::kWhole : LockKind::kRecord,
+           .owner = lock->is_of_process
+                        ? processOwner(thread)
+                        : LockOwner{LockOwner::Kind::kDescription, instance.description},
+           .range = {lock->begin, lock->end},
+           .is_range_known = lock->is_range_known,
+           .instance = id}};
+}
+
+// A process keeps its locks over exec.
+LockOwner Analysis::processOwner(std::uint32_t thread) const {
+  const SourceThread& source = sources_.threads[thread];
+  const auto rank = static_cast<std::uint64_t>(static_cast<std::uint32_t>(source.header.rank));
+  return {LockOwner::Kind::kProcess, rank << 32 | static_cast<std::uint32_t>(source.process->pid)};
+}
+
+void Analysis::closeInstance(InstanceId id, const PastEvent& when) {
+  opens_.close(id);
+  const Instance& instance = opens_[id];
+  // A process loses its locks of a file with any descriptor of it that it closes (fcntl(2),
+  // POSIX.1-2017), a description its own with the last.
+  locks_.closed(instance.content, processOwner(when.ref.thread), when);
+  const Description& description = opens_.description(instance.description);
+  if (!description.has_lock || description.open_instances > 0) return;
+  locks_.closed(instance.content, {LockOwner::Kind::kDescription, instance.description}, when);
+}
+
+// A process that ends closes its descriptors, which no call tells of. Whoever had its locks next
+// waits for that. Of several threads with the descriptor, none is known to be the last.
+void Analysis::closeAtExit() {
+  std::map<std::size_t, std::int64_t> ends;  // of the last event of a process
+  for (std::size_t i = 0; i < last_.size(); ++i) {
+    std::int64_t& end = ends[sources_.threads[i].process_index];
+    end = std::max(end, last_[i].end_ns);
+  }
+  for (const auto& [id, waiting] : locks_.lost()) {
+    const Instance& instance = opens_[id];
+    if (!instance.is_open || instance.used.size() != 1) continue;
+    const std::uint32_t thread = instance.used.begin()->first;
+    const std::int64_t end = ends[sources_.threads[thread].process_index];
+    std::uint64_t step = 0;
+    for (const PastEvent& later : waiting) {
+      if (end > later.end_ns) continue;  // it was still at work
+      if (step == 0) {
+        step = dependencies_.newId();
+        addBehind(last_[thread], calls::CallId::close, instance.descriptor, step);
+      }
+      dependencies_.requireId(later.ref, step);
+    }
   }
 }
 
@@ -353,6 +417,18 @@ void Analysis::noteEarlyReads(ContentId content, const Range& range, const PastE
   }
 }
 
+// A call that is not in the trace, right behind one that is.
+void Analysis::addBehind(const PastEvent& past, calls::CallId call, model::Descriptor descriptor,
+                         std::uint64_t id) {
+  ExtraStep extra;
+  extra.behind = static_cast<std::int64_t>(past.ref.sequence);
+  extra.event.row = &calls::rowOf(call);
+  extra.event.fd = descriptor;
+  extra.event.start_ns = extra.event.end_ns = past.end_ns;
+  extra.event.id = id;
+  threads_[past.ref.thread].extras.push_back(std::move(extra));
+}
+
 // A process that ends writes out the buffers of its streams, which no call tells of.
 void Analysis::flushAtExit() {
   std::map<std::pair<ContentId, std::uint32_t>, std::uint64_t> flushed;  // the step's id
@@ -366,13 +442,7 @@ void Analysis::flushAtExit() {
     std::uint64_t& id = flushed[buffer];
     if (id == 0) {
       id = dependencies_.newId();
-      ExtraStep extra;
-      extra.behind = static_cast<std::int64_t>(last.ref.sequence);
-      extra.event.row = &calls::rowOf(calls::CallId::fflush);
-      extra.event.fd = opens_[buffered.stream].descriptor;
-      extra.event.start_ns = extra.event.end_ns = last.end_ns;
-      extra.event.id = id;
-      threads_[buffered.thread].extras.push_back(std::move(extra));
+      addBehind(last, calls::CallId::fflush, opens_[buffered.stream].descriptor, id);
     }
     dependencies_.requireId(read.ref, id);
   }
@@ -514,13 +584,8 @@ void Analysis::takeMapping(const event::Event& event, const PastEvent& when, Ins
   mapped.bytes -= event::argumentOf(event, Role::kLength);
   if (mapped.bytes > 0) return;
   if (mapped.instance != kNoInstance) {
-    ExtraStep extra;
-    extra.behind = static_cast<std::int64_t>(when.ref.sequence);
-    extra.event.row = &calls::rowOf(calls::CallId::close);
-    extra.event.fd = opens_[mapped.instance].descriptor;
-    extra.event.start_ns = extra.event.end_ns = event.end_ns;
-    threads_[when.ref.thread].extras.push_back(std::move(extra));
-    opens_[mapped.instance].is_open = false;
+    addBehind(when, calls::CallId::close, opens_[mapped.instance].descriptor, 0);
+    opens_.close(mapped.instance);
   }
   begun_.erase({found->first.first, Role::kMapping, found->first.second});
   mapped_.erase(found);
@@ -581,6 +646,9 @@ Subject subjectOf(model::FileNumber file) {
   if (file == model::kNoFileNumber) return 0;
   return subjectOf(static_cast<std::uint64_t>(file), SubjectKind::kName);
 }
+// No result tells of a lock: nothing claims it.
+constexpr Subject kLocks = 4;
+
 Subject subjectOf(ContentId content) { return subjectOf(content, SubjectKind::kContent); }
 Subject entriesOf(model::FileNumber directory) {
   return subjectOf(static_cast<std::uint64_t>(directory), SubjectKind::kEntries);
@@ -627,6 +695,7 @@ void Analysis::gather(const event::Event& event, std::uint32_t thread, Evidence&
     gatherName(event, fileOf(*path), new_file, evidence);
   } else if (event.handle != nullptr && !event.failed && hasHandle(*event.row)) {
     gatherData(event, thread, evidence);
+    gatherLock(event, thread, evidence);
   }
 }
 
@@ -785,6 +854,20 @@ void Analysis::gatherData(const event::Event& event, std::uint32_t thread, Evide
       evidence.claims.push_back({subject, Claim::Kind::kSizeAtLeast, end});
     }
   }
+}
+
+// Whoever had to wait for a lock got it at the end of the call, after others had let go of it. That
+// is so for those who did not have to wait, too: who had it before has let go before. Keeping less
+// of a lock of one's own waits for no other, and others may get theirs before that call is over.
+void Analysis::gatherLock(const event::Event& event, std::uint32_t thread, Evidence& evidence) {
+  const InstanceId instance = opens_.instanceOf(sources_.threads[thread].process_index,
+                                                event.handle->definition.handle, event.start_ns);
+  if (instance == kNoInstance) return;
+  const auto [lock, subject] = lockOf(event, thread, instance);
+  if (!lock || lock->type == event::FileLock::Type::kNone) return;
+  const bool keeps_less =
+      lock->type == event::FileLock::Type::kShared && locks_.isExclusive(subject);
+  if (!keeps_less) evidence.changes.push_back({kLocks, Change::Kind::kMakes, 0});
 }
 
 // The size of a file, or how many names a directory has.

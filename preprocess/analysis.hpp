@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "core/event/event.hpp"
+#include "core/event/file_lock.hpp"
 #include "core/model/schedule.hpp"
 #include "core/tracefile/trace.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/effect_order.hpp"
 #include "preprocess/file_history.hpp"
+#include "preprocess/lock_history.hpp"
 #include "preprocess/open_table.hpp"
 
 namespace omnio::preprocess {
@@ -88,6 +90,7 @@ class Analysis : private FileScene {
       : sources_(sources),
         files_(locations, dependencies_),
         conflicts_(dependencies_),
+        locks_(dependencies_),
         threads_(sources.threads.size()),
         last_(sources.threads.size()) {}
 
@@ -124,6 +127,7 @@ class Analysis : private FileScene {
                      Evidence& evidence);
   model::FileNumber lookedUp(const event::Event& event, model::FileNumber file) const;
   void gatherData(const event::Event& event, std::uint32_t thread, Evidence& evidence);
+  void gatherLock(const event::Event& event, std::uint32_t thread, Evidence& evidence);
   bool isUsable(const event::Event& event) const;
   InstanceId resolve(const event::Handle& handle, const PastEvent& when);
   InstanceId preopened(const event::Handle& handle, const PastEvent& when);
@@ -147,9 +151,17 @@ class Analysis : private FileScene {
   void takeHole(const event::Event& event, ContentId content);
   void takeSeek(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::FileSize& before);
-  void takeLock(const event::Event& event, const PastEvent& when, Instance& instance);
+  void takeLock(const event::Event& event, const PastEvent& when, InstanceId instance);
+  std::pair<std::optional<event::FileLock>, LockSubject> lockOf(const event::Event& event,
+                                                                std::uint32_t thread,
+                                                                InstanceId id);
+  LockOwner processOwner(std::uint32_t thread) const;
+  void closeInstance(InstanceId id, const PastEvent& when);
   void noteEarlyReads(ContentId content, const Range& range, const PastEvent& when);
+  void addBehind(const PastEvent& past, calls::CallId call, model::Descriptor descriptor,
+                 std::uint64_t id);
   void flushAtExit();
+  void closeAtExit();
   void addMeetings();
   void publish(std::uint32_t description, ContentId content, const PastEvent& when);
   void orderByPosition(const event::Event& event, const PastEvent& when, Description& description);
@@ -161,6 +173,7 @@ class Analysis : private FileScene {
   OpenTable opens_;
   FileHistory files_;
   DataConflicts conflicts_;
+  LockHistory locks_;
   std::vector<ThreadNotes> threads_;
   // Made by a call that did not name its handle: process, and the instance.
   std::vector<std::pair<std::size_t, InstanceId>> unbound_;

@@ -63,6 +63,18 @@ std::uint64_t IntervalSet::lastUncovered(Range range) const {
   return last->first <= range.begin ? 0 : last->first;
 }
 
+void Crowd::add(const Crowd& other) {
+  for (const auto& [thread, event] : other.events_) {
+    PastEvent& last = events_.try_emplace(thread, event).first->second;
+    if (event.ref.sequence > last.ref.sequence) last = event;
+  }
+  for (const std::uint64_t meeting : other.meetings_) {
+    if (std::find(meetings_.begin(), meetings_.end(), meeting) == meetings_.end()) {
+      meetings_.push_back(meeting);
+    }
+  }
+}
+
 bool Dependencies::isImplied(const PastEvent& later, const PastEvent& earlier) {
   if (earlier.ref.thread == later.ref.thread) return true;
   std::uint64_t& waited =
@@ -85,8 +97,8 @@ void Dependencies::require(const PastEvent& later, const ByThread& earlier, Reas
 
 void Dependencies::require(const PastEvent& later, Crowd& earlier, Reason reason, Overlap overlap) {
   constexpr std::size_t kMostWithoutMeeting = 16;
-  if (earlier.meeting_ != 0 && met_[earlier.meeting_].insert(later.ref.thread).second) {
-    requireId(later.ref, earlier.meeting_, reason);
+  for (const std::uint64_t meeting : earlier.meetings_) {
+    if (met_[meeting].insert(later.ref.thread).second) requireId(later.ref, meeting, reason);
   }
   ByThread& events = earlier.events_;
   const auto counts = [&](const PastEvent& event) {
@@ -98,7 +110,9 @@ void Dependencies::require(const PastEvent& later, Crowd& earlier, Reason reason
   }
   // The meeting is in the thread of `later`, so that one waits for it without an edge.
   FileMeeting meeting{.before = later, .id = newId(), .after = {}};
-  if (earlier.meeting_ != 0) meeting.after.push_back({.id = earlier.meeting_, .reason = reason});
+  for (const std::uint64_t before : earlier.meetings_) {
+    meeting.after.push_back({.id = before, .reason = reason});
+  }
   for (auto at = events.begin(); at != events.end();) {
     const bool is_itself =
         at->first == later.ref.thread && at->second.ref.sequence == later.ref.sequence;
@@ -115,9 +129,9 @@ void Dependencies::require(const PastEvent& later, Crowd& earlier, Reason reason
   }
   if (meeting.after.empty()) return;
   edges_ += meeting.after.size();
-  met_.erase(earlier.meeting_);
+  for (const std::uint64_t before : earlier.meetings_) met_.erase(before);
   met_[meeting.id].insert(later.ref.thread);
-  earlier.meeting_ = meeting.id;
+  earlier.meetings_.assign(1, meeting.id);
   meetings_.push_back(std::move(meeting));
 }
 

@@ -67,13 +67,14 @@ inline bool isOver(const PastEvent& earlier, const PastEvent& later) {
 class Crowd {
  public:
   void add(const PastEvent& event) { events_[event.ref.thread] = event; }
+  void add(const Crowd& other);
   void clear() { *this = Crowd{}; }
-  bool isEmpty() const { return events_.empty() && meeting_ == 0; }
+  bool isEmpty() const { return events_.empty() && meetings_.empty(); }
 
  private:
   friend class Dependencies;
   ByThread events_;
-  std::uint64_t meeting_ = 0;  // the step that has waited for others that were here; 0: none
+  std::vector<std::uint64_t> meetings_;  // the steps that have waited for others that were here
 };
 
 // A step that issues no call, right before the event `before` of its thread.

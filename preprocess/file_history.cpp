@@ -256,10 +256,6 @@ void FileHistory::needsLength(ContentId id, const PastEvent& when, bool at_end) 
   if (at_end) dependencies_.require(when, content.written_in_place);
 }
 
-void FileHistory::locks(ContentId id, const PastEvent& when) {
-  dependencies_.require(when, contents_[id].unlocked);
-}
-
 void FileHistory::read(ContentId id, const event::Event& event, const PastEvent& when,
                        const event::Transfer& transfer) {
   Content& content = contents_[id];

@@ -68,7 +68,6 @@ struct Content {
   Crowd written_in_place;            // not appended
   Crowd closed;                      // by who wrote it
   bool lines = false;
-  ByThread unlocked;      // by thread: who let go of a lock (flock) on it
   bool direct = false;    // opened with O_DIRECT, by anyone
   bool writable = false;  // opened for writing, by anyone
   bool buffered = false;  // written through a stream, so calls do not tell when it grew
@@ -191,11 +190,6 @@ class FileHistory {
   // matters, as it does to an append, it also waits for what others wrote before; those who append
   // are in no order among themselves.
   void needsLength(ContentId content, const PastEvent& when, bool at_end);
-  // flock: whoever wants it waits for those who had it.
-  void locks(ContentId content, const PastEvent& when);
-  void unlocks(ContentId content, const PastEvent& when) {
-    contents_[content].unlocked[when.ref.thread] = when;
-  }
   // Whether the content came to be under this name, and not under another that was renamed.
   bool isNative(ContentId content, model::FileNumber file) const {
     return contents_[content].origin == file;

@@ -35,6 +35,8 @@ struct Description {
   bool of_many_threads = false;                 // their order is not kept
   std::optional<PastEvent> last_seek{};         // or read
   ByThread writes{};                            // since then
+  std::size_t open_instances = 0;               // that are known
+  bool has_lock = false;                        // of its own: flock, F_OFD_SETLK
 };
 
 struct Instance {
@@ -48,7 +50,7 @@ struct Instance {
   model::Descriptor descriptor = model::kNoDescriptor;  // OpenTable::make
   std::uint64_t step_id = 0;                            // of the step that makes it, if no event
   bool is_open = true;
-  bool has_lock = false;  // by flock
+  bool counts = true;  // in Description::open_instances
   bool has_written = false;
   ByThread used{};
 };
@@ -58,6 +60,7 @@ class OpenTable {
   // Gives it the next descriptor of its rank. References to others stay good.
   InstanceId make(Instance instance) {
     instance.descriptor = model::Descriptor{next_[instance.rank]++};
+    ++descriptions_[instance.description].open_instances;
     instances_.push_back(std::move(instance));
     return InstanceId{static_cast<std::uint32_t>(instances_.size() - 1)};
   }
@@ -66,6 +69,13 @@ class OpenTable {
     descriptions_.push_back({.open = {.appends = appends}, .appended_at_first = appends});
     return static_cast<std::uint32_t>(descriptions_.size() - 1);
   }
+
+  void close(InstanceId id) {
+    Instance& instance = instances_[static_cast<std::size_t>(id)];
+    if (std::exchange(instance.is_open, false)) uncount(instance);
+  }
+  // A stream has taken over the descriptor (fdopen), and closes it.
+  void becomesStream(InstanceId id) { uncount(instances_[static_cast<std::size_t>(id)]); }
 
   Instance& operator[](InstanceId id) { return instances_[static_cast<std::size_t>(id)]; }
   Description& description(std::uint32_t place) { return descriptions_[place]; }
@@ -114,6 +124,12 @@ class OpenTable {
 
  private:
   using Numbers = std::map<std::pair<std::size_t, int>, InstanceId>;
+
+  void uncount(Instance& instance) {
+    if (std::exchange(instance.counts, false)) {
+      --descriptions_[instance.description].open_instances;
+    }
+  }
 
   std::deque<Instance> instances_;
   std::deque<Description> descriptions_;

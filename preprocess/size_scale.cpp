@@ -33,6 +33,8 @@ std::uint64_t SizeScale::length(std::optional<std::uint64_t> from, std::uint64_t
 void SizeScale::apply(model::ScheduleEvent& event, bool aligned) const {
   if (factor_ == 1 || event.step != model::Step::kCall) return;
   const calls::Row& row = *event.row;
+  // Locks that were not in each other's way stay so, and those that were.
+  if (calls::has(row, Role::kLockType)) return;
   aligned = aligned || calls::has(row, Role::kMapping);  // mappings begin at pages
   const auto argument = [&event, &row](Role role) -> std::int64_t* {
     const int index = calls::indexOf(row, role);

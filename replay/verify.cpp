@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +12,7 @@
 
 #include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
+#include "core/calls/lock_commands.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event_text.hpp"
 #include "core/model/schedule_keys.hpp"
@@ -110,15 +113,31 @@ std::string resultText(bool failed, std::int64_t result) {
   return text;
 }
 
+// Whether it takes a lock, or tries to. The replayer does that in its own way.
+bool takesLock(const ScheduleEvent& event) {
+  if (event.row->plain == CallId::flock) {
+    return (model::argumentOf(event, Role::kNumber) & LOCK_UN) == 0;
+  }
+  if (event.row->plain == CallId::lockf) {
+    const std::int64_t command = model::argumentOf(event, Role::kNumber);
+    return command == F_LOCK || command == F_TLOCK;
+  }
+  if (!calls::has(*event.row, Role::kLockType)) return false;
+  return calls::setsLock(model::argumentOf(event, Role::kCommand)) &&
+         model::argumentOf(event, Role::kLockType) != F_UNLCK;
+}
+
 // Whether the replayer may have left the call out, or made another one in its place.
 bool isReplaced(const ScheduleEvent& event) {
   const CallId call = event.row->plain;
-  if (call == CallId::tmpfile || call == CallId::closefrom || call == CallId::lockf ||
+  if (call == CallId::tmpfile || call == CallId::closefrom || takesLock(event) ||
       calls::does(*event.row, Effect::kChangesDirectory) ||
       calls::does(*event.row, Effect::kMakesNode)) {
     return true;
   }
-  if (!calls::has(*event.row, Role::kCommand)) return false;
+  if (!calls::has(*event.row, Role::kCommand) || calls::has(*event.row, Role::kLockType)) {
+    return false;
+  }
   constexpr std::array kAsRecorded = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL};
   return std::ranges::find(kAsRecorded, model::argumentOf(event, Role::kCommand)) ==
          kAsRecorded.end();
@@ -299,6 +318,7 @@ class Comparison final : public model::ScheduleSink {
           break;
         case model::KeyKind::kWhence:
         case model::KeyKind::kCommand:
+        case model::KeyKind::kLockType:
         case model::KeyKind::kTransferOffset:
         case model::KeyKind::kNumber:
           // A replaying process may stand for several recorded ones, which count their operations

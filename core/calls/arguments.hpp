@@ -37,6 +37,7 @@ enum class ItemKind : std::uint8_t {
   kAmode,
   kWhence,
   kCommand,
+  kLockType,
   kDirFd,
   kPieces,  // sizes of an iovec's pieces
   kPieceCount,
@@ -67,6 +68,7 @@ enum class KeyKind : std::uint8_t {
   kOctal,
   kWhence,
   kCommand,
+  kLockType,
   kNumber,          // not negative
   kSigned,          // may be negative, also where that is an error that the application made
   kTransferOffset,  // an offset argument that is where the call reads or writes
@@ -112,6 +114,7 @@ inline constexpr ArgumentForm kArguments[] = {
     {Role::kLineIn,       Field::kSigned,   ItemKind::kLineLength, "count",      KeyKind::kNone},
     {Role::kChar,         Field::kSigned,   ItemKind::kNumber,     "char",       KeyKind::kSigned},
     {Role::kCommand,      Field::kSigned,   ItemKind::kCommand,    "cmd",        KeyKind::kCommand},
+    {Role::kLockType,     Field::kSigned,   ItemKind::kLockType,   "lock",       KeyKind::kLockType},
     {Role::kNumber,       Field::kSigned,   ItemKind::kNumber,     "value",      KeyKind::kSigned},
     {Role::kUser,         Field::kSigned,   ItemKind::kNumber,     "uid",        KeyKind::kSigned},
     {Role::kGroup,        Field::kSigned,   ItemKind::kNumber,     "gid",        KeyKind::kSigned},
@@ -178,6 +181,7 @@ constexpr bool isNumber(KeyKind kind) {
     case KeyKind::kOctal:
     case KeyKind::kWhence:
     case KeyKind::kCommand:
+    case KeyKind::kLockType:
     case KeyKind::kNumber:
     case KeyKind::kSigned:
     case KeyKind::kTransferOffset:

@@ -130,7 +130,7 @@ inline constexpr auto kEffects = [] {
       // ---- lengths and positions ----
       {{kSetsLength}, {truncate, ftruncate}},
       {{kReservesSpace}, {fallocate, posix_fallocate}},
-      {{}, {posix_fadvise, readahead, lockf}},
+      {{}, {posix_fadvise, readahead, lockf, fcntl_lock}},
       {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range}},
       {{kMinusOneIsThePosition, kIsNotCounted}, {splice, splice_read}},
       {{kBeginsRead}, {aio_read, lio_read, io_read}},

@@ -38,6 +38,7 @@ enum class Role : std::uint8_t {
   kLineIn,        // count: bytes of the line that was got (fgets); known after the call
   kChar,          // char
   kCommand,       // cmd: of fcntl
+  kLockType,      // lock: of a lock of fcntl, F_RDLCK, F_WRLCK or F_UNLCK
   kNumber,        // value: any other number worth keeping
   kUser,          // uid
   kGroup,         // gid

@@ -41,6 +41,9 @@ void appendNumber(std::string& out, std::int64_t number, calls::ItemKind kind) {
     case calls::ItemKind::kCommand:
       calls::appendCommand(out, number);
       break;
+    case calls::ItemKind::kLockType:
+      calls::appendLockType(out, number);
+      break;
     case calls::ItemKind::kDirFd:
       calls::appendDirFd(out, number);
       break;
@@ -147,6 +150,7 @@ std::optional<std::int64_t> numberOf(const Event& event, const calls::Item& item
     case calls::ItemKind::kAmode:
     case calls::ItemKind::kWhence:
     case calls::ItemKind::kCommand:
+    case calls::ItemKind::kLockType:
     case calls::ItemKind::kDirFd:
       break;
   }

@@ -158,7 +158,12 @@ class EventReader {
         number = object_.word(key.key, calls::whenceOf);
         break;
       case KeyKind::kCommand:
-        number = object_.word(key.key, calls::commandOf);
+        number = object_.word(key.key, calls::has(*event_.row, calls::Role::kLockType)
+                                           ? calls::lockCommandOf
+                                           : calls::commandOf);
+        break;
+      case KeyKind::kLockType:
+        number = object_.word(key.key, calls::lockTypeOf);
         break;
       case KeyKind::kNumber:
         number = event_.row->arguments[key.argument] == calls::Role::kOwnBuffer

@@ -135,6 +135,9 @@ void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& 
     case KeyKind::kCommand:
       calls::appendCommand(word, number);
       break;
+    case KeyKind::kLockType:
+      calls::appendLockType(word, number);
+      break;
     case KeyKind::kOpenMode:
       word = base::printable(event.open_mode);
       break;

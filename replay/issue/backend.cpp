@@ -508,7 +508,7 @@ void inherit(const Op& op, Descriptors& descriptors) {
 const char* textOf(Substitute substitute) {
   constexpr const char* kTexts[] = {
       "as recorded",
-      "locks, taken without waiting and without a range",
+      "locks that others kept, or that the application did not get",
       "tmpfile, made in the tree",
       "scans, which read single characters",
       "closefrom, closing one descriptor",

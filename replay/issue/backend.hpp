@@ -24,13 +24,13 @@ namespace omnio::replay {
 // Why something else was done than what was recorded; counted by kind.
 enum class Substitute : std::uint8_t {
   kNone,
-  kLock,       // a lock: what was locked is not recorded, and waiting for it could last for ever
+  kLock,       // a lock that others kept, or that the application did not get
   kTmpfile,    // made in the tree, not in the system's folder for temporary files
   kScan,       // reads characters: what it scanned for is not recorded
   kCloseFrom,  // closes the one descriptor
   kOverwrite,  // opened without cutting off what write_overwrite has put there
   kMapped,     // read, not mapped: who maps a file is ended by a signal when another cuts it off
-  kNode,  // a regular file: opening a FIFO waits for its other end, and devices are not storage
+  kNode,   // a regular file: opening a FIFO waits for its other end, and devices are not storage
   kFoundLink,  // a link that the application found is prepared as what it leads to
   kReopened,   // freopen of a stream that is not recorded: another was closed for it
   kNotIssued,  // not issued: no such symbol here, no stream to work on, or it would reach outside

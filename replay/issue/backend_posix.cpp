@@ -5,11 +5,13 @@
 #include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
 
+#include "core/calls/lock_commands.hpp"
 #include "replay/issue/backend_call.hpp"
 #include "replay/issue/libc.hpp"
 
@@ -74,22 +76,6 @@ Outcome fcntlCall(Call& call) {
     case F_GETFL:
       return timed<Result::kNumber>(call,
                                     [&] { return real(fd, command, static_cast<int>(value)); });
-    case F_GETLK:
-    case F_SETLK:
-    case F_SETLKW:
-    case F_OFD_GETLK:
-    case F_OFD_SETLK:
-    case F_OFD_SETLKW: {
-      // The trace has neither the range nor whether it was locked or given up. Giving up
-      // takes the same way to the file system and its lock server, and never waits.
-      struct flock lock {};
-      const bool asks = command == F_GETLK || command == F_OFD_GETLK;
-      lock.l_type = asks ? F_RDLCK : F_UNLCK;
-      lock.l_whence = SEEK_SET;
-      Outcome outcome = timed<Result::kNumber>(call, [&] { return real(fd, command, &lock); });
-      outcome.substitute = Substitute::kLock;
-      return outcome;
-    }
     default:
       return notIssued();  // owners, signals, leases, pipes, seals: nothing of a file's data
   }
@@ -209,33 +195,119 @@ OMNIO_BY_HAND(closedir) {
 OMNIO_BY_HAND(fcntl) { return fcntlCall(call); }
 OMNIO_BY_HAND(fcntl64) { return fcntlCall(call); }
 
-// Waiting for a lock that another thread is to give up later could last for ever.
+namespace {
+
+// How long a replay waits for a lock that the application got: a thread that is to give it up may
+// be waiting for this one.
+constexpr std::int64_t kLockPatienceNs = 10'000'000;
+constexpr std::int64_t kFirstLockPauseNs = 20'000;
+constexpr std::int64_t kLongestLockPauseNs = 1'000'000;
+
+bool isHeldByOthers(int result) { return result != 0 && (errno == EAGAIN || errno == EACCES); }
+
+// Takes a lock that the application got. `take` does not wait; nor does `again`, which is not
+// recorded and follows for as long as others have the lock. If they keep it, the replay goes on
+// without.
+template <typename Take, typename Again>
+Outcome takeLock(Call& call, Take take, Again again) {
+  bool is_held = false;
+  Outcome outcome = timed<Result::kZero>(call, [&] {
+    const std::int64_t begin = nowNs();
+    int result = take();
+    std::int64_t pause_ns = kFirstLockPauseNs;
+    while ((is_held = isHeldByOthers(result)) && nowNs() - begin < kLockPatienceNs) {
+      const timespec pause{0, pause_ns};
+      nanosleep(&pause, nullptr);
+      pause_ns = std::min(2 * pause_ns, kLongestLockPauseNs);
+      result = again();
+    }
+    return result;
+  });
+  if (!is_held) return outcome;
+  outcome.failed = false;
+  outcome.result = 0;
+  outcome.substitute = Substitute::kLock;
+  return outcome;
+}
+
+// A lock that the application did not get, whether others had it or the wait was interrupted. It
+// may be free by now, so `ask` only asks, and never waits.
+template <typename Ask>
+Outcome askForLock(Call& call, Ask ask) {
+  Outcome outcome = timed<Result::kNumber>(call, ask);
+  outcome.failed = true;
+  outcome.result = call.op().result;
+  outcome.substitute = Substitute::kLock;
+  return outcome;
+}
+
+bool hasFailed(const Call& call) { return (call.op().flags & kOpFailed) != 0; }
+
+}  // namespace
+
+OMNIO_BY_HAND(fcntl_lock) {
+  const auto real = reinterpret_cast<int (*)(int, int, ...)>(call.symbol);
+  const auto command = static_cast<int>(call.argument(1));
+  struct flock lock {};
+  lock.l_type = static_cast<short>(call.argument(2));
+  lock.l_whence = static_cast<short>(call.argument(3));
+  lock.l_start = static_cast<off_t>(call.argument(4));
+  lock.l_len = static_cast<off_t>(call.argument(5));
+  const int fd = call.fd();
+  if (calls::findsLock(command)) {
+    return timed<Result::kNumber>(call, [&] { return real(fd, command, &lock); });
+  }
+  if (!calls::setsLock(command)) return notIssued();
+  if (lock.l_type == F_UNLCK) {
+    return timed<Result::kNumber>(call, [&] { return real(fd, command, &lock); });
+  }
+  const bool is_of_process = calls::setsProcessLock(command);
+  const int take = is_of_process ? F_SETLK : F_OFD_SETLK;
+  if (hasFailed(call)) {
+    return askForLock(call, [&] { return real(fd, is_of_process ? F_GETLK : F_OFD_GETLK, &lock); });
+  }
+  return takeLock(
+      call, [&] { return real(fd, take, &lock); }, [&] { return raw::lock(fd, take, lock); });
+}
+
 OMNIO_BY_HAND(flock) {
   const auto real = reinterpret_cast<int (*)(int, int)>(call.symbol);
-  const auto operation = static_cast<int>(call.argument(1));
-  const bool waits = (operation & (LOCK_UN | LOCK_NB)) == 0;
+  const auto recorded = static_cast<int>(call.argument(1));
+  const int operation = recorded | LOCK_NB;
   const int fd = call.fd();
-  Outcome outcome =
-      timed<Result::kZero>(call, [&] { return real(fd, waits ? operation | LOCK_NB : operation); });
-  if (waits) outcome.substitute = Substitute::kLock;
-  return outcome;
+  if ((operation & LOCK_UN) != 0) {
+    return timed<Result::kZero>(call, [&] { return real(fd, recorded); });
+  }
+  if (hasFailed(call)) {
+    return askForLock(call, [&] {
+      const int result = real(fd, operation);
+      if (result == 0) raw::lockWhole(fd, LOCK_UN);
+      return result;
+    });
+  }
+  return takeLock(
+      call, [&] { return real(fd, operation); }, [&] { return raw::lockWhole(fd, operation); });
 }
 
 namespace {
 
-// lockf, which locks from the position on. Nothing orders those who waited for it, so the part is
-// given up in place of being locked: that takes the same way to the file system and its lock
-// server, and never waits.
+// lockf, which locks from the position on.
 Outcome lockPart(Call& call) {
   const auto real = reinterpret_cast<int (*)(int, int, off_t)>(call.symbol);
   const auto command = static_cast<int>(call.argument(1));
   const auto length = static_cast<off_t>(call.argument(2));
   const int fd = call.fd();
-  const bool takes = command == F_LOCK || command == F_TLOCK;
-  Outcome outcome =
-      timed<Result::kZero>(call, [&] { return real(fd, takes ? F_ULOCK : command, length); });
-  if (command != F_ULOCK) outcome.substitute = Substitute::kLock;
-  return outcome;
+  if (command != F_LOCK && command != F_TLOCK) {
+    return timed<Result::kZero>(call, [&] { return real(fd, command, length); });
+  }
+  if (hasFailed(call)) return askForLock(call, [&] { return real(fd, F_TEST, length); });
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_CUR;
+  lock.l_len = length;
+  return takeLock(
+      call, [&] { return real(fd, F_TLOCK, length); },
+      [&] { return raw::lock(fd, F_SETLK, lock); });
 }
 
 // Where the text of a link goes. It is another one than recorded: links lead into the tree.

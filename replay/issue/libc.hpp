@@ -35,6 +35,12 @@ inline int duplicate(int fd, int at_least) {
 inline std::int64_t seek(int fd, std::int64_t offset, int whence) {
   return syscall(SYS_lseek, fd, offset, whence);
 }
+inline int lock(int fd, int command, struct flock& range) {
+  return static_cast<int>(syscall(SYS_fcntl, fd, command, &range));
+}
+inline int lockWhole(int fd, int operation) {
+  return static_cast<int>(syscall(SYS_flock, fd, operation));
+}
 inline int syncData(int fd) { return static_cast<int>(syscall(SYS_fdatasync, fd)); }
 inline int syncFileSystem(int fd) { return static_cast<int>(syscall(SYS_syncfs, fd)); }
 inline int adviseDontNeed(int fd) {

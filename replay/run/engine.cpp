@@ -59,7 +59,8 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   const Op& op = instruction.op;
   const calls::Row& row = calls::kTable[op.row];
   const bool was_failed = (op.flags & kOpFailed) != 0;
-  // A lock that is given up always succeeds, and a scan finds other text than it looked for.
+  // The replay goes on without the lock, as if it had it. A scan finds other text than it looked
+  // for.
   if (outcome.substitute == Substitute::kLock && !outcome.failed) return false;
   if (outcome.substitute == Substitute::kFoundLink) return false;
   if (outcome.substitute == Substitute::kScan && outcome.failed == was_failed) return false;

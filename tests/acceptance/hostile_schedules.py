@@ -112,6 +112,10 @@ def refusedSchedules(canary):
            "is not in the list of files")
     yield ("chdir out", one({"command": "chdir", "location": "/", "result": 0}, a),
            "is not in the list of files")
+    for command in ("F_SETOWN", "F_DUPFD", "F_SETSIG", "10"):
+        yield (f"{command} as a lock", one({"command": "(fcntl_lock)", "fd": 0, "cmd": command, "lock": "F_WRLCK",
+                                            "whence": "SEEK_SET", "offset": 0, "length": 0, "result": 0}, a),
+               "unknown cmd")
     for target in ("/", "../..", os.path.dirname(canary)):
         yield (f"symbolic link to {target}",
                schedule([a, file("link"), file("link/canary")],

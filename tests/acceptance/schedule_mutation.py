@@ -43,7 +43,7 @@ KEYS = {"Fd": "fd", "Stream": "fd", "FdSource": "source", "FdNew": "newfd", "Pat
         "PathTemplate": "location", "PathNew": "newlocation", "LinkText": "target",
         "Flags": "flags", "Mode": "mode", "Size": "count", "TextOut": "count", "ItemSize": "size",
         "ItemCount": "nmemb", "Offset": "offset", "Length": "length", "Whence": "whence",
-        "Iov": "iov", "OpenMode": "type", "Char": "char", "Command": "cmd", "Number": "value",
+        "Iov": "iov", "OpenMode": "type", "Char": "char", "Command": "cmd", "LockType": "lock", "Number": "value",
         "Request": "request", "Mapping": "mapping", "RangeOffset": "range_offset", "Context": "context", "Left": "left"}
 
 
@@ -65,8 +65,10 @@ def tableOfCalls():
     calls = {}
     for name in ("posix.def", "stdio.def"):
         with open(os.path.join(CALLS, name), encoding="utf-8") as table:
-            for match in re.finditer(r"^OMNIO_CALL\(([^)]*)\)", table.read(), re.MULTILINE):
-                words = [word.strip() for word in match.group(1).split(",")]
+            for match in re.finditer(r"^OMNIO_(CALL|PART)\(([^)]*)\)", table.read(), re.MULTILINE):
+                words = [word.strip() for word in match.group(2).split(",")]
+                if match.group(1) == "PART":  # without a way to wrap it; its name is in brackets
+                    words = ["", words[0], f"({words[1]})", *words[2:]]
                 _, _, symbol, variant_of, call_class, result = words[:6]
                 calls[symbol] = Call(symbol, variant_of, call_class[1:], result[1:],
                                      [word[1:] for word in words[6:]])

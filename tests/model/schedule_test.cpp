@@ -537,7 +537,10 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
         if (key.kind == KeyKind::kOctal) event.arguments[key.argument] = 0600;
         if (key.kind == KeyKind::kOpenFlags) event.arguments[key.argument] = O_RDWR;
         if (key.kind == KeyKind::kWhence) event.arguments[key.argument] = SEEK_END;
-        if (key.kind == KeyKind::kCommand) event.arguments[key.argument] = F_SETFL;
+        if (key.kind == KeyKind::kCommand) {
+          event.arguments[key.argument] =
+              calls::has(*r, calls::Role::kLockType) ? F_SETLK : F_SETFL;
+        }
         if (key.kind == KeyKind::kTransferOffset) event.offset = event.arguments[key.argument] = 5;
         if (key.kind == KeyKind::kPieces) event.pieces = {1, 2};
       }

@@ -149,6 +149,19 @@ TEST(SizeScale, AResultIsNeverMoreThanWhatIsAskedFor) {
   EXPECT_EQ(scaledWrite(0.5, 512, false).result, 256);
 }
 
+TEST(SizeScale, RangesOfLocksStay) {
+  model::ScheduleEvent event;
+  event.row = &calls::kTable[test::numberOf("(fcntl_lock)")];
+  const auto argument = [&event](calls::Role role) -> std::int64_t& {
+    return event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, role))];
+  };
+  argument(calls::Role::kOffset) = 100;
+  argument(calls::Role::kLength) = 1;
+  SizeScale(0.5).apply(event, false);
+  EXPECT_EQ(argument(calls::Role::kOffset), 100);
+  EXPECT_EQ(argument(calls::Role::kLength), 1);
+}
+
 TEST(SizeScale, MinusOneStaysThePosition) {
   model::ScheduleEvent event;
   event.row = &calls::kTable[test::numberOf("copy_file_range")];

@@ -113,6 +113,14 @@ class Thread {
     event.arguments = {wire::handleSlot(handle), second, third};
     return add(call, event);
   }
+  // A record lock.
+  Thread& lock(std::uint64_t start, std::uint64_t end, std::uint32_t handle, std::int64_t type,
+               std::int64_t offset, std::int64_t length, std::int64_t command = F_SETLKW,
+               int error = 0) {
+    test::EventSpec event{.start = start, .end = end, .result = error, .failed = error != 0};
+    event.arguments = {wire::handleSlot(handle), command, type, SEEK_SET, offset, length};
+    return add("(fcntl_lock)", event);
+  }
   // Any call on a stream, which is its argument at `place`.
   Thread& onStream(const char* call, std::uint64_t start, std::uint64_t end, std::uint32_t handle,
                    std::size_t place, std::int64_t result) {

@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "tests/core/temporary_directory.hpp"
 #include "tests/core/trace_builder.hpp"
@@ -142,11 +145,111 @@ TEST_F(BackendTest, AMadeUpNameBecomesTheRecordedOne) {
   EXPECT_TRUE(std::filesystem::exists(directory / "name.Ab12Cd"));
 }
 
-TEST_F(BackendTest, ALockIsGivenUpAndCounted) {
-  EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
+// Another open of the file, which can lock it too.
+class LockingBackend : public BackendTest {
+ protected:
+  void SetUp() override {
+    BackendTest::SetUp();
+    EXPECT_FALSE(done(open(O_RDWR | O_CREAT)).failed);
+    other_ = ::open((directory / "file").c_str(), O_RDWR);
+    ASSERT_GE(other_, 0);
+  }
+  void TearDown() override { ::close(other_); }
+
+  bool otherCanLock() const {
+    if (flock(other_, LOCK_EX | LOCK_NB) != 0) return false;
+    return flock(other_, LOCK_UN) == 0;
+  }
+  int otherRecordLock(short type) const {
+    struct flock range {};
+    range.l_type = type;
+    range.l_whence = SEEK_SET;
+    range.l_len = 8;
+    return fcntl(other_, F_OFD_SETLK, &range);
+  }
+  static Instruction recordLock(std::int64_t command, std::int64_t type = F_WRLCK) {
+    return call("(fcntl_lock)", {0, command, type, SEEK_SET, 0, 8});
+  }
+  static Instruction failed(Instruction instruction, int error) {
+    instruction.op.flags |= kOpFailed;
+    instruction.op.result = error;
+    return instruction;
+  }
+
+  int other_ = -1;
+};
+
+TEST_F(LockingBackend, ALockIsTakenAndGivenUp) {
   const Outcome outcome = done(call("flock", {0, LOCK_EX}));
   EXPECT_FALSE(outcome.failed);
-  EXPECT_EQ(outcome.substitute, Substitute::kLock);
+  EXPECT_EQ(outcome.substitute, Substitute::kNone);
+  EXPECT_FALSE(otherCanLock());
+  EXPECT_FALSE(done(call("flock", {0, LOCK_UN})).failed);
+  EXPECT_TRUE(otherCanLock());
+  EXPECT_EQ(done(recordLock(F_OFD_SETLKW)).substitute, Substitute::kNone);
+  EXPECT_NE(otherRecordLock(F_WRLCK), 0);
+  EXPECT_FALSE(done(recordLock(F_OFD_SETLK, F_UNLCK)).failed);
+  EXPECT_EQ(otherRecordLock(F_WRLCK), 0);
+}
+
+TEST_F(LockingBackend, ALockThatOthersKeepIsGoneWithoutAndCounted) {
+  ASSERT_EQ(flock(other_, LOCK_EX), 0);
+  ASSERT_EQ(otherRecordLock(F_WRLCK), 0);
+  for (const Instruction& instruction :
+       {call("flock", {0, LOCK_EX}), call("flock", {0, LOCK_SH | LOCK_NB}),
+        recordLock(F_OFD_SETLKW), recordLock(F_OFD_SETLK), recordLock(F_SETLKW, F_RDLCK),
+        call("lockf", {0, F_LOCK, 8})}) {
+    const Outcome outcome = done(instruction);
+    EXPECT_FALSE(outcome.failed);
+    EXPECT_EQ(outcome.result, 0);
+    EXPECT_EQ(outcome.substitute, Substitute::kLock);
+    EXPECT_GE(outcome.end_ns - outcome.start_ns, 10'000'000);
+  }
+}
+
+TEST_F(LockingBackend, ALockIsHadAsSoonAsOthersLetGoOfIt) {
+  ASSERT_EQ(flock(other_, LOCK_EX), 0);
+  std::thread releases([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    flock(other_, LOCK_UN);
+  });
+  const Outcome outcome = done(call("flock", {0, LOCK_EX}));
+  releases.join();
+  EXPECT_FALSE(outcome.failed);
+  EXPECT_EQ(outcome.substitute, Substitute::kNone);
+  EXPECT_FALSE(otherCanLock());
+}
+
+// Others have it or have not: the application did not get it, and was perhaps interrupted.
+TEST_F(LockingBackend, ALockThatTheApplicationDidNotGetIsNotTaken) {
+  for (const bool is_held : {false, true}) {
+    if (is_held) {
+      ASSERT_EQ(flock(other_, LOCK_EX), 0);
+      ASSERT_EQ(otherRecordLock(F_WRLCK), 0);
+    }
+    for (const int error : {EAGAIN, EINTR, EDEADLK}) {
+      for (const Instruction& instruction :
+           {call("flock", {0, LOCK_EX}), call("flock", {0, LOCK_EX | LOCK_NB}),
+            recordLock(F_SETLKW), recordLock(F_SETLK), recordLock(F_OFD_SETLKW),
+            call("lockf", {0, F_LOCK, 8})}) {
+        const Outcome outcome = done(failed(instruction, error));
+        EXPECT_TRUE(outcome.failed);
+        EXPECT_EQ(outcome.result, error);
+        EXPECT_EQ(outcome.substitute, Substitute::kLock);
+      }
+    }
+    if (!is_held) {
+      EXPECT_TRUE(otherCanLock());
+      EXPECT_EQ(otherRecordLock(F_WRLCK), 0);
+      EXPECT_EQ(otherRecordLock(F_UNLCK), 0);
+    }
+  }
+}
+
+TEST_F(LockingBackend, NoOtherCommandOfFcntlIsIssuedAsALock) {
+  for (const int command : {F_SETOWN, F_SETSIG, F_NOTIFY, F_SETFL, F_DUPFD, F_SETLEASE, 4711}) {
+    EXPECT_FALSE(done(recordLock(command)).issued);
+  }
 }
 
 TEST_F(BackendTest, ACopyGoesFromTheOneDescriptorToTheOther) {

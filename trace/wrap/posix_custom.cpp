@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/calls/lock_commands.hpp"
 #include "core/wire/moved_bytes.hpp"
 #include "trace/api/omnio.h"
 #include "trace/runtime/moved_bytes.hpp"
@@ -39,8 +40,21 @@ bool takesNumber(int command) {
   }
 }
 
+// What is asked for is read before the call: F_GETLK puts its answer there.
+template <CallId kCall>
+int lockWith(int fd, int command, struct flock* asked) {
+  auto* const real = realFunction<kCall, int(int, int, ...)>();
+  return interceptWith<CallId::fcntl_lock, int>(
+      [real, asked](int of, int what, int, int, off64_t, off64_t) { return real(of, what, asked); },
+      fd, command, static_cast<int>(asked->l_type), static_cast<int>(asked->l_whence),
+      static_cast<off64_t>(asked->l_start), static_cast<off64_t>(asked->l_len));
+}
+
 template <CallId kCall>
 int fcntlWith(int fd, int command, void* argument) {
+  if (calls::isOfLocks(command) && isReadableMemory(argument, sizeof(struct flock))) {
+    return lockWith<kCall>(fd, command, static_cast<struct flock*>(argument));
+  }
   // A pointer is passed on but not recorded: it says nothing to anyone else.
   const int result =
       takesNumber(command)

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string>
 
+#include "core/calls/lock_commands.hpp"
 #include "core/calls/role.hpp"
 
 namespace omnio::calls {
@@ -64,6 +65,8 @@ constexpr Name kCommands[] = {
     {F_SETPIPE_SZ, "F_SETPIPE_SZ"}, {F_GETPIPE_SZ, "F_GETPIPE_SZ"},
     {F_ADD_SEALS, "F_ADD_SEALS"},   {F_GET_SEALS, "F_GET_SEALS"},
 };
+
+constexpr Name kLockTypes[] = {{F_RDLCK, "F_RDLCK"}, {F_WRLCK, "F_WRLCK"}, {F_UNLCK, "F_UNLCK"}};
 
 constexpr int kErrnoLimit = 4096;  // the kernel's own
 
@@ -140,6 +143,8 @@ void appendWhence(std::string& out, std::int64_t whence) { appendName(out, kWhen
 
 void appendCommand(std::string& out, std::int64_t command) { appendName(out, kCommands, command); }
 
+void appendLockType(std::string& out, std::int64_t type) { appendName(out, kLockTypes, type); }
+
 void appendDirFd(std::string& out, std::int64_t fd) {
   if (fd == AT_FDCWD) {
     out += "AT_FDCWD";
@@ -190,6 +195,11 @@ std::optional<std::int64_t> openFlagsOf(std::string_view text) {
 std::optional<std::int64_t> whenceOf(std::string_view text) { return valueOf(kWhence, text); }
 
 std::optional<std::int64_t> commandOf(std::string_view text) { return valueOf(kCommands, text); }
+std::optional<std::int64_t> lockCommandOf(std::string_view text) {
+  const auto command = commandOf(text);
+  return command && isOfLocks(*command) ? command : std::nullopt;
+}
+std::optional<std::int64_t> lockTypeOf(std::string_view text) { return valueOf(kLockTypes, text); }
 
 std::optional<std::int64_t> errnoOf(std::string_view text) {
   for (int number = 1; number < kErrnoLimit; ++number) {

@@ -20,6 +20,7 @@ void appendOpenFlags(std::string& out, std::uint64_t flags);  // O_WRONLY|O_CREA
 void appendAmode(std::string& out, std::uint64_t amode);      // MPI_MODE_CREATE|MPI_MODE_RDWR
 void appendWhence(std::string& out, std::int64_t whence);     // SEEK_SET
 void appendCommand(std::string& out, std::int64_t command);   // F_DUPFD, of fcntl
+void appendLockType(std::string& out, std::int64_t type);     // F_WRLCK, of its locks
 void appendDirFd(std::string& out, std::int64_t fd);          // AT_FDCWD
 void appendErrno(std::string& out, std::int64_t number);      // ENOENT
 
@@ -28,6 +29,8 @@ void appendErrno(std::string& out, std::int64_t number);      // ENOENT
 std::optional<std::int64_t> openFlagsOf(std::string_view text);  // O_WRONLY|O_CREAT
 std::optional<std::int64_t> whenceOf(std::string_view text);
 std::optional<std::int64_t> commandOf(std::string_view text);
+std::optional<std::int64_t> lockCommandOf(std::string_view text);  // no other command
+std::optional<std::int64_t> lockTypeOf(std::string_view text);
 std::optional<std::int64_t> errnoOf(std::string_view text);
 std::optional<std::int64_t> numberIn(std::string_view text);
 
