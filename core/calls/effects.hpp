@@ -108,7 +108,7 @@ struct CallsWithEffects {
 inline constexpr auto kEffects = [] {
   using enum CallId;
   using enum Effect;
-  return std::array<CallsWithEffects, 38>{{
+  return std::array<CallsWithEffects, 39>{{
       // ---- names ----
       {{kChoosesName}, {mkstemp, mkostemp, mkstemps, mkostemps, tmpfile}},
       {{kMakesName, kMakesDirectory}, {mkdir, mkdirat}},
@@ -133,6 +133,7 @@ inline constexpr auto kEffects = [] {
       {{}, {posix_fadvise, readahead, lockf, fcntl_lock}},
       {{kMinusOneIsThePosition}, {preadv2, pwritev2, copy_file_range}},
       {{kMinusOneIsThePosition, kIsNotCounted}, {splice, splice_read}},
+      {{kIsNotCounted}, {clone_range}},
       {{kBeginsRead}, {aio_read, lio_read, io_read}},
       {{kEndsTransfer}, {aio_read_end, aio_write_end, aio_fsync_end}},
       {{kEndsTransfer, kIsNotCounted}, {io_read_end, io_write_end, map_read, map_write}},

@@ -515,6 +515,7 @@ const char* textOf(Substitute substitute) {
       "opens that leave what write_overwrite has put there",
       "streams opened with m, which read and do not map",
       "FIFOs, sockets and devices, made as regular files",
+      "clones that the target cannot make, or the application could not",
       "links that were found, prepared as what they lead to",
       "freopen of a stream that is not recorded",
       "not issued",

@@ -31,11 +31,12 @@ enum class Substitute : std::uint8_t {
   kOverwrite,  // opened without cutting off what write_overwrite has put there
   kMapped,     // read, not mapped: who maps a file is ended by a signal when another cuts it off
   kNode,   // a regular file: opening a FIFO waits for its other end, and devices are not storage
+  kClone,  // blocks that two files share: copied where the target cannot do that
   kFoundLink,  // a link that the application found is prepared as what it leads to
   kReopened,   // freopen of a stream that is not recorded: another was closed for it
   kNotIssued,  // not issued: no such symbol here, no stream to work on, or it would reach outside
 };
-inline constexpr int kSubstituteCount = 11;
+inline constexpr int kSubstituteCount = 12;
 const char* textOf(Substitute substitute);
 
 // The outcome of a call, in the terms of the record.

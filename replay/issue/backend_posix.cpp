@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -171,6 +173,48 @@ OMNIO_BY_HAND(splice_read) {
     return real(fd, args.place, call.context.pipe[1], nullptr, args.bytes, args.flags);
   });
   emptyPipe(call);
+  return outcome;
+}
+
+namespace {
+
+bool copyRange(file_clone_range range, int to) {
+  auto from = static_cast<off64_t>(range.src_offset);
+  auto offset = static_cast<off64_t>(range.dest_offset);
+  while (range.src_length > 0) {
+    const long copied = syscall(SYS_copy_file_range, range.src_fd, &from, to, &offset,
+                                static_cast<std::size_t>(range.src_length), 0U);
+    if (copied <= 0) return false;
+    range.src_length -= static_cast<std::uint64_t>(copied);
+    raw::bytes_read += static_cast<std::uint64_t>(copied);
+    raw::bytes_written += static_cast<std::uint64_t>(copied);
+  }
+  return true;
+}
+
+}  // namespace
+
+// Which file systems share blocks is another matter on the target. Where it cannot, the bytes are
+// copied, as a program does that finds this out. Where it can and the application could not, the
+// calls by which that one copied follow.
+OMNIO_BY_HAND(clone_range) {
+  const auto real = reinterpret_cast<int (*)(int, unsigned long, ...)>(call.symbol);
+  const Op& op = call.op();
+  file_clone_range range{.src_fd = op.other == kNoSlot ? -1 : call.context.descriptors.fd(op.other),
+                         .src_offset = static_cast<std::uint64_t>(call.argument(3)),
+                         .src_length = static_cast<std::uint64_t>(call.argument(4)),
+                         .dest_offset = static_cast<std::uint64_t>(call.argument(1))};
+  const int fd = call.fd();
+  Outcome outcome = timed<Result::kBytes>(call, [&]() -> ssize_t {
+    return real(fd, FICLONERANGE, &range) < 0 ? -1 : static_cast<ssize_t>(range.src_length);
+  });
+  const bool had_failed = (op.flags & kOpFailed) != 0;
+  if (outcome.failed == had_failed) return outcome;
+  if (!had_failed && !copyRange(range, fd)) return outcome;
+  outcome.failed = had_failed;
+  outcome.result = op.result;
+  outcome.end_ns = endOf(call);
+  outcome.substitute = Substitute::kClone;
   return outcome;
 }
 

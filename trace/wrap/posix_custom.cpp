@@ -4,15 +4,22 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "core/calls/lock_commands.hpp"
 #include "core/wire/moved_bytes.hpp"
 #include "trace/api/omnio.h"
 #include "trace/runtime/moved_bytes.hpp"
 #include "trace/runtime/recording_switch.hpp"
+#include "trace/runtime/sys/raw_syscall.hpp"
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
@@ -183,6 +190,48 @@ OMNIO_EXPORT ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_
         return real(from, from_offset, to, to_offset, bytes, flags);
       },
       to, to_offset, bytes, flags);
+}
+
+namespace {
+
+// By name, since it has no row of its own.
+constinit LazySymbol<int(int, unsigned long, ...)> real_ioctl("ioctl");
+
+int cloneRange(int to, unsigned long request, void* argument, file_clone_range range) {
+  auto* const real = real_ioctl.get();
+  const auto source = static_cast<int>(range.src_fd);
+  const auto offset = static_cast<off64_t>(range.src_offset);
+  auto length = static_cast<std::int64_t>(range.src_length);
+  struct stat about {};
+  if (length == 0 && rawSyscall(SYS_fstat, source, address(&about)) == 0) {
+    length = std::max<std::int64_t>(about.st_size - offset, 0);
+  }
+  const ssize_t cloned = interceptWith<CallId::clone_range, ssize_t>(
+      [=](int, off64_t, int, off64_t, std::size_t) -> ssize_t {
+        const int result = real(to, request, argument);
+        return result < 0 ? result : length;
+      },
+      to, static_cast<off64_t>(range.dest_offset), source, offset,
+      static_cast<std::size_t>(length));
+  return cloned < 0 ? -1 : 0;
+}
+
+}  // namespace
+
+OMNIO_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list list;
+  va_start(list, request);
+  void* const argument = va_arg(list, void*);
+  va_end(list);
+  if (request == FICLONE) {
+    file_clone_range whole{};
+    whole.src_fd = static_cast<int>(reinterpret_cast<long>(argument));
+    return cloneRange(fd, request, argument, whole);
+  }
+  if (request == FICLONERANGE && isReadableMemory(argument, sizeof(file_clone_range))) {
+    return cloneRange(fd, request, argument, *static_cast<const file_clone_range*>(argument));
+  }
+  return real_ioctl.get()(fd, request, argument);
 }
 
 // The directory that opendir opens inside the C library is not seen, nor is it recorded here. But a
