@@ -12,7 +12,7 @@ namespace omnio::cli {
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongUsage = 2;
-inline constexpr int kDifferences = 3;  // done, with differences the caller asked to be told of
+inline constexpr int kDifferences = 3;  // done, with differences or with data that is missing
 
 // Says why a command failed: one line on stderr, `omnio: <sentence>`, safe for a terminal
 // (core/base/printable.hpp).

@@ -19,8 +19,8 @@ struct MovedBytes {
 // The lines rchar and wchar of /proc/<pid>/io (proc(5)): what system calls of the read and write
 // families moved, whatever they read from (files, pipes, sockets by read and write), in all threads
 // of the process, in all images that it was, and in the children that it has waited for. Transfers
-// by io_uring, libaio, recv and send, and through mappings are not in them. False where the text
-// has no such lines.
+// by io_uring, libaio, splice, recv and send, through mappings and by clones are not in them. False
+// where the text has no such lines.
 constexpr bool parseKernelIo(std::string_view text, MovedBytes& moved) {
   const auto number = [](std::string_view lines, std::string_view name, std::uint64_t& value) {
     while (!lines.starts_with(name)) {
