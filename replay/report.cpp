@@ -200,9 +200,9 @@ std::string textOf(const Report& report) {
       base::counted(static_cast<std::uint64_t>(report.nodes), "node", "nodes"), report.fence);
   out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n", report.prepared.files,
                      mib(report.prepared.bytes), seconds(report.preparation_ns));
-  out += cacheSentence(report) + "\n";
+  out += cacheSentence(report);
   if (report.timing != model::Timing::kAsap) out += computeSentence(report);
-  out += "  rank  operations    read MiB   write MiB      I/O ms     ends ms  differences\n";
+  out += "\n  rank  operations    read MiB   write MiB      I/O ms     ends ms  differences\n";
   for (std::size_t i = 0; i < std::min(report.ranks.size(), kRanksShown); ++i) {
     out += line(std::to_string(report.ranks[i].rank), report.ranks[i]);
   }

@@ -113,7 +113,7 @@ std::string resultText(bool failed, std::int64_t result) {
   return text;
 }
 
-// Whether it takes a lock, or tries to. The replayer does that in its own way.
+// Whether it takes a lock, or tries to. The replayer never waits for it in the system.
 bool takesLock(const ScheduleEvent& event) {
   if (event.row->plain == CallId::flock) {
     return (model::argumentOf(event, Role::kNumber) & LOCK_UN) == 0;
@@ -192,7 +192,9 @@ class Comparison final : public model::ScheduleSink {
       ++result_.substituted;
       return std::nullopt;
     }
-    if (isReplaced(event)) {
+    const bool got_lock = takesLock(event) && !event.failed && next_ != nullptr &&
+                          next_->row == event.row && !next_->failed;
+    if (isReplaced(event) && !got_lock) {
       // A call in its place, if there is one, is of the same kind.
       ++result_.substituted;
       const bool stands =
@@ -319,8 +321,10 @@ class Comparison final : public model::ScheduleSink {
             equal(wanted, "mode", fmt::format("{:#o}", want), fmt::format("{:#o}", have & 07777));
           }
           break;
-        case model::KeyKind::kWhence:
         case model::KeyKind::kCommand:
+          if (!takesLock(wanted)) equal(wanted, key.key, want, have);
+          break;
+        case model::KeyKind::kWhence:
         case model::KeyKind::kLockType:
         case model::KeyKind::kTransferOffset:
         case model::KeyKind::kNumber:
