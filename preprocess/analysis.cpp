@@ -1071,7 +1071,7 @@ Instance Analysis::openBefore(model::FileNumber file, int flags, EventRef ref) {
   extra.event.offset = 0;
   threads_[ref.thread].extras.push_back(std::move(extra));
   return {.description = opens_.makeDescription(flags),
-          .content = files_.inherited(file),
+          .content = files_.inherited(file, flags),
           .made = {ref},
           .before_run = true};
 }

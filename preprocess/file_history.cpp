@@ -211,8 +211,9 @@ void FileHistory::change(FileNumber number, const PastEvent& when, Presence need
   file.before_change = before;
 }
 
-ContentId FileHistory::inherited(FileNumber file) {
+ContentId FileHistory::inherited(FileNumber file, int flags) {
   FileName& entry = name(file);
+  if ((flags & O_DIRECTORY) != 0) entry.is_directory = true;
   if (entry.content != kNoContent) return entry.content;
   // Whoever opened it may have made it empty, as a shell does: only what is read tells.
   entry.content = makeContent(file);
@@ -540,22 +541,24 @@ std::vector<model::ScheduleFile> FileHistory::files() {
 // there.
 
 ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, FileNumber file) {
-  const int flags = event::openFlags(event);
-  const bool is_temporary = (flags & O_TMPFILE) == O_TMPFILE;
-  if (is_temporary || (flags & O_DIRECTORY) != 0 ||
-      (event.new_handle != nullptr &&
-       event.new_handle->definition.kind == wire::FileKind::kDirectory)) {
-    use(file, when, Presence::kThere);
-    FileName& entry = name(file);
-    entry.is_directory = true;
-    if (!is_temporary) return find(file);
-    if (!entry.was_made && !entry.existed) entry.existed = true;
-    return anonymous();
+  int flags = event::openFlags(event);
+  if (event.new_handle != nullptr &&
+      event.new_handle->definition.kind == wire::FileKind::kDirectory) {
+    flags |= O_DIRECTORY;
   }
   return openedFile(file, when, flags);
 }
 
 ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int flags) {
+  const bool is_temporary = (flags & O_TMPFILE) == O_TMPFILE;
+  if (is_temporary || (flags & O_DIRECTORY) != 0) {
+    use(file, when, Presence::kThere);
+    FileName& entry = name(followed(file));
+    entry.is_directory = true;
+    if (!is_temporary) return find(file);
+    if (!entry.was_made && !entry.existed) entry.existed = true;
+    return anonymous();
+  }
   if (name(file).link_to != kNoFileNumber) {
     use(file, when, Presence::kThere);
     file = followed(file);
@@ -710,7 +713,9 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
       const ContentId content = find(file);
       if (calls::does(row, Effect::kSeesSize)) sizeSeen(content, when);
     }
-    if (calls::does(row, Effect::kChangesDirectory)) name(file).is_directory = true;
+    if (calls::does(row, Effect::kChangesDirectory) || row.plain == calls::CallId::scandir) {
+      name(followed(file)).is_directory = true;
+    }
   }
   return kNoContent;
 }

@@ -145,8 +145,8 @@ class FileHistory {
   // of what it opened.
   ContentId named(const event::Event& event, const PastEvent& when, model::FileNumber file,
                   model::FileNumber new_file);
-  // A descriptor that was open before the recording.
-  ContentId inherited(model::FileNumber file);
+  // A descriptor that was open before the recording, with these flags.
+  ContentId inherited(model::FileNumber file, int flags);
   // Whether the name stands for something else than before the run, or for what was not there: a
   // descriptor on it that no recorded call opened was opened in the run, by what is not recorded.
   bool isOfTheRun(model::FileNumber file);

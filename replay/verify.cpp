@@ -272,6 +272,8 @@ class Comparison final : public model::ScheduleSink {
 
   // The location of a path in the tree, the whole path of one outside.
   std::string below(std::string_view absolute) const {
+    // The root of the file systems is asked about as ".", from the directory that stands for it.
+    if (absolute.ends_with("/.")) absolute.remove_suffix(2);
     if (absolute == identity_.tree) return ".";
     if (absolute.starts_with(identity_.tree) && absolute.size() > identity_.tree.size() &&
         absolute[identity_.tree.size()] == '/') {

@@ -123,7 +123,7 @@ inline constexpr auto kEffects = [] {
       {{kSeesSize}, {stat, fstat, fstatat, statx}},
       {{},
        {access, faccessat, euidaccess, statfs, fstatfs, statvfs, fstatvfs, chmod, fchmodat, chown,
-        fchownat, utime, utimes, futimesat, utimensat}},
+        fchownat, utime, utimes, futimesat, utimensat, scandir}},
       {{kStaysAtLink}, {lchmod, lchown, lutimes}},
       {{kStaysAtLink, kReadsLink}, {readlink, readlinkat}},
       {{kStaysAtLink, kSeesSize}, {lstat}},

@@ -86,6 +86,7 @@ Transfer moveBy(const Event& event, OpenFile& file, FileSize& size) {
 
 int openFlags(const Event& event) {
   if (event.row->plain == CallId::creat) return O_CREAT | O_WRONLY | O_TRUNC;
+  if (event.row->plain == CallId::opendir) return O_RDONLY | O_DIRECTORY;
   if (calls::has(*event.row, Role::kPathTemplate)) return O_CREAT | O_EXCL | O_RDWR;
   const int mode = calls::indexOf(*event.row, Role::kOpenMode);
   if (mode < 0) return static_cast<int>(argumentOf(event, Role::kFlags));

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "core/calls/lock_commands.hpp"
@@ -226,9 +227,75 @@ OMNIO_BY_HAND(closefrom) {
   return outcome;
 }
 
-OMNIO_BY_HAND(closedir) {
+OMNIO_BY_HAND(opendir) {
+  const auto real = reinterpret_cast<DIR* (*)(const char*)>(call.symbol);
+  DIR* directory = nullptr;
+  const Outcome outcome =
+      timed<Result::kNewFd>(call, [&] { return directory = real(call.path()); });
+  const std::uint32_t slot = call.op().new_fd;
+  if (directory != nullptr && slot == kNoSlot) {
+    ownLibc().closedir(directory);  // the recorded call failed: nothing in the schedule closes it
+    return outcome;
+  }
+  if (directory != nullptr) call.context.descriptors.openedDirectory(slot, directory);
+  noteOpened(call, outcome, directory == nullptr ? -1 : dirfd(directory), nullptr, false);
+  return outcome;
+}
+
+OMNIO_BY_HAND(fdopendir) {
+  const auto real = reinterpret_cast<DIR* (*)(int)>(call.symbol);
   const int fd = call.fd();
-  DIR* const directory = fd < 0 ? nullptr : ownLibc().fdopendir(fd);
+  DIR* directory = nullptr;
+  const Outcome outcome = timed<Result::kZero>(call, [&] {
+    directory = real(fd);
+    return directory == nullptr ? -1 : 0;
+  });
+  if (directory != nullptr) call.context.descriptors.openedDirectory(call.op().fd, directory);
+  return outcome;
+}
+
+namespace {
+
+template <typename Dirent>
+Outcome readEntry(Call& call) {
+  const auto real = reinterpret_cast<Dirent* (*)(DIR*)>(call.symbol);
+  const Descriptors::DirectoryUse directory(call.context.descriptors, call.op().fd);
+  if (directory.get() == nullptr) return notIssued();
+  return timed<Result::kNumber>(call, [&] {
+    if (real(directory.get()) != nullptr) return 1;
+    return errno == 0 ? 0 : -1;
+  });
+}
+
+template <typename Dirent>
+Outcome scanDirectory(Call& call) {
+  using Select = int (*)(const Dirent*);
+  using Compare = int (*)(const Dirent**, const Dirent**);
+  const auto real = reinterpret_cast<int (*)(const char*, Dirent***, Select, Compare)>(call.symbol);
+  Dirent** names = nullptr;
+  const Outcome outcome =
+      timed<Result::kNumber>(call, [&] { return real(call.path(), &names, nullptr, nullptr); });
+  for (std::int64_t i = 0; !outcome.failed && i < outcome.result; ++i) std::free(names[i]);
+  std::free(names);
+  return outcome;
+}
+
+}  // namespace
+
+OMNIO_BY_HAND(readdir) { return readEntry<struct dirent>(call); }
+OMNIO_BY_HAND(readdir64) { return readEntry<struct dirent64>(call); }
+OMNIO_BY_HAND(scandir) { return scanDirectory<struct dirent>(call); }
+OMNIO_BY_HAND(scandir64) { return scanDirectory<struct dirent64>(call); }
+
+OMNIO_BY_HAND(rewinddir) {
+  const auto real = reinterpret_cast<void (*)(DIR*)>(call.symbol);
+  const Descriptors::DirectoryUse directory(call.context.descriptors, call.op().fd);
+  if (directory.get() == nullptr) return notIssued();
+  return timed<Result::kNone>(call, [&] { real(directory.get()); });
+}
+
+OMNIO_BY_HAND(closedir) {
+  DIR* const directory = call.context.descriptors.takeDirectory(call.op().fd);
   if (directory == nullptr) return notIssued();
   const auto real = reinterpret_cast<int (*)(DIR*)>(call.symbol);
   const Outcome outcome = timed<Result::kZero>(call, [&] { return real(directory); });

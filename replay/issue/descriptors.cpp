@@ -96,6 +96,8 @@ void Descriptors::gone(std::uint32_t slot) {
   found->fd.store(kGone, std::memory_order_release);
   const std::lock_guard lock(mutex_);
   buffers_.erase(slot);
+  // Closed by its number. Another thread may be at work on it, so it stays where it is.
+  if (auto directory = directories_.extract(slot)) directory.mapped().release();
 }
 
 void Descriptors::setDirect(std::uint32_t slot, bool direct) {
@@ -123,6 +125,48 @@ void Descriptors::forgetStream(std::uint32_t slot) {
   // The stream goes on pointing to its buffer.
   const std::lock_guard lock(mutex_);
   if (auto buffer = buffers_.extract(slot)) buffer.mapped().release();
+}
+
+void Descriptors::openedDirectory(std::uint32_t slot, DIR* directory) {
+  if (find(slot) == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  auto& kept = directories_[slot];
+  if (kept == nullptr) kept = std::make_unique<OpenDirectory>();
+  kept->stream = directory;
+}
+
+Descriptors::OpenDirectory* Descriptors::openDirectory(std::uint32_t slot, int number) {
+  const auto known = directories_.find(slot);
+  if (known != directories_.end()) return known->second.get();
+  DIR* const stream = ownLibc().fdopendir(number);
+  if (stream == nullptr) return nullptr;
+  auto& made = directories_[slot] = std::make_unique<OpenDirectory>();
+  made->stream = stream;
+  return made.get();
+}
+
+Descriptors::DirectoryUse::DirectoryUse(Descriptors& descriptors, std::uint32_t slot) {
+  const int number = descriptors.fd(slot);
+  if (number < 0) return;
+  const std::lock_guard lock(descriptors.mutex_);
+  if (descriptors.find(slot)->fd.load() != number) return;  // closed in between
+  directory_ = descriptors.openDirectory(slot, number);
+  if (directory_ != nullptr) ++directory_->users;
+}
+
+DIR* Descriptors::takeDirectory(std::uint32_t slot) {
+  const int number = fd(slot);
+  if (number < 0) return nullptr;
+  std::unique_ptr<OpenDirectory> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    Slot& found = *find(slot);
+    if (found.fd.load() != number || openDirectory(slot, number) == nullptr) return nullptr;
+    found.fd.store(kGone);
+    taken = std::move(directories_.extract(slot).mapped());
+  }
+  while (taken->users != 0) sleepBriefly();
+  return taken->stream;
 }
 
 char* Descriptors::bufferFor(std::uint32_t slot, std::size_t bytes) {

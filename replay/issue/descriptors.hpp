@@ -2,6 +2,7 @@
 // schedule's. Threads of the rank share it.
 #pragma once
 
+#include <dirent.h>
 #include <stdio.h>
 
 #include <atomic>
@@ -26,6 +27,8 @@ class Descriptors {
 
   // A stream that stays open as long as this lives.
   class StreamUse;
+  // A stream of a directory that is not closed for as long as this lives.
+  class DirectoryUse;
 
   // The real descriptor, -1 when it is closed or its call failed. Another thread may be about to
   // make it: that is waited for, but not for ever (`patience_us`, for all such waits of the rank
@@ -52,6 +55,11 @@ class Descriptors {
   void moveStream(std::uint32_t from, std::uint32_t to);
   // Its stream must not be flushed any more: the descriptor below it is closed.
   void forgetStream(std::uint32_t slot);
+  // The stream that a call has made of a directory; before opened(), after which others find it.
+  void openedDirectory(std::uint32_t slot, DIR* directory);
+  // The stream of a directory that is to be closed: no call finds it any more, and those that work
+  // on it have returned. nullptr where the descriptor is not one of a directory.
+  DIR* takeDirectory(std::uint32_t slot);
   // Memory for setvbuf, as long as the stream lives; nullptr when there is none.
   char* bufferFor(std::uint32_t slot, std::size_t bytes);
 
@@ -65,12 +73,18 @@ class Descriptors {
     std::atomic<FILE*> stream{nullptr};
     std::atomic<std::uint32_t> users{0};  // calls at work on the stream
   };
+  struct OpenDirectory {
+    DIR* stream = nullptr;
+    std::atomic<std::uint32_t> users{0};  // calls at work on it
+  };
   static constexpr int kNotYet = -2;
   static constexpr int kGone = -1;
 
   // The descriptor once another thread has made it.
   int awaited(const Slot& slot) const;
   static FILE* takeOut(Slot& slot);
+  // The same of a directory; null where the descriptor is not one of a directory. Under the mutex.
+  OpenDirectory* openDirectory(std::uint32_t slot, int number);
   // Where the descriptor has no stream yet (a redirected stdout), it gets one. nullptr as -1.
   FILE* stream(std::uint32_t slot);
 
@@ -81,6 +95,8 @@ class Descriptors {
   mutable std::atomic<std::int64_t> patience_us_;
   std::mutex mutex_;  // of what follows, and of making streams
   std::unordered_map<std::uint32_t, std::unique_ptr<char[]>> buffers_;
+  // Those that the application left open stay so: their numbers are not known to be theirs later.
+  std::unordered_map<std::uint32_t, std::unique_ptr<OpenDirectory>> directories_;
 };
 
 class Descriptors::StreamUse {
@@ -100,6 +116,20 @@ class Descriptors::StreamUse {
  private:
   Slot* slot_ = nullptr;
   FILE* stream_ = nullptr;
+};
+
+class Descriptors::DirectoryUse {
+ public:
+  DirectoryUse(Descriptors& descriptors, std::uint32_t slot);
+  DirectoryUse(const DirectoryUse&) = delete;
+  DirectoryUse& operator=(const DirectoryUse&) = delete;
+  ~DirectoryUse() {
+    if (directory_ != nullptr) --directory_->users;
+  }
+  DIR* get() const { return directory_ == nullptr ? nullptr : directory_->stream; }
+
+ private:
+  OpenDirectory* directory_ = nullptr;
 };
 
 }  // namespace omnio::replay

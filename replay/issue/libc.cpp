@@ -20,6 +20,7 @@ OwnLibc lookUp() {
   find(library, "fflush", own.fflush);
   find(library, "fgetpos64", own.fgetpos64);
   find(library, "fdopendir", own.fdopendir);
+  find(library, "closedir", own.closedir);
   return own;
 }
 

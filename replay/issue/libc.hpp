@@ -97,6 +97,7 @@ struct OwnLibc {
   int (*fflush)(FILE*) = nullptr;
   int (*fgetpos64)(FILE*, fpos64_t*) = nullptr;
   DIR* (*fdopendir)(int) = nullptr;
+  int (*closedir)(DIR*) = nullptr;
 };
 
 // Looked up once; a function that is not found stays null.

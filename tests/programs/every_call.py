@@ -76,6 +76,13 @@ BY_HAND = {
     "close_range": ("CALL(fd, fd, 0)", {}),
     "closefrom": ("CALL(fd)", {}),
     "closedir": ("CALL(directoryOf(fd))", {}),
+    "opendir": ('::dirfd(CALL("."))', {"path": "."}),
+    "fdopendir": ("CALL(fd)", {}),
+    "readdir": ("CALL(directoryOf(fd)) == nullptr ? 0 : 1", {}),
+    "readdir64": ("CALL(directoryOf(fd)) == nullptr ? 0 : 1", {}),
+    "rewinddir": ("CALL(directoryOf(fd))", {}),
+    "scandir": ('CALL(".", any_names, nullptr, nullptr)', {"path": "."}),
+    "scandir64": ('CALL(".", any_names, nullptr, nullptr)', {"path": "."}),
     "chdir": ('CALL(".")', {"path": "."}),
     "freopen": ('CALL(madePath("p259"), "r+", streamOf(madeFile("f259")))', {}),
     "freopen64": ('CALL(madePath("p260"), "r+", streamOf(madeFile("f260")))', {}),
@@ -111,8 +118,8 @@ for _name in ("aio_fsync", "aio_fsync64"):
     BY_HAND[_name] = ("CALL(O_DSYNC, blockOf(fd, 0, 0))", {})
 ON_STDOUT = ("puts", "putchar", "printf", "__printf_chk", "vprintf", "__vprintf_chk")
 ON_STDIN = ("getchar",)
-# Recorded for descriptors alone that a recorded call has opened: one by open() comes before.
-AFTER_OPEN = ("close_range", "closefrom", "closedir")
+# On a directory, which one by open() makes before: replays know the descriptor by it.
+AFTER_OPEN = ("close_range", "closefrom", "closedir", "fdopendir", "readdir", "readdir64", "rewinddir")
 
 
 def followsOpen(row):
@@ -317,6 +324,12 @@ int pipeOf(size_t bytes) {
   syscall(SYS_write, ends[1], buffer, bytes);
   return ends[0];
 }
+struct AnyNames {
+  operator struct dirent***() { return &names; }
+  operator struct dirent64***() { return &large_names; }
+  struct dirent** names = nullptr;
+  struct dirent64** large_names = nullptr;
+};
 struct AnyPosition {
   operator fpos_t*() { return reinterpret_cast<fpos_t*>(&position_memory); }
   operator fpos64_t*() { return &position_memory; }
@@ -399,6 +412,7 @@ int withListAloneChecked(Real real, const char* format, ...) {
 
 AnyStat any_facts;
 AnyPosition any_position;
+AnyNames any_names;
 
 }  // namespace
 

@@ -1,6 +1,6 @@
-// POSIX rows marked custom: variadic calls, calls that end many descriptors, and those that change
-// the directory that relative paths start from. And the call by which an application says what is
-// recorded (trace/api/omnio.h).
+// POSIX rows marked custom: variadic calls, calls that end many descriptors, those on streams of
+// directories, and those that change the directory that relative paths start from. And the call by
+// which an application says what is recorded (trace/api/omnio.h).
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -234,18 +234,92 @@ OMNIO_EXPORT int ioctl(int fd, unsigned long request, ...) noexcept {
   return real_ioctl.get()(fd, request, argument);
 }
 
-// The directory that opendir opens inside the C library is not seen, nor is it recorded here. But a
-// directory that is known, since it was opened by a call or is used by openat, must not outlive its
-// descriptor.
+OMNIO_EXPORT DIR* opendir(const char* path) {
+  auto* const real = realFunction<CallId::opendir, DIR*(const char*)>();
+  DIR* made = nullptr;
+  interceptWith<CallId::opendir, int>(
+      [&made, real](const char* name) {
+        made = real(name);
+        return directoryDescriptor(made);
+      },
+      path);
+  return made;
+}
+
+OMNIO_EXPORT DIR* fdopendir(int fd) {
+  auto* const real = realFunction<CallId::fdopendir, DIR*(int)>();
+  DIR* made = nullptr;
+  interceptWith<CallId::fdopendir, int>(
+      [&made, real](int of) {
+        made = real(of);
+        return made == nullptr ? -1 : 0;
+      },
+      fd);
+  return made;
+}
+
+namespace {
+
+// The end of a directory leaves errno as it was; a failure sets it.
+template <CallId kCall, typename Dirent>
+Dirent* readEntry(DIR* directory) {
+  auto* const real = realFunction<kCall, Dirent*(DIR*)>();
+  const int errno_before = errno;
+  errno = 0;
+  Dirent* entry = nullptr;
+  const int result = interceptWith<kCall, int>(
+      [&entry, real, directory](int) {
+        entry = real(directory);
+        if (entry != nullptr) return 1;
+        return errno == 0 ? 0 : -1;
+      },
+      directoryDescriptor(directory));
+  if (result >= 0) errno = errno_before;
+  return entry;
+}
+
+// What `select` and `compare` of the application call is recorded before it, and as its own.
+template <CallId kCall, typename Dirent, typename Select, typename Compare>
+int scanDirectory(const char* path, Dirent*** names, Select select, Compare compare) {
+  auto* const real = realFunction<kCall, int(const char*, Dirent***, Select, Compare)>();
+  return interceptWith<kCall, int>(
+      [=](const char* name) { return real(name, names, select, compare); }, path);
+}
+
+}  // namespace
+
+OMNIO_EXPORT struct dirent* readdir(DIR* directory) {
+  return readEntry<CallId::readdir, struct dirent>(directory);
+}
+OMNIO_EXPORT struct dirent64* readdir64(DIR* directory) {
+  return readEntry<CallId::readdir64, struct dirent64>(directory);
+}
+
+OMNIO_EXPORT void rewinddir(DIR* directory) noexcept {
+  auto* const real = realFunction<CallId::rewinddir, void(DIR*)>();
+  interceptWith<CallId::rewinddir, int>(
+      [real, directory](int) {
+        real(directory);
+        return 0;
+      },
+      directoryDescriptor(directory));
+}
+
+OMNIO_EXPORT int scandir(const char* path, struct dirent*** names,
+                         int (*select)(const struct dirent*),
+                         int (*compare)(const struct dirent**, const struct dirent**)) {
+  return scanDirectory<CallId::scandir>(path, names, select, compare);
+}
+OMNIO_EXPORT int scandir64(const char* path, struct dirent64*** names,
+                           int (*select)(const struct dirent64*),
+                           int (*compare)(const struct dirent64**, const struct dirent64**)) {
+  return scanDirectory<CallId::scandir64>(path, names, select, compare);
+}
+
 OMNIO_EXPORT int closedir(DIR* directory) {
   auto* const real = realFunction<CallId::closedir, int(DIR*)>();
-  const int fd = directoryDescriptor(directory);
-  if (!lookUp(fd).isTraced()) {
-    if (mayRecord(thread)) takeOut(fd);
-    return real(directory);
-  }
   return interceptWith<CallId::closedir, int>([real, directory](int) { return real(directory); },
-                                              fd);
+                                              directoryDescriptor(directory));
 }
 
 OMNIO_EXPORT int chdir(const char* path) noexcept {
