@@ -260,8 +260,10 @@ class ThreadPass {
       out.new_lookups = lookupsOf(event.texts[static_cast<std::size_t>(second)].raw,
                                   analysis_.files().locationOf(out.new_file), mounts_);
     }
-    const int mode = calls::indexOf(*event.row, Role::kOpenMode);
-    if (mode >= 0) out.open_mode = event.texts[static_cast<std::size_t>(mode)].raw;
+    for (const Role role : {Role::kOpenMode, Role::kAttribute}) {
+      const int text = calls::indexOf(*event.row, role);
+      if (text >= 0) out.text = event.texts[static_cast<std::size_t>(text)].raw;
+    }
     if (calls::has(*event.row, Role::kIov)) out.pieces = event::pieceSizes(event);
     bool aligned = false;
     bool reads_foreign_lines = false;

@@ -153,6 +153,18 @@ bool isTouch(const calls::Row& row) {
   return row.plain == CallId::map_read || row.plain == CallId::map_write;
 }
 
+// Whether the target holds other attributes than the recorded file system, or under another name.
+bool isOtherAttribute(const ScheduleEvent& wanted, const event::Event& got) {
+  const calls::Row& row = *wanted.row;
+  const int name = calls::indexOf(row, Role::kAttribute);
+  if (name < 0 && row.plain != CallId::listxattr && row.plain != CallId::llistxattr &&
+      row.plain != CallId::flistxattr) {
+    return false;
+  }
+  if (wanted.failed != got.failed || (wanted.failed && wanted.result != got.result)) return true;
+  return name >= 0 && wanted.text != got.texts[static_cast<std::size_t>(name)].raw;
+}
+
 class Comparison final : public model::ScheduleSink {
  public:
   Comparison(const tracefile::Trace& trace, const ReplayIdentity& identity,
@@ -229,7 +241,9 @@ class Comparison final : public model::ScheduleSink {
     // Which file systems share blocks is another matter on the target.
     const bool is_other_clone =
         event.row->plain == CallId::clone_range && event.failed != next_->failed;
-    if (is_found_link || is_other_clone) {
+    // And so is which attributes there are.
+    const bool is_other_attribute = isOtherAttribute(event, *next_);
+    if (is_found_link || is_other_clone || is_other_attribute) {
       ++result_.substituted;
     } else {
       compare(event, *next_);
@@ -357,6 +371,12 @@ class Comparison final : public model::ScheduleSink {
             differ(wanted, "the pieces have other sizes");
           }
           break;
+        case model::KeyKind::kText:
+          // Modes of streams may differ (StreamMode).
+          if (row.arguments[key.argument] == Role::kAttribute) {
+            equalNames(wanted, "attribute", wanted.text, got.texts[key.argument].raw);
+          }
+          break;
         case model::KeyKind::kLocation:
         case model::KeyKind::kNewLocation:
         case model::KeyKind::kFd:
@@ -367,9 +387,8 @@ class Comparison final : public model::ScheduleSink {
         case model::KeyKind::kNewDirectory:
         case model::KeyKind::kLookups:
         case model::KeyKind::kNewLookups:
-        case model::KeyKind::kOpenMode:
         case model::KeyKind::kNone:
-          break;  // numbers of descriptors differ, and so may modes (StreamMode)
+          break;  // numbers of descriptors differ
       }
     }
     // At the end of the file getline fails, and leaves errno at what it was.

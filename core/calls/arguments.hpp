@@ -63,7 +63,7 @@ enum class KeyKind : std::uint8_t {
   kLookups,     // not an argument: names of the first path that the system looked up
   kNewLookups,  // the same of the second
   kPieces,
-  kOpenMode,
+  kText,  // the mode of a stream, the name of an attribute: a call has one of them at most
   kOpenFlags,
   kOctal,
   kWhence,
@@ -109,7 +109,7 @@ inline constexpr ArgumentForm kArguments[] = {
     {Role::kIov,          Field::kPieces,   ItemKind::kPieces,     "iov",        KeyKind::kPieces},
     {Role::kIovCount,     Field::kNone,     ItemKind::kPieceCount, "iovcnt",     KeyKind::kNone},
     {Role::kStream,       Field::kHandle,   ItemKind::kFd,         "fd",         KeyKind::kFd},
-    {Role::kOpenMode,     Field::kText,     ItemKind::kText,       "type",       KeyKind::kOpenMode},
+    {Role::kOpenMode,     Field::kText,     ItemKind::kText,       "type",       KeyKind::kText},
     {Role::kTextOut,      Field::kSize,     ItemKind::kNumber,     "count",      KeyKind::kNumber},
     {Role::kLineIn,       Field::kSigned,   ItemKind::kLineLength, "count",      KeyKind::kNone},
     {Role::kChar,         Field::kSigned,   ItemKind::kNumber,     "char",       KeyKind::kSigned},
@@ -150,6 +150,7 @@ inline constexpr ArgumentForm kArguments[] = {
     {Role::kRangeOffset,  Field::kUnsigned, ItemKind::kNumber,     "range_offset", KeyKind::kNumber},
     {Role::kContext,      Field::kUnsigned, ItemKind::kHex,        "context",    KeyKind::kNumber},
     {Role::kLeft,         Field::kUnsigned, ItemKind::kNumber,     "left",       KeyKind::kNumber},
+    {Role::kAttribute,    Field::kText,     ItemKind::kText,       "attribute",  KeyKind::kText},
     {Role::kIgnored,      Field::kNone,     ItemKind::kNone,       "",           KeyKind::kNone},
 };
 // clang-format on
@@ -197,7 +198,7 @@ constexpr bool isNumber(KeyKind kind) {
     case KeyKind::kLocation:
     case KeyKind::kNewLocation:
     case KeyKind::kPieces:
-    case KeyKind::kOpenMode:
+    case KeyKind::kText:
       break;
   }
   return false;

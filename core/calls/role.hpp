@@ -42,7 +42,7 @@ enum class Role : std::uint8_t {
   kNumber,        // value: any other number worth keeping
   kUser,          // uid
   kGroup,         // gid
-  kRoom,          // size: bytes of a buffer that the call fills with other things than data
+  kRoom,          // size: bytes of a buffer of other things than data, to be filled or taken from
   kOwnBuffer,     // buffer: 1 where the application gave the stream a buffer of its own
   kLinkText,      // target: the text of a symbolic link, not resolved
   kFile,          // fh: the MPI file the call works on, or the one that an open has made
@@ -77,6 +77,7 @@ enum class Role : std::uint8_t {
   kRangeOffset,  // range_offset: bytes from where the mapping begins
   kContext,      // context: of libaio, in which operations are under way; a number in its process
   kLeft,         // left: operations that follow in the same submission
+  kAttribute,    // attribute: name of an extended attribute
   kIgnored,      // a pointer or number that is not recorded
 };
 

@@ -134,10 +134,12 @@ struct Wait {
   bool operator==(const Wait&) const = default;
 };
 
-// The limits of a call that can be replayed: pieces of an iovec (UIO_MAXIOV of Linux), and bytes of
-// a stream's mode where the call did not fail.
+// The limits of a call that can be replayed: pieces of an iovec (UIO_MAXIOV of Linux), bytes of a
+// stream's mode where the call did not fail, and of the name of an attribute (XATTR_NAME_MAX).
 inline constexpr std::size_t kMostPieces = 1024;
 inline constexpr std::size_t kLongestMode = 64;
+inline constexpr std::size_t kLongestAttribute = 255;
+inline constexpr std::size_t kLongestText = kLongestAttribute;
 
 // Each name of a location is looked up, from the root of the tree.
 inline constexpr std::uint16_t kAllLookups = 0xFFFF;
@@ -169,7 +171,7 @@ struct ScheduleEvent {
   // the file system that holds the file: the last ones of the location, or more than it has.
   std::uint16_t lookups = kAllLookups;
   std::uint16_t new_lookups = kAllLookups;
-  std::string open_mode;      // kOpenMode: fopen's "r+", ...
+  std::string text;           // kOpenMode: fopen's "r+", ...; kAttribute
   std::uint64_t request = 0;  // bytes asked for, of a read or write
   // Where in the file it reads or writes: the call's own offset argument, or the position that the
   // descriptor had, as far as it is known (not after O_APPEND, fscanf, or when threads compete).

@@ -185,8 +185,8 @@ class EventReader {
         if (event_.pieces.size() > kMostPieces)
           object_.refuse(fmt::format("\"iov\" has more than {} pieces", kMostPieces));
         break;
-      case KeyKind::kOpenMode:
-        event_.open_mode = object_.text(key.key);
+      case KeyKind::kText:
+        event_.text = base::bytesOf(object_.text(key.key));
         break;
       case KeyKind::kNone:
         break;
@@ -216,11 +216,16 @@ class EventReader {
   }
 
   void checkRequest() {
-    const std::string& mode = event_.open_mode;
+    const std::string& mode = event_.text;
     if (calls::has(*event_.row, calls::Role::kOpenMode) &&
         (mode.find_first_not_of("rwabetcxm+,=UTF-8sC") != std::string::npos || mode.empty() ||
          mode.size() > kLongestMode)) {
       object_.refuse(fmt::format("\"{}\" is not a mode that fopen takes", base::inBrief(mode)));
+    }
+    if (calls::has(*event_.row, calls::Role::kAttribute) &&
+        (event_.text.size() > kLongestAttribute || event_.text.find('\0') != std::string::npos)) {
+      object_.refuse(
+          fmt::format("\"{}\" cannot be the name of an attribute", base::inBrief(event_.text)));
     }
     constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
     // A copy from file to file needs no memory: cp asks for all there may be.

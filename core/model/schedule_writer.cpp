@@ -138,8 +138,8 @@ void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& 
     case KeyKind::kLockType:
       calls::appendLockType(word, number);
       break;
-    case KeyKind::kOpenMode:
-      word = base::printable(event.open_mode);
+    case KeyKind::kText:
+      word = base::printable(event.text);
       break;
     case KeyKind::kPieces:
       return json_.put(item.key, event.pieces);

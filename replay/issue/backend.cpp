@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 #include <utime.h>
@@ -220,7 +221,7 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kStream) {
     return call.stream();
   } else if constexpr (role == Role::kOpenMode) {
-    return call.mode.emplace(call.instruction.open_mode).text.data();
+    return call.mode.emplace(call.instruction.text).text.data();
   } else if constexpr (role == Role::kBuf) {
     return is_write ? contentFor(call, bytesOf<kCall>(call)).data()
                     : call.context.buffers->forRead();
@@ -516,6 +517,7 @@ const char* textOf(Substitute substitute) {
       "streams opened with m, which read and do not map",
       "FIFOs, sockets and devices, made as regular files",
       "clones that the target cannot make, or the application could not",
+      "attributes that the target does not hold, or the application could not",
       "links that were found, prepared as what they lead to",
       "freopen of a stream that is not recorded",
       "not issued",

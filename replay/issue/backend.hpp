@@ -32,11 +32,12 @@ enum class Substitute : std::uint8_t {
   kMapped,     // read, not mapped: who maps a file is ended by a signal when another cuts it off
   kNode,   // a regular file: opening a FIFO waits for its other end, and devices are not storage
   kClone,  // blocks that two files share: copied where the target cannot do that
+  kAttribute,  // an attribute that the target does not hold, or holds as one of a user
   kFoundLink,  // a link that the application found is prepared as what it leads to
   kReopened,   // freopen of a stream that is not recorded: another was closed for it
   kNotIssued,  // not issued: no such symbol here, no stream to work on, or it would reach outside
 };
-inline constexpr int kSubstituteCount = 12;
+inline constexpr int kSubstituteCount = 13;
 const char* textOf(Substitute substitute);
 
 // The outcome of a call, in the terms of the record.

@@ -166,6 +166,18 @@ OMNIO_BY_HAND(__vfprintf_chk);
 OMNIO_BY_HAND(vdprintf);
 OMNIO_BY_HAND(__vdprintf_chk);
 OMNIO_BY_HAND(pclose);
+OMNIO_BY_HAND(setxattr);
+OMNIO_BY_HAND(lsetxattr);
+OMNIO_BY_HAND(fsetxattr);
+OMNIO_BY_HAND(getxattr);
+OMNIO_BY_HAND(lgetxattr);
+OMNIO_BY_HAND(fgetxattr);
+OMNIO_BY_HAND(listxattr);
+OMNIO_BY_HAND(llistxattr);
+OMNIO_BY_HAND(flistxattr);
+OMNIO_BY_HAND(removexattr);
+OMNIO_BY_HAND(lremovexattr);
+OMNIO_BY_HAND(fremovexattr);
 
 // Whether a body is declared above.
 template <calls::CallId kCall>

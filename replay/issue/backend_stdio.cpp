@@ -132,7 +132,7 @@ Outcome reopen(Call& call) {
   const bool is_known = stream != nullptr;
   if (!is_known) stream = ownLibc().fopen("/dev/null", "r");
   if (stream == nullptr) return notIssued();
-  const StreamMode mode(call.instruction.open_mode);
+  const StreamMode mode(call.instruction.text);
   const auto real = reinterpret_cast<FILE* (*)(const char*, const char*, FILE*)>(call.symbol);
   FILE* got = nullptr;
   Outcome outcome = timed<Result::kNewStream>(

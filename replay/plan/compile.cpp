@@ -317,7 +317,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   }
   ++order_;
   // A mode that is too long has failed, and its beginning fails as well.
-  writer_->add(op, event.arguments, event.pieces, event.open_mode.substr(0, model::kLongestMode));
+  writer_->add(op, event.arguments, event.pieces, event.text.substr(0, model::kLongestText));
   return std::nullopt;
 }
 

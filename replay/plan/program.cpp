@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kMaxRecord = sizeof(RecordHead) + sizeof(Words) +
                                    model::kMostPieces * sizeof(std::uint64_t) +
-                                   model::kLongestMode + kAlignment;
+                                   model::kLongestText + kAlignment;
 static_assert(kMaxRecord < kBlockBytes);
 
 // "omniorep" and the version: a file of another program, or of another version of this one, is not
@@ -60,9 +60,9 @@ void ProgramWriter::flush() {
 }
 
 void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
-                        const std::vector<std::uint64_t>& pieces, std::string_view open_mode) {
+                        const std::vector<std::uint64_t>& pieces, std::string_view text) {
   op.piece_count = static_cast<std::uint16_t>(pieces.size());
-  op.mode_length = static_cast<std::uint16_t>(open_mode.size());
+  op.text_length = static_cast<std::uint16_t>(text.size());
   const Words words = wordsOf(op, arguments);
   const auto headBehind = [&](const Words& before) {
     RecordHead head;
@@ -70,8 +70,8 @@ void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArgumen
       if (words[i] != before[i]) head.changed |= 1U << i;
     }
     const auto changed = static_cast<std::size_t>(std::popcount(head.changed));
-    head.bytes = static_cast<std::uint32_t>(roundedUp(
-        sizeof head + (changed + pieces.size()) * sizeof(std::uint64_t) + open_mode.size()));
+    head.bytes = static_cast<std::uint32_t>(
+        roundedUp(sizeof head + (changed + pieces.size()) * sizeof(std::uint64_t) + text.size()));
     return head;
   };
   RecordHead head = headBehind(before_);
@@ -87,7 +87,7 @@ void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArgumen
     if ((head.changed >> i & 1U) != 0) append(block_, words[i]);
   }
   for (const std::uint64_t piece : pieces) append(block_, piece);
-  block_ += open_mode;
+  block_ += text;
   block_.resize(end, '\0');
   before_ = words;
 }
@@ -180,12 +180,12 @@ const Instruction* ProgramReader::next() {
   }
   const Op& op = instruction_.op;
   if (static_cast<std::size_t>(end - part) <
-      op.piece_count * sizeof(std::uint64_t) + op.mode_length) {
+      op.piece_count * sizeof(std::uint64_t) + op.text_length) {
     return damaged();
   }
   // Blocks and records are aligned to 8 bytes.
   instruction_.pieces = reinterpret_cast<const std::uint64_t*>(part);
-  instruction_.open_mode = {part + op.piece_count * sizeof(std::uint64_t), op.mode_length};
+  instruction_.text = {part + op.piece_count * sizeof(std::uint64_t), op.text_length};
   at_ += head.bytes;
   return &instruction_;
 }

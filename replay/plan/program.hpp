@@ -35,7 +35,7 @@ struct Op {
   std::uint8_t flags = 0;
   std::uint16_t row = 0;
   std::uint16_t piece_count = 0;
-  std::uint16_t mode_length = 0;
+  std::uint16_t text_length = 0;
   // As recorded; 0 where the timing does not ask for them.
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -66,12 +66,12 @@ struct Instruction {
   Op op;
   std::array<std::int64_t, calls::kMaxArguments> arguments{};
   const std::uint64_t* pieces = nullptr;
-  std::string_view open_mode;
+  std::string_view text;
 };
 
 // The operation and its arguments as words of 8 bytes. A record is a RecordHead, the words that are
 // not those of the record before it (of Instruction{} at the begin of a block), the pieces (8 bytes
-// each), and the open mode; rounded up to 8 bytes.
+// each), and the text; rounded up to 8 bytes.
 inline constexpr std::size_t kWords = sizeof(Op) / 8 + calls::kMaxArguments;
 using Words = std::array<std::uint64_t, kWords>;
 static_assert(offsetof(Instruction, arguments) == sizeof(Op) && kWords < 32);
@@ -90,10 +90,10 @@ class ProgramWriter {
   ProgramWriter& operator=(const ProgramWriter&) = delete;
   ~ProgramWriter();
 
-  // `piece_count` and `mode_length` of the operation are filled in here. At most model::kMostPieces
-  // and model::kLongestMode.
+  // `piece_count` and `text_length` of the operation are filled in here. At most model::kMostPieces
+  // and model::kLongestText.
   void add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
-           const std::vector<std::uint64_t>& pieces, std::string_view open_mode);
+           const std::vector<std::uint64_t>& pieces, std::string_view text);
   base::Result<void> finish();
 
  private:

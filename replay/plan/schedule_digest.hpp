@@ -44,8 +44,7 @@ class DigestingSink final : public model::ScheduleSink {
     addAll(event.start_ns, event.end_ns, event.failed, event.result);
     for (const std::int64_t argument : event.arguments) add(argument);
     addAll(event.fd, event.source, event.replaced, event.new_fd, event.file, event.new_file,
-           event.open_mode, event.request, event.offset, event.pieces, event.id,
-           event.after.size());
+           event.text, event.request, event.offset, event.pieces, event.id, event.after.size());
     for (const auto& [id, reason, work] : event.after) addAll(id, reason, work);
     addAll(event.own.has_value(), event.own.value_or(model::Work{}));
     return next_.event(event);

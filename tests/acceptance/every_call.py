@@ -8,8 +8,8 @@ import os
 import re
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, environment, mpirun, omnio, program, readLog, run,
-                           skipTest)
+from omnio_testing import (Checks, WorkDirectory, environment, holdsAttributes, mpirun, omnio, program,
+                           readLog, run, skipTest)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
 
@@ -87,6 +87,8 @@ def main(calls_directory):
                       if not (event["call"] == "open" and names[at + 1:at + 2] and
                               names[at + 1] in opened)]
             for row, line, event in zip(rows, told, events):
+                if row.has("kAttribute") and not holdsAttributes(directory):
+                    continue  # each fails
                 left = compare(checks, directory, row, line, event)
                 checks.equal(left, {}, f"{row.name}: arguments that nobody expects")
         print(f"{len(rows)} rows, {len(events)} events")

@@ -82,6 +82,16 @@ def needRoot():
         skipTest("needs root")
 
 
+def holdsAttributes(directory):
+    """Whether the file system there holds extended attributes of users."""
+    try:
+        os.setxattr(directory, "user.omnio", b"")
+        os.removexattr(directory, "user.omnio")
+    except OSError:
+        return False
+    return True
+
+
 def omnio():
     path = os.environ.get("OMNIO_TEST_BIN", "")
     if not os.access(path, os.X_OK):

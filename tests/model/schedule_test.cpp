@@ -531,7 +531,7 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
         if (key.kind == KeyKind::kLookups) event.lookups = 2;
         if (key.kind == KeyKind::kNewLookups) event.new_lookups = 0;
         if (key.kind == KeyKind::kNewLocation) event.new_file = FileNumber{0};
-        if (key.kind == KeyKind::kOpenMode) event.open_mode = "r+";
+        if (key.kind == KeyKind::kText) event.text = "r+";
         if (key.kind == KeyKind::kNumber) event.arguments[key.argument] = 3;
         if (key.kind == KeyKind::kSigned) event.arguments[key.argument] = 4;
         if (key.kind == KeyKind::kOctal) event.arguments[key.argument] = 0600;
@@ -571,7 +571,7 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
     EXPECT_EQ(a.new_lookups, b.new_lookups) << a.row->name;
     EXPECT_EQ(a.offset, b.offset) << a.row->name;
     EXPECT_EQ(a.pieces, b.pieces) << a.row->name;
-    EXPECT_EQ(a.open_mode, b.open_mode) << a.row->name;
+    EXPECT_EQ(a.text, b.text) << a.row->name;
     EXPECT_EQ(a.request, b.request) << a.row->name;
   }
 }

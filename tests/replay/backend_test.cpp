@@ -125,7 +125,7 @@ TEST_F(BackendTest, ATextIsWrittenToItsEnd) {
   opened.op.fd = kNoSlot;
   opened.op.file = 0;
   opened.op.new_fd = kSlot;
-  opened.open_mode = "w+";
+  opened.text = "w+";
   EXPECT_FALSE(done(opened).failed);
   Instruction text = call("fputs", {static_cast<std::int64_t>(kLargest)});
   text.op.request = kLargest;

@@ -41,7 +41,7 @@ TEST(Program, WhatIsWrittenIsReadOverManyBlocks) {
     EXPECT_EQ(instruction->arguments[6], 0);
     ASSERT_EQ(instruction->op.piece_count, i % 9);
     for (std::uint32_t piece = 0; piece < i % 9; ++piece) EXPECT_EQ(instruction->pieces[piece], i);
-    EXPECT_EQ(instruction->open_mode, i % 2 ? "r+" : "");
+    EXPECT_EQ(instruction->text, i % 2 ? "r+" : "");
     if (i % 1000 == 0) reader.fetchAhead();
   }
   EXPECT_EQ(reader.next(), nullptr);

@@ -187,7 +187,7 @@ TEST_F(RingTest, AnOpenNamesItsPathModeAndHandle) {
       Subject subject;
       subject.path = {.directory = {}, .name = path};
       subject.born = openHandle(fd, subject.path, 0);
-      subject.open_mode.name = "w+";
+      subject.word.name = "w+";
       wire::Arguments<kRow> numbers{};
       record<kRow>(thread, {}, false, numbers, 0, 0, subject);
       releaseHandle(takeOut(fd));

@@ -33,7 +33,7 @@ struct Subject {
   Entry born;                // the handle that the call made
   wire::PathParts path;      // kPath, kPathTemplate
   wire::PathParts path_new;  // kPathNew, kLinkText
-  wire::PathParts open_mode;
+  wire::PathParts word;      // kOpenMode, kAttribute
   const iovec* pieces = nullptr;
   int piece_count = 0;
   std::size_t stream_buffer = 0;  // of a call on a stream that may make it read anew: how much
@@ -42,7 +42,7 @@ struct Subject {
   std::size_t list_bytes = 0;
 
   const wire::PathParts& text(TextUse use) const {
-    return use == TextUse::kPath ? path : use == TextUse::kPathNew ? path_new : open_mode;
+    return use == TextUse::kPath ? path : use == TextUse::kPathNew ? path_new : word;
   }
 };
 
@@ -93,7 +93,8 @@ constexpr TextUse textUseOf(calls::Role role) {
     case calls::Role::kLinkText:
       return TextUse::kPathNew;
     case calls::Role::kOpenMode:
-      return TextUse::kMode;
+    case calls::Role::kAttribute:
+      return TextUse::kWord;
     default:
       return TextUse::kNone;
   }
@@ -502,7 +503,13 @@ template <CallId kCall, typename... A>
   if constexpr (layout.size >= 0) request = static_cast<std::uint64_t>(numbers[layout.size]);
   if constexpr (calls::has(row, Role::kOpenMode)) {
     const char* const mode = argument<kCall, Role::kOpenMode>(arguments);
-    if (mode != nullptr) subject.open_mode.name = mode;
+    if (mode != nullptr) subject.word.name = mode;
+  }
+  if constexpr (calls::has(row, Role::kAttribute)) {
+    const char* const name = argument<kCall, Role::kAttribute>(arguments);
+    if (name != nullptr && (error == 0 || (error != EFAULT && isReadable(name)))) {
+      subject.word.name = name;
+    }
   }
   if constexpr (layout.pieces >= 0) {
     if (!failed) {

@@ -117,7 +117,7 @@ void forgetRings();
 
 // The use that an event makes of a text. An event may name one text for each use, and they must not
 // take each other's slot: so each use has slots of its own.
-enum class TextUse : std::uint8_t { kPath, kPathNew, kMode, kNone };
+enum class TextUse : std::uint8_t { kPath, kPathNew, kWord, kNone };
 // The slot of a text in the ring's open chunk, defined there at `out` first when it is not yet
 // known; `out` has room for it.
 std::uint8_t defineText(Ring& ring, char*& out, const wire::PathParts& text,
