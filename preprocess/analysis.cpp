@@ -1050,7 +1050,8 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
   const auto key = std::tuple(rank, definition.device, definition.inode, access);
   const auto given = is_shared ? given_.find(key) : given_.end();
   if (given != given_.end() && opens_[given->second].file == file) return copyOf(given->second);
-  const int flags = keptFlags(definition.open_flags);
+  int flags = keptFlags(definition.open_flags);
+  if (definition.kind == wire::FileKind::kDirectory) flags |= O_DIRECTORY;
   Instance opened =
       files_.isOfTheRun(file) ? openedUnseen(file, flags, when) : openBefore(file, flags, when.ref);
   opened.rank = rank;

@@ -603,6 +603,25 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
   return entry.content;
 }
 
+namespace {
+
+bool wantsDirectory(const event::Event& event) {
+  if (event.row->plain == calls::CallId::scandir) return true;
+  return event.row->call_class == calls::Class::kOpen &&
+         (event::openFlags(event) & O_DIRECTORY) != 0;
+}
+
+}  // namespace
+
+bool FileHistory::isBelowFile(FileNumber file) {
+  const std::string_view location = name(file).location;
+  for (std::string_view at = parentOf(location); at != "."; at = parentOf(at)) {
+    const auto parent = numbers_.find(std::string(at));
+    if (parent != numbers_.end() && name(parent->second).is_regular) return true;
+  }
+  return false;
+}
+
 // A failure tells about the time before the run.
 void FileHistory::failed(const event::Event& event, const PastEvent& when, FileNumber file,
                          FileNumber new_file) {
@@ -613,9 +632,15 @@ void FileHistory::failed(const event::Event& event, const PastEvent& when, FileN
       new_file != kNoFileNumber && !calls::does(*event.row, Effect::kMakesSymlink);
   const bool is_no_link = event.result == EINVAL && calls::does(*event.row, Effect::kReadsLink) &&
                           event::argumentOf(event, Role::kRoom) > 0;
-  const Presence found = is_missing                               ? Presence::kAbsent
-                         : (is_taken && !names_two) || is_no_link ? Presence::kThere
-                                                                  : Presence::kUnknown;
+  const bool lacks_attribute = calls::has(*event.row, Role::kAttribute) &&
+                               (event.result == ENODATA || event.result == EOPNOTSUPP);
+  const bool is_no_directory =
+      event.result == ENOTDIR && wantsDirectory(event) && !isBelowFile(file);
+  const bool is_there =
+      (is_taken && !names_two) || is_no_link || lacks_attribute || is_no_directory;
+  const Presence found = is_missing ? Presence::kAbsent
+                         : is_there ? Presence::kThere
+                                    : Presence::kUnknown;
   const Presence above = is_missing ? Presence::kUnknown : Presence::kThere;
   use(file, when, found, above);
   // A call that finds the new name taken comes after the one that took it.
@@ -652,7 +677,7 @@ void FileHistory::failed(const event::Event& event, const PastEvent& when, FileN
   } else if (event.result == EISDIR) {
     find(file);
     entry.is_directory = true;
-  } else if (is_no_link) {
+  } else if (is_no_link || lacks_attribute || is_no_directory) {
     find(file);
   }
 }

@@ -150,6 +150,8 @@ class FileHistory {
   // Whether the name stands for something else than before the run, or for what was not there: a
   // descriptor on it that no recorded call opened was opened in the run, by what is not recorded.
   bool isOfTheRun(model::FileNumber file);
+  // Whether a name on the way to it is known to be that of a regular file.
+  bool isBelowFile(model::FileNumber file);
   // An open with these flags; it conflicts with others as `when` does.
   ContentId openedFile(model::FileNumber file, const PastEvent& when, int flags);
   // A file without a name (tmpfile).

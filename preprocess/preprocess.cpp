@@ -262,7 +262,8 @@ class ThreadPass {
     }
     for (const Role role : {Role::kOpenMode, Role::kAttribute}) {
       const int text = calls::indexOf(*event.row, role);
-      if (text >= 0) out.text = event.texts[static_cast<std::size_t>(text)].raw;
+      if (text < 0) continue;
+      out.text = event.texts[static_cast<std::size_t>(text)].raw.substr(0, model::kLongestText);
     }
     if (calls::has(*event.row, Role::kIov)) out.pieces = event::pieceSizes(event);
     bool aligned = false;

@@ -18,6 +18,7 @@
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "replay/issue/backend.hpp"
 #include "replay/plan/schedule_digest.hpp"
 #include "replay/report.hpp"
 
@@ -153,16 +154,26 @@ bool isTouch(const calls::Row& row) {
   return row.plain == CallId::map_read || row.plain == CallId::map_write;
 }
 
+bool isOfAttributes(const calls::Row& row) {
+  return calls::has(row, Role::kAttribute) || row.plain == CallId::listxattr ||
+         row.plain == CallId::llistxattr || row.plain == CallId::flistxattr;
+}
+
+// The name of the attribute that a replay works on.
+std::string attributeOf(const ScheduleEvent& event) {
+  const bool is_set = calls::has(*event.row, Role::kAttribute) &&
+                      event.row->result == calls::Result::kZero;  // or removed
+  return is_set ? attributeToSet(event.text) : event.text;
+}
+
 // Whether the target holds other attributes than the recorded file system, or under another name.
 bool isOtherAttribute(const ScheduleEvent& wanted, const event::Event& got) {
-  const calls::Row& row = *wanted.row;
-  const int name = calls::indexOf(row, Role::kAttribute);
-  if (name < 0 && row.plain != CallId::listxattr && row.plain != CallId::llistxattr &&
-      row.plain != CallId::flistxattr) {
-    return false;
-  }
-  if (wanted.failed != got.failed || (wanted.failed && wanted.result != got.result)) return true;
-  return name >= 0 && wanted.text != got.texts[static_cast<std::size_t>(name)].raw;
+  if (!isOfAttributes(*wanted.row)) return false;
+  if (attributeOf(wanted) != wanted.text) return true;
+  const bool is_other =
+      wanted.failed != got.failed || (wanted.failed && wanted.result != got.result);
+  return is_other && isAnswerOnAttribute(wanted.failed, wanted.result) &&
+         isAnswerOnAttribute(got.failed, got.result);
 }
 
 class Comparison final : public model::ScheduleSink {
@@ -243,6 +254,7 @@ class Comparison final : public model::ScheduleSink {
         event.row->plain == CallId::clone_range && event.failed != next_->failed;
     // And so is which attributes there are.
     const bool is_other_attribute = isOtherAttribute(event, *next_);
+    if (is_other_attribute) compareNames(event, *next_);
     if (is_found_link || is_other_clone || is_other_attribute) {
       ++result_.substituted;
     } else {
@@ -309,6 +321,11 @@ class Comparison final : public model::ScheduleSink {
         equalNames(wanted, "new name", files_.location(wanted.new_file), below(text.absolute));
       }
     }
+    const int attribute = calls::indexOf(row, Role::kAttribute);
+    if (attribute >= 0 && !wanted.text.empty()) {
+      equalNames(wanted, "attribute", attributeOf(wanted),
+                 got.texts[static_cast<std::size_t>(attribute)].raw);
+    }
     if (wanted.fd == model::kNoDescriptor) return;
     const auto location = files_.locationOf(thread_.rank, wanted.fd);
     if (!location) return;
@@ -356,7 +373,8 @@ class Comparison final : public model::ScheduleSink {
         case model::KeyKind::kSigned: {
           const Role role = row.arguments[key.argument];
           if (role == Role::kOffset || role == Role::kSourceOffset || role == Role::kLength ||
-              role == Role::kUser || role == Role::kGroup) {
+              role == Role::kUser || role == Role::kGroup ||
+              (role == Role::kRoom && isOfAttributes(row))) {
             equal(wanted, key.key, want, have);
           }
           // The replay leaves out flags of mmap that say where in memory.
@@ -371,12 +389,7 @@ class Comparison final : public model::ScheduleSink {
             differ(wanted, "the pieces have other sizes");
           }
           break;
-        case model::KeyKind::kText:
-          // Modes of streams may differ (StreamMode).
-          if (row.arguments[key.argument] == Role::kAttribute) {
-            equalNames(wanted, "attribute", wanted.text, got.texts[key.argument].raw);
-          }
-          break;
+        case model::KeyKind::kText:  // compareNames; modes of streams may differ (StreamMode)
         case model::KeyKind::kLocation:
         case model::KeyKind::kNewLocation:
         case model::KeyKind::kFd:

@@ -135,11 +135,12 @@ struct Wait {
 };
 
 // The limits of a call that can be replayed: pieces of an iovec (UIO_MAXIOV of Linux), bytes of a
-// stream's mode where the call did not fail, and of the name of an attribute (XATTR_NAME_MAX).
+// stream's mode and of the name of an attribute (XATTR_NAME_MAX) where the call did not fail. A
+// text that is longer than one of these fails by its first kLongestText bytes alone.
 inline constexpr std::size_t kMostPieces = 1024;
 inline constexpr std::size_t kLongestMode = 64;
 inline constexpr std::size_t kLongestAttribute = 255;
-inline constexpr std::size_t kLongestText = kLongestAttribute;
+inline constexpr std::size_t kLongestText = kLongestAttribute + 1;
 
 // Each name of a location is looked up, from the root of the tree.
 inline constexpr std::uint16_t kAllLookups = 0xFFFF;

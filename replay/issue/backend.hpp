@@ -40,6 +40,13 @@ enum class Substitute : std::uint8_t {
 inline constexpr int kSubstituteCount = 13;
 const char* textOf(Substitute substitute);
 
+// Whether a file system says so about an attribute: which of them it holds is its own matter.
+bool isAnswerOnAttribute(bool failed, std::int64_t error);
+// The name by which a replay sets and removes the attribute. Attributes of other name spaces than
+// that of users mean something to the system (access lists, capabilities, stripes), and made-up
+// ones would do harm, or be refused.
+std::string attributeToSet(std::string_view recorded);
+
 // The outcome of a call, in the terms of the record.
 struct Outcome {
   bool failed = false;

@@ -17,11 +17,8 @@ using calls::Result;
 // to take more, and never gives more, whatever size it is told.
 using AttributeValue = std::array<char, std::max(XATTR_SIZE_MAX, XATTR_LIST_MAX)>;
 
-// What the calls of a thread get.
-AttributeValue& valueRead() {
-  static thread_local AttributeValue value;
-  return value;
-}
+// What calls get. It is not looked at, so all threads share one.
+AttributeValue value_read;
 
 const AttributeValue& valueWritten() {
   static const AttributeValue kValue = [] {
@@ -32,27 +29,21 @@ const AttributeValue& valueWritten() {
   return kValue;
 }
 
-// Attributes of other name spaces mean something to the system (access lists, capabilities,
-// stripes), and made-up ones would do harm, or be refused. They are set as attributes of a user.
-constexpr std::string_view kUserSpace = "user.";
-
-bool isUserAttribute(const Call& call) { return call.instruction.text.starts_with(kUserSpace); }
-
-std::string nameToSet(const Call& call) {
-  std::string name(call.instruction.text);
-  if (!isUserAttribute(call)) name = std::string(kUserSpace) + name;
-  return name.substr(0, XATTR_NAME_MAX);
-}
-
 Outcome judged(const Call& call, Outcome outcome) {
   const Op& op = call.op();
   const bool had_failed = (op.flags & kOpFailed) != 0;
   if (outcome.failed == had_failed && (!had_failed || outcome.result == op.result)) return outcome;
+  if (!isAnswerOnAttribute(outcome.failed, outcome.result) ||
+      !isAnswerOnAttribute(had_failed, op.result)) {
+    return outcome;
+  }
   outcome.failed = had_failed;
   outcome.result = op.result;
   outcome.substitute = Substitute::kAttribute;
   return outcome;
 }
+
+bool isRenamed(const Call& call, const std::string& name) { return name != call.instruction.text; }
 
 std::size_t attributeRoom(const Call& call, int index) {
   return static_cast<std::size_t>(call.argument(index));
@@ -63,13 +54,14 @@ template <typename First>
 Outcome setAttribute(Call& call, First first) {
   const auto real =
       reinterpret_cast<int (*)(First, const char*, const void*, std::size_t, int)>(call.symbol);
-  const std::string name = nameToSet(call);
+  const std::string name = attributeToSet(call.instruction.text);
+  const char* const value = valueWritten().data();
   const std::size_t bytes = attributeRoom(call, 3);
   const auto flags = static_cast<int>(call.argument(4));
   Outcome outcome = judged(call, timed<Result::kZero>(call, [&] {
-                             return real(first, name.c_str(), valueWritten().data(), bytes, flags);
+                             return real(first, name.c_str(), value, bytes, flags);
                            }));
-  if (!isUserAttribute(call)) outcome.substitute = Substitute::kAttribute;
+  if (isRenamed(call, name)) outcome.substitute = Substitute::kAttribute;
   return outcome;
 }
 
@@ -80,7 +72,7 @@ Outcome getAttribute(Call& call, First first) {
   const std::string name(call.instruction.text);
   const std::size_t bytes = attributeRoom(call, 3);
   return judged(call, timed<Result::kNumber>(call, [&] {
-                  return real(first, name.c_str(), valueRead().data(), bytes);
+                  return real(first, name.c_str(), value_read.data(), bytes);
                 }));
 }
 
@@ -89,20 +81,46 @@ Outcome listAttributes(Call& call, First first) {
   const auto real = reinterpret_cast<ssize_t (*)(First, char*, std::size_t)>(call.symbol);
   const std::size_t bytes = attributeRoom(call, 2);
   return judged(
-      call, timed<Result::kNumber>(call, [&] { return real(first, valueRead().data(), bytes); }));
+      call, timed<Result::kNumber>(call, [&] { return real(first, value_read.data(), bytes); }));
 }
 
 template <typename First>
 Outcome removeAttribute(Call& call, First first) {
   const auto real = reinterpret_cast<int (*)(First, const char*)>(call.symbol);
-  const std::string name = nameToSet(call);
+  const std::string name = attributeToSet(call.instruction.text);
   Outcome outcome =
       judged(call, timed<Result::kZero>(call, [&] { return real(first, name.c_str()); }));
-  if (!isUserAttribute(call)) outcome.substitute = Substitute::kAttribute;
+  if (isRenamed(call, name)) outcome.substitute = Substitute::kAttribute;
   return outcome;
 }
 
 }  // namespace
+
+bool isAnswerOnAttribute(bool failed, std::int64_t error) {
+  if (!failed) return true;
+  switch (error) {
+    case ENODATA:
+    case EOPNOTSUPP:
+    case ERANGE:
+    case E2BIG:
+    case ENOSPC:
+    case EDQUOT:
+    case EPERM:
+    case EEXIST:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string attributeToSet(std::string_view recorded) {
+  constexpr std::string_view kUserSpace = "user.";
+  // One that is too long is to be refused as it was.
+  if (recorded.starts_with(kUserSpace) || recorded.size() > model::kLongestAttribute) {
+    return std::string(recorded);
+  }
+  return (std::string(kUserSpace) + std::string(recorded)).substr(0, model::kLongestAttribute);
+}
 
 OMNIO_BY_HAND(setxattr) { return setAttribute(call, call.path()); }
 OMNIO_BY_HAND(lsetxattr) { return setAttribute(call, call.path()); }

@@ -151,7 +151,9 @@ Descriptors::DirectoryUse::DirectoryUse(Descriptors& descriptors, std::uint32_t 
   const std::lock_guard lock(descriptors.mutex_);
   if (descriptors.find(slot)->fd.load() != number) return;  // closed in between
   directory_ = descriptors.openDirectory(slot, number);
-  if (directory_ != nullptr) ++directory_->users;
+  if (directory_ == nullptr) return;
+  ++directory_->users;
+  stream_ = directory_->stream;
 }
 
 DIR* Descriptors::takeDirectory(std::uint32_t slot) {

@@ -126,10 +126,11 @@ class Descriptors::DirectoryUse {
   ~DirectoryUse() {
     if (directory_ != nullptr) --directory_->users;
   }
-  DIR* get() const { return directory_ == nullptr ? nullptr : directory_->stream; }
+  DIR* get() const { return stream_; }
 
  private:
   OpenDirectory* directory_ = nullptr;
+  DIR* stream_ = nullptr;
 };
 
 }  // namespace omnio::replay

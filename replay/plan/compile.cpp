@@ -316,7 +316,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     op.named = static_cast<std::uint32_t>(planned.raises.size());
   }
   ++order_;
-  // A mode that is too long has failed, and its beginning fails as well.
+  // A text that is too long has failed, and its beginning fails as well.
   writer_->add(op, event.arguments, event.pieces, event.text.substr(0, model::kLongestText));
   return std::nullopt;
 }

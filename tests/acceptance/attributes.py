@@ -12,6 +12,15 @@ from replay_testing import replay, report
 
 CODE = """
 import errno, os
+for name in ("user.missing", "user." + 300 * "n"):
+    try:
+        os.getxattr("found", name)
+    except OSError as error:
+        assert error.errno in (errno.ENODATA, errno.ERANGE)
+try:
+    os.setxattr("found", "user." + 300 * "n", b"")
+except OSError as error:
+    assert error.errno == errno.ERANGE
 open("file", "w").close()
 os.symlink("file", "link")
 os.setxattr("file", "user.colour", b"green", os.XATTR_CREATE)
@@ -44,11 +53,17 @@ def main():
         os.mkdir(home)
         if not holdsAttributes(home):
             skipTest("the file system here holds no attributes of users")
+        with open(os.path.join(home, "found"), "w", encoding="utf-8"):
+            pass
         done = trace(log, [sys.executable, "-I", "-c", CODE], cwd=home)
         checks.equal(done.status, 0, f"the program: {done}")
         told = [(event["call"], event["args"].get("attribute"), event["args"].get("size"),
                  event.get("errno"))
                 for event in readLog(log) if "xattr" in event["call"]]
+        long = [event for event in told if event[1] and len(event[1]) > 255]
+        # Python asks again with a larger buffer.
+        checks.equal([event[3] for event in long], 3 * ["ERANGE"], "names that are too long")
+        told = told[len(long) + 1:]  # and the first that is missing
         missing = [event for event in told if event[1] and event[1].endswith("missing")]
         checks.equal([(event[0], event[1]) for event in missing],
                      [("getxattr", "user.missing"), ("lgetxattr", "user.missing"),
@@ -64,7 +79,7 @@ def main():
         if mpirun(1) is None:
             checks.skip("replay", "there is no MPI")
         else:
-            checkReplay(checks, work, log, len(told))
+            checkReplay(checks, work, log, len(long) + 1 + len(told))
     checks.finish()
 
 
@@ -77,6 +92,7 @@ def checkReplay(checks, work, log, calls):
     others = [kind for kind in report(output)["substitutes"] if kind.startswith("attributes")]
     checks.equal(others, [], "attributes that the replay found otherwise")
     checks.equal(sum("xattr" in event["call"] for event in readLog(output)), calls, "calls of the replay")
+    checks.equal(os.listxattr(os.path.join(work, "target", "tree", "found")), [], "attributes of the found file")
     verified = run([omnio(), "verify", schedule, output])
     checks.equal(verified.status, 0, f"verify: {verified.out.decode()}")
     # tmpfs of older kernels holds no attributes of users.

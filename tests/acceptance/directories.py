@@ -32,6 +32,9 @@ for name in ("opendir", "readdir"):
     getattr(libc, name).restype = ctypes.c_void_p
 for name in ("readdir", "rewinddir", "closedir"):
     getattr(libc, name).argtypes = [ctypes.c_void_p]
+assert libc.closedir(None) == -1 and ctypes.get_errno() == errno.EINVAL
+assert libc.opendir(b"plain") is None and ctypes.get_errno() == errno.ENOTDIR
+assert len(os.listdir(int(os.environ["GIVEN"]))) == 1
 assert libc.opendir(b"missing") is None and ctypes.get_errno() == errno.ENOENT
 stream = libc.opendir(b"here")
 for turn in range(2):
@@ -104,11 +107,16 @@ def checkFound(checks, work):
 
 
 def checkEdges(checks, work):
-    """A directory that is not there, one that ends, errno, a second reading, scandir, one left open."""
+    """A directory that is not there, or none; one that was open from the start; one that ends, errno, a second
+    reading, scandir, one left open."""
     home, log = os.path.join(work, "edges"), os.path.join(work, "edges-trace")
-    for name in ("here", "there"):
+    for name in ("here", "there", "given/one"):
         os.makedirs(os.path.join(home, name))
-    done = trace(log, [sys.executable, "-I", "-c", EDGES], cwd=home)
+    with open(os.path.join(home, "plain"), "w", encoding="utf-8"):
+        pass
+    # A shell opens a directory for the program, which is not told to be one (O_DIRECTORY).
+    done = trace(log, ["sh", "-c", 'GIVEN=7 exec "$@" 7< given', "sh", sys.executable, "-I", "-c", EDGES],
+                 cwd=home)
     checks.equal(done.status, 0, f"edges: {done}")
     here = os.path.join(os.path.realpath(home), "here")
     told = [(event["call"], event.get("errno") or event.get("result")) for event in readLog(log)

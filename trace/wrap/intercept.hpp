@@ -63,7 +63,8 @@ bool isReadable(const char* text);
 bool isReadableMemory(const void* memory, std::size_t bytes);
 // Whether an error comes of looking at the path, which is then readable for sure.
 constexpr bool hasReadPath(int error) {
-  return error == 0 || error == ENOENT || error == EEXIST || error == ENOTDIR || error == EISDIR;
+  return error == 0 || error == ENOENT || error == EEXIST || error == ENOTDIR || error == EISDIR ||
+         error == ENODATA;
 }
 // After an event at the end of the process: nothing would write it out later.
 void drainAfterEvent(Thread& self, unsigned lane);
@@ -507,7 +508,8 @@ template <CallId kCall, typename... A>
   }
   if constexpr (calls::has(row, Role::kAttribute)) {
     const char* const name = argument<kCall, Role::kAttribute>(arguments);
-    if (name != nullptr && (error == 0 || (error != EFAULT && isReadable(name)))) {
+    const bool was_read = error == 0 || error == ENODATA;
+    if (name != nullptr && (was_read || (error != EFAULT && isReadable(name)))) {
       subject.word.name = name;
     }
   }

@@ -77,7 +77,12 @@ int fcntlWith(int fd, int command, void* argument) {
   return result;
 }
 
-int directoryDescriptor(DIR* directory) { return directory == nullptr ? -1 : dirfd(directory); }
+// -1 for a null pointer, which headers promise not to be given, and the compiler would believe
+// them.
+int directoryDescriptor(DIR* directory) {
+  asm("" : "+r"(directory));
+  return directory == nullptr ? -1 : dirfd(directory);
+}
 
 // Records a close of its own for each traced descriptor that the call ended.
 template <CallId kCall, typename Close>
