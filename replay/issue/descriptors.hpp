@@ -83,7 +83,8 @@ class Descriptors {
   // The descriptor once another thread has made it.
   int awaited(const Slot& slot) const;
   static FILE* takeOut(Slot& slot);
-  // The same of a directory; null where the descriptor is not one of a directory. Under the mutex.
+  // The stream of a directory, made now where there is none yet; null where the descriptor is not
+  // one of a directory. Under the mutex.
   OpenDirectory* openDirectory(std::uint32_t slot, int number);
   // Where the descriptor has no stream yet (a redirected stdout), it gets one. nullptr as -1.
   FILE* stream(std::uint32_t slot);
