@@ -169,9 +169,8 @@ std::string attributeOf(const ScheduleEvent& event) {
 // Whether the target holds other attributes than the recorded file system, or under another name.
 bool isOtherAttribute(const ScheduleEvent& wanted, const event::Event& got) {
   if (!isOfAttributes(*wanted.row)) return false;
-  if (attributeOf(wanted) != wanted.text) return true;
-  const bool is_other =
-      wanted.failed != got.failed || (wanted.failed && wanted.result != got.result);
+  const bool is_other = attributeOf(wanted) != wanted.text || wanted.failed != got.failed ||
+                        (wanted.failed && wanted.result != got.result);
   return is_other && isAnswerOnAttribute(wanted.failed, wanted.result) &&
          isAnswerOnAttribute(got.failed, got.result);
 }

@@ -17,7 +17,7 @@ using calls::Result;
 // to take more, and never gives more, whatever size it is told.
 using AttributeValue = std::array<char, std::max(XATTR_SIZE_MAX, XATTR_LIST_MAX)>;
 
-// What calls get. It is not looked at, so all threads share one.
+// All threads read into the same memory, since no value is looked at.
 AttributeValue value_read;
 
 const AttributeValue& valueWritten() {

@@ -77,8 +77,8 @@ int fcntlWith(int fd, int command, void* argument) {
   return result;
 }
 
-// -1 for a null pointer, which headers promise not to be given, and the compiler would believe
-// them.
+// -1 for a null pointer. Headers declare that there is none, so without the asm the compiler drops
+// the check, and closedir(NULL) crashes in place of returning EINVAL.
 int directoryDescriptor(DIR* directory) {
   asm("" : "+r"(directory));
   return directory == nullptr ? -1 : dirfd(directory);
@@ -283,7 +283,7 @@ Dirent* readEntry(DIR* directory) {
   return entry;
 }
 
-// What `select` and `compare` of the application call is recorded before it, and as its own.
+// `select` and `compare` are the application's: their calls are recorded as such, before this one.
 template <CallId kCall, typename Dirent, typename Select, typename Compare>
 int scanDirectory(const char* path, Dirent*** names, Select select, Compare compare) {
   auto* const real = realFunction<kCall, int(const char*, Dirent***, Select, Compare)>();
