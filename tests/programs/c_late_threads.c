@@ -20,13 +20,13 @@
     }                                                                     \
   } while (0)
 
-enum { kLateMs = 40 };
+static const long kLateNs = 40000000;
 static int fd;
 
-static long nowMs(void) {
+static long nowNs(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+  return now.tv_sec * 1000000000L + now.tv_nsec;
 }
 
 static void* writeAtOnce(void* unused) {
@@ -35,7 +35,7 @@ static void* writeAtOnce(void* unused) {
 }
 
 static void* sleepAndWrite(void* unused) {
-  const struct timespec pause = {.tv_sec = 0, .tv_nsec = kLateMs * 1000000L};
+  const struct timespec pause = {.tv_sec = 0, .tv_nsec = kLateNs};
   nanosleep(&pause, NULL);
   CHECK(pwrite(fd, "b", 1, 1) == 1);
   return unused;
@@ -77,7 +77,7 @@ int main(void) {
   CHECK(pwrite(fd, "0", 1, 2) == 1);
   beForemost(SCHED_FIFO, 1);
   const pthread_t starved = make(writeAtOnce);
-  for (const long until = nowMs() + kLateMs; nowMs() < until;) {
+  for (const long until = nowNs() + kLateNs; nowNs() < until;) {
   }
   CHECK(pthread_join(starved, NULL) == 0);
   beForemost(SCHED_OTHER, 0);
