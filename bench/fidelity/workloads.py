@@ -145,5 +145,5 @@ WORKLOADS = {workload.name: workload for workload in (
     Own("checkpoint", 12), Own("strided"), Own("token"), Own("pipeline"), Own("metadata", 2),
     Own("collector"), Own("imbalance"), Own("collective"), Own("small", 8), Own("append"),
     Own("holes", 32), Own("restart", 40, files=True), Own("commit", 12),
-    Own("sleepers", 8, ranks=8), Own("readahead", files=True), Own("overlapped"), Own("madbench"),
+    Own("sleepers", 8, ranks=8), Own("readahead", files=True), Own("overlapped"), Own("madbench", 32),
     Own("btio", ranks=4), Lammps())}

@@ -89,7 +89,7 @@ static void checkpoint(void) {
 static void strided(void) {
   const int fd = openFile("strided", O_RDWR | O_CREAT);
   for (int round = 0; round < 20 * rounds; ++round) {
-    pauseFor(0.2);
+    pauseFor(0.1);
     put(fd, ((off_t)round * ranks + rank) * kBlock, kBlock);
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -108,7 +108,7 @@ static void token(void) {
     // The block of the rank before has to be there.
     const off_t turn = (off_t)round * ranks + rank;
     if (turn > 0) get(fd, (turn - 1) * kBlock, kBlock);
-    pauseFor(0.1);
+    pauseFor(0.05);
     put(fd, turn * kBlock, kBlock);
     if (rank < ranks - 1 || round < 10 * rounds - 1) {
       MPI_Send(&value, 1, MPI_INT, (rank + 1) % ranks, 1, MPI_COMM_WORLD);
