@@ -108,7 +108,7 @@ static void token(void) {
     // The block of the rank before has to be there.
     const off_t turn = (off_t)round * ranks + rank;
     if (turn > 0) get(fd, (turn - 1) * kBlock, kBlock);
-    pauseFor(0.05);
+    pauseFor(0.075);
     put(fd, turn * kBlock, kBlock);
     if (rank < ranks - 1 || round < 10 * rounds - 1) {
       MPI_Send(&value, 1, MPI_INT, (rank + 1) % ranks, 1, MPI_COMM_WORLD);
