@@ -33,17 +33,27 @@ def overlap(one, other):
     return min(one) <= max(other) and min(other) <= max(one)
 
 
+def atFirst(rows):
+    """The rows, with those that were made longer as they were at first."""
+    return [{**row, **row.get("at_first", {})} for row in rows]
+
+
+def steadyLengths(rows, percent):
+    """The rows at each length that they were measured at, where neither application nor replay varies by
+    more than that."""
+    return [row for row in [*rows, *atFirst(row for row in rows if "at_first" in row)]
+            if max(variation(row["application"]), variation(row["replay"])) <= percent]
+
+
 def ranking(rows):
     """Compares the replays of two targets wherever the application differs between them. `rows` are
-    dictionaries with `workload`, `factor`, `to`, `application` and `replay`. A row that was made longer
-    counts as it was `at_first`.
+    dictionaries with `workload`, `factor`, `to`, `application` and `replay`.
 
     Returns how many comparisons there were, and the pairs of rows whose replays are ordered otherwise
     than their applications, the faster application first. Rows of different lengths of a workload are
     not compared.
     """
     compared, wrong = 0, []
-    rows = [{**row, **row.get("at_first", {})} for row in rows]
     for one, other in itertools.combinations(rows, 2):
         same = all(one[key] == other[key] for key in ("workload", "factor"))
         if not same or one["to"] == other["to"] or overlap(one["application"], other["application"]):

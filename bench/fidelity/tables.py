@@ -77,15 +77,25 @@ def _summary(rows):
 
 
 def _ranking(rows):
-    compared, wrong = figures.ranking([row for row in rows if "failed" not in row])
-    lines = [f"{compared} comparisons of two targets whose application intervals do not overlap; the "
-             f"replays order {len(wrong)} of them otherwise.", ""]
-    for faster, slower in wrong:
-        lines.append(f"- {faster['workload']}: {faster['to']} is faster than {slower['to']}, but its "
-                     f"replay from {faster['from']} takes {_seconds(figures.median(faster['replay']))} s "
-                     f"and that from {slower['from']} takes {_seconds(figures.median(slower['replay']))} "
-                     "s")
-    return lines + ([""] if wrong else [])
+    rows = [row for row in rows if "failed" not in row]
+    lines = []
+    for of, which in ((figures.atFirst(rows), "All rows, as they were at first"),
+                      (figures.steadyLengths(rows, VARIES_PERCENT), "Rows at each length at which neither application "
+                       f"nor replay varies by more than {VARIES_PERCENT} %")):
+        compared, wrong = figures.ranking(of)
+        lines += [f"{which}: {compared} comparisons of two targets whose application intervals do not overlap; "
+                  f"the replays order {len(wrong)} of them otherwise.", ""]
+        lines += [_disagreement(*pair) for pair in wrong] + ([""] if wrong else [])
+    return lines
+
+
+def _disagreement(faster, slower):
+    def told(row):
+        return (f"from {row['from']} to {row['to']}, application {_seconds(figures.median(row['application']))} s, "
+                f"replay {_seconds(figures.median(row['replay']))} s "
+                f"(varies by {figures.variation(row['replay']):.1f} %)")
+
+    return f"- {faster['workload']}: {told(faster)}; {told(slower)}"
 
 
 def _modes(rows, modes):

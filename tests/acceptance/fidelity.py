@@ -57,8 +57,14 @@ def checkRanking(checks):
     checks.equal(figures.ranking([slow, {**wrong, "factor": 8}]), (0, []), "two lengths")
     longer = {**quick, "factor": 8, "application": [9.0, 30.0],
               "at_first": {key: wrong[key] for key in ("factor", "application", "replay")}}
-    compared, found = figures.ranking([slow, longer])
-    checks.equal((compared, len(found)), (1, 1), "a row that was made longer counts as at first")
+    compared, found = figures.ranking(figures.atFirst([slow, longer]))
+    checks.equal((compared, len(found)), (1, 1), "a row that was made longer, as at first")
+    unsteady = {**longer, "application": [10.0, 10.0], "replay": [10.0, 20.0]}
+    steady = {**longer, "application": [10.0, 10.0], "replay": [9.0, 9.0]}
+    for row, lengths in ((slow, []), (unsteady, []), (steady, [8]), (rowOf([2.0, 2.0], [3.0]), [4])):
+        checks.equal([one["factor"] for one in figures.steadyLengths([row], 5)], lengths, f"steady lengths of {row}")
+    both = {**steady, "at_first": {"factor": 4, "application": [9.0, 9.0], "replay": [9.0, 9.1]}}
+    checks.equal([one["factor"] for one in figures.steadyLengths([both], 5)], [8, 4], "steady at both lengths")
 
 
 def checkTables(checks):
