@@ -118,6 +118,7 @@ def narrowCases():
     cases.append(Case("strict", "open:before put:500 close open:data put:100 strict put:20000 "
                       "raw-exit:3", FILTERED, at_least={"before": 500, "data": 100}))
     cases.append(Case("strict first", "raw-open:data strict put:20000 raw-exit:3", FILTERED))
+    cases.append(Case("strict after one call", "open:data strict put:20000 raw-exit:3", FILTERED))
     return cases
 
 

@@ -88,6 +88,11 @@ void beginThinkSample(Thread& self) {
 
 std::uint64_t endThinkSample(Thread& self) {
   ThinkSample& think = self.think;
+  // A filter of system calls may be the reason why nothing is recorded any more.
+  if (process.mode.load(std::memory_order_acquire) == Mode::kPassive) {
+    think.begin = 0;
+    return ticks();
+  }
   if (think.begin == ThinkSample::kNewThread) return beginFirstCall(self);
   const std::uint64_t now = ticks();
   if (self.level != 0) return now;
