@@ -55,7 +55,7 @@ Outcome map(Call& call) {
 // As much of a part as the file has by now.
 std::span<char> thereOf(const Mappings::Mapping& mapping, std::span<char> part, int fd) {
   struct stat about {};
-  if (fd < 0 || syscall(SYS_fstat, fd, &about) != 0) return part;
+  if (fd < 0 || raw::systemCall(SYS_fstat, fd, &about) != 0) return part;
   const std::uint64_t begin =
       mapping.offset + static_cast<std::uint64_t>(part.data() - mapping.memory);
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(about.st_size, 0));

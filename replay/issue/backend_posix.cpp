@@ -108,18 +108,19 @@ namespace {
 // The thread's pipe, with room for as many bytes as went, as far as the system allows: a splice
 // moves no more than there is room for.
 bool havePipe(IssueContext& context, std::size_t bytes) {
-  if (context.pipe[0] < 0 && syscall(SYS_pipe2, context.pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+  if (context.pipe[0] < 0 &&
+      raw::systemCall(SYS_pipe2, context.pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
     return false;
   }
-  syscall(SYS_fcntl, context.pipe[1], F_SETPIPE_SZ,
-          static_cast<long>(std::max<std::size_t>(bytes, 1)));
+  raw::systemCall(SYS_fcntl, context.pipe[1], F_SETPIPE_SZ,
+                  static_cast<long>(std::max<std::size_t>(bytes, 1)));
   return true;
 }
 
 void emptyPipe(const Call& call) {
   Buffers& buffers = *call.context.buffers;
   const auto take = [&] {
-    return syscall(SYS_read, call.context.pipe[0], buffers.forRead(), buffers.readRoom());
+    return raw::systemCall(SYS_read, call.context.pipe[0], buffers.forRead(), buffers.readRoom());
   };
   for (long taken = take(); taken > 0; taken = take()) {
     raw::bytes_read += static_cast<std::uint64_t>(taken);
@@ -154,7 +155,7 @@ OMNIO_BY_HAND(splice) {
   Spliced args(call);
   if (!havePipe(call.context, args.moved)) return notIssued();
   const std::span<char> content = contentFor(call, args.moved);
-  const long put = syscall(SYS_write, call.context.pipe[1], content.data(), content.size());
+  const long put = raw::systemCall(SYS_write, call.context.pipe[1], content.data(), content.size());
   if (put > 0) raw::bytes_written += static_cast<std::uint64_t>(put);
   // Nothing in the pipe: it would wait for ever.
   if (put <= 0) args.flags |= SPLICE_F_NONBLOCK;
@@ -183,8 +184,8 @@ bool copyRange(file_clone_range range, int to) {
   auto from = static_cast<off64_t>(range.src_offset);
   auto offset = static_cast<off64_t>(range.dest_offset);
   while (range.src_length > 0) {
-    const long copied = syscall(SYS_copy_file_range, range.src_fd, &from, to, &offset,
-                                static_cast<std::size_t>(range.src_length), 0U);
+    const long copied = raw::systemCall(SYS_copy_file_range, range.src_fd, &from, to, &offset,
+                                        static_cast<std::size_t>(range.src_length), 0U);
     if (copied <= 0) return false;
     range.src_length -= static_cast<std::uint64_t>(copied);
     raw::bytes_read += static_cast<std::uint64_t>(copied);

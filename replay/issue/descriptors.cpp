@@ -21,7 +21,7 @@ void sleepBriefly() {
 }
 
 const char* modeOf(int fd) {
-  const long flags = syscall(SYS_fcntl, fd, F_GETFL, 0);
+  const long flags = raw::systemCall(SYS_fcntl, fd, F_GETFL, 0);
   if (flags < 0) return nullptr;
   const bool append = (flags & O_APPEND) != 0;
   switch (flags & O_ACCMODE) {

@@ -21,6 +21,7 @@ OwnLibc lookUp() {
   find(library, "fgetpos64", own.fgetpos64);
   find(library, "fdopendir", own.fdopendir);
   find(library, "closedir", own.closedir);
+  find(library, "syscall", own.syscall);
   return own;
 }
 

@@ -54,7 +54,7 @@ Mappings::~Mappings() {
 
 void Mappings::unmap(const Mapping& mapping) {
   for (const Mapping::Rest& rest : mapping.rests) {
-    syscall(SYS_munmap, mapping.memory + rest.begin, rest.end - rest.begin);
+    raw::systemCall(SYS_munmap, mapping.memory + rest.begin, rest.end - rest.begin);
   }
 }
 

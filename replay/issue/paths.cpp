@@ -20,7 +20,7 @@ constexpr std::size_t kMostBases = 256;
 // Whether a file system is mounted there, so that names above are those of another one.
 bool isMountPoint(int directory) {
   struct statx facts {};
-  if (syscall(SYS_statx, directory, "", AT_EMPTY_PATH, STATX_INO, &facts) != 0) return true;
+  if (raw::systemCall(SYS_statx, directory, "", AT_EMPTY_PATH, STATX_INO, &facts) != 0) return true;
   // Kernels before 5.8 do not say; the inode of most roots does not tell either.
   if ((facts.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) return true;
   return (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;

@@ -123,7 +123,7 @@ std::size_t ProgramReader::fetch(std::vector<char>& block) {
   if (block.empty()) {
     // A thread with few operations does not take two whole blocks: there may be thousands.
     std::size_t wanted = kBlockBytes;
-    if (syscall(SYS_newfstatat, fd_, "", &facts, AT_EMPTY_PATH) == 0 &&
+    if (raw::systemCall(SYS_newfstatat, fd_, "", &facts, AT_EMPTY_PATH) == 0 &&
         static_cast<std::uint64_t>(facts.st_size) - offset_ < kBlockBytes) {
       wanted = static_cast<std::size_t>(facts.st_size) - offset_;
     }

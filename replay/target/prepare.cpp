@@ -179,7 +179,7 @@ class Maker {
 
 base::Result<void> checkSpace(const Plan& plan, const Tree& tree) {
   struct statfs facts {};
-  if (syscall(SYS_fstatfs, tree.fd(), &facts) != 0) return {};  // making them will tell
+  if (raw::systemCall(SYS_fstatfs, tree.fd(), &facts) != 0) return {};  // making them will tell
   std::uint64_t needed = 0;
   for (const PlannedFile& file : plan.files) {
     const std::uint64_t size = dataBytes(file, 0, wantedSize(plan, file).value_or(0));

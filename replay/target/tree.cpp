@@ -34,7 +34,7 @@ int openBeneath(int directory, const char* name, int flags, unsigned mode) {
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return static_cast<int>(syscall(SYS_openat2, directory, name, &how, sizeof how));
+  return static_cast<int>(raw::systemCall(SYS_openat2, directory, name, &how, sizeof how));
 }
 
 void closeKeepingErrno(int fd) {

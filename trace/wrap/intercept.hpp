@@ -70,6 +70,11 @@ constexpr bool hasReadPath(int error) {
 void drainAfterEvent(Thread& self, unsigned lane);
 char* putPieces(char* out, const Subject& subject);
 
+// Whether an open with these flags has a mode.
+inline bool takesMode(int flags) {
+  return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
 inline int descriptorOf(int fd) { return fd; }
 int descriptorOf(FILE* stream);
 template <typename T>

@@ -27,8 +27,6 @@
 namespace omnio::trace {
 namespace {
 
-bool takesMode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
-
 bool takesNumber(int command) {
   switch (command) {
     case F_DUPFD:

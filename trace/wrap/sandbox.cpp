@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -20,6 +21,7 @@
 #include "trace/wrap/intercept.hpp"
 #include "trace/wrap/real_symbol.hpp"
 #include "trace/wrap/signature.hpp"
+#include "trace/wrap/system_calls.hpp"
 
 // Read by the assembler below.
 extern "C" {
@@ -158,41 +160,70 @@ OMNIO_EXPORT int prctl(int option, ...) noexcept {
       option, a, b, [=] { return static_cast<long>(real_prctl.get()(option, a, b, c, d)); }));
 }
 
-// syscall(2), of which seccomp(2) and prctl(2) alone matter here. No frame of ours may be under the
-// rest: a raw clone or vfork returns twice.
+// syscall(2), of which seccomp(2) and prctl(2) matter here, and calls on files to system_calls.cpp.
+// No frame of ours may be under the rest: a raw clone or vfork returns twice.
 #if defined(__x86_64__)
-static_assert(SYS_seccomp == 317 && SYS_prctl == 157);
+static_assert(SYS_seccomp == 317 && SYS_prctl == 157 && kSystemCallLimit == 512);
+static_assert(SYS_vfork == 58 && SYS_clone == 56 && (CLONE_VM | CLONE_VFORK) == 0x4100);
+#define OMNIO_JUMP_WHERE_SAYS(FUNCTION) \
+  "  pushq %rdi\n"                      \
+  "  pushq %rsi\n"                      \
+  "  pushq %rdx\n"                      \
+  "  pushq %rcx\n"                      \
+  "  pushq %r8\n"                       \
+  "  pushq %r9\n"                       \
+  "  subq $8, %rsp\n"                   \
+  "  call " FUNCTION                    \
+  "\n"                                  \
+  "  addq $8, %rsp\n"                   \
+  "  popq %r9\n"                        \
+  "  popq %r8\n"                        \
+  "  popq %rcx\n"                       \
+  "  popq %rdx\n"                       \
+  "  popq %rsi\n"                       \
+  "  popq %rdi\n"                       \
+  "  jmp *%rax\n"
 asm(".text\n"
     ".globl syscall\n"
     ".type syscall,@function\n"
     "syscall:\n"
+    "  .cfi_startproc\n"
     "  endbr64\n"
     "  cmpq $317, %rdi\n"
     "  je omnioSeccomp\n"
     "  cmpq $157, %rdi\n"
     "  je omnioPrctl\n"
+    "  cmpq $512, %rdi\n"
+    "  jae 2f\n"
+    "  leaq omnio_recorded_calls(%rip), %rax\n"
+    "  cmpb $0, (%rax,%rdi)\n"
+    "  jne 3f\n"
+    "  cmpq $58, %rdi\n"
+    "  je 4f\n"
+    "  cmpq $56, %rdi\n"
+    "  jne 2f\n"
+    "  movl %esi, %eax\n"
+    "  andl $0x4100, %eax\n"
+    "  cmpl $0x4100, %eax\n"
+    "  je 4f\n"
+    "2:\n"
     "  movq omnio_real_syscall(%rip), %rax\n"
     "  testq %rax, %rax\n"
     "  je 1f\n"
     "  jmp *%rax\n"
-    // The first call came before this library was initialized: found once, with all arguments kept.
-    "1:\n"
-    "  pushq %rdi\n"
-    "  pushq %rsi\n"
-    "  pushq %rdx\n"
-    "  pushq %rcx\n"
-    "  pushq %r8\n"
-    "  pushq %r9\n"
-    "  subq $8, %rsp\n"
-    "  call omnioRealSyscall\n"
+    // With a seventh argument of its own: where the caller gave fewer, what lies there is the caller's.
+    "3:\n"
+    "  pushq 8(%rsp)\n"
+    "  .cfi_adjust_cfa_offset 8\n"
+    "  call omnioSystemCall\n"
     "  addq $8, %rsp\n"
-    "  popq %r9\n"
-    "  popq %r8\n"
-    "  popq %rcx\n"
-    "  popq %rdx\n"
-    "  popq %rsi\n"
-    "  popq %rdi\n"
-    "  jmp *%rax\n"
+    "  .cfi_adjust_cfa_offset -8\n"
+    "  ret\n"
+    // The first call came before this library was initialized: found once, with all arguments kept.
+    "1:\n" OMNIO_JUMP_WHERE_SAYS("omnioRealSyscall")
+    // The child has its parent's memory.
+    "4:\n" OMNIO_JUMP_WHERE_SAYS("omnioBeforeRawVfork")
+    "  .cfi_endproc\n"
     ".size syscall,.-syscall\n");
 #elif defined(__aarch64__)
 static_assert(SYS_seccomp == 277 && SYS_prctl == 167);
