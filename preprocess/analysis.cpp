@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 
@@ -92,7 +93,25 @@ bool hasHandle(const calls::Row& row) {
   return calls::has(row, Role::kFd) || calls::has(row, Role::kStream);
 }
 
+std::optional<int> descriptorLinkedBy(const event::Event& event) {
+  if (event.row->plain != calls::CallId::linkat) return std::nullopt;
+  const int index = calls::indexOf(*event.row, Role::kPath);
+  std::string_view path = event.texts[static_cast<std::size_t>(index)].raw;
+  const std::int64_t flags = event::argumentOf(event, Role::kFlags);
+  if (path.empty() && (flags & AT_EMPTY_PATH) != 0) {
+    return static_cast<int>(event::argumentOf(event, Role::kDirFd));
+  }
+  constexpr std::string_view kOwn = "/proc/self/fd/";
+  if (!path.starts_with(kOwn) || (flags & AT_SYMLINK_FOLLOW) == 0) return std::nullopt;
+  path.remove_prefix(kOwn.size());
+  int number = 0;
+  const auto [end, error] = std::from_chars(path.data(), path.data() + path.size(), number);
+  if (error != std::errc() || end != path.data() + path.size()) return std::nullopt;
+  return number;
+}
+
 const event::Text* pathOf(const event::Event& event) {
+  if (descriptorLinkedBy(event)) return nullptr;
   const event::Text* path = textAt(event, Role::kPath);
   return path != nullptr ? path : textAt(event, Role::kPathTemplate);
 }
@@ -195,7 +214,12 @@ void Analysis::take(const event::Event& event, EventRef ref) {
                                   static_cast<int>(event::argumentOf(event, Role::kFdSource)));
     if (note.source != kNoInstance) takeSource(event, when, opens_[note.source]);
   }
-  note.directory = takeDirectory(event, when, Role::kPath, Role::kDirFd);
+  if (const std::optional<int> linked = descriptorLinkedBy(event)) {
+    note.directory = opens_.atNumber(thread.process_index, *linked);
+    takeLink(event, when, note.directory);
+  } else {
+    note.directory = takeDirectory(event, when, Role::kPath, Role::kDirFd);
+  }
   note.new_directory = takeDirectory(event, when, Role::kPathNew, Role::kDirFdNew);
   takeMaker(event, when, instance, content, note);
   if (event.row->call_class == Class::kClose && event.handle != nullptr) {
@@ -209,6 +233,14 @@ void Analysis::take(const event::Event& event, EventRef ref) {
 }
 
 // The open directory that a path of the call is relative to, where it is named from there: a path
+// The file of a descriptor has a name from now on.
+void Analysis::takeLink(const event::Event& event, const PastEvent& when, InstanceId linked) {
+  if (linked != kNoInstance) useInstance(event, when, opens_[linked]);
+  if (event.failed) return;
+  files_.linked(linked == kNoInstance ? files_.anonymous() : opens_[linked].content,
+                files_.numberOf(otherPathOf(event)), when);
+}
+
 // that goes up leads elsewhere, once what it goes through is normalised.
 InstanceId Analysis::takeDirectory(const event::Event& event, const PastEvent& when, Role path,
                                    Role number) {
@@ -721,6 +753,10 @@ void Analysis::gatherFailure(const event::Event& event, model::FileNumber file,
     }
     const Subject other = names_two ? subjectOf(files_.knownParent(new_file)) : parent;
     evidence.claims.push_back({subjectOf(lookedUp(event, file)), Kind::kAbsent, 0, other});
+  } else if (descriptorLinkedBy(event)) {
+    if (event.failed) return;
+    const model::FileNumber made = files_.numberOf(otherPathOf(event));
+    evidence.changes.push_back({subjectOf(made), Change::Kind::kMakes});
   }
 }
 

@@ -78,7 +78,10 @@ struct ThreadNotes {
 
 // Whether the call works on a descriptor or stream.
 bool hasHandle(const calls::Row& row);
-// The first path that a call names, nullptr when there is none.
+// The descriptor whose file gets a name, where the call says it by /proc/self/fd or by an empty
+// path.
+std::optional<int> descriptorLinkedBy(const event::Event& event);
+// The first path that a call names, nullptr when there is none, or when it stands for a descriptor.
 const event::Text* pathOf(const event::Event& event);
 // The second path that a call names: where a rename or link leads, what a symbolic link points to.
 // Absolute; empty when there is none.
@@ -139,6 +142,7 @@ class Analysis : private FileScene {
   void takeMaker(const event::Event& event, const PastEvent& when, InstanceId from,
                  ContentId content, EventNote& note);
   InstanceId takeDirectory(const event::Event& event, const PastEvent& when, calls::Role path,
+  void takeLink(const event::Event& event, const PastEvent& when, InstanceId linked);
                            calls::Role number);
   void takeSource(const event::Event& event, const PastEvent& when, Instance& source);
   void takeData(const event::Event& event, const PastEvent& when, InstanceId instance,

@@ -706,6 +706,12 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
     contents_[content].emptied = true;
     contents_[content].size.set(0);
   } else if (calls::does(row, Effect::kRenames) && new_file != kNoFileNumber) {
+void FileHistory::linked(ContentId content, FileNumber new_file, const PastEvent& when) {
+  change(new_file, when, Presence::kAbsent, Presence::kThere);
+  name(new_file).make(content, kNoFileNumber);
+  name(new_file).is_regular = true;
+}
+
     renamed(event, when, file, new_file);
   } else if (calls::does(row, Effect::kRemovesName) && !calls::does(row, Effect::kRenames)) {
     if (name(file).link_to == kNoFileNumber) find(file);

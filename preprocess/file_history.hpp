@@ -148,6 +148,8 @@ class FileHistory {
   // A descriptor that was open before the recording, with these flags.
   ContentId inherited(model::FileNumber file, int flags);
   // Whether the name stands for something else than before the run, or for what was not there: a
+  // The content has that name, too, by a call that found nothing there.
+  void linked(ContentId content, model::FileNumber new_file, const PastEvent& when);
   // descriptor on it that no recorded call opened was opened in the run, by what is not recorded.
   bool isOfTheRun(model::FileNumber file);
   // Whether a name on the way to it is known to be that of a regular file.

@@ -257,6 +257,15 @@ class ThreadPass {
     const std::string other = otherPathOf(event);
     if (!other.empty()) out.new_file = analysis_.files().numberOf(other);
     if (const int second = calls::indexOf(*event.row, Role::kPathNew); second >= 0) {
+    if (descriptorLinkedBy(event)) {
+      const model::FileNumber opened = note.directory == kNoInstance
+                                           ? model::kNoFileNumber
+                                           : analysis_.opens()[note.directory].file;
+      // Which name it has matters not: none is looked up.
+      out.file =
+          opened != model::kNoFileNumber ? opened : analysis_.files().numberOf(otherPathOf(event));
+      out.lookups = 0;
+    }
       out.new_lookups = lookupsOf(event.texts[static_cast<std::size_t>(second)].raw,
                                   analysis_.files().locationOf(out.new_file), mounts_);
     }

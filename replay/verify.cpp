@@ -100,6 +100,8 @@ std::unique_ptr<event::EventSource> sourceOf(const tracefile::Trace& trace,
   return merged;
 }
 
+constexpr std::string_view kGone = " (deleted)";  // as the kernel has it behind such a name
+
 std::string openFlagsText(std::int64_t flags) {
   std::string text;
   calls::appendOpenFlags(text, static_cast<std::uint64_t>(flags));
@@ -253,8 +255,12 @@ class Comparison final : public model::ScheduleSink {
         event.row->plain == CallId::clone_range && event.failed != next_->failed;
     // And so is which attributes there are.
     const bool is_other_attribute = isOtherAttribute(event, *next_);
-    if (is_other_attribute) compareNames(event, *next_);
-    if (is_found_link || is_other_clone || is_other_attribute) {
+    // Where the lines end is not known of a file that had another name when it was written, or
+    // where a position is not known.
+    const bool is_foreign_line =
+        calls::does(*event.row, Effect::kReadsLine) && event.offset == model::kUnknownOffset;
+    if (is_other_attribute || is_foreign_line) compareNames(event, *next_);
+    if (is_found_link || is_other_clone || is_other_attribute || is_foreign_line) {
       ++result_.substituted;
     } else {
       compare(event, *next_);
@@ -311,7 +317,9 @@ class Comparison final : public model::ScheduleSink {
     const calls::Row& row = *wanted.row;
     for (int i = 0; i < row.argument_count; ++i) {
       const event::Text& text = got.texts[static_cast<std::size_t>(i)];
-      if (row.arguments[static_cast<std::size_t>(i)] == Role::kPath &&
+      // A link to the file of a descriptor names that.
+      const bool is_descriptor = row.plain == CallId::linkat && wanted.lookups == 0;
+      if (row.arguments[static_cast<std::size_t>(i)] == Role::kPath && !is_descriptor &&
           wanted.file != model::kNoFileNumber) {
         equalNames(wanted, "file", files_.location(wanted.file), below(text.absolute));
       }
@@ -331,7 +339,11 @@ class Comparison final : public model::ScheduleSink {
     if (got.handle == nullptr) {
       differ(wanted, "on a descriptor that the replay did not have");
     } else {
-      equalNames(wanted, "file", *location, below(got.handle->path.absolute));
+      // A descriptor that the replay keeps beside the application's, of a mapping, is first seen at
+      // its end, when the name may be gone.
+      std::string name = below(got.handle->path.absolute);
+      if (name == fmt::format("{}{}", *location, kGone)) name = *location;
+      equalNames(wanted, "file", *location, name);
     }
   }
 

@@ -2,11 +2,13 @@
 #include "replay/issue/backend.hpp"
 
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/xattr.h>
@@ -18,6 +20,7 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -362,7 +365,8 @@ StreamUse streamUseOf(CallId id) {
 Names::Wanted namesOf(CallId id) {
   const calls::Row& row = calls::rowOf(id);
   return {.path = calls::has(row, Role::kPath) || calls::has(row, Role::kPathTemplate),
-          .new_path = calls::has(row, Role::kPathNew)};
+          .new_path = calls::has(row, Role::kPathNew),
+          .may_be_descriptor = id == CallId::linkat};
 }
 
 // Keeps other threads from a stream during a call that does not lock it by itself. An edited
@@ -447,13 +451,28 @@ std::string templateFor(const char* path, std::int64_t suffix) {
   return name;
 }
 
+namespace {
+
+// The size of the file that the call works on, with what its stream has not yet written.
+std::optional<std::uint64_t> endOfFile(const Call& call) {
+  struct stat about {};
+  FILE* const stream = call.stream();
+  const int fd = stream == nullptr ? call.fd() : fileno(stream);
+  if (fd < 0 || raw::systemCall(SYS_fstat, fd, &about) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(about.st_size) + (stream == nullptr ? 0 : __fpending(stream));
+}
+
+}  // namespace
+
 std::span<char> contentFor(Call& call, std::size_t bytes) {
   IssueContext& context = call.context;
   const std::span<char> content =
       context.buffers->forWrite(bytes, context.descriptors.isDirect(call.op().fd));
   if ((call.op().flags & kOpLines) != 0) {
-    setLineEnds(*context.paths.planned(call.op().file),
-                static_cast<std::uint64_t>(call.op().offset), content);
+    // An application that appends may have done so after others, or before.
+    const std::optional<std::uint64_t> at =
+        call.op().offset >= 0 ? static_cast<std::uint64_t>(call.op().offset) : endOfFile(call);
+    if (at) setLineEnds(*context.paths.planned(call.op().file), *at, content);
   }
   return content;
 }

@@ -149,7 +149,7 @@ void Names::setFromAbove(Name& name, std::uint32_t file, std::size_t levels, boo
 }
 
 void Names::set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint32_t directory,
-                const Descriptors& descriptors, bool may_move, bool may_be_empty) {
+                const Descriptors& descriptors, bool may_move, const Wanted& asked) {
   name.text = "";
   name.directory = AT_FDCWD;
   const PlannedFile* planned = paths_.planned(file);
@@ -159,11 +159,17 @@ void Names::set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint
   const std::size_t names = namesIn(location);
   const std::size_t wanted = lookups == model::kAllLookups ? names : lookups;
   const auto last = [&] {
-    if (wanted == 0) return may_be_empty ? "" : ".";
+    if (wanted == 0) return asked.may_be_empty ? "" : ".";
     return wanted == names ? location.c_str() : location.c_str() + beginOfLast(location, wanted);
   };
   if (directory != kNoSlot && wanted <= names) {
     name.directory = descriptors.fd(directory);
+    if (name.directory >= 0 && wanted == 0 && asked.may_be_descriptor && !asked.may_be_empty) {
+      name.buffer = "/proc/self/fd/" + std::to_string(name.directory);
+      name.text = name.buffer.c_str();
+      name.directory = AT_FDCWD;
+      return;
+    }
     if (name.directory >= 0) {
       name.text = last();
       return;
@@ -182,11 +188,11 @@ void Names::set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint
 
 void Names::find(const Op& op, Wanted wanted, const Descriptors& descriptors) {
   if (wanted.path) {
-    set(first_, op.file, op.lookups, op.directory, descriptors, true, wanted.may_be_empty);
+    set(first_, op.file, op.lookups, op.directory, descriptors, true, wanted);
   }
   // Both are looked up from one directory, as the application's were.
   if (wanted.new_path) {
-    set(second_, op.new_file, op.new_lookups, op.new_directory, descriptors, !wanted.path, false);
+    set(second_, op.new_file, op.new_lookups, op.new_directory, descriptors, !wanted.path, {});
   }
 }
 

@@ -77,7 +77,8 @@ class Names {
   struct Wanted {
     bool path = false;
     bool new_path = false;
-    bool may_be_empty = false;  // AT_EMPTY_PATH
+    bool may_be_empty = false;       // AT_EMPTY_PATH
+    bool may_be_descriptor = false;  // the path may stand for the descriptor that it is relative to
   };
   // Finds the names of the next call, and goes to the directory that they are looked up from.
   void find(const Op& op, Wanted wanted, const Descriptors& descriptors);
@@ -99,7 +100,7 @@ class Names {
   };
 
   void set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint32_t directory,
-           const Descriptors& descriptors, bool may_move, bool may_be_empty);
+           const Descriptors& descriptors, bool may_move, const Wanted& wanted);
   void setAbsolute(Name& name, std::uint32_t file);
   void setFromAbove(Name& name, std::uint32_t file, std::size_t levels, bool may_move);
   bool goTo(std::string_view base);

@@ -267,7 +267,10 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     }
   }
   op.flags = event.failed ? kOpFailed : 0;
-  if (op.file != kNoFile && plan_.files[op.file].lines && event.offset >= 0) op.flags |= kOpLines;
+  if (op.file != kNoFile && plan_.files[op.file].lines &&
+      (event.offset >= 0 || event.row->call_class == calls::Class::kWrite)) {
+    op.flags |= kOpLines;
+  }
   // As fast as possible, only delays take a time that was recorded.
   if (plan_.global.timing != model::Timing::kAsap || event.step == Step::kDelay) {
     op.start_ns = event.start_ns;

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kNoFile = 0xFFFFFFFF;
 
 enum OpFlag : std::uint8_t {
   kOpFailed = 1,  // the recorded call failed
-  kOpLines = 2,   // it writes at a known place of a file that is read by lines
+  kOpLines = 2,   // it writes to a file that is read by lines
 };
 
 // Fields that change together share a word of 8 bytes (Words).
@@ -45,7 +45,7 @@ struct Op {
   std::int64_t communication_ns = 0;  // part of it
   std::int64_t result = 0;
   std::uint64_t request = 0;
-  std::int64_t offset = -1;  // of kOpLines
+  std::int64_t offset = -1;  // of kOpLines; -1: where the file ends by then
   std::uint32_t fd = kNoSlot;
   // kFdSource, or of a kFdNew what the wished number stood for: no call has both.
   std::uint32_t other = kNoSlot;

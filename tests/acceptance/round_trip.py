@@ -12,7 +12,7 @@ import stat
 import subprocess
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, run, trace)
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace)
 from replay_testing import MPI_ENVIRONMENT, replay
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -76,6 +76,19 @@ DD = """dd if=in of=one bs=4096 count=10; dd if=in of=one bs=1000 seek=5 count=3
 dd if=in of=one bs=64k oflag=append conv=notrunc count=2; dd if=in of=two bs=10000 skip=3 conv=fsync
 dd if=/dev/zero of=hole bs=1 count=0 seek=1M; dd if=one of=three conv=excl,swab; dd if=in of=one"""
 
+CLONE = """git clone -q --no-hardlinks r copy && git clone -q "file://$PWD/r" other && git clone -q r linked
+cd other && git checkout -q -b more && seq 77 > a && git commit -q -a -m three && git push -q origin more
+cd ../copy && git pull -q origin more && git gc -q && git log --stat > ../log && git status > ../status"""
+
+# Readers beside writers, in a log beside the database that all processes map.
+WAL = """sqlite3 db 'PRAGMA journal_mode=WAL; CREATE TABLE t (i INTEGER PRIMARY KEY, who, text);'
+for who in 1 2 3; do (
+  for i in 1 2 3 4 5 6 7 8; do
+    sqlite3 -cmd '.timeout 20000' db "INSERT INTO t (who, text) VALUES ($who, hex(randomblob(2000)));"
+    sqlite3 -cmd '.timeout 20000' db 'SELECT count(*), sum(length(text)) FROM t;'
+  done ) & done; wait
+sqlite3 db 'PRAGMA wal_checkpoint(TRUNCATE); VACUUM;'"""
+
 # name, how its directory is prepared, command, statuses of the replay. git finds its position in a
 # file that it reads with getc_unlocked, which is not a call: in the replay, ftell tells another one.
 CASES = (
@@ -89,6 +102,11 @@ CASES = (
     ("git", ":", ["sh", "-c", "git init -q r && cd r && seq 1000 > a && mkdir d && seq 5 > d/b && "
                   "git add . && git commit -q -m one && seq 9 >> a && git commit -q -a -m two"],
      (0, 3)),
+    ("git clone", "git init -q r && cd r && seq 1000 > a && mkdir d && seq 5 > d/b && git add . && "
+                  "git commit -q -m one && seq 9 >> a && git commit -q -a -m two", ["sh", "-e", "-c", CLONE],
+     (0, 3)),
+    ("sqlite3", ":", ["sh", "-c", WAL], (0,)),
+    ("mixed layers", ":", [program("c_mixed")], (0,)),
 )
 
 
@@ -144,7 +162,7 @@ def checkTree(checks, name, before, after, replayed):
 def roundTrip(checks, work, name, prepare, command, timing="asap", statuses=(0,)):
     place = emptied(os.path.join(work, f"{name} {timing}".replace(" ", ".")))
     directory = emptied(os.path.join(place, "run"))
-    subprocess.run(["sh", "-e", "-c", prepare], cwd=directory, check=True)
+    subprocess.run(["sh", "-e", "-c", prepare], cwd=directory, check=True, env=environment(**GIT))
     recorded, made, again = (os.path.join(place, word) for word in ("trace", "made.json", "replay"))
     before = treeOf(directory)
     result = trace(recorded, command, cwd=directory, env=environment(**MPI_ENVIRONMENT, **GIT))
@@ -168,7 +186,10 @@ def main():
     checks = Checks()
     with WorkDirectory() as work:
         for name, prepare, command, statuses in CASES:
-            needed = "git" if name == "git" else command[0]
+            if command[0] is None:
+                checks.skip(name, "its program was not built")
+                continue
+            needed = name.split()[0] if name.startswith(("git", "sqlite")) else command[0]
             if shutil.which(needed) is None:
                 checks.skip(name, f"no {needed} here")
                 continue
