@@ -136,6 +136,7 @@ void Analysis::run(event::PathTable& paths) {
   for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].think = order.thinkTime(i);
   flushAtExit();
   closeAtExit();
+  files_.settle();
   addMeetings();
   for (ThreadNotes& thread : threads_) {
     std::stable_sort(thread.extras.begin(), thread.extras.end(),
@@ -232,7 +233,6 @@ void Analysis::take(const event::Event& event, EventRef ref) {
   }
 }
 
-// The open directory that a path of the call is relative to, where it is named from there: a path
 // The file of a descriptor has a name from now on.
 void Analysis::takeLink(const event::Event& event, const PastEvent& when, InstanceId linked) {
   if (linked != kNoInstance) useInstance(event, when, opens_[linked]);
@@ -241,6 +241,7 @@ void Analysis::takeLink(const event::Event& event, const PastEvent& when, Instan
                 files_.numberOf(otherPathOf(event)), when);
 }
 
+// The open directory that a path of the call is relative to, where it is named from there: a path
 // that goes up leads elsewhere, once what it goes through is normalised.
 InstanceId Analysis::takeDirectory(const event::Event& event, const PastEvent& when, Role path,
                                    Role number) {
@@ -492,6 +493,7 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
   if (row.call_class == Class::kSeek && calls::has(row, Role::kWhence)) {
     takeHole(event, used.content);
   }
+  keepSize(event, used.content, transfer);
   if (event.failed && !event.endOfFile()) return;
   // Where the offset is not known, it may be anywhere.
   constexpr std::uint64_t kAll = UINT64_MAX;
@@ -536,6 +538,32 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
     takeSeek(event, when, used.content, before);
   } else if (calls::does(row, calls::Effect::kSeesSize)) {
     files_.sizeSeen(used.content, when);
+  }
+}
+
+// What the call is about shall not become empty where sizes are scaled.
+void Analysis::keepSize(const event::Event& event, ContentId id, const event::Transfer& transfer) {
+  const calls::Row& row = *event.row;
+  Content& content = files_.content(id);
+  if (row.plain == calls::CallId::mmap) content.scale.keepPages();
+  std::optional<std::int64_t> offset;
+  for (const Role role : {Role::kOffset, Role::kRangeOffset}) {
+    if (calls::has(row, role)) offset = event::argumentOf(event, role);
+  }
+  std::uint64_t bytes = 0;
+  if (event::asksForBytes(row)) {
+    if (row.call_class != Class::kAsync) offset = transfer.offset;
+    bytes = content.direct || event.bytes == 0 ? event.request : event.bytes;
+  } else if (calls::has(row, Role::kLength) && !calls::has(row, Role::kLockType)) {
+    bytes = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(event::argumentOf(event, Role::kLength), 0));
+  }
+  if (bytes == 0 || !offset || *offset < 0) return;
+  const auto from = static_cast<std::uint64_t>(*offset);
+  if (content.direct) {
+    content.scale.keepDirect(from, bytes);
+  } else {
+    content.scale.keep(from, bytes);
   }
 }
 
@@ -725,6 +753,10 @@ void Analysis::gather(const event::Event& event, std::uint32_t thread, Evidence&
     const model::FileNumber new_file =
         other.empty() ? model::kNoFileNumber : files_.numberOf(other);
     gatherName(event, fileOf(*path), new_file, evidence);
+  } else if (descriptorLinkedBy(event)) {
+    if (event.failed) return;
+    const model::FileNumber made = files_.numberOf(otherPathOf(event));
+    evidence.changes.push_back({subjectOf(made), Change::Kind::kMakes});
   } else if (event.handle != nullptr && !event.failed && hasHandle(*event.row)) {
     gatherData(event, thread, evidence);
     gatherLock(event, thread, evidence);
@@ -753,10 +785,6 @@ void Analysis::gatherFailure(const event::Event& event, model::FileNumber file,
     }
     const Subject other = names_two ? subjectOf(files_.knownParent(new_file)) : parent;
     evidence.claims.push_back({subjectOf(lookedUp(event, file)), Kind::kAbsent, 0, other});
-  } else if (descriptorLinkedBy(event)) {
-    if (event.failed) return;
-    const model::FileNumber made = files_.numberOf(otherPathOf(event));
-    evidence.changes.push_back({subjectOf(made), Change::Kind::kMakes});
   }
 }
 
@@ -951,6 +979,7 @@ void Analysis::takeSource(const event::Event& event, const PastEvent& when, Inst
   const event::Transfer access =
       event::followSource(event, description.open, files_.content(source.content).size);
   const std::uint64_t begin = access.fixedOffset().value_or(0);
+  files_.content(source.content).scale.keep(begin, event.bytes);
   conflicts_.reads(source.content, {begin, begin + std::max<std::uint64_t>(event.bytes, 1)}, when);
   files_.read(source.content, event, when, access);
 }

@@ -89,9 +89,10 @@ std::string otherPathOf(const event::Event& event);
 
 class Analysis : private FileScene {
  public:
-  Analysis(const SourceThreads& sources, const LocationMap& locations)
+  // `size_scale`: what sizes in the schedule are multiplied by.
+  Analysis(const SourceThreads& sources, const LocationMap& locations, double size_scale)
       : sources_(sources),
-        files_(locations, dependencies_),
+        files_(locations, dependencies_, size_scale),
         conflicts_(dependencies_),
         locks_(dependencies_),
         threads_(sources.threads.size()),
@@ -141,12 +142,13 @@ class Analysis : private FileScene {
   InstanceId unboundOf(const event::Handle& handle, std::size_t process);
   void takeMaker(const event::Event& event, const PastEvent& when, InstanceId from,
                  ContentId content, EventNote& note);
-  InstanceId takeDirectory(const event::Event& event, const PastEvent& when, calls::Role path,
   void takeLink(const event::Event& event, const PastEvent& when, InstanceId linked);
+  InstanceId takeDirectory(const event::Event& event, const PastEvent& when, calls::Role path,
                            calls::Role number);
   void takeSource(const event::Event& event, const PastEvent& when, Instance& source);
   void takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
                 const event::Transfer& transfer, const event::FileSize& before);
+  void keepSize(const event::Event& event, ContentId content, const event::Transfer& transfer);
   void takeRead(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::Transfer& transfer);
   void takeTwoCalls(const event::Event& event, const PastEvent& when);

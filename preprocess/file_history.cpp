@@ -52,6 +52,7 @@ FileNumber FileHistory::numberAt(std::string location, std::string_view source) 
 ContentId FileHistory::makeContent(FileNumber origin) {
   contents_.emplace_back();
   contents_.back().origin = origin;
+  contents_.back().scale = ScaleMap(size_scale_);
   return contents_.size() - 1;
 }
 
@@ -303,6 +304,7 @@ void FileHistory::soughtHole(ContentId id, bool is_hole, std::uint64_t from,
   const Range data = is_hole ? Range{from, found.value_or(from)}
                              : Range{found.value_or(0), found ? *found + 1 : 0};
   addUsed(content.used, data.begin, data.end);
+  content.scale.keepPages();
   if (content.holes.ranges().size() >= kMostHoles) return;
   if (!is_hole) {
     content.holes.add({from, found.value_or(UINT64_MAX)});
@@ -494,7 +496,29 @@ std::vector<model::Hole> holesOf(const Content& content) {
   return found;
 }
 
+// Whole blocks: what is left of them on both sides is data.
+std::vector<model::Hole> scaledHoles(std::vector<model::Hole> holes, const ScaleMap& scale) {
+  if (scale.factor() == 1) return holes;
+  constexpr std::uint64_t kBlock = 4096;
+  std::vector<model::Hole> scaled;
+  for (const model::Hole& hole : holes) {
+    const std::uint64_t begin = (scale.position(hole.begin) + kBlock - 1) / kBlock * kBlock;
+    const std::uint64_t end = scale.position(hole.end) / kBlock * kBlock;
+    if (begin >= end) continue;
+    if (!scaled.empty() && begin <= scaled.back().end) {
+      scaled.back().end = end;
+    } else {
+      scaled.push_back({begin, end});
+    }
+  }
+  return scaled;
+}
+
 }  // namespace
+
+void FileHistory::settle() {
+  for (Content& content : contents_) content.scale.settle();
+}
 
 std::vector<model::ScheduleFile> FileHistory::files() {
   markDirectories();
@@ -515,9 +539,9 @@ std::vector<model::ScheduleFile> FileHistory::files() {
     if (before != nullptr) {
       file.lines = before->lines;
       if (file.exists) {
-        file.size = before->needed;
-        file.holes = holesOf(*before);
-        file.read_before_written = before->read_before_written;
+        file.size = before->scale.position(before->needed);
+        file.holes = scaledHoles(holesOf(*before), before->scale);
+        file.read_before_written = before->scale.position(before->read_before_written);
       }
     }
     if (entry.location == "." || entry.is_directory) {
@@ -682,6 +706,12 @@ void FileHistory::failed(const event::Event& event, const PastEvent& when, FileN
   }
 }
 
+void FileHistory::linked(ContentId content, FileNumber new_file, const PastEvent& when) {
+  change(new_file, when, Presence::kAbsent, Presence::kThere);
+  name(new_file).make(content, kNoFileNumber);
+  name(new_file).is_regular = true;
+}
+
 ContentId FileHistory::named(const event::Event& event, const PastEvent& when, FileNumber file,
                              FileNumber new_file) {
   if (event.failed) {
@@ -706,12 +736,6 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
     contents_[content].emptied = true;
     contents_[content].size.set(0);
   } else if (calls::does(row, Effect::kRenames) && new_file != kNoFileNumber) {
-void FileHistory::linked(ContentId content, FileNumber new_file, const PastEvent& when) {
-  change(new_file, when, Presence::kAbsent, Presence::kThere);
-  name(new_file).make(content, kNoFileNumber);
-  name(new_file).is_regular = true;
-}
-
     renamed(event, when, file, new_file);
   } else if (calls::does(row, Effect::kRemovesName) && !calls::does(row, Effect::kRenames)) {
     if (name(file).link_to == kNoFileNumber) find(file);

@@ -14,6 +14,7 @@
 #include "core/model/schedule.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/location.hpp"
+#include "preprocess/scale_map.hpp"
 
 namespace omnio::preprocess {
 
@@ -72,6 +73,7 @@ struct Content {
   bool writable = false;  // opened for writing, by anyone
   bool buffered = false;  // written through a stream, so calls do not tell when it grew
   Crowd last_access;
+  ScaleMap scale;
 };
 
 // Whether a name stands for something.
@@ -121,8 +123,9 @@ struct FileName {
 
 class FileHistory {
  public:
-  FileHistory(const LocationMap& locations, Dependencies& dependencies)
-      : locations_(locations), dependencies_(dependencies) {}
+  // `size_scale`: what sizes in the schedule are multiplied by.
+  FileHistory(const LocationMap& locations, Dependencies& dependencies, double size_scale)
+      : locations_(locations), dependencies_(dependencies), size_scale_(size_scale) {}
 
   // The file an absolute path stands for, which is added when it is new.
   model::FileNumber numberOf(std::string_view absolute);
@@ -145,11 +148,11 @@ class FileHistory {
   // of what it opened.
   ContentId named(const event::Event& event, const PastEvent& when, model::FileNumber file,
                   model::FileNumber new_file);
+  // The content has that name, too, by a call that found nothing there.
+  void linked(ContentId content, model::FileNumber new_file, const PastEvent& when);
   // A descriptor that was open before the recording, with these flags.
   ContentId inherited(model::FileNumber file, int flags);
   // Whether the name stands for something else than before the run, or for what was not there: a
-  // The content has that name, too, by a call that found nothing there.
-  void linked(ContentId content, model::FileNumber new_file, const PastEvent& when);
   // descriptor on it that no recorded call opened was opened in the run, by what is not recorded.
   bool isOfTheRun(model::FileNumber file);
   // Whether a name on the way to it is known to be that of a regular file.
@@ -203,7 +206,9 @@ class FileHistory {
   Content& content(ContentId id) { return contents_[id]; }
   const Content& content(ContentId id) const { return contents_[id]; }
 
-  // All files in the order in which they came up, once the trace is at its end.
+  // Once the trace is at its end: where positions of a file come to lie is known then.
+  void settle();
+  // All files in the order in which they came up, with scaled sizes, once that is settled.
   std::vector<model::ScheduleFile> files();
 
  private:
@@ -244,6 +249,7 @@ class FileHistory {
 
   const LocationMap& locations_;
   Dependencies& dependencies_;
+  double size_scale_;
   std::unordered_map<std::string, model::FileNumber> numbers_;  // by location
   std::vector<FileName> names_;
   std::vector<Content> contents_;

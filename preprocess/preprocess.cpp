@@ -107,8 +107,11 @@ class ThreadPass {
         meetings_(meetings),
         own_meetings_(order.meetingsOf(place)),
         settings_(settings),
-        size_scale_(settings.size_scale),
-        time_scale_(settings.time_scale) {}
+        unknown_(settings.size_scale),
+        unknown_pages_(settings.size_scale),
+        time_scale_(settings.time_scale) {
+    unknown_pages_.keepPages();
+  }
 
   // Returns how many events of the trace it wrote.
   std::uint64_t write(event::PathTable& paths, model::ScheduleWriter& writer) {
@@ -131,6 +134,9 @@ class ThreadPass {
 
   // Waits for events that it wrote.
   std::uint64_t edges() const { return edges_; }
+  // That its calls moved, and move in the schedule.
+  std::uint64_t bytesRecorded() const { return bytes_recorded_; }
+  std::uint64_t bytesScaled() const { return bytes_scaled_; }
 
  private:
   void put(const ScheduleEvent& event, model::ScheduleWriter& writer) {
@@ -254,9 +260,6 @@ class ThreadPass {
       out.file = analysis_.files().numberOf(path->absolute);
       out.lookups = lookupsOf(path->raw, analysis_.files().locationOf(out.file), mounts_);
     }
-    const std::string other = otherPathOf(event);
-    if (!other.empty()) out.new_file = analysis_.files().numberOf(other);
-    if (const int second = calls::indexOf(*event.row, Role::kPathNew); second >= 0) {
     if (descriptorLinkedBy(event)) {
       const model::FileNumber opened = note.directory == kNoInstance
                                            ? model::kNoFileNumber
@@ -266,6 +269,9 @@ class ThreadPass {
           opened != model::kNoFileNumber ? opened : analysis_.files().numberOf(otherPathOf(event));
       out.lookups = 0;
     }
+    const std::string other = otherPathOf(event);
+    if (!other.empty()) out.new_file = analysis_.files().numberOf(other);
+    if (const int second = calls::indexOf(*event.row, Role::kPathNew); second >= 0) {
       out.new_lookups = lookupsOf(event.texts[static_cast<std::size_t>(second)].raw,
                                   analysis_.files().locationOf(out.new_file), mounts_);
     }
@@ -275,27 +281,31 @@ class ThreadPass {
       out.text = event.texts[static_cast<std::size_t>(text)].raw.substr(0, model::kLongestText);
     }
     if (calls::has(*event.row, Role::kIov)) out.pieces = event::pieceSizes(event);
-    bool aligned = false;
+    WorkedAt at;
+    const ScaleMap* scale = &scaleWithout(*event.row, out.file);
+    const ScaleMap* source_scale = &unknown_;
     bool reads_foreign_lines = false;
     if (event.handle != nullptr && hasHandle(*event.row)) {
       const InstanceId instance = analysis_.opens().instanceOf(
           thread_.process_index, event.handle->definition.handle, event.start_ns);
       out.fd = descriptorOf(instance);
       const Instance& used = analysis_.opens()[instance];
-      aligned = analysis_.files().content(used.content).direct;
+      scale = &scaleOf(used.content);
       reads_foreign_lines =
           readsLines(*event.row) && !analysis_.files().isNative(used.content, used.file);
       event::FileSize not_followed;
-      const auto transfer = event::follow(event, positionOf(used.description), not_followed)
-                                .value_or(event::Transfer{});
+      event::OpenFile& open = positionOf(used.description);
+      const auto transfer = event::follow(event, open, not_followed).value_or(event::Transfer{});
       const bool is_certain = !event::isAtPosition(event) ||
                               !analysis_.opens().description(used.description).of_many_threads;
       if (transfer.fixedOffset() && is_certain) out.offset = transfer.offset;
+      at = workedAt(event, transfer, open, used.content);
     }
     if (note.source != kNoInstance && !event.failed) {
       event::FileSize not_followed;
-      event::followSource(event, positionOf(analysis_.opens()[note.source].description),
-                          not_followed);
+      const Instance& source = analysis_.opens()[note.source];
+      event::followSource(event, positionOf(source.description), not_followed);
+      source_scale = &scaleOf(source.content);
     }
     out.new_fd = descriptorOf(note.made);
     out.replaced = descriptorOf(note.replaced);
@@ -303,7 +313,9 @@ class ThreadPass {
     out.directory = descriptorOf(note.directory);
     out.new_directory = descriptorOf(note.new_directory);
     out.request = model::requestOf(out);
-    size_scale_.apply(out, aligned);
+    bytes_recorded_ += model::bytesMoved(out);
+    scaleSizes(out, at, *scale, *source_scale);
+    bytes_scaled_ += model::bytesMoved(out);
     // By offset and name, a replay learns where lines have to end. Those of a file that took the
     // name over later would spoil the one that has it first.
     if (reads_foreign_lines) out.offset = model::kUnknownOffset;
@@ -316,6 +328,44 @@ class ThreadPass {
     dropImplied(out);
     if (order != nullptr) takeOrder(*order, out);
     return out;
+  }
+
+  ContentId contentOf(model::FileNumber file) const {
+    return file == model::kNoFileNumber
+               ? kNoContent
+               : analysis_.files().contentOf(analysis_.files().followed(file));
+  }
+
+  const ScaleMap& scaleOf(ContentId content) const {
+    return content == kNoContent ? unknown_ : analysis_.files().content(content).scale;
+  }
+  // Of what the call works on without a descriptor.
+  const ScaleMap& scaleWithout(const calls::Row& row, model::FileNumber file) const {
+    return calls::has(row, Role::kMapping) ? unknown_pages_ : scaleOf(contentOf(file));
+  }
+
+  // Where it worked, as far as this thread's events tell: appended bytes are behind those that the
+  // thread has written or read.
+  WorkedAt workedAt(const event::Event& event, const event::Transfer& transfer,
+                    const event::OpenFile& open, ContentId content) {
+    WorkedAt at;
+    if (settings_.size_scale == 1) return at;
+    if (event.row->call_class == calls::Class::kSeek) {
+      const bool told = event.row->result == calls::Result::kPosition;
+      if (told && event.result >= 0) at.sought = static_cast<std::uint64_t>(event.result);
+      if (!told && open.is_known && open.position >= 0) {
+        at.sought = static_cast<std::uint64_t>(open.position);
+      }
+      return at;
+    }
+    std::uint64_t& end = ends_[content];
+    if (transfer.fixedOffset()) {
+      at.offset = transfer.fixedOffset();
+    } else if (transfer.at_end) {
+      at.offset = end;
+    }
+    if (at.offset) end = std::max(end, *at.offset + transfer.bytes);
+    return at;
   }
 
   // As the first pass found it at its beginning; moved by this thread's events alone.
@@ -333,9 +383,12 @@ class ThreadPass {
   const std::vector<std::uint64_t>& meetings_;
   const std::vector<std::uint64_t>& own_meetings_;  // numbers of those in this thread
   const Settings& settings_;
-  const SizeScale size_scale_;
+  const ScaleMap unknown_;  // of a file of which nothing is known
+  ScaleMap unknown_pages_;  // of one that is mapped
   const double time_scale_;
   std::uint64_t edges_ = 0;
+  std::uint64_t bytes_recorded_ = 0;
+  std::uint64_t bytes_scaled_ = 0;
   std::size_t next_note_ = 0;
   std::size_t next_extra_ = 0;
   std::size_t next_meeting_ = 0;
@@ -343,25 +396,8 @@ class ThreadPass {
   const StepOrder* given_away_ = nullptr;  // to a step in front of its event
   const StepOrder* recent_order_ = nullptr;
   std::unordered_map<std::uint32_t, event::OpenFile> positions_;
+  std::unordered_map<ContentId, std::uint64_t> ends_;  // bytes, where sizes are scaled
 };
-
-// Whole blocks: what is left of them on both sides is data.
-std::vector<model::Hole> scaledHoles(const std::vector<model::Hole>& holes,
-                                     const SizeScale& scale) {
-  constexpr std::uint64_t kBlock = 4096;
-  std::vector<model::Hole> scaled;
-  for (const model::Hole& hole : holes) {
-    const std::uint64_t begin = (scale.position(hole.begin) + kBlock - 1) / kBlock * kBlock;
-    const std::uint64_t end = scale.position(hole.end) / kBlock * kBlock;
-    if (begin >= end) continue;
-    if (!scaled.empty() && begin <= scaled.back().end) {
-      scaled.back().end = end;
-    } else {
-      scaled.push_back({begin, end});
-    }
-  }
-  return scaled;
-}
 
 }  // namespace
 
@@ -376,7 +412,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   if (sources.threads.empty()) return nothing();
   const LocationMap locations(settings.map, runDirectory(sources));
   event::PathTable paths;
-  Analysis analysis(sources, locations);
+  Analysis analysis(sources, locations, settings.size_scale);
   analysis.run(paths);
   if (analysis.events() == 0) return nothing();
 
@@ -427,11 +463,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                  .command = sources.threads.front().process->info.command(),
                  .left_out = summary.left_out});
   const NodeMounts mounts(sources);
-  const SizeScale size_scale(settings.size_scale);
-  for (model::ScheduleFile& file : analysis.files().files()) {
-    file.size = size_scale.position(file.size);
-    file.read_before_written = size_scale.position(file.read_before_written);
-    if (settings.size_scale != 1) file.holes = scaledHoles(file.holes, size_scale);
+  for (const model::ScheduleFile& file : analysis.files().files()) {
     writer.file(file);
     ++summary.files;
   }
@@ -445,6 +477,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                     communication.order, meetings, settings);
     summary.events += pass.write(paths, writer);
     summary.edges += pass.edges();
+    summary.bytes_recorded += pass.bytesRecorded();
+    summary.bytes_scaled += pass.bytesScaled();
     writer.endThread();
   }
   if (summary.events + analysis.dropped() != analysis.events()) {

@@ -36,6 +36,8 @@ struct Summary {
   std::uint64_t mpi_unmatched = 0;    // of these, such whose counterpart is missing
   std::uint64_t early = 0;            // delays that count as 0, since clocks of hosts differ
   std::int64_t early_most_ns = 0;     // the largest of these differences
+  std::uint64_t bytes_recorded = 0;   // that calls moved
+  std::uint64_t bytes_scaled = 0;     // that they move in the schedule
   std::vector<std::string> left_out;  // in words
 };
 

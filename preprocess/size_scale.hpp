@@ -1,29 +1,23 @@
-// Sizes and offsets multiplied by a factor, so that what touched, overlapped or followed each other
-// before does so after.
+// Sizes and offsets of a call multiplied by a factor.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "core/model/schedule.hpp"
+#include "preprocess/scale_map.hpp"
 
 namespace omnio::preprocess {
 
-class SizeScale {
- public:
-  explicit SizeScale(double factor) : factor_(factor) {}
-
-  // Where a position in a file comes to lie. Monotone; a piece of a file is scaled by scaling both
-  // of its ends. `aligned`: multiples of 4096 bytes stay such, as O_DIRECT wants it.
-  std::uint64_t position(std::uint64_t bytes, bool aligned = false) const;
-
-  // Scales sizes, offsets and results of the event in place.
-  void apply(model::ScheduleEvent& event, bool aligned) const;
-
- private:
-  std::uint64_t length(std::optional<std::uint64_t> from, std::uint64_t bytes, bool aligned) const;
-
-  double factor_;
+// Where a call worked, in bytes of the recording; nothing where that is not known.
+struct WorkedAt {
+  std::optional<std::uint64_t> offset;  // a transfer's
+  std::optional<std::uint64_t> sought;  // the position that a seek led to
 };
+
+// Scales sizes, offsets and results of the event in place. `file`: the map of the file that it
+// works on, `source`: that of the file that a copy reads.
+void scaleSizes(model::ScheduleEvent& event, const WorkedAt& at, const ScaleMap& file,
+                const ScaleMap& source);
 
 }  // namespace omnio::preprocess

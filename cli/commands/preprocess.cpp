@@ -78,6 +78,14 @@ int runPreprocess(const PreprocessOptions& options) {
       "{}: {} events of {} ranks in {} threads on {} files, {} dependencies, timing {}\n",
       base::printable(options.schedule), summary->events, summary->ranks, summary->threads,
       summary->files, summary->edges, options.timing);
+  if (options.settings.size_scale != 1 && summary->bytes_recorded > 0) {
+    text += fmt::format(
+        "sizes: {} times those of the recording; {:.4g} times the bytes that calls moved, since "
+        "none "
+        "becomes empty and direct I/O stays aligned\n",
+        options.settings.size_scale,
+        static_cast<double>(summary->bytes_scaled) / static_cast<double>(summary->bytes_recorded));
+  }
   if (summary->mpi_unmatched > 0) {
     text += fmt::format(
         "missing order: {} of {} MPI calls have no counterpart in the trace, and order nothing\n",

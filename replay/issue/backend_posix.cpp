@@ -106,14 +106,15 @@ OMNIO_BY_HAND(close_range) { return closeRange(call, call.symbol); }
 namespace {
 
 // The thread's pipe, with room for as many bytes as went, as far as the system allows: a splice
-// moves no more than there is room for.
+// moves no more than there is room for, and takes whole pages of it for what it has of the first
+// page and the last one.
 bool havePipe(IssueContext& context, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
   if (context.pipe[0] < 0 &&
       raw::systemCall(SYS_pipe2, context.pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
     return false;
   }
-  raw::systemCall(SYS_fcntl, context.pipe[1], F_SETPIPE_SZ,
-                  static_cast<long>(std::max<std::size_t>(bytes, 1)));
+  raw::systemCall(SYS_fcntl, context.pipe[1], F_SETPIPE_SZ, static_cast<long>(bytes + 2 * kPage));
   return true;
 }
 

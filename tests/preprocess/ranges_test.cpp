@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "preprocess/dependencies.hpp"
+#include "preprocess/scale_map.hpp"
 #include "preprocess/size_scale.hpp"
 #include "tests/core/trace_builder.hpp"
 
@@ -109,77 +110,163 @@ TEST(DataConflicts, ManyPlacesNeverLetAReadRunAhead) {
   EXPECT_GE(waited, 250U);
 }
 
-TEST(SizeScale, KeepsOrderTouchAndAlignment) {
+TEST(ScaleMap, KeepsOrderAndAlignment) {
   for (const double factor : {0.3, 0.5, 1.0, 1.7, 2.0, 1000.0}) {
-    const SizeScale scale(factor);
+    ScaleMap map(factor);
+    map.keepPages();
+    map.settle();
     std::uint64_t last = 0;
     for (std::uint64_t at = 0; at < 40000; at += 7) {
-      ASSERT_GE(scale.position(at, true), last) << factor << " at " << at;
-      last = scale.position(at, true);
+      ASSERT_GE(map.position(at), last) << factor << " at " << at;
+      last = map.position(at);
     }
-    for (std::uint64_t at = 0; at < 40000; at += 4096) {
-      ASSERT_EQ(scale.position(at, true) % 4096, 0U);
-    }
-    EXPECT_NEAR(static_cast<double>(scale.position(1U << 30)), factor * (1U << 30), 1.0);
+    for (std::uint64_t at = 0; at < 40000; at += 4096) ASSERT_EQ(map.position(at) % 4096, 0U);
+    ScaleMap bytes(factor);
+    bytes.settle();
+    EXPECT_EQ(bytes.position(1U << 30), static_cast<std::uint64_t>(factor * (1U << 30)));
   }
 }
 
-model::ScheduleEvent scaledWrite(double factor, std::int64_t offset, bool aligned) {
-  model::ScheduleEvent event;
-  event.row = &calls::kTable[test::numberOf("pwrite64")];
-  const auto argument = [&event](calls::Role role) -> std::int64_t& {
-    return event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, role))];
-  };
-  argument(calls::Role::kSize) = 512;
-  argument(calls::Role::kOffset) = event.offset = offset;
-  event.request = 512;
-  event.result = 512;
-  SizeScale(factor).apply(event, aligned);
-  EXPECT_EQ(argument(calls::Role::kSize), event.result) << factor << " at " << offset;
-  return event;
+TEST(ScaleMap, NoPieceThatACallHadIsEmpty) {
+  for (const double factor : {0.001, 0.25, 0.5, 0.9}) {
+    ScaleMap map(factor);
+    std::uint64_t at = 0;
+    const auto lengthOf = [](std::uint64_t i) { return 1 + i * 7 % 5; };
+    for (std::uint64_t i = 0; i < 1000; at += lengthOf(i++)) map.keep(at, lengthOf(i));
+    map.settle();
+    std::uint64_t begin = 0;
+    for (std::uint64_t i = 0; i < 1000; begin += lengthOf(i++)) {
+      EXPECT_GT(map.position(begin + lengthOf(i)), map.position(begin))
+          << factor << " at " << begin;
+    }
+    // No more than is needed for that, and behind it the factor alone.
+    EXPECT_LE(map.position(begin),
+              1000 + static_cast<std::uint64_t>(factor * static_cast<double>(begin)));
+    EXPECT_NEAR(static_cast<double>(map.position(begin + 1000000) - map.position(begin)),
+                factor * 1e6, 1);
+  }
 }
 
-TEST(SizeScale, AResultIsNeverMoreThanWhatIsAskedFor) {
+TEST(ScaleMap, PiecesOfDirectIoStayAlignedAndThere) {
+  for (const std::uint64_t sector : {512U, 4096U}) {
+    for (const double factor : {0.1, 0.25, 0.5, 0.9, 1.37}) {
+      ScaleMap map(factor);
+      for (std::uint64_t i = 0; i < 100; ++i) map.keepDirect(i * 3 * sector, sector);
+      map.keepDirect(4096 * sector,
+                     100);  // the end of the file, found by a call that is not direct
+      map.settle();
+      for (std::uint64_t i = 0; i < 100; ++i) {
+        const std::uint64_t begin = map.position(i * 3 * sector);
+        const std::uint64_t end = map.position((i * 3 + 1) * sector);
+        EXPECT_EQ(begin % sector, 0U) << factor << " at " << i;
+        EXPECT_EQ(end % sector, 0U) << factor << " at " << i;
+        EXPECT_GT(end, begin) << factor << " at " << i;
+      }
+      EXPECT_GT(map.position(4096 * sector + 100), map.position(4096 * sector));
+    }
+  }
+  // Where each is whole and aligned, nothing but the factor.
+  ScaleMap half(0.5);
+  for (std::uint64_t i = 0; i < 10; ++i) half.keepDirect(i * 1024, 1024);
+  half.settle();
+  for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(half.position(i * 1024), i * 512);
+}
+
+TEST(ScaleMap, AnAlignmentFoundLaterHoldsForAll) {
+  ScaleMap map(0.1);
+  map.keep(5000, 3);
+  map.keepDirect(8192, 4096);
+  map.keepDirect(512, 512);
+  map.settle();
+  EXPECT_GT(map.position(5003), map.position(5000));
+  EXPECT_GT(map.position(1024), map.position(512));
+  EXPECT_EQ(map.position(12288) % 512, 0U);
+  EXPECT_GT(map.position(12288), map.position(8192));
+}
+
+// An event of that call, with these arguments, scaled as in a file of which nothing is known.
+class ScaledEvent {
+ public:
+  explicit ScaledEvent(const char* call) { event_.row = &calls::kTable[test::numberOf(call)]; }
+  std::int64_t& operator[](calls::Role role) {
+    return event_.arguments[static_cast<std::size_t>(calls::indexOf(*event_.row, role))];
+  }
+  model::ScheduleEvent& event() { return event_; }
+  void scale(double factor, const WorkedAt& at = {}) {
+    const ScaleMap map(factor);
+    scaleSizes(event_, at, map, map);
+  }
+
+ private:
+  model::ScheduleEvent event_;
+};
+
+std::int64_t scaledWrite(double factor, std::int64_t offset) {
+  ScaledEvent write("pwrite64");
+  write[calls::Role::kSize] = 512;
+  write[calls::Role::kOffset] = write.event().offset = offset;
+  write.event().request = 512;
+  write.event().result = 512;
+  write.scale(factor, {.offset = static_cast<std::uint64_t>(offset), .sought = {}});
+  EXPECT_EQ(write[calls::Role::kSize], write.event().result) << factor << " at " << offset;
+  return write.event().result;
+}
+
+TEST(ScaleSizes, AResultIsNeverMoreThanWhatIsAskedFor) {
   for (const double factor : {0.1, 0.25, 0.5, 0.9, 1.37}) {
-    for (std::int64_t offset = 0; offset < 16384; offset += 512) {
-      scaledWrite(factor, offset, true);
-      scaledWrite(factor, offset, false);
-    }
+    for (std::int64_t offset = 0; offset < 16384; offset += 512) scaledWrite(factor, offset);
   }
-  EXPECT_EQ(scaledWrite(0.5, 512, false).result, 256);
+  EXPECT_EQ(scaledWrite(0.5, 512), 256);
+  EXPECT_EQ(scaledWrite(0.0001, 512), 1);
 }
 
-TEST(SizeScale, RangesOfLocksStay) {
-  model::ScheduleEvent event;
-  event.row = &calls::kTable[test::numberOf("(fcntl_lock)")];
-  const auto argument = [&event](calls::Role role) -> std::int64_t& {
-    return event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, role))];
-  };
-  argument(calls::Role::kOffset) = 100;
-  argument(calls::Role::kLength) = 1;
-  SizeScale(0.5).apply(event, false);
-  EXPECT_EQ(argument(calls::Role::kOffset), 100);
-  EXPECT_EQ(argument(calls::Role::kLength), 1);
+TEST(ScaleSizes, RangesOfLocksStay) {
+  ScaledEvent lock("(fcntl_lock)");
+  lock[calls::Role::kOffset] = 100;
+  lock[calls::Role::kLength] = 1;
+  lock.scale(0.5);
+  EXPECT_EQ(lock[calls::Role::kOffset], 100);
+  EXPECT_EQ(lock[calls::Role::kLength], 1);
 }
 
-TEST(SizeScale, MinusOneStaysThePosition) {
-  model::ScheduleEvent event;
-  event.row = &calls::kTable[test::numberOf("copy_file_range")];
-  const auto argument = [&event](calls::Role role) -> std::int64_t& {
-    return event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, role))];
-  };
-  argument(calls::Role::kSourceOffset) = argument(calls::Role::kOffset) = -1;
-  SizeScale(3).apply(event, false);
-  EXPECT_EQ(argument(calls::Role::kOffset), -1);
-  EXPECT_EQ(argument(calls::Role::kSourceOffset), -1);
-  argument(calls::Role::kSourceOffset) = argument(calls::Role::kOffset) = 40;
-  SizeScale(3).apply(event, false);
-  EXPECT_EQ(argument(calls::Role::kOffset), 120);
-  EXPECT_EQ(argument(calls::Role::kSourceOffset), 120);
-  event.row = &calls::kTable[test::numberOf("lseek")];
-  argument(calls::Role::kOffset) = -10;  // back from the position
-  SizeScale(3).apply(event, false);
-  EXPECT_EQ(argument(calls::Role::kOffset), -30);
+TEST(ScaleSizes, MinusOneStaysThePosition) {
+  ScaledEvent copy("copy_file_range");
+  copy[calls::Role::kSourceOffset] = copy[calls::Role::kOffset] = -1;
+  copy.scale(3);
+  EXPECT_EQ(copy[calls::Role::kOffset], -1);
+  EXPECT_EQ(copy[calls::Role::kSourceOffset], -1);
+  copy[calls::Role::kSourceOffset] = copy[calls::Role::kOffset] = 40;
+  copy.scale(3);
+  EXPECT_EQ(copy[calls::Role::kOffset], 120);
+  EXPECT_EQ(copy[calls::Role::kSourceOffset], 120);
+}
+
+TEST(ScaleSizes, ASeekLeadsWhereItsResultSays) {
+  ScaledEvent seek("lseek");
+  seek[calls::Role::kOffset] = -10;  // back from the position, which is not known
+  seek[calls::Role::kWhence] = SEEK_CUR;
+  seek.scale(3);
+  EXPECT_EQ(seek[calls::Role::kOffset], -30);
+  ScaledEvent known("lseek");
+  known[calls::Role::kOffset] = -1;
+  known[calls::Role::kWhence] = SEEK_END;
+  known.event().result = 10;
+  known.scale(0.5, {.offset = {}, .sought = 10});
+  EXPECT_EQ(known.event().result, 5);
+  EXPECT_EQ(known[calls::Role::kOffset], 0);  // of 11 bytes there are 5
+}
+
+TEST(ScaleSizes, ARangeEndsWhereItsPiecesEnd) {
+  ScaledEvent space("fallocate64");
+  space[calls::Role::kOffset] = 3;
+  space[calls::Role::kLength] = 4;
+  space.scale(0.5);
+  EXPECT_EQ(space[calls::Role::kOffset], 1);
+  EXPECT_EQ(space[calls::Role::kLength], 2);
+  ScaledEvent empty("fallocate64");
+  empty[calls::Role::kLength] = 1;
+  empty.scale(0.5);
+  EXPECT_EQ(empty[calls::Role::kLength], 1);
 }
 
 }  // namespace

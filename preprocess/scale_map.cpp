@@ -1,0 +1,84 @@
+#include "preprocess/scale_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace omnio::preprocess {
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kSector = 512;
+// Calls may ask for as much as there is; such a piece is never empty.
+constexpr std::uint64_t kUnbounded = std::uint64_t{1} << 62;
+// In one file: 400 MB of memory. What comes later may lose its bytes, as calls of a byte do in a
+// file of which nothing is known.
+constexpr std::size_t kMostKept = std::size_t{1} << 23;
+
+std::uint64_t roundedUp(std::uint64_t n, std::uint64_t unit) {
+  return n / unit + (n % unit != 0 ? 1 : 0);
+}
+
+}  // namespace
+
+std::uint64_t ScaleMap::times(std::uint64_t units) const {
+  const long double scaled =
+      std::floor(static_cast<long double>(units) * static_cast<long double>(factor_));
+  const std::uint64_t most = kUnbounded / unit_;
+  return scaled < static_cast<long double>(most) ? static_cast<std::uint64_t>(scaled) : most;
+}
+
+void ScaleMap::keep(std::uint64_t offset, std::uint64_t bytes) {
+  if (factor_ >= 1 || bytes == 0 || bytes >= kUnbounded || offset >= kUnbounded) return;
+  if (static_cast<double>(bytes) * factor_ >= static_cast<double>(unit_)) return;
+  const std::uint64_t begin = offset / unit_;
+  const std::uint64_t end = roundedUp(offset + bytes, unit_);
+  if (times(end) > times(begin)) return;
+  const auto next = kept_.upper_bound(begin);
+  const bool is_kept = next != kept_.end() && *next <= end;
+  if (!is_kept && kept_.size() < kMostKept) kept_.insert(next, end);
+}
+
+void ScaleMap::keepDirect(std::uint64_t offset, std::uint64_t bytes) {
+  const std::uint64_t ends = offset | bytes;
+  // Otherwise the call did not go by that descriptor.
+  if (ends % kSector == 0 && factor_ != 1 && !has_pages_) {
+    const bool in_sectors = unit_ == kSector || ends % kPage != 0;
+    alignTo(in_sectors ? kSector : kPage);
+  }
+  keep(offset, bytes);
+}
+
+void ScaleMap::keepPages() {
+  has_pages_ = true;
+  if (factor_ != 1) alignTo(kPage);
+}
+
+void ScaleMap::alignTo(std::uint64_t unit) {
+  if (unit == unit_) return;
+  std::set<std::uint64_t> moved;
+  for (const std::uint64_t at : kept_) moved.insert(moved.end(), roundedUp(at * unit_, unit));
+  kept_ = std::move(moved);
+  unit_ = unit;
+}
+
+void ScaleMap::settle() {
+  added_.assign(kept_.begin(), kept_.end());
+  kept_.clear();
+}
+
+std::uint64_t ScaleMap::unitsAt(std::uint64_t unit) const {
+  const auto before = std::upper_bound(added_.begin(), added_.end(), unit) - added_.begin();
+  return times(unit) + static_cast<std::uint64_t>(before);
+}
+
+std::uint64_t ScaleMap::position(std::uint64_t bytes) const {
+  if (factor_ == 1) return bytes;
+  if (unit_ == 1) return unitsAt(bytes);
+  // A unit that is there once, twice or not at all: what lies in it keeps its place in the whole.
+  const std::uint64_t begin = unitsAt(bytes / unit_);
+  return begin * unit_ + (unitsAt(bytes / unit_ + 1) - begin) * (bytes % unit_);
+}
+
+}  // namespace omnio::preprocess

@@ -1,0 +1,45 @@
+// Where the positions of one file come to lie when sizes are multiplied by a factor. All calls on
+// the file use one map, so what touched, overlapped or followed each other before does so after,
+// whoever writes and reads it.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+namespace omnio::preprocess {
+
+// In this order of importance: what direct I/O and mappings have aligned stays so; no call that had
+// bytes loses all of them; a position times the factor, rounded down.
+class ScaleMap {
+ public:
+  explicit ScaleMap(double factor = 1) : factor_(factor) {}
+
+  // A piece of the file that one call is about; it will not be empty. Offset and size in bytes.
+  void keep(std::uint64_t offset, std::uint64_t bytes);
+  // The same where the file is open with O_DIRECT: ends of pieces stay multiples of 4096, or of 512
+  // where those of some piece were not (disks have sectors of one of these).
+  void keepDirect(std::uint64_t offset, std::uint64_t bytes);
+  // Multiples of 4096 stay such: the file is mapped, or has holes that a call looked for.
+  void keepPages();
+  // No piece comes after this, and no position is asked for before.
+  void settle();
+
+  double factor() const { return factor_; }
+  // Never decreases.
+  std::uint64_t position(std::uint64_t bytes) const;
+
+ private:
+  void alignTo(std::uint64_t unit);
+  std::uint64_t times(std::uint64_t units) const;
+  std::uint64_t unitsAt(std::uint64_t unit) const;
+
+  double factor_;
+  std::uint64_t unit_ = 1;  // bytes
+  bool has_pages_ = false;
+  // Ends of pieces that would be empty, in units: from there on, all lies one unit further.
+  std::set<std::uint64_t> kept_;      // until it is settled
+  std::vector<std::uint64_t> added_;  // then; in order
+};
+
+}  // namespace omnio::preprocess
