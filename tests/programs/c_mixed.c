@@ -61,6 +61,10 @@ static void unlinkedOpen(void) {
 
 static void withoutName(void) {
   const int fd = open(".", O_TMPFILE | O_RDWR, 0644);
+  if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    fprintf(stderr, "c_mixed: no files without a name here\n");
+    return;
+  }
   CHECK(fd >= 0);
   put(fd, 2000);
   char path[64];
