@@ -541,7 +541,7 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
   }
 }
 
-// What the call is about shall not become empty where sizes are scaled.
+// Keeps the piece that the call is about from becoming empty where sizes are scaled.
 void Analysis::keepSize(const event::Event& event, ContentId id, const event::Transfer& transfer) {
   const calls::Row& row = *event.row;
   Content& content = files_.content(id);

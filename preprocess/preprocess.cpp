@@ -339,7 +339,7 @@ class ThreadPass {
   const ScaleMap& scaleOf(ContentId content) const {
     return content == kNoContent ? unknown_ : analysis_.files().content(content).scale;
   }
-  // Of what the call works on without a descriptor.
+  // For a call without a descriptor.
   const ScaleMap& scaleWithout(const calls::Row& row, model::FileNumber file) const {
     return calls::has(row, Role::kMapping) ? unknown_pages_ : scaleOf(contentOf(file));
   }

@@ -28,7 +28,7 @@ std::uint64_t lengthOf(const ScaleMap& map, std::optional<std::uint64_t> from,
   return bytes > 0 ? std::max<std::uint64_t>(scaled, 1) : 0;
 }
 
-// Of a distance, whose ends are not known.
+// A distance whose ends are not known.
 std::int64_t distance(const ScaleMap& map, std::int64_t bytes) {
   const auto scaled =
       static_cast<std::int64_t>(map.position(static_cast<std::uint64_t>(std::abs(bytes))));

@@ -26,8 +26,8 @@ OTHERWISE = {
     "flock": "the replay never waits for a lock in the kernel: another rank may be late",
     "freopen": "the replay opens the new file under a number of its own first",
     "freopen64": "the replay opens the new file under a number of its own first",
-    "mkfifo": "a file stands for a FIFO, at which nobody may wait",
-    "mkfifoat": "a file stands for a FIFO, at which nobody may wait"}
+    "mkfifo": "a file stands for a FIFO: no rank may be there to open its other end",
+    "mkfifoat": "a file stands for a FIFO: no rank may be there to open its other end"}
 
 
 def normal(root, line):

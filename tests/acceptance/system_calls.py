@@ -152,7 +152,7 @@ def main():
         told = [line.split() for line in done.out.decode().splitlines()]
         names = {call for *_, call, _ in CALLS}
         events = [event for event in readLog(log) if event["call"] in names and inHome(event, home)]
-        # What the program did before to have its directory open.
+        # Before these, the program has opened its directory.
         while events and events[0]["args"].get("path") != "a":
             events.pop(0)
         for (name, _, _, wanted, arguments), (_, _, result, error), event in zip(CALLS, told, events):
