@@ -236,9 +236,10 @@ void Analysis::take(const event::Event& event, EventRef ref) {
 // The file of a descriptor has a name from now on.
 void Analysis::takeLink(const event::Event& event, const PastEvent& when, InstanceId linked) {
   if (linked != kNoInstance) useInstance(event, when, opens_[linked]);
+  // The last pass adds no names, also not that of a call that failed.
+  const model::FileNumber made = files_.numberOf(otherPathOf(event));
   if (event.failed) return;
-  files_.linked(linked == kNoInstance ? files_.anonymous() : opens_[linked].content,
-                files_.numberOf(otherPathOf(event)), when);
+  files_.linked(linked == kNoInstance ? files_.anonymous() : opens_[linked].content, made, when);
 }
 
 // The open directory that a path of the call is relative to, where it is named from there: a path

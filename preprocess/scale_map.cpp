@@ -22,16 +22,17 @@ std::uint64_t roundedUp(std::uint64_t n, std::uint64_t unit) {
 
 }  // namespace
 
+// A factor like 0.7 is a little less in binary: 10 times that are 7.
 std::uint64_t ScaleMap::times(std::uint64_t units) const {
+  constexpr long double kRounding = 1 + 0x1p-52L;
   const long double scaled =
-      std::floor(static_cast<long double>(units) * static_cast<long double>(factor_));
+      std::floor(static_cast<long double>(units) * static_cast<long double>(factor_) * kRounding);
   const std::uint64_t most = kUnbounded / unit_;
   return scaled < static_cast<long double>(most) ? static_cast<std::uint64_t>(scaled) : most;
 }
 
 void ScaleMap::keep(std::uint64_t offset, std::uint64_t bytes) {
   if (factor_ >= 1 || bytes == 0 || bytes >= kUnbounded || offset >= kUnbounded) return;
-  if (static_cast<double>(bytes) * factor_ >= static_cast<double>(unit_)) return;
   const std::uint64_t begin = offset / unit_;
   const std::uint64_t end = roundedUp(offset + bytes, unit_);
   if (times(end) > times(begin)) return;

@@ -71,7 +71,7 @@ void scaleSizes(model::ScheduleEvent& event, const WorkedAt& at, const ScaleMap&
   if (file.factor() == 1 || event.step != model::Step::kCall) return;
   const calls::Row& row = *event.row;
   // Locks that were not in each other's way stay so, and those that were.
-  if (calls::has(row, Role::kLockType)) return;
+  if (calls::has(row, Role::kLockType) || row.plain == calls::CallId::lockf) return;
   const auto argument = [&event, &row](Role role) -> std::int64_t* {
     const int index = calls::indexOf(row, role);
     return index < 0 ? nullptr : &event.arguments[static_cast<std::size_t>(index)];
@@ -117,6 +117,8 @@ void scaleSizes(model::ScheduleEvent& event, const WorkedAt& at, const ScaleMap&
     const bool may_be_position =
         role == Role::kSourceOffset || calls::does(row, calls::Effect::kMinusOneIsThePosition);
     if (offset == nullptr || (*offset == -1 && may_be_position)) continue;
+    // What may be the reason why it failed stays.
+    if (event.failed && *offset < 0) continue;
     if (role != Role::kSourceOffset && *offset >= 0) range = static_cast<std::uint64_t>(*offset);
     *offset = row.call_class == Class::kSeek
                   ? soughtOffset(event, *offset, at.sought, file)

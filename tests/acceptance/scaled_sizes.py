@@ -11,7 +11,7 @@ from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, 
 from replay_testing import MPI_ENVIRONMENT, replay
 
 MELT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "configs", "demo", "in.melt")
-FACTORS = ("0.25", "0.5", "0.9", "1.37", "2")
+FACTORS = ("0.25", "0.3", "0.5", "0.9", "1.37", "2")
 # way of c_sizes, unit, what the ends of pieces are multiples of
 CASES = (("direct", 2048, 512), ("direct", 16384, 4096), ("direct", 512, 512), ("direct", 4096, 4096),
          ("strided", 4000, 1), ("strided", 20, 1), ("strided", 1, 1), ("lines", 80, 1), ("lines", 3, 1),

@@ -127,6 +127,17 @@ TEST(ScaleMap, KeepsOrderAndAlignment) {
   }
 }
 
+TEST(ScaleMap, DecimalFactorsAreExact) {
+  for (int tenths = 1; tenths < 100; ++tenths) {
+    ScaleMap map(tenths / 10.0);
+    map.settle();
+    for (std::uint64_t n = 0; n < 100000; n += 10) {
+      ASSERT_EQ(map.position(n), n * static_cast<std::uint64_t>(tenths) / 10)
+          << tenths << " of " << n;
+    }
+  }
+}
+
 TEST(ScaleMap, NoPieceThatACallHadIsEmpty) {
   for (const double factor : {0.001, 0.25, 0.5, 0.9}) {
     ScaleMap map(factor);
@@ -227,6 +238,10 @@ TEST(ScaleSizes, RangesOfLocksStay) {
   lock.scale(0.5);
   EXPECT_EQ(lock[calls::Role::kOffset], 100);
   EXPECT_EQ(lock[calls::Role::kLength], 1);
+  ScaledEvent whole("lockf");
+  whole[calls::Role::kLength] = 1;  // none would be up to the end of the file
+  whole.scale(0.5);
+  EXPECT_EQ(whole[calls::Role::kLength], 1);
 }
 
 TEST(ScaleSizes, MinusOneStaysThePosition) {
