@@ -80,8 +80,11 @@ CLONE = """git clone -q --no-hardlinks r copy && git clone -q "file://$PWD/r" ot
 cd other && git checkout -q -b more && seq 77 > a && git commit -q -a -m three && git push -q origin more
 cd ../copy && git pull -q origin more && git gc -q && git log --stat > ../log && git status > ../status"""
 
-# Readers beside writers, in a log beside the database that all processes map.
+# Readers beside writers, in a log beside the database that all processes map. One process has it open
+# all the time: else the last one that closes it removes the log, while others look for it.
 WAL = """sqlite3 db 'PRAGMA journal_mode=WAL; CREATE TABLE t (i INTEGER PRIMARY KEY, who, text);'
+{ echo 'SELECT count(*) FROM t;'; sleep 4; } | sqlite3 db &
+while [ ! -e db-wal ]; do sleep 0.05; done
 for who in 1 2 3; do (
   for i in 1 2 3 4 5 6 7 8; do
     sqlite3 -cmd '.timeout 20000' db "INSERT INTO t (who, text) VALUES ($who, hex(randomblob(2000)));"

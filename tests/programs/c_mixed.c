@@ -69,6 +69,7 @@ static void withoutName(void) {
   put(fd, 2000);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  CHECK(linkat(AT_FDCWD, path, AT_FDCWD, "none/named", AT_SYMLINK_FOLLOW) == -1 && errno == ENOENT);
   CHECK(linkat(AT_FDCWD, path, AT_FDCWD, "named", AT_SYMLINK_FOLLOW) == 0);
   put(fd, 500);
   const int lost = open(".", O_TMPFILE | O_RDWR, 0644);
