@@ -1,7 +1,8 @@
 # The libraries and tools that omnio is built from. Those which its own libraries need are in
 # OmnioLibraryDependencies.cmake, since a user of the installed package needs them as well.
 #
-# Set for the folders below: OMNIO_HAVE_MPI, OMNIO_HAVE_OPENMP, OMNIO_HAVE_FORTRAN.
+# Set for the folders below: OMNIO_HAVE_MPI, OMNIO_HAVE_OPENMP, OMNIO_HAVE_FORTRAN, and for the
+# tracer's MPI flavours the folders of headers OMNIO_OPEN_MPI_INCLUDE_DIR, OMNIO_MPICH_INCLUDE_DIR.
 
 include(OmnioLibraryDependencies)
 
@@ -37,6 +38,44 @@ if(CMAKE_Fortran_COMPILER)
   set(OMNIO_HAVE_FORTRAN ON)
 endif()
 
+# The binary interface that an mpi.h describes: open_mpi, mpich (also of Cray MPICH, Intel MPI and
+# MVAPICH) or an empty word. Every program that includes it needs one of these symbols.
+function(omnio_mpi_abi_of folder result)
+  set(abi "")
+  if(EXISTS "${folder}/mpi.h")
+    file(READ "${folder}/mpi.h" header)
+    if(header MATCHES "ompi_mpi_comm_world")
+      set(abi open_mpi)
+    elseif(header MATCHES "MPIR_Dup_fn" AND header MATCHES "0x44000000")
+      set(abi mpich)
+    endif()
+  endif()
+  set(${result} "${abi}" PARENT_SCOPE)
+endfunction()
+
+# Sets the variable to the folder of a header with that interface: that of the MPI found above, or
+# where distributions have one of these names beside another MPI.
+function(omnio_find_mpi_header variable abi names)
+  if(${variable})
+    return()
+  endif()
+  set(folders ${MPI_C_INCLUDE_DIRS})
+  foreach(name IN LISTS names)
+    foreach(prefix IN LISTS CMAKE_SYSTEM_PREFIX_PATH)
+      list(APPEND folders ${prefix}/include/${CMAKE_LIBRARY_ARCHITECTURE}/${name}
+           ${prefix}/lib/${CMAKE_LIBRARY_ARCHITECTURE}/${name}/include
+           ${prefix}/include/${name}-${CMAKE_SYSTEM_PROCESSOR} ${prefix}/lib64/${name}/include)
+    endforeach()
+  endforeach()
+  foreach(folder IN LISTS folders)
+    omnio_mpi_abi_of("${folder}" found)
+    if(found STREQUAL abi)
+      set(${variable} "${folder}" CACHE PATH "Folder of an mpi.h with the interface ${abi}" FORCE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
 set(OMNIO_HAVE_MPI OFF)
 if(NOT OMNIO_WITH_MPI STREQUAL "OFF")
   # The C interface alone: the C++ bindings have left the standard.
@@ -47,6 +86,28 @@ if(NOT OMNIO_WITH_MPI STREQUAL "OFF")
   elseif(OMNIO_WITH_MPI STREQUAL "ON")
     message(FATAL_ERROR "OMNIO_WITH_MPI is ON, but no MPI was found (Debian: libopenmpi-dev). "
                         "With OMNIO_WITH_MPI=OFF everything but the MPI flavours is built.")
+  endif()
+endif()
+
+if(OMNIO_HAVE_MPI)
+  omnio_find_mpi_header(OMNIO_OPEN_MPI_INCLUDE_DIR open_mpi "openmpi")
+  omnio_find_mpi_header(OMNIO_MPICH_INCLUDE_DIR mpich "mpich")
+  mark_as_advanced(OMNIO_OPEN_MPI_INCLUDE_DIR OMNIO_MPICH_INCLUDE_DIR)
+  if(NOT OMNIO_OPEN_MPI_INCLUDE_DIR AND NOT OMNIO_MPICH_INCLUDE_DIR)
+    message(WARNING "The MPI library has neither Open MPI's nor MPICH's binary interface: the MPI "
+                    "flavours will pass its calls through, and record ranks and files alone.")
+  endif()
+endif()
+
+# MPICH beside the MPI that omnio is built with: the tests run with both.
+set(OMNIO_TEST_MPICH OFF)
+if(OMNIO_BUILD_TESTS AND OMNIO_MPICH_INCLUDE_DIR
+   AND NOT OMNIO_MPICH_INCLUDE_DIR IN_LIST MPI_C_INCLUDE_DIRS)
+  find_library(OMNIO_MPICH_LIBRARY mpich)
+  find_library(OMNIO_MPICH_FORTRAN_LIBRARY mpichfort)
+  mark_as_advanced(OMNIO_MPICH_LIBRARY OMNIO_MPICH_FORTRAN_LIBRARY)
+  if(OMNIO_MPICH_LIBRARY)
+    set(OMNIO_TEST_MPICH ON)
   endif()
 endif()
 
@@ -63,7 +124,16 @@ function(omnio_print_summary)
   endif()
   set(mpi "no")
   if(OMNIO_HAVE_MPI)
-    set(mpi "yes (${MPI_C_LIBRARIES})")
+    set(mpi "")
+    if(OMNIO_OPEN_MPI_INCLUDE_DIR)
+      list(APPEND mpi "Open MPI")
+    endif()
+    if(OMNIO_MPICH_INCLUDE_DIR)
+      list(APPEND mpi "MPICH")
+    endif()
+    list(JOIN mpi " and " mpi)
+    string(PREPEND mpi "for ")
+    string(APPEND mpi "; replayer: ${MPI_C_LIBRARIES}")
   endif()
   message(STATUS "omnio ${PROJECT_VERSION}: ${build}")
   message(STATUS "  MPI flavours: ${mpi}")

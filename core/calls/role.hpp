@@ -164,8 +164,10 @@ inline constexpr std::int64_t kModeExclusive = 64;
 inline constexpr std::int64_t kModeAppend = 128;
 inline constexpr std::int64_t kModeSequential = 256;
 
-// Ranks that are none (MPI-3.1, sections 3.2.4 and 3.11), by Open MPI's numbers.
+// Ranks that are none (MPI-3.1, sections 3.2.4, 3.11 and 5.2.2), by Open MPI's numbers, whichever
+// library the application used.
 inline constexpr std::int64_t kAnySource = -1;
 inline constexpr std::int64_t kProcNull = -2;
+inline constexpr std::int64_t kIntercommRoot = -4;  // MPI_ROOT
 
 }  // namespace omnio::calls

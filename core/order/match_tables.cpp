@@ -91,7 +91,7 @@ void MpiMessageTable::add(OpenOperation* operation) {
   // that in which MPI took their messages, and so may have each other's numbers.
   MpiOperation& sent = message.send->facts;
   MpiOperation& received = message.receive->facts;
-  const bool is_one = sent.bytes == received.bytes;
+  const bool is_one = sent.bytes == received.bytes || !received.is_size_known;
   if (is_one) {
     sent.counterpart = received.started;
     sent.awaited = message.receive->fetched;

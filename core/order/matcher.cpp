@@ -419,6 +419,7 @@ OpenOperation* MpiMatcher::makeMessage(OperationKind kind, const event::Event& e
   operation->facts.peer = rankIn(event, peer);
   operation->facts.tag = rankIn(event, tag);
   operation->facts.bytes = numberIn(event, bytes);
+  operation->facts.is_size_known = !event.failed;
   return operation;
 }
 
@@ -517,6 +518,7 @@ void MpiMatcher::completeRequests(const event::Event& event) {
         operation->facts.peer = narrow(done.source);
         operation->facts.tag = narrow(done.tag);
         operation->facts.bytes = done.bytes;
+        operation->facts.is_size_known = !event.failed;
         arrive(operation, done.seq);
       } else {
         dropReceive(operation,

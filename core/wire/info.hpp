@@ -24,7 +24,7 @@ inline constexpr char kExclude[] = "exclude";         // the caller's patterns, 
 inline constexpr char kInclude[] = "include";
 inline constexpr char kDefaultExclude[] = "default_exclude";
 inline constexpr char kMpiLibrary[] = "mpi_library";
-inline constexpr char kMpiRefused[] = "mpi_refused";  // MPI library of another ABI, not traced
+inline constexpr char kMpiRefused[] = "mpi_refused";  // MPI library of an unknown ABI, not traced
 inline constexpr char kRingPlace[] =
     "ring_directory";  // "memory": a death loses what was not drained
 // The time that recording added to an event when the process began, picoseconds; and the part of it

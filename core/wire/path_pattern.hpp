@@ -42,6 +42,6 @@ inline constexpr std::string_view kDefaultExclude =
     "/tmp/ompi.*:/tmp/openmpi-sessions-*:/tmp/prte.*:*/pmix-*:*/pmix_dstor_*:"
     "*/openmpi-mca-params.conf:*/openmpi-default-hostfile:*/openmpi-totalview.tcl:"
     "*/pmix-mca-params.conf:*/.openmpi/*:*/share/openmpi/*:*/share/pmix*:*/lib*/openmpi*/*:"
-    "*/lib*/pmix*/*:/etc/openmpi/*:/etc/pmix/*:*/.pmix/*:*/lib*/hwloc/*";
+    "*/lib*/pmix*/*:/etc/openmpi/*:/etc/pmix/*:*/.pmix/*:*/lib*/hwloc/*:*/ucx.conf";
 
 }  // namespace omnio::wire

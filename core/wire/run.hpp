@@ -103,6 +103,10 @@ struct LauncherVariables {
   const char* job_parts[2] = {nullptr, nullptr};
 };
 
+// Names the job where the launcher does not: the tracer sets it inside MPICH's mpiexec, whose ranks
+// inherit it.
+inline constexpr const char* kJobVariable = "OMNIO_JOB";
+
 // Slurm's are set in a batch script too, outside of any step; only a step has ranks.
 inline constexpr LauncherVariables kLaunchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",

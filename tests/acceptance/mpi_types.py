@@ -11,8 +11,8 @@ no place in the log, never a wrong one.
 import os
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, program, readLog, run, skipTest,
-                           omnio)
+from omnio_testing import (Checks, WorkDirectory, emptied, ioLibraries, mpirun, program, readLog,
+                           run, skipTest, omnio, usesMpich)
 
 RANKS = (4, 9)
 PROGRAMS = ("c_mpi_types", "fortran_mpi_types_mpif", "fortran_mpi_types_f08")
@@ -86,7 +86,8 @@ def compareFileFacts(checks, name, events, directory):
         if name.startswith("c_") and event["args"]["amode"] == OPENED_WITH_HINTS:
             hints = event["hints"]
             checks.equal(hints["given"], {"collective_buffering": "true"}, f"{name}: hints given")
-            checks.equal(hints["used"].get("collective_buffering"), "true", f"{name}: hints used")
+            key, value = ("cb_nodes", "1") if usesMpich() else ("collective_buffering", "true")
+            checks.equal(hints["used"].get(key), value, f"{name}: hints used")
 
 
 def compare(checks, name, library, ranks, program_name, work):
@@ -123,13 +124,14 @@ def main(wanted):
         skipTest("no MPI here")
     checks = Checks()
     with WorkDirectory() as work:
-        for library in IO_LIBRARIES:
+        for library in ioLibraries(IO_LIBRARIES):
             listed = run(["ompi_info", "--param", "io", library, "--level", "9"])
             if listed.status != 0 or f"MCA io: {library}".encode() not in listed.out:
                 checks.skip(library, "this Open MPI does not have it")
                 continue
             for name in PROGRAMS:
-                for ranks in RANKS:
+                # MPICH's ranks never yield: more of them than processors take long.
+                for ranks in RANKS[:1] if usesMpich() else RANKS:
                     if program(name) is None:
                         checks.skip(name, "not built here")
                     elif not wanted or name in wanted:

@@ -99,9 +99,24 @@ def omnio():
     return path
 
 
+def usesMpich():
+    """Whether this run of a test is one with MPICH in place of the MPI that omnio is built with."""
+    return os.environ.get("OMNIO_TEST_MPI") == "mpich"
+
+
+def ioLibraries(of_open_mpi):
+    """The MPI-IO libraries that a test goes through, {name: what it does with it}: MPICH has ROMIO
+    alone, and in its own version."""
+    return {name: value for name, value in of_open_mpi.items()
+            if not usesMpich() or name.startswith("romio")}
+
+
 def program(name):
     """The path of a test program, or None where it could not be built (MPI, Fortran, OpenMP)."""
-    path = os.path.join(os.environ.get("OMNIO_TEST_PROGRAMS", ""), name)
+    programs = os.environ.get("OMNIO_TEST_PROGRAMS", "")
+    path = os.path.join(programs, "mpich", name)
+    if not usesMpich() or not os.access(path, os.X_OK):
+        path = os.path.join(programs, name)
     return path if os.access(path, os.X_OK) else None
 
 
@@ -227,7 +242,11 @@ def trace(directory, command, flavour=None, options=(), **more):
 
 
 def mpirun(ranks, *options):
-    """The start of an mpirun command, or None without an MPI launcher."""
+    """The start of an mpirun command, or None without an MPI launcher. The options are Open MPI's:
+    they are left out where the test runs with MPICH."""
+    if usesMpich():
+        launcher = shutil.which("mpiexec.mpich")
+        return None if launcher is None else [launcher, "-n", str(ranks)]
     launcher = shutil.which("mpirun")
     if launcher is None:
         return None

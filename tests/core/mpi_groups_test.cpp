@@ -12,7 +12,7 @@ using calls::Role;
 using test::MpiTrace;
 using Lines = std::vector<std::string>;
 
-constexpr std::int64_t kRootOfRemote = -4;  // Open MPI's MPI_ROOT
+using calls::kIntercommRoot;
 using calls::kProcNull;
 
 TEST(MpiGroups, OverlappingCommunicatorsWithTheSameNumbersStayApart) {
@@ -61,7 +61,7 @@ TEST(MpiGroups, IntercommunicatorsHaveTwoSides) {
   const auto bcast = [&](int rank, std::int64_t root, std::uint64_t start, std::uint64_t end) {
     trace.call(rank, "Bcast", start, end, {{Role::kComm, 2}, {Role::kRoot, root}, {Role::kSeq, 1}});
   };
-  bcast(0, kRootOfRemote, 500, 505);
+  bcast(0, kIntercommRoot, 500, 505);
   bcast(1, kProcNull, 100, 101);
   bcast(2, 0, 100, 520);
   bcast(3, 0, 510, 520);

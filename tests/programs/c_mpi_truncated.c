@@ -9,6 +9,13 @@
 
 static int rank;
 
+// What a call returned, as the standard names it: a library may say more in the number.
+static int classOf(int error) {
+  int class = MPI_SUCCESS;
+  MPI_Error_class(error, &class);
+  return class;
+}
+
 static void sendBoth(void) {
   int64_t longer = 1;
   int32_t shorter = 2;
@@ -18,7 +25,8 @@ static void sendBoth(void) {
 
 static void receiveBoth(void) {
   int32_t room = 0;
-  CHECK(MPI_Recv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+  CHECK(classOf(MPI_Recv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE)) ==
+        MPI_ERR_TRUNCATE);
   CHECK(MPI_Recv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
   CHECK(room == 2);
 }
@@ -27,7 +35,7 @@ static void waitForEach(void) {
   MPI_Request request;
   int32_t room = 0;
   CHECK(MPI_Irecv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
-  CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+  CHECK(classOf(MPI_Wait(&request, MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE);
   CHECK(MPI_Irecv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
   CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && room == 2);
 }
@@ -39,7 +47,7 @@ static void waitForAll(void) {
     CHECK(MPI_Irecv(&room[i], 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &requests[i]) == MPI_SUCCESS);
   }
   // Some libraries leave the rest pending.
-  const int error = MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  const int error = classOf(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
   CHECK(error == MPI_ERR_IN_STATUS || error == MPI_ERR_TRUNCATE);
   CHECK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
   CHECK(room[1] == 2);
@@ -57,7 +65,7 @@ static void findEach(void) {
       if (way == 1) error = MPI_Testany(1, &request, &index, &flag, MPI_STATUS_IGNORE);
       if (way == 2) error = MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
     }
-    CHECK(error == MPI_ERR_TRUNCATE);
+    CHECK(classOf(error) == MPI_ERR_TRUNCATE);
     error = MPI_SUCCESS;
     CHECK(MPI_Irecv(&room, 4, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && room == 2);

@@ -200,7 +200,10 @@ subroutine files(path, nonblocking_collectives)
   SOME; call MPI_File_read_ordered_begin(file, O4 ierror); call MPI_File_read_ordered_end(file, out, status, ierror); end do
   SOME; call MPI_File_sync(file, ierror); end do
   call MPI_File_close(file, ierror)
+#ifndef WITH_MPICH
+  ! MPICH 4.0's mpif.h and mpi look at the handle of a file that was not opened.
   SOME; call MPI_File_open(MPI_COMM_WORLD, '/nowhere/at/all', MPI_MODE_RDONLY, MPI_INFO_NULL, file, ierror); end do
+#endif
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   if (rank == 0) call MPI_File_delete(path, MPI_INFO_NULL, ierror)
 end subroutine files

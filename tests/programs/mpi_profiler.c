@@ -32,6 +32,7 @@ static __thread int inside;
 static void writeCounts(void) {
   const char* directory = getenv("MPI_PROFILE");
   const char* rank = getenv("OMPI_COMM_WORLD_RANK");
+  if (rank == NULL) rank = getenv("PMI_RANK");  // MPICH's
   char path[4096];
   if (directory == NULL || rank == NULL) return;
   snprintf(path, sizeof path, "%s/counts.%s.%d", directory, rank, (int)getpid());

@@ -108,7 +108,7 @@ const char* flavourOf(const char* mpi, const char* openmp) {
 }
 
 const char* mpiLibraryOfImage() {
-  return mpi_identity.library != nullptr ? mpi_identity.library : loadedLibrary("libmpi.");
+  return mpi_identity.library != nullptr ? mpi_identity.library : loadedMpiLibrary();
 }
 
 // The same, unless its calls are passed through.
@@ -133,7 +133,7 @@ void putFlavour(Facts& facts) {
   char reason[512];
   Text words(reason, sizeof reason);
   if (mpi_identity.refused != nullptr) {
-    words.put(fileName(mpi_identity.refused)).put(" is an MPI of another ABI");
+    words.put(fileName(mpi_identity.refused)).put(" is an MPI of an unknown ABI");
     if (openmp != nullptr) words.put(", ").put(fileName(openmp)).put(" is loaded");
   } else if (mpi == nullptr && openmp == nullptr) {
     words.put("neither an MPI nor an OpenMP library is loaded");
@@ -181,6 +181,13 @@ const char* loadedLibrary(const char* prefix) {
   return search.found;
 }
 
+const char* loadedMpiLibrary() {
+  for (const char* prefix : {"libmpi.so", "libmpich.so", "libmpi_"}) {
+    if (const char* path = loadedLibrary(prefix)) return path;
+  }
+  return nullptr;
+}
+
 LauncherIdentity readLauncher() {
   LauncherIdentity identity;
   for (const wire::LauncherVariables& launcher : wire::kLaunchers) {
@@ -198,6 +205,9 @@ LauncherIdentity readLauncher() {
       const char* value = part == nullptr ? nullptr : getenv(part);
       if (value != nullptr && *value != '\0') job.putByte('.').put(value);
     }
+    if (const char* ours = getenv(wire::kJobVariable); job.size() == 0 && ours != nullptr) {
+      job.put(ours);
+    }
     int local_rank = 0;
     identity.first_on_node =
         !readNumber(getenv(launcher.local_rank), local_rank) || local_rank == 0;
@@ -211,8 +221,9 @@ void rememberLauncher() { remembered = readLauncher(); }
 const LauncherIdentity& launcherIdentity() { return remembered; }
 
 std::uint64_t jobNumber() {
-  if (*remembered.job == '\0') return process.token;
-  return wire::checksum(remembered.job, std::strlen(remembered.job));
+  if (*remembered.job != '\0') return wire::checksum(remembered.job, std::strlen(remembered.job));
+  // The ranks of a launcher that does not name the job have the run in common.
+  return remembered.ranks > 1 ? runIdentity().run.id.low : process.token;
 }
 
 std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {

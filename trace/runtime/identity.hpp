@@ -22,7 +22,7 @@ struct MpiIdentity {
   int rank = -1;
   int ranks = 0;
   const char* library = nullptr;  // file name of the MPI library
-  const char* refused = nullptr;  // file name of one with another ABI
+  const char* refused = nullptr;  // file name of one whose binary interface is not known
 };
 extern MpiIdentity mpi_identity;
 
@@ -39,8 +39,8 @@ LauncherIdentity readLauncher();
 // environment; a forked child has its parent's.
 void rememberLauncher();
 const LauncherIdentity& launcherIdentity();
-// A number that the processes of one job share, and other jobs do not: made of its name. A process
-// without a launcher has a number of its own.
+// A number that the processes of one job share, and other jobs do not: made of its name, or of the
+// run's where the launcher names none. A process without a launcher has a number of its own.
 std::uint64_t jobNumber();
 
 // The node's name as uname(2) has it; empty when it is not known.
@@ -50,6 +50,9 @@ void hostName(char (&into)[kHostBytes]);
 // File name of a loaded library whose name begins with `prefix`, or nullptr. The view is good for
 // the life of the process.
 const char* loadedLibrary(const char* prefix);
+// The same of an MPI library: Open MPI's and MPICH's own name, or that of a distribution or vendor
+// (libmpich.so, libmpi_cray.so).
+const char* loadedMpiLibrary();
 
 // All facts about this process as info-chunk pairs, at most `bytes`; returns how many were used.
 std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts);

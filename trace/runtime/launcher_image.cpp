@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,15 +39,17 @@ constexpr const char* kMark = "OMNIO_LAUNCHER_PREPARED";
 constexpr std::string_view kOpenMpiLaunchers[] = {"orterun",        "mpirun",          "mpiexec",
                                                   "mpirun.openmpi", "mpiexec.openmpi", "oshrun"};
 
+constexpr std::string_view kHydraLaunchers[] = {"mpiexec.hydra", "mpiexec.mpich"};
+
 // Programs that are not traced, though they run with the tracer preloaded: what launches the ranks,
 // and shells, which carry a rank's environment without being one. The programs they start are
 // looked at anew.
 constexpr std::string_view kUntraced[] = {
     // launchers
-    "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "orted", "prterun", "prted", "prte",
-    "mpirun.openmpi", "mpiexec.openmpi", "hydra_pmi_proxy", "hydra_bstrap_proxy", "srun", "sbatch",
-    "salloc", "slurmstepd", "aprun", "palsd", "jsrun", "flux", "flux-shell", "flux-broker", "ssh",
-    "rsh", "qsub", "omnio",
+    "mpirun", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", "orterun", "orted", "prterun", "prted",
+    "prte", "mpirun.openmpi", "mpiexec.openmpi", "hydra_pmi_proxy", "hydra_bstrap_proxy", "srun",
+    "sbatch", "salloc", "slurmstepd", "aprun", "palsd", "jsrun", "flux", "flux-shell",
+    "flux-broker", "ssh", "rsh", "qsub", "omnio",
     // shells
     "sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "zsh5", "ksh", "ksh93", "mksh", "csh",
     "tcsh", "bsd-csh", "fish", "env", "timeout", "nice", "nohup", "stdbuf", "time", "numactl",
@@ -94,9 +97,22 @@ void startWithOptions(char* arguments, std::size_t bytes) {
   unsetenv(kMark);
 }
 
+// Unlike any other by its process and the time.
+void nameJob() {
+  timespec now{};
+  rawSyscall(SYS_clock_gettime, CLOCK_REALTIME, address(&now));
+  char name[64];
+  Text text(name, sizeof name);
+  text.put("omnio.").putNumber(static_cast<std::uint64_t>(rawSyscall(SYS_getpid)));
+  text.putByte('.').putNumber(static_cast<std::uint64_t>(now.tv_sec));
+  text.putByte('.').putNumber(static_cast<std::uint64_t>(now.tv_nsec)).putByte('\0');
+  setenv(wire::kJobVariable, name, 1);
+}
+
 }  // namespace
 
 void prepareLauncher(const char* program) {
+  if (getenv(wire::kDirectoryVariable) != nullptr && isOneOf(kHydraLaunchers, program)) nameJob();
   if (getenv(wire::kDirectoryVariable) == nullptr || !isOneOf(kOpenMpiLaunchers, program)) {
     return;
   }

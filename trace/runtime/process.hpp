@@ -222,12 +222,15 @@ void continueRecording();
 // Whether the current image is one that is not traced: shells and launchers.
 bool isUntracedProgram(const char* path);
 
-// Defined in launcher_image.cpp: what the tracer does inside Open MPI's mpirun: it sees to it that
-// ranks on other nodes, which do not inherit mpirun's environment, are traced as well.
+// Defined in launcher_image.cpp. Called in programs that are not traced; does nothing unless this
+// is a launcher of MPI's.
 //
-// Called in programs that are not traced; does nothing unless this is Open MPI's launcher. Names
-// the tracer's variables to it in mca_base_env_list, or with -x where the user's own command has
-// an -x, since Open MPI refuses to take both. For the latter it starts the program anew.
+// In MPICH's mpiexec, which does not name its job, it sets a variable that does.
+//
+// In Open MPI's mpirun it sees to it that ranks on other nodes, which do not inherit mpirun's
+// environment, are traced as well. It names the tracer's variables to it in mca_base_env_list, or
+// with -x where the user's own command has an -x, since Open MPI refuses to take both. For the
+// latter it starts the program anew.
 void prepareLauncher(const char* program);
 
 // The cost of recording for the application. It is measured in each process before its first event,

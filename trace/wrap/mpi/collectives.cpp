@@ -10,7 +10,7 @@
 #include "trace/wrap/mpi/communicators.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 namespace {
 
 using Ranks = Scratch<int, 64>;
@@ -142,27 +142,25 @@ int collective(CallId id, MPI_Comm communicator, int root, MPI_Request* request,
     call.recordEither<CallId::MPI_Allreduce, CallId::MPI_Iallreduce>(is_blocking, began, group,
                                                                      size, seq);
   } else {
-    call.recordEither<CallId::MPI_Bcast, CallId::MPI_Ibcast>(is_blocking, began, group, root, size,
-                                                             seq);
+    call.recordEither<CallId::MPI_Bcast, CallId::MPI_Ibcast>(is_blocking, began, group,
+                                                             peerOf(root), size, seq);
   }
   return call.result();
 }
 
 }  // namespace
-}  // namespace omnio::trace
-
-using namespace omnio::trace;
 
 // A call under both names. Its parameters are a0, a1, ...: COMM, ROOT, REQUEST and BYTES are said
 // in terms of them.
-#define OMNIO_COLLECTIVE_NAME(PREFIX, NAME, COUNT, SHAPE, COMM, ROOT, REQUEST, BYTES) \
-  OMNIO_EXPORT int PREFIX##_##NAME(OMNIO_PARAMETERS_##COUNT(PREFIX##_##NAME)) {       \
-    constexpr auto kCall = CallId::PREFIX##_##NAME;                                   \
-    auto* const real = omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall);          \
-    return collective<Shape::SHAPE>(                                                  \
-        kCall, COMM, ROOT, REQUEST, [&] { return real(OMNIO_NAMES_##COUNT); },        \
-        [&]() -> std::uint64_t { return BYTES; });                                    \
-  }
+#define OMNIO_COLLECTIVE_NAME(PREFIX, NAME, COUNT, SHAPE, COMM, ROOT, REQUEST, BYTES)        \
+  OMNIO_MPI_EXPORT(PREFIX##_##NAME, COUNT,                                                   \
+                   collective<Shape::SHAPE>(                                                 \
+                       CallId::PREFIX##_##NAME, COMM, ROOT, REQUEST,                         \
+                       [&] {                                                                 \
+                         constexpr auto kCall = CallId::PREFIX##_##NAME;                     \
+                         return realMpi<decltype(::MPI_##NAME)>(kCall)(OMNIO_NAMES_##COUNT); \
+                       },                                                                    \
+                       [&]() -> std::uint64_t { return BYTES; }))
 #define OMNIO_COLLECTIVE_BOTH(NAME, COUNT, ...)        \
   OMNIO_COLLECTIVE_NAME(MPI, NAME, COUNT, __VA_ARGS__) \
   OMNIO_COLLECTIVE_NAME(PMPI, NAME, COUNT, __VA_ARGS__)
@@ -203,3 +201,5 @@ OMNIO_COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv, 8, 9, kSized, a7, 0,
 OMNIO_COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall, 7, 8, kSized, a6, 0, bytesOf(a1, a2))
 OMNIO_COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv, 9, 10, kSized, a8, 0, 0)
 OMNIO_COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw, 9, 10, kSized, a8, 0, 0)
+
+}  // namespace omnio::trace::OMNIO_MPI_ABI

@@ -9,10 +9,10 @@
 #include "trace/runtime/sys/text.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 
 bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to) {
-  if (from == nullptr || to == nullptr) return false;
+  if (from == MPI_Group{} || to == MPI_Group{}) return false;
   const Scratch<int, 64> asked(static_cast<std::size_t>(count));
   if (!asked) return false;
   for (int i = 0; i < count; ++i) asked[static_cast<std::size_t>(i)] = i;
@@ -23,12 +23,10 @@ namespace {
 
 // The group of all of MPI_COMM_WORLD; it is never freed.
 MPI_Group worldGroup() {
-  static std::atomic<MPI_Group> known{nullptr};
+  static std::atomic<MPI_Group> known{MPI_Group{}};
   MPI_Group group = known.load(std::memory_order_acquire);
-  if (group != nullptr || mpiLibrary().world == nullptr) return group;
-  if (!ask(OMNIO_LAZY_MPI(PMPI_Comm_group), static_cast<MPI_Comm>(mpiLibrary().world), &group)) {
-    return nullptr;
-  }
+  if (group != MPI_Group{}) return group;
+  if (!ask(OMNIO_LAZY_MPI(PMPI_Comm_group), worldCommunicator(), &group)) return MPI_Group{};
   known.store(group, std::memory_order_release);
   return group;
 }
@@ -59,7 +57,7 @@ int askNumber(MPI_Comm communicator, AskNumber* function) {
 // `otherwise` where it gives none.
 template <typename Use>
 std::uint64_t ofGroup(MPI_Comm communicator, AskGroup* function, std::uint64_t otherwise, Use use) {
-  MPI_Group group = nullptr;
+  MPI_Group group{};
   if (!ask(function, communicator, &group)) return otherwise;
   const std::uint64_t result = use(group);
   ask(OMNIO_LAZY_MPI(PMPI_Group_free), &group);
@@ -74,7 +72,7 @@ std::uint64_t hashOfRanksOf(MPI_Comm communicator, AskGroup* function) {
 // tell.
 std::uint64_t worldRankOf(MPI_Comm communicator, AskGroup* function) {
   constexpr std::uint64_t kNobody = ~std::uint64_t{0} >> 8;
-  if (worldGroup() == nullptr) return kNobody;
+  if (worldGroup() == MPI_Group{}) return kNobody;
   return ofGroup(communicator, function, kNobody, [](MPI_Group group) {
     int rank = 0;
     const bool is_known = translateRanks(group, &rank, 1, worldGroup()) && rank >= 0;
@@ -111,7 +109,7 @@ Sides sidesOf(MPI_Comm communicator, GroupKind kind) {
 }
 
 Group* remember(MPI_Comm communicator, Group facts) {
-  Group* group = addGroup(communicator, facts);
+  Group* group = addGroup(keyOf(communicator), facts);
   if (group != nullptr) tellNeighbours(communicator, *group);
   return group;
 }
@@ -119,36 +117,36 @@ Group* remember(MPI_Comm communicator, Group facts) {
 }  // namespace
 
 void knowPredefined() {
-  auto* const world = static_cast<MPI_Comm>(mpiLibrary().world);
-  const MPI_Comm self = open_mpi::selfCommunicator();
-  if (world == nullptr || self == nullptr || findGroup(world) != nullptr) return;
+  const MPI_Comm world = worldCommunicator();
+  const MPI_Comm self = selfCommunicator();
+  if (world == MPI_Comm{} || self == MPI_Comm{} || groupOf(world) != nullptr) return;
   Group facts = factsOf(world);
   facts.id = wire::mixed(jobNumber(), 1);
   const std::uint64_t alone =
       wire::mixed(facts.id, 2 + static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.rank)));
-  addGroup(world, facts);
-  addGroup(self, {.id = alone, .rank = 0, .size = 1});
+  addGroup(keyOf(world), facts);
+  addGroup(keyOf(self), {.id = alone, .rank = 0, .size = 1});
 }
 
-Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, GroupKind kind) {
+Group* deriveGroup(const void* key, const Group* parent, std::uint64_t seq, GroupKind kind) {
   if (parent == nullptr) {
-    dropGroup(object);
+    dropGroup(key);
     return nullptr;
   }
   Group facts = *parent;
   facts.id = wire::mixed(wire::mixed(parent->id, seq), static_cast<std::uint64_t>(kind) + 1);
   facts.kind = kind;
   facts.calls = 0;
-  return addGroup(object, facts);
+  return addGroup(key, facts);
 }
 
 namespace {
 
 // Remembers a communicator that was made of `parent` by its collective call `seq`.
 Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t seq) {
-  if (communicator == nullptr || communicator == open_mpi::nullCommunicator()) return nullptr;
+  if (isNone(communicator)) return nullptr;
   if (parent == nullptr) {
-    dropGroup(communicator);
+    dropGroup(keyOf(communicator));
     return nullptr;
   }
   Group facts = factsOf(communicator);
@@ -162,7 +160,7 @@ Group* newCommunicator(MPI_Comm communicator, const Group* parent, std::uint64_t
 
 template <typename Real, typename... A>
 int makeOfAll(CallId id, Real* real, A... a) {
-  return makeByAll<CallId::MPI_Comm_dup, MPI_Comm>(id, newCommunicator, real, a...);
+  return makeByAll<CallId::MPI_Comm_dup, 0>(id, newCommunicator, real, a...);
 }
 
 // The new one may not be asked before it is complete: it is what its parent is. Nor may its place
@@ -175,8 +173,9 @@ int idup(CallId id, Real* real, MPI_Comm parent, MPI_Comm* place, MPI_Request* r
   Group* const group = groupOf(parent);
   const std::uint64_t seq = nextCall(group);
   const Group* made = nullptr;
-  if (*place != nullptr && *place != open_mpi::nullCommunicator()) {
-    made = deriveGroup(*place, group, seq, group == nullptr ? GroupKind::kComm : group->kind);
+  if (!isNone(*place)) {
+    made =
+        deriveGroup(keyOf(*place), group, seq, group == nullptr ? GroupKind::kComm : group->kind);
     if (made != nullptr) tellNeighbours(parent, *made);
   }
   return call.record<CallId::MPI_Comm_idup>(group, made, seq, beginRequest(*request, {}));
@@ -187,7 +186,7 @@ int idup(CallId id, Real* real, MPI_Comm parent, MPI_Comm* place, MPI_Request* r
 Group* rememberNamed(MPI_Comm made, Group facts, std::uint64_t key, int tag) {
   const std::uint64_t count = countIn({.group = key, .tag = tag, .way = Way::kNamed});
   if (count == 0) {  // too many for numbers that all have alike
-    dropGroup(made);
+    dropGroup(keyOf(made));
     return nullptr;
   }
   facts.id = wire::mixed(wire::mixed(key, static_cast<std::uint32_t>(tag)), count);
@@ -204,8 +203,8 @@ int createGroup(CallId id, Real* real, MPI_Comm parent, MPI_Group members, int t
   if (!call.failed()) {
     group = groupOf(parent);
     if (group == nullptr) {
-      dropGroup(*place);
-    } else if (*place != open_mpi::nullCommunicator()) {
+      dropGroup(keyOf(*place));
+    } else if (!isNone(*place)) {
       const std::uint64_t key = wire::mixed(group->id, hashOfRanks(members));
       made = rememberNamed(*place, factsOf(*place), key, tag);
     }
@@ -219,14 +218,14 @@ int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm brid
   SyncCall call(id, [&] { return real(local, leader, bridge, remote_leader, tag, place); });
   if (!call.isOurs()) return leaveUnknown(call, place);
   Group* made = nullptr;
-  if (!call.failed() && *place != open_mpi::nullCommunicator()) {
+  if (!call.failed() && !isNone(*place)) {
     Group facts = factsOf(*place);
     const Sides sides = sidesOf(*place, facts.kind);
     facts.side = sides.local <= sides.remote ? 0 : 1;
     // The same ranks may have several: each rank has made all of them.
     const std::uint64_t own = hashOfRanksOf(*place, OMNIO_LAZY_MPI(PMPI_Comm_group));
     const std::uint64_t other = hashOfRanksOf(*place, OMNIO_LAZY_MPI(PMPI_Comm_remote_group));
-    const Group* world = findGroup(mpiLibrary().world);
+    const Group* world = groupOf(worldCommunicator());
     const std::uint64_t job = world == nullptr ? 0 : world->id;
     const std::uint64_t key =
         wire::mixed(job, facts.side == 0 ? wire::mixed(own, other) : wire::mixed(other, own));
@@ -235,20 +234,18 @@ int createInter(CallId id, Real* real, MPI_Comm local, int leader, MPI_Comm brid
   return call.record<CallId::MPI_Comm_dup>(groupOf(local), made, nextCall(made));
 }
 
-// Between jobs: the new group has ranks of two worlds and is not told of.
-template <typename Real, typename... A>
+// Between jobs: the new group has ranks of two worlds and is not told of. The communicator is the
+// argument kParent, the place of the new one follows it.
+template <std::size_t kParent, typename Real, typename... A>
 int makeBetweenJobs(CallId id, Real* real, A... a) {
   SyncCall call(id, [&] { return real(a...); });
-  leaveUnknown(call, argumentOf<MPI_Comm*>(a...));
+  leaveUnknown(call, argumentAt<kParent + 1>(a...));
   if (!call.isOurs()) return call.result();
-  Group* group = call.failed() ? nullptr : groupOf(argumentOf<MPI_Comm>(a...));
+  Group* group = call.failed() ? nullptr : groupOf(argumentAt<kParent>(a...));
   return call.record<CallId::MPI_Comm_dup>(group, 0, nextCall(group));
 }
 
 }  // namespace
-}  // namespace omnio::trace
-
-using namespace omnio::trace;
 
 OMNIO_MPI_BOTH(Comm_dup, 2, makeOfAll)
 OMNIO_MPI_BOTH(Comm_dup_with_info, 3, makeOfAll)
@@ -266,7 +263,9 @@ OMNIO_MPI_BOTH(Comm_create_group, 4, createGroup)
 OMNIO_MPI_BOTH(Intercomm_create, 6, createInter)
 OMNIO_MPI_BOTH(Comm_free, 1, freeObject)
 OMNIO_MPI_BOTH(Comm_disconnect, 1, freeObject)
-OMNIO_MPI_BOTH(Comm_spawn, 8, makeBetweenJobs)
-OMNIO_MPI_BOTH(Comm_spawn_multiple, 9, makeBetweenJobs)
-OMNIO_MPI_BOTH(Comm_accept, 5, makeBetweenJobs)
-OMNIO_MPI_BOTH(Comm_connect, 5, makeBetweenJobs)
+OMNIO_MPI_BOTH(Comm_spawn, 8, makeBetweenJobs<5>)
+OMNIO_MPI_BOTH(Comm_spawn_multiple, 9, makeBetweenJobs<6>)
+OMNIO_MPI_BOTH(Comm_accept, 5, makeBetweenJobs<3>)
+OMNIO_MPI_BOTH(Comm_connect, 5, makeBetweenJobs<3>)
+
+}  // namespace omnio::trace::OMNIO_MPI_ABI

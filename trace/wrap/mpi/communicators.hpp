@@ -2,10 +2,10 @@
 #pragma once
 #include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/sys/scratch.hpp"
-#include "trace/wrap/mpi/library.hpp"
+#include "trace/wrap/mpi/abi.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 
 // Puts the first `count` ranks of the group `from`, as ranks of the group `to`, into `ranks`. False
 // when MPI cannot tell.
@@ -14,14 +14,16 @@ bool translateRanks(MPI_Group from, int* ranks, int count, MPI_Group to);
 // MPI_COMM_WORLD and MPI_COMM_SELF; when MPI has begun.
 void knowPredefined();
 
-// The communicator's group, nullptr of one that is not known: between jobs that were not started
-// together, or made before recording.
-inline Group* groupOf(MPI_Comm communicator) { return findGroup(communicator); }
-inline Group* groupOf(MPI_Win window) { return findGroup(window); }
+// The group of a communicator, a window or a file; nullptr of one that is not known: between jobs
+// that were not started together, or made before recording.
+template <typename Object>
+Group* groupOf(Object object) {
+  return findGroup(keyOf(object));
+}
 
 // A group of the same ranks as its parent: of a window or a file, made by the parent's collective
 // call `seq`. nullptr when the parent is not known.
-Group* deriveGroup(const void* object, const Group* parent, std::uint64_t seq, GroupKind kind);
+Group* deriveGroup(const void* key, const Group* parent, std::uint64_t seq, GroupKind kind);
 
 // Defined in collectives.cpp: whose data a rank gets in neighbourhood collectives (MPI-3.1, 7.6).
 // It is told once for each communicator that has a topology.
@@ -31,19 +33,20 @@ void tellNeighbours(MPI_Comm communicator, const Group& group);
 // of one that was known. Returns what the call returned.
 template <typename Object>
 int leaveUnknown(const SyncCall& call, const Object* place) {
-  if (call.knowsObjects() && !call.failed()) dropGroup(*place);
+  if (call.knowsObjects() && !call.failed()) dropGroup(keyOf(*place));
   return call.result();
 }
 
-// A call by which all of a communicator make an object. `remember` gets the object, the
-// communicator's group and the number of the call on it, and returns the object's group.
-template <CallId kLike, typename Object, typename Remember, typename Real, typename... A>
+// A call by which all of a communicator, its argument kParent, make an object. `remember` gets the
+// object, the communicator's group and the number of the call on it, and returns the object's
+// group.
+template <CallId kLike, std::size_t kParent, typename Remember, typename Real, typename... A>
 int makeByAll(CallId id, Remember remember, Real* real, A... a) {
   SyncCall call(id, [&] { return real(a...); });
-  const Object* const place = argumentOf<Object*>(a...);
+  const auto* const place = lastArgument(a...);
   if (!call.isOurs()) return leaveUnknown(call, place);
   if (call.failed()) return call.record<kLike>(0, 0, 0);
-  Group* const parent = groupOf(argumentOf<MPI_Comm>(a...));
+  Group* const parent = groupOf(argumentAt<kParent>(a...));
   const std::uint64_t seq = nextCall(parent);
   const Group* const made = remember(*place, parent, seq);
   return call.record<kLike>(parent, made, seq);
@@ -55,7 +58,7 @@ template <typename Real, typename Object>
 int freeObject(CallId id, Real* real, Object* place) {
   SyncCall call(id);
   const bool is_known = call.knowsObjects() && place != nullptr;
-  const Object object = is_known ? *place : nullptr;
+  const Object object = is_known ? *place : Object{};
   const Group* const there = is_known ? groupOf(object) : nullptr;
   // Another thread may be given its address while the call lasts.
   const Group freed = there == nullptr ? Group{} : *there;
@@ -63,10 +66,10 @@ int freeObject(CallId id, Real* real, Object* place) {
   if (there == nullptr || call.failed()) {
     call.record<CallId::MPI_Comm_free>(0, 0);
   } else {
-    dropGroup(object, freed.id);
+    dropGroup(keyOf(object), freed.id);
     call.record<CallId::MPI_Comm_free>(freed.number, std::uint64_t{freed.calls} + 1);
   }
   return call.result();
 }
 
-}  // namespace omnio::trace
+}  // namespace omnio::trace::OMNIO_MPI_ABI

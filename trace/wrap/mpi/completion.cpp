@@ -5,14 +5,14 @@
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 namespace {
 
 using DoneList = RequestList<CallId::MPI_Wait, CallId::completed>;
 
 // A request as it was before the call.
 struct Pending {
-  MPI_Request object = nullptr;
+  MPI_Request object{};
   Request request;  // number 0: not known
 
   bool needsStatus() const {
@@ -23,16 +23,17 @@ struct Pending {
 
 Pending lookAt(const MPI_Request* place) {
   Pending pending;
-  if (place == nullptr || *place == nullptr) return pending;
+  if (place == nullptr || *place == MPI_Request{}) return pending;
   pending.object = *place;
-  if (const Request* request = findRequest(*place)) pending.request = *request;
+  if (const Request* request = findRequest(keyOf(*place))) pending.request = *request;
   return pending;
 }
 
 // It is not under way any more; a persistent one may be started again. False when it was another's.
 bool forget(const Pending& pending) {
-  if (!pending.request.persistent) return forgetRequest(pending.object, pending.request.number);
-  if (Request* place = findRequest(pending.object); place != nullptr) place->number = 0;
+  if (!pending.request.persistent)
+    return forgetRequest(keyOf(pending.object), pending.request.number);
+  if (Request* place = findRequest(keyOf(pending.object)); place != nullptr) place->number = 0;
   return true;
 }
 
@@ -123,7 +124,7 @@ int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a
                           kForm == Form::kAny ? 1 : n);
   call.make([&] { return real(count, requests, statuses.in(a)...); });
   // Where some failed, the statuses say which are complete (MPI-3.1, 3.7.5).
-  const bool is_partly = call.result() == MPI_ERR_IN_STATUS && statuses.used() != ignore;
+  const bool is_partly = call.hasClass(MPI_ERR_IN_STATUS) && statuses.used() != ignore;
   const bool is_done = !call.failed() || is_partly || (kForm == Form::kAny && call.hasReceived());
   const Found done = is_done ? found<kForm>(count, a...) : Found{};
   if (is_test && done.count <= 0) return is_done ? call.foundNothing() : call.result();
@@ -136,7 +137,7 @@ int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a
     if (one.request.number == 0) continue;
     const auto at = static_cast<std::size_t>(done.packed ? i : place);
     if (is_partly) {
-      const int error = statuses.at(at)->MPI_ERROR;
+      const int error = errorClass(statuses.at(at)->MPI_ERROR);
       if (error == MPI_ERR_PENDING) continue;
       if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
         forget(one);
@@ -155,15 +156,12 @@ template <bool kFrees, typename Real>
 int giveUp(CallId id, Real* real, MPI_Request* request) {
   SyncCall call(id);
   const Pending pending = call.knowsObjects() ? lookAt(request) : Pending{};
-  if (kFrees && pending.object != nullptr) takeRequest(pending.object);
+  if (kFrees && pending.object != MPI_Request{}) takeRequest(keyOf(pending.object));
   call.make([&] { return real(request); });
   return call.isOurs() ? call.record<CallId::MPI_Cancel>(pending.request.number) : call.result();
 }
 
 }  // namespace
-}  // namespace omnio::trace
-
-using namespace omnio::trace;
 
 OMNIO_MPI_BOTH(Wait, 2, completeOne)
 OMNIO_MPI_BOTH(Test, 3, completeOne)
@@ -175,8 +173,6 @@ OMNIO_MPI_BOTH(Waitsome, 5, completeSome<Form::kSome>)
 OMNIO_MPI_BOTH(Testsome, 5, completeSome<Form::kSome>)
 OMNIO_MPI_BOTH(Cancel, 1, giveUp<false>)
 OMNIO_MPI_BOTH(Request_free, 1, giveUp<true>)
-
-namespace omnio::trace {
 
 // Requests that a call begins are remembered until another finds them complete.
 namespace {
@@ -191,12 +187,12 @@ bool isComplete(MPI_Request object) {
 // pml/ucx has. The first of them is remembered as any other; an address that is given again while
 // it is known, of a request that is complete, is such an object.
 bool isShared(MPI_Request object) {
-  const Request* const there = findRequest(object);
+  const Request* const there = findRequest(keyOf(object));
   if (there == nullptr || there->kind != Request::kSend || there->persistent) return false;
   const std::uint64_t number = there->number;
   if (!there->shared && !isComplete(object)) return false;
   // Asking may take long enough for another thread to take it out.
-  Request* const still = findRequest(object);
+  Request* const still = findRequest(keyOf(object));
   if (still != nullptr && still->number == number) still->shared = true;
   return true;
 }
@@ -207,11 +203,12 @@ std::uint64_t beginRequest(MPI_Request object, Request facts) {
   if (isCompleteAlready(object)) return 0;
   if (facts.kind == Request::kSend && isShared(object)) return 0;
   facts.number = newRequestNumber();
-  return addRequest(object, facts) ? facts.number : 0;
+  return addRequest(keyOf(object), facts) ? facts.number : 0;
 }
 
 Received receive(std::uint64_t group_id, const MPI_Status& status) {
-  Received received{.source = status.MPI_SOURCE, .tag = status.MPI_TAG, .bytes = bytesIn(status)};
+  Received received{
+      .source = peerOf(status.MPI_SOURCE), .tag = status.MPI_TAG, .bytes = bytesIn(status)};
   if (group_id != 0 && status.MPI_SOURCE >= 0) {
     received.seq = countIn(
         {.group = group_id, .peer = status.MPI_SOURCE, .tag = status.MPI_TAG, .way = Way::kIn});
@@ -219,4 +216,4 @@ Received receive(std::uint64_t group_id, const MPI_Status& status) {
   return received;
 }
 
-}  // namespace omnio::trace
+}  // namespace omnio::trace::OMNIO_MPI_ABI

@@ -5,9 +5,9 @@
 #include "trace/runtime/ring/container_writer.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/runtime/sys/text.hpp"
-#include "trace/wrap/mpi/library.hpp"
+#include "trace/wrap/mpi/abi.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 namespace {
 
 // Deeper than any type of an application: the library's own recursion ends sooner.
@@ -308,4 +308,4 @@ std::uint32_t typeNumberOf(MPI_Datatype type) {
   return number;
 }
 
-}  // namespace omnio::trace
+}  // namespace omnio::trace::OMNIO_MPI_ABI

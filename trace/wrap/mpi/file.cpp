@@ -15,7 +15,7 @@
 #include "trace/wrap/mpi/communicators.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 namespace {
 
 constexpr char kBetweenHints = '\x01';
@@ -29,8 +29,6 @@ void tell(LongText& fact) {
   fact.put('\0');
   if (fact.isWhole() && openContainer()) appendInfo(fact.data(), fact.size());
 }
-
-bool isNone(MPI_Info info) { return info == nullptr || info == open_mpi::nullInfo(); }
 
 void putHints(LongText& fact, MPI_Info info) {
   int keys = 0;
@@ -95,9 +93,9 @@ void tellHints(MPI_File file, MPI_Info given, std::uint32_t handle) {
     putHints(fact, hints);
     tell(fact);
   };
-  if (!isNone(given)) tell_one(given, ".given");
-  MPI_Info used = nullptr;
-  if (!ask(OMNIO_LAZY_MPI(PMPI_File_get_info), file, &used) || isNone(used)) return;
+  if (!isNoInfo(given)) tell_one(given, ".given");
+  MPI_Info used{};
+  if (!ask(OMNIO_LAZY_MPI(PMPI_File_get_info), file, &used) || isNoInfo(used)) return;
   tell_one(used, ".used");
   ask(OMNIO_LAZY_MPI(PMPI_Info_free), &used);
 }
@@ -142,8 +140,7 @@ class FileCall : public MpiCall {
   static constexpr bool kTicks = calls::has(kRow, calls::Role::kTick);
 
   FileCall()
-      : tick_(kTicks ? countMpiEvent(self_) : 0),
-        can_record_(isActive() && mayRecord(self_) && mpiLibrary().world != nullptr) {}
+      : tick_(kTicks ? countMpiEvent(self_) : 0), can_record_(isActive() && mayRecord(self_)) {}
 
   bool canRecord() const { return can_record_; }
   // The application's call, and not one that the library makes inside another.
@@ -199,9 +196,9 @@ template <CallId kCall, typename Real, typename Put>
 int onFile(MPI_File file, Real real, Put put) {
   FileCall<kCall> call;
   Subject subject;
-  if (call.canRecord()) subject.handle = findMpiFile(file);
+  if (call.canRecord()) subject.handle = findMpiFile(keyOf(file));
   if constexpr (calls::has(calls::rowOf(kCall), calls::Role::kSeq)) {
-    call.countOn(findGroup(file));
+    call.countOn(groupOf(file));
   }
   const int result = call.call(real);
   if (subject.handle.isTraced()) {
@@ -257,9 +254,9 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
     int ranks = 0;
     ask(OMNIO_LAZY_MPI(PMPI_Comm_size), communicator, &ranks);
     call.template put<Role::kRanks>(ranks);
-    rememberMpiFile(*file, subject.handle);
+    rememberMpiFile(keyOf(*file), subject.handle);
     const Group* const sharers =
-        deriveGroup(*file, call.isOwn() ? members : nullptr, seq, GroupKind::kFile);
+        deriveGroup(keyOf(*file), call.isOwn() ? members : nullptr, seq, GroupKind::kFile);
     call.template put<Role::kNewComm>(numberOf(sharers));
     if (sharers == nullptr || sharers->rank == 0) {
       tellHints(*file, hints, subject.handle.handle());
@@ -284,10 +281,10 @@ int closeMpiFile(MPI_File* file) {
   FileCall<kCall> call;
   Subject subject;
   if (file != nullptr) {
-    if (call.canRecord()) subject.handle = takeMpiFile(*file);
+    if (call.canRecord()) subject.handle = takeMpiFile(keyOf(*file));
     // Before another open gets the same MPI_File.
-    call.countOn(findGroup(*file));
-    dropGroup(*file);
+    call.countOn(groupOf(*file));
+    dropGroup(keyOf(*file));
   }
   const int result = call.call([&] { return real(file); });
   if (!subject.handle.isTraced()) return result;
@@ -326,7 +323,7 @@ void rememberRequest(Call& call, const MPI_Request* request, std::uint64_t bytes
       .number = newRequestNumber(),
       .kind = Call::kRow.call_class == calls::Class::kRead ? Request::kRead : Request::kOther,
       .bytes = bytes};
-  if (addRequest(*request, begun)) call.template put<Role::kRequest>(begun.number);
+  if (addRequest(keyOf(*request), begun)) call.template put<Role::kRequest>(begun.number);
 }
 
 template <CallId kCall>
@@ -367,9 +364,9 @@ int setView(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype fil
 template <CallId kCall>
 int setInfo(MPI_File file, MPI_Info hints) {
   const auto put = [&](auto& call) {
-    const Group* const sharers = findGroup(file);
+    const Group* const sharers = groupOf(file);
     if (!call.failed() && (sharers == nullptr || sharers->rank == 0)) {
-      tellHints(file, hints, findMpiFile(file).handle());
+      tellHints(file, hints, findMpiFile(keyOf(file)).handle());
     }
   };
   return onFile<kCall>(put, file, hints);
@@ -412,14 +409,15 @@ int moveData(MPI_File file, A... a) {
     }
     std::uint64_t bytes = 0;
     if constexpr (calls::has(row, Role::kSize)) {
-      bytes = bytesOf(argumentOf<int>(a...), argumentOf<MPI_Datatype>(a...));
+      constexpr std::size_t kCount = calls::has(row, Role::kOffset) ? 2 : 1;
+      bytes = bytesOf(argumentAt<kCount>(a...), argumentAt<kCount + 1>(a...));
       call.template put<Role::kSize>(bytes);
     }
     if constexpr (calls::has(row, Role::kOffset)) {
       call.template put<Role::kOffset>(argumentOf<MPI_Offset>(a...));
     }
     if constexpr (calls::has(row, Role::kRequest)) {
-      rememberRequest(call, argumentOf<MPI_Request*>(a...), bytes);
+      rememberRequest(call, lastArgument(a...), bytes);
     }
     return bytes;
   };
@@ -427,7 +425,6 @@ int moveData(MPI_File file, A... a) {
 }
 
 }  // namespace
-}  // namespace omnio::trace
 
 OMNIO_MPI_PAIR(MPI_File_open, 5, openMpiFile)
 OMNIO_MPI_PAIR(MPI_File_close, 1, closeMpiFile)
@@ -476,3 +473,5 @@ OMNIO_MPI_PAIR(MPI_File_write_at_all_begin, 5, moveData)
 OMNIO_MPI_PAIR(MPI_File_write_at_all_end, 3, moveData)
 OMNIO_MPI_PAIR(MPI_File_write_ordered_begin, 4, moveData)
 OMNIO_MPI_PAIR(MPI_File_write_ordered_end, 3, moveData)
+
+}  // namespace omnio::trace::OMNIO_MPI_ABI

@@ -1,57 +1,48 @@
-// The MPI library of the process, and what the wrappers of its calls share. Nothing of it is
-// linked: functions and objects are looked up in the library that is loaded, so that a program
-// without MPI is unharmed. A library of another ABI (MPICH's) is passed through and named in the
-// trace.
+// The MPI library of the process, and what is said of a call of MPI without knowing an MPI type.
+// Nothing of the library is linked: functions and objects are looked up in the one that is loaded,
+// so that a program without MPI is unharmed.
 //
-// The real function of MPI_X and PMPI_X is the library's PMPI_X. Fortran arrives at PMPI_X: the
-// bindings of Open MPI call it through the symbol table.
+// The real function of MPI_X and PMPI_X is the library's PMPI_X. Fortran arrives at either name:
+// the bindings of Open MPI call PMPI_X through the symbol table, those of MPICH call both.
 #pragma once
-
-#define OMPI_SKIP_MPICXX 1
-#include <mpi.h>
 
 #include <atomic>
 #include <cstdint>
-#include <type_traits>
 
 #include "trace/runtime/process.hpp"
 #include "trace/wrap/real_symbol.hpp"
-#include "trace/wrap/signature.hpp"
 
 namespace omnio::trace {
+
+// The binary interface of a library: what its handles, statuses and constants are. The wrappers are
+// compiled once for each that they are built for (abi.hpp).
+enum class MpiAbi : std::uint8_t {
+  kNotFound,  // no library of a known name is loaded, yet
+  kOpenMpi,
+  kMpich,  // also that of Cray MPICH, Intel MPI and MVAPICH (the MPICH ABI compatibility
+           // initiative)
+  kOther,  // none that these wrappers are built for: the library's calls are passed through
+};
 
 struct MpiLibrary {
   const char* path = nullptr;
   void* handle = nullptr;
-  void* world = nullptr;  // Open MPI's MPI_COMM_WORLD; without it the library is passed through
+  std::atomic<MpiAbi> abi{MpiAbi::kNotFound};  // the others are valid when it is another
 };
+extern MpiLibrary mpi_library;
 
-const MpiLibrary& mpiLibrary();
+// Looks for it among the loaded libraries, until one is there.
+MpiAbi findMpiLibrary();
+[[gnu::always_inline]] inline MpiAbi mpiAbi() {
+  const MpiAbi abi = mpi_library.abi.load(std::memory_order_acquire);
+  return abi == MpiAbi::kNotFound ? findMpiLibrary() : abi;
+}
 
 // The library's own function by its PMPI name. Where no library of a known name is loaded, the next
 // object's, which may be a stand-in for programs of one process that knows MPI names alone.
 void* mpiSymbol(const char* pmpi_name);
 // An object of the library by its symbol.
 void* mpiObject(const char* name);
-
-template <typename Function>
-Function* mpiFunction(const char* pmpi_name) {
-  return reinterpret_cast<Function*>(mpiSymbol(pmpi_name));
-}
-
-// The function of this PMPI name, or nullptr.
-#define OMNIO_LAZY_MPI(NAME)                                                                   \
-  ([] {                                                                                        \
-    static constinit omnio::trace::LazySymbol<decltype(::NAME), omnio::trace::mpiSymbol> lazy( \
-        #NAME);                                                                                \
-    return lazy.get();                                                                         \
-  }())
-
-// Asks MPI; false when it cannot tell, or has no such function. OMNIO_LAZY_MPI has functions.
-template <typename Function, typename... A>
-bool ask(Function* function, A... a) {
-  return function != nullptr && function(a...) == MPI_SUCCESS;
-}
 
 // The real function of a row, MPI_X or PMPI_X.
 template <typename Function>
@@ -136,61 +127,3 @@ class DeeperLayer {
 };
 
 }  // namespace omnio::trace
-
-// Parts of Open MPI that MPI leaves to the library: the objects that its constants stand for, and
-// the form of statuses and requests. Another library's ABI would be described here.
-namespace omnio::trace::open_mpi {
-
-// An object by its symbol; nullptr where the library has none of this name.
-#define OMNIO_MPI_OBJECT(FUNCTION, TYPE, SYMBOL)                                        \
-  inline TYPE FUNCTION() {                                                              \
-    static constinit LazySymbol<std::remove_pointer_t<TYPE>, mpiObject> object(SYMBOL); \
-    return object.get();                                                                \
-  }
-OMNIO_MPI_OBJECT(selfCommunicator, MPI_Comm, "ompi_mpi_comm_self")
-OMNIO_MPI_OBJECT(nullCommunicator, MPI_Comm, "ompi_mpi_comm_null")
-OMNIO_MPI_OBJECT(nullType, MPI_Datatype, "ompi_mpi_datatype_null")
-OMNIO_MPI_OBJECT(nullInfo, MPI_Info, "ompi_mpi_info_null")
-OMNIO_MPI_OBJECT(nullRequest, MPI_Request, "ompi_request_null")
-// The one object of all requests that were complete when they were made.
-OMNIO_MPI_OBJECT(emptyRequest, MPI_Request, "ompi_request_empty")
-#undef OMNIO_MPI_OBJECT
-
-}  // namespace omnio::trace::open_mpi
-
-namespace omnio::trace {
-
-// Bytes of the message or the data that a status tells of.
-inline std::uint64_t bytesIn(const MPI_Status& status) { return status._ucount; }
-inline bool isCancelled(const MPI_Status& status) { return status._cancelled != 0; }
-
-inline bool isCompleteAlready(MPI_Request request) {
-  return request == nullptr || request == open_mpi::emptyRequest() ||
-         request == open_mpi::nullRequest();
-}
-
-// Bytes of data in one item of the type; 0 of what is not a type.
-inline std::int64_t sizeOfType(MPI_Datatype type) {
-  MPI_Count bytes = 0;
-  if (type == nullptr || type == open_mpi::nullType()) return 0;
-  return ask(OMNIO_LAZY_MPI(PMPI_Type_size_x), type, &bytes) && bytes > 0 ? bytes : 0;
-}
-
-// Datatypes of views as the trace tells them (datatype.cpp): how a type was made, asked of MPI
-// (MPI-3.1, 4.1.13) and recorded as a fact once for each content. docs/formats/trace.md, "Types".
-//
-// The number of the type in this process; 0 when it cannot be told: made in a way that MPI-3.1 does
-// not know, nested more deeply or larger than anybody's, or without a trace to tell it to. Only
-// of a type that MPI has accepted.
-std::uint32_t typeNumberOf(MPI_Datatype type);
-
-}  // namespace omnio::trace
-
-// Both names of a call. BODY is a template over the CallId.
-#define OMNIO_MPI_PAIR(NAME, COUNT, BODY)                                          \
-  OMNIO_EXPORT int NAME(OMNIO_PARAMETERS_##COUNT(NAME)) {                          \
-    return omnio::trace::BODY<omnio::calls::CallId::NAME>(OMNIO_NAMES_##COUNT);    \
-  }                                                                                \
-  OMNIO_EXPORT int P##NAME(OMNIO_PARAMETERS_##COUNT(P##NAME)) {                    \
-    return omnio::trace::BODY<omnio::calls::CallId::P##NAME>(OMNIO_NAMES_##COUNT); \
-  }

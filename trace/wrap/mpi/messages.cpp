@@ -5,7 +5,7 @@
 #include "trace/wrap/mpi/communicators.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 namespace {
 
 std::uint64_t countSent(std::uint64_t group, int peer, int tag) {
@@ -30,8 +30,9 @@ int send(CallId id, Real* real, const void* data, int count, MPI_Datatype type, 
     [[maybe_unused]] const auto kind = isSynchronous(id) ? Request::kSyncSend : Request::kSend;
     ((began = beginRequest(*later, {.kind = kind})), ...);
   }
-  return call.recordEither<CallId::MPI_Send, CallId::MPI_Isend>(
-      sizeof...(Later) == 0, began, group, peer, tag, bytes, countSent(idOf(group), peer, tag));
+  return call.recordEither<CallId::MPI_Send, CallId::MPI_Isend>(sizeof...(Later) == 0, began, group,
+                                                                peerOf(peer), tag, bytes,
+                                                                countSent(idOf(group), peer, tag));
 }
 
 template <typename Real>
@@ -42,7 +43,7 @@ int receiveNow(CallId id, Real* real, void* data, int count, MPI_Datatype type, 
   call.make([&] { return real(data, count, type, source, tag, communicator, status.used()); });
   if (!call.knowsObjects()) return call.result();
   if (!call.hasReceived()) {
-    return call.record<CallId::MPI_Recv>(0, source, tag, 0, 0);
+    return call.record<CallId::MPI_Recv>(0, peerOf(source), tag, 0, 0);
   }
   const Group* group = groupOf(communicator);
   const Received got = receive(idOf(group), *status.used());
@@ -54,12 +55,12 @@ int receiveLater(CallId id, Real* real, void* data, int count, MPI_Datatype type
                  int tag, MPI_Comm communicator, MPI_Request* request) {
   SyncCall call(id, [&] { return real(data, count, type, source, tag, communicator, request); });
   if (!call.knowsObjects()) return call.result();
-  if (call.failed()) return call.record<CallId::MPI_Irecv>(0, source, tag, 0, 0);
+  if (call.failed()) return call.record<CallId::MPI_Irecv>(0, peerOf(source), tag, 0, 0);
   const Group* group = groupOf(communicator);
   const Request facts{.kind = Request::kReceive,
                       .comm = static_cast<std::uint32_t>(numberOf(group)),
                       .id = idOf(group)};
-  return call.record<CallId::MPI_Irecv>(group, source, tag, bytesOf(count, type),
+  return call.record<CallId::MPI_Irecv>(group, peerOf(source), tag, bytesOf(count, type),
                                         beginRequest(*request, facts));
 }
 
@@ -72,11 +73,11 @@ int exchange(CallId id, Real* real, Data* data, int count, MPI_Datatype type, in
   call.make([&] { return real(data, count, type, peer, tag, status.in(a)...); });
   if (!call.knowsObjects()) return call.result();
   if (!call.hasReceived()) {
-    return call.record<CallId::MPI_Sendrecv>(0, peer, tag, 0, 0, 0, 0, 0, 0);
+    return call.record<CallId::MPI_Sendrecv>(0, peerOf(peer), tag, 0, 0, 0, 0, 0, 0);
   }
-  const Group* group = groupOf(argumentOf<MPI_Comm>(a...));
+  const Group* group = groupOf(argumentAt<sizeof...(A) - 2>(a...));
   const Received got = receive(idOf(group), *status.used());
-  return call.record<CallId::MPI_Sendrecv>(group, peer, tag, bytesOf(count, type),
+  return call.record<CallId::MPI_Sendrecv>(group, peerOf(peer), tag, bytesOf(count, type),
                                            countSent(idOf(group), peer, tag), got.source, got.tag,
                                            got.bytes, got.seq);
 }
@@ -93,7 +94,7 @@ int probe(CallId id, Real* real, int source, int tag, MPI_Comm communicator, A..
   if (flag != nullptr && *flag == 0) return call.foundNothing();
   call.countWhenFound();
   if (call.failed()) {
-    return call.record<CallId::MPI_Probe>(0, source, tag, 0, 0);
+    return call.record<CallId::MPI_Probe>(0, peerOf(source), tag, 0, 0);
   }
   const Group* group = groupOf(communicator);
   const MPI_Status& found = *status.used();
@@ -104,15 +105,16 @@ int probe(CallId id, Real* real, int source, int tag, MPI_Comm communicator, A..
             {.group = group->id, .peer = found.MPI_SOURCE, .tag = found.MPI_TAG, .way = Way::kIn}) +
         1;
   }
-  return call.record<CallId::MPI_Probe>(group, found.MPI_SOURCE, found.MPI_TAG, bytesIn(found),
-                                        next);
+  return call.record<CallId::MPI_Probe>(group, peerOf(found.MPI_SOURCE), found.MPI_TAG,
+                                        bytesIn(found), next);
 }
 
 // The same with the message in front of the status, which is taken now, and received later by its
 // own handle.
 template <typename Real, typename... A>
 int matchedProbe(CallId id, Real* real, int source, int tag, MPI_Comm communicator, A... a) {
-  const int* const flag = argumentOf<int*>(a...);
+  const int* flag = nullptr;
+  if constexpr (sizeof...(A) == 3) flag = argumentAt<0>(a...);
   SyncCall call(id, flag != nullptr);
   const Statuses status(argumentOf<MPI_Status*>(a...), call.knowsObjects());
   call.make([&] { return real(source, tag, communicator, status.in(a)...); });
@@ -120,22 +122,25 @@ int matchedProbe(CallId id, Real* real, int source, int tag, MPI_Comm communicat
   if (flag != nullptr && *flag == 0) return call.foundNothing();
   call.countWhenFound();
   if (call.failed()) {
-    return call.record<CallId::MPI_Mprobe>(0, source, tag, 0, 0, 0);
+    return call.record<CallId::MPI_Mprobe>(0, peerOf(source), tag, 0, 0, 0);
   }
   const Group* group = groupOf(communicator);
   const Received got = receive(idOf(group), *status.used());
   std::uint64_t began = 0;
   if (got.source >= 0) {  // one from MPI_PROC_NULL has an object that all share
     began = newRequestNumber();
-    addRequest(*argumentOf<MPI_Message*>(a...), {.number = began, .kind = Request::kMatched});
+    addRequest(keyOf(*argumentAt<sizeof...(A) - 2>(a...)),
+               {.number = began, .kind = Request::kMatched});
   }
   return call.record<CallId::MPI_Mprobe>(group, got.source, got.tag, got.bytes, got.seq, began);
 }
 
 // The matched probe that took the message; number 0 when it is not known.
 Request takeMessage(const SyncCall& call, const MPI_Message* message) {
-  if (!call.knowsObjects() || message == nullptr || *message == nullptr) return {};
-  return takeRequest(*message).value_or(Request{});
+  if (!call.knowsObjects() || message == nullptr || *message == MPI_Message{}) {
+    return {};
+  }
+  return takeRequest(keyOf(*message)).value_or(Request{});
 }
 
 template <typename Real>
@@ -162,7 +167,7 @@ int receiveMatchedLater(CallId id, Real* real, void* data, int count, MPI_Dataty
   if (!call.failed()) {
     bytes = bytesOf(count, type);
     // It is found complete under the number of the probe.
-    if (taken.number != 0 && !isCompleteAlready(*request)) addRequest(*request, taken);
+    if (taken.number != 0 && !isCompleteAlready(*request)) addRequest(keyOf(*request), taken);
   }
   return call.record<CallId::MPI_Imrecv>(bytes, taken.number);
 }
@@ -176,30 +181,29 @@ template <Request::Kind kKind, typename Real, typename Buffer>
 int makePersistent(Real* real, Buffer data, int count, MPI_Datatype type, int peer, int tag,
                    MPI_Comm communicator, MPI_Request* request) {
   const int result = real(data, count, type, peer, tag, communicator, request);
-  if (result != MPI_SUCCESS || !isActive() || mpiLibrary().world == nullptr ||
-      isCompleteAlready(*request)) {
+  if (result != MPI_SUCCESS || !isActive() || isCompleteAlready(*request)) {
     return result;
   }
   const int errno_after = errno;
   const Group* group = groupOf(communicator);
-  addRequest(*request, {.kind = kKind,
-                        .persistent = true,
-                        .comm = static_cast<std::uint32_t>(numberOf(group)),
-                        .peer = peer,
-                        .tag = tag,
-                        .bytes = bytesOf(count, type),
-                        .id = idOf(group)});
+  addRequest(keyOf(*request), {.kind = kKind,
+                               .persistent = true,
+                               .comm = static_cast<std::uint32_t>(numberOf(group)),
+                               .peer = peer,
+                               .tag = tag,
+                               .bytes = bytesOf(count, type),
+                               .id = idOf(group)});
   errno = errno_after;
   return result;
 }
 
 wire::BegunRequest begin(MPI_Request object) {
   wire::BegunRequest begun{.request = newRequestNumber()};
-  Request* request = findRequest(object);
+  Request* request = findRequest(keyOf(object));
   if (request == nullptr) return begun;
   request->number = begun.request;
   begun.comm = request->comm;
-  begun.peer = request->peer;
+  begun.peer = peerOf(request->peer);
   begun.tag = request->tag;
   begun.bytes = request->bytes;
   if (request->kind == Request::kReceive) {
@@ -218,16 +222,13 @@ int start(CallId id, Real* real, A... a) {
   SyncCall call(id, [&] { return real(a...); });
   if (!call.knowsObjects()) return call.result();
   const int count = sizeof...(A) == 1 ? 1 : argumentOf<int>(a...);
-  const MPI_Request* const requests = argumentOf<MPI_Request*>(a...);
+  const MPI_Request* const requests = lastArgument(a...);
   BegunList list(call);
   for (int i = 0; !call.failed() && i < count; ++i) list.add(begin(requests[i]));
   return list.finish();
 }
 
 }  // namespace
-}  // namespace omnio::trace
-
-using namespace omnio::trace;
 
 OMNIO_MPI_BOTH(Send, 6, send)
 OMNIO_MPI_BOTH(Bsend, 6, send)
@@ -250,10 +251,8 @@ OMNIO_MPI_BOTH(Imrecv, 5, receiveMatchedLater)
 OMNIO_MPI_BOTH(Start, 1, start)
 OMNIO_MPI_BOTH(Startall, 2, start)
 
-#define OMNIO_MPI_PERSISTENT_NAME(NAME, PMPI_NAME, KIND)                   \
-  OMNIO_EXPORT int NAME(OMNIO_PARAMETERS_7(NAME)) {                        \
-    return makePersistent<KIND>(OMNIO_LAZY_MPI(PMPI_NAME), OMNIO_NAMES_7); \
-  }
+#define OMNIO_MPI_PERSISTENT_NAME(NAME, PMPI_NAME, KIND) \
+  OMNIO_MPI_EXPORT(NAME, 7, makePersistent<KIND>(OMNIO_LAZY_MPI(PMPI_NAME), OMNIO_NAMES_7))
 #define OMNIO_MPI_PERSISTENT(NAME, KIND)                   \
   OMNIO_MPI_PERSISTENT_NAME(MPI_##NAME, PMPI_##NAME, KIND) \
   OMNIO_MPI_PERSISTENT_NAME(PMPI_##NAME, PMPI_##NAME, KIND)
@@ -263,3 +262,5 @@ OMNIO_MPI_PERSISTENT(Bsend_init, Request::kSend)
 OMNIO_MPI_PERSISTENT(Rsend_init, Request::kSend)
 OMNIO_MPI_PERSISTENT(Ssend_init, Request::kSyncSend)
 OMNIO_MPI_PERSISTENT(Recv_init, Request::kReceive)
+
+}  // namespace omnio::trace::OMNIO_MPI_ABI

@@ -5,17 +5,18 @@
 
 #include <concepts>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 #include "core/wire/mpi_requests.hpp"
 #include "trace/runtime/mpi/objects.hpp"
 #include "trace/runtime/sys/scratch.hpp"
 #include "trace/wrap/intercept.hpp"
-#include "trace/wrap/mpi/library.hpp"
+#include "trace/wrap/mpi/abi.hpp"
 #include "trace/wrap/polling.hpp"
 #include "trace/wrap/signature.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 
 // A call that the application, or a library inside another MPI call, makes of MPI.
 class MpiCall {
@@ -76,8 +77,7 @@ class SyncCall : public MpiCall {
     make(real);
   }
 
-  // Whether MPI's objects are what we take them for: false of libraries with another ABI.
-  bool knowsObjects() const { return isActive() && mpiLibrary().world != nullptr; }
+  bool knowsObjects() const { return isActive(); }
   // Whether it is to be recorded: false, besides, of what is called inside another MPI call, by the
   // library or by a callback of the application's.
   bool isOurs() const { return is_ours_ && knowsObjects(); }
@@ -104,7 +104,8 @@ class SyncCall : public MpiCall {
 
   // A message that is longer than the buffer is an error, and has been received all the same
   // (MPI-3.1, 3.2.4).
-  bool hasReceived() const { return !failed() || result() == MPI_ERR_TRUNCATE; }
+  bool hasReceived() const { return !failed() || hasClass(MPI_ERR_TRUNCATE); }
+  bool hasClass(int error_class) const { return errorClass(result()) == error_class; }
 
   // Records the event if it is ours, and returns what the call returned. kLike is a row with the
   // same roles, whose arguments `numbers` are; a group stands for its number.
@@ -153,7 +154,8 @@ class SyncCall : public MpiCall {
 };
 
 // Calls whose parameters differ in a few places share one body: it finds among the arguments the
-// one of type T, of several the one of that index; nullptr or 0 when there is none.
+// one of type T, of several the one of that index; nullptr or 0 when there is none. Where handles
+// are numbers, one of them is told from another, and from an int, by its place alone: argumentAt().
 template <typename T, unsigned kIndex = 0, typename... A>
 T argumentOf(A... a) {
   T found{};
@@ -165,6 +167,15 @@ T argumentOf(A... a) {
   };
   (look(a), ...);
   return found;
+}
+
+template <std::size_t kIndex, typename... A>
+auto argumentAt(A... a) {
+  return std::get<kIndex>(std::tuple<A...>(a...));
+}
+template <typename... A>
+auto lastArgument(A... a) {
+  return argumentAt<sizeof...(A) - 1>(a...);
 }
 
 // The call's statuses, or some of our own where the application wants none and we do.
@@ -253,14 +264,14 @@ class RequestList {
   bool is_recorded_ = false;
 };
 
-}  // namespace omnio::trace
+}  // namespace omnio::trace::OMNIO_MPI_ABI
 
 // Both names of a call, whose body is BODY(its CallId, real function, arguments...).
-#define OMNIO_MPI_NAME(PREFIX, NAME, COUNT, BODY)                                                  \
-  OMNIO_EXPORT int PREFIX##_##NAME(OMNIO_PARAMETERS_##COUNT(PREFIX##_##NAME)) {                    \
-    constexpr auto kCall = omnio::calls::CallId::PREFIX##_##NAME;                                  \
-    return BODY(kCall, omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall), OMNIO_NAMES_##COUNT); \
-  }
+#define OMNIO_MPI_NAME(PREFIX, NAME, COUNT, BODY)                                             \
+  OMNIO_MPI_EXPORT(                                                                           \
+      PREFIX##_##NAME, COUNT,                                                                 \
+      BODY(CallId::PREFIX##_##NAME, realMpi<decltype(::MPI_##NAME)>(CallId::PREFIX##_##NAME), \
+           OMNIO_NAMES_##COUNT))
 #define OMNIO_MPI_BOTH(NAME, COUNT, ...)        \
   OMNIO_MPI_NAME(MPI, NAME, COUNT, __VA_ARGS__) \
   OMNIO_MPI_NAME(PMPI, NAME, COUNT, __VA_ARGS__)

@@ -6,16 +6,16 @@
 #include "trace/wrap/mpi/communicators.hpp"
 #include "trace/wrap/mpi/sync_call.hpp"
 
-namespace omnio::trace {
+namespace omnio::trace::OMNIO_MPI_ABI {
 namespace {
 
 // The window is made by all of the communicator.
-template <typename Real, typename... A>
+template <std::size_t kParent, typename Real, typename... A>
 int create(CallId id, Real* real, A... a) {
   const auto remember = [](MPI_Win window, const Group* parent, std::uint64_t seq) {
-    return deriveGroup(window, parent, seq, GroupKind::kWindow);
+    return deriveGroup(keyOf(window), parent, seq, GroupKind::kWindow);
   };
-  return makeByAll<CallId::MPI_Win_create, MPI_Win>(id, remember, real, a...);
+  return makeByAll<CallId::MPI_Win_create, kParent>(id, remember, real, a...);
 }
 
 template <typename Real>
@@ -42,7 +42,7 @@ void release(const Epoch& epoch) {
 
 Epoch epochWith(MPI_Group members, MPI_Win window) {
   Epoch epoch;
-  MPI_Group all = nullptr;
+  MPI_Group all{};
   if (!ask(OMNIO_LAZY_MPI(PMPI_Group_size), members, &epoch.count) || epoch.count <= 0 ||
       !ask(OMNIO_LAZY_MPI(PMPI_Win_get_group), window, &all)) {
     return {};
@@ -82,8 +82,8 @@ int beginEpoch(CallId id, Real* real, MPI_Group members, int assertion, MPI_Win 
   if (call.failed()) return recordFailed(call);
   const Epoch epoch = epochWith(members, window);
   auto& table = is_post ? exposures : accesses;
-  if (const auto old = table.take(window)) release(*old);
-  const bool is_kept = table.put(window, [&](Epoch& place) { place = epoch; });
+  if (const auto old = table.take(keyOf(window))) release(*old);
+  const bool is_kept = table.put(keyOf(window), [&](Epoch& place) { place = epoch; });
   recordEpoch(call, groupOf(window), epoch, is_post ? Way::kPosted : Way::kAccessed);
   if (!is_kept) release(epoch);
   return call.result();
@@ -100,7 +100,7 @@ int endEpoch(CallId id, Real* real, MPI_Win window, Flag... test) {
   if (flag != nullptr && *flag == 0) return call.foundNothing();
   call.countWhenFound();
   if (call.failed()) return recordFailed(call);
-  const Epoch epoch = (is_exposure ? exposures : accesses).take(window).value_or(Epoch{});
+  const Epoch epoch = (is_exposure ? exposures : accesses).take(keyOf(window)).value_or(Epoch{});
   recordEpoch(call, groupOf(window), epoch, is_exposure ? Way::kExposed : Way::kCompleted);
   release(epoch);
   return call.result();
@@ -115,8 +115,8 @@ template <unsigned kPeer, typename Real, typename... A>
 int withOne(CallId id, Real* real, A... a) {
   SyncCall call(id, [&] { return real(a...); });
   if (call.isOurs()) {
-    call.record<CallId::MPI_Win_lock>(groupAfter(call, argumentOf<MPI_Win>(a...)),
-                                      argumentOf<int, kPeer>(a...));
+    call.record<CallId::MPI_Win_lock>(groupAfter(call, lastArgument(a...)),
+                                      peerOf(argumentOf<int, kPeer>(a...)));
   }
   return call.result();
 }
@@ -125,7 +125,7 @@ template <typename Real, typename... A>
 int withAll(CallId id, Real* real, A... a) {
   SyncCall call(id, [&] { return real(a...); });
   if (call.isOurs()) {
-    call.record<CallId::MPI_Win_lock_all>(groupAfter(call, argumentOf<MPI_Win>(a...)));
+    call.record<CallId::MPI_Win_lock_all>(groupAfter(call, lastArgument(a...)));
   }
   return call.result();
 }
@@ -139,18 +139,15 @@ int access(CallId id, int peer, int count, MPI_Datatype type, MPI_Win window, MP
   const std::uint64_t bytes = call.failed() ? 0 : bytesOf(count, type);
   const std::uint64_t began = request == nullptr || call.failed() ? 0 : beginRequest(*request, {});
   return call.recordEither<CallId::MPI_Put, CallId::MPI_Rput>(request == nullptr, began, group,
-                                                              peer, bytes);
+                                                              peerOf(peer), bytes);
 }
 
 }  // namespace
-}  // namespace omnio::trace
 
-using namespace omnio::trace;
-
-OMNIO_MPI_BOTH(Win_create, 6, create)
-OMNIO_MPI_BOTH(Win_allocate, 6, create)
-OMNIO_MPI_BOTH(Win_allocate_shared, 6, create)
-OMNIO_MPI_BOTH(Win_create_dynamic, 3, create)
+OMNIO_MPI_BOTH(Win_create, 6, create<4>)
+OMNIO_MPI_BOTH(Win_allocate, 6, create<3>)
+OMNIO_MPI_BOTH(Win_allocate_shared, 6, create<3>)
+OMNIO_MPI_BOTH(Win_create_dynamic, 3, create<1>)
 OMNIO_MPI_BOTH(Win_free, 1, freeObject)
 OMNIO_MPI_BOTH(Win_fence, 2, fence)
 OMNIO_MPI_BOTH(Win_post, 3, beginEpoch)
@@ -168,13 +165,12 @@ OMNIO_MPI_BOTH(Win_flush_all, 1, withAll)
 OMNIO_MPI_BOTH(Win_flush_local_all, 1, withAll)
 
 // An access under one name. Its parameters are a0, a1, ...
-#define OMNIO_ACCESS_NAME(PREFIX, NAME, COUNT, PEER, ITEMS, TYPE, WINDOW, REQUEST) \
-  OMNIO_EXPORT int PREFIX##_##NAME(OMNIO_PARAMETERS_##COUNT(PREFIX##_##NAME)) {    \
-    constexpr auto kCall = CallId::PREFIX##_##NAME;                                \
-    auto* const real = omnio::trace::realMpi<decltype(::MPI_##NAME)>(kCall);       \
-    return access(kCall, PEER, ITEMS, TYPE, WINDOW, REQUEST,                       \
-                  [&] { return real(OMNIO_NAMES_##COUNT); });                      \
-  }
+#define OMNIO_ACCESS_NAME(PREFIX, NAME, COUNT, PEER, ITEMS, TYPE, WINDOW, REQUEST)           \
+  OMNIO_MPI_EXPORT(PREFIX##_##NAME, COUNT,                                                   \
+                   access(CallId::PREFIX##_##NAME, PEER, ITEMS, TYPE, WINDOW, REQUEST, [&] { \
+                     constexpr auto kCall = CallId::PREFIX##_##NAME;                         \
+                     return realMpi<decltype(::MPI_##NAME)>(kCall)(OMNIO_NAMES_##COUNT);     \
+                   }))
 #define OMNIO_ACCESS(...)             \
   OMNIO_ACCESS_NAME(MPI, __VA_ARGS__) \
   OMNIO_ACCESS_NAME(PMPI, __VA_ARGS__)
@@ -189,3 +185,5 @@ OMNIO_ACCESS(Rput, 9, a3, a1, a2, a7, a8)
 OMNIO_ACCESS(Rget, 9, a3, a1, a2, a7, a8)
 OMNIO_ACCESS(Raccumulate, 10, a3, a1, a2, a8, a9)
 OMNIO_ACCESS(Rget_accumulate, 13, a6, a4, a5, a11, a12)
+
+}  // namespace omnio::trace::OMNIO_MPI_ABI
