@@ -44,6 +44,7 @@ std::int64_t recorderNs(const tracefile::ProcessInfo& info) {
 SourceThreads sourceThreads(const tracefile::Trace& trace) {
   SourceThreads result;
   std::map<int, int> threads_of_rank;
+  std::map<std::string, std::size_t> node_of_host;
   for (std::size_t i = 0; i < trace.processes().size(); ++i) {
     const tracefile::Process& process = *trace.processes()[i];
     const std::optional<int> rank = trace.rankOf(process);
@@ -52,6 +53,14 @@ SourceThreads sourceThreads(const tracefile::Trace& trace) {
       continue;
     }
     result.ranks = std::max({result.ranks, *rank + 1, process.info.ranks()});
+    const std::string& host = process.info.text(wire::info::kHost);
+    const std::size_t node = node_of_host.emplace(host, result.nodes.size()).first->second;
+    if (node == result.nodes.size()) {
+      result.nodes.push_back({.host = host, .boot = process.info.text(wire::info::kBoot)});
+    }
+    // Told by the first process of a node.
+    std::string& mounts = result.nodes[node].mounts;
+    if (mounts.empty()) mounts = process.info.text(wire::info::kMounts);
     std::map<std::uint32_t, std::vector<const tracefile::Log*>> threads;
     for (const tracefile::Log& log : process.logs) threads[log.thread].push_back(&log);
     for (auto& [number, lanes] : threads) {
@@ -59,10 +68,11 @@ SourceThreads sourceThreads(const tracefile::Trace& trace) {
                                            .thread = threads_of_rank[*rank]++,
                                            .pid = process.pid,
                                            .tid = lanes.front()->tid,
-                                           .host = process.info.text(wire::info::kHost),
+                                           .host = host,
                                            .recorder_ns = recorderNs(process.info)},
                                 .process = &process,
                                 .process_index = i,
+                                .node = node,
                                 .lanes = std::move(lanes)});
     }
   }
@@ -207,8 +217,9 @@ void Analysis::take(const event::Event& event, EventRef ref) {
   ContentId content = kNoContent;
   if (const event::Text* path = pathOf(event)) {
     const std::string other = otherPathOf(event);
-    content = files_.named(event, when, fileOf(*path),
-                           other.empty() ? model::kNoFileNumber : files_.numberOf(other));
+    const std::uint32_t at = when.ref.thread;
+    content = files_.named(event, when, fileOf(path->absolute, at),
+                           other.empty() ? model::kNoFileNumber : fileOf(other, at));
   }
   if (calls::has(*event.row, Role::kFdSource)) {
     note.source = opens_.atNumber(thread.process_index,
@@ -237,7 +248,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
 void Analysis::takeLink(const event::Event& event, const PastEvent& when, InstanceId linked) {
   if (linked != kNoInstance) useInstance(event, when, opens_[linked]);
   // The last pass adds no names, also not that of a call that failed.
-  const model::FileNumber made = files_.numberOf(otherPathOf(event));
+  const model::FileNumber made = fileOf(otherPathOf(event), when.ref.thread);
   if (event.failed) return;
   files_.linked(linked == kNoInstance ? files_.anonymous() : opens_[linked].content, made, when);
 }
@@ -297,7 +308,7 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
        .made = when,
        .file = shares            ? opens_[from].file
                : path == nullptr ? model::kNoFileNumber
-                                 : fileOf(*path),
+                                 : fileOf(path->absolute, when.ref.thread),
        .access = shares ? opens_[from].access : std::optional(flags & (O_ACCMODE | O_APPEND))});
   if (shares && event.row->result == calls::Result::kNewStream) opens_.becomesStream(from);
   int number = -1;
@@ -751,12 +762,11 @@ void Analysis::gather(const event::Event& event, std::uint32_t thread, Evidence&
   if (!isUsable(event)) return;
   if (const event::Text* path = pathOf(event)) {
     const std::string other = otherPathOf(event);
-    const model::FileNumber new_file =
-        other.empty() ? model::kNoFileNumber : files_.numberOf(other);
-    gatherName(event, fileOf(*path), new_file, evidence);
+    const model::FileNumber new_file = other.empty() ? model::kNoFileNumber : fileOf(other, thread);
+    gatherName(event, fileOf(path->absolute, thread), new_file, evidence);
   } else if (descriptorLinkedBy(event)) {
     if (event.failed) return;
-    const model::FileNumber made = files_.numberOf(otherPathOf(event));
+    const model::FileNumber made = fileOf(otherPathOf(event), thread);
     evidence.changes.push_back({subjectOf(made), Change::Kind::kMakes});
   } else if (event.handle != nullptr && !event.failed && hasHandle(*event.row)) {
     gatherData(event, thread, evidence);
@@ -1050,7 +1060,7 @@ InstanceId Analysis::resolve(const event::Handle& handle, const PastEvent& when)
 // Finds the instance among those of the program before this exec, or of the parent. The number may
 // be another: what a child does between vfork and exec is not recorded.
 InstanceId Analysis::keptOverExec(const event::Handle& handle, const SourceThread& thread) {
-  const model::FileNumber file = fileOf(handle.path);
+  const model::FileNumber file = files_.numberOf(handle.path.absolute, thread.node);
   const int access = accessOf(handle.definition.open_flags);
   const auto parent = thread.process->info.number(wire::info::kParent);
   const auto fits = [&](InstanceId instance) {
@@ -1108,7 +1118,7 @@ InstanceId Analysis::copyOf(InstanceId base) {
 InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& when) {
   const int rank = sources_.threads[when.ref.thread].header.rank;
   const wire::HandleDefinition& definition = handle.definition;
-  const model::FileNumber file = fileOf(handle.path);
+  const model::FileNumber file = fileOf(handle.path.absolute, when.ref.thread);
   const int access = accessOf(definition.open_flags);
   // Processes that write to it most likely have one open in common, as a job's output is. Of those
   // that read, each most likely has its own: else the second would find nothing.

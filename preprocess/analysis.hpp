@@ -31,6 +31,7 @@ struct SourceThread {
   model::ScheduleThread header;
   const tracefile::Process* process = nullptr;
   std::size_t process_index = 0;  // in Trace::processes()
+  std::size_t node = 0;           // in SourceThreads::nodes
   std::vector<const tracefile::Log*>
       lanes;  // the thread's own log, and that of its signal handlers
 
@@ -41,6 +42,7 @@ struct SourceThread {
 
 struct SourceThreads {
   std::vector<SourceThread> threads;  // by rank, then as they come in the trace
+  std::vector<NodeMounts::Node> nodes;
   int ranks = 0;
   std::size_t processes_without_rank = 0;  // of a job's launcher or tools; left out
 };
@@ -90,9 +92,10 @@ std::string otherPathOf(const event::Event& event);
 class Analysis : private FileScene {
  public:
   // `size_scale`: what sizes in the schedule are multiplied by.
-  Analysis(const SourceThreads& sources, const LocationMap& locations, double size_scale)
+  Analysis(const SourceThreads& sources, const LocationMap& locations, const NodeMounts& mounts,
+           double size_scale)
       : sources_(sources),
-        files_(locations, dependencies_, size_scale),
+        files_(locations, mounts, dependencies_, size_scale),
         conflicts_(dependencies_),
         locks_(dependencies_),
         threads_(sources.threads.size()),
@@ -105,6 +108,10 @@ class Analysis : private FileScene {
   const Dependencies& dependencies() const { return dependencies_; }
   OpenTable& opens() { return opens_; }
   FileHistory& files() { return files_; }
+  // What an absolute path stands for on the node of that thread.
+  model::FileNumber fileOf(std::string_view absolute, std::uint32_t thread) {
+    return files_.numberOf(absolute, sources_.threads[thread].node);
+  }
   const std::vector<ThreadNotes>& threads() const { return threads_; }
   std::vector<ThreadNotes>& threads() { return threads_; }
   std::int64_t firstStart() const { return first_start_; }
@@ -172,7 +179,6 @@ class Analysis : private FileScene {
   void publish(std::uint32_t description, ContentId content, const PastEvent& when);
   void orderByPosition(const event::Event& event, const PastEvent& when, Description& description);
   void useInstance(const event::Event& event, const PastEvent& when, Instance& instance);
-  model::FileNumber fileOf(const event::Text& text) { return files_.numberOf(text.absolute); }
 
   const SourceThreads& sources_;
   Dependencies dependencies_;

@@ -33,8 +33,12 @@ bool isBelow(std::string_view location, std::string_view directory) {
          location[directory.size()] == '/';
 }
 
-FileNumber FileHistory::numberOf(std::string_view absolute) {
-  return numberAt(locations_.locationOf(absolute), absolute);
+FileNumber FileHistory::numberOf(std::string_view absolute, std::size_t node) {
+  std::string location = locations_.locationOf(absolute);
+  if (const std::string_view owner = mounts_.ownerOf(node, absolute); !owner.empty()) {
+    location = model::locationOnNode(owner, location);
+  }
+  return numberAt(std::move(location), absolute);
 }
 
 FileNumber FileHistory::numberAt(std::string location, std::string_view source) {

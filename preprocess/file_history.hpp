@@ -14,6 +14,7 @@
 #include "core/model/schedule.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/location.hpp"
+#include "preprocess/mounts.hpp"
 #include "preprocess/scale_map.hpp"
 
 namespace omnio::preprocess {
@@ -124,11 +125,15 @@ struct FileName {
 class FileHistory {
  public:
   // `size_scale`: what sizes in the schedule are multiplied by.
-  FileHistory(const LocationMap& locations, Dependencies& dependencies, double size_scale)
-      : locations_(locations), dependencies_(dependencies), size_scale_(size_scale) {}
+  FileHistory(const LocationMap& locations, const NodeMounts& mounts, Dependencies& dependencies,
+              double size_scale)
+      : locations_(locations),
+        mounts_(mounts),
+        dependencies_(dependencies),
+        size_scale_(size_scale) {}
 
-  // The file an absolute path stands for, which is added when it is new.
-  model::FileNumber numberOf(std::string_view absolute);
+  // The file an absolute path stands for on a node, which is added when it is new.
+  model::FileNumber numberOf(std::string_view absolute, std::size_t node);
 
   Presence presence(model::FileNumber file) const;
   // The name that the file's name leads to by links.
@@ -248,6 +253,7 @@ class FileHistory {
   };
 
   const LocationMap& locations_;
+  const NodeMounts& mounts_;
   Dependencies& dependencies_;
   double size_scale_;
   std::unordered_map<std::string, model::FileNumber> numbers_;  // by location

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "core/model/schedule.hpp"
 
 namespace omnio::preprocess {
 namespace {
@@ -32,72 +31,7 @@ std::string joined(std::string_view before, std::string_view after) {
   return fmt::format("{}/{}", before, after);
 }
 
-// A name of /proc/self/mounts, in which blanks and the like are written as three octal digits.
-std::string unescaped(std::string_view name) {
-  std::string text;
-  const auto digit = [name](std::size_t at) { return at < name.size() ? name[at] - '0' : -1; };
-  for (std::size_t at = 0; at < name.size(); ++at) {
-    const int a = digit(at + 1);
-    const int b = digit(at + 2);
-    const int c = digit(at + 3);
-    const bool is_escaped =
-        name[at] == '\\' && a >= 0 && a < 4 && b >= 0 && b < 8 && c >= 0 && c < 8;
-    text += is_escaped ? static_cast<char>(a << 6 | b << 3 | c) : name[at];
-    if (is_escaped) at += 3;
-  }
-  return text;
-}
-
-// Names that a path has the system look up: of "." and ".." it knows the directory already.
-std::size_t namesIn(std::string_view path) {
-  std::size_t names = 0;
-  for (std::size_t at = 0; at < path.size();) {
-    const std::size_t end = std::min(path.find('/', at), path.size());
-    const std::string_view part = path.substr(at, end - at);
-    names += !part.empty() && part != "." && part != ".." ? 1 : 0;
-    at = end + 1;
-  }
-  return names;
-}
-
-bool holds(std::string_view directory, std::string_view path) {
-  return path.starts_with(directory) &&
-         (path.size() == directory.size() || path[directory.size()] == '/');
-}
-
 }  // namespace
-
-MountPoints::MountPoints(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    at = end + 1;
-    const std::size_t name = line.find(' ') + 1;
-    const std::size_t behind = line.find(' ', name);
-    if (name == 0 || behind == std::string_view::npos) continue;
-    const std::string point = unescaped(line.substr(name, behind - name));
-    if (point.starts_with('/')) points_.push_back(point == "/" ? std::string() : point);
-  }
-  std::stable_sort(points_.begin(), points_.end(),
-                   [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
-}
-
-std::size_t MountPoints::namesBelow(std::string_view absolute) const {
-  const std::string path = lexicallyAbsolute(absolute);
-  for (const std::string& point : points_) {
-    if (holds(point, path)) return namesIn(std::string_view(path).substr(point.size()));
-  }
-  return namesIn(path);
-}
-
-std::uint16_t lookupsOf(std::string_view raw, std::string_view location,
-                        const MountPoints& mounts) {
-  const bool is_absolute = raw.starts_with('/');
-  if (is_absolute && !mounts.isKnown()) return model::kAllLookups;
-  const std::size_t names = is_absolute ? mounts.namesBelow(raw) : namesIn(raw);
-  if (names == namesIn(location)) return model::kAllLookups;
-  return static_cast<std::uint16_t>(std::min<std::size_t>(names, model::kMostLookups));
-}
 
 std::string lexicallyAbsolute(std::string_view absolute) {
   std::string result;

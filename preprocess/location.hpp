@@ -1,8 +1,6 @@
 // Where the files of an application come to lie below the target of a replay.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,26 +31,6 @@ class LocationMap {
  private:
   std::vector<MapRule> rules_;  // longest FROM first
 };
-
-// The mount points of a node.
-class MountPoints {
- public:
-  // The text of /proc/self/mounts (proc(5)); empty where it is not known.
-  explicit MountPoints(std::string_view text);
-
-  bool isKnown() const { return !points_.empty(); }
-  // How many names of the path lie below the mount point that holds it: a file system is asked for
-  // these alone.
-  std::size_t namesBelow(std::string_view absolute) const;
-
- private:
-  std::vector<std::string> points_;  // longest first; "" is the root
-};
-
-// How many names a path made the system look up (ScheduleEvent::lookups): of a relative one all of
-// its own, of an absolute one those below the mount point. `raw` is the path as the application
-// gave it, `location` where it lies below the target.
-std::uint16_t lookupsOf(std::string_view raw, std::string_view location, const MountPoints& mounts);
 
 // The absolute path without "." and "..", resolved as text: which directory a ".." behind a
 // symbolic link leads to, only the traced system knew.

@@ -54,25 +54,6 @@ std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& a
   return words;
 }
 
-// The mount points of each node; the first process of a node recorded them.
-class NodeMounts {
- public:
-  explicit NodeMounts(const SourceThreads& sources) {
-    for (const SourceThread& thread : sources.threads) {
-      const std::string& text = thread.process->info.text(wire::info::kMounts);
-      if (!text.empty()) by_host_.try_emplace(thread.header.host, text);
-    }
-  }
-  const MountPoints& of(const SourceThread& thread) const {
-    static const MountPoints kUnknown{""};
-    const auto found = by_host_.find(thread.header.host);
-    return found == by_host_.end() ? kUnknown : found->second;
-  }
-
- private:
-  std::map<std::string, MountPoints> by_host_;
-};
-
 // Names all steps that others wait for because of communication: the meetings get the ids that are
 // returned, by number.
 std::vector<std::uint64_t> nameSteps(const CommunicationOrder& order, Dependencies& dependencies) {
@@ -257,7 +238,7 @@ class ThreadPass {
     out.result = event.result;
     takeNumbers(event, out);
     if (const event::Text* path = pathOf(event)) {
-      out.file = analysis_.files().numberOf(path->absolute);
+      out.file = analysis_.fileOf(path->absolute, place_);
       out.lookups = lookupsOf(path->raw, analysis_.files().locationOf(out.file), mounts_);
     }
     if (descriptorLinkedBy(event)) {
@@ -266,11 +247,11 @@ class ThreadPass {
                                            : analysis_.opens()[note.directory].file;
       // Which name it has matters not: none is looked up.
       out.file =
-          opened != model::kNoFileNumber ? opened : analysis_.files().numberOf(otherPathOf(event));
+          opened != model::kNoFileNumber ? opened : analysis_.fileOf(otherPathOf(event), place_);
       out.lookups = 0;
     }
     const std::string other = otherPathOf(event);
-    if (!other.empty()) out.new_file = analysis_.files().numberOf(other);
+    if (!other.empty()) out.new_file = analysis_.fileOf(other, place_);
     if (const int second = calls::indexOf(*event.row, Role::kPathNew); second >= 0) {
       out.new_lookups = lookupsOf(event.texts[static_cast<std::size_t>(second)].raw,
                                   analysis_.files().locationOf(out.new_file), mounts_);
@@ -411,8 +392,9 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   };
   if (sources.threads.empty()) return nothing();
   const LocationMap locations(settings.map, runDirectory(sources));
+  const NodeMounts mounts(sources.nodes, settings.shared);
   event::PathTable paths;
-  Analysis analysis(sources, locations, settings.size_scale);
+  Analysis analysis(sources, locations, mounts, settings.size_scale);
   analysis.run(paths);
   if (analysis.events() == 0) return nothing();
 
@@ -462,10 +444,10 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                  .source_events_missing = wholeness.events_missing,
                  .command = sources.threads.front().process->info.command(),
                  .left_out = summary.left_out});
-  const NodeMounts mounts(sources);
   for (const model::ScheduleFile& file : analysis.files().files()) {
     writer.file(file);
     ++summary.files;
+    summary.files_on_nodes += model::isOnNode(file.location) ? 1 : 0;
   }
   for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
     model::ScheduleThread header = sources.threads[place].header;
@@ -473,7 +455,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     header.recorder_ns =
         std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
     writer.beginThread(header);
-    ThreadPass pass(sources.threads[place], place, analysis, mounts.of(sources.threads[place]),
+    ThreadPass pass(sources.threads[place], place, analysis, mounts.of(sources.threads[place].node),
                     communication.order, meetings, settings);
     summary.events += pass.write(paths, writer);
     summary.edges += pass.edges();

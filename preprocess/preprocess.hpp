@@ -24,12 +24,15 @@ struct Settings {
   // missing.
   bool partial = false;
   std::vector<MapRule> map{};
+  // Absolute paths of directories that all nodes have in common, whatever their mounts say.
+  std::vector<std::string> shared{};
 };
 
 struct Summary {
   int ranks = 0;
   std::size_t threads = 0;
   std::size_t files = 0;
+  std::size_t files_on_nodes = 0;  // that not all nodes had in common
   std::uint64_t events = 0;
   std::uint64_t edges = 0;            // waits for events
   std::uint64_t mpi_events = 0;       // calls that order ranks

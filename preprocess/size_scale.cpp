@@ -18,7 +18,7 @@ namespace {
 
 // cp asks for all there may be, which is as much at any scale.
 constexpr std::uint64_t kAll = std::uint64_t{1} << 62;
-constexpr std::int64_t kPage = 4096;  // the least that is mapped
+constexpr std::int64_t kMappedPage = 4096;  // the least that is mapped
 
 std::uint64_t lengthOf(const ScaleMap& map, std::optional<std::uint64_t> from,
                        std::uint64_t bytes) {
@@ -128,7 +128,7 @@ void scaleSizes(model::ScheduleEvent& event, const WorkedAt& at, const ScaleMap&
     *size =
         range ? static_cast<std::int64_t>(lengthOf(file, range, static_cast<std::uint64_t>(*size)))
               : distance(file, *size);
-    if (calls::has(row, Role::kMapping)) *size = std::max<std::int64_t>(*size, kPage);
+    if (calls::has(row, Role::kMapping)) *size = std::max<std::int64_t>(*size, kMappedPage);
   }
   if (event.offset != model::kUnknownOffset) {
     event.offset =

@@ -161,6 +161,11 @@ void RequestOptions::addTo(base::Command command) {
       .required()
       .typeName("DIR");
   command
+      .option("--node-local", request.node_local,
+              "Directory that each node has for itself: for files that a node had for itself (else "
+              "they go to the target)")
+      .typeName("DIR");
+  command
       .option("-o,--output", request.output,
               "Trace directory of the replay (default: SCHEDULE's name with .replay)")
       .typeName("DIR");
@@ -214,7 +219,9 @@ void RequestOptions::complete() {
   request.stall_ns = static_cast<std::int64_t>(std::min(stall_s, 1e9) * 1e9);
   if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";
   std::error_code error;
-  for (fs::path* path : {&request.schedule, &request.target, &request.output}) {
+  for (fs::path* path :
+       {&request.schedule, &request.target, &request.output, &request.node_local}) {
+    if (path->empty()) continue;
     *path = fs::absolute(*path, error).lexically_normal();
     if (!path->has_filename()) *path = path->parent_path();  // "dir/"
   }
@@ -232,6 +239,9 @@ std::vector<std::string> RequestOptions::words() const {
   if (request.fresh) words.emplace_back("--fresh");
   if (request.partial) words.emplace_back("--partial");
   if (no_trace) words.emplace_back("--no-trace");
+  if (!request.node_local.empty()) {
+    words.insert(words.end(), {"--node-local", request.node_local.native()});
+  }
   if (!request.omnio.empty()) words.insert(words.end(), {"--omnio", request.omnio.native()});
   return words;
 }
@@ -346,7 +356,15 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
                                     "--no-config", "--no-start-stopped", "--toggle-signal", "none",
                                     "--max-log-size", "0", "--flavour", "serial", "--exclude", "/*",
                                     "--include", escaped(tree.native()), "--include",
-                                    escaped(tree.native()) + "/*", "--", self};
+                                    escaped(tree.native()) + "/*"};
+  if (!request.node_local.empty()) {
+    // It is made later; a directory above it may be reached by a link.
+    const fs::path on_node = fs::weakly_canonical(request.node_local, error) / kTreeName;
+    for (const char* below : {"", "/*"}) {
+      words.insert(words.end(), {"--include", escaped(on_node.native()) + below});
+    }
+  }
+  words.insert(words.end(), {"--", self});
   for (char** word = argv + 1; *word != nullptr; ++word) words.emplace_back(*word);
   setenv(kStage, "1", 1);
   const int status = runAndPassSignals(words);

@@ -34,7 +34,10 @@ struct Request {
   std::filesystem::path schedule;
   std::filesystem::path target;
   std::filesystem::path output;  // the trace directory
-  std::filesystem::path omnio;   // the command line program; empty: looked for
+  // A directory that each node has for itself, for files that were on a node; empty: they lie in
+  // the target.
+  std::filesystem::path node_local;
+  std::filesystem::path omnio;  // the command line program; empty: looked for
   Changes changes;
   Cache cache = Cache::kCold;
   Sync sync = Sync::kFinal;

@@ -306,9 +306,11 @@ class Comparison final : public model::ScheduleSink {
     // The root of the file systems is asked about as ".", from the directory that stands for it.
     if (absolute.ends_with("/.")) absolute.remove_suffix(2);
     if (absolute == identity_.tree) return ".";
-    if (absolute.starts_with(identity_.tree) && absolute.size() > identity_.tree.size() &&
-        absolute[identity_.tree.size()] == '/') {
-      return std::string(absolute.substr(identity_.tree.size() + 1));
+    for (const std::string& tree : {identity_.tree, identity_.node_tree}) {
+      if (!tree.empty() && absolute.starts_with(tree) && absolute.size() > tree.size() &&
+          absolute[tree.size()] == '/') {
+        return std::string(absolute.substr(tree.size() + 1));
+      }
     }
     return std::string(absolute);
   }
@@ -479,6 +481,7 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
   identity.schedule = base::bytesOf(report.text("schedule"));
   identity.schedule_digest = report.text("schedule_digest");
   identity.tree = base::bytesOf(report.text("tree"));
+  identity.node_tree = base::bytesOf(report.text("node_tree", ""));
   identity.write_overwrite = report.flag("write_overwrite", false);
   if (!report.flag("traced", true)) {
     report.refuse("the replay was not traced, so there is nothing to compare");

@@ -49,6 +49,12 @@ int runPreprocess(const PreprocessOptions& options) {
     if (!rule) return fail(rule.failure(), kWrongUsage);
     settings.map.push_back(*rule);
   }
+  for (const std::string& directory : settings.shared) {
+    if (directory.starts_with('/')) continue;
+    return fail({base::Code::kInvalid, fmt::format("--shared {}: has to be an absolute path",
+                                                   base::printable(directory))},
+                kWrongUsage);
+  }
   base::raiseOpenFileLimit();  // all containers are open at once, to read their events by time
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
@@ -85,6 +91,12 @@ int runPreprocess(const PreprocessOptions& options) {
         "becomes empty and direct I/O stays aligned\n",
         options.settings.size_scale,
         static_cast<double>(summary->bytes_scaled) / static_cast<double>(summary->bytes_recorded));
+  }
+  if (summary->files_on_nodes > 0) {
+    text += fmt::format(
+        "on nodes: {} of the files, below @node, are on file systems that not all nodes had in "
+        "common\n",
+        summary->files_on_nodes);
   }
   if (summary->mpi_unmatched > 0) {
     text += fmt::format(
@@ -141,6 +153,12 @@ void addPreprocessCommand(base::Command program) {
               "given more than once (default: the working directory of the run to the target "
               "itself, all else to @root)")
       .typeName("FROM=TO")
+      .repeatable();
+  command
+      .option("--shared", options->settings.shared,
+              "All nodes have the files below DIR in common, though their mounts differ; may be "
+              "given more than once")
+      .typeName("DIR")
       .repeatable();
   command.callback([options] { return runPreprocess(*options); });
 }

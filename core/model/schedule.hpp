@@ -59,6 +59,16 @@ struct Hole {
   bool operator==(const Hole&) const = default;
 };
 
+// A file that not all nodes of the job had in common lies below "@node/HOST", of the host that had
+// it, or of the first of those that had it in common.
+inline constexpr std::string_view kNodePrefix = "@node/";
+inline std::string locationOnNode(std::string_view host, std::string_view location) {
+  std::string result = std::string(kNodePrefix).append(host);
+  if (location != ".") result.append("/").append(location);
+  return result;
+}
+inline bool isOnNode(std::string_view location) { return location.starts_with(kNodePrefix); }
+
 struct ScheduleFile {
   // Names are bytes here, and text (core/base/printable.hpp) in the document.
   std::string location;  // below the target: "a/b", no "..", no leading "/"

@@ -31,7 +31,7 @@ inline constexpr char kRingPlace[] =
 // that lies inside the recorded duration. At least: everything was in the caches.
 inline constexpr char kEventCost[] = "event_cost_ps";
 inline constexpr char kClockCost[] = "clock_cost_ps";
-inline constexpr char kMounts[] = "mounts";  // /proc/self/mounts of the node
+inline constexpr char kMounts[] = "mounts";  // /proc/self/mountinfo of the node
 // "owner.UID": the process was about to become this user, to whom its later rings belong.
 inline constexpr char kOwnerPrefix[] = "owner.";
 // Why recording ended before the process did; not there: it did not.

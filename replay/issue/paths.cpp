@@ -41,9 +41,10 @@ std::size_t beginOfLast(std::string_view location, std::size_t names) {
 
 }  // namespace
 
-Paths::Paths(const Plan& plan, std::string tree, const std::vector<std::uint32_t>& ranks)
+Paths::Paths(const Plan& plan, std::string tree, const std::vector<std::uint32_t>& ranks,
+             const std::string& on_node)
     : plan_(plan), path_(std::move(tree)) {
-  base::Result<Tree> opened = Tree::open(path_);
+  base::Result<Tree> opened = Tree::open(path_, on_node);
   if (!opened) return;
   tree_.emplace(std::move(*opened));
   for (const std::uint32_t rank : ranks) {
@@ -78,7 +79,8 @@ const PlannedFile* Paths::planned(std::uint32_t file) const {
 
 std::string Paths::absolute(std::uint32_t file) const {
   const PlannedFile* found = planned(file);
-  return found == nullptr ? std::string() : path_ + "/" + found->location;
+  if (found == nullptr) return {};
+  return tree_ ? tree_->pathOf(found->location) : path_ + "/" + found->location;
 }
 
 Paths::Base Paths::base(const std::string& location) const {
@@ -158,6 +160,8 @@ void Names::set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint
   const std::string& location = planned->location;
   const std::size_t names = namesIn(location);
   const std::size_t wanted = lookups == model::kAllLookups ? names : lookups;
+  // The names above a file of this node are not in the tree.
+  if (wanted >= names && paths_.isApart(location)) return setAbsolute(name, file);
   const auto last = [&] {
     if (wanted == 0) return asked.may_be_empty ? "" : ".";
     return wanted == names ? location.c_str() : location.c_str() + beginOfLast(location, wanted);

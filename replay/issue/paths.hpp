@@ -29,8 +29,10 @@ namespace omnio::replay {
 // The files of the plan, and the directories from which names are looked up: for all threads.
 class Paths {
  public:
-  // `tree`: its absolute path; it is there. `ranks`: those that this process replays.
-  Paths(const Plan& plan, std::string tree, const std::vector<std::uint32_t>& ranks = {});
+  // `tree`: its absolute path; it is there. `ranks`: those that this process replays. `on_node`:
+  // the tree of this node, if it has one.
+  Paths(const Plan& plan, std::string tree, const std::vector<std::uint32_t>& ranks = {},
+        const std::string& on_node = {});
   Paths(const Paths&) = delete;
   Paths& operator=(const Paths&) = delete;
   ~Paths();
@@ -38,6 +40,8 @@ class Paths {
   const PlannedFile* planned(std::uint32_t file) const;  // nullptr for kNoFile
   const std::string& tree() const { return path_; }
   std::string absolute(std::uint32_t file) const;  // "" for kNoFile: no call finds it
+  // Whether the location is not below tree(), but in the tree of this node.
+  bool isApart(std::string_view location) const { return tree_ && tree_->isApart(location); }
 
   // How many directories lie between the root of the tree's file system and the tree, which counts.
   std::size_t depth() const { return above_.size(); }

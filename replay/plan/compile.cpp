@@ -93,6 +93,14 @@ std::uint32_t Compiler::fileOf(const ScheduleEvent& event) const {
   return slot < file_of_slot_.size() ? file_of_slot_[slot] : kNoFile;
 }
 
+// The rank of the thread uses the file. All of a rank's threads come together.
+void Compiler::noteUser(std::uint32_t number) {
+  if (number >= plan_.files.size() || !model::isOnNode(plan_.files[number].location)) return;
+  std::vector<std::uint32_t>& users = plan_.files[number].users;
+  const auto rank = static_cast<std::uint32_t>(thread().recorded.rank);
+  if (users.empty() || users.back() != rank) users.push_back(rank);
+}
+
 void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file) {
   if (event.new_fd == model::kNoDescriptor) return;
   rank().made = ++made_;
@@ -160,6 +168,7 @@ Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
   opened.file = static_cast<std::uint32_t>(event.file);
   opened.flags = static_cast<std::int32_t>(event.arguments[0]);
   opened.offset = event.offset;
+  noteUser(opened.file);
   rank().preopened.push_back(opened);
   noteDescriptor(event, opened.file);
   return std::nullopt;
@@ -285,6 +294,8 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   op.request = event.request;
   if ((op.flags & kOpLines) != 0) op.offset = event.offset;
   op.new_file = static_cast<std::uint32_t>(event.new_file);
+  noteUser(op.file);
+  noteUser(op.new_file);
   op.lookups = event.lookups;
   op.new_lookups = event.new_lookups;
   noteBase(event.file, event.lookups, event.directory);

@@ -63,6 +63,7 @@ class Compiler final : public model::ScheduleSink {
   PlannedRank& rank() { return plan_.ranks[static_cast<std::size_t>(thread().recorded.rank)]; }
   Complaint takeSlot(model::Descriptor descriptor, std::uint32_t& slot);
   std::uint32_t fileOf(const model::ScheduleEvent& event) const;
+  void noteUser(std::uint32_t number);
   void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file);
   void noteBase(model::FileNumber file, std::uint16_t lookups, model::Descriptor directory);
   Complaint checkDescriptors() const;

@@ -22,7 +22,7 @@ constexpr std::string_view kMagic = "omnio replay plan 8\n";
 template <typename Io>
 void parts(Io& io, PartsOf<PlannedFile> auto& file) {
   io.items(file.location, file.role, file.exists, file.made_by_events, file.lines, file.size,
-           file.holes, file.written_end, file.line_ends, file.delimiters);
+           file.holes, file.written_end, file.line_ends, file.delimiters, file.users);
 }
 
 template <typename Io>

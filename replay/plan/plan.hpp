@@ -22,6 +22,8 @@ struct PlannedFile : model::ScheduleFile {
   std::vector<std::uint64_t> line_ends{};
   // All bytes that lines end with: they stand nowhere else.
   std::string delimiters{};
+  // Of a file that is on a node (model::isOnNode): the ranks whose events name it, each once.
+  std::vector<std::uint32_t> users{};
 };
 
 // A descriptor that was open before the recording began.

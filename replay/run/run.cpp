@@ -257,11 +257,66 @@ void tellTracer() {
   tell(raw::bytes_written, wire::kOwnWrittenCommand);
 }
 
+// Makes the tree of this node below a directory that each node has for itself. All processes call
+// it; ends the replay where several nodes see the same directory.
+std::filesystem::path makeNodeTree(Session& session, const Request& request) {
+  namespace fs = std::filesystem;
+  const fs::path& directory = request.node_local;
+  const std::string mark = ".omnio-node.";
+  const fs::path own = directory / fmt::format("{}{}", mark, session.node());
+  std::error_code error;
+  if (session.isNodeLeader()) {
+    fs::create_directories(directory, error);
+    std::ofstream out(own);
+    if (!out) session.abort(base::systemFailure(directory, errno, "cannot write in").sentence);
+  }
+  session.barrier();
+  if (session.isNodeLeader()) {
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string name = entry->path().filename();
+      if (!name.starts_with(mark) || name == own.filename()) continue;
+      fs::remove(own, error);
+      session.abort(fmt::format(
+          "--node-local {}: nodes of this replay have the directory in common; name one "
+          "that each has for itself",
+          base::printable(directory.native())));
+    }
+  }
+  session.barrier();
+  if (session.isNodeLeader()) {
+    fs::remove(own, error);
+    const base::Result<fs::path> made = makeTree(directory, request.fresh);
+    if (!made) session.abort(made.failure().sentence);
+  }
+  session.barrier();
+  const fs::path real = fs::canonical(directory, error);
+  if (error) session.abort(base::systemFailure(directory, error.value()).sentence);
+  return real / kTreeName;
+}
+
+std::vector<int> nodeOfRank(const Plan& plan, const Session& session) {
+  std::vector<int> nodes;
+  for (std::uint32_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    const int process = processOf(rank, session.size());
+    nodes.push_back(session.nodeOf()[static_cast<std::size_t>(process)]);
+  }
+  return nodes;
+}
+
+bool hasFilesOnNodes(const Plan& plan) {
+  return std::ranges::any_of(
+      plan.files, [](const PlannedFile& file) { return model::isOnNode(file.location); });
+}
+
 std::int64_t syncAfter(Session& session, Sync sync, const Plan& plan, const Tree& tree) {
   session.barrier();  // all have written out what their streams hold
   const std::int64_t begin = nowNs();
   if (sync == Sync::kFile) syncFiles(session, plan, tree);
-  if (sync == Sync::kFinal && session.isNodeLeader()) raw::syncFileSystem(tree.fd());
+  if (sync == Sync::kFinal && session.isNodeLeader()) {
+    raw::syncFileSystem(tree.fd());
+    if (tree.fdOnNode() >= 0) raw::syncFileSystem(tree.fdOnNode());
+  }
   return sync == Sync::kNone ? 0 : session.largest(nowNs() - begin);
 }
 
@@ -274,8 +329,14 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   const std::filesystem::path programs = programsIn(request.output);
   const base::Result<Plan> plan = readPlan(programs / kPlanName);
   check(plan);
-  const base::Result<Tree> tree = Tree::open(tree_path);
+  std::filesystem::path node_tree;
+  if (!request.node_local.empty() && hasFilesOnNodes(*plan)) {
+    node_tree = makeNodeTree(session, request);
+  }
+  const base::Result<Tree> tree = Tree::open(tree_path, node_tree);
   check(tree);
+  const base::Result<Places> places = placesOf(*plan, *tree, nodeOfRank(*plan, session));
+  check(places);
   base::raiseOpenFileLimit();
 
   if (session.isNodeLeader()) {
@@ -284,25 +345,33 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
 
   const std::int64_t preparing = nowNs();
   if (session.rank() == 0) {
-    check(checkSpace(*plan, *tree));
-    check(prepareDirectories(*plan, *tree));
+    check(checkSpace(*plan, *tree, *places, kInTree));
+    check(prepareDirectories(*plan, *tree, *places, kInTree));
+  }
+  if (session.isNodeLeader() && !node_tree.empty()) {
+    check(checkSpace(*plan, *tree, *places, session.node()));
+    check(prepareDirectories(*plan, *tree, *places, session.node()));
   }
   session.barrier();
-  const base::Result<Prepared> prepared = prepareFiles(
-      *plan, *tree, {.process = session.rank(), .processes = session.size()}, request.cache);
+  const Share share{.process = session.rank(),
+                    .processes = session.size(),
+                    .node = session.node(),
+                    .node_process = session.nodeRank(),
+                    .node_processes = session.nodeProcesses()};
+  const base::Result<Prepared> prepared = prepareFiles(*plan, *tree, *places, share, request.cache);
   check(prepared);
   session.barrier();
-  const Residency residency =
-      sampleCache(*plan, *tree, {.process = session.rank(), .processes = session.size()});
+  const Residency residency = sampleCache(*plan, *tree, *places, share);
   session.barrier();
   const std::int64_t preparation_ns = nowNs() - preparing;
 
   findSymbols();
   std::vector<std::filesystem::path> writable = {tree_path, request.output, "/dev/shm"};
   if (const char* rings = getenv("OMNIO_RING_DIR")) writable.emplace_back(rings);
+  if (!node_tree.empty()) writable.push_back(node_tree);
   const Fence fence(writable);
   Flags flags(session.sharedWords(plan->flag_waiters.size()));
-  const Paths paths(*plan, tree_path.native(), ranksOf(*plan, session));
+  const Paths paths(*plan, tree_path.native(), ranksOf(*plan, session), node_tree.native());
   const bool may_spin = haveProcessorEach(*plan, session);
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
   const WaitKind wait_in_mpi =
@@ -355,6 +424,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   report.schedule_digest = plan->schedule_digest;
   report.target = request.target.native();
   report.tree = tree_path.native();
+  report.node_tree = node_tree.native();
   if (isTraced()) report.trace = request.output.native();
   report.timing = plan->global.timing;
   report.write_overwrite = plan->global.write_overwrite;

@@ -6,6 +6,7 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -177,11 +178,36 @@ class Maker {
 
 }  // namespace
 
-base::Result<void> checkSpace(const Plan& plan, const Tree& tree) {
+base::Result<Places> placesOf(const Plan& plan, const Tree& tree,
+                              const std::vector<int>& node_of_rank) {
+  Places places(plan.files.size(), kInTree);
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    const PlannedFile& file = plan.files[i];
+    if (!tree.isApart(file.location)) continue;
+    for (const std::uint32_t rank : file.users) {
+      const int node = node_of_rank[rank];
+      if (places[i] == kInTree) places[i] = node;
+      if (places[i] == node) continue;
+      return base::failure(base::Code::kInvalid,
+                           "{} was on one node, and is used by the ranks {} and {}, which this "
+                           "replay has on two; place ranks as they were, or replay without "
+                           "--node-local",
+                           base::printable(file.location), file.users.front(), rank);
+    }
+    // No rank uses it, so that it is made on no node.
+    if (places[i] == kInTree) places[i] = INT_MAX;
+  }
+  return places;
+}
+
+base::Result<void> checkSpace(const Plan& plan, const Tree& tree, const Places& places, int place) {
   struct statfs facts {};
-  if (raw::systemCall(SYS_fstatfs, tree.fd(), &facts) != 0) return {};  // making them will tell
+  const int root = place == kInTree ? tree.fd() : tree.fdOnNode();
+  if (raw::systemCall(SYS_fstatfs, root, &facts) != 0) return {};  // making them will tell
   std::uint64_t needed = 0;
-  for (const PlannedFile& file : plan.files) {
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    if (places[i] != place) continue;
+    const PlannedFile& file = plan.files[i];
     const std::uint64_t size = dataBytes(file, 0, wantedSize(plan, file).value_or(0));
     if (__builtin_add_overflow(needed, size, &needed)) needed = UINT64_MAX;
   }
@@ -190,10 +216,11 @@ base::Result<void> checkSpace(const Plan& plan, const Tree& tree) {
   if (needed <= available) return {};
   return base::failure(base::Code::kSystem,
                        "{}: the files to prepare have {} bytes, and {} are free",
-                       base::printable(tree.path().native()), needed, available);
+                       base::printable(tree.pathIn(place != kInTree).native()), needed, available);
 }
 
-base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree) {
+base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree, const Places& places,
+                                      int place) {
   std::unordered_set<std::string_view> made;
   for (const PlannedFile& file : plan.files) {
     if (file.made_by_events && !file.exists) made.insert(file.location);
@@ -203,16 +230,20 @@ base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree) {
     return location.empty() || !done.insert(location).second ? 0 : tree.makeDirectories(location);
   };
   // Files that were there come first, whatever events make below or above them.
-  for (const PlannedFile& file : plan.files) {
-    if (!file.exists) continue;
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    const PlannedFile& file = plan.files[i];
+    if (!file.exists || places[i] != place) continue;
     const bool is_directory = file.role == model::FileRole::kDirectory;
     if (const int error = make(is_directory ? file.location : parentOf(file.location))) {
       return cannotMake(file.location, error);
     }
   }
-  for (const PlannedFile& file : plan.files) {
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    const PlannedFile& file = plan.files[i];
     const std::string parent = parentOf(file.location);
-    if (file.exists || file.role == model::FileRole::kAbsent || isMadeLater(made, parent)) continue;
+    if (places[i] != place || file.exists || file.role == model::FileRole::kAbsent ||
+        isMadeLater(made, parent))
+      continue;
     if (const int error = make(parent)) return cannotMake(parent, error);
   }
   return {};
@@ -230,14 +261,17 @@ void addResidency(int fd, std::uint64_t begin, std::uint64_t size, Residency& su
   for (std::uint64_t i = 0; i < windows; ++i) {
     const std::uint64_t at = size / windows * i / kWindow * kWindow;
     const auto bytes = static_cast<std::size_t>(std::min(kWindow, size - at));
-    void* memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(begin + at));
-    if (memory == MAP_FAILED) return;
-    if (mincore(memory, bytes, pages.data()) == 0) {
+    // The tracer would keep the descriptor that it sees mapped, and take it for the file when MPI
+    // has a socket of that number.
+    const long memory =
+        raw::systemCall(SYS_mmap, nullptr, bytes, PROT_READ, MAP_SHARED, fd, begin + at);
+    if (memory == -1) return;
+    if (raw::systemCall(SYS_mincore, memory, bytes, pages.data()) == 0) {
       const std::size_t count = (bytes + page - 1) / page;
       sum.pages += count;
       for (std::size_t k = 0; k < count; ++k) sum.resident += pages[k] & 1U;
     }
-    munmap(memory, bytes);
+    raw::systemCall(SYS_munmap, memory, bytes);
   }
 }
 
@@ -251,10 +285,16 @@ struct Piece {
 // The pieces that are this process's share: use(piece), until one says no. Those without data are
 // left out, but for the first and the last piece of each file.
 template <typename Use>
-void eachPiece(const Plan& plan, Share share, Use use) {
-  const auto processes = static_cast<std::uint64_t>(share.processes);
-  std::uint64_t before = 0;  // pieces of the files before
+void eachPiece(const Plan& plan, const Places& places, Share share, Use use) {
+  std::uint64_t before_in_tree = 0;  // pieces of the files before
+  std::uint64_t before_on_node = 0;
   for (std::size_t number = 0; number < plan.files.size(); ++number) {
+    const bool is_apart = places[number] != kInTree;
+    if (is_apart && places[number] != share.node) continue;
+    const auto process = static_cast<std::uint64_t>(is_apart ? share.node_process : share.process);
+    const auto processes =
+        static_cast<std::uint64_t>(is_apart ? share.node_processes : share.processes);
+    std::uint64_t& before = is_apart ? before_on_node : before_in_tree;
     const PlannedFile& file = plan.files[number];
     const std::optional<std::uint64_t> size = wantedSize(plan, file);
     if (!size) continue;
@@ -266,7 +306,7 @@ void eachPiece(const Plan& plan, Share share, Use use) {
           i = std::clamp(std::min(hole->end, file.size) / kPieceBytes, i, last);
         }
       }
-      if ((before + i) % processes != static_cast<std::uint64_t>(share.process)) continue;
+      if ((before + i) % processes != process) continue;
       const std::uint64_t begin = i * kPieceBytes;
       if (!use(Piece{number, begin, std::min(*size, begin + kPieceBytes), *size})) return;
     }
@@ -276,11 +316,11 @@ void eachPiece(const Plan& plan, Share share, Use use) {
 
 }  // namespace
 
-Residency sampleCache(const Plan& plan, const Tree& tree, Share share) {
+Residency sampleCache(const Plan& plan, const Tree& tree, const Places& places, Share share) {
   constexpr int kMostPieces = 64;
   Residency sum;
   int pieces = 0;
-  eachPiece(plan, share, [&](const Piece& piece) {
+  eachPiece(plan, places, share, [&](const Piece& piece) {
     const PlannedFile& file = plan.files[piece.file];
     if (dataBytes(file, piece.begin, piece.end) == 0) return true;
     const int fd = tree.openFile(file.location, O_RDONLY);
@@ -297,11 +337,12 @@ Residency sampleCache(const Plan& plan, const Tree& tree, Share share) {
   return sum;
 }
 
-base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache) {
+base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, const Places& places,
+                                    Share share, Cache cache) {
   Prepared prepared;
   Maker maker(tree, cache);
   std::optional<base::Failure> failed;
-  eachPiece(plan, share, [&](const Piece& piece) {
+  eachPiece(plan, places, share, [&](const Piece& piece) {
     const PlannedFile& file = plan.files[piece.file];
     const std::uint64_t bytes = dataBytes(file, piece.begin, piece.end);
     if (const int error = maker.makePiece(file, piece.file, piece.begin, piece.end, piece.size)) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/base/json_reader.hpp"
 #include "core/base/result.hpp"
@@ -35,10 +36,22 @@ struct Prepared {
   std::uint64_t bytes = 0;
 };
 
-// This process's share of the work: files, and pieces of large ones, go round over `processes`.
+// Where files lie: by file, the node whose tree it is in, or kInTree.
+using Places = std::vector<int>;
+inline constexpr int kInTree = -1;
+// `node_of_rank`: by recorded rank, the node that replays it. Fails where ranks of several nodes
+// use a file that is on a node.
+base::Result<Places> placesOf(const Plan& plan, const Tree& tree,
+                              const std::vector<int>& node_of_rank);
+
+// This process's share of the work: files, and pieces of large ones, go round over the processes of
+// the replay, and those of a node over the processes of that.
 struct Share {
   int process = 0;
   int processes = 1;
+  int node = 0;
+  int node_process = 0;
+  int node_processes = 1;
 };
 
 // How much of the prepared files is in this node's page cache, by a sample (mincore(2)). No pages
@@ -48,12 +61,14 @@ struct Residency {
   std::uint64_t resident = 0;
 };
 // Of the pieces that this process made.
-Residency sampleCache(const Plan& plan, const Tree& tree, Share share);
+Residency sampleCache(const Plan& plan, const Tree& tree, const Places& places, Share share);
 
-// Whether what is to be made fits on the target's file system.
-base::Result<void> checkSpace(const Plan& plan, const Tree& tree);
-// All directories; one process does it, before any prepareFiles().
-base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree);
-base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, Share share, Cache cache);
+// Whether what is to be made in that place fits on its file system.
+base::Result<void> checkSpace(const Plan& plan, const Tree& tree, const Places& places, int place);
+// All directories of that place; one process does it, before any prepareFiles().
+base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree, const Places& places,
+                                      int place);
+base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, const Places& places,
+                                    Share share, Cache cache);
 
 }  // namespace omnio::replay

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/printable.hpp"
+#include "core/model/schedule.hpp"
 #include "replay/issue/libc.hpp"
 
 // Rights that came with later versions than the first (Linux 5.13), and that the header of an older
@@ -27,7 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMarker = ".omnio-replay";
-constexpr const char* kTree = "tree";
 
 int openBeneath(int directory, const char* name, int flags, unsigned mode) {
   open_how how{};
@@ -66,6 +66,12 @@ int openStepwise(int root, const std::string& location, int flags, unsigned mode
   return fd;
 }
 
+int openBelow(int root, const std::string& location, int flags, unsigned mode) {
+  const int fd = openBeneath(root, location.c_str(), flags, mode);
+  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return fd;
+  return openStepwise(root, location, flags, mode);
+}
+
 // A directory that is not there, is empty, or is ours.
 struct Look {
   bool there = false;
@@ -85,16 +91,16 @@ base::Result<Look> lookAt(const fs::path& target) {
   }
   look.there = true;
   look.ours = fs::exists(fs::symlink_status(target / kMarker, error));
-  const fs::file_status tree = fs::symlink_status(target / kTree, error);
+  const fs::file_status tree = fs::symlink_status(target / kTreeName, error);
   look.has_tree = fs::exists(tree);
   if (look.has_tree && tree.type() != fs::file_type::directory) {
     return base::failure(base::Code::kInvalid, "{}: not a directory; name another --target",
-                         base::printable((target / kTree).native()));
+                         base::printable((target / kTreeName).native()));
   }
   for (fs::directory_iterator entry(target, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path name = entry->path().filename();
-    if (look.ours && (name == kMarker || name == kTree)) continue;
+    if (look.ours && (name == kMarker || name == kTreeName)) continue;
     return base::failure(base::Code::kInvalid,
                          "{} holds {}, which no replay made; a target has to be empty",
                          base::printable(target.native()), base::printable(name.native()));
@@ -135,31 +141,53 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
                                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (marker < 0) return base::systemFailure(real / kMarker, errno);
   raw::closeFd(marker);
-  const fs::path tree = real / kTree;
+  const fs::path tree = real / kTreeName;
   fs::remove_all(tree, error);  // removes links as such
   if (error) return base::systemFailure(tree, error.value());
   if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return base::systemFailure(tree, errno);
   return tree;
 }
 
-base::Result<Tree> Tree::open(const fs::path& path) {
-  const int fd =
-      raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+namespace {
+
+int openRoot(const fs::path& path) {
+  return raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+}  // namespace
+
+base::Result<Tree> Tree::open(const fs::path& path, const fs::path& on_node) {
+  const int fd = openRoot(path);
   if (fd < 0) return base::systemFailure(path, errno);
-  return Tree(path, fd);
+  Tree tree(path, fd);
+  if (on_node.empty()) return tree;
+  tree.node_fd_ = openRoot(on_node);
+  if (tree.node_fd_ < 0) return base::systemFailure(on_node, errno);
+  tree.node_path_ = on_node;
+  return tree;
 }
 
 Tree::Tree(Tree&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+    : path_(std::move(other.path_)),
+      node_path_(std::move(other.node_path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      node_fd_(std::exchange(other.node_fd_, -1)) {}
 
 Tree::~Tree() {
   if (fd_ >= 0) raw::closeFd(fd_);
+  if (node_fd_ >= 0) raw::closeFd(node_fd_);
+}
+
+bool Tree::isApart(std::string_view location) const {
+  return node_fd_ >= 0 && model::isOnNode(location);
+}
+
+std::string Tree::pathOf(const std::string& location) const {
+  return (isApart(location) ? node_path_ : path_).native() + "/" + location;
 }
 
 int Tree::openFile(const std::string& location, int flags, unsigned mode) const {
-  const int fd = openBeneath(fd_, location.c_str(), flags, mode);
-  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return fd;
-  return openStepwise(fd_, location, flags, mode);
+  return openBelow(rootOf(location), location, flags, mode);
 }
 
 int Tree::makeDirectories(const std::string& location) const {
@@ -170,7 +198,7 @@ int Tree::makeDirectories(const std::string& location) const {
     const std::string name = slash == std::string::npos ? upper : upper.substr(slash + 1);
     if (name.empty() || name == ".") continue;
     const std::string parent = slash == std::string::npos ? "." : upper.substr(0, slash);
-    const int directory = openFile(parent, O_PATH | O_DIRECTORY);
+    const int directory = openBelow(rootOf(location), parent, O_PATH | O_DIRECTORY, 0);
     if (directory < 0) return errno;
     const int made = raw::mkdirAt(directory, name.c_str(), 0755);
     const int error = made == 0 ? 0 : errno;

@@ -4,11 +4,14 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
 
 namespace omnio::replay {
+
+inline constexpr const char* kTreeName = "tree";
 
 // Makes the target and an empty tree in it; what an earlier replay left is removed if `fresh`, else
 // refused. Returns the tree's absolute path, without links in it. One process of a replay does
@@ -21,7 +24,10 @@ base::Result<void> checkTarget(const std::filesystem::path& target, bool fresh);
 // nothing outside can be reached whatever stands in the tree.
 class Tree {
  public:
-  static base::Result<Tree> open(const std::filesystem::path& path);
+  // `on_node`: the tree of this node, for files that are on a node (model::isOnNode); empty: they
+  // are in the one tree, too.
+  static base::Result<Tree> open(const std::filesystem::path& path,
+                                 const std::filesystem::path& on_node = {});
 
   Tree(Tree&& other) noexcept;
   Tree& operator=(Tree&&) = delete;
@@ -30,17 +36,28 @@ class Tree {
   ~Tree();
 
   const std::filesystem::path& path() const { return path_; }
+  // The path of the one tree or, where there is one, of this node's.
+  const std::filesystem::path& pathIn(bool on_node) const { return on_node ? node_path_ : path_; }
   int fd() const { return fd_; }
+  // -1 where there is none.
+  int fdOnNode() const { return node_fd_; }
+  // The absolute path of a location.
+  std::string pathOf(const std::string& location) const;
+  // Whether the location is in the tree of this node.
+  bool isApart(std::string_view location) const;
   // Below the tree, by location; -1 and errno when it cannot be. `flags` as of open(2).
   int openFile(const std::string& location, int flags, unsigned mode = 0) const;
   // The directory and all above it; 0, or errno.
   int makeDirectories(const std::string& location) const;
 
  private:
+  int rootOf(std::string_view location) const { return isApart(location) ? node_fd_ : fd_; }
   Tree(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
 
   std::filesystem::path path_;
+  std::filesystem::path node_path_;
   int fd_ = -1;
+  int node_fd_ = -1;
 };
 
 // Fences a thread off from everything but the tree, where the kernel has Landlock: a second line

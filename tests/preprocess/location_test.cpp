@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/model/schedule.hpp"
-
 namespace omnio::preprocess {
 namespace {
 
@@ -41,31 +39,6 @@ TEST(LocationMap, ARuleMayTakeEverything) {
 
 TEST(LocationMap, IsTheBytesOfTheName) {
   EXPECT_EQ(LocationMap({}, "/r").locationOf("/r/a\xff\n\\"), "a\xff\n\\");
-}
-
-TEST(MountPoints, TheNamesBelowTheLongestOneCount) {
-  const MountPoints mounts(
-      "dev / ext4 rw 0 0\nserver /mnt/slow fuse rw 0 0\n"
-      "a /mnt/with\\040blank xfs rw 0 0\ntmpfs /mnt/slow/in tmpfs rw 0 0");
-  ASSERT_TRUE(mounts.isKnown());
-  EXPECT_EQ(mounts.namesBelow("/mnt/slow/a/b"), 2U);
-  EXPECT_EQ(mounts.namesBelow("/mnt/slower/a"), 3U);
-  EXPECT_EQ(mounts.namesBelow("/mnt/slow/in/x"), 1U);
-  EXPECT_EQ(mounts.namesBelow("/mnt/with blank/./x/../y"), 1U);
-  EXPECT_EQ(mounts.namesBelow("/mnt/slow"), 0U);
-  EXPECT_FALSE(MountPoints("").isKnown());
-}
-
-TEST(Lookups, AreTheNamesThatThePathHasOnItsFileSystem) {
-  const MountPoints mounts("dev / ext4 rw 0 0\nserver /mnt/slow fuse rw 0 0");
-  EXPECT_EQ(lookupsOf("a/b", "a/b", mounts), model::kAllLookups);
-  EXPECT_EQ(lookupsOf("./a//b/", "a/b", mounts), model::kAllLookups);
-  EXPECT_EQ(lookupsOf("b", "a/b", mounts), 1);
-  EXPECT_EQ(lookupsOf("../a/b", "a/b", mounts), model::kAllLookups);
-  EXPECT_EQ(lookupsOf(".", "a", mounts), 0);
-  EXPECT_EQ(lookupsOf("/mnt/slow/run/b", "b", mounts), 2);
-  EXPECT_EQ(lookupsOf("/mnt/slow/b", "@root/mnt/slow/b", mounts), 1);
-  EXPECT_EQ(lookupsOf("/mnt/slow/run/b", "b", MountPoints("")), model::kAllLookups);
 }
 
 TEST(MapRule, NonsenseIsRefused) {

@@ -27,15 +27,17 @@ class Prepare : public ::testing::Test {
  protected:
   void SetUp() override { path = *makeTree(directory / "t", false); }
 
+  Places places() const { return Places(plan.files.size(), kInTree); }
+
   Prepared prepare(int processes, Cache cache = Cache::kAsIs) {
     const auto tree = Tree::open(path);
     EXPECT_TRUE(tree);
-    const auto made = prepareDirectories(plan, *tree);
+    const auto made = prepareDirectories(plan, *tree, places(), kInTree);
     EXPECT_TRUE(made) << made.failure().sentence;
     Prepared all;
     for (int process = 0; process < processes; ++process) {
       const auto prepared =
-          prepareFiles(plan, *tree, {.process = process, .processes = processes}, cache);
+          prepareFiles(plan, *tree, places(), {.process = process, .processes = processes}, cache);
       EXPECT_TRUE(prepared) << prepared.failure().sentence;
       all.files += prepared->files;
       all.bytes += prepared->bytes;
@@ -132,7 +134,7 @@ TEST_F(Prepare, WhatDoesNotFitIsSaidBeforeAnythingIsMade) {
   plan.files = {planned("in", model::FileRole::kInput, true, INT64_MAX),
                 planned("more", model::FileRole::kInput, true, INT64_MAX)};
   const auto tree = Tree::open(path);
-  const auto fits = checkSpace(plan, *tree);
+  const auto fits = checkSpace(plan, *tree, places(), kInTree);
   ASSERT_FALSE(fits);
   EXPECT_NE(fits.failure().sentence.find("the files to prepare have 18446744073709551614 bytes"),
             std::string::npos)

@@ -257,7 +257,7 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   facts.put(info::kEventCost, cost.event_ps);
   facts.put(info::kClockCost, cost.clock_ps);
   if (mpi_identity.refused != nullptr) facts.put(info::kMpiRefused, mpi_identity.refused);
-  if (with_mounts) facts.putFile(info::kMounts, "/proc/self/mounts", ' ', 64 * 1024);
+  if (with_mounts) facts.putFile(info::kMounts, "/proc/self/mountinfo", ' ', 128 * 1024);
   return facts.size() + describeStops(out + facts.size(), bytes - facts.size());
 }
 

@@ -1,0 +1,81 @@
+// The file systems of the nodes: which names of a path a file system is asked for, and which nodes
+// have a file in common where several have one of the same path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace omnio::preprocess {
+
+// One line of /proc/self/mountinfo (proc(5)).
+struct Mount {
+  std::string point;   // "" is the root
+  std::string root;    // the directory of the file system that is seen there
+  std::string device;  // "major:minor"; empty where it is not known
+  std::string type;
+  std::string source;
+
+  // What tells the file system below the point from others, on whatever node. A network file system
+  // is known by its type and source: it has another device number on each node. Any other is the
+  // node's own, or is shared by containers of one machine, which have its device and boot id.
+  // Empty where the device is not known.
+  std::string identity(std::string_view boot) const;
+};
+
+// The mount points of a node.
+class MountPoints {
+ public:
+  // The text of /proc/self/mountinfo, or of /proc/self/mounts, which does not tell devices; empty
+  // where it is not known.
+  explicit MountPoints(std::string_view text);
+
+  bool isKnown() const { return !mounts_.empty(); }
+  const std::vector<Mount>& mounts() const { return mounts_; }
+  // The place in mounts() of the one that holds the path, which is lexically absolute; mounts()'s
+  // size where none is known to.
+  std::size_t holding(std::string_view path) const;
+  // How many names of the path lie below the mount point that holds it: a file system is asked for
+  // these alone.
+  std::size_t namesBelow(std::string_view absolute) const;
+
+ private:
+  // Longest point first. Of several at one point the last one is seen.
+  std::vector<Mount> mounts_;
+};
+
+// How many names a path made the system look up (ScheduleEvent::lookups): of a relative one all of
+// its own, of an absolute one those below the mount point. `raw` is the path as the application
+// gave it, `location` where it lies below the target.
+std::uint16_t lookupsOf(std::string_view raw, std::string_view location, const MountPoints& mounts);
+
+// The nodes of a job.
+class NodeMounts {
+ public:
+  struct Node {
+    std::string host;
+    std::string boot;      // of its kernel
+    std::string mounts{};  // text of /proc/self/mountinfo or mounts; empty: not known
+  };
+  // `shared`: absolute paths of directories below which all nodes have the same files, whatever is
+  // mounted there.
+  explicit NodeMounts(const std::vector<Node>& nodes, const std::vector<std::string>& shared = {});
+
+  const MountPoints& of(std::size_t node) const { return nodes_[node].points; }
+  // "" where all nodes have the same file system there; else the host that stands for those which
+  // have the one that this node has: the first of them.
+  std::string_view ownerOf(std::size_t node, std::string_view absolute) const;
+
+ private:
+  struct Known {
+    MountPoints points;
+    std::vector<std::string> owners;  // by place in points.mounts()
+  };
+  std::vector<Known> nodes_;
+  std::vector<std::string> shared_;
+  bool all_is_shared_ = true;
+};
+
+}  // namespace omnio::preprocess
