@@ -59,7 +59,7 @@ function(omnio_find_mpi_header variable abi names)
   if(${variable})
     return()
   endif()
-  set(folders ${MPI_C_INCLUDE_DIRS})
+  set(folders ${MPI_C_INCLUDE_DIRS} ${OMNIO_COMPILERS_MPI_DIR})
   foreach(name IN LISTS names)
     foreach(prefix IN LISTS CMAKE_SYSTEM_PREFIX_PATH)
       list(APPEND folders ${prefix}/include/${CMAKE_LIBRARY_ARCHITECTURE}/${name}
@@ -89,20 +89,39 @@ if(NOT OMNIO_WITH_MPI STREQUAL "OFF")
   endif()
 endif()
 
+# A compiler that knows MPI by itself (mpicc, that of a Cray) is asked where its header is.
+set(OMNIO_COMPILERS_MPI_DIR "")
+if(OMNIO_HAVE_MPI AND NOT MPI_C_INCLUDE_DIRS)
+  file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/includes_mpi.c" "#include <mpi.h>\n")
+  execute_process(
+    COMMAND ${CMAKE_C_COMPILER} -E "${CMAKE_BINARY_DIR}/CMakeFiles/includes_mpi.c"
+    OUTPUT_VARIABLE text ERROR_QUIET)
+  if(text MATCHES "\"([^\"\n]*)/mpi[.]h\"")
+    set(OMNIO_COMPILERS_MPI_DIR "${CMAKE_MATCH_1}")
+  endif()
+endif()
+
 if(OMNIO_HAVE_MPI)
   omnio_find_mpi_header(OMNIO_OPEN_MPI_INCLUDE_DIR open_mpi "openmpi")
   omnio_find_mpi_header(OMNIO_MPICH_INCLUDE_DIR mpich "mpich")
   mark_as_advanced(OMNIO_OPEN_MPI_INCLUDE_DIR OMNIO_MPICH_INCLUDE_DIR)
   if(NOT OMNIO_OPEN_MPI_INCLUDE_DIR AND NOT OMNIO_MPICH_INCLUDE_DIR)
-    message(WARNING "The MPI library has neither Open MPI's nor MPICH's binary interface: the MPI "
-                    "flavours will pass its calls through, and record ranks and files alone.")
+    if(OMNIO_WITH_MPI STREQUAL "ON")
+      set(kind FATAL_ERROR)
+    else()
+      set(kind WARNING)
+    endif()
+    message(${kind} "No mpi.h with the binary interface of Open MPI or of MPICH was found; "
+                    "OMNIO_OPEN_MPI_INCLUDE_DIR or OMNIO_MPICH_INCLUDE_DIR says where it is. Without "
+                    "one the tracer has no MPI flavours.")
   endif()
 endif()
 
 # MPICH beside the MPI that omnio is built with: the tests run with both.
 set(OMNIO_TEST_MPICH OFF)
 if(OMNIO_BUILD_TESTS AND OMNIO_MPICH_INCLUDE_DIR
-   AND NOT OMNIO_MPICH_INCLUDE_DIR IN_LIST MPI_C_INCLUDE_DIRS)
+   AND NOT OMNIO_MPICH_INCLUDE_DIR IN_LIST MPI_C_INCLUDE_DIRS
+   AND NOT OMNIO_MPICH_INCLUDE_DIR STREQUAL OMNIO_COMPILERS_MPI_DIR)
   find_library(OMNIO_MPICH_LIBRARY mpich)
   find_library(OMNIO_MPICH_FORTRAN_LIBRARY mpichfort)
   mark_as_advanced(OMNIO_MPICH_LIBRARY OMNIO_MPICH_FORTRAN_LIBRARY)
@@ -125,6 +144,9 @@ function(omnio_print_summary)
   set(mpi "no")
   if(OMNIO_HAVE_MPI)
     set(mpi "")
+    if(NOT OMNIO_OPEN_MPI_INCLUDE_DIR AND NOT OMNIO_MPICH_INCLUDE_DIR)
+      list(APPEND mpi "none")
+    endif()
     if(OMNIO_OPEN_MPI_INCLUDE_DIR)
       list(APPEND mpi "Open MPI")
     endif()

@@ -98,8 +98,7 @@ struct MpiOperation {
   std::int32_t tag = 0;
   std::uint64_t seq = 0;  // in post order (docs/formats/trace.md); 0: not known
   std::uint64_t bytes = 0;
-  bool is_size_known =
-      true;  // false of a message that was longer than its buffer: MPICH says no size
+  bool is_size_known = true;  // false of a receive that failed, as of too long a message
   std::uint64_t request = 0;  // its number in the process; 0: none
   MpiEventRef started;        // the event that started it; no row: none in the trace
   MpiEventRef counterpart;    // of a message or epoch: the event that started the other end

@@ -103,8 +103,9 @@ struct LauncherVariables {
   const char* job_parts[2] = {nullptr, nullptr};
 };
 
-// Names the job where the launcher does not: the tracer sets it inside MPICH's mpiexec, whose ranks
-// inherit it.
+// Tells jobs apart whose launcher gives them no name, as MPICH's mpiexec does, or hands on that of
+// a job around it: the tracer sets it inside the launcher, whose ranks inherit it. It follows the
+// name.
 inline constexpr const char* kJobVariable = "OMNIO_JOB";
 
 // Slurm's are set in a batch script too, outside of any step; only a step has ranks.

@@ -9,7 +9,8 @@ import os
 import shutil
 import subprocess
 
-from omnio_testing import Checks, WorkDirectory, manifest, omnio, readLog, run, skipTest, stats
+from omnio_testing import (Checks, WorkDirectory, environment, manifest, omnio, readLog, run,
+                           skipTest, stats)
 
 SOURCE = r"""
 #include <mpi.h>
@@ -201,7 +202,9 @@ def checkMpich(checks, work, source):
     to, directory = os.path.join(work, "trace-twice"), os.path.join(work, "twice")
     os.mkdir(directory)
     once = f"'{launcher}' -n 2 '{application}' '{directory}'"
-    result = run([omnio(), "trace", "-o", to, "--", "sh", "-c", f"{once} && {once}"])
+    # Not even where they inherit that of a job around them.
+    result = run([omnio(), "trace", "-o", to, "--", "sh", "-c", f"{once} && {once}"],
+                 env=environment(PMI_JOBID="outer"))
     checks.equal(result.status, 0, f"two jobs: status {result.err!r}")
     checkMatched(checks, "two jobs", to, jobs=2)
     checks.equal(manifest(to)["ranks_expected"], 4, "two jobs: ranks")

@@ -205,7 +205,8 @@ LauncherIdentity readLauncher() {
       const char* value = part == nullptr ? nullptr : getenv(part);
       if (value != nullptr && *value != '\0') job.putByte('.').put(value);
     }
-    if (const char* ours = getenv(wire::kJobVariable); job.size() == 0 && ours != nullptr) {
+    if (const char* ours = getenv(wire::kJobVariable); ours != nullptr && *ours != '\0') {
+      if (job.size() > 0) job.putByte('.');
       job.put(ours);
     }
     int local_rank = 0;
@@ -257,7 +258,9 @@ std::size_t describeProcess(char* out, std::size_t bytes, bool with_mounts) {
   facts.put(info::kEventCost, cost.event_ps);
   facts.put(info::kClockCost, cost.clock_ps);
   if (mpi_identity.refused != nullptr) facts.put(info::kMpiRefused, mpi_identity.refused);
-  if (with_mounts) facts.putFile(info::kMounts, "/proc/self/mountinfo", ' ', 128 * 1024);
+  if (with_mounts) {
+    facts.putFile(info::kMounts, "/proc/self/mountinfo", ' ', info::kMostMountBytes);
+  }
   return facts.size() + describeStops(out + facts.size(), bytes - facts.size());
 }
 

@@ -39,17 +39,21 @@ constexpr const char* kMark = "OMNIO_LAUNCHER_PREPARED";
 constexpr std::string_view kOpenMpiLaunchers[] = {"orterun",        "mpirun",          "mpiexec",
                                                   "mpirun.openmpi", "mpiexec.openmpi", "oshrun"};
 
-constexpr std::string_view kHydraLaunchers[] = {"mpiexec.hydra", "mpiexec.mpich"};
+// Those that may be of MPICH and its kin. Open MPI's, which some share a name with, does name jobs.
+constexpr std::string_view kNamelessLaunchers[] = {
+    "mpiexec",      "mpirun",          "mpiexec.hydra", "mpiexec.mpich",
+    "mpirun.mpich", "mpiexec.gforker", "mpirun_rsh"};
 
 // Programs that are not traced, though they run with the tracer preloaded: what launches the ranks,
 // and shells, which carry a rank's environment without being one. The programs they start are
 // looked at anew.
 constexpr std::string_view kUntraced[] = {
     // launchers
-    "mpirun", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", "orterun", "orted", "prterun", "prted",
-    "prte", "mpirun.openmpi", "mpiexec.openmpi", "hydra_pmi_proxy", "hydra_bstrap_proxy", "srun",
-    "sbatch", "salloc", "slurmstepd", "aprun", "palsd", "jsrun", "flux", "flux-shell",
-    "flux-broker", "ssh", "rsh", "qsub", "omnio",
+    "mpirun", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpirun.mpich", "mpiexec.gforker",
+    "mpirun_rsh", "mpispawn", "orterun", "orted", "prterun", "prted", "prte", "mpirun.openmpi",
+    "mpiexec.openmpi", "hydra_pmi_proxy", "hydra_bstrap_proxy", "srun", "sbatch", "salloc",
+    "slurmstepd", "aprun", "palsd", "jsrun", "flux", "flux-shell", "flux-broker", "ssh", "rsh",
+    "qsub", "omnio",
     // shells
     "sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "zsh5", "ksh", "ksh93", "mksh", "csh",
     "tcsh", "bsd-csh", "fish", "env", "timeout", "nice", "nohup", "stdbuf", "time", "numactl",
@@ -112,7 +116,9 @@ void nameJob() {
 }  // namespace
 
 void prepareLauncher(const char* program) {
-  if (getenv(wire::kDirectoryVariable) != nullptr && isOneOf(kHydraLaunchers, program)) nameJob();
+  if (getenv(wire::kDirectoryVariable) != nullptr && isOneOf(kNamelessLaunchers, program)) {
+    nameJob();
+  }
   if (getenv(wire::kDirectoryVariable) == nullptr || !isOneOf(kOpenMpiLaunchers, program)) {
     return;
   }

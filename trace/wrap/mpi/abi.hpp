@@ -59,6 +59,9 @@ inline bool isCompleteAlready(MPI_Request request) {
 inline std::uint64_t bytesIn(const MPI_Status& status) { return status._ucount; }
 inline bool isCancelled(const MPI_Status& status) { return status._cancelled != 0; }
 
+// Whether the status of a message that was longer than its buffer says how long it was.
+inline constexpr bool kTellsWholeLength = true;
+
 // What a call returns is the class of its error.
 inline int errorClass(int code) { return code; }
 #else
@@ -90,6 +93,8 @@ inline std::uint64_t bytesIn(const MPI_Status& status) {
 inline bool isCancelled(const MPI_Status& status) {
   return (status.count_hi_and_cancelled & 1) != 0;
 }
+
+inline constexpr bool kTellsWholeLength = false;
 
 // The lowest seven bits of what a call returns are the class of its error.
 inline int errorClass(int code) { return code & 0x7f; }

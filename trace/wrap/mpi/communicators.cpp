@@ -116,12 +116,27 @@ Group* remember(MPI_Comm communicator, Group facts) {
 
 }  // namespace
 
+namespace {
+
+// Whether other ranks of the job, as its launcher names it, have started these: then it has two
+// worlds of one name. Open MPI names each.
+bool isSpawned() {
+#ifdef OPEN_MPI
+  return false;
+#else
+  MPI_Comm parent = nullCommunicator();
+  return ask(OMNIO_LAZY_MPI(PMPI_Comm_get_parent), &parent) && !isNone(parent);
+#endif
+}
+
+}  // namespace
+
 void knowPredefined() {
   const MPI_Comm world = worldCommunicator();
   const MPI_Comm self = selfCommunicator();
   if (world == MPI_Comm{} || self == MPI_Comm{} || groupOf(world) != nullptr) return;
   Group facts = factsOf(world);
-  facts.id = wire::mixed(jobNumber(), 1);
+  facts.id = wire::mixed(isSpawned() ? process.token : jobNumber(), 1);
   const std::uint64_t alone =
       wire::mixed(facts.id, 2 + static_cast<std::uint64_t>(static_cast<std::uint32_t>(facts.rank)));
   addGroup(keyOf(world), facts);

@@ -38,7 +38,7 @@ bool forget(const Pending& pending) {
 }
 
 // Puts what was found complete into the list.
-void complete(const Pending& pending, const MPI_Status* status, DoneList& list) {
+void complete(const Pending& pending, const MPI_Status* status, bool is_cut, DoneList& list) {
   const Request& request = pending.request;
   wire::DoneRequest done{.request = request.number};
   // Found complete by another that has the object.
@@ -47,7 +47,7 @@ void complete(const Pending& pending, const MPI_Status* status, DoneList& list) 
   if (request.kind == Request::kReceive && status != nullptr && isCancelled(*status)) {
     done.kind = wire::DoneRequest::kCancelled;
   } else if (request.kind == Request::kReceive && status != nullptr) {
-    const Received received = receive(request.id, *status);
+    const Received received = receive(request.id, *status, is_cut);
     done.kind = wire::DoneRequest::kReceived;
     done.comm = request.comm;
     done.source = received.source;
@@ -74,7 +74,9 @@ int completeOne(CallId id, Real* real, MPI_Request* request, A... a) {
   if (flag != nullptr && *flag == 0) return call.foundNothing();
   call.countWhenFound();
   DoneList list(call);
-  if (call.hasReceived() && pending.request.number != 0) complete(pending, status.at(0), list);
+  if (call.hasReceived() && pending.request.number != 0) {
+    complete(pending, status.at(0), call.failed(), list);
+  }
   return list.finish();
 }
 
@@ -136,9 +138,11 @@ int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a
     const Pending& one = pending[static_cast<std::size_t>(place)];
     if (one.request.number == 0) continue;
     const auto at = static_cast<std::size_t>(done.packed ? i : place);
+    bool is_cut = !is_partly && call.failed();
     if (is_partly) {
       const int error = errorClass(statuses.at(at)->MPI_ERROR);
       if (error == MPI_ERR_PENDING) continue;
+      is_cut = error == MPI_ERR_TRUNCATE;
       if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {
         forget(one);
         list.add(wire::DoneRequest{.request = one.request.number,
@@ -146,7 +150,7 @@ int completeSome(CallId id, Real* real, int count, MPI_Request* requests, A... a
         continue;
       }
     }
-    complete(one, statuses.at(at), list);
+    complete(one, statuses.at(at), is_cut, list);
   }
   return list.finish();
 }
@@ -206,9 +210,10 @@ std::uint64_t beginRequest(MPI_Request object, Request facts) {
   return addRequest(keyOf(object), facts) ? facts.number : 0;
 }
 
-Received receive(std::uint64_t group_id, const MPI_Status& status) {
+Received receive(std::uint64_t group_id, const MPI_Status& status, bool is_cut) {
   Received received{
       .source = peerOf(status.MPI_SOURCE), .tag = status.MPI_TAG, .bytes = bytesIn(status)};
+  if (is_cut && !kTellsWholeLength) received.bytes = 0;
   if (group_id != 0 && status.MPI_SOURCE >= 0) {
     received.seq = countIn(
         {.group = group_id, .peer = status.MPI_SOURCE, .tag = status.MPI_TAG, .way = Way::kIn});

@@ -49,19 +49,19 @@ template <typename... Words>
 }  // namespace omnio::trace
 
 #define OMNIO_WORDS_0
-#define OMNIO_WORDS_1 omnio::trace::Word a0
-#define OMNIO_WORDS_2 OMNIO_WORDS_1, omnio::trace::Word a1
-#define OMNIO_WORDS_3 OMNIO_WORDS_2, omnio::trace::Word a2
-#define OMNIO_WORDS_4 OMNIO_WORDS_3, omnio::trace::Word a3
-#define OMNIO_WORDS_5 OMNIO_WORDS_4, omnio::trace::Word a4
-#define OMNIO_WORDS_6 OMNIO_WORDS_5, omnio::trace::Word a5
-#define OMNIO_WORDS_7 OMNIO_WORDS_6, omnio::trace::Word a6
-#define OMNIO_WORDS_8 OMNIO_WORDS_7, omnio::trace::Word a7
-#define OMNIO_WORDS_9 OMNIO_WORDS_8, omnio::trace::Word a8
-#define OMNIO_WORDS_10 OMNIO_WORDS_9, omnio::trace::Word a9
-#define OMNIO_WORDS_11 OMNIO_WORDS_10, omnio::trace::Word a10
-#define OMNIO_WORDS_12 OMNIO_WORDS_11, omnio::trace::Word a11
-#define OMNIO_WORDS_13 OMNIO_WORDS_12, omnio::trace::Word a12
+#define OMNIO_WORDS_1 [[maybe_unused]] omnio::trace::Word a0
+#define OMNIO_WORDS_2 OMNIO_WORDS_1, [[maybe_unused]] omnio::trace::Word a1
+#define OMNIO_WORDS_3 OMNIO_WORDS_2, [[maybe_unused]] omnio::trace::Word a2
+#define OMNIO_WORDS_4 OMNIO_WORDS_3, [[maybe_unused]] omnio::trace::Word a3
+#define OMNIO_WORDS_5 OMNIO_WORDS_4, [[maybe_unused]] omnio::trace::Word a4
+#define OMNIO_WORDS_6 OMNIO_WORDS_5, [[maybe_unused]] omnio::trace::Word a5
+#define OMNIO_WORDS_7 OMNIO_WORDS_6, [[maybe_unused]] omnio::trace::Word a6
+#define OMNIO_WORDS_8 OMNIO_WORDS_7, [[maybe_unused]] omnio::trace::Word a7
+#define OMNIO_WORDS_9 OMNIO_WORDS_8, [[maybe_unused]] omnio::trace::Word a8
+#define OMNIO_WORDS_10 OMNIO_WORDS_9, [[maybe_unused]] omnio::trace::Word a9
+#define OMNIO_WORDS_11 OMNIO_WORDS_10, [[maybe_unused]] omnio::trace::Word a10
+#define OMNIO_WORDS_12 OMNIO_WORDS_11, [[maybe_unused]] omnio::trace::Word a11
+#define OMNIO_WORDS_13 OMNIO_WORDS_12, [[maybe_unused]] omnio::trace::Word a12
 
 // `, a0, a1, ...` behind another argument.
 #define OMNIO_MORE_0

@@ -46,7 +46,7 @@ int receiveNow(CallId id, Real* real, void* data, int count, MPI_Datatype type, 
     return call.record<CallId::MPI_Recv>(0, peerOf(source), tag, 0, 0);
   }
   const Group* group = groupOf(communicator);
-  const Received got = receive(idOf(group), *status.used());
+  const Received got = receive(idOf(group), *status.used(), call.failed());
   return call.record<CallId::MPI_Recv>(group, got.source, got.tag, got.bytes, got.seq);
 }
 
@@ -76,7 +76,7 @@ int exchange(CallId id, Real* real, Data* data, int count, MPI_Datatype type, in
     return call.record<CallId::MPI_Sendrecv>(0, peerOf(peer), tag, 0, 0, 0, 0, 0, 0);
   }
   const Group* group = groupOf(argumentAt<sizeof...(A) - 2>(a...));
-  const Received got = receive(idOf(group), *status.used());
+  const Received got = receive(idOf(group), *status.used(), call.failed());
   return call.record<CallId::MPI_Sendrecv>(group, peerOf(peer), tag, bytesOf(count, type),
                                            countSent(idOf(group), peer, tag), got.source, got.tag,
                                            got.bytes, got.seq);
@@ -125,7 +125,7 @@ int matchedProbe(CallId id, Real* real, int source, int tag, MPI_Comm communicat
     return call.record<CallId::MPI_Mprobe>(0, peerOf(source), tag, 0, 0, 0);
   }
   const Group* group = groupOf(communicator);
-  const Received got = receive(idOf(group), *status.used());
+  const Received got = receive(idOf(group), *status.used(), call.failed());
   std::uint64_t began = 0;
   if (got.source >= 0) {  // one from MPI_PROC_NULL has an object that all share
     began = newRequestNumber();

@@ -223,8 +223,8 @@ struct Received {
   std::uint64_t bytes = 0;
   std::uint64_t seq = 0;
 };
-// Counts it in the group of that id; 0: not known.
-Received receive(std::uint64_t group_id, const MPI_Status& status);
+// Counts it in the group of that id; 0: not known. `is_cut`: it was longer than its buffer.
+Received receive(std::uint64_t group_id, const MPI_Status& status, bool is_cut);
 
 // A list of requests that goes into records, as many as it takes: one like `kLike`, then `kMore`.
 template <CallId kLike, CallId kMore>
