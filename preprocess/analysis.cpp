@@ -44,7 +44,8 @@ std::int64_t recorderNs(const tracefile::ProcessInfo& info) {
 SourceThreads sourceThreads(const tracefile::Trace& trace) {
   SourceThreads result;
   std::map<int, int> threads_of_rank;
-  std::map<std::string, std::size_t> node_of_host;
+  std::map<std::pair<std::string, std::string>, std::size_t> node_of_host;
+  std::map<std::string, int> nodes_of_name;
   for (std::size_t i = 0; i < trace.processes().size(); ++i) {
     const tracefile::Process& process = *trace.processes()[i];
     const std::optional<int> rank = trace.rankOf(process);
@@ -54,13 +55,18 @@ SourceThreads sourceThreads(const tracefile::Trace& trace) {
     }
     result.ranks = std::max({result.ranks, *rank + 1, process.info.ranks()});
     const std::string& host = process.info.text(wire::info::kHost);
-    const std::size_t node = node_of_host.emplace(host, result.nodes.size()).first->second;
+    const std::string& boot = process.info.text(wire::info::kBoot);
+    const std::size_t node =
+        node_of_host.emplace(std::pair(host, boot), result.nodes.size()).first->second;
     if (node == result.nodes.size()) {
-      result.nodes.push_back({.host = host, .boot = process.info.text(wire::info::kBoot)});
+      const int same = nodes_of_name[host]++;
+      result.nodes.push_back(
+          {.host = same == 0 ? host : fmt::format("{}.{}", host, same + 1), .boot = boot});
     }
-    // Told by the first process of a node.
-    std::string& mounts = result.nodes[node].mounts;
-    if (mounts.empty()) mounts = process.info.text(wire::info::kMounts);
+    // Told by the first process of a node, and by what that executes: the last one is the
+    // application, and may be in a container.
+    const std::string& mounts = process.info.text(wire::info::kMounts);
+    if (!mounts.empty()) result.nodes[node].mounts = mounts;
     std::map<std::uint32_t, std::vector<const tracefile::Log*>> threads;
     for (const tracefile::Log& log : process.logs) threads[log.thread].push_back(&log);
     for (auto& [number, lanes] : threads) {

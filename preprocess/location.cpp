@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/model/schedule.hpp"
 
 namespace omnio::preprocess {
 namespace {
@@ -55,6 +56,8 @@ base::Result<MapRule> parseMapRule(std::string_view text) {
   if (fmt::format("/{}/", to).find("/../") != std::string::npos) {
     return refuse("TO leads out of the target");
   }
+  const std::string place = lexicallyAbsolute(to).substr(1) + '/';
+  if (model::isOnNode(place)) return refuse("what is below @node belongs to nodes");
   const std::string absolute = lexicallyAbsolute(from);
   return MapRule{.from = absolute == "/" ? "" : absolute, .to = lexicallyAbsolute(to).substr(1)};
 }

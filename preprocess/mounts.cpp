@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/model/schedule.hpp"
+#include "core/wire/info.hpp"
 #include "preprocess/location.hpp"
 
 namespace omnio::preprocess {
@@ -59,25 +60,33 @@ std::vector<std::string_view> wordsOf(std::string_view line) {
 // File systems that a node has for itself. Of others, and of those in user space that this does not
 // tell, the source says which they are.
 bool isOwnOfNode(std::string_view type, std::string_view source) {
-  constexpr std::string_view kLocal[] = {
-      "ext2",         "ext3",   "ext4",      "xfs",
-      "btrfs",        "zfs",    "f2fs",      "jfs",
-      "reiserfs",     "nilfs2", "bcachefs",  "tmpfs",
-      "ramfs",        "rootfs", "overlay",   "aufs",
-      "squashfs",     "erofs",  "iso9660",   "vfat",
-      "exfat",        "ntfs3",  "fuseblk",   "devtmpfs",
-      "proc",         "sysfs",  "cgroup",    "cgroup2",
-      "devpts",       "mqueue", "hugetlbfs", "fuse.fuse-overlayfs",
-      "fuse.mergerfs"};
-  constexpr std::string_view kShared[] = {"fuse.glusterfs", "fuse.ceph",     "fuse.ceph-fuse",
-                                          "fuse.juicefs",   "fuse.cvmfs2",   "fuse.dfuse",
-                                          "fuse.mfs",       "fuse.lizardfs", "fuse.saunafs"};
+  constexpr std::string_view kLocal[] = {"ext2",         "ext3",     "ext4",
+                                         "xfs",          "btrfs",    "zfs",
+                                         "f2fs",         "jfs",      "reiserfs",
+                                         "nilfs2",       "bcachefs", "tmpfs",
+                                         "ramfs",        "rootfs",   "overlay",
+                                         "aufs",         "squashfs", "erofs",
+                                         "iso9660",      "vfat",     "exfat",
+                                         "ntfs3",        "ecryptfs", "fuseblk",
+                                         "devtmpfs",     "proc",     "sysfs",
+                                         "cgroup",       "cgroup2",  "devpts",
+                                         "hugetlbfs",    "mqueue",   "fuse.fuse-overlayfs",
+                                         "fuse.mergerfs"};
+  constexpr std::string_view kShared[] = {
+      "fuse.glusterfs", "fuse.ceph",   "fuse.ceph-fuse", "fuse.juicefs",       "fuse.daos",
+      "fuse.dfuse",     "fuse.mfs",    "fuse.lizardfs",  "fuse.saunafs",       "fuse.s3fs",
+      "fuse.gcsfuse",   "fuse.goofys", "fuse.blobfuse2", "fuse.mountpoint-s3", "fuse.cvmfs2"};
+  constexpr std::string_view kSharedSources[] = {"cvmfs2", "mountpoint-s3", "blobfuse2"};
   if (std::ranges::find(kLocal, type) != std::end(kLocal)) return true;
   if (!type.starts_with("fuse")) return false;
-  // sshfs, s3fs and the like name what they are of: a host, an address, a bucket.
+  // sshfs and the like name the host that they are of.
   const bool names_remote = source.find(':') != std::string_view::npos;
-  return std::ranges::find(kShared, type) == std::end(kShared) && !names_remote;
+  return std::ranges::find(kShared, type) == std::end(kShared) &&
+         std::ranges::find(kSharedSources, source) == std::end(kSharedSources) && !names_remote;
 }
+
+// Mounts something else there when it is first wanted, which the list does not have yet.
+bool mountsLater(const Mount& mount) { return mount.type == "autofs"; }
 
 }  // namespace
 
@@ -96,7 +105,7 @@ MountPoints::MountPoints(std::string_view text) {
     at = end + 1;
     Mount mount;
     const auto dash = std::ranges::find(words, "-");
-    if (words.size() > 6 && words.end() - dash > 2 && words[2].find(':') != words[2].npos) {
+    if (words.size() > 6 && words.end() - dash > 3 && words[2].find(':') != words[2].npos) {
       mount = {.point = unescaped(words[4]),
                .root = std::string(words[3]),
                .device = std::string(words[2]),
@@ -114,8 +123,9 @@ MountPoints::MountPoints(std::string_view text) {
     mounts_.push_back(std::move(mount));
   }
   std::ranges::reverse(mounts_);
-  std::ranges::stable_sort(mounts_, std::greater<>(),
-                           [](const Mount& mount) { return mount.point.size(); });
+  std::ranges::stable_sort(mounts_, [](const Mount& a, const Mount& b) {
+    return a.point.size() != b.point.size() ? a.point.size() > b.point.size() : a.point < b.point;
+  });
 }
 
 std::size_t MountPoints::holding(std::string_view path) const {
@@ -151,26 +161,47 @@ NodeMounts::NodeMounts(const std::vector<Node>& nodes, const std::vector<std::st
     std::size_t count = 0;
   };
   std::map<std::pair<std::string_view, std::string>, Holders> holders;
+  // By point: on how many nodes nothing is mounted there yet, but may be when it is wanted, by an
+  // automounter or a network file system that has others below it.
+  std::map<std::string_view, std::size_t> later;
   std::size_t known = 0;
-  for (const Node& node : nodes) nodes_.push_back({MountPoints(node.mounts), {}});
+  for (const Node& node : nodes) {
+    const bool is_cut = node.mounts.size() + 1 >= wire::info::kMostMountBytes;
+    nodes_.push_back({MountPoints(is_cut ? std::string_view() : node.mounts), {}});
+    known += nodes_.back().points.isKnown() ? 1 : 0;
+  }
   const auto each = [&](auto use) {
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      std::string_view before = "none";
+      const Mount* before = nullptr;
       for (const Mount& mount : nodes_[n].points.mounts()) {
-        if (mount.point == before) continue;  // another one hides it
-        before = mount.point;
-        use(n, mount, holders[{mount.point, mount.identity(nodes[n].boot)}]);
+        // Another one hides it.
+        const bool is_seen = before == nullptr || before->point != mount.point;
+        before = &mount;
+        if (is_seen) use(n, mount, holders[{mount.point, mount.identity(nodes[n].boot)}]);
       }
     }
   };
-  each([&](std::size_t n, const Mount&, Holders& of) {
+  each([&](std::size_t n, const Mount& mount, Holders& of) {
     if (of.count++ == 0) of.first = nodes[n].host;
+    later.emplace(mount.point, 0);
   });
-  for (const Known& node : nodes_) known += node.points.isKnown() ? 1 : 0;
+  for (auto& [point, count] : later) {
+    for (const Known& node : nodes_) {
+      const std::size_t place = node.points.holding(point);
+      if (place == node.points.mounts().size()) continue;
+      const Mount& above = node.points.mounts()[place];
+      const bool is_there = above.point == point;
+      const bool may_come = is_there ? mountsLater(above)
+                                     : mountsLater(above) || !isOwnOfNode(above.type, above.source);
+      count += may_come ? 1 : 0;
+    }
+  }
   for (Known& node : nodes_) node.owners.resize(node.points.mounts().size());
   each([&](std::size_t n, const Mount& mount, const Holders& of) {
     const auto place = static_cast<std::size_t>(&mount - nodes_[n].points.mounts().data());
-    if (of.count == known || mount.device.empty()) return;
+    const bool is_own = isOwnOfNode(mount.type, mount.source);
+    const std::size_t agreeing = of.count + (is_own ? 0 : later[mount.point]);
+    if (agreeing >= known || mount.device.empty() || mountsLater(mount)) return;
     nodes_[n].owners[place] = of.first;
     all_is_shared_ = false;
   });

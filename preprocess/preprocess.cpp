@@ -221,6 +221,22 @@ class ThreadPass {
     return instance == kNoInstance ? model::kNoDescriptor : analysis_.opens()[instance].descriptor;
   }
 
+  // Whether the last names of the file's location lead to it from the directory that is open. Where
+  // one of them is on a node, the directory may lie in another place of the tree than its file.
+  bool leadsFrom(InstanceId directory, model::FileNumber file, std::uint16_t names) const {
+    if (directory == kNoInstance || file == model::kNoFileNumber) return true;
+    const model::FileNumber opened = analysis_.opens()[directory].file;
+    if (opened == model::kNoFileNumber) return true;
+    const std::string_view from = analysis_.files().locationOf(opened);
+    std::string_view at = analysis_.files().locationOf(file);
+    if (!model::isOnNode(from) && !model::isOnNode(at)) return true;
+    for (; names > 0 && at != "."; --names) {
+      const std::size_t slash = at.rfind('/');
+      at = slash == at.npos ? std::string_view(".") : at.substr(0, slash);
+    }
+    return at == from;
+  }
+
   void takeNumbers(const event::Event& event, ScheduleEvent& out) const {
     for (const model::ScheduleKey& key : model::keysOf(*event.row)) {
       if (calls::isNumber(key.kind)) out.arguments[key.argument] = event.arguments[key.argument];
@@ -293,6 +309,12 @@ class ThreadPass {
     out.source = descriptorOf(note.source);
     out.directory = descriptorOf(note.directory);
     out.new_directory = descriptorOf(note.new_directory);
+    if (!descriptorLinkedBy(event) && !leadsFrom(note.directory, out.file, out.lookups)) {
+      out.directory = model::kNoDescriptor;
+    }
+    if (!leadsFrom(note.new_directory, out.new_file, out.new_lookups)) {
+      out.new_directory = model::kNoDescriptor;
+    }
     out.request = model::requestOf(out);
     bytes_recorded_ += model::bytesMoved(out);
     scaleSizes(out, at, *scale, *source_scale);

@@ -54,6 +54,25 @@ void tellRefusal(const fs::path& output, LaunchedAs place) {
   fs::remove(word, ignored);
 }
 
+}  // namespace
+
+base::Result<void> checkNodeLocal(const Request& request) {
+  if (request.node_local.empty()) return {};
+  std::error_code error;
+  const std::string own = fs::weakly_canonical(request.node_local, error).native() + "/";
+  for (const fs::path& other : {request.target, request.output, request.schedule}) {
+    const std::string path = fs::weakly_canonical(other, error).native() + "/";
+    if (!path.starts_with(own) && !own.starts_with(path)) continue;
+    return base::failure(base::Code::kInvalid,
+                         "--node-local {} and {} lie in each other: the tree there is made anew",
+                         base::printable(request.node_local.native()),
+                         base::printable(other.native()));
+  }
+  return {};
+}
+
+namespace {
+
 base::Result<fs::path> prepareOutput(const Request& request) {
   if (const auto free = checkOutput(request); !free) return free.failure();
   // The tree is removed when it is made anew.
@@ -62,6 +81,7 @@ base::Result<fs::path> prepareOutput(const Request& request) {
                          base::printable(request.output.native()),
                          base::printable(request.target.native()));
   }
+  if (const auto apart = checkNodeLocal(request); !apart) return apart.failure();
   if (const auto free = checkTarget(request.target, request.fresh); !free) return free.failure();
   const fs::path programs = programsIn(request.output);
   if (!request.compiled) {

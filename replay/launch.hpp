@@ -94,6 +94,9 @@ base::Result<void> sayReport(const Request& request, const std::string& text);
 std::optional<std::string> failureSaid(const std::filesystem::path& output);
 std::optional<std::string> reportSaid(const std::filesystem::path& output);
 
+// Fails when target, output or schedule lies in the directory of nodes, or that in one of them.
+base::Result<void> checkNodeLocal(const Request& request);
+
 // Fails when the output directory holds anything but, if `compiled`, the programs.
 base::Result<void> checkOutput(const Request& request);
 

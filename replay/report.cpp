@@ -82,7 +82,10 @@ std::string jsonOf(const Report& report) {
     json.put("schedule_digest", report.schedule_digest);
     json.put("target", base::printable(report.target));
     json.put("tree", base::printable(report.tree));
-    if (!report.node_tree.empty()) json.put("node_tree", base::printable(report.node_tree));
+    if (!report.node_trees.empty()) {
+      json.list("node_trees", report.node_trees,
+                [&json](const std::string& tree) { json.value(base::printable(tree)); });
+    }
     json.put("time_replay", base::wordOf(model::kTimings, report.timing));
     json.put("order", base::wordOf(model::kOrders, report.order));
     json.put("network_scale", report.network_scale);

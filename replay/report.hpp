@@ -21,9 +21,10 @@ struct Report {
   std::string schedule;
   std::string schedule_digest;  // replay/plan/schedule_digest.hpp
   std::string target;
-  std::string tree;       // in it: what locations are below
-  std::string node_tree;  // below what those of files on nodes are; empty: the same
-  std::string trace;      // empty when the replay was not traced
+  std::string tree;  // in it: what locations are below
+  // What those of files on nodes are below, by their paths on the nodes; empty: the same.
+  std::vector<std::string> node_trees;
+  std::string trace;  // empty when the replay was not traced
   model::Timing timing = model::Timing::kDelta;
   model::Order order = model::Order::kAll;
   double network_scale = 1;

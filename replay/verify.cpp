@@ -302,16 +302,23 @@ class Comparison final : public model::ScheduleSink {
   }
 
   // The location of a path in the tree, the whole path of one outside.
-  std::string below(std::string_view absolute) const {
+  std::string below(std::string_view path) const {
+    // A name below a directory that was opened as "." has that in it.
+    std::string plain(path);
+    for (std::size_t at = plain.find("/./"); at != plain.npos; at = plain.find("/./", at)) {
+      plain.erase(at, 2);
+    }
+    std::string_view absolute = plain;
     // The root of the file systems is asked about as ".", from the directory that stands for it.
     if (absolute.ends_with("/.")) absolute.remove_suffix(2);
     if (absolute == identity_.tree) return ".";
-    for (const std::string& tree : {identity_.tree, identity_.node_tree}) {
-      if (!tree.empty() && absolute.starts_with(tree) && absolute.size() > tree.size() &&
-          absolute[tree.size()] == '/') {
-        return std::string(absolute.substr(tree.size() + 1));
-      }
-    }
+    const auto in = [absolute](std::string_view tree) {
+      return absolute.starts_with(tree) && absolute.size() > tree.size() &&
+             absolute[tree.size()] == '/';
+    };
+    const auto own = std::ranges::find_if(identity_.node_trees, in);
+    if (in(identity_.tree)) return std::string(absolute.substr(identity_.tree.size() + 1));
+    if (own != identity_.node_trees.end()) return std::string(absolute.substr(own->size() + 1));
     return std::string(absolute);
   }
 
@@ -481,7 +488,11 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
   identity.schedule = base::bytesOf(report.text("schedule"));
   identity.schedule_digest = report.text("schedule_digest");
   identity.tree = base::bytesOf(report.text("tree"));
-  identity.node_tree = base::bytesOf(report.text("node_tree", ""));
+  if (report.find("node_trees") != nullptr) {
+    for (const std::string& tree : report.texts("node_trees")) {
+      identity.node_trees.push_back(base::bytesOf(tree));
+    }
+  }
   identity.write_overwrite = report.flag("write_overwrite", false);
   if (!report.flag("traced", true)) {
     report.refuse("the replay was not traced, so there is nothing to compare");

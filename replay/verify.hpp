@@ -23,8 +23,9 @@ struct ReplayIdentity {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
   };
-  std::string tree;       // what locations are below, an absolute path
-  std::string node_tree;  // below what those of files on nodes are; empty: the same
+  std::string tree;  // what locations are below, an absolute path
+  // What those of files on nodes are below, on one or another node.
+  std::vector<std::string> node_trees;
   bool write_overwrite = false;
   std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule
 };

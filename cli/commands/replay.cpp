@@ -117,6 +117,8 @@ int replayOnce(const ReplayOptions& options) {
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
   const auto output = replay::checkOutput(request);
   if (!output) return fail(output.failure());
+  const auto apart = replay::checkNodeLocal(request);
+  if (!apart) return fail(apart.failure());
   const auto target = replay::checkTarget(request.target, request.fresh);
   if (!target) return fail(target.failure());
   const fs::path programs = replay::programsIn(request.output);

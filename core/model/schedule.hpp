@@ -63,7 +63,10 @@ struct Hole {
 // it, or of the first of those that had it in common.
 inline constexpr std::string_view kNodePrefix = "@node/";
 inline std::string locationOnNode(std::string_view host, std::string_view location) {
-  std::string result = std::string(kNodePrefix).append(host);
+  std::string result(kNodePrefix);
+  const bool is_a_name = !host.empty() && host != "." && host != "..";
+  result += is_a_name ? "" : "_";
+  for (const char c : host) result += c == '/' ? '_' : c;
   if (location != ".") result.append("/").append(location);
   return result;
 }

@@ -31,6 +31,8 @@ inline constexpr char kRingPlace[] =
 // that lies inside the recorded duration. At least: everything was in the caches.
 inline constexpr char kEventCost[] = "event_cost_ps";
 inline constexpr char kClockCost[] = "clock_cost_ps";
+// A list that is as long as this has been cut.
+inline constexpr std::size_t kMostMountBytes = std::size_t{128} * 1024;
 inline constexpr char kMounts[] = "mounts";  // /proc/self/mountinfo of the node
 // "owner.UID": the process was about to become this user, to whom its later rings belong.
 inline constexpr char kOwnerPrefix[] = "owner.";

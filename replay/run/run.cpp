@@ -262,30 +262,47 @@ void tellTracer() {
 std::filesystem::path makeNodeTree(Session& session, const Request& request) {
   namespace fs = std::filesystem;
   const fs::path& directory = request.node_local;
-  const std::string mark = ".omnio-node.";
+  // What a node leaves there for a moment, with a number of this replay: others show it to be the
+  // directory of several.
+  const std::int64_t replay = session.largest(session.rank() == 0 ? nowNs() : 0);
+  const std::string mark = fmt::format("{}{}.", kNodeMark, replay);
   const fs::path own = directory / fmt::format("{}{}", mark, session.node());
+  std::string failure;
   std::error_code error;
+  bool is_made = false;
   if (session.isNodeLeader()) {
-    fs::create_directories(directory, error);
-    std::ofstream out(own);
-    if (!out) session.abort(base::systemFailure(directory, errno, "cannot write in").sentence);
+    const auto target = checkTarget(directory, request.fresh);
+    if (!target) failure = target.failure().sentence;
+    if (failure.empty()) fs::create_directories(directory, error);
+    const int fd = failure.empty()
+                       ? raw::openAt(AT_FDCWD, own.c_str(),
+                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+                       : -1;
+    is_made = fd >= 0;
+    if (is_made) {
+      raw::closeFd(fd);
+    } else if (failure.empty()) {
+      failure = base::systemFailure(directory, errno, "cannot write in").sentence;
+    }
   }
   session.barrier();
-  if (session.isNodeLeader()) {
+  if (is_made) {
     for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
          entry.increment(error)) {
       const std::string name = entry->path().filename();
       if (!name.starts_with(mark) || name == own.filename()) continue;
-      fs::remove(own, error);
-      session.abort(fmt::format(
+      failure = fmt::format(
           "--node-local {}: nodes of this replay have the directory in common; name one "
           "that each has for itself",
-          base::printable(directory.native())));
+          base::printable(directory.native()));
     }
   }
   session.barrier();
+  if (is_made) fs::remove(own, error);
+  // All have removed theirs before one ends the replay.
+  session.barrier();
+  if (!failure.empty()) session.abort(failure);
   if (session.isNodeLeader()) {
-    fs::remove(own, error);
     const base::Result<fs::path> made = makeTree(directory, request.fresh);
     if (!made) session.abort(made.failure().sentence);
   }
@@ -424,7 +441,11 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   report.schedule_digest = plan->schedule_digest;
   report.target = request.target.native();
   report.tree = tree_path.native();
-  report.node_tree = node_tree.native();
+  report.node_trees = session.gather(node_tree.native());
+  std::ranges::sort(report.node_trees);
+  const auto again = std::ranges::unique(report.node_trees);
+  report.node_trees.erase(again.begin(), again.end());
+  std::erase(report.node_trees, "");
   if (isTraced()) report.trace = request.output.native();
   report.timing = plan->global.timing;
   report.write_overwrite = plan->global.write_overwrite;

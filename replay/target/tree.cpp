@@ -101,6 +101,7 @@ base::Result<Look> lookAt(const fs::path& target) {
        entry.increment(error)) {
     const fs::path name = entry->path().filename();
     if (look.ours && (name == kMarker || name == kTreeName)) continue;
+    if (name.native().starts_with(kNodeMark)) continue;
     return base::failure(base::Code::kInvalid,
                          "{} holds {}, which no replay made; a target has to be empty",
                          base::printable(target.native()), base::printable(name.native()));

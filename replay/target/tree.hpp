@@ -12,6 +12,8 @@
 namespace omnio::replay {
 
 inline constexpr const char* kTreeName = "tree";
+// How the name of a file begins that a node leaves in its own directory for a moment.
+inline constexpr const char* kNodeMark = ".omnio-node.";
 
 // Makes the target and an empty tree in it; what an earlier replay left is removed if `fresh`, else
 // refused. Returns the tree's absolute path, without links in it. One process of a replay does

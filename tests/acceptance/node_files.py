@@ -82,6 +82,11 @@ def checkSchedule(checks, name, path):
 
 def checkReplays(checks, work, name, network, disks, schedule):
     target, launcher = os.path.join(work, f"target-{name}"), " ".join(network.mpirun(RANKS))
+    # What a replay that was killed may have left does not matter to others.
+    for host in HOSTS:
+        os.makedirs(os.path.join(disks.of(host), "replayed"), exist_ok=True)
+        with open(os.path.join(disks.of(host), "replayed", ".omnio-node.1.7"), "wb"):
+            pass
     for what, options in (("apart", ["--node-local", os.path.join(disks.at, "replayed")]),
                           ("together", [])):
         to = os.path.join(work, f"{name}-{what}")
@@ -111,6 +116,11 @@ def checkReplays(checks, work, name, network, disks, schedule):
     checks.that(b"have the directory in common" in refused.err, f"{name}: {refused.err!r}")
 
 
+    inside = disks.run([omnio(), "replay", schedule, "--target", target, "--fresh", "-o",
+                        os.path.join(disks.at, "out"), "--node-local", disks.at, "--launcher",
+                        launcher])
+    checks.equal(inside.status, 1, f"{name}: an output in the nodes' directory")
+    checks.that(b"lie in each other" in inside.err, f"{name}: {inside.err!r}")
     # Neither can ranks of two nodes have one's files.
     moved = disks.run([omnio(), "replay", schedule, "--target", target, "--fresh", "-o",
                        os.path.join(work, f"{name}-moved"), "--node-local",

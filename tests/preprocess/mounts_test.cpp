@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/model/schedule.hpp"
+#include "core/wire/info.hpp"
 
 namespace omnio::preprocess {
 namespace {
@@ -115,6 +116,46 @@ TEST(NodeMounts, TheFirstOfThoseThatHaveItInCommonStandsForThem) {
   EXPECT_EQ(mounts.ownerOf(2, "/work/x"), "one");
 }
 
+TEST(NodeMounts, AnAutomounterMountsWhatANodeDoesNotHaveYet) {
+  const std::string automount = "40 21 0:30 / /work rw - autofs systemd-1 rw\n";
+  const std::string work = "41 40 0:46 / /work rw - nfs4 server:/work rw\n";
+  const NodeMounts direct = twoNodes(kRoot + automount + work, kRoot + automount);
+  EXPECT_EQ(direct.ownerOf(0, "/work/x"), "");
+  EXPECT_EQ(direct.ownerOf(1, "/work/x"), "");
+  const std::string map = "40 21 0:30 / /home rw - autofs /etc/auto.home rw\n";
+  const std::string home = "41 40 0:46 / /home/u rw - nfs4 server:/home/u rw\n";
+  const NodeMounts indirect = twoNodes(kRoot + map + home, kRoot + map);
+  EXPECT_EQ(indirect.ownerOf(0, "/home/u/x"), "");
+  EXPECT_EQ(indirect.ownerOf(1, "/home/u/x"), "");
+}
+
+TEST(NodeMounts, AnExportBelowAnotherOneIsMountedWhenItIsWanted) {
+  const std::string top = "41 21 0:46 / /data rw - nfs4 server:/ rw\n";
+  const std::string below = "42 41 0:47 / /data/set rw - nfs4 server:/set rw\n";
+  const NodeMounts mounts = twoNodes(kRoot + top + below, kRoot + top);
+  EXPECT_EQ(mounts.ownerOf(0, "/data/set/x"), "");
+  EXPECT_EQ(mounts.ownerOf(1, "/data/set/x"), "");
+}
+
+TEST(NodeMounts, WhatIsHiddenDoesNotCount) {
+  const std::string twice =
+      "30 21 8:3 / /a rw - ext4 s rw\n31 21 8:4 / /b rw - ext4 s rw\n"
+      "32 30 8:3 / /a rw - ext4 s rw\n";
+  EXPECT_EQ(NodeMounts({{.host = "one", .boot = "x", .mounts = kRoot + twice}}).ownerOf(0, "/a/x"),
+            "");
+  const NodeMounts mounts = twoNodes(kRoot + twice, kRoot, "boot one");
+  EXPECT_EQ(mounts.ownerOf(0, "/a/x"), "one");
+  EXPECT_EQ(mounts.ownerOf(1, "/a/x"), "");
+}
+
+TEST(NodeMounts, AListThatWasCutSaysNothing) {
+  std::string cut = kRoot;
+  while (cut.size() < wire::info::kMostMountBytes - 1) cut += ' ';
+  const NodeMounts mounts = twoNodes(kRoot, cut);
+  EXPECT_EQ(mounts.ownerOf(0, "/tmp/x"), "");
+  EXPECT_EQ(mounts.ownerOf(1, "/tmp/x"), "");
+}
+
 TEST(NodeMounts, WhatTheUserCallsSharedIs) {
   const std::string one = "41 21 0:46 / /work rw - nfs4 vip1:/work rw\n";
   const std::string two = "41 21 0:46 / /work rw - nfs4 vip2:/work rw\n";
@@ -144,6 +185,8 @@ TEST(NodeMounts, FileSystemsInUserSpaceAreSharedWhereTheyNameWhatTheyAreOf) {
   EXPECT_EQ(owner("fuse.sshfs u@host:/home"), "");
   EXPECT_EQ(owner("beegfs beegfs_nodev"), "");
   EXPECT_EQ(owner("gpfs gpfs0"), "");
+  EXPECT_EQ(owner("fuse.daos dfuse"), "");
+  EXPECT_EQ(owner("fuse cvmfs2"), "");
   EXPECT_EQ(owner("fuse.unionfs union"), "two");
 }
 

@@ -51,6 +51,17 @@ int main(int argc, char** argv) {
   const int mine = open(own, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   CHECK(mine >= 0 && write(mine, piece, 100 + (size_t)rank) == 100 + rank && close(mine) == 0);
 
+  // By a directory above, from which another file system may begin.
+  char above[4096];
+  snprintf(above, sizeof above, "%s/..", argv[1]);
+  const char* const name = strrchr(argv[1], '/') + 1;
+  const int directory = open(above, O_RDONLY | O_DIRECTORY);
+  char below[4096];
+  snprintf(below, sizeof below, "%s/part", name);
+  const int again = openat(directory, below, O_RDONLY);
+  CHECK(directory >= 0 && again >= 0 && read(again, all, 10) == 10);
+  CHECK(close(again) == 0 && close(directory) == 0);
+
   char line[kLine + 1];
   snprintf(line, sizeof line, "%-*zd", kLine - 1, found);
   line[kLine - 1] = '\n';
