@@ -157,6 +157,10 @@ void checkLife(const Process& process, Wholeness& result) {
     because(fmt::format("used an MPI library that this omnio cannot trace ({})",
                         base::printable(refused)));
   }
+  const std::string& unrecorded = process.info.text(wire::info::kMpiUnrecorded);
+  if (!unrecorded.empty()) {
+    because(fmt::format("used MPI calls that are not recorded ({})", base::printable(unrecorded)));
+  }
 }
 
 // The events that the log's numbering counts and its chunks do not have.

@@ -24,6 +24,8 @@ inline constexpr char kExclude[] = "exclude";         // the caller's patterns, 
 inline constexpr char kInclude[] = "include";
 inline constexpr char kDefaultExclude[] = "default_exclude";
 inline constexpr char kMpiLibrary[] = "mpi_library";
+// The first MPI call of the process that is not recorded.
+inline constexpr char kMpiUnrecorded[] = "mpi_not_recorded";
 inline constexpr char kMpiRefused[] = "mpi_refused";  // MPI library of an unknown ABI, not traced
 inline constexpr char kRingPlace[] =
     "ring_directory";  // "memory": a death loses what was not drained

@@ -198,6 +198,7 @@ def checkMpich(checks, work, source):
         if flavour == "auto":
             checks.that(all("libmpich" in reason for reason in reasons), f"{what}: {reasons}")
         checkMatched(checks, what, to)
+    checkLargeCounts(checks, work, compiler, launcher)
     # The launcher names no job: two of them in one trace are two all the same.
     to, directory = os.path.join(work, "trace-twice"), os.path.join(work, "twice")
     os.mkdir(directory)
@@ -208,6 +209,44 @@ def checkMpich(checks, work, source):
     checks.equal(result.status, 0, f"two jobs: status {result.err!r}")
     checkMatched(checks, "two jobs", to, jobs=2)
     checks.equal(manifest(to)["ranks_expected"], 4, "two jobs: ranks")
+
+
+LARGE_COUNTS = r"""
+#include <mpi.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, other = -1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) MPI_Send_c(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv_c(&other, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_File file;
+  MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  MPI_File_write_at_c(file, 4 * rank, &other, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  return MPI_Finalize() || (rank == 1 && other != 0);
+}
+"""
+
+
+def checkLargeCounts(checks, work, compiler, launcher):
+    """Calls of MPI-4: they do what they should, and are not lost in silence."""
+    application = os.path.join(work, "large-counts")
+    built = run([compiler, "-o", application, put(os.path.join(work, "large.c"), LARGE_COUNTS)])
+    if built.status != 0:
+        checks.skip("large counts", "this MPICH has no MPI-4")
+        return
+    to, path = os.path.join(work, "trace-large"), os.path.join(work, "large-file")
+    done = run([omnio(), "trace", "-o", to, "--", launcher, "-n", "2", application, path])
+    checks.equal(done.status, 0, f"large counts: {done.err!r}")
+    about = stats(to)["trace"]
+    checks.that(not about["whole"], "large counts: not whole")
+    reasons = " ".join(about["reasons"])
+    for call in ("MPI_Send_c", "MPI_Recv_c"):
+        checks.that(f"MPI calls that are not recorded ({call})" in reasons, f"{call}: {reasons}")
+    written = [event for event in readLog(to) if event["class"] == "write" and event["depth"] == 0
+               and event.get("file") == path]
+    checks.equal(sorted(event["rank"] for event in written), [0, 1],
+                 "large counts: the writes below are the application's")
 
 
 def checkUnknown(checks, work, source):

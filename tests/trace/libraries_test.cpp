@@ -72,6 +72,11 @@ const std::set<std::string> kMpiLifeCycle = {"MPI_Abort", "PMPI_Abort"};
 // Remembered for the calls that start what they make.
 constexpr const char* kMpiPersistent[] = {"Send_init", "Bsend_init", "Rsend_init", "Ssend_init",
                                           "Recv_init"};
+#define OMNIO_UNRECORDED(NAME, COUNT) #NAME,
+constexpr const char* kMpiUnrecorded[] = {
+#include "trace/wrap/mpi/unrecorded.def"
+};
+#undef OMNIO_UNRECORDED
 
 struct Library {
   std::filesystem::path path;
@@ -111,9 +116,11 @@ std::set<std::string> wanted(const Library& library) {
   if (library.has_openmp) names.insert(kTeams.begin(), kTeams.end());
   if (library.has_mpi) {
     names.insert(kMpiLifeCycle.begin(), kMpiLifeCycle.end());
-    for (const char* name : kMpiPersistent) {
+    const auto both = [&names](const char* name) {
       names.insert({std::string("MPI_") + name, std::string("PMPI_") + name});
-    }
+    };
+    std::ranges::for_each(kMpiPersistent, both);
+    std::ranges::for_each(kMpiUnrecorded, both);
   }
   for (const calls::Row& row : calls::kTable) {
     if (row.number != 0 && (library.has_mpi || row.api != calls::Api::kMpi) &&

@@ -63,21 +63,8 @@ template <typename... Words>
 #define OMNIO_WORDS_12 OMNIO_WORDS_11, [[maybe_unused]] omnio::trace::Word a11
 #define OMNIO_WORDS_13 OMNIO_WORDS_12, [[maybe_unused]] omnio::trace::Word a12
 
-// `, a0, a1, ...` behind another argument.
-#define OMNIO_MORE_0
-#define OMNIO_MORE_1 , OMNIO_NAMES_1
-#define OMNIO_MORE_2 , OMNIO_NAMES_2
-#define OMNIO_MORE_3 , OMNIO_NAMES_3
-#define OMNIO_MORE_4 , OMNIO_NAMES_4
-#define OMNIO_MORE_5 , OMNIO_NAMES_5
-#define OMNIO_MORE_6 , OMNIO_NAMES_6
-#define OMNIO_MORE_7 , OMNIO_NAMES_7
-#define OMNIO_MORE_8 , OMNIO_NAMES_8
-#define OMNIO_MORE_9 , OMNIO_NAMES_9
-#define OMNIO_MORE_10 , OMNIO_NAMES_10
-#define OMNIO_MORE_11 , OMNIO_NAMES_11
-#define OMNIO_MORE_12 , OMNIO_NAMES_12
-#define OMNIO_MORE_13 , OMNIO_NAMES_13
+// Further arguments behind another one, if there are any.
+#define OMNIO_BEHIND(...) __VA_OPT__(, ) __VA_ARGS__
 
 // The symbol of a wrapper in one interface.
 #define OMNIO_IN_ABI(NAME) OMNIO_JOIN(OMNIO_JOIN(OMNIO_MPI_ABI, _), NAME)
@@ -104,7 +91,7 @@ template <typename... Words>
     if (abi == omnio::trace::MpiAbi::kOpenMpi) return to_open_mpi_##NAME(OMNIO_NAMES_##COUNT); \
     if (abi == omnio::trace::MpiAbi::kMpich) return to_mpich_##NAME(OMNIO_NAMES_##COUNT);      \
     return omnio::trace::enterSlowly(("P" #NAME) + (*#NAME == 'P'), &to_open_mpi_##NAME,       \
-                                     &to_mpich_##NAME OMNIO_MORE_##COUNT);                     \
+                                     &to_mpich_##NAME OMNIO_BEHIND(OMNIO_NAMES_##COUNT));      \
   }
 #define OMNIO_BUILT(ABI, NAME, COUNT) \
   omnio::trace::Word to_##ABI##_##NAME(OMNIO_WORDS_##COUNT) __asm__(#ABI "_" #NAME);

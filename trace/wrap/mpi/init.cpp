@@ -60,6 +60,13 @@ int abortJob(MPI_Comm communicator, int code) {
   return OMNIO_LAZY_MPI(PMPI_Abort)(communicator, code);
 }
 
+#if MPI_VERSION >= 4
+#define OMNIO_UNRECORDED(NAME, COUNT) \
+  static_assert(std::tuple_size_v<Signature<decltype(::MPI_##NAME)>::Arguments> == (COUNT));
+#include "trace/wrap/mpi/unrecorded.def"
+#undef OMNIO_UNRECORDED
+#endif
+
 }  // namespace
 
 OMNIO_MPI_PAIR(MPI_Init, 2, init)
