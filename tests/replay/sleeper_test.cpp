@@ -26,13 +26,18 @@ std::int64_t cpuOfPause(double busy) {
   return cpuNs() - before;
 }
 
+// A thread that is to be busy is less so while others have its processor: one turn has to be right.
 TEST(Sleeper, PassesTheTimeAsBusyAsItIsToldTo) {
-  const std::int64_t asleep = cpuOfPause(0);
-  const std::int64_t half = cpuOfPause(0.5);
-  const std::int64_t spinning = cpuOfPause(1);
-  EXPECT_LT(asleep, half);
-  EXPECT_LE(half, kPauseNs / 2 + 1'000'000);
-  EXPECT_LT(half, spinning);
+  constexpr int kMostTurns = 100;
+  bool is_in_order = false;
+  for (int turn = 0; turn < kMostTurns && !is_in_order; ++turn) {
+    const std::int64_t asleep = cpuOfPause(0);
+    const std::int64_t half = cpuOfPause(0.5);
+    const std::int64_t spinning = cpuOfPause(1);
+    EXPECT_LE(half, kPauseNs / 2 + 1'000'000);
+    is_in_order = asleep < half && half < spinning;
+  }
+  EXPECT_TRUE(is_in_order);
 }
 
 // Others than tests may use the processors meanwhile, so nothing is said of the CPU time.
