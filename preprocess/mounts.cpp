@@ -183,7 +183,9 @@ NodeMounts::NodeMounts(const std::vector<Node>& nodes, const std::vector<std::st
   };
   each([&](std::size_t n, const Mount& mount, Holders& of) {
     if (of.count++ == 0) of.first = nodes[n].host;
-    later.emplace(mount.point, 0);
+    if (!isOwnOfNode(mount.type, mount.source) && !mountsLater(mount)) {
+      later.emplace(mount.point, 0);
+    }
   });
   for (auto& [point, count] : later) {
     for (const Known& node : nodes_) {
@@ -200,7 +202,8 @@ NodeMounts::NodeMounts(const std::vector<Node>& nodes, const std::vector<std::st
   each([&](std::size_t n, const Mount& mount, const Holders& of) {
     const auto place = static_cast<std::size_t>(&mount - nodes_[n].points.mounts().data());
     const bool is_own = isOwnOfNode(mount.type, mount.source);
-    const std::size_t agreeing = of.count + (is_own ? 0 : later[mount.point]);
+    const auto others = is_own ? later.end() : later.find(mount.point);
+    const std::size_t agreeing = of.count + (others == later.end() ? 0 : others->second);
     if (agreeing >= known || mount.device.empty() || mountsLater(mount)) return;
     nodes_[n].owners[place] = of.first;
     all_is_shared_ = false;
