@@ -101,6 +101,9 @@ struct LauncherVariables {
   const char* local_rank;  // rank on its node
   // Variables that tell runs of one name apart, where they are set.
   const char* job_parts[2] = {nullptr, nullptr};
+  // False of launchers that may give a job no name, or that of a job around it. Others may not hand
+  // on a variable of ours to all nodes, and then the ranks would differ in it.
+  bool names_jobs = true;
 };
 
 // Tells jobs apart whose launcher gives them no name, as MPICH's mpiexec does, or hands on that of
@@ -112,9 +115,17 @@ inline constexpr const char* kJobVariable = "OMNIO_JOB";
 inline constexpr LauncherVariables kLaunchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE",
      "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "PMI_JOBID", "MV2_COMM_WORLD_LOCAL_RANK"},
+    {.rank = "MV2_COMM_WORLD_RANK",
+     .ranks = "MV2_COMM_WORLD_SIZE",
+     .job = "PMI_JOBID",
+     .local_rank = "MV2_COMM_WORLD_LOCAL_RANK",
+     .names_jobs = false},
     {"PALS_RANKID", "PALS_SIZE", "PALS_APID", "PALS_LOCAL_RANKID"},
-    {"PMI_RANK", "PMI_SIZE", "PMI_JOBID", "MPI_LOCALRANKID"},
+    {.rank = "PMI_RANK",
+     .ranks = "PMI_SIZE",
+     .job = "PMI_JOBID",
+     .local_rank = "MPI_LOCALRANKID",
+     .names_jobs = false},
     {"SLURM_PROCID",
      "SLURM_STEP_NUM_TASKS",
      "SLURM_JOB_ID",

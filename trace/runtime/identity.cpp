@@ -205,7 +205,8 @@ LauncherIdentity readLauncher() {
       const char* value = part == nullptr ? nullptr : getenv(part);
       if (value != nullptr && *value != '\0') job.putByte('.').put(value);
     }
-    if (const char* ours = getenv(wire::kJobVariable); ours != nullptr && *ours != '\0') {
+    const char* ours = launcher.names_jobs ? nullptr : getenv(wire::kJobVariable);
+    if (ours != nullptr && *ours != '\0') {
       if (job.size() > 0) job.putByte('.');
       job.put(ours);
     }
