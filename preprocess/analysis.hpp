@@ -108,7 +108,7 @@ class Analysis : private FileScene {
   const Dependencies& dependencies() const { return dependencies_; }
   OpenTable& opens() { return opens_; }
   FileHistory& files() { return files_; }
-  // What an absolute path stands for on the node of that thread.
+  // The file that an absolute path is on the node of that thread.
   model::FileNumber fileOf(std::string_view absolute, std::uint32_t thread) {
     return files_.numberOf(absolute, sources_.threads[thread].node);
   }

@@ -18,7 +18,7 @@ struct Mount {
   std::string type;
   std::string source;
 
-  // What tells the file system below the point from others, on whatever node. A network file system
+  // A text that no other file system has, on whatever node it is. A network file system
   // is known by its type and source: it has another device number on each node. Any other is the
   // node's own, or is shared by containers of one machine, which have its device and boot id.
   // Empty where the device is not known.

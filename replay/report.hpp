@@ -22,7 +22,7 @@ struct Report {
   std::string schedule_digest;  // replay/plan/schedule_digest.hpp
   std::string target;
   std::string tree;  // in it: what locations are below
-  // What those of files on nodes are below, by their paths on the nodes; empty: the same.
+  // The trees that hold the files on nodes, by their paths there; empty: they are in `tree`.
   std::vector<std::string> node_trees;
   std::string trace;  // empty when the replay was not traced
   model::Timing timing = model::Timing::kDelta;

@@ -24,7 +24,7 @@ struct ReplayIdentity {
     std::uint32_t tid = 0;
   };
   std::string tree;  // what locations are below, an absolute path
-  // What those of files on nodes are below, on one or another node.
+  // The trees that hold the files on nodes, by their paths there.
   std::vector<std::string> node_trees;
   bool write_overwrite = false;
   std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule

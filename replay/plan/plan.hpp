@@ -22,7 +22,7 @@ struct PlannedFile : model::ScheduleFile {
   std::vector<std::uint64_t> line_ends{};
   // All bytes that lines end with: they stand nowhere else.
   std::string delimiters{};
-  // Of a file that is on a node (model::isOnNode): the ranks whose events name it, each once.
+  // The ranks whose events name the file, each once, if it is on a node (model::isOnNode).
   std::vector<std::uint32_t> users{};
 };
 

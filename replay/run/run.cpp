@@ -262,8 +262,8 @@ void tellTracer() {
 std::filesystem::path makeNodeTree(Session& session, const Request& request) {
   namespace fs = std::filesystem;
   const fs::path& directory = request.node_local;
-  // What a node leaves there for a moment, with a number of this replay: others show it to be the
-  // directory of several.
+  // Each node leaves a file there for a moment, with a number of this replay. Where one finds
+  // another's, the directory is that of several.
   const std::int64_t replay = session.largest(session.rank() == 0 ? nowNs() : 0);
   const std::string mark = fmt::format("{}{}.", kNodeMark, replay);
   const fs::path own = directory / fmt::format("{}{}", mark, session.node());

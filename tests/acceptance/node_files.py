@@ -82,7 +82,7 @@ def checkSchedule(checks, name, path):
 
 def checkReplays(checks, work, name, network, disks, schedule):
     target, launcher = os.path.join(work, f"target-{name}"), " ".join(network.mpirun(RANKS))
-    # What a replay that was killed may have left does not matter to others.
+    # A file that a killed replay may have left does not matter to others.
     for host in HOSTS:
         os.makedirs(os.path.join(disks.of(host), "replayed"), exist_ok=True)
         with open(os.path.join(disks.of(host), "replayed", ".omnio-node.1.7"), "wb"):
@@ -127,7 +127,7 @@ def checkReplays(checks, work, name, network, disks, schedule):
                        os.path.join(disks.at, "replayed"), "--launcher",
                        launcher + " --map-by node"])
     checks.equal(moved.status, 1, f"{name}: ranks placed otherwise")
-    # Of the files of two nodes, that which an event named first.
+    # The sentence names the file that an event named first, on either node.
     checks.that(any(b"was on one node, and is used by the ranks " + ranks in moved.err
                     for ranks in (b"0 and 1", b"2 and 3")), f"{name}: {moved.err!r}")
 

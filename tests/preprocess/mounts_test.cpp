@@ -107,21 +107,21 @@ TEST(NodeMounts, AnotherDirectoryOfTheSameFileSystemIsAnotherPlace) {
 }
 
 TEST(NodeMounts, TheFirstOfThoseThatHaveItInCommonStandsForThem) {
-  const std::string lustre = "41 21 0:46 / /work rw - lustre mgs@tcp:/work rw\n";
+  const std::string lustre = "41 21 0:46 / /project rw - lustre mgs@tcp:/project rw\n";
   const NodeMounts mounts({{.host = "login", .boot = "a", .mounts = kRoot},
                            {.host = "one", .boot = "b", .mounts = kRoot + lustre},
                            {.host = "two", .boot = "c", .mounts = kRoot + lustre}});
-  EXPECT_EQ(mounts.ownerOf(0, "/work/x"), "login");
-  EXPECT_EQ(mounts.ownerOf(1, "/work/x"), "one");
-  EXPECT_EQ(mounts.ownerOf(2, "/work/x"), "one");
+  EXPECT_EQ(mounts.ownerOf(0, "/project/x"), "login");
+  EXPECT_EQ(mounts.ownerOf(1, "/project/x"), "one");
+  EXPECT_EQ(mounts.ownerOf(2, "/project/x"), "one");
 }
 
 TEST(NodeMounts, AnAutomounterMountsWhatANodeDoesNotHaveYet) {
-  const std::string automount = "40 21 0:30 / /work rw - autofs systemd-1 rw\n";
-  const std::string work = "41 40 0:46 / /work rw - nfs4 server:/work rw\n";
+  const std::string automount = "40 21 0:30 / /project rw - autofs systemd-1 rw\n";
+  const std::string work = "41 40 0:46 / /project rw - nfs4 server:/project rw\n";
   const NodeMounts direct = twoNodes(kRoot + automount + work, kRoot + automount);
-  EXPECT_EQ(direct.ownerOf(0, "/work/x"), "");
-  EXPECT_EQ(direct.ownerOf(1, "/work/x"), "");
+  EXPECT_EQ(direct.ownerOf(0, "/project/x"), "");
+  EXPECT_EQ(direct.ownerOf(1, "/project/x"), "");
   const std::string map = "40 21 0:30 / /home rw - autofs /etc/auto.home rw\n";
   const std::string home = "41 40 0:46 / /home/u rw - nfs4 server:/home/u rw\n";
   const NodeMounts indirect = twoNodes(kRoot + map + home, kRoot + map);
@@ -157,12 +157,12 @@ TEST(NodeMounts, AListThatWasCutSaysNothing) {
 }
 
 TEST(NodeMounts, WhatTheUserCallsSharedIs) {
-  const std::string one = "41 21 0:46 / /work rw - nfs4 vip1:/work rw\n";
-  const std::string two = "41 21 0:46 / /work rw - nfs4 vip2:/work rw\n";
+  const std::string one = "41 21 0:46 / /project rw - nfs4 vip1:/project rw\n";
+  const std::string two = "41 21 0:46 / /project rw - nfs4 vip2:/project rw\n";
   const NodeMounts mounts({{.host = "one", .boot = "a", .mounts = kRoot + one},
                            {.host = "two", .boot = "b", .mounts = kRoot + two}},
-                          {"/work/"});
-  EXPECT_EQ(mounts.ownerOf(1, "/work/x"), "");
+                          {"/project/"});
+  EXPECT_EQ(mounts.ownerOf(1, "/project/x"), "");
   EXPECT_EQ(mounts.ownerOf(1, "/worker"), "two");
 }
 

@@ -9,7 +9,7 @@
 
 static int rank;
 
-// What a call returned, as the standard names it: a library may say more in the number.
+// The class of an error, as the standard names it: a library may say more in the number.
 static int classOf(int error) {
   int class = MPI_SUCCESS;
   MPI_Error_class(error, &class);

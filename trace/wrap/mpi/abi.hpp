@@ -62,7 +62,7 @@ inline bool isCancelled(const MPI_Status& status) { return status._cancelled != 
 // Whether the status of a message that was longer than its buffer says how long it was.
 inline constexpr bool kTellsWholeLength = true;
 
-// What a call returns is the class of its error.
+// A call returns the class of its error.
 inline int errorClass(int code) { return code; }
 #else
 // Handles are numbers that say what they are of; files alone are pointers.
@@ -106,7 +106,7 @@ inline bool isNone(MPI_Comm communicator) {
 inline bool isNoType(MPI_Datatype type) { return type == MPI_Datatype{} || type == nullType(); }
 inline bool isNoInfo(MPI_Info info) { return info == MPI_Info{} || info == nullInfo(); }
 
-// What the tables of trace/runtime/mpi know an object by.
+// The key of an object in the tables of trace/runtime/mpi.
 template <typename Handle>
 const void* keyOf(Handle handle) {
   if constexpr (std::is_pointer_v<Handle>) {
@@ -136,8 +136,8 @@ inline std::int64_t sizeOfType(MPI_Datatype type) {
 // (MPI-3.1, 4.1.13) and recorded as a fact once for each content. docs/formats/trace.md, "Types".
 //
 // The number of the type in this process; 0 when it cannot be told: made in a way that MPI-3.1 does
-// not know, nested more deeply or larger than anybody's, or without a trace to tell it to. Only
-// of a type that MPI has accepted.
+// not know, nested more deeply or larger than anybody's, or without a trace to tell it to. It
+// has to be a type that MPI has accepted.
 std::uint32_t typeNumberOf(MPI_Datatype type);
 
 }  // namespace omnio::trace::OMNIO_MPI_ABI
