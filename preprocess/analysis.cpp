@@ -25,10 +25,10 @@ using calls::Role;
 using model::Step;
 
 std::unique_ptr<event::EventSource> SourceThread::open(event::PathTable& paths,
-                                                       bool with_waits) const {
+                                                       tracefile::IoChoice choice) const {
   auto merged = std::make_unique<tracefile::MergedReader>();
   for (const tracefile::Log* lane : lanes)
-    merged->add(std::make_unique<tracefile::PosixReader>(*process, *lane, paths, with_waits));
+    merged->add(std::make_unique<tracefile::IoReader>(*process, *lane, paths, choice));
   return merged;
 }
 
@@ -145,7 +145,9 @@ std::string otherPathOf(const event::Event& event) {
 
 void Analysis::run(event::PathTable& paths) {
   std::vector<std::unique_ptr<event::EventSource>> events;
-  for (const SourceThread& thread : sources_.threads) events.push_back(thread.open(paths));
+  for (const SourceThread& thread : sources_.threads) {
+    events.push_back(thread.open(paths, {.layer = layer_, .below = true}));
+  }
   EffectOrder order(*this, std::move(events));
   first_start_ = order.firstStart();
   order.run();
@@ -188,22 +190,66 @@ bool Analysis::isUsable(const event::Event& event) const {
   return true;
 }
 
-void Analysis::take(const event::Event& event, EventRef ref) {
-  ++events_;
-  const PastEvent when{ref, event.start_ns, event.end_ns};
-  last_[ref.thread] = when;
-  const SourceThread& thread = sources_.threads[ref.thread];
-  EventNote note{.sequence = ref.sequence};
-  if (!isUsable(event)) {
-    note.dropped = true;
-    ++dropped_;
-    threads_[ref.thread].notes.push_back(note);
+void Analysis::drop(EventNote note, EventRef ref) {
+  if (is_below_) return;
+  note.dropped = true;
+  ++dropped_;
+  threads_[ref.thread].notes.push_back(note);
+}
+
+// Calls of MPI-IO read, write and name files by the calls below them alone.
+void Analysis::takeMpiIo(const event::Event& event, const PastEvent& when) {
+  if (!calls::isMpiIo(*event.row)) return;  // it found requests complete
+  const SourceThread& thread = sources_.threads[when.ref.thread];
+  const EventNote note{.sequence = when.ref.sequence};
+  if (event.row->call_class == Class::kOpen) {
+    if (event.failed || event.handle == nullptr) return drop(note, when.ref);
+    const InstanceId made =
+        opens_.make({.rank = thread.header.rank,
+                     .description = opens_.makeDescription(0),
+                     .content = kNoContent,
+                     .made = when,
+                     .file = fileOf(event.handle->path.absolute, when.ref.thread)});
+    const std::uint32_t handle = event.handle->definition.handle;
+    opens_.bind(thread.process_index, handle, event.start_ns, made);
+    mpi_.opened(thread.process_index,
+                static_cast<std::uint64_t>(event::argumentOf(event, Role::kNewComm)), handle);
     return;
   }
+  if (const event::Text* path = textAt(event, Role::kPath)) {
+    fileOf(path->absolute, when.ref.thread);
+    return;
+  }
+  const bool is_open = event.handle != nullptr &&
+                       opens_.instanceOf(thread.process_index, event.handle->definition.handle,
+                                         event.start_ns) != kNoInstance;
+  const bool is_view = calls::has(*event.row, Role::kFiletype);
+  // Others that failed are made again: the ranks of the file may meet in them.
+  if (!is_open || (event.failed && is_view)) return drop(note, when.ref);
+  if (!is_view) return;
+  for (const Role role : {Role::kEtype, Role::kFiletype}) {
+    mpi_.viewed(thread.process_index, static_cast<std::uint64_t>(event::argumentOf(event, role)));
+  }
+}
+
+void Analysis::take(const event::Event& event, EventRef ref) {
+  is_below_ = event.outer != nullptr;
+  const event::Event& step = is_below_ ? *event.outer : event;
+  const PastEvent when{ref, step.start_ns, step.end_ns, is_below_};
+  if (!is_below_) {
+    ++events_;
+    last_[ref.thread] = when;
+  }
+  const SourceThread& thread = sources_.threads[ref.thread];
+  if (event.row->api == calls::Api::kMpi) return takeMpiIo(event, when);
+  EventNote note{.sequence = ref.sequence};
+  if (!isUsable(event)) return drop(note, ref);
   InstanceId instance = kNoInstance;
   if (event.handle != nullptr && hasHandle(*event.row)) {
     instance = resolve(*event.handle, when);
     Instance& used = opens_[instance];
+    // The library's own, made while the application waited for a request.
+    if (!is_below_ && used.is_below) return drop(note, ref);
     useInstance(event, when, used);
     takeLock(event, when, instance);
     Description& description = opens_.description(used.description);
@@ -244,6 +290,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     opens_.clearNumber(thread.process_index, event.handle->definition.fd);
     closeInstance(instance, when);
   }
+  if (is_below_) return;
   if (note.made != kNoInstance || note.replaced != kNoInstance || note.source != kNoInstance ||
       note.directory != kNoInstance || note.new_directory != kNoInstance || note.dropped) {
     threads_[ref.thread].notes.push_back(note);
@@ -290,7 +337,7 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
   if (shares && event.new_handle != nullptr && event.row->result == calls::Result::kNewFd &&
       event.new_handle->definition.handle == event.handle->definition.handle) {
     note.dropped = true;  // dup2 of a descriptor to its own number does nothing
-    ++dropped_;
+    dropped_ += is_below_ ? 0 : 1;
     return;
   }
   const int flags = event::openFlags(event);
@@ -315,7 +362,8 @@ void Analysis::takeMaker(const event::Event& event, const PastEvent& when, Insta
        .file = shares            ? opens_[from].file
                : path == nullptr ? model::kNoFileNumber
                                  : fileOf(path->absolute, when.ref.thread),
-       .access = shares ? opens_[from].access : std::optional(flags & (O_ACCMODE | O_APPEND))});
+       .access = shares ? opens_[from].access : std::optional(flags & (O_ACCMODE | O_APPEND)),
+       .is_below = is_below_});
   if (shares && event.row->result == calls::Result::kNewStream) opens_.becomesStream(from);
   int number = -1;
   if (is_dup) {
@@ -433,7 +481,7 @@ void Analysis::closeAtExit() {
   }
   for (const auto& [id, waiting] : locks_.lost()) {
     const Instance& instance = opens_[id];
-    if (!instance.is_open || instance.used.size() != 1) continue;
+    if (!instance.is_open || instance.is_below || instance.used.size() != 1) continue;
     const std::uint32_t thread = instance.used.begin()->first;
     const std::int64_t end = ends[sources_.threads[thread].process_index];
     std::uint64_t step = 0;
@@ -486,7 +534,7 @@ void Analysis::flushAtExit() {
   for (const auto& [key, read] : early_reads_) {
     const std::pair buffer(std::get<0>(key), std::get<1>(key));
     const auto found = buffered_.find(buffer);
-    if (found == buffered_.end()) continue;
+    if (found == buffered_.end() || opens_[found->second.stream].is_below) continue;
     const Buffered& buffered = found->second;
     const PastEvent& last = last_[buffered.thread];
     if (last.end_ns > read.start_ns) continue;  // it was still at work
@@ -661,7 +709,7 @@ void Analysis::takeMapping(const event::Event& event, const PastEvent& when, Ins
   if (event.row->plain != calls::CallId::munmap) return;
   mapped.bytes -= event::argumentOf(event, Role::kLength);
   if (mapped.bytes > 0) return;
-  if (mapped.instance != kNoInstance) {
+  if (mapped.instance != kNoInstance && !is_below_) {
     addBehind(when, calls::CallId::close, opens_[mapped.instance].descriptor, 0);
     opens_.close(mapped.instance);
   }
@@ -765,7 +813,7 @@ std::uint64_t sizeAfter(const Change& change, std::uint64_t size) {
 }  // namespace
 
 void Analysis::gather(const event::Event& event, std::uint32_t thread, Evidence& evidence) {
-  if (!isUsable(event)) return;
+  if (event.row->api == calls::Api::kMpi || !isUsable(event)) return;
   if (const event::Text* path = pathOf(event)) {
     const std::string other = otherPathOf(event);
     const model::FileNumber new_file = other.empty() ? model::kNoFileNumber : fileOf(other, thread);
@@ -1107,7 +1155,9 @@ InstanceId Analysis::copyOf(InstanceId base) {
                                        .made = original.made,
                                        .before_run = original.before_run,
                                        .file = original.file,
-                                       .access = original.access});
+                                       .access = original.access,
+                                       .is_below = is_below_ || original.is_below});
+  if (opens_[copy].is_below) return copy;
   ExtraStep extra;
   extra.behind = original.before_run ? -1 : static_cast<std::int64_t>(original.made.ref.sequence);
   extra.event.step = Step::kInherited;
@@ -1134,6 +1184,16 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
   if (given != given_.end() && opens_[given->second].file == file) return copyOf(given->second);
   int flags = keptFlags(definition.open_flags);
   if (definition.kind == wire::FileKind::kDirectory) flags |= O_DIRECTORY;
+  if (is_below_) {
+    return opens_.make({.rank = rank,
+                        .description = opens_.makeDescription(flags),
+                        .content = files_.inherited(file, flags),
+                        .made = {when.ref},
+                        .before_run = true,
+                        .file = file,
+                        .access = access,
+                        .is_below = true});
+  }
   Instance opened =
       files_.isOfTheRun(file) ? openedUnseen(file, flags, when) : openBefore(file, flags, when.ref);
   opened.rank = rank;

@@ -16,11 +16,13 @@
 #include "core/event/event.hpp"
 #include "core/event/file_lock.hpp"
 #include "core/model/schedule.hpp"
+#include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/trace.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/effect_order.hpp"
 #include "preprocess/file_history.hpp"
 #include "preprocess/lock_history.hpp"
+#include "preprocess/mpi_tables.hpp"
 #include "preprocess/open_table.hpp"
 
 namespace omnio::preprocess {
@@ -35,9 +37,9 @@ struct SourceThread {
   std::vector<const tracefile::Log*>
       lanes;  // the thread's own log, and that of its signal handlers
 
-  // Its POSIX and stream calls, by the time they began (core/tracefile/log_reader.hpp).
-  // `with_waits`: and those by which it waits for other threads.
-  std::unique_ptr<event::EventSource> open(event::PathTable& paths, bool with_waits = false) const;
+  // Its calls, by the time they began (core/tracefile/log_reader.hpp).
+  std::unique_ptr<event::EventSource> open(event::PathTable& paths,
+                                           tracefile::IoChoice choice) const;
 };
 
 struct SourceThreads {
@@ -91,10 +93,14 @@ std::string otherPathOf(const event::Event& event);
 
 class Analysis : private FileScene {
  public:
-  // `size_scale`: what sizes in the schedule are multiplied by.
+  // `size_scale`: what sizes in the schedule are multiplied by. `layer`: whose calls its steps are.
+  // Those below MPI-IO tell of files with either; with kMpi, what they tell is of the call of
+  // MPI-IO that they were made for.
   Analysis(const SourceThreads& sources, const LocationMap& locations, const NodeMounts& mounts,
-           double size_scale)
+           double size_scale, event::IoLayer layer, MpiTables& mpi)
       : sources_(sources),
+        layer_(layer),
+        mpi_(mpi),
         files_(locations, mounts, dependencies_, size_scale),
         conflicts_(dependencies_),
         locks_(dependencies_),
@@ -108,6 +114,7 @@ class Analysis : private FileScene {
   const Dependencies& dependencies() const { return dependencies_; }
   OpenTable& opens() { return opens_; }
   FileHistory& files() { return files_; }
+  const MpiTables& mpiTables() const { return mpi_; }
   // The file that an absolute path is on the node of that thread.
   model::FileNumber fileOf(std::string_view absolute, std::uint32_t thread) {
     return files_.numberOf(absolute, sources_.threads[thread].node);
@@ -131,6 +138,8 @@ class Analysis : private FileScene {
   Truth holds(const Claim& claim) const override;
   bool holdsAfter(const Claim& claim, const Change& change) const override;
   void take(const event::Event& event, EventRef ref) override;
+  void takeMpiIo(const event::Event& event, const PastEvent& when);
+  void drop(EventNote note, EventRef ref);
 
   void gatherName(const event::Event& event, model::FileNumber file, model::FileNumber new_file,
                   Evidence& evidence);
@@ -181,6 +190,10 @@ class Analysis : private FileScene {
   void useInstance(const event::Event& event, const PastEvent& when, Instance& instance);
 
   const SourceThreads& sources_;
+  const event::IoLayer layer_;
+  MpiTables& mpi_;
+  // The call that is being taken was made for one of MPI-IO, whose step it is part of.
+  bool is_below_ = false;
   Dependencies dependencies_;
   OpenTable opens_;
   FileHistory files_;

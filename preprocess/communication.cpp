@@ -352,17 +352,19 @@ class Sweep : public order::MpiPictureSink {
  public:
   // `slack_ns`: how far the clocks of two hosts may be apart.
   Sweep(const SourceThreads& sources, const ProcessPlaces& processes, const Analysis& analysis,
-        const mpi::MpiGroups& groups, std::int64_t slack_ns, Communication& result)
+        const mpi::MpiGroups& groups, std::int64_t slack_ns, event::IoLayer layer,
+        Communication& result)
       : processes_(processes),
         sources_(sources),
         analysis_(analysis),
         groups_(groups),
         slack_ns_(slack_ns),
+        layer_(layer),
         result_(result) {
     for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
       const SourceThread& thread = sources.threads[place];
       Thread& own = threads_.emplace_back();
-      own.events = thread.open(paths_, true);
+      own.events = thread.open(paths_, {.layer = layer, .thread_waits = true});
       for (const tracefile::Log* lane : thread.lanes) {
         places_[{static_cast<mpi::ProcessIndex>(thread.process_index), lane->thread}] = place;
       }
@@ -379,7 +381,10 @@ class Sweep : public order::MpiPictureSink {
 
   void seen(std::uint64_t, const MpiEventRef& ref, const event::Event& event) override {
     const auto place = places_.find({ref.process, ref.thread});
-    if (place == places_.end() || ref.row->sync == calls::Sync::kNone) return;
+    if (place == places_.end() || isOnlyStep(place->second, event) ||
+        ref.row->sync == calls::Sync::kNone) {
+      return;
+    }
     Call& call = calls_[keyOf(ref)];
     call.place = place->second;
     call.start_ns = ref.start_ns;
@@ -437,6 +442,14 @@ class Sweep : public order::MpiPictureSink {
   }
 
  private:
+  // Whether the call is a step of the schedule and orders ranks by itself there: one of MPI-IO, or
+  // one that waits for requests of it alone.
+  bool isOnlyStep(std::uint32_t place, const event::Event& event) {
+    if (layer_ != event::IoLayer::kMpi) return false;
+    event::IoRequests& requests = threads_[place].requests;
+    return requests.take(event) && !requests.hasOthers();
+  }
+
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
@@ -445,6 +458,7 @@ class Sweep : public order::MpiPictureSink {
     const event::Event* event = nullptr;  // the next call of the schedule
     std::uint64_t sequence = 0;           // its own
     std::size_t next_note = 0;
+    event::IoRequests requests;          // of MPI-IO, as far as they have been seen
     std::deque<CallKey> calls;           // MPI calls that are not left
     bool is_inside = false;              // of the first of these
     std::vector<CallKey> sends;          // large ones that have begun and are not complete
@@ -1218,6 +1232,7 @@ class Sweep : public order::MpiPictureSink {
   const Analysis& analysis_;
   const mpi::MpiGroups& groups_;
   const std::int64_t slack_ns_;
+  const event::IoLayer layer_;
   Communication& result_;
   event::PathTable paths_;
   std::vector<Thread> threads_;
@@ -1234,7 +1249,7 @@ class Sweep : public order::MpiPictureSink {
 }  // namespace
 
 Communication readCommunication(const tracefile::Trace& trace, const SourceThreads& sources,
-                                const Analysis& analysis) {
+                                const Analysis& analysis, event::IoLayer layer) {
   std::vector<std::int64_t> recorder_ns;
   for (const SourceThread& thread : sources.threads) {
     recorder_ns.push_back(thread.header.recorder_ns);
@@ -1248,7 +1263,7 @@ Communication readCommunication(const tracefile::Trace& trace, const SourceThrea
   for (const tracefile::HostClock& clock : trace.clocks()) {
     error_ns = std::max(error_ns, clock.error_ns.value_or(0));
   }
-  Sweep sweep(sources, places, analysis, groups, 2 * error_ns, result);
+  Sweep sweep(sources, places, analysis, groups, 2 * error_ns, layer, result);
   order::readMpiPicture(trace, groups, paths, sweep);
   sweep.finish();
   return result;

@@ -132,6 +132,6 @@ struct Communication {
 // The second pass over a trace: its MPI calls and the calls of the schedule together, thread by
 // thread as far as messages and collective calls allow. Leaves out the calls that `analysis` did.
 Communication readCommunication(const tracefile::Trace& trace, const SourceThreads& sources,
-                                const Analysis& analysis);
+                                const Analysis& analysis, event::IoLayer layer);
 
 }  // namespace omnio::preprocess

@@ -86,7 +86,8 @@ bool Dependencies::isImplied(const PastEvent& later, const PastEvent& earlier) {
 
 void Dependencies::require(const PastEvent& later, const PastEvent& earlier, Reason reason,
                            Overlap overlap) {
-  if (overlap == Overlap::kHasNoOrder && !isOver(earlier, later)) return;
+  const bool is_ordered = overlap == Overlap::kIsOrdered && !earlier.is_below && !later.is_below;
+  if (!is_ordered && !isOver(earlier, later)) return;
   if (isImplied(later, earlier)) return;
   requireId(later.ref, nameOf(earlier.ref), reason);
 }
@@ -102,7 +103,8 @@ void Dependencies::require(const PastEvent& later, Crowd& earlier, Reason reason
   }
   ByThread& events = earlier.events_;
   const auto counts = [&](const PastEvent& event) {
-    return overlap == Overlap::kIsOrdered || isOver(event, later);
+    const bool is_ordered = overlap == Overlap::kIsOrdered && !event.is_below && !later.is_below;
+    return is_ordered || isOver(event, later);
   };
   if (events.size() <= kMostWithoutMeeting) {
     for (const auto& [thread, event] : events) require(later, event, reason, overlap);

@@ -54,6 +54,9 @@ struct PastEvent {
   EventRef ref;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  // The step is a call of MPI-IO, and this one of those that a library made for it: in which order
+  // these come, where such steps overlap, is the library's matter.
+  bool is_below = false;
 };
 using ByThread = std::map<std::uint32_t, PastEvent>;  // the last event of each thread
 

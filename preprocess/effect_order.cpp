@@ -20,6 +20,17 @@ void EffectOrder::pull(std::uint32_t thread) {
   starts_.emplace(head.event->start_ns, thread);
 }
 
+std::int64_t EffectOrder::firstStart() const {
+  std::int64_t first = starts_.empty() ? 0 : INT64_MAX;
+  for (const Head& head : heads_) {
+    if (head.event == nullptr) continue;
+    // A call of MPI-IO begins before those below it.
+    const event::Event& whole = head.event->outer == nullptr ? *head.event : *head.event->outer;
+    first = std::min(first, whole.start_ns);
+  }
+  return first;
+}
+
 void EffectOrder::run() {
   while (!starts_.empty() || !ends_.empty()) {
     const bool is_over =
@@ -172,7 +183,9 @@ void EffectOrder::settleMissing(std::uint32_t thread) {
 
 void EffectOrder::apply(std::uint32_t thread) {
   Head& head = heads_[thread];
-  scene_.take(*head.event, {thread, head.sequence++});
+  scene_.take(*head.event, {thread, head.sequence});
+  // A call below one of MPI-IO is part of that step, which comes next in its log.
+  head.sequence += head.event->outer == nullptr ? 1 : 0;
   if (head.is_pending) letGo(thread);
   head.is_being_settled = false;
   const std::vector<Change> changes = std::exchange(head.evidence.changes, {});

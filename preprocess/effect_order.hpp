@@ -81,7 +81,7 @@ class EffectOrder {
   // disagree, in those that do. Holds one event a thread.
   void run();
   // When the first event began, in ns; before run(). 0 when there is none.
-  std::int64_t firstStart() const { return starts_.empty() ? 0 : starts_.top().first; }
+  std::int64_t firstStart() const;
   // After run().
   event::ThinkTime thinkTime(std::size_t thread) const {
     return heads_[thread].source->thinkTime();

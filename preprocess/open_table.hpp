@@ -52,6 +52,7 @@ struct Instance {
   bool is_open = true;
   bool counts = true;  // in Description::open_instances
   bool has_written = false;
+  bool is_below = false;  // opened for a call of MPI-IO, whose step it is part of: no descriptor
   ByThread used{};
 };
 
@@ -59,7 +60,7 @@ class OpenTable {
  public:
   // Gives it the next descriptor of its rank. References to others stay good.
   InstanceId make(Instance instance) {
-    instance.descriptor = model::Descriptor{next_[instance.rank]++};
+    if (!instance.is_below) instance.descriptor = model::Descriptor{next_[instance.rank]++};
     ++descriptions_[instance.description].open_instances;
     instances_.push_back(std::move(instance));
     return InstanceId{static_cast<std::uint32_t>(instances_.size() - 1)};

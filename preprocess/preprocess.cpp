@@ -98,15 +98,31 @@ class ThreadPass {
   std::uint64_t write(event::PathTable& paths, model::ScheduleWriter& writer) {
     std::uint64_t written = 0;
     writeExtras(-1, writer);
-    const auto events = thread_.open(paths);
+    const auto events = thread_.open(paths, {.layer = settings_.layer});
     for (std::uint64_t sequence = 0; const event::Event* event = events->next(); ++sequence) {
       EventNote note{.sequence = sequence};
       if (next_note_ < notes_.notes.size() && notes_.notes[next_note_].sequence == sequence) {
         note = notes_.notes[next_note_++];
       }
       if (!note.dropped && isKnown(*event)) {
-        put(converted(*event, note), writer);
+        ScheduleEvent out =
+            event->row->api == calls::Api::kMpi ? convertedMpi(*event) : converted(*event, note);
+        order({place_, sequence}, out);
+        if (settings_.phases != nullptr) {
+          out.phase = settings_.phases->phaseOf(thread_.process_index,
+                                                thread_.lanes.front()->thread, sequence, *event);
+        }
+        put(out, writer);
         ++written;
+      } else if (const std::uint64_t id = analysis_.dependencies().idOf({place_, sequence});
+                 id != 0) {
+        // What was done below it for MPI-IO is waited for.
+        ScheduleEvent delay;
+        delay.step = model::Step::kDelay;
+        delay.start_ns = timeOf(event->start_ns);
+        delay.end_ns = std::max(timeOf(event->end_ns), delay.start_ns);
+        delay.id = id;
+        put(delay, writer);
       }
       writeExtras(static_cast<std::int64_t>(sequence), writer);
     }
@@ -322,15 +338,72 @@ class ThreadPass {
     // By offset and name, a replay learns where lines have to end. Those of a file that took the
     // name over later would spoil the one that has it first.
     if (reads_foreign_lines) out.offset = model::kUnknownOffset;
-    const EventRef ref{place_, note.sequence};
-    out.id = analysis_.dependencies().idOf(ref);
-    if (keepsFileOrder()) {
-      out.after = analysis_.dependencies().before(ref);
+    return out;
+  }
+
+  // A call of MPI-IO, or one that found requests of it complete.
+  ScheduleEvent convertedMpi(const event::Event& event) {
+    ScheduleEvent out;
+    out.start_ns = timeOf(event.start_ns);
+    out.end_ns = std::max(timeOf(event.end_ns), out.start_ns);
+    const std::size_t process = thread_.process_index;
+    if (!calls::isMpiIo(*event.row)) {
+      requests_.take(event);
+      out.row = &calls::rowOf(calls::CallId::MPI_Waitall);
+      out.pieces = requests_.done();
+      return out;
     }
-    const StepOrder* const order = orderOf(note.sequence);
+    requests_.take(event);
+    out.row = &calls::rowOf(event.row->plain);
+    out.failed = event.failed;
+    if (event.failed) out.result = event.result;  // the class of the error
+    takeNumbers(event, out);
+    const auto number = [&event](Role role) {
+      return static_cast<std::uint64_t>(event::argumentOf(event, role));
+    };
+    const auto put_number = [&out](Role role, std::int64_t value) {
+      const int index = calls::indexOf(*out.row, role);
+      if (index >= 0) out.arguments[static_cast<std::size_t>(index)] = value;
+    };
+    const MpiTables& tables = analysis_.mpiTables();
+    if (out.row->call_class == calls::Class::kOpen) {
+      const event::Handle& made = *event.handle;
+      const InstanceId instance =
+          analysis_.opens().instanceOf(process, made.definition.handle, event.start_ns);
+      out.file = analysis_.opens()[instance].file;
+      out.lookups = lookupsOf(made.path.raw, analysis_.files().locationOf(out.file), mounts_);
+      out.new_fd = descriptorOf(instance);
+      put_number(Role::kNewComm, tables.groupOf(process, number(Role::kNewComm)));
+      out.text = tables.hintsOf(process, number(Role::kNewComm));
+    } else if (event.handle != nullptr) {
+      out.fd = descriptorOf(
+          analysis_.opens().instanceOf(process, event.handle->definition.handle, event.start_ns));
+    } else if (const event::Text* path = pathOf(event)) {
+      out.file = analysis_.fileOf(path->absolute, place_);
+    }
+    if (calls::has(*out.row, Role::kFiletype)) {
+      put_number(Role::kEtype, tables.typeOf(process, number(Role::kEtype)));
+      put_number(Role::kFiletype, tables.typeOf(process, number(Role::kFiletype)));
+    }
+    if (out.row->id() == calls::CallId::MPI_File_set_info && event.handle != nullptr) {
+      out.text = tables.laterHintsOf(process, event.handle->definition.handle);
+    }
+    if (event::transfersData(*out.row)) {
+      out.request = event.request;
+      if (!event.failed) out.result = static_cast<std::int64_t>(event.bytes);
+      bytes_recorded_ += event.bytes;
+      bytes_scaled_ += event.bytes;
+    }
+    return out;
+  }
+
+  // Puts it behind the steps that it waits for.
+  void order(EventRef ref, ScheduleEvent& out) {
+    out.id = analysis_.dependencies().idOf(ref);
+    if (keepsFileOrder()) out.after = analysis_.dependencies().before(ref);
+    const StepOrder* const order = orderOf(ref.sequence);
     dropImplied(out);
     if (order != nullptr) takeOrder(*order, out);
-    return out;
   }
 
   ContentId contentOf(model::FileNumber file) const {
@@ -398,6 +471,7 @@ class ThreadPass {
   std::size_t next_step_ = 0;              // in order_
   const StepOrder* given_away_ = nullptr;  // to a step in front of its event
   const StepOrder* recent_order_ = nullptr;
+  event::IoRequests requests_;
   std::unordered_map<std::uint32_t, event::OpenFile> positions_;
   std::unordered_map<ContentId, std::uint64_t> ends_;  // bytes, where sizes are scaled
 };
@@ -416,13 +490,34 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   const LocationMap locations(settings.map, runDirectory(sources));
   const NodeMounts mounts(sources.nodes, settings.shared);
   event::PathTable paths;
-  Analysis analysis(sources, locations, mounts, settings.size_scale);
+  MpiTables mpi(trace);
+  Analysis analysis(sources, locations, mounts, settings.size_scale, settings.layer, mpi);
   analysis.run(paths);
+  mpi.settle();
   if (analysis.events() == 0) return nothing();
+  if (!mpi.tables().groups.empty()) {
+    const auto refuse = [&trace](std::string_view why) {
+      return base::failure(base::Code::kInvalid,
+                           "{}: {}: a schedule can have the calls below those of MPI-IO (--layer "
+                           "posix), and not these",
+                           base::printable(trace.directory().native()), why);
+    };
+    if (!wholeness.whole) {
+      return refuse("the trace is not whole, and ranks would wait in calls that others lack");
+    }
+    if (!mpi.isWhole()) {
+      return refuse(
+          "the view of a file is not told (its data are not as in memory, it is sequential, or the "
+          "type has too many parts)");
+    }
+    if (settings.write_overwrite) {
+      return refuse("files of MPI-IO are not there before they are written (--write-overwrite)");
+    }
+  }
 
   const bool keeps_mpi = model::keepsMpi(settings.order);
   const Communication communication =
-      keeps_mpi ? readCommunication(trace, sources, analysis)
+      keeps_mpi ? readCommunication(trace, sources, analysis, settings.layer)
                 : Communication{.order = {std::vector<std::int64_t>(sources.threads.size()), 0}};
   if (communication.unmatched_waits > 0 && settings.timing == model::Timing::kDelta &&
       !settings.partial) {
@@ -456,16 +551,18 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                     dropped));
   }
   model::ScheduleWriter writer(schedule);
-  writer.global({.timing = settings.timing,
-                 .write_overwrite = settings.write_overwrite,
-                 .size_scale = settings.size_scale,
-                 .time_scale = settings.time_scale,
-                 .ranks = sources.ranks,
-                 .source = trace.directory().native(),
-                 .source_whole = wholeness.whole,
-                 .source_events_missing = wholeness.events_missing,
-                 .command = sources.threads.front().process->info.command(),
-                 .left_out = summary.left_out});
+  writer.global(
+      {.timing = settings.timing,
+       .write_overwrite = settings.write_overwrite,
+       .size_scale = settings.size_scale,
+       .time_scale = settings.time_scale,
+       .ranks = sources.ranks,
+       .source = trace.directory().native(),
+       .source_whole = wholeness.whole,
+       .source_events_missing = wholeness.events_missing,
+       .command = sources.threads.front().process->info.command(),
+       .left_out = summary.left_out,
+       .mpi = settings.layer == event::IoLayer::kMpi ? std::optional(mpi.tables()) : std::nullopt});
   for (const model::ScheduleFile& file : analysis.files().files()) {
     writer.file(file);
     ++summary.files;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/event/event.hpp"
 #include "core/model/schedule.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
@@ -14,9 +15,26 @@
 
 namespace omnio::preprocess {
 
+// Tells the phase of a step. `process`: by place in the trace; `thread`, `lane`: of its log; the
+// step is the n-th, from 0, of those that a reader at the layer of MPI gives of that log.
+class PhaseOfStep {
+ public:
+  PhaseOfStep() = default;
+  PhaseOfStep(const PhaseOfStep&) = delete;
+  PhaseOfStep& operator=(const PhaseOfStep&) = delete;
+  virtual ~PhaseOfStep() = default;
+  // 0: none. Steps of a thread come in order.
+  virtual int phaseOf(std::size_t process, std::uint32_t thread, std::uint64_t step,
+                      const event::Event& event) const = 0;
+};
+
 struct Settings {
   model::Timing timing = model::Timing::kDelta;
   model::Order order = model::Order::kAll;
+  // kMpi: calls of MPI-IO as such, in place of the POSIX calls that the library made for them.
+  event::IoLayer layer = event::IoLayer::kPosix;
+  // The phases of steps; nullptr: not asked for.
+  const PhaseOfStep* phases = nullptr;
   double size_scale = 1;
   double time_scale = 1;
   bool write_overwrite = false;

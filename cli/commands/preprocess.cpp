@@ -25,6 +25,7 @@ struct PreprocessOptions {
   std::string schedule;
   std::string timing = "dt";
   std::string order = "all";
+  std::string layer = "posix";
   std::vector<std::string> map;
   preprocess::Settings settings;
 };
@@ -44,6 +45,14 @@ int runPreprocess(const PreprocessOptions& options) {
   preprocess::Settings settings = options.settings;
   settings.timing = *base::valueOf(model::kTimings, options.timing);
   settings.order = *base::valueOf(model::kOrders, options.order);
+  if (options.layer == "mpi") settings.layer = event::IoLayer::kMpi;
+  if (settings.layer == event::IoLayer::kMpi && settings.size_scale != 1) {
+    return fail(base::failure(base::Code::kInvalid,
+                              "--size-scale {}: sizes of calls of MPI-IO (--layer mpi) cannot be "
+                              "scaled",
+                              settings.size_scale),
+                kWrongUsage);
+  }
   for (const std::string& text : options.map) {
     const base::Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
     if (!rule) return fail(rule.failure(), kWrongUsage);
@@ -135,6 +144,12 @@ void addPreprocessCommand(base::Command program) {
               "same file or name; mpi: of messages and collective calls; all (default: all)")
       .oneOf({"none", "file", "mpi", "all"})
       .typeName("WHICH");
+  command
+      .option("--layer", options->layer,
+              "The calls that stand for MPI-IO: posix: those that the MPI library made for it; "
+              "mpi: its own (default: posix)")
+      .oneOf({"posix", "mpi"})
+      .typeName("LAYER");
   command
       .option("--size-scale", options->settings.size_scale,
               "Multiply sizes and offsets (default: 1)")

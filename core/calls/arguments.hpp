@@ -72,6 +72,11 @@ enum class KeyKind : std::uint8_t {
   kNumber,          // not negative
   kSigned,          // may be negative, also where that is an error that the application made
   kTransferOffset,  // an offset argument that is where the call reads or writes
+  // Of MPI-IO:
+  kAmode,
+  kGroup,     // by place in the schedule's list
+  kType,      // the same
+  kRequests,  // numbers of requests that the call waits for
 };
 
 struct ArgumentForm {
@@ -121,17 +126,17 @@ inline constexpr ArgumentForm kArguments[] = {
     {Role::kRoom,         Field::kUnsigned, ItemKind::kNumber,     "size",       KeyKind::kSigned},
     {Role::kOwnBuffer,    Field::kUnsigned, ItemKind::kNumber,     "buffer",     KeyKind::kNumber},
     {Role::kLinkText,     Field::kText,     ItemKind::kText,       "target",     KeyKind::kNewLocation},
-    {Role::kFile,         Field::kHandle,   ItemKind::kFileHandle, "fh",         KeyKind::kNone},
-    {Role::kAmode,        Field::kUnsigned, ItemKind::kAmode,      "amode",      KeyKind::kNone},
+    {Role::kFile,         Field::kHandle,   ItemKind::kFileHandle, "fh",         KeyKind::kFd, "fd"},
+    {Role::kAmode,        Field::kUnsigned, ItemKind::kAmode,      "amode",      KeyKind::kAmode},
     {Role::kRanks,        Field::kUnsigned, ItemKind::kNumber,     "ranks",      KeyKind::kNone},
     {Role::kTick,         Field::kUnsigned, ItemKind::kNumber,     "tick",       KeyKind::kNone},
     {Role::kGot,          Field::kSigned,   ItemKind::kNumber,     "got",        KeyKind::kNone},
-    {Role::kDisp,         Field::kSigned,   ItemKind::kNumber,     "disp",       KeyKind::kNone},
-    {Role::kEtype,        Field::kUnsigned, ItemKind::kNumber,     "etype",      KeyKind::kNone},
-    {Role::kFiletype,     Field::kUnsigned, ItemKind::kNumber,     "filetype",   KeyKind::kNone},
+    {Role::kDisp,         Field::kSigned,   ItemKind::kNumber,     "disp",       KeyKind::kSigned},
+    {Role::kEtype,        Field::kUnsigned, ItemKind::kNumber,     "etype",      KeyKind::kType},
+    {Role::kFiletype,     Field::kUnsigned, ItemKind::kNumber,     "filetype",   KeyKind::kType},
     {Role::kPosition,     Field::kSigned,   ItemKind::kNumber,     "position",   KeyKind::kNone},
     {Role::kComm,         Field::kUnsigned, ItemKind::kNumber,     "comm",       KeyKind::kNone},
-    {Role::kNewComm,      Field::kUnsigned, ItemKind::kNumber,     "newcomm",    KeyKind::kNone},
+    {Role::kNewComm,      Field::kUnsigned, ItemKind::kNumber,     "newcomm",    KeyKind::kGroup, "group"},
     {Role::kPeer,         Field::kSigned,   ItemKind::kNumber,     "peer",       KeyKind::kNone},
     {Role::kTag,          Field::kSigned,   ItemKind::kNumber,     "tag",        KeyKind::kNone},
     {Role::kSeq,          Field::kUnsigned, ItemKind::kNumber,     "seq",        KeyKind::kNone},
@@ -141,7 +146,7 @@ inline constexpr ArgumentForm kArguments[] = {
     {Role::kRoot,         Field::kSigned,   ItemKind::kNumber,     "root",       KeyKind::kNone},
     {Role::kRequest,      Field::kUnsigned, ItemKind::kNumber,     "request",    KeyKind::kNumber},
     {Role::kBegun,        Field::kPieces,   ItemKind::kPieces,     "begun",      KeyKind::kNone},
-    {Role::kDone,         Field::kPieces,   ItemKind::kPieces,     "done",       KeyKind::kNone},
+    {Role::kDone,         Field::kPieces,   ItemKind::kPieces,     "done",       KeyKind::kRequests, "requests"},
     {Role::kMembers,      Field::kPieces,   ItemKind::kPieces,     "members",    KeyKind::kNone},
     {Role::kObject,       Field::kUnsigned, ItemKind::kHex,        "object",     KeyKind::kNone},
     {Role::kMutex,        Field::kUnsigned, ItemKind::kHex,        "mutex",      KeyKind::kNone},
@@ -186,6 +191,7 @@ constexpr bool isNumber(KeyKind kind) {
     case KeyKind::kNumber:
     case KeyKind::kSigned:
     case KeyKind::kTransferOffset:
+    case KeyKind::kAmode:
       return true;
     case KeyKind::kNone:
     case KeyKind::kFd:
@@ -199,6 +205,9 @@ constexpr bool isNumber(KeyKind kind) {
     case KeyKind::kNewLocation:
     case KeyKind::kPieces:
     case KeyKind::kText:
+    case KeyKind::kGroup:
+    case KeyKind::kType:
+    case KeyKind::kRequests:
       break;
   }
   return false;

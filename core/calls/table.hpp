@@ -154,6 +154,11 @@ constexpr bool does(const Row& row, Effect effect) { return row.effects.has(effe
 // Whether it is a POSIX or stream call on files.
 constexpr bool isIo(const Row& row) { return row.api == Api::kPosix || row.api == Api::kStdio; }
 
+// Whether it is a call of MPI-IO.
+constexpr bool isMpiIo(const Row& row) {
+  return row.api == Api::kMpi && row.call_class != Class::kMpiSync;
+}
+
 // Whether the row is a function of its own: parts of calls have names in parentheses.
 constexpr bool isSymbol(const Row& row) { return !row.name.starts_with('('); }
 

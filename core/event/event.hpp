@@ -52,6 +52,10 @@ struct Handle {
   Text path;
 };
 
+// What stands for the I/O of MPI-IO: its own calls, or the POSIX calls that a library made for
+// them.
+enum class IoLayer : std::uint8_t { kPosix, kMpi };
+
 // An event lives until its reader moves on; what it points to lives as long.
 struct Event {
   const calls::Row* row = nullptr;
@@ -73,6 +77,9 @@ struct Event {
   std::int64_t result = 0;                         // errno (or the MPI error code) when failed
   std::uint64_t bytes = 0;                         // moved by a read or write
   std::string_view pieces;                         // varints: the sizes of an iovec's pieces
+  // Where the reader looked for it (IoReader): the application's call of MPI-IO that a library made
+  // this call for. It lives as long as this event.
+  const Event* outer = nullptr;
 
   // Nothing more to read: no error, although the call reports it like one.
   bool endOfFile() const {

@@ -25,6 +25,12 @@ enum class Timing : std::uint8_t {
   kStart,  // each operation at its recorded start
 };
 
+// What calls of MPI-IO name by number.
+struct MpiTables {
+  std::vector<std::vector<int>> groups;  // ranks of the job that share a file, in their order
+  std::vector<std::string> types;        // datatypes (docs/formats/trace.md, "Types")
+};
+
 struct ScheduleGlobal {
   Timing timing = Timing::kDelta;
   // Files that the application made are there, in full size, before the replay begins: its writes
@@ -38,6 +44,8 @@ struct ScheduleGlobal {
   std::uint64_t source_events_missing = 0;
   std::vector<std::string> command{};   // the application's
   std::vector<std::string> left_out{};  // in words: what the trace has and the schedule has not
+  // Of a schedule that has calls of MPI-IO; else not there.
+  std::optional<MpiTables> mpi{};
 };
 
 // By place in the schedule's list of files.
@@ -154,6 +162,7 @@ inline constexpr std::size_t kMostPieces = 1024;
 inline constexpr std::size_t kLongestMode = 64;
 inline constexpr std::size_t kLongestAttribute = 255;
 inline constexpr std::size_t kLongestText = kLongestAttribute + 1;
+inline constexpr std::size_t kLongestHints = 32 * 1024;
 
 // Each name of a location is looked up, from the root of the tree.
 inline constexpr std::uint16_t kAllLookups = 0xFFFF;
@@ -185,12 +194,14 @@ struct ScheduleEvent {
   // the file system that holds the file: the last ones of the location, or more than it has.
   std::uint16_t lookups = kAllLookups;
   std::uint16_t new_lookups = kAllLookups;
-  std::string text;           // kOpenMode: fopen's "r+", ...; kAttribute
+  std::string text;           // kOpenMode: fopen's "r+", ...; kAttribute; hints of MPI-IO
   std::uint64_t request = 0;  // bytes asked for, of a read or write
   // Where in the file it reads or writes: the call's own offset argument, or the position that the
   // descriptor had, as far as it is known (not after O_APPEND, fscanf, or when threads compete).
   std::int64_t offset = kUnknownOffset;
-  std::vector<std::uint64_t> pieces;  // bytes, of an iovec
+  std::vector<std::uint64_t> pieces;  // bytes, of an iovec; requests that the call waits for
+  // The phase that the event belongs to (core/model/phase_model.hpp); 0: none, or not known.
+  int phase = 0;
   // Names this event for others to wait for; 0: no event does. Unique in the schedule.
   std::uint64_t id = 0;
   std::vector<Wait> after;

@@ -51,7 +51,8 @@ const std::vector<ScheduleKey>& keysOf(const calls::Row& row);
 // Whether the call makes a descriptor when it succeeds: by its row, or by fcntl's command.
 bool makesDescriptor(const ScheduleEvent& event);
 
-// Whether the row is one that a schedule may have: MPI's are not reissued.
+// Whether the row is one that a schedule may have. Of MPI these are the calls of MPI-IO, and
+// MPI_Waitall for all that found requests of it complete.
 bool isSchedulable(const calls::Row& row);
 
 // The key of where a call reads or writes that does so at the position of its descriptor, for what

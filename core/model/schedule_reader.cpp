@@ -29,8 +29,10 @@ constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'00
 // Reads the members of one event.
 class EventReader {
  public:
-  EventReader(JsonReader& in, const JsonNode& node, const Locations& locations)
-      : in_(in), object_(in, node), locations_(locations) {}
+  // `mpi`: of the schedule; nullptr where it has no calls of MPI-IO.
+  EventReader(JsonReader& in, const JsonNode& node, const Locations& locations,
+              const MpiTables* mpi)
+      : in_(in), object_(in, node), locations_(locations), mpi_(mpi) {}
 
   ScheduleEvent read() {
     ScheduleEvent& event = event_;
@@ -42,6 +44,7 @@ class EventReader {
     }
     const std::string command = object_.text("command");
     event.id = static_cast<std::uint64_t>(object_.integer("id", {.least = 1}, 0));
+    event.phase = static_cast<int>(object_.integer("phase", {.least = 1, .most = INT32_MAX}, 0));
     if (object_.find("compute") != nullptr || object_.find("communication") != nullptr) {
       event.own = work(object_);
     }
@@ -185,12 +188,31 @@ class EventReader {
         if (event_.pieces.size() > kMostPieces)
           object_.refuse(fmt::format("\"iov\" has more than {} pieces", kMostPieces));
         break;
+      case KeyKind::kRequests:
+        event_.pieces = object_.integers<std::uint64_t>(key.key, {.least = 1});
+        break;
       case KeyKind::kText:
-        event_.text = base::bytesOf(object_.text(key.key));
+        event_.text = base::bytesOf(calls::isMpiIo(*event_.row) ? object_.text(key.key, "")
+                                                                : object_.text(key.key));
+        if (calls::isMpiIo(*event_.row) && event_.text.size() > kLongestHints)
+          object_.refuse(fmt::format("\"hints\" has more than {} bytes", kLongestHints));
+        break;
+      case KeyKind::kAmode:
+        number = object_.word(key.key, calls::amodeOf);
+        break;
+      case KeyKind::kGroup:
+        number = object_.integer(key.key, placeIn(mpi_->groups.size()));
+        break;
+      case KeyKind::kType:
+        number = object_.integer(key.key, placeIn(mpi_->types.size()));
         break;
       case KeyKind::kNone:
         break;
     }
+  }
+
+  static base::JsonRange placeIn(std::size_t length) {
+    return {.least = 0, .most = static_cast<std::int64_t>(length) - 1};
   }
 
   // A call that failed may have asked for anything.
@@ -248,6 +270,10 @@ class EventReader {
       object_.refuse(fmt::format("no call has the name \"{}\"", base::inBrief(command)));
       return;
     }
+    if (mpi_ == nullptr && !calls::isIo(*found->second)) {
+      object_.refuse(fmt::format("{} in a schedule whose \"global\" has no \"mpi\"", command));
+      return;
+    }
     event_.row = found->second;
     event_.failed = object_.find("errno") != nullptr;
     for (const ScheduleKey& key : keysOf(*event_.row)) readArgument(key);
@@ -262,6 +288,7 @@ class EventReader {
   JsonReader& in_;
   JsonObject object_;
   const Locations& locations_;
+  const MpiTables* const mpi_;
   ScheduleEvent event_;
 };
 
@@ -328,6 +355,30 @@ double scaleOf(JsonReader& in, JsonObject& object, std::string_view key) {
   return scale;
 }
 
+MpiTables mpiOf(JsonReader& in, const JsonNode& node, int ranks) {
+  MpiTables tables;
+  JsonObject object(in, node);
+  for (const JsonNode& item : object.list("groups")) {
+    const auto* members = item.as<JsonNode::List>();
+    if (members == nullptr || members->empty()) {
+      in.refuse(item.place, "a group has to be a list of ranks");
+      return tables;
+    }
+    std::vector<int>& group = tables.groups.emplace_back();
+    std::unordered_set<std::int64_t> once;
+    for (const JsonNode& member : *members) {
+      const std::int64_t rank =
+          base::integerOf(in, "groups", member, {.least = 0, .most = std::int64_t{ranks} - 1});
+      if (!once.insert(rank).second) {
+        in.refuse(member.place, fmt::format("rank {} is in the group twice", rank));
+      }
+      group.push_back(static_cast<int>(rank));
+    }
+  }
+  tables.types = object.texts("types");
+  return tables;
+}
+
 ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
   constexpr std::int64_t kMostRanks = 16777216;
   ScheduleGlobal global;
@@ -347,6 +398,7 @@ ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
     for (std::string& word : global.command) word = base::bytesOf(word);
     if (origin.find("left_out") != nullptr) global.left_out = origin.texts("left_out");
   }
+  if (const JsonNode* mpi = object.find("mpi")) global.mpi = mpiOf(in, *mpi, global.ranks);
   return global;
 }
 
@@ -446,6 +498,7 @@ class Reader {
       const JsonNode node = in_.value();
       const ScheduleGlobal global = globalOf(in_, node);
       ranks_ = global.ranks;
+      mpi_ = global.mpi;
       has_global_ = true;
       pass([&] { return sink_.global(global); }, node.place);
     } else if (key == "files") {
@@ -615,7 +668,7 @@ class Reader {
 
   void takeEvent(const JsonNode& node) {
     if (in_.failed()) return;
-    const ScheduleEvent event = EventReader(in_, node, locations_).read();
+    const ScheduleEvent event = EventReader(in_, node, locations_, mpi_ ? &*mpi_ : nullptr).read();
     if (in_.failed()) return;
     for (const Descriptor used :
          {event.fd, event.source, event.replaced, event.directory, event.new_directory}) {
@@ -659,6 +712,7 @@ class Reader {
   bool has_global_ = false;
   bool has_files_ = false;
   bool has_ranks_ = false;
+  std::optional<MpiTables> mpi_;
   int ranks_ = 0;
   int rank_ = -1;
   int thread_ = -1;

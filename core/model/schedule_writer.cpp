@@ -48,6 +48,12 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
                  [&](const std::string& word) { json_.value(base::printable(word)); });
       json_.put("left_out", global.left_out);
     });
+    if (global.mpi) {
+      json_.object("mpi", [&] {
+        json_.put("groups", global.mpi->groups);
+        json_.put("types", global.mpi->types);
+      });
+    }
   });
   flush();
 }
@@ -138,11 +144,18 @@ void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& 
     case KeyKind::kLockType:
       calls::appendLockType(word, number);
       break;
+    case KeyKind::kAmode:
+      calls::appendAmode(word, static_cast<std::uint64_t>(number));
+      break;
     case KeyKind::kText:
+      if (event.text.empty() && calls::isMpiIo(*event.row)) return;  // no hints
       word = base::printable(event.text);
       break;
     case KeyKind::kPieces:
+    case KeyKind::kRequests:
       return json_.put(item.key, event.pieces);
+    case KeyKind::kGroup:
+    case KeyKind::kType:
     case KeyKind::kNumber:
     case KeyKind::kSigned:
     case KeyKind::kTransferOffset:
@@ -217,6 +230,7 @@ void ScheduleWriter::event(const ScheduleEvent& event) {
       }
       if (makesDescriptor(event)) json_.put("result", static_cast<std::int64_t>(event.new_fd));
     }
+    if (event.phase != 0) json_.put("phase", event.phase);
     if (event.id != 0) json_.put("id", event.id);
     if (event.own) putWork(*event.own);
     if (!event.after.empty()) {

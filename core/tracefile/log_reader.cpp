@@ -209,50 +209,63 @@ std::int64_t LogReader::toNs(std::uint64_t ticks) {
   return segment_.ns(ticks);
 }
 
-namespace {
-
-bool isFileAccess(const calls::Row& row) {
-  return row.api == calls::Api::kMpi && row.call_class != calls::Class::kMpiSync;
-}
-
-}  // namespace
-
-PosixReader::PosixReader(const Process& process, const Log& log, event::PathTable& paths,
-                         bool with_waits)
-    : with_waits_(with_waits), events_(process, log, paths), scout_(process, log, paths) {}
+IoReader::IoReader(const Process& process, const Log& log, event::PathTable& paths, IoChoice choice)
+    : choice_(choice), events_(process, log, paths), scout_(process, log, paths) {}
 
 // The event is the inner one that events_ has come to, and scout_ has not.
-bool PosixReader::isPartOfFileAccess() {
+bool IoReader::isPartOfFileAccess() {
   if (inner_left_ == 0) {
-    const event::Event* outer = scout_.next();
-    for (; outer != nullptr && outer->depth > 0; outer = scout_.next()) ++inner_left_;
+    outer_ = scout_.next();
+    for (; outer_ != nullptr && outer_->depth > 0; outer_ = scout_.next()) ++inner_left_;
     // A process that died inside of a call never told which it was: what it did to files counts.
-    keep_inner_ = outer == nullptr || isFileAccess(*outer->row);
+    keep_inner_ = outer_ == nullptr || calls::isMpiIo(*outer_->row);
   }
   --inner_left_;
   return keep_inner_;
 }
 
-const event::Event* PosixReader::next() {
+// Of the application's own calls; it has to see all of them.
+bool IoReader::isChosen(const event::Event& event) {
+  if (calls::isIo(*event.row)) return true;
+  if (event.row->api == calls::Api::kThreads) return choice_.thread_waits;
+  return choice_.layer == event::IoLayer::kMpi && requests_.take(event);
+}
+
+const event::Event* IoReader::next() {
   std::uint64_t missing = 0;
   while (const event::Event* event = events_.next()) {
     missing += events_.missingBefore();
-    const bool is_io = calls::isIo(*event->row);
     if (event->depth == 0) {
       // The scout has passed this one if there were inner events before it.
       if (!scout_is_behind_outer_) scout_.next();
       scout_is_behind_outer_ = false;
-      if (!is_io && !(with_waits_ && event->row->api == calls::Api::kThreads)) continue;
+      if (choice_.layer == event::IoLayer::kMpi && requests_.endsBelow(*event)) {
+        ++left_out_;
+        if (!choice_.below) continue;
+        // It is part of the call that waits for it, which comes next.
+        inner_ = *event;
+        inner_.outer = event;
+        missing_before_ = missing;
+        return &inner_;
+      }
+      if (!isChosen(*event)) continue;
       missing_before_ = missing;
       return event;
     }
-    const bool keep = isPartOfFileAccess();
+    const bool keep = isPartOfFileAccess() && calls::isIo(*event->row);
     scout_is_behind_outer_ = true;
-    if (keep && is_io) {
+    if (keep && choice_.layer == event::IoLayer::kMpi) requests_.takeBelow(*event);
+    if (keep && choice_.layer == event::IoLayer::kPosix) {
       missing_before_ = missing;
       return event;
     }
-    if (is_io) ++left_out_;
+    if (keep && choice_.below && outer_ != nullptr) {
+      inner_ = *event;
+      inner_.outer = outer_;
+      missing_before_ = missing;
+      return &inner_;
+    }
+    if (calls::isIo(*event->row)) ++left_out_;
   }
   missing_before_ = missing + events_.missingBefore();
   return nullptr;

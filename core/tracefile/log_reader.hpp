@@ -13,6 +13,7 @@
 
 #include "core/base/file.hpp"
 #include "core/event/event.hpp"
+#include "core/event/io_requests.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/wire/decode.hpp"
 
@@ -67,15 +68,25 @@ class LogReader final : public event::EventSource {
   event::Event event_;
 };
 
-// The POSIX and stream calls of a log that are the application's I/O: its own, and those that
-// MPI-IO made for it. What the MPI library does for itself (in MPI_Init, in communication) is left
-// out, and so are the MPI calls: of two layers that tell the same I/O, this is the lower one.
-// `with_waits`: and the calls by which its threads wait for each other.
-class PosixReader final : public event::EventSource {
+// The calls of a log that IoReader gives. Without one of these it is the POSIX and stream calls
+// that are the application's I/O: its own, and those that MPI-IO made for it.
+struct IoChoice {
+  // kMpi: the calls of MPI-IO, and those that found requests of it complete, in place of the POSIX
+  // calls below.
+  event::IoLayer layer = event::IoLayer::kPosix;
+  // With kMpi: and the POSIX calls that were made for MPI-IO, each with Event::outer, before the
+  // call that they were made for. Those of a call that is not in the log (the process died in it)
+  // are left out.
+  bool below = false;
+  bool thread_waits = false;  // and the calls by which threads wait for each other
+};
+
+// The application's I/O in a log, at one layer: of two layers that tell the same I/O, one counts.
+// What the MPI library does for itself (in MPI_Init, in communication) is left out.
+class IoReader final : public event::EventSource {
  public:
   // As of LogReader.
-  PosixReader(const Process& process, const Log& log, event::PathTable& paths,
-              bool with_waits = false);
+  IoReader(const Process& process, const Log& log, event::PathTable& paths, IoChoice choice = {});
 
   const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
@@ -87,15 +98,19 @@ class PosixReader final : public event::EventSource {
 
  private:
   bool isPartOfFileAccess();
+  bool isChosen(const event::Event& event);
 
-  bool with_waits_;
+  const IoChoice choice_;
   LogReader events_;
   // An event is written when it ends, so the call around it comes after it. A second reader runs
   // ahead to find that one.
   LogReader scout_;
   std::uint64_t inner_left_ = 0;  // events whose call around them is known
+  const event::Event* outer_ = nullptr;
   bool keep_inner_ = false;
   bool scout_is_behind_outer_ = false;  // it has passed the call around what comes now
+  event::IoRequests requests_;
+  event::Event inner_;
   std::uint64_t missing_before_ = 0;
   std::uint64_t left_out_ = 0;
 };

@@ -46,10 +46,11 @@ void makeSchedule(const tracefile::Trace& trace, const std::filesystem::path& sc
 void makeModel(const tracefile::Trace& trace, const std::filesystem::path& path) {
   const auto made = phases::makePhaseModel(trace, {});
   if (!made) return;
-  require(model::writePhaseModel(path, *made).ok());
+  require(model::writePhaseModel(path, made->model).ok());
   // Sizes beyond those of any file are refused there.
   const auto read = model::readPhaseModel(path);
-  require(read ? model::jsonOf(*read) == model::jsonOf(*made) : !read.failure().sentence.empty());
+  require(read ? model::jsonOf(*read) == model::jsonOf(made->model)
+               : !read.failure().sentence.empty());
   std::filesystem::remove(path);
 }
 

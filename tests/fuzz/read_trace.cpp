@@ -52,7 +52,7 @@ std::uint64_t readPosix(const tracefile::Trace& trace) {
   std::uint64_t events = 0;
   for (const auto& process : trace.processes()) {
     for (const tracefile::Log& log : process->logs) {
-      const auto reader = std::make_unique<tracefile::PosixReader>(*process, log, paths);
+      const auto reader = std::make_unique<tracefile::IoReader>(*process, log, paths);
       while (reader->next() != nullptr) ++events;
       events += reader->leftOut();
     }

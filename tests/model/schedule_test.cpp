@@ -508,7 +508,7 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
   std::vector<ScheduleEvent> events;
   {
     ScheduleWriter writer(path());
-    writer.global({.ranks = 1});
+    writer.global({.ranks = 1, .mpi = MpiTables{.groups = {{0}}, .types = {"b1", "b8"}}});
     writer.file({.location = "a", .source = "/a", .role = FileRole::kOutput});
     writer.beginThread({});
     ScheduleEvent start;
@@ -543,8 +543,14 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
         }
         if (key.kind == KeyKind::kTransferOffset) event.offset = event.arguments[key.argument] = 5;
         if (key.kind == KeyKind::kPieces) event.pieces = {1, 2};
+        if (key.kind == KeyKind::kRequests) event.pieces = {4, 7};
+        if (key.kind == KeyKind::kType) event.arguments[key.argument] = 1;
+        if (key.kind == KeyKind::kAmode) {
+          event.arguments[key.argument] = calls::kModeCreate | calls::kModeReadWrite;
+        }
       }
       if (makesDescriptor(event)) event.new_fd = Descriptor{next++};
+      event.phase = static_cast<int>(events.size() % 3);
       event.request = requestOf(event);
       events.push_back(event);
       writer.event(event);
@@ -573,7 +579,11 @@ TEST_F(Schedule, EveryCallGoesRoundWhole) {
     EXPECT_EQ(a.pieces, b.pieces) << a.row->name;
     EXPECT_EQ(a.text, b.text) << a.row->name;
     EXPECT_EQ(a.request, b.request) << a.row->name;
+    EXPECT_EQ(a.phase, b.phase) << a.row->name;
   }
+  ASSERT_TRUE(got.global_.mpi);
+  EXPECT_EQ(got.global_.mpi->groups, (std::vector<std::vector<int>>{{0}}));
+  EXPECT_EQ(got.global_.mpi->types, (std::vector<std::string>{"b1", "b8"}));
 }
 
 // A read of -1 bytes, a place before the file, a stream of no known mode: a program may ask for it,

@@ -192,6 +192,18 @@ std::optional<std::int64_t> openFlagsOf(std::string_view text) {
   }
 }
 
+std::optional<std::int64_t> amodeOf(std::string_view text) {
+  std::int64_t amode = 0;
+  while (true) {
+    const std::size_t bar = text.find('|');
+    const auto bit = valueOf(kAmodes, text.substr(0, bar));
+    if (!bit) return std::nullopt;
+    amode |= *bit;
+    if (bar == std::string_view::npos) return amode;
+    text.remove_prefix(bar + 1);
+  }
+}
+
 std::optional<std::int64_t> whenceOf(std::string_view text) { return valueOf(kWhence, text); }
 
 std::optional<std::int64_t> commandOf(std::string_view text) { return valueOf(kCommands, text); }

@@ -27,6 +27,7 @@ void appendErrno(std::string& out, std::int64_t number);      // ENOENT
 // The way back: each takes the symbolic form, or a number in decimal, octal (0...) or hexadecimal
 // (0x...); nothing when it is neither.
 std::optional<std::int64_t> openFlagsOf(std::string_view text);  // O_WRONLY|O_CREAT
+std::optional<std::int64_t> amodeOf(std::string_view text);      // MPI_MODE_CREATE|MPI_MODE_RDWR
 std::optional<std::int64_t> whenceOf(std::string_view text);
 std::optional<std::int64_t> commandOf(std::string_view text);
 std::optional<std::int64_t> lockCommandOf(std::string_view text);  // no other command

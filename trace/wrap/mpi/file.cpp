@@ -85,15 +85,16 @@ void putBeegfs(LongText& fact, const char* path) {
   fact.put(' ').putNumber(stripes.targets);
 }
 
-// Facts of the file with this handle (docs/formats/trace.md, "Hints"); `given` may be none.
-void tellHints(MPI_File file, MPI_Info given, std::uint32_t handle) {
+// Facts of the file with this handle (docs/formats/trace.md, "Hints"); `given` may be none, and
+// was given at open (".given") or later (".set").
+void tellHints(MPI_File file, MPI_Info given, const char* when, std::uint32_t handle) {
   const auto tell_one = [handle](MPI_Info hints, const char* suffix) {
     LongText fact;
     putKey(fact, wire::info::kHintsPrefix, handle, suffix);
     putHints(fact, hints);
     tell(fact);
   };
-  if (!isNoInfo(given)) tell_one(given, ".given");
+  if (!isNoInfo(given)) tell_one(given, when);
   MPI_Info used{};
   if (!ask(OMNIO_LAZY_MPI(PMPI_File_get_info), file, &used) || isNoInfo(used)) return;
   tell_one(used, ".used");
@@ -259,7 +260,7 @@ int openMpiFile(MPI_Comm communicator, const char* name, int amode, MPI_Info hin
         deriveGroup(keyOf(*file), call.isOwn() ? members : nullptr, seq, GroupKind::kFile);
     call.template put<Role::kNewComm>(numberOf(sharers));
     if (sharers == nullptr || sharers->rank == 0) {
-      tellHints(*file, hints, subject.handle.handle());
+      tellHints(*file, hints, ".given", subject.handle.handle());
       tellFileLayout(path, subject.handle.handle());
     }
     // Elsewhere it is 0; of a sequential file there is none.
@@ -366,7 +367,7 @@ int setInfo(MPI_File file, MPI_Info hints) {
   const auto put = [&](auto& call) {
     const Group* const sharers = groupOf(file);
     if (!call.failed() && (sharers == nullptr || sharers->rank == 0)) {
-      tellHints(file, hints, findMpiFile(keyOf(file)).handle());
+      tellHints(file, hints, ".set", findMpiFile(keyOf(file)).handle());
     }
   };
   return onFile<kCall>(put, file, hints);

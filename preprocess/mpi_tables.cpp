@@ -1,0 +1,104 @@
+#include "preprocess/mpi_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/mpi/datatype.hpp"
+#include "core/order/matched_events.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio::preprocess {
+namespace {
+
+// Between the hints of a fact (docs/formats/trace.md, "Hints"), and in a schedule.
+constexpr char kBetweenHints = '\1';
+constexpr char kBetween = ';';
+
+// By place in a list that holds each once.
+template <typename Item>
+std::int64_t placeIn(std::vector<Item>& list, std::map<Item, std::int64_t>& places, Item item) {
+  const auto [place, is_new] = places.try_emplace(item, static_cast<std::int64_t>(list.size()));
+  if (is_new) list.push_back(std::move(item));
+  return place->second;
+}
+
+}  // namespace
+
+MpiTables::MpiTables(const tracefile::Trace& trace)
+    : trace_(trace), groups_(order::mpiGroupsOf(trace)) {}
+
+void MpiTables::opened(std::size_t process, std::uint64_t group, std::uint32_t handle) {
+  group_of_.try_emplace({process, group}, -1);
+  const mpi::OwnGroup* const own = groups_.own(static_cast<mpi::ProcessIndex>(process), group);
+  if (own == nullptr) return;
+  group_at_[{process, handle}] = own->group;
+  if (own->rank != 0) return;
+  const auto told = [&](std::string_view when) {
+    std::string hints = trace_.processes()[process]->info.text(
+        fmt::format("{}{}{}", wire::info::kHintsPrefix, handle, when));
+    std::ranges::replace(hints, kBetweenHints, kBetween);
+    return hints;
+  };
+  hints_[own->group] = told(".given");
+  later_hints_[own->group] = told(".set");
+}
+
+// Of the job; empty where one of them is not known.
+std::vector<int> MpiTables::ranksOf(std::size_t process, std::uint64_t number) const {
+  std::vector<int> ranks;
+  const mpi::OwnGroup* const own = groups_.own(static_cast<mpi::ProcessIndex>(process), number);
+  if (own == nullptr) return ranks;
+  const mpi::RankGroup& group = groups_.group(own->group);
+  for (const mpi::ProcessIndex member : group.members[0]) {
+    const std::optional<int> rank =
+        member == mpi::kNoProcess ? std::nullopt : trace_.rankOf(*trace_.processes()[member]);
+    if (!rank) return {};
+    ranks.push_back(*rank);
+  }
+  return ranks;
+}
+
+void MpiTables::settle() {
+  std::vector<std::pair<int, std::size_t>> by_rank;
+  for (std::size_t i = 0; i < trace_.processes().size(); ++i) {
+    by_rank.emplace_back(trace_.rankOf(*trace_.processes()[i]).value_or(-1), i);
+  }
+  std::ranges::stable_sort(by_rank);
+  std::map<std::vector<int>, std::int64_t> groups;
+  std::map<std::string, std::int64_t> types;
+  for (const auto& [rank, process] : by_rank) {
+    const auto ofProcess = [process = process](Numbers& numbers) {
+      return std::ranges::subrange(numbers.lower_bound({process, 0}),
+                                   numbers.lower_bound({process + 1, 0}));
+    };
+    for (auto& [number, place] : ofProcess(group_of_)) {
+      std::vector<int> ranks = ranksOf(process, number.second);
+      if (!ranks.empty()) place = placeIn(tables_.groups, groups, std::move(ranks));
+    }
+    for (auto& [number, place] : ofProcess(type_of_)) {
+      std::string text = mpi::mpiTypeText(trace_.processes()[process]->info, number.second);
+      if (!text.empty()) place = placeIn(tables_.types, types, std::move(text));
+    }
+  }
+}
+
+std::string MpiTables::hintsOf(std::size_t process, std::uint64_t group) const {
+  const mpi::OwnGroup* const own = groups_.own(static_cast<mpi::ProcessIndex>(process), group);
+  const auto found = own == nullptr ? hints_.end() : hints_.find(own->group);
+  return found == hints_.end() ? std::string() : found->second;
+}
+
+std::string MpiTables::laterHintsOf(std::size_t process, std::uint32_t handle) const {
+  const auto group = group_at_.find({process, handle});
+  if (group == group_at_.end()) return {};
+  const auto found = later_hints_.find(group->second);
+  return found == later_hints_.end() ? std::string() : found->second;
+}
+
+bool MpiTables::isWhole() const {
+  const auto is_known = [](const auto& number) { return number.second >= 0; };
+  return std::ranges::all_of(group_of_, is_known) && std::ranges::all_of(type_of_, is_known);
+}
+
+}  // namespace omnio::preprocess

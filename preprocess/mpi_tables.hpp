@@ -1,0 +1,67 @@
+// What calls of MPI-IO in a schedule name by number: groups of ranks, and datatypes. Each stands in
+// the schedule once, whichever ranks use it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/model/schedule.hpp"
+#include "core/mpi/groups.hpp"
+#include "core/tracefile/trace.hpp"
+
+namespace omnio::preprocess {
+
+class MpiTables {
+ public:
+  // `trace` outlives it.
+  explicit MpiTables(const tracefile::Trace& trace);
+
+  // While the trace is read: a process, by place in it, opened a file of this handle that the group
+  // of this number has in common; it made a view of a type. Numbers are the process's own.
+  void opened(std::size_t process, std::uint64_t group, std::uint32_t handle);
+  void viewed(std::size_t process, std::uint64_t type) {
+    type_of_.try_emplace({process, type}, -1);
+  }
+  // The whole trace was read: numbers them, by the ranks that use them first.
+  void settle();
+
+  // After settle(), by place in tables(); -1: not known.
+  std::int64_t groupOf(std::size_t process, std::uint64_t number) const {
+    return find(group_of_, process, number);
+  }
+  std::int64_t typeOf(std::size_t process, std::uint64_t number) const {
+    return find(type_of_, process, number);
+  }
+  // The hints that the first rank of a file's group opened it with, as "key=value;key=value".
+  std::string hintsOf(std::size_t process, std::uint64_t group) const;
+  // Those that the file of this handle was given last with MPI_File_set_info.
+  std::string laterHintsOf(std::size_t process, std::uint32_t handle) const;
+  // Whether all groups and views are known: those of a damaged trace, of data in another
+  // representation than in memory, and of sequential files may not be.
+  bool isWhole() const;
+  const model::MpiTables& tables() const { return tables_; }
+
+ private:
+  using Numbers = std::map<std::pair<std::size_t, std::uint64_t>, std::int64_t>;
+
+  static std::int64_t find(const Numbers& numbers, std::size_t process, std::uint64_t number) {
+    const auto found = numbers.find({process, number});
+    return found == numbers.end() ? -1 : found->second;
+  }
+  std::vector<int> ranksOf(std::size_t process, std::uint64_t number) const;
+
+  const tracefile::Trace& trace_;
+  const mpi::MpiGroups groups_;
+  Numbers group_of_;
+  Numbers type_of_;
+  std::unordered_map<mpi::GroupIndex, std::string> hints_;
+  std::unordered_map<mpi::GroupIndex, std::string> later_hints_;
+  std::map<std::pair<std::size_t, std::uint32_t>, mpi::GroupIndex> group_at_;  // by handle
+  model::MpiTables tables_;
+};
+
+}  // namespace omnio::preprocess
