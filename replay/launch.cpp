@@ -289,7 +289,7 @@ void sayFailure(const Request& request, const std::string& sentence) {
     raw::closeFd(fd);
   }
   if (is_left) return;
-  fmt::print(stderr, "omnio-replay: {}\n", base::safeText(sentence));
+  fmt::print(stderr, "{}: {}\n", request.program, base::safeText(sentence));
   std::fflush(stderr);
 }
 

@@ -31,6 +31,7 @@ inline constexpr base::Word<Sync> kSyncs[] = {
     {Sync::kNone, "none"}, {Sync::kFile, "file"}, {Sync::kFinal, "final"}};
 
 struct Request {
+  std::string program = "omnio-replay";  // that speaks
   std::filesystem::path schedule;
   std::filesystem::path target;
   std::filesystem::path output;  // the trace directory

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -22,15 +23,24 @@ RankCounts Report::total() const {
   return all;
 }
 
+std::optional<Report::RankIo> Report::slowestIo() const {
+  std::map<std::uint32_t, event::IoTime> by_rank;
+  for (const PhaseIo& one : io) by_rank[one.rank] += one.time;
+  const auto slowest =
+      std::ranges::max_element(by_rank, {}, [](const auto& each) { return each.second.total(); });
+  if (slowest == by_rank.end()) return std::nullopt;
+  return RankIo{slowest->first, slowest->second};
+}
+
 template <typename Io>
 void parts(Io& io, PartsOf<Difference> auto& difference) {
   io.items(difference.rank, difference.thread, difference.event, difference.call,
            difference.location, difference.expected, difference.got);
 }
 
-std::string encodeShare(const Engine& engine) {
+std::string encodeShare(const Engine& engine, const std::vector<std::vector<std::int64_t>>& last) {
   ByteWriter writer;
-  writer.items(engine.counts(), engine.places(), engine.differences());
+  writer.items(engine.counts(), engine.places(), engine.differences(), engine.ioByPhase(last));
   return writer.bytes;
 }
 
@@ -38,8 +48,12 @@ bool addShare(const std::string& bytes, Report& report) {
   std::vector<RankCounts> ranks;
   std::vector<ThreadPlace> threads;
   std::vector<Difference> differences;
+  std::vector<PhaseIo> io;
   ByteReader reader(bytes);
-  reader.items(ranks, threads, differences);
+  reader.items(ranks, threads, differences, io);
+  std::ranges::move(io, std::back_inserter(report.io));
+  std::ranges::sort(report.io, {},
+                    [](const PhaseIo& one) { return std::tuple(one.phase, one.rank); });
   std::ranges::move(ranks, std::back_inserter(report.ranks));
   std::ranges::move(threads, std::back_inserter(report.threads));
   std::ranges::move(differences, std::back_inserter(report.differences));
@@ -111,6 +125,15 @@ std::string jsonOf(const Report& report) {
     json.put("sync", base::wordOf(kSyncs, report.sync));
     json.put("sync_ns", report.sync_ns);
     json.put("makespan_with_sync_ns", report.makespan_ns + report.sync_ns);
+    if (const auto io = report.slowestIo()) {
+      json.object("io", [&] {
+        json.put("slowest_rank", io->rank);
+        json.put("data_ns", io->time.data_ns);
+        json.put("metadata_ns", io->time.metadata_ns);
+        json.put("sync_ns", io->time.sync_ns);
+        json.put("waiting_ns", io->time.waiting_ns);
+      });
+    }
     json.object("total", [&] { putCounts(json, total); });
     json.list("ranks", report.ranks, [&](const RankCounts& rank) {
       json.object([&] {
@@ -215,7 +238,13 @@ std::string textOf(const Report& report) {
   }
   out += line("total", total);
   const auto slowest = std::ranges::max_element(report.ranks, {}, &RankCounts::io_ns);
-  if (slowest != report.ranks.end()) {
+  if (const auto io = report.slowestIo()) {
+    out += fmt::format(
+        "\nI/O time: {} on the slowest rank ({}): {} data, {} metadata, {} sync; beside it {} of "
+        "waiting in collective calls\n",
+        seconds(io->time.total()), io->rank, seconds(io->time.data_ns),
+        seconds(io->time.metadata_ns), seconds(io->time.sync_ns), seconds(io->time.waiting_ns));
+  } else if (slowest != report.ranks.end()) {
     out += fmt::format("\nTime in I/O: {} over all ranks, {} on the slowest (rank {})\n",
                        seconds(total.io_ns), seconds(slowest->io_ns), slowest->rank);
   }

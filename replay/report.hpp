@@ -47,12 +47,22 @@ struct Report {
   std::vector<RankCounts> ranks;
   std::vector<ThreadPlace> threads;
   std::vector<Difference> differences;  // the first ones
+  // By phase and rank; empty where calls were not timed one by one (asap).
+  std::vector<PhaseIo> io;
 
   RankCounts total() const;
+  // The I/O time of the replay (core/event/io_time.hpp): that of the rank that has most. Nothing
+  // where calls were not timed one by one.
+  struct RankIo {
+    std::uint32_t rank = 0;
+    event::IoTime time;
+  };
+  std::optional<RankIo> slowestIo() const;
 };
 
 // Encodes the share of one process, for a message between processes of one replay.
-std::string encodeShare(const Engine& engine);
+// `last`: see Engine::ioByPhase().
+std::string encodeShare(const Engine& engine, const std::vector<std::vector<std::int64_t>>& last);
 // False when the bytes are not such a share.
 bool addShare(const std::string& bytes, Report& report);
 

@@ -94,7 +94,7 @@ std::unique_ptr<event::EventSource> sourceOf(const tracefile::Trace& trace,
     if (process->pid != thread.pid) continue;
     for (const tracefile::Log& log : process->logs) {
       if (log.tid == thread.tid)
-        merged->add(std::make_unique<tracefile::PosixReader>(*process, log, paths));
+        merged->add(std::make_unique<tracefile::IoReader>(*process, log, paths));
     }
   }
   return merged;
@@ -185,6 +185,10 @@ class Comparison final : public model::ScheduleSink {
 
   Complaint global(const model::ScheduleGlobal& global) override {
     result_.source = global;
+    if (global.mpi) {
+      return "it has calls of MPI-IO, which the trace of a replay does not have: the report of the "
+             "replay compares their results";
+    }
     return std::nullopt;
   }
 
@@ -374,6 +378,9 @@ class Comparison final : public model::ScheduleSink {
             equal(wanted, "mode", fmt::format("{:#o}", want), fmt::format("{:#o}", have & 07777));
           }
           break;
+        case model::KeyKind::kAmode:
+          equal(wanted, key.key, want, have);
+          break;
         case model::KeyKind::kCommand:
           if (!takesLock(wanted)) equal(wanted, key.key, want, have);
           break;
@@ -414,6 +421,9 @@ class Comparison final : public model::ScheduleSink {
         case model::KeyKind::kNewLocation:
         case model::KeyKind::kFd:
           break;  // compareNames
+        case model::KeyKind::kGroup:
+        case model::KeyKind::kType:
+        case model::KeyKind::kRequests:
         case model::KeyKind::kSourceFd:
         case model::KeyKind::kReplaced:
         case model::KeyKind::kDirectory:

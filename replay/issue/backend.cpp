@@ -86,11 +86,14 @@ std::int64_t itemsOf(const Call& call, std::int64_t asked) {
   return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(asked), room / size));
 }
 
+char* readBuffer(const Call& call) {
+  return call.context.buffers->forRead(call.context.descriptors.isDirect(call.op().fd));
+}
+
 const iovec* piecesOf(Call& call, bool is_write) {
   std::uint64_t total = 0;
   for (int i = 0; i < call.op().piece_count; ++i) total += call.instruction.pieces[i];
-  char* at = is_write ? contentFor(call, static_cast<std::size_t>(total)).data()
-                      : call.context.buffers->forRead();
+  char* at = is_write ? contentFor(call, static_cast<std::size_t>(total)).data() : readBuffer(call);
   for (int i = 0; i < call.op().piece_count; ++i) {
     const auto bytes = static_cast<std::size_t>(call.instruction.pieces[i]);
     pieces[static_cast<std::size_t>(i)] = {.iov_base = at, .iov_len = bytes};
@@ -226,14 +229,13 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kOpenMode) {
     return call.mode.emplace(call.instruction.text).text.data();
   } else if constexpr (role == Role::kBuf) {
-    return is_write ? contentFor(call, bytesOf<kCall>(call)).data()
-                    : call.context.buffers->forRead();
+    return is_write ? contentFor(call, bytesOf<kCall>(call)).data() : readBuffer(call);
   } else if constexpr (role == Role::kTextOut) {
     const std::span<char> text = contentFor(call, bytesOf<kCall>(call));
     text.data()[text.size()] = '\0';  // forWrite() leaves room for it behind the span
     return text.data();
   } else if constexpr (role == Role::kLineIn) {
-    return call.context.buffers->forRead();
+    return readBuffer(call);
   } else if constexpr (role == Role::kBufLimit) {
     return static_cast<A>(-1);  // as large as anything: our buffer fits the request
   } else if constexpr (role == Role::kIov) {
@@ -420,6 +422,9 @@ void findSymbols(){
 
 Outcome issue(const Instruction& instruction, IssueContext& context) {
   const std::uint16_t number = instruction.op.row;
+  if (context.mpi != nullptr && calls::kTable[number].api == calls::Api::kMpi) {
+    return context.mpi->issue(instruction, context);
+  }
   if (number >= calls::kNumberLimit || dispatch[number].symbol == nullptr) return notIssued();
   const Dispatch& found = dispatch[number];
   Call call{instruction, context, found.symbol};

@@ -14,6 +14,7 @@
 #include "replay/issue/buffers.hpp"
 #include "replay/issue/descriptors.hpp"
 #include "replay/issue/mappings.hpp"
+#include "replay/issue/mpi_calls.hpp"
 #include "replay/issue/paths.hpp"
 #include "replay/issue/requests.hpp"
 #include "replay/plan/plan.hpp"
@@ -55,6 +56,9 @@ struct Outcome {
   std::int64_t end_ns = 0;
   Substitute substitute = Substitute::kNone;
   bool issued = true;
+  // Of a collective call of MPI-IO that no rank leaves before all have come: the group, by place in
+  // the schedule's list.
+  std::int32_t group = -1;
 };
 
 // A thread issues its calls with one of these.
@@ -64,6 +68,7 @@ struct IssueContext {
   Buffers* buffers = nullptr;    // to be there when it issues calls
   Requests* requests = nullptr;  // of the rank
   Mappings* mappings = nullptr;  // the same
+  MpiCalls* mpi = nullptr;       // the same; where the schedule has calls of MPI-IO
   std::uint32_t process = 0;     // of the thread in the recording
   Names names;
   bool write_overwrite = false;

@@ -121,7 +121,8 @@ bool havePipe(IssueContext& context, std::size_t bytes) {
 void emptyPipe(const Call& call) {
   Buffers& buffers = *call.context.buffers;
   const auto take = [&] {
-    return raw::systemCall(SYS_read, call.context.pipe[0], buffers.forRead(), buffers.readRoom());
+    return raw::systemCall(SYS_read, call.context.pipe[0], buffers.forRead(false),
+                           buffers.readRoom());
   };
   for (long taken = take(); taken > 0; taken = take()) {
     raw::bytes_read += static_cast<std::uint64_t>(taken);

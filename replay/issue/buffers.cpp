@@ -40,7 +40,7 @@ std::uint64_t Buffers::bytesTouched(const LargestRequests& largest) {
 }
 
 base::Result<void> Buffers::reserve(const LargestRequests& largest, std::uint64_t seed) {
-  read_bytes_ = wholePages(largest.read_request + 1);
+  read_bytes_ = wholePages(largest.read_request + kBehindPage + 1);
   write_room_ = static_cast<std::size_t>(largest.write_request);
   write_bytes_ = wholePages(std::max(largest.write_request, largest.write_failed) + kSlack + 1);
   for (const auto& [memory, bytes] : {std::pair{&read_, read_bytes_}, {&write_, write_bytes_}}) {
@@ -49,10 +49,13 @@ base::Result<void> Buffers::reserve(const LargestRequests& largest, std::uint64_
     return base::failure(base::Code::kSystem, "no memory for requests of {} bytes: {}", bytes,
                          std::generic_category().message(errno));
   }
-  const std::size_t readable = std::max(wholePages(largest.read_moved + 1), kUnrecordedRead);
+  const std::size_t readable =
+      std::max(wholePages(largest.read_moved + kBehindPage + 1), kUnrecordedRead);
   if (read_bytes_ > readable) mprotect(read_ + readable, read_bytes_ - readable, PROT_NONE);
   // A read that asks for a gigabyte and gets a line does not need a gigabyte.
-  for (std::size_t at = 0; at < largest.read_moved; at += kPage) read_[at] = 1;
+  for (std::size_t at = 0; at < largest.read_moved + kBehindPage; at += kPage) {
+    if (largest.read_moved > 0) read_[at] = 1;
+  }
   if (largest.write_request > 0) {
     const std::span<char> all(write_, wholePages(largest.write_request + kSlack + 1));
     fillContent(~seed, 0, all);

@@ -24,9 +24,12 @@ class Buffers {
   // The bytes that reserve() takes of the node's memory.
   static std::uint64_t bytesTouched(const LargestRequests& largest);
 
-  char* forRead() const { return read_; }
+  // On a page boundary when `aligned`, as direct I/O wants it. Else as malloc gives large blocks,
+  // just behind one: a request of whole pages then touches one page more, and where a file system
+  // takes so many pages at a time (FUSE), it makes two of it.
+  char* forRead(bool aligned) const { return aligned ? read_ : read_ + kBehindPage; }
   // The most that a call may read, or write. Requests that moved data in the recording fit.
-  std::size_t readRoom() const { return read_bytes_; }
+  std::size_t readRoom() const { return read_bytes_ - kBehindPage; }
   std::size_t writeRoom() const { return write_bytes_ - kSlack; }
   // `bytes` bytes unlike what was written before, without NUL and newline, and room for one behind
   // them. On a page boundary when `aligned`. At most what reserve() was told; fewer where that is
@@ -37,8 +40,10 @@ class Buffers {
   // Behind the largest request: each call begins at another place, so that small writes differ too.
   static constexpr std::size_t kSlack = 64 * 1024;
 
+  static constexpr std::size_t kBehindPage = 16;
+
   char* read_ = nullptr;
-  std::size_t read_bytes_ = 0;
+  std::size_t read_bytes_ = kBehindPage;
   char* write_ = nullptr;
   std::size_t write_bytes_ = kSlack;
   std::size_t write_room_ = 0;

@@ -21,6 +21,12 @@ template <typename T, typename Struct>
 concept PartsOf = std::same_as<std::remove_const_t<T>, Struct>;
 
 template <typename T>
+concept Optional = requires(T& value) {
+  value.has_value();
+  value.emplace();
+};
+
+template <typename T>
 concept Plain = std::is_trivially_copyable_v<T>;
 
 template <typename T>
@@ -39,6 +45,9 @@ class ByteWriter {
   void item(const T& value) {
     if constexpr (Plain<T>) {
       bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    } else if constexpr (Optional<T>) {
+      item(value.has_value());
+      if (value) item(*value);
     } else if constexpr (Sequence<T>) {
       item(value.size());
       if constexpr (Plain<typename T::value_type>) {
@@ -68,6 +77,10 @@ class ByteReader {
   void item(T& value) {
     if constexpr (Plain<T>) {
       take(&value, sizeof value);
+    } else if constexpr (Optional<T>) {
+      bool is_there = false;
+      item(is_there);
+      if (is_there) item(value.emplace());
     } else if constexpr (Sequence<T>) {
       using Item = typename T::value_type;
       constexpr bool kPlain = Plain<Item>;

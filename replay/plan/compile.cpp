@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/mpi/datatype.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/plan/schedule_digest.hpp"
 
@@ -77,6 +78,13 @@ Compiler::Complaint Compiler::takeSlot(Descriptor descriptor, std::uint32_t& slo
 
 Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
   plan_.global = global;  // how many ranks there are is not believed before they have come
+  if (global.mpi) {
+    for (std::size_t i = 0; i < global.mpi->types.size(); ++i) {
+      const auto type = mpi::parseMpiType(global.mpi->types[i]);
+      if (!type)
+        return fmt::format("\"types\", the {}. of them: {}", i + 1, type.failure().sentence);
+    }
+  }
   if (changes_.timing) plan_.global.timing = *changes_.timing;
   return std::nullopt;
 }
@@ -256,7 +264,36 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   if (event.step == Step::kPreopened) return preopened(event);
   Op op;
   op.step = event.step;
+  if (op.step == Step::kCall && changes_.leave_out_syncs &&
+      event.row->call_class == calls::Class::kSync &&
+      !calls::has(*event.row, calls::Role::kStream)) {
+    // Not fflush, which others may read after. Others may wait for it.
+    model::ScheduleEvent nothing;
+    nothing.step = Step::kDelay;
+    nothing.start_ns = nothing.end_ns = event.start_ns;
+    nothing.id = event.id;
+    nothing.after = event.after;
+    nothing.own = event.own;
+    return this->event(nothing);
+  }
+  if (op.step == Step::kCall && calls::has(*event.row, calls::Role::kDone) &&
+      event.pieces.size() > model::kMostPieces) {
+    // As many calls as it takes. The first waits, and others wait for the last.
+    ScheduleEvent part = event;
+    for (std::size_t at = 0; at < event.pieces.size(); at += model::kMostPieces) {
+      const std::size_t end = std::min(at + model::kMostPieces, event.pieces.size());
+      part.pieces.assign(event.pieces.begin() + static_cast<std::ptrdiff_t>(at),
+                         event.pieces.begin() + static_cast<std::ptrdiff_t>(end));
+      part.id = end == event.pieces.size() ? event.id : 0;
+      if (auto complaint = this->event(part)) return complaint;
+      part.after.clear();
+      part.own.reset();
+      part.start_ns = part.end_ns;
+    }
+    return std::nullopt;
+  }
   if (event.step == Step::kCall) {
+    phase_bytes_[event.phase] += model::bytesMoved(event);
     if (auto complaint = checkCall(event)) return complaint;
     op.row = event.row->number;
     measure(event);
@@ -290,6 +327,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
       op.communication_ns = communicationOf(*event.own);
     }
   }
+  op.phase = event.phase;
   op.result = event.result;
   op.request = event.request;
   if ((op.flags & kOpLines) != 0) op.offset = event.offset;
@@ -331,7 +369,9 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   }
   ++order_;
   // A text that is too long has failed, and its beginning fails as well.
-  writer_->add(op, event.arguments, event.pieces, event.text.substr(0, model::kLongestText));
+  const bool has_hints = event.step == Step::kCall && calls::isMpiIo(*event.row);
+  writer_->add(op, event.arguments, event.pieces,
+               has_hints ? event.text : event.text.substr(0, model::kLongestText));
   return std::nullopt;
 }
 
@@ -459,6 +499,7 @@ Compiler::Complaint Compiler::arrangeFiles() {
 
 Compiler::Complaint Compiler::finish() {
   plan_.ranks.resize(static_cast<std::size_t>(std::max(plan_.global.ranks, 0)));
+  for (const auto& [phase, bytes] : phase_bytes_) plan_.phase_bytes.push_back({phase, bytes});
   if (auto complaint = checkDescriptors()) return complaint;
   if (auto complaint = orderThreads()) return complaint;
   return arrangeFiles();

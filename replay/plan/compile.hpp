@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,6 +23,7 @@ struct Changes {
   std::optional<model::Timing> timing{};
   model::Order order = model::Order::kAll;  // the waits that are kept
   double network_scale = 1;                 // times of communication are multiplied by this
+  bool leave_out_syncs = false;             // fsync and its like take no time, and do nothing
 };
 
 // Takes a schedule piece by piece. `directory` has to exist.
@@ -88,6 +90,7 @@ class Compiler final : public model::ScheduleSink {
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;
   std::uint64_t made_ = 0;  // descriptors of the rank
+  std::map<int, std::uint64_t> phase_bytes_;
 };
 
 // Reads the schedule and writes the programs and the plan (plan.hpp) into `directory`, which is

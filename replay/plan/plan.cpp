@@ -15,7 +15,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 8\n";
+constexpr std::string_view kMagic = "omnio replay plan 9\n";
 
 }  // namespace
 
@@ -45,12 +45,17 @@ void parts(Io& io, PartsOf<PlannedRank> auto& rank) {
 }
 
 template <typename Io>
+void parts(Io& io, PartsOf<model::MpiTables> auto& mpi) {
+  io.items(mpi.groups, mpi.types);
+}
+
+template <typename Io>
 void parts(Io& io, PartsOf<Plan> auto& plan) {
   auto& global = plan.global;
   io.items(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
            global.ranks, global.source, global.source_whole, global.source_events_missing,
-           global.command, global.left_out, plan.schedule, plan.schedule_digest, plan.files,
-           plan.ranks, plan.threads, plan.flag_waiters);
+           global.command, global.left_out, global.mpi, plan.schedule, plan.schedule_digest,
+           plan.files, plan.ranks, plan.threads, plan.phase_bytes, plan.flag_waiters);
 }
 
 void LargestRequests::include(const LargestRequests& other) {

@@ -76,6 +76,12 @@ struct PlannedRank {
   std::vector<std::string> bases;
 };
 
+// The bytes that the calls of a phase move; of phase 0, those that are of none.
+struct PhaseBytes {
+  std::int64_t phase = 0;
+  std::uint64_t bytes = 0;
+};
+
 struct Plan {
   model::ScheduleGlobal global;
   std::string schedule;  // path
@@ -83,6 +89,7 @@ struct Plan {
   std::vector<PlannedFile> files;
   std::vector<PlannedRank> ranks;
   std::vector<PlannedThread> threads;  // in the schedule's order
+  std::vector<PhaseBytes> phase_bytes{};
   // By flag, the ranks that wait for it.
   std::vector<std::vector<std::uint32_t>> flag_waiters;
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kMaxRecord = sizeof(RecordHead) + sizeof(Words) +
                                    model::kMostPieces * sizeof(std::uint64_t) +
-                                   model::kLongestText + kAlignment;
+                                   model::kLongestHints + kAlignment;
 static_assert(kMaxRecord < kBlockBytes);
 
 // "omniorep" and the version: a file of another program, or of another version of this one, is not

@@ -58,8 +58,9 @@ struct Op {
   std::uint16_t new_lookups = model::kAllLookups;
   std::uint32_t wait = 0;   // 1 + index of the thread's waits; 0: none
   std::uint32_t named = 0;  // 1 + index of the thread's names; 0: no thread waits for it
+  std::int64_t phase = 0;   // model::ScheduleEvent::phase
 };
-static_assert(sizeof(Op) == 104 && std::has_unique_object_representations_v<Op>);
+static_assert(sizeof(Op) == 112 && std::has_unique_object_representations_v<Op>);
 
 // An operation with its parts, which live until the reader moves on.
 struct Instruction {
@@ -91,7 +92,7 @@ class ProgramWriter {
   ~ProgramWriter();
 
   // `piece_count` and `text_length` of the operation are filled in here. At most model::kMostPieces
-  // and model::kLongestText.
+  // and model::kLongestHints.
   void add(Op op, const std::array<std::int64_t, calls::kMaxArguments>& arguments,
            const std::vector<std::uint64_t>& pieces, std::string_view text);
   base::Result<void> finish();

@@ -26,6 +26,13 @@ class DigestingSink final : public model::ScheduleSink {
   Complaint global(const model::ScheduleGlobal& global) override {
     addAll(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
            global.ranks);
+    if (global.mpi) {
+      for (const std::vector<int>& group : global.mpi->groups) {
+        addAll(group.size());
+        for (const int rank : group) addAll(rank);
+      }
+      for (const std::string& type : global.mpi->types) addAll(type);
+    }
     return next_.global(global);
   }
   Complaint file(model::FileNumber number, const model::ScheduleFile& file) override {
@@ -46,6 +53,7 @@ class DigestingSink final : public model::ScheduleSink {
     addAll(event.fd, event.source, event.replaced, event.new_fd, event.file, event.new_file,
            event.text, event.request, event.offset, event.pieces, event.id, event.after.size());
     for (const auto& [id, reason, work] : event.after) addAll(id, reason, work);
+    if (event.phase != 0) add(static_cast<std::uint64_t>(event.phase));
     addAll(event.own.has_value(), event.own.value_or(model::Work{}));
     return next_.event(event);
   }

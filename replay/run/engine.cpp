@@ -25,6 +25,8 @@ namespace {
 
 // Thousands of recorded threads may be folded into one process.
 constexpr std::size_t kStackBytes = 512 * 1024;
+// MPI libraries reckon with the stack of a main thread.
+constexpr std::size_t kMpiStackBytes = std::size_t{8} << 20;
 // With more time than this to pass, the next block of the program is fetched meanwhile.
 constexpr std::int64_t kIdleNs = 2000000;
 
@@ -46,6 +48,8 @@ bool resultIsComparable(const calls::Row& row) {
     case calls::Result::kCount:
     case calls::Result::kLine:
       return true;
+    case calls::Result::kMpi:
+      return row.call_class == calls::Class::kRead;
     default:
       return false;
   }
@@ -67,6 +71,8 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   if (outcome.failed != was_failed) return true;
   // At the end of the file getline fails, and leaves errno at what it was.
   if (was_failed && calls::does(row, calls::Effect::kEndKeepsErrno)) return false;
+  // Each library of MPI has numbers of its own for its errors.
+  if (was_failed && row.api == calls::Api::kMpi) return false;
   if (was_failed) return outcome.result != op.result;
   return resultIsComparable(row) && outcome.result != op.result;
 }
@@ -74,6 +80,7 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
 // "4096", "ENOSPC", "end of file"
 std::string resultText(const calls::Row& row, bool failed, std::int64_t result) {
   std::string text;
+  if (failed && row.api == calls::Api::kMpi) return fmt::format("MPI error {}", result);
   if (failed && result == 0) return "end of file";
   if (failed) {
     calls::appendErrno(text, result);
@@ -108,6 +115,7 @@ struct Engine::Thread {
   std::atomic<std::uint64_t> event{0};  // by place in the thread
   std::atomic<bool> has_ended{false};
   std::atomic<std::uint32_t> awaited{kNoFlag};  // the flag that it waits for
+  std::atomic<std::int64_t> meeting_ns{0};      // since when it is in a call that ranks meet in
   std::int64_t recorded_end_ns = 0;             // of the last operation
   std::int64_t actual_end_ns = 0;               // less what it owes
   std::int64_t owed_ns = 0;
@@ -118,6 +126,7 @@ struct Engine::Thread {
   bool has_untimed = false;
   RankCounts counts{};
   std::vector<Difference> differences{};
+  ThreadCalls calls;
   event::Event moved{};  // to count bytes with
 };
 
@@ -204,6 +213,14 @@ base::Result<void> Engine::start() {
       }
     }
   }
+  std::map<int, std::size_t> own_threads;
+  std::size_t all_threads = 0;
+  for (const PlannedThread& planned : plan.threads) {
+    if (std::ranges::count(ranks_, static_cast<std::uint32_t>(planned.recorded.rank)) == 0)
+      continue;
+    ++own_threads[planned.recorded.rank];
+    ++all_threads;
+  }
   for (std::size_t i = 0; i < plan.threads.size(); ++i) {
     const auto place = std::find(ranks_.begin(), ranks_.end(),
                                  static_cast<std::uint32_t>(plan.threads[i].recorded.rank));
@@ -212,12 +229,15 @@ base::Result<void> Engine::start() {
         new Thread{.engine = *this,
                    .planned = plan.threads[i],
                    .number = i,
-                   .rank_place = static_cast<std::size_t>(place - ranks_.begin())}));
+                   .rank_place = static_cast<std::size_t>(place - ranks_.begin()),
+                   .calls = ThreadCalls(own_threads[plan.threads[i].recorded.rank] == 1,
+                                        ThreadCalls::kMostCalls / all_threads)}));
     Thread& thread = *threads_.back();
     thread.context = std::make_unique<IssueContext>(
         settings_.paths, *descriptors_[thread.rank_place], plan.global.write_overwrite);
     thread.context->requests = requests_[thread.rank_place].get();
     thread.context->mappings = mappings_[thread.rank_place].get();
+    thread.context->mpi = settings_.mpi;
     thread.context->process = static_cast<std::uint32_t>(thread.planned.recorded.pid);
     if (auto opened = thread.program.open(programName(settings_.programs, i)); !opened) {
       return opened;
@@ -229,10 +249,10 @@ base::Result<void> Engine::start() {
   has_own_descriptors_ =
       plan.threads.size() == 1 &&
       plan.ranks[static_cast<std::size_t>(plan.threads[0].recorded.rank)].preopened.empty() &&
-      !settings_.warm_up && !settings_.announce;
+      !settings_.warm_up && !settings_.announce && settings_.mpi == nullptr;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setstacksize(&attributes, settings_.mpi == nullptr ? kStackBytes : kMpiStackBytes);
   running_ = static_cast<std::uint32_t>(threads_.size());
   int error = 0;
   for (const auto& thread : threads_) {
@@ -435,7 +455,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     }
     if (!takeBuffers(thread)) return;
     thread.context->due_ns = had_time ? at : 0;
-    Outcome outcome = issue(instruction, *thread.context);
+    Outcome outcome = makeCall(thread, instruction);
     if (!outcome.issued && had_time) {
       passUntil(thread, at, in_mpi_ns);
       outcome.start_ns = outcome.end_ns = nowNs();
@@ -459,11 +479,20 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   raise(thread, op);
 }
 
+Outcome Engine::makeCall(Thread& thread, const Instruction& instruction) {
+  const calls::Row& row = calls::kTable[instruction.op.row];
+  const bool meets = row.api == calls::Api::kMpi && row.sync == calls::Sync::kAll;
+  if (meets) thread.meeting_ns.store(nowNs(), std::memory_order_relaxed);
+  const Outcome outcome = issue(instruction, *thread.context);
+  if (meets) thread.meeting_ns.store(0, std::memory_order_relaxed);
+  return outcome;
+}
+
 // A call as fast as possible behind another one, which nothing has to be known for. The clock is
 // read at the end of the stretch of such calls.
 void Engine::performNext(Thread& thread, const Instruction& instruction) {
   thread.context->is_timed = false;
-  const Outcome outcome = issue(instruction, *thread.context);
+  const Outcome outcome = makeCall(thread, instruction);
   thread.context->is_timed = true;
   thread.has_untimed = true;
   thread.recorded_end_ns = std::max(thread.recorded_end_ns, instruction.op.end_ns);
@@ -491,9 +520,9 @@ void Engine::count(Thread& thread, const Instruction& instruction, const Outcome
   RankCounts& counts = thread.counts;
   ++counts.operations;
   ++counts.substitutes[static_cast<std::size_t>(outcome.substitute)];
+  std::uint64_t bytes = 0;
   if (!outcome.failed && outcome.issued && event::countsBytes(row)) {
-    std::uint64_t bytes = 0;
-    if (row.result == calls::Result::kBytes) {
+    if (row.result == calls::Result::kBytes || row.result == calls::Result::kMpi) {
       bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(outcome.result, 0));
     } else {
       thread.moved.row = &row;
@@ -503,6 +532,10 @@ void Engine::count(Thread& thread, const Instruction& instruction, const Outcome
       bytes = event::bytesMoved(thread.moved);
     }
     (row.call_class == calls::Class::kRead ? counts.bytes_read : counts.bytes_written) += bytes;
+  }
+  // As fast as possible, only the first of several calls in a row is timed by itself.
+  if (settings_.plan.global.timing != model::Timing::kAsap && outcome.issued) {
+    account(thread, instruction, outcome, bytes);
   }
   if (!differs(instruction, outcome)) return;
   ++counts.differences;
@@ -516,6 +549,48 @@ void Engine::count(Thread& thread, const Instruction& instruction, const Outcome
        .location = file == nullptr ? std::string() : file->location,
        .expected = resultText(row, (op.flags & kOpFailed) != 0, op.result),
        .got = resultText(row, outcome.failed, outcome.result)});
+}
+
+void Engine::account(Thread& thread, const Instruction& instruction, const Outcome& outcome,
+                     std::uint64_t bytes) {
+  const calls::Row& row = calls::kTable[instruction.op.row];
+  const std::int64_t beginning = beginning_ns_.load(std::memory_order_relaxed);
+  ThreadCalls::Call call{.start_ns = outcome.start_ns - beginning,
+                         .end_ns = outcome.end_ns - beginning,
+                         .phase = static_cast<std::int32_t>(instruction.op.phase),
+                         .kind = event::ioKindOf(row)};
+  if (outcome.group >= 0) {
+    const std::lock_guard lock(mutex_);
+    const auto group = static_cast<std::size_t>(outcome.group);
+    if (arrivals_.size() <= group) arrivals_.resize(group + 1);
+    call.meeting = static_cast<std::int32_t>(meetings_.size());
+    meetings_.emplace_back(outcome.group, static_cast<std::uint32_t>(arrivals_[group].size()));
+    arrivals_[group].push_back(call.start_ns);
+  }
+  thread.calls.add(call);
+  if (event::transfersData(row)) {
+    thread.calls.moved(call.phase, row.call_class == calls::Class::kRead, bytes,
+                       call.end_ns - call.start_ns);
+  }
+}
+
+std::vector<PhaseIo> Engine::ioByPhase(const std::vector<std::vector<std::int64_t>>& last) const {
+  std::vector<std::int64_t> waits;
+  for (const auto& [group, place] : meetings_) {
+    const bool is_known = static_cast<std::size_t>(group) < last.size() &&
+                          place < last[static_cast<std::size_t>(group)].size();
+    waits.push_back(is_known ? last[static_cast<std::size_t>(group)][place] : 0);
+  }
+  std::vector<PhaseIo> all;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    std::vector<const ThreadCalls*> threads;
+    for (const auto& thread : threads_) {
+      if (thread->rank_place == i) threads.push_back(&thread->calls);
+    }
+    std::vector<PhaseIo> own = ioOf(ranks_[i], threads, waits);
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
 }
 
 std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag, WaitKind kind) {
@@ -544,7 +619,10 @@ std::uint64_t Engine::progress() const {
   std::uint64_t sum = 0;
   for (const auto& thread : threads_) {
     sum += thread->event.load(std::memory_order_relaxed);
-    // One that computes or is in a call moves with each look.
+    // One that computes or is in a call moves with each look. Ranks may meet in a call that is
+    // long, or where one of them never comes.
+    const std::int64_t meeting_ns = thread->meeting_ns.load(std::memory_order_relaxed);
+    if (meeting_ns != 0 && nowNs() - meeting_ns > settings_.longest_meeting_ns) continue;
     const bool moves = thread->awaited.load(std::memory_order_relaxed) == kNoFlag &&
                        !thread->has_ended.load(std::memory_order_relaxed);
     if (moves) sum += static_cast<std::uint64_t>(nowNs());
@@ -558,6 +636,12 @@ std::string Engine::waits() const {
   std::size_t waiting = 0;
   for (const auto& thread : threads_) {
     const std::uint32_t flag = thread->awaited.load(std::memory_order_relaxed);
+    if (thread->meeting_ns.load(std::memory_order_relaxed) != 0 && ++waiting <= kNamed) {
+      text +=
+          fmt::format("{}event {} of rank {}, thread {} waits for other ranks in a call",
+                      waiting > 1 ? "; " : "", thread->event.load(std::memory_order_relaxed) + 1,
+                      thread->planned.recorded.rank, thread->planned.recorded.thread);
+    }
     if (flag == kNoFlag || ++waiting > kNamed) continue;
     text += fmt::format("{}event {} of rank {}, thread {} waits for ", waiting > 1 ? "; " : "",
                         thread->event.load(std::memory_order_relaxed) + 1,

@@ -19,6 +19,7 @@
 #include "replay/issue/backend.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/io_account.hpp"
 #include "replay/run/sleeper.hpp"
 #include "replay/target/tree.hpp"
 
@@ -163,6 +164,11 @@ class Engine {
     // The replay is traced: each thread makes one call before the clock starts, so that the tracer
     // has its log open. Readers of the trace know it by its path, the tree itself.
     bool warm_up = false;
+    // Of the one rank that this process replays, where the schedule has calls of MPI-IO.
+    MpiCalls* mpi = nullptr;
+    // A thread that is in a call that ranks meet in for longer than this is taken for one that
+    // waits.
+    std::int64_t longest_meeting_ns = INT64_MAX;
     // Is told of raised flags that ranks on other nodes wait for; called by replay threads.
     std::function<void(std::uint32_t flag, std::int64_t end_ns)> announce;
     // Waits for a flag and returns when the event ended; none: Flags::wait().
@@ -195,6 +201,13 @@ class Engine {
   const std::vector<ThreadPlace>& places() const { return places_; }
   const std::vector<Difference>& differences() const { return differences_; }
 
+  // After finish(). When this process came to the meetings of each group, in ns since the
+  // beginning; where it replays one rank.
+  const std::vector<std::vector<std::int64_t>>& arrivals() const { return arrivals_; }
+  // What each rank did, by phase. `last`: when the last rank of a group had come to each of its
+  // meetings. Nothing where calls were not timed one by one (asap).
+  std::vector<PhaseIo> ioByPhase(const std::vector<std::vector<std::int64_t>>& last) const;
+
  private:
   struct Thread;
   struct Lane;
@@ -205,6 +218,9 @@ class Engine {
   void performNext(Thread& thread, const Instruction& instruction);
   void endStretch(Thread& thread);
   void count(Thread& thread, const Instruction& instruction, const Outcome& outcome);
+  Outcome makeCall(Thread& thread, const Instruction& instruction);
+  void account(Thread& thread, const Instruction& instruction, const Outcome& outcome,
+               std::uint64_t bytes);
   void raise(Thread& thread, const Op& op);
   // Returns when the event ended.
   std::int64_t waitFor(Thread& thread, std::uint32_t flag, WaitKind kind);
@@ -236,6 +252,9 @@ class Engine {
   std::vector<RankCounts> counts_;
   std::vector<ThreadPlace> places_;
   std::vector<Difference> differences_;
+  // Meetings of all groups, in the order in which this process came to them: group, place in it.
+  std::vector<std::pair<std::int32_t, std::uint32_t>> meetings_;
+  std::vector<std::vector<std::int64_t>> arrivals_;  // by group
 };
 
 }  // namespace omnio::replay

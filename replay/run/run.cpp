@@ -23,6 +23,7 @@
 #include "replay/plan/lanes.hpp"
 #include "replay/report.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/mpi_files.hpp"
 #include "replay/run/receivers.hpp"
 #include "replay/run/session.hpp"
 #include "replay/run/signals.hpp"
@@ -248,10 +249,13 @@ void syncFiles(const Session& session, const Plan& plan, const Tree& tree) {
   }
 }
 
+// As many times as long as nothing may move at all: a collective call may have much to write.
+constexpr std::int64_t kLongestMeeting = 10;
+
 // What the replayer moved on its own account, past the tracer, is not missing in its trace.
 void tellTracer() {
-  const auto tell = [](std::uint64_t bytes, int command) {
-    posix_madvise(reinterpret_cast<void*>(bytes), wire::kControlKey, command);
+  const auto tell = [](std::atomic<std::uint64_t>& bytes, int command) {
+    posix_madvise(reinterpret_cast<void*>(bytes.exchange(0)), wire::kControlKey, command);
   };
   tell(raw::bytes_read, wire::kOwnReadCommand);
   tell(raw::bytes_written, wire::kOwnWrittenCommand);
@@ -339,7 +343,8 @@ std::int64_t syncAfter(Session& session, Sync sync, const Plan& plan, const Tree
 
 }  // namespace
 
-int run(Session& session, const Request& request, const std::filesystem::path& tree_path) {
+Replayed replayOnce(Session& session, const Request& request,
+                    const std::filesystem::path& tree_path) {
   const auto check = [&session](const auto& result) {
     if (!result) session.abort(result.failure().sentence);
   };
@@ -386,6 +391,17 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   std::vector<std::filesystem::path> writable = {tree_path, request.output, "/dev/shm"};
   if (const char* rings = getenv("OMNIO_RING_DIR")) writable.emplace_back(rings);
   if (!node_tree.empty()) writable.push_back(node_tree);
+  // MPI libraries copy from process to process (process_vm_readv), which no process behind a fence
+  // may do; calls of MPI-IO name files below the tree alone.
+  if (plan->global.mpi) {
+    writable.clear();
+    // What a type or a handle is not fit for is told by the calls, and does not end the job.
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    // Launchers tell a rank its directory, and MPI libraries believe it: else they ask the file
+    // system for the path of the one that they are in.
+    setenv("PWD", tree_path.c_str(), 1);
+  }
   const Fence fence(writable);
   Flags flags(session.sharedWords(plan->flag_waiters.size()));
   const Paths paths(*plan, tree_path.native(), ranksOf(*plan, session), node_tree.native());
@@ -405,6 +421,7 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
                             .wait_in_mpi = wait_in_mpi,
                             .compute = request.compute,
                             .warm_up = isTraced(),
+                            .longest_meeting_ns = kLongestMeeting * request.stall_ns,
                             .announce = {},
                             .await = {}};
   if (signals) {
@@ -419,6 +436,24 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   // One that sleeps in a wait does not look for messages.
   const bool is_eager = signals && (signals->isCountedOn() || wait == WaitKind::kBlock ||
                                     wait_in_mpi == WaitKind::kBlock);
+  std::optional<MpiFiles> mpi_files;
+  if (plan->global.mpi) {
+    if (session.size() != plan->global.ranks) {
+      session.abort(fmt::format(
+          "{} has calls of MPI-IO, which ranks make together: it needs a process for each of its "
+          "{} ranks, and there are {}",
+          base::printable(plan->schedule), plan->global.ranks, session.size()));
+    }
+    if (!session.letsThreadsUseMpi()) {
+      session.abort("calls of MPI-IO need an MPI library that gives MPI_THREAD_MULTIPLE");
+    }
+    const auto of_rank = std::ranges::count(plan->threads, session.rank(), [](const auto& thread) {
+      return static_cast<int>(thread.recorded.rank);
+    });
+    mpi_files.emplace(*plan, paths, session.turn(), !signals && of_rank == 1);
+    check(mpi_files->prepare(session.world()));
+    settings.mpi = &*mpi_files;
+  }
   Engine engine(std::move(settings), ranksOf(*plan, session));
   check(engine.start());
   session.barrier();
@@ -427,10 +462,14 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
     engine.go(session.momentForAll(kLeadNs));
     attend(session, engine, signals ? &*signals : nullptr, is_eager, request.stall_ns);
     engine.finish();
+    if (mpi_files) mpi_files->finish();
     if (signals) signals->receiveAll();
   }
+  std::vector<std::vector<std::int64_t>> last_arrivals;
+  if (mpi_files) last_arrivals = mpi_files->lastArrivals(engine.arrivals());
 
-  Report report;
+  Replayed replayed{.global = plan->global};
+  Report& report = replayed.report;
   report.sync = request.sync;
   report.sync_ns = syncAfter(session, request.sync, *plan, *tree);
   report.compute = request.compute;
@@ -461,24 +500,34 @@ int run(Session& session, const Request& request, const std::filesystem::path& t
   report.residency.pages = session.sum(residency.pages);
   report.residency.resident = session.sum(residency.resident);
   report.preparation_ns = preparation_ns;
-  if (isTraced()) tellTracer();
-  const std::vector<std::string> shares = session.gather(encodeShare(engine));
-  if (session.rank() != 0) return kDone;
+  tellTracer();  // of this replay, or of the program that it is part of
+  const std::vector<std::string> shares = session.gather(encodeShare(engine, last_arrivals));
+  if (session.rank() != 0) return replayed;
   for (const std::string& share : shares) {
     if (!addShare(share, report)) session.abort("a process sent a report that cannot be read");
   }
   report.makespan_ns = report.total().end_ns;
+  return replayed;
+}
+
+int run(Session& session, const Request& request, const std::filesystem::path& tree) {
+  const Replayed replayed = replayOnce(session, request, tree);
+  if (session.rank() != 0) return kDone;
+  const Report& report = replayed.report;
+  const auto check = [&session](const auto& result) {
+    if (!result) session.abort(result.failure().sentence);
+  };
   check(base::writeDocument(request.output / kReportName, jsonOf(report)));
   check(sayReport(request, base::safeText(textOf(report), "\n")));
   // `omnio replay` reads what was left for it, and removes it; a launcher would comment on a status
   // that is not 0.
   if (request.compiled) return kDone;
   std::error_code ignored;
-  std::filesystem::remove_all(programs, ignored);
-  const bool lacks_data = !request.partial && !plan->global.source_whole;
+  std::filesystem::remove_all(programsIn(request.output), ignored);
+  const bool lacks_data = !request.partial && !replayed.global.source_whole;
   if (lacks_data) {
     fmt::print(stderr, "omnio-replay: {}\n",
-               base::safeText(lackSentence(request.schedule, plan->global)));
+               base::safeText(lackSentence(request.schedule, replayed.global)));
   }
   return report.total().differences > 0 || lacks_data ? kDifferences : kDone;
 }

@@ -24,8 +24,7 @@ cpu_set_t ownSet() {
 }  // namespace
 
 Session::Session(int* argc, char*** argv, const Request& request) : request_(request) {
-  int provided = 0;
-  MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided);
+  MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &thread_level_);
   MPI_Comm_dup(MPI_COMM_WORLD, &world_);
   MPI_Comm_dup(MPI_COMM_WORLD, &messages_);
   MPI_Comm_rank(world_, &rank_);
@@ -52,7 +51,7 @@ Session::Session(int* argc, char*** argv, const Request& request) : request_(req
     }
     node_of_[i] = node;
   }
-  if (leader_of_.size() > 1 && provided < MPI_THREAD_SERIALIZED) {
+  if (leader_of_.size() > 1 && thread_level_ < MPI_THREAD_SERIALIZED) {
     abort(
         "this MPI library lets one thread alone use it, and a replay on several nodes needs "
         "MPI_THREAD_SERIALIZED");
@@ -188,6 +187,7 @@ std::span<std::atomic<std::int64_t>> Session::sharedWords(std::size_t words) {
   using Word = std::atomic<std::int64_t>;
   static_assert(sizeof(Word) == sizeof(std::int64_t));
   void* base = nullptr;
+  if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);  // of a replay before
   const std::size_t mine = node_rank_ == 0 ? words * sizeof(Word) : 0;
   MPI_Win_allocate_shared(static_cast<MPI_Aint>(mine), sizeof(Word), MPI_INFO_NULL, node_comm_,
                           &base, &window_);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "replay/launch.hpp"
+#include "replay/report.hpp"
 #include "replay/run/turn.hpp"
 
 namespace omnio::replay {
@@ -40,6 +41,13 @@ class Session {
   std::uint64_t sumOnNode(std::uint64_t value);
   // Says why (sayFailure), and ends all processes.
   [[noreturn]] void abort(const std::string& sentence);
+
+  MPI_Comm world() const { return world_; }
+  // Whether any number of threads may be in MPI at a time.
+  bool letsThreadsUseMpi() const { return thread_level_ == MPI_THREAD_MULTIPLE; }
+
+  // Taken by whoever is in MPI, where one thread at a time may be.
+  Turn& turn() { return turn_; }
 
   void barrier() { MPI_Barrier(world_); }
   // Fit for a loop that has something else to do: each process tells, round by round, whether it is
@@ -108,6 +116,7 @@ class Session {
   std::list<Sending> sending_;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
+  int thread_level_ = MPI_THREAD_SINGLE;
   int rank_ = 0;
   int size_ = 1;
   int node_rank_ = 0;
@@ -116,7 +125,15 @@ class Session {
   std::vector<int> leader_of_;
 };
 
-// The replay itself, in each of its processes: prepares files, replays, reports. Returns the exit
+// The replay itself, in each of its processes: prepares files and replays. Process 0 gets what the
+// report says. Ends all processes with a sentence when it cannot go on. It may be called again.
+struct Replayed {
+  Report report{};
+  model::ScheduleGlobal global{};
+};
+Replayed replayOnce(Session& session, const Request& request, const std::filesystem::path& tree);
+
+// The same, and then reports. Returns the exit
 // status; ends all processes with a sentence when it cannot go on.
 int run(Session& session, const Request& request, const std::filesystem::path& tree);
 

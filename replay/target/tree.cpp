@@ -226,6 +226,7 @@ std::uint64_t rightsToChange(int abi) {
 }  // namespace
 
 Fence::Fence(const std::vector<std::filesystem::path>& writable) {
+  if (writable.empty()) return;
   const long abi =
       syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   // Version 1 forbids every rename and link between directories, whatever the rules say: then a

@@ -67,7 +67,7 @@ class Tree {
 class Fence {
  public:
   // Reading is left free; writing, making, removing and truncating are left to what lies below
-  // `writable`. Paths that are not there are passed over.
+  // `writable`. Paths that are not there are passed over. Without any it lets all through.
   explicit Fence(const std::vector<std::filesystem::path>& writable);
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;

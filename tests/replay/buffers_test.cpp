@@ -21,8 +21,8 @@ TEST(Buffers, WhatWasReadIsThereAndWhatIsBeyondItIsNotWithoutEnd) {
   EXPECT_EQ(Buffers::bytesTouched(thread), std::uint64_t{5} << 20);
   const int zeros = open("/dev/zero", O_RDONLY);
   ASSERT_GE(zeros, 0);
-  EXPECT_EQ(read(zeros, buffers.forRead(), 6 << 20), 6 << 20);
-  EXPECT_EQ(read(zeros, buffers.forRead() + (std::int64_t{1} << 39), 4096), -1);
+  EXPECT_EQ(read(zeros, buffers.forRead(true), 6 << 20), 6 << 20);
+  EXPECT_EQ(read(zeros, buffers.forRead(true) + (std::int64_t{1} << 39), 4096), -1);
   EXPECT_EQ(errno, EFAULT);
   close(zeros);
 }
