@@ -12,6 +12,7 @@
 
 #include "core/base/printable.hpp"
 #include "core/event/deferred_reads.hpp"
+#include "core/event/io_requests.hpp"
 #include "core/mpi/data_layout.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "phase_model/file_position.hpp"
@@ -113,6 +114,10 @@ class RankReader {
 
   void read(const Source& source, const event::Event& event) {
     if (event.row->api == calls::Api::kThreads) return;
+    Steps& steps = steps_[source.thread];
+    if (steps.requests.endsBelow(event)) return;
+    steps.now = steps.next;
+    if (calls::isIo(*event.row) || steps.requests.take(event)) ++steps.next;
     if (event.row->api != calls::Api::kMpi) {
       if (const auto access = posixAccess(source, event)) queue_.add(*access);
       return;
@@ -128,6 +133,7 @@ class RankReader {
   }
 
   void readBelow(const Source& source, const event::Event& event) {
+    steps_[source.thread].requests.takeBelow(event);
     mpi_.takeBelow(*source.process, event);
   }
 
@@ -186,12 +192,21 @@ class RankReader {
             .tick = tick,
             .others = others,
             .session = place.session,
+            .step = steps_[source.thread].now,
             .start_ns = event.start_ns,
             .end_ns = event.end_ns};
   }
 
+  // Those of a thread, counted.
+  struct Steps {
+    std::uint64_t now = 0;
+    std::uint64_t next = 0;
+    event::IoRequests requests;
+  };
+
   int rank_;
   Doubts& doubts_;
+  std::map<std::uint32_t, Steps> steps_;  // by Source::thread
   AccessQueue queue_;
   std::map<std::uint64_t, event::LaterReads> later_;  // by process
   const event::LaterReads::Take got_ = [this](std::size_t number, std::uint64_t bytes) {
@@ -255,10 +270,12 @@ ReadRank readAccesses(const std::vector<const tracefile::Process*>& processes, i
   tracefile::MergedReader events;
   std::vector<Source> sources;
   std::map<std::pair<const tracefile::Process*, std::uint32_t>, std::uint32_t> threads;
-  for (const tracefile::Process* process : processes) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const tracefile::Process* const process = processes[i];
     for (const tracefile::Log& log : process->logs) {
       const auto number = static_cast<std::uint32_t>(threads.size());
-      const auto thread = threads.try_emplace({process, log.thread}, number).first;
+      const auto [thread, is_new] = threads.try_emplace({process, log.thread}, number);
+      if (is_new) outcome.threads.emplace_back(i, log.thread);
       sources.push_back({.process = process, .thread = thread->second});
       events.add(std::make_unique<tracefile::LogReader>(*process, log, paths));
     }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/event/event.hpp"
@@ -32,6 +33,7 @@ struct Access {
   std::uint64_t others = 0;  // of these, the ones that are no file operation
   // The open instance it went through, numbered in the order in which the rank came to them.
   std::uint64_t session = 0;
+  std::uint64_t step = 0;  // of its thread (phase_model/step_phases.hpp)
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
@@ -60,6 +62,8 @@ struct ReadRank {
   bool any_event = false;
   std::int64_t first_event_ns = 0;
   std::uint64_t undecodable = 0;
+  // By Access::thread: the process, by place in those that were read, and the thread of its log.
+  std::vector<std::pair<std::size_t, std::uint32_t>> threads;
 };
 
 // Passes on each access of the processes, which are those of one rank, as of `rank`. Only the

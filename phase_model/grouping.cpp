@@ -284,7 +284,7 @@ model::Phase phaseOf(const Group& group, int file, std::int64_t origin_ns) {
       phase.end_ns = std::max(phase.end_ns, pattern.end_ns);
       io_ns = base::saturatingSum(io_ns, pattern.io_ns);
     }
-    phase.io_time_ns = std::max(phase.io_time_ns, io_ns);
+    phase.io.data_ns = std::max(phase.io.data_ns, io_ns);
     addRandom(phase, *lap);
   }
   phase.begin_ns -= origin_ns;
@@ -294,17 +294,33 @@ model::Phase phaseOf(const Group& group, int file, std::int64_t origin_ns) {
 
 }  // namespace
 
-std::vector<model::Phase> groupIntoPhases(std::vector<Lap> laps, const std::vector<int>& file_of,
-                                          std::int64_t origin_ns) {
-  std::vector<model::Phase> phases;
-  for (const Group& group : joinUneven(similarOnes(laps, file_of), laps, file_of)) {
+std::vector<model::Phase> groupIntoPhases(const std::vector<Lap>& laps,
+                                          const std::vector<int>& file_of, std::int64_t origin_ns,
+                                          std::vector<int>& phase_of) {
+  struct Found {
+    model::Phase phase;
+    Group group;
+  };
+  std::vector<Found> found;
+  for (Group& group : joinUneven(similarOnes(laps, file_of), laps, file_of)) {
     const auto index = static_cast<std::size_t>(group.front() - laps.data());
-    phases.push_back(phaseOf(group, file_of[index], origin_ns));
+    model::Phase phase = phaseOf(group, file_of[index], origin_ns);
+    found.push_back({std::move(phase), std::move(group)});
   }
-  std::stable_sort(phases.begin(), phases.end(), [](const model::Phase& a, const model::Phase& b) {
+  std::stable_sort(found.begin(), found.end(), [](const Found& x, const Found& y) {
+    const model::Phase& a = x.phase;
+    const model::Phase& b = y.phase;
     return std::tie(a.begin_ns, a.file, a.ranks) < std::tie(b.begin_ns, b.file, b.ranks);
   });
-  for (std::size_t i = 0; i < phases.size(); ++i) phases[i].id = static_cast<int>(i) + 1;
+  std::vector<model::Phase> phases;
+  phase_of.assign(laps.size(), 0);
+  for (Found& one : found) {
+    one.phase.id = static_cast<int>(phases.size()) + 1;
+    for (const Lap* lap : one.group) {
+      phase_of[static_cast<std::size_t>(lap - laps.data())] = one.phase.id;
+    }
+    phases.push_back(std::move(one.phase));
+  }
   return phases;
 }
 

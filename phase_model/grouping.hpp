@@ -32,8 +32,9 @@ std::string exactSize(std::uint64_t bytes);
 std::string inRequests(std::int64_t bytes, std::uint64_t request_bytes);
 
 // `file_of` gives each pattern's index in the model's files. Phases come by the time they began,
-// with their ids; times are counted from `origin_ns`.
-std::vector<model::Phase> groupIntoPhases(std::vector<Lap> laps, const std::vector<int>& file_of,
-                                          std::int64_t origin_ns);
+// with their ids; times are counted from `origin_ns`. `phase_of`: by pattern, the id of its phase.
+std::vector<model::Phase> groupIntoPhases(const std::vector<Lap>& laps,
+                                          const std::vector<int>& file_of, std::int64_t origin_ns,
+                                          std::vector<int>& phase_of);
 
 }  // namespace omnio::phases

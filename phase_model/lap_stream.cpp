@@ -186,8 +186,11 @@ void RankPatterns::add(const Access& access) {
 void RankPatterns::close(const Key& key, Stream& stream) {
   const std::uint32_t thread = thread_numbers_[key];
   for (Operations& operations : stream.laps.finish()) {
-    laps_.push_back(
-        {.rank = rank_, .file = key.first, .thread = thread, .operations = std::move(operations)});
+    laps_.push_back({.rank = rank_,
+                     .file = key.first,
+                     .thread = thread,
+                     .source = key.second,
+                     .operations = std::move(operations)});
   }
   if (stream.laps.overflowed()) overflowed_.push_back(key.first);
 }

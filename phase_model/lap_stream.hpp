@@ -80,6 +80,7 @@ struct Lap {
   int rank = 0;
   event::FileId file{0};
   std::uint32_t thread = 0;  // 0, 1, ... in the order in which threads came to the file
+  std::uint32_t source = 0;  // Access::thread
   Operations operations;     // one, or two that alternate
 };
 
@@ -90,6 +91,7 @@ class RankPatterns {
 
   void add(const Access& access);
 
+  int rank() const { return rank_; }
   // In no order.
   std::vector<Lap> finish();
 

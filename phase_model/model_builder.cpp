@@ -13,6 +13,7 @@
 #include "phase_model/access_reader.hpp"
 #include "phase_model/file_family.hpp"
 #include "phase_model/grouping.hpp"
+#include "phase_model/io_measure.hpp"
 
 namespace omnio::phases {
 namespace {
@@ -52,14 +53,15 @@ void ModelBuilder::beginRank(int rank) { rank_.emplace(rank, options_.longest_ga
 
 void ModelBuilder::add(const Access& access) { rank_->add(access); }
 
-void ModelBuilder::endRank() {
+void ModelBuilder::endRank(const Threads& threads) {
+  threads_[rank_->rank()] = threads;
   for (Lap& lap : rank_->finish()) laps_.push_back(std::move(lap));
   overflowed_.insert(overflowed_.end(), rank_->overflowed().begin(), rank_->overflowed().end());
   rank_.reset();
 }
 
 void ModelBuilder::finish(const event::PathTable& paths, std::int64_t origin_ns,
-                          model::PhaseModel& model) {
+                          model::PhaseModel& model, StepPhases* steps) {
   // Files in the order in which the application came to them.
   std::stable_sort(laps_.begin(), laps_.end(), [](const Lap& a, const Lap& b) {
     return a.operations.front().begin_ns < b.operations.front().begin_ns;
@@ -87,7 +89,20 @@ void ModelBuilder::finish(const event::PathTable& paths, std::int64_t origin_ns,
   for (const std::size_t file : touched_by_lap) {
     file_of.push_back(static_cast<int>(families.family[file]));
   }
-  model.phases = groupIntoPhases(std::move(laps_), file_of, origin_ns);
+  std::vector<int> phase_of;
+  model.phases = groupIntoPhases(laps_, file_of, origin_ns, phase_of);
+  for (std::size_t i = 0; steps != nullptr && i < laps_.size(); ++i) {
+    const Threads& threads = threads_[laps_[i].rank];
+    if (laps_[i].source >= threads.size()) continue;
+    const auto& [process, thread] = threads[laps_[i].source];
+    std::uint64_t first = laps_[i].operations.front().first_step;
+    std::uint64_t last = first;
+    for (const Pattern& pattern : laps_[i].operations) {
+      first = std::min(first, pattern.first_step);
+      last = std::max(last, pattern.last_step);
+    }
+    steps->add(process, thread, paths.path(laps_[i].file), first, last, phase_of[i]);
+  }
   const std::set<event::FileId> overflowed(overflowed_.begin(), overflowed_.end());
   for (const event::FileId file : overflowed) {
     model.left_out.push_back(fmt::format(
@@ -97,9 +112,9 @@ void ModelBuilder::finish(const event::PathTable& paths, std::int64_t origin_ns,
   }
 }
 
-base::Result<model::PhaseModel> makePhaseModel(const tracefile::Trace& trace,
-                                               const Options& options) {
-  model::PhaseModel model;
+base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Options& options) {
+  MadeModel made;
+  model::PhaseModel& model = made.model;
   model.source = base::printable(trace.directory().native());
   std::map<int, std::vector<const tracefile::Process*>> ranks;
   std::vector<const tracefile::Process*> without_rank;
@@ -132,19 +147,26 @@ base::Result<model::PhaseModel> makePhaseModel(const tracefile::Trace& trace,
     builder.beginRank(rank);
     const ReadRank read = readAccesses(processes, rank, shared, paths, doubts,
                                        [&builder](const Access& access) { builder.add(access); });
-    builder.endRank();
+    ModelBuilder::Threads threads = read.threads;
+    for (auto& [process, thread] : threads) {
+      const auto place = std::ranges::find(trace.processes(), processes[process],
+                                           [](const auto& each) { return each.get(); });
+      process = static_cast<std::size_t>(place - trace.processes().begin());
+    }
+    builder.endRank(threads);
     undecodable += read.undecodable;
     if (read.any_event) {
       origin_ns = std::min(origin_ns.value_or(read.first_event_ns), read.first_event_ns);
     }
   }
   addWholeness(trace, undecodable, model);
-  builder.finish(paths, origin_ns.value_or(0), model);
+  builder.finish(paths, origin_ns.value_or(0), model, &made.steps);
   for (std::string& sentence : sentencesOf(doubts, paths)) {
     model.left_out.push_back(std::move(sentence));
   }
+  measureIo(trace, made.steps, model);
   addProcessesWithoutRank(without_rank, shared, paths, model.left_out);
-  return model;
+  return made;
 }
 
 }  // namespace omnio::phases

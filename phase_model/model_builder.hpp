@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/trace.hpp"
 #include "phase_model/lap_stream.hpp"
+#include "phase_model/step_phases.hpp"
 
 namespace omnio::phases {
 
@@ -17,10 +20,13 @@ struct Options {
   std::uint64_t longest_gap = kUsualGap;
 };
 
-// One pass over the events, rank by rank: memory grows with the patterns there are, not with the
-// events. A trace that is not whole gives the model of what it has, and the model says so.
-base::Result<model::PhaseModel> makePhaseModel(const tracefile::Trace& trace,
-                                               const Options& options);
+// Memory grows with the patterns there are, not with the events. A trace that is not whole gives
+// the model of what it has, and the model says so.
+struct MadeModel {
+  model::PhaseModel model;
+  StepPhases steps;
+};
+base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Options& options);
 
 // The part behind the reading of traces: accesses come rank by rank, those of a rank in the order
 // of time.
@@ -30,17 +36,21 @@ class ModelBuilder {
 
   void beginRank(int rank);
   void add(const Access& access);
-  void endRank();
+  // `threads`: by Access::thread, the process by place in the trace, and the thread of its log.
+  using Threads = std::vector<std::pair<std::size_t, std::uint32_t>>;
+  void endRank(const Threads& threads = {});
 
   // Fills in files and phases, and what of `left_out` concerns them. Paths are those of the
   // accesses' files; times count from `origin_ns`.
-  void finish(const event::PathTable& paths, std::int64_t origin_ns, model::PhaseModel& model);
+  void finish(const event::PathTable& paths, std::int64_t origin_ns, model::PhaseModel& model,
+              StepPhases* steps = nullptr);
 
  private:
   Options options_;
   std::vector<Lap> laps_;
   std::vector<event::FileId> overflowed_;
   std::optional<RankPatterns> rank_;
+  std::map<int, Threads> threads_;  // by rank
 };
 
 }  // namespace omnio::phases

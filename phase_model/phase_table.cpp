@@ -129,7 +129,7 @@ std::string secondsText(std::int64_t ns) {
 void appendSeries(std::vector<Row>& rows, const PhaseModel& model, const Series& series) {
   const Phase& first = *series.front();
   std::int64_t io_ns = 0;
-  for (const Phase* phase : series) io_ns += phase->io_time_ns;
+  for (const Phase* phase : series) io_ns += phase->io.total();
   for (std::size_t i = 0; i < first.operations.size(); ++i) {
     std::uint64_t weight = 0;
     for (const Phase* phase : series) weight += weightOf(*phase, phase->operations[i]);
@@ -204,7 +204,7 @@ std::string textOf(const PhaseModel& model) {
   std::int64_t io_ns = 0;
   for (const Phase& phase : model.phases) {
     weight += phase.weight_bytes;
-    io_ns += phase.io_time_ns;
+    io_ns += phase.io.total();
   }
   std::string out = fmt::format("Phase model of {}\n", model.source);
   if (!model.command.empty()) {
@@ -216,6 +216,14 @@ std::string textOf(const PhaseModel& model) {
       base::counted(model.files.size(), "file", "files"),
       base::counted(model.phases.size(), "phase", "phases"), weight,
       model.source_whole ? "yes" : "no");
+  if (model.io.total() > 0) {
+    out += fmt::format(
+        "I/O time {}, of the slowest rank ({}): {} data, {} metadata, {} sync; beside it {} of "
+        "waiting for other ranks\n",
+        secondsText(model.io.total()), model.slowest_rank, secondsText(model.io.data_ns),
+        secondsText(model.io.metadata_ns), secondsText(model.io.sync_ns),
+        secondsText(model.io.waiting_ns));
+  }
   if (!model.phases.empty()) {
     const std::vector<Series> all = seriesOf(model);
     appendFiles(out, model, all);

@@ -38,6 +38,8 @@ Pattern::Pattern(const Access& first)
       largest(first.bytes),
       first_tick(first.tick),
       last_tick(first.tick),
+      first_step(first.step),
+      last_step(first.step),
       begin_ns(first.start_ns),
       end_ns(std::max(first.end_ns, first.start_ns)),
       io_ns(duration(first)) {
@@ -87,6 +89,8 @@ void Pattern::append(const Pattern& later) {
   largest = std::max(largest, later.largest);
   first_tick = std::min(first_tick, later.first_tick);
   last_tick = std::max(last_tick, later.last_tick);
+  first_step = std::min(first_step, later.first_step);
+  last_step = std::max(last_step, later.last_step);
   begin_ns = std::min(begin_ns, later.begin_ns);
   end_ns = std::max(end_ns, later.end_ns);
   io_ns = base::saturatingSum(io_ns, later.io_ns);
@@ -112,6 +116,7 @@ void Pattern::add(const Access& access) {
   largest = std::max(largest, access.bytes);
   first_tick = std::min(first_tick, access.tick);
   last_tick = std::max(last_tick, access.tick);
+  last_step = std::max(last_step, access.step);
   end_ns = std::max(end_ns, access.end_ns);
   io_ns = base::saturatingSum(io_ns, duration(access));
   if (offset_known) list({access.offset, access.bytes});

@@ -60,6 +60,8 @@ struct Pattern {
   std::uint64_t largest;
   std::uint64_t first_tick;
   std::uint64_t last_tick;
+  std::uint64_t first_step;
+  std::uint64_t last_step;
   std::int64_t begin_ns;
   std::int64_t end_ns;
   std::int64_t io_ns;

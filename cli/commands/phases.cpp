@@ -1,9 +1,13 @@
 // omnio phases: the I/O phases of an application, from its trace.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
@@ -12,6 +16,7 @@
 #include "core/tracefile/completeness.hpp"
 #include "phase_model/model_builder.hpp"
 #include "phase_model/phase_table.hpp"
+#include "preprocess/preprocess.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -21,19 +26,87 @@ struct PhasesOptions {
   std::string output;
   phases::Options model;
   bool json = false;
+  std::string schedule = "auto";
 };
+
+// "app.phases.json" has "app.phases.schedule.json" beside it.
+std::filesystem::path scheduleOf(std::filesystem::path model) {
+  if (model.extension() == ".json") model.replace_extension();
+  return model += ".schedule.json";
+}
+
+// The phases of the model, for the steps of a schedule.
+class PhasesOfSteps final : public preprocess::PhaseOfStep {
+ public:
+  explicit PhasesOfSteps(const phases::StepPhases& phases) : phases_(phases) {}
+
+  int phaseOf(std::size_t process, std::uint32_t thread, std::uint64_t step,
+              const event::Event& event) const override {
+    auto& of_thread = threads_[{process, thread}];
+    if (!of_thread) of_thread.emplace(phases_, process, thread);
+    return of_thread->at(step, event);
+  }
+
+ private:
+  const phases::StepPhases& phases_;
+  mutable std::map<std::pair<std::size_t, std::uint32_t>, std::optional<phases::PhasesOfThread>>
+      threads_;
+};
+
+base::Result<void> makeSchedule(const tracefile::Trace& trace, const phases::StepPhases& steps,
+                                const std::filesystem::path& output) {
+  const PhasesOfSteps phases(steps);
+  preprocess::Settings settings;
+  settings.layer = event::IoLayer::kMpi;
+  settings.phases = &phases;
+  settings.partial = true;
+  const auto made =
+      preprocess::preprocess(trace, tracefile::assess(trace), settings, scheduleOf(output));
+  if (!made) return made.failure();
+  return {};
+}
+
+// A schedule has about 110 bytes a call.
+constexpr std::uint64_t kMostCalls = 20'000'000;
+
+bool wantsSchedule(const PhasesOptions& options, const tracefile::Trace& trace) {
+  if (options.output.empty() || options.schedule == "no") return false;
+  if (options.schedule == "yes") return true;
+  std::uint64_t events = 0;
+  for (const auto& process : trace.processes()) {
+    for (const tracefile::StoredChunk& chunk : process->chunks) events += chunk.header.event_count;
+  }
+  if (events <= kMostCalls) return true;
+  printFailure(
+      fmt::format("{}: {} events; a schedule of them is left out (--schedule yes writes it)",
+                  base::printable(options.selection.trace), events));
+  return false;
+}
 
 int runPhases(const PhasesOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
-  const base::Result<model::PhaseModel> model = phases::makePhaseModel(*trace, options.model);
-  if (!model) return fail(model.failure());
+  base::Result<phases::MadeModel> made = phases::makePhaseModel(*trace, options.model);
+  if (!made) return fail(made.failure());
+  model::PhaseModel* const model = &made->model;
   if (!model->source_whole) {
     printFailure(fmt::format("{}: the trace is not whole, and the model is that of what it has",
                              base::printable(options.selection.trace)));
   }
   for (const std::string& note : tracefile::assess(*trace).notes) {
     printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));
+  }
+  if (wantsSchedule(options, *trace)) {
+    model->schedule = scheduleOf(options.output).filename().native();
+    const auto made_schedule = makeSchedule(*trace, made->steps, options.output);
+    const bool is_told = !made_schedule && made_schedule.failure().code == base::Code::kInvalid;
+    if (!made_schedule && (options.schedule == "yes" || !is_told)) {
+      return fail(made_schedule.failure());
+    }
+    if (!made_schedule) {
+      model->schedule.clear();
+      printFailure(fmt::format("{}; the model has no schedule", made_schedule.failure().sentence));
+    }
   }
   if (!options.output.empty()) {
     const auto written = model::writePhaseModel(options.output, *model);
@@ -55,6 +128,12 @@ void addPhasesCommand(base::Command program) {
       .option("--gap", options->model.longest_gap,
               "MPI events other than file operations between two requests of a phase, at most")
       .between(0, std::numeric_limits<std::uint64_t>::max())
+      .showDefault();
+  command
+      .option("--schedule", options->schedule,
+              "Whether -o writes a schedule beside the model, for omnio-phase-run; auto: of traces "
+              "that are not too large")
+      .oneOf({"auto", "yes", "no"})
       .showDefault();
   command.flag("--json", options->json, "Prints the JSON document instead of tables");
   command.callback([options] { return runPhases(*options); });

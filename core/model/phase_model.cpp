@@ -8,6 +8,7 @@
 #include "core/base/document_file.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
+#include "core/wire/checksum.hpp"
 
 namespace omnio::model {
 namespace {
@@ -83,6 +84,12 @@ class ModelReader {
     readSource(object.require("source"));
     model_.processes =
         static_cast<int>(object.integer("processes", {.least = 1, .most = kMaxProcesses}));
+    if (in_.failed()) return;
+    if (const JsonNode* measured = object.find("measured")) readMeasured(*measured);
+    model_.schedule = object.text("schedule", "");
+    if (model_.schedule.find('/') != std::string::npos) {
+      object.refuse("schedule", "has to be the name of a file beside the model");
+    }
     for (const JsonNode& file : object.list("files")) readFile(file);
     model_.left_out = object.texts("left_out");
     for (const JsonNode& phase : object.list("phases")) {
@@ -92,6 +99,22 @@ class ModelReader {
   }
 
  private:
+  static event::IoTime ioTimeOf(JsonObject& object) {
+    return {.data_ns = object.integer("data_ns", kFromZero),
+            .metadata_ns = object.integer("metadata_ns", kFromZero),
+            .sync_ns = object.integer("sync_ns", kFromZero),
+            .waiting_ns = object.integer("waiting_ns", kFromZero)};
+  }
+
+  void readMeasured(const JsonNode& node) {
+    JsonObject measured(in_, node);
+    model_.slowest_rank = static_cast<int>(measured.integer("slowest_rank", indexIn(processes())));
+    model_.io = ioTimeOf(measured);
+    JsonObject outside(in_, measured.require("outside"));
+    model_.io_outside = ioTimeOf(outside);
+    model_.unmatched_waits = measured.natural("unmatched_waits");
+  }
+
   void readSource(const JsonNode& node) {
     JsonObject source(in_, node);
     model_.source = source.text("trace");
@@ -141,7 +164,7 @@ class ModelReader {
       JsonObject measured(in_, object.require("measured"));
       p.begin_ns = measured.integer("begin_ns", kFromZero);
       p.end_ns = measured.integer("end_ns", {.least = p.begin_ns, .most = kMaxOffset});
-      p.io_time_ns = measured.integer("io_time_ns", kFromZero);
+      p.io = ioTimeOf(measured);
     }
     if (in_.failed()) return p;
     unsigned __int128 sum = 0;
@@ -254,6 +277,13 @@ class ModelReader {
   PhaseModel& model_;
 };
 
+void putIoTime(JsonWriter& json, const event::IoTime& time) {
+  json.put("data_ns", time.data_ns);
+  json.put("metadata_ns", time.metadata_ns);
+  json.put("sync_ns", time.sync_ns);
+  json.put("waiting_ns", time.waiting_ns);
+}
+
 void putOffset(JsonWriter& json, const OffsetFunction& f) {
   json.key("init_offset");
   if (!f.known) return json.null();
@@ -316,7 +346,7 @@ void putPhase(JsonWriter& json, const Phase& p) {
     json.object("measured", [&] {
       json.put("begin_ns", p.begin_ns);
       json.put("end_ns", p.end_ns);
-      json.put("io_time_ns", p.io_time_ns);
+      putIoTime(json, p.io);
     });
     if (p.random.empty()) return;
     json.list("random", p.random, [&](const auto& random) { putRandom(json, random); });
@@ -353,7 +383,19 @@ std::string jsonOf(const PhaseModel& model) {
     });
     json.list("phases", model.phases, [&](const Phase& phase) { putPhase(json, phase); });
     json.put("left_out", model.left_out);
+    json.object("measured", [&] {
+      json.put("slowest_rank", model.slowest_rank);
+      putIoTime(json, model.io);
+      json.object("outside", [&] { putIoTime(json, model.io_outside); });
+      json.put("unmatched_waits", model.unmatched_waits);
+    });
+    if (!model.schedule.empty()) json.put("schedule", model.schedule);
   });
+}
+
+std::string digestOf(const PhaseModel& model) {
+  const std::string text = jsonOf(model);
+  return fmt::format("{:016x}", wire::checksum(text.data(), text.size()));
 }
 
 base::Result<void> writePhaseModel(const std::filesystem::path& path, const PhaseModel& model) {

@@ -17,10 +17,11 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/event/io_time.hpp"
 
 namespace omnio::model {
 
-inline constexpr int kPhaseModelVersion = 1;
+inline constexpr int kPhaseModelVersion = 2;
 
 // Bandwidths are in MiB/s, as IOR gives them.
 inline constexpr double kMiB = 1024.0 * 1024.0;
@@ -90,11 +91,11 @@ struct Phase : Manner {
   std::uint64_t last_tick = 0;
   AccessMode mode = AccessMode::kSequential;
   // As measured in the application, for comparison: from the first request's start to the last
-  // one's end, counted from the first event of the trace, and the time inside the calls of the
-  // process that spent most.
+  // one's end, counted from the first event of the trace, and the time in all calls of the phase,
+  // of the process that spent most.
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
-  std::int64_t io_time_ns = 0;
+  event::IoTime io;
   std::vector<RandomAccess> random;  // only of mode kRandom, and only up to a stated number
 };
 
@@ -115,6 +116,17 @@ struct PhaseModel {
   std::vector<ModelFile> files;
   std::vector<Phase> phases;
   std::vector<std::string> left_out;  // in words: what the trace has and the model has not
+  // As measured: the I/O time of the application, which is that of its slowest rank, and of the
+  // calls that are of no phase. These are not summed up from the phases, whose slowest ranks
+  // differ.
+  event::IoTime io;
+  int slowest_rank = 0;
+  event::IoTime io_outside;
+  // Collective calls of MPI-IO of which it is not known how long ranks waited in them.
+  std::uint64_t unmatched_waits = 0;
+  // A schedule of all calls in their order, which the phase runner follows: its file, beside the
+  // model's own. Empty: there is none.
+  std::string schedule;
 };
 
 // Bytes and requests of one operation over all processes of its phase.
@@ -133,5 +145,7 @@ std::string_view nameOf(Interface interface);
 base::Result<PhaseModel> readPhaseModel(const std::filesystem::path& path);
 base::Result<void> writePhaseModel(const std::filesystem::path& path, const PhaseModel& model);
 std::string jsonOf(const PhaseModel& model);  // the document, with the newline
+// 16 hexadecimal digits, the same for models that say the same.
+std::string digestOf(const PhaseModel& model);
 
 }  // namespace omnio::model

@@ -56,7 +56,7 @@ def checkMode(checks, work, name, mode):
     offset, displacement, order, pointer, collective, view = MODES[mode]
     to = traced(checks, work, name, mode, "read")
     model, text = phasesOf(checks, to)
-    checks.equal((model["format"], model["version"]), ("omnio-phases", 1), f"{what}: format")
+    checks.equal((model["format"], model["version"]), ("omnio-phases", 2), f"{what}: format")
     checks.equal(model["processes"], RANKS, f"{what}: processes")
     checks.equal(model["left_out"], [], f"{what}: left out")
     checks.equal([(os.path.basename(file["path"]), file["shared"]) for file in model["files"]],
@@ -76,7 +76,7 @@ def checkMode(checks, work, name, mode):
                      (order, "mpi-io", pointer, collective, True, view, 8 if view else 1),
                      f"{what}: manner of the {operation}")
         measured = phase["measured"]
-        checks.that(0 <= measured["begin_ns"] < measured["end_ns"] and measured["io_time_ns"] > 0
+        checks.that(0 <= measured["begin_ns"] < measured["end_ns"] and measured["data_ns"] > 0
                     and phase["first_tick"] < phase["last_tick"], f"{what}: measured {measured}")
     checks.equal(sum(phase["weight_bytes"] for phase in model["phases"]), bytesMoved(to),
                  f"{what}: weight against omnio stats")

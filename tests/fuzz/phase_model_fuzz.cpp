@@ -26,7 +26,7 @@ std::vector<std::string> seeds() {
   phase.weight_bytes = 2 * 4 * 256;
   phase.mode = model::AccessMode::kStrided;
   phase.end_ns = 100;
-  phase.io_time_ns = 50;
+  phase.io.data_ns = 50;
   model.phases = {phase};
   std::vector<std::string> result{model::jsonOf(model)};
   model.phases[0].operations[0].init_offset.table = {{0, 5}, {1, 500}};

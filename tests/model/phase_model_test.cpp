@@ -43,7 +43,7 @@ PhaseModel example() {
   strided.etype_bytes = 8;
   strided.begin_ns = 10;
   strided.end_ns = 500;
-  strided.io_time_ns = 200;
+  strided.io = {.data_ns = 150, .metadata_ns = 30, .sync_ns = 20, .waiting_ns = 5};
 
   Phase random;
   random.id = 2;
@@ -139,9 +139,9 @@ TEST_F(PhaseModelTest, WhatIsNoModelIsRefused) {
   EXPECT_EQ(complaintAbout("[]"), ": line 1, column 1: has to be an object");
   EXPECT_EQ(complaintAbout("{\"format\":\"omnio-stats\",\"version\":1}"),
             ": line 1, column 23: not a phase model: \"format\" is not \"omnio-phases\"");
-  EXPECT_EQ(complaint("\"version\": 1", "\"version\": 2"),
-            ": line 3, column 13: a phase model of version 2, but this omnio reads version 1");
-  EXPECT_EQ(complaint("\"version\": 1", "\"version\": \"1\""),
+  EXPECT_EQ(complaint("\"version\": 2", "\"version\": 1"),
+            ": line 3, column 13: a phase model of version 1, but this omnio reads version 2");
+  EXPECT_EQ(complaint("\"version\": 2", "\"version\": \"2\""),
             ": line 3, column 15: \"version\" has to be a whole number, not a text");
 }
 
@@ -183,7 +183,7 @@ TEST_F(PhaseModelTest, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(complaint("\"collective\": true", "\"collective\": 1"),
             ": line 48, column 18: \"collective\" has to be true or false, not a whole number");
   EXPECT_EQ(complaint("\"id\": 2", "\"id\": 1"),
-            ": line 58, column 10: \"id\" has to be greater than that of the phase before");
+            ": line 61, column 10: \"id\" has to be greater than that of the phase before");
   EXPECT_EQ(complaint("\"processes\": 4", "\"processes\": 0"),
             ": line 9, column 15: \"processes\" is 0; it has to be from 1 to 16777216");
   EXPECT_EQ(complaint("\"end_ns\": 500", "\"end_ns\": 5"),
@@ -193,16 +193,17 @@ TEST_F(PhaseModelTest, NonsenseIsRefusedWithItsPlace) {
 TEST_F(PhaseModelTest, NonsenseInVaryingAndRandomRequestsIsRefused) {
   EXPECT_EQ(
       complaint("\"largest_bytes\": 20", "\"largest_bytes\": 12"),
-      ": line 72, column 24: \"weight_bytes\" is 50, which 4 requests of 10 to 12 bytes cannot be");
+      ": line 75, column 24: \"weight_bytes\" is 50, which 4 requests of 10 to 12 bytes cannot be");
   EXPECT_EQ(
       complaint("[3, 5]", "[2, 5]"),
-      ": line 66, column 31: \"table\" has to have the phase's ranks, each once and in order");
+      ": line 69, column 31: \"table\" has to have the phase's ranks, each once and in order");
   EXPECT_EQ(complaint("[3, 5]", "[3, 5, 6]"),
-            ": line 66, column 33: \"table\" has to hold lists of two numbers");
+            ": line 69, column 33: \"table\" has to hold lists of two numbers");
   EXPECT_EQ(complaint("\"rank\": 1", "\"rank\": 2"),
-            ": line 92, column 14: \"rank\" is 2, which is not in the phase");
-  EXPECT_EQ(complaint("[5, 10]", "[-5, 10]"),
-            ": line 94, column 31: \"requests\" is -5; it has to be from 0 to 1152921504606846976");
+            ": line 98, column 14: \"rank\" is 2, which is not in the phase");
+  EXPECT_EQ(
+      complaint("[5, 10]", "[-5, 10]"),
+      ": line 100, column 31: \"requests\" is -5; it has to be from 0 to 1152921504606846976");
 }
 
 // Whatever stands in a document: it is refused, or it is a model that says the same when written.
@@ -245,9 +246,9 @@ TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
             ": line 20, column 22: \"extra\" has no place here");
   EXPECT_EQ(complaint("\"id\": 1", "\"id\": 1, \"id\": 1"),
             ": line 20, column 16: \"id\" appears twice in one object");
-  EXPECT_EQ(complaint("\"blocking\": false,", ""), ": line 57, column 2: \"blocking\" is missing");
+  EXPECT_EQ(complaint("\"blocking\": false,", ""), ": line 60, column 2: \"blocking\" is missing");
   EXPECT_EQ(complaint("\"left_out\": [\"one thing\", \"another\"]", "\"left_out\": \"one\""),
-            ": line 130, column 18: \"left_out\" has to be a list, not a text");
+            ": line 139, column 18: \"left_out\" has to be a list, not a text");
 }
 
 }  // namespace

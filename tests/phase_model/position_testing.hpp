@@ -56,7 +56,7 @@ class PositionTest : public testing::Test {
         .ended(chunk_.header.event_count);
     container.save(directory_ / "node1.4711.0.omnio");
     const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
-    return *makePhaseModel(*trace, {});
+    return makePhaseModel(*trace, {})->model;
   }
 
   // "write 0+100 read 50+10": the operation, the first offset and the bytes of each phase.

@@ -1,0 +1,80 @@
+#include "phase_model/io_measure.hpp"
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/order/io_waits.hpp"
+#include "core/tracefile/log_reader.hpp"
+
+namespace omnio::phases {
+namespace {
+
+bool isOfStorage(const event::Event& event) {
+  for (const event::Handle* handle : {event.handle, event.new_handle}) {
+    if (handle == nullptr) continue;
+    const wire::FileKind kind = handle->definition.kind;
+    if (kind != wire::FileKind::kRegular && kind != wire::FileKind::kDirectory) return false;
+  }
+  return true;
+}
+
+void takeSlower(const event::IoTime& time, event::IoTime& slowest) {
+  if (time.total() > slowest.total()) slowest = time;
+}
+
+}  // namespace
+
+void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::PhaseModel& model) {
+  const order::IoWaits waits(trace);
+  std::map<int, std::vector<std::size_t>> ranks;
+  for (std::size_t i = 0; i < trace.processes().size(); ++i) {
+    if (const auto rank = trace.rankOf(*trace.processes()[i])) ranks[*rank].push_back(i);
+  }
+  std::unordered_map<int, event::IoTime> slowest;
+  event::PathTable paths;
+  for (const auto& [rank, processes] : ranks) {
+    struct Source {
+      std::size_t process;
+      std::uint32_t thread;
+      PhasesOfThread* phases;
+    };
+    tracefile::MergedReader events;
+    std::vector<Source> sources;
+    std::map<std::pair<std::size_t, std::uint32_t>, std::unique_ptr<PhasesOfThread>> threads;
+    for (const std::size_t place : processes) {
+      const tracefile::Process& process = *trace.processes()[place];
+      for (const tracefile::Log& log : process.logs) {
+        auto& phases = threads[{place, log.thread}];
+        if (!phases) phases = std::make_unique<PhasesOfThread>(steps, place, log.thread);
+        sources.push_back({place, log.thread, phases.get()});
+        events.add(std::make_unique<tracefile::IoReader>(
+            process, log, paths, tracefile::IoChoice{.layer = event::IoLayer::kMpi}));
+      }
+    }
+    event::IoUnion all;
+    std::unordered_map<int, event::IoTime> by_phase;
+    while (const event::Event* event = events.next()) {
+      const Source& source = sources[events.source()];
+      const int phase = source.phases->next(*event);
+      if (!isOfStorage(*event)) continue;
+      by_phase[phase] +=
+          all.add({.kind = event::ioKindOf(*event->row),
+                   .start_ns = event->start_ns,
+                   .end_ns = event->end_ns,
+                   .waited_ns = waits.waited(source.process, source.thread, *event)});
+    }
+    if (all.total().total() > model.io.total()) {
+      model.io = all.total();
+      model.slowest_rank = rank;
+    }
+    for (const auto& [phase, time] : by_phase) takeSlower(time, slowest[phase]);
+  }
+  for (model::Phase& phase : model.phases) phase.io = slowest[phase.id];
+  model.io_outside = slowest[0];
+  model.unmatched_waits = waits.unmatched();
+}
+
+}  // namespace omnio::phases
