@@ -7,6 +7,8 @@
 include(OmnioLibraryDependencies)
 
 omnio_require(CLI11 PACKAGE libcli11-dev)
+# Boost.Math: quantiles of distributions.
+omnio_require(boost PACKAGE libboost-dev HEADER boost/math/distributions/students_t.hpp)
 
 if(OMNIO_BUILD_TESTS)
   omnio_require(GTest PACKAGE libgtest-dev)

@@ -52,7 +52,7 @@ PhaseEstimate estimateOf(const model::Phase& phase, const Measured& measured) {
   PhaseEstimate result;
   result.phase = phase.id;
   result.weight_bytes = phase.weight_bytes;
-  result.measured_s = static_cast<double>(phase.io_time_ns) / kNsPerSecond;
+  result.measured_s = static_cast<double>(phase.io.total()) / kNsPerSecond;
   result.sources = measured.sources;
   result.notes = measured.notes;
   for (const model::PhaseOperation& operation : phase.operations) {
@@ -74,12 +74,38 @@ PhaseEstimate estimateOf(const model::Phase& phase, const Measured& measured) {
   return result;
 }
 
+// The results so far.
+struct Gathered {
+  std::map<int, Measured> phases;
+  std::vector<SummaryRun> runs;
+  std::string target;
+  std::string first;  // the file that named it
+};
+
 // Adds a summary to the phases that it is of.
 base::Result<void> take(const model::PhaseModel& model, const GivenResult& given,
-                        std::map<int, Measured>& measured) {
+                        Gathered& gathered) {
   const base::Result<Summary> summary = readSummary(given.path);
   if (!summary) return summary.failure();
   const std::string name = base::printable(given.path.native());
+  std::map<int, Measured>& measured = gathered.phases;
+  if (!summary->of.model.empty() && summary->of.model != model::digestOf(model)) {
+    return base::failure(base::Code::kInvalid, "{}: results of another model ({}; this one is {})",
+                         name, base::inBrief(summary->of.model), model::digestOf(model));
+  }
+  if (!summary->of.target.empty()) {
+    if (gathered.target.empty()) {
+      gathered.target = summary->of.target;
+      gathered.first = name;
+    } else if (gathered.target != summary->of.target) {
+      return base::failure(base::Code::kInvalid,
+                           "{}: results of {}, and those of {} are of {}: one estimate is of one "
+                           "target",
+                           name, base::printable(summary->of.target), gathered.first,
+                           base::printable(gathered.target));
+    }
+  }
+  gathered.runs.insert(gathered.runs.end(), summary->runs.begin(), summary->runs.end());
   bool any = false;
   for (const SummaryTest& test : summary->tests) {
     if (given.test && test.id != *given.test) continue;
@@ -108,6 +134,34 @@ base::Result<void> take(const model::PhaseModel& model, const GivenResult& given
   if (any) return {};
   return base::failure(base::Code::kInvalid, "{}: it has no test {}{}", name,
                        given.test ? "" : "of phase ", given.test ? *given.test : *given.phase);
+}
+
+std::vector<double> valuesOf(const std::vector<SummaryRun>& runs, double SummaryRun::*value) {
+  std::vector<double> values;
+  for (const SummaryRun& run : runs) values.push_back(run.*value);
+  return values;
+}
+
+WholeEstimate wholeOf(const std::vector<SummaryRun>& runs) {
+  WholeEstimate whole{.runs = runs.size(),
+                      .data_s = spreadOf(valuesOf(runs, &SummaryRun::data_s)),
+                      .metadata_s = spreadOf(valuesOf(runs, &SummaryRun::metadata_s)),
+                      .sync_s = spreadOf(valuesOf(runs, &SummaryRun::sync_s)),
+                      .waiting_s = spreadOf(valuesOf(runs, &SummaryRun::waiting_s))};
+  double sum = 0;
+  double squares = 0;
+  for (const SummaryRun& run : runs) {
+    sum += run.io_s;
+    squares += run.io_s * run.io_s;
+    whole.differences = std::max(whole.differences, run.differences);
+  }
+  const auto count = static_cast<double>(runs.size());
+  const double mean = sum / count;
+  if (runs.size() > 1 && mean > 0) {
+    const double variance = std::max(0.0, squares - count * mean * mean) / (count - 1);
+    whole.variation_percent = 100 * std::sqrt(variance) / mean;
+  }
+  return whole;
 }
 
 std::optional<int> numberIn(std::string_view text) {
@@ -185,12 +239,15 @@ std::optional<int> phaseOfName(const std::filesystem::path& path) {
 
 base::Result<Estimate> estimate(const model::PhaseModel& model,
                                 const std::vector<GivenResult>& results) {
-  std::map<int, Measured> measured;
+  Gathered gathered;
   for (const GivenResult& given : results) {
-    if (const auto taken = take(model, given, measured); !taken) return taken.failure();
+    if (const auto taken = take(model, given, gathered); !taken) return taken.failure();
   }
+  const std::map<int, Measured>& measured = gathered.phases;
   Estimate result;
   result.source = model.source;
+  result.target = gathered.target;
+  result.application = model.io;
   for (const model::Phase& phase : model.phases) {
     const auto found = measured.find(phase.id);
     const bool whole =
@@ -203,7 +260,15 @@ base::Result<Estimate> estimate(const model::PhaseModel& model,
       result.missing.push_back(phase.id);
       continue;
     }
-    result.add(result.phases.emplace_back(estimateOf(phase, found->second)));
+    result.sum.add(result.phases.emplace_back(estimateOf(phase, found->second)));
+  }
+  static_cast<IoTime&>(result) = result.sum;
+  if (model.io.total() > 0) {
+    result.measured_s = static_cast<double>(model.io.total()) / kNsPerSecond;
+  }
+  if (!gathered.runs.empty()) {
+    result.whole = wholeOf(gathered.runs);
+    result.time_s = spreadOf(valuesOf(gathered.runs, &SummaryRun::io_s));
   }
   return result;
 }
@@ -217,7 +282,7 @@ std::optional<double> usagePercent(const PhaseEstimate& phase, double peak_mib_s
   return own ? std::optional(100 * *own / peak_mib_s) : std::nullopt;
 }
 
-constexpr int kEstimateVersion = 1;
+constexpr int kEstimateVersion = 2;
 
 void putSpread(JsonWriter& json, std::string_view name, const Spread& spread) {
   json.object(name, [&] {
@@ -264,11 +329,35 @@ std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
     json.list("phases", estimate.phases,
               [&](const PhaseEstimate& phase) { putPhase(json, phase, peak_mib_s); });
     json.put("missing", estimate.missing);
+    if (!estimate.target.empty()) json.put("target", base::printable(estimate.target));
     json.object("total", [&] {
       json.put("weight_bytes", estimate.weight_bytes);
+      json.put("by", estimate.whole ? "runs of all phases together" : "the sum over the phases");
       putSpread(json, "time_io_s", estimate.time_s);
       putMeasured(json, estimate);
+      json.put("time_error_percent", estimate.timeErrorPercent());
+      putSpread(json, "sum_s", estimate.sum.time_s);
     });
+    if (const auto& whole = estimate.whole) {
+      json.object("whole", [&] {
+        json.put("runs", whole->runs);
+        putSpread(json, "data_s", whole->data_s);
+        putSpread(json, "metadata_s", whole->metadata_s);
+        putSpread(json, "sync_s", whole->sync_s);
+        putSpread(json, "waiting_s", whole->waiting_s);
+        json.put("variation_percent", whole->variation_percent);
+        json.put("differences", whole->differences);
+      });
+    }
+    if (estimate.application.total() > 0) {
+      const auto s = [](std::int64_t ns) { return static_cast<double>(ns) / kNsPerSecond; };
+      json.object("application", [&] {
+        json.put("data_s", s(estimate.application.data_ns));
+        json.put("metadata_s", s(estimate.application.metadata_ns));
+        json.put("sync_s", s(estimate.application.sync_ns));
+        json.put("waiting_s", s(estimate.application.waiting_ns));
+      });
+    }
   });
 }
 
@@ -313,6 +402,38 @@ std::string rowOf(const PhaseEstimate& phase) {
                phase);
 }
 
+// The total, and what it is made of.
+std::string wholeText(const Estimate& estimate) {
+  const WholeEstimate& whole = *estimate.whole;
+  const event::IoTime& own = estimate.application;
+  const bool is_known = own.total() > 0;
+  const auto s = [](std::int64_t ns) { return static_cast<double>(ns) / kNsPerSecond; };
+  constexpr const char* kLine = "{:<22}  {:>11}  {:<26}  {:>11}  {:>9}\n";
+  std::string out = '\n' + fmt::format(fmt::runtime(kLine), "slowest process", "Time_io",
+                                       "least .. most", "application", "error");
+  const auto line = [&](std::string_view name, const Spread& time, double measured) {
+    const bool has_error = is_known && measured > 0;
+    out += fmt::format(
+        fmt::runtime(kLine), name, fmt::format("{:.6f}", time.median),
+        fmt::format("{:.6f} .. {:.6f}", time.least, time.most),
+        is_known ? fmt::format("{:.6f}", measured) : "-",
+        has_error ? fmt::format("{:+.1f}%", 100 * (time.median - measured) / measured) : "-");
+  };
+  line("total", estimate.time_s, estimate.measured_s);
+  line("  reads and writes", whole.data_s, s(own.data_ns));
+  line("  metadata", whole.metadata_s, s(own.metadata_ns));
+  line("  sync", whole.sync_s, s(own.sync_ns));
+  line("beside it, waiting", whole.waiting_s, s(own.waiting_ns));
+  out += whole.runs > 1
+             ? fmt::format("{} runs, which vary by {:.1f} %\n", whole.runs, whole.variation_percent)
+             : std::string("1 run: how much others would differ is not known\n");
+  if (whole.differences > 0) {
+    out += fmt::format("{} calls of a run went otherwise than in the application\n",
+                       whole.differences);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, std::size_t rows) {
@@ -339,7 +460,12 @@ std::string textOf(const Estimate& estimate, std::optional<double> peak_mib_s, s
                  rest) +
            '\n';
   }
-  out += rowOf("total", "", "", "", estimate) + '\n';
+  if (!estimate.whole) {
+    out += rowOf("total", "", "", "", estimate) + '\n';
+  } else {
+    out += rowOf("sum", "", "", "", estimate.sum) + '\n';
+    out += wholeText(estimate);
+  }
   for (const PhaseEstimate& phase : estimate.phases) {
     if (!shown.contains(phase.phase)) continue;
     for (const std::string& note : phase.notes) {

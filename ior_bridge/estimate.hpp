@@ -1,8 +1,11 @@
-// The I/O time that a storage system would cost the application, from the bandwidth that each phase
-// reached there: Time_io = sum over phases of weight / bandwidth.
+// The I/O time that a storage system would cost the application.
 //
-// Mendez, Rexachs, Luque (2012), equations 1, 2, 5, 6 and 7. Where the paper takes the average
-// bandwidth of a phase's operations, their times are added here: a phase does both.
+// Of phases that were run together, by the schedule of the model, it is that of
+// core/event/io_time.hpp for the application and the run alike: of the process that spends most in
+// its calls. Of phases that were run one by one (IOR) it is the papers' sum: Time_io = sum over
+// phases of weight / bandwidth. Mendez, Rexachs, Luque (2012), equations 1, 2, 5, 6 and 7. Where
+// the paper takes the average bandwidth of a phase's operations, their times are added here: a
+// phase does both.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -59,10 +62,26 @@ struct PhaseEstimate : IoTime {
   std::optional<double> bandwidthErrorPercent() const;
 };
 
-struct Estimate : IoTime {  // the sum over the phases that have a result
-  std::string source;       // the model's
+// Runs of all phases together.
+struct WholeEstimate {
+  std::size_t runs = 0;
+  Spread data_s;
+  Spread metadata_s;
+  Spread sync_s;
+  Spread waiting_s;               // for other processes; not in the total
+  double variation_percent = 0;   // of Time_io: standard deviation / mean; 0: of one run
+  std::uint64_t differences = 0;  // calls that went otherwise than in the application, at most
+};
+
+// The total: of runs of all phases together, if there are any, else the sum over the phases.
+struct Estimate : IoTime {
+  std::string source;  // the model's
+  std::string target;  // in words; empty where results do not say it
   std::vector<PhaseEstimate> phases;
   std::vector<int> missing;  // phases without a result
+  IoTime sum;                // over the phases that have a result: the papers' Time_io
+  std::optional<WholeEstimate> whole;
+  event::IoTime application;  // as measured; all 0 where the model does not have it
 };
 
 // A result as it was given: a summary, all of it or one of its tests, and the phase that it is of
@@ -80,8 +99,8 @@ GivenResult givenResult(const std::string& word);
 std::optional<int> phaseOfName(const std::filesystem::path& path);
 
 // Reads the results and brings them and the model together. Fails with a sentence for a result that
-// cannot be read, is of no phase, or of one that the model has not. Phases without a result are
-// named in Estimate::missing.
+// cannot be read, is of another model, of no phase, or of one that the model has not, and for
+// results of two targets. Phases without a result are named in Estimate::missing.
 base::Result<Estimate> estimate(const model::PhaseModel& model,
                                 const std::vector<GivenResult>& results);
 

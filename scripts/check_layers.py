@@ -37,7 +37,7 @@ LAYERS = {
     "preprocess": ALL_OF_CORE,
     "phase_model": ALL_OF_CORE,
     "replay": ALL_OF_CORE,
-    "ior_bridge": ALL_OF_CORE,
+    "ior_bridge": (*ALL_OF_CORE, "replay"),
     "cli": ALL_BUT_TRACE,
 }
 

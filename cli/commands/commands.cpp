@@ -37,7 +37,7 @@ int run(int argc, const char* const* argv) {
   app.requireOneSubcommand();
   for (const auto add : {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand,
                          addPackCommand, addPhasesCommand, addPreprocessCommand, addReplayCommand,
-                         addVerifyCommand, addIorCommand, addEstimateCommand}) {
+                         addVerifyCommand, addIorCommand, addEstimateCommand, addCompareCommand}) {
     add(app);
   }
 

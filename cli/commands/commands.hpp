@@ -32,6 +32,7 @@ void addReplayCommand(base::Command program);
 void addVerifyCommand(base::Command program);
 void addIorCommand(base::Command program);
 void addEstimateCommand(base::Command program);
+void addCompareCommand(base::Command program);
 
 // The trace a command reads, and which part of it: TRACE, --rank, --thread.
 struct TraceSelection {

@@ -308,6 +308,10 @@ class Reader {
     if (format != nullptr) {
       if (auto ours = checkOurs(document, *format); !ours) return ours.failure();
     }
+    if (format != nullptr) {
+      if (auto read = readIdentity(document.root, summary.of); !read) return read.failure();
+      if (auto read = readRuns(document.root, summary.runs); !read) return read.failure();
+    }
     const JsonNode* tests = document.root.find("tests");
     if (tests == nullptr || tests->as<JsonNode::List>() == nullptr) {
       return at(document.root.place, "not a summary of IOR: it has no \"tests\"");
@@ -345,6 +349,44 @@ class Reader {
     // Not a bug of IOR but a damaged file.
     if (document.mended > 0 && !document.ends_early) {
       return at(root.place, fmt::format("damaged {}: it is not JSON", kPhaseResultsFormat));
+    }
+    return {};
+  }
+
+  base::Result<void> readIdentity(const JsonNode& root, SummaryIdentity& of) const {
+    const JsonNode* node = root.find("of");
+    if (node == nullptr) return at(root.place, "it does not say what it is \"of\"");
+    of.model = textAt(*node, "model");
+    if (of.model.empty()) return at(node->place, "it does not say of which \"model\" it is");
+    of.target = textAt(*node, "target");
+    const std::string mount = textAt(*node, "mount");
+    if (!mount.empty()) of.target += fmt::format(" ({})", mount);
+    const JsonNode* hosts = node->find("hosts");
+    const auto* list = hosts == nullptr ? nullptr : hosts->as<JsonNode::List>();
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      const auto* host = (*list)[i].as<std::string>();
+      if (host != nullptr) of.target += (i == 0 ? " from " : ", ") + *host;
+    }
+    return {};
+  }
+
+  base::Result<void> readRuns(const JsonNode& root, std::vector<SummaryRun>& runs) const {
+    const JsonNode* node = root.find("runs");
+    const auto* list = node == nullptr ? nullptr : node->as<JsonNode::List>();
+    if (list == nullptr) return {};
+    for (const JsonNode& entry : *list) {
+      SummaryRun& run = runs.emplace_back();
+      for (const auto& [key, value] :
+           {std::pair("io_s", &run.io_s), std::pair("data_s", &run.data_s),
+            std::pair("metadata_s", &run.metadata_s), std::pair("sync_s", &run.sync_s),
+            std::pair("waiting_s", &run.waiting_s), std::pair("sum_s", &run.sum_s)}) {
+        const std::optional<double> number = numberAt(entry, key);
+        if (!number || !std::isfinite(*number) || *number < 0) {
+          return at(entry.place, fmt::format("\"{}\" of a run is not a time", key));
+        }
+        *value = *number;
+      }
+      run.differences = countAt(entry, "differences").value_or(0);
     }
     return {};
   }

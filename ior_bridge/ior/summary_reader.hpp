@@ -52,7 +52,27 @@ struct SummaryTest {
   std::optional<std::uint64_t> transfer_bytes;
 };
 
+// A run of all phases together, by the schedule of the model; in our own results alone. Times in
+// seconds, of the process that spent most in its calls.
+struct SummaryRun {
+  double io_s = 0;
+  double data_s = 0;
+  double metadata_s = 0;
+  double sync_s = 0;
+  double waiting_s = 0;  // not in io_s
+  double sum_s = 0;      // over the phases, each of its slowest process
+  std::uint64_t differences = 0;
+};
+
+// What our own results say they are of; empty in a summary of IOR.
+struct SummaryIdentity {
+  std::string model;   // digest
+  std::string target;  // in words: directory, mount, hosts
+};
+
 struct Summary {
+  SummaryIdentity of{};
+  std::vector<SummaryRun> runs{};
   std::size_t mended = 0;          // places at which IOR's text is not JSON
   std::vector<SummaryTest> tests;  // at least one, each with a bandwidth
 };

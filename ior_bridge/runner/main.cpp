@@ -2,13 +2,16 @@
 // them.
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "ior_bridge/estimate.hpp"
 #include "ior_bridge/runner/phase_results.hpp"
 #include "ior_bridge/runner/phase_runner.hpp"
+#include "ior_bridge/runner/schedule_runner.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -37,6 +41,7 @@ struct Options {
   int phase = 0;
   bool no_fsync = false;
   bool warm = false;
+  bool apart = false;
   RunnerOptions runner;
 };
 
@@ -97,6 +102,12 @@ void showProgress(const PhaseTeam& world, const model::Phase& phase, int iterati
   }
 }
 
+void showProgress(const PhaseTeam& world, int iteration) {
+  if (world.isFirst() && isatty(STDERR_FILENO) != 0) {
+    fmt::print(stderr, "iteration {}\n", iteration + 1);
+  }
+}
+
 // A row for each operation of the phases that move most, in their order; the document has all.
 std::string tableOf(const std::vector<PhaseTest>& tests) {
   constexpr std::size_t kRows = 20;
@@ -144,20 +155,32 @@ std::string tableOf(const std::vector<PhaseTest>& tests) {
   return out;
 }
 
-base::Result<void> report(const Options& options, const std::string& command,
-                          std::vector<PhaseTest> tests) {
-  utsname machine{};
-  uname(&machine);
-  const std::string table = tableOf(tests);
-  const std::string text = jsonOf(
-      {.version = OMNIO_VERSION,
-       .command = command,
-       .machine = fmt::format("{} {} {}", machine.sysname, machine.nodename, machine.release),
-       .target = options.target,
-       .tests = std::move(tests)});
+std::string timesOf(const std::vector<WholeRun>& runs) {
+  std::string out =
+      "run   Time_io s      data  metadata      sync   waiting  slowest  makespan  differences\n";
+  int number = 0;
+  for (const WholeRun& run : runs) {
+    const auto s = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+    out += fmt::format(
+        "{:>3}  {:>10.4f} {:>9.4f} {:>9.4f} {:>9.4f} {:>9.4f}  {:>7} {:>9.4f} {:>12}\n", ++number,
+        s(run.io.total()), s(run.io.data_ns), s(run.io.metadata_ns), s(run.io.sync_ns),
+        s(run.io.waiting_ns), run.slowest_rank, s(run.makespan_ns), run.differences);
+  }
+  for (const WholeRun& run : runs) {
+    if (run.differences == 0) continue;
+    out += fmt::format("a call went otherwise than in the application: {}\n", run.first_difference);
+    break;
+  }
+  return out;
+}
+
+base::Result<void> report(const Options& options, const PhaseResults& results) {
+  const std::string text = jsonOf(results);
   if (!options.results.empty()) {
     if (auto written = base::writeDocument(options.results, text); !written) return written;
   }
+  const std::string table =
+      tableOf(results.tests) + (results.runs.empty() ? "" : "\n" + timesOf(results.runs));
   const std::string shown =
       options.results.empty() ? base::safeJson(text) : base::safeText(table, "\n");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
@@ -167,7 +190,92 @@ base::Result<void> report(const Options& options, const std::string& command,
   return base::failure(base::Code::kSystem, "cannot write to standard output");
 }
 
-int work(Options options, const std::string& command, const PhaseTeam& world) {
+// A directory for the schedule's programs that all processes see: beside the results, or where the
+// program runs.
+class Programs {
+ public:
+  Programs(const PhaseTeam& world, const fs::path& results) : world_(world) {
+    std::error_code error;
+    const fs::path folder = fs::absolute(results, error).parent_path();
+    std::string path = (folder / ".omnio-phase-run.XXXXXX").native();
+    if (world.isFirst() && mkdtemp(path.data()) == nullptr) {
+      made_ = base::systemFailure(folder, errno, "cannot make a directory in");
+    }
+    made_ = world.agreed(made_);
+    if (made_) path_ = world.ofFirst(path);
+  }
+  Programs(const Programs&) = delete;
+  Programs& operator=(const Programs&) = delete;
+  ~Programs() {
+    std::error_code ignored;
+    if (!path_.empty() && world_.isFirst()) fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+  const base::Result<void>& made() const { return made_; }
+
+ private:
+  const PhaseTeam& world_;
+  fs::path path_;
+  base::Result<void> made_;
+};
+
+// The file system that a directory lies on, as /proc/self/mounts has it: "point type source".
+std::string mountOf(const fs::path& directory) {
+  std::error_code error;
+  const std::string real = fs::canonical(directory, error).native();
+  std::ifstream mounts("/proc/self/mounts");
+  std::string best;
+  std::size_t length = 0;
+  std::string source, point, type, rest;
+  while (mounts >> source >> point >> type && std::getline(mounts, rest)) {
+    const bool is_above = point == "/" || real == point || real.starts_with(point + "/");
+    if (!is_above || point.size() < length) continue;
+    length = point.size();
+    best = fmt::format("{} {} {}", point, type, source);
+  }
+  return best;
+}
+
+std::string nowAsText() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+ResultsIdentity identityOf(const model::PhaseModel& model, const Options& options,
+                           const std::vector<std::string>& hosts) {
+  ResultsIdentity of{.model_digest = model::digestOf(model), .date = nowAsText()};
+  of.mount = mountOf(options.target);
+  struct statvfs about {};
+  if (statvfs(options.target.c_str(), &about) == 0) {
+    of.target_bytes = std::uint64_t{about.f_frsize} * about.f_blocks;
+  }
+  of.hosts = hosts;
+  std::ranges::sort(of.hosts);
+  const auto again = std::ranges::unique(of.hosts);
+  of.hosts.erase(again.begin(), again.end());
+  char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(library, &length);
+  const std::string_view text(library, static_cast<std::size_t>(length));
+  of.mpi = base::printable(text.substr(0, text.find(',')));
+  of.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                    static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  for (const model::Phase& phase : model.phases) {
+    for (const model::PhaseOperation& operation : phase.operations) {
+      if (operation.operation != model::Operation::kWrite) continue;
+      of.written_bytes += model::weightOf(phase, operation);
+    }
+  }
+  return of;
+}
+
+int work(Options options, const std::string& command, replay::Session& session,
+         replay::Request& request) {
+  const PhaseTeam world(session.world());
   const auto fail = [&](const base::Failure& failure) {
     if (world.isFirst())
       fmt::print(stderr, "omnio-phase-run: {}\n", base::safeText(failure.sentence));
@@ -183,18 +291,57 @@ int work(Options options, const std::string& command, const PhaseTeam& world) {
   if (options.api == "stdio") runner.api = RunApi::kStdio;
   if (options.api == "mpiio") runner.api = RunApi::kMpiIo;
 
-  base::Result<std::vector<PhaseTest>> tests = std::vector<PhaseTest>();
+  std::error_code error;
+  options.target = fs::absolute(options.target, error).native();
+  ScheduleRun done;
+  base::Result<void> outcome;
   {
     const WorkDirectory directory(world, options.target, runner.keep);
     if (!directory.made()) return fail(directory.made().failure());
     runner.directory = directory.path();
-    tests = runPhases(*model, runner, world, [&](const model::Phase& phase, int iteration) {
-      showProgress(world, phase, iteration);
-    });
+    const bool is_whole =
+        !model->schedule.empty() && !options.apart && options.phase == 0 && options.api == "model";
+    constexpr int kUsualIterations = 3;
+    if (runner.iterations == 0) runner.iterations = is_whole ? 1 : kUsualIterations;
+    if (is_whole) {
+      const Programs programs(world, options.results.empty() ? "results" : options.results);
+      if (!programs.made()) return fail(programs.made().failure());
+      const fs::path schedule = fs::absolute(options.model, error).parent_path() / model->schedule;
+      auto run = runSchedule(*model, schedule, programs.path(), runner, session, request,
+                             [&](int iteration) { showProgress(world, iteration); });
+      if (run) {
+        done = std::move(*run);
+      } else {
+        outcome = run.failure();
+      }
+    } else {
+      auto tests = runPhases(*model, runner, world, [&](const model::Phase& phase, int iteration) {
+        showProgress(world, phase, iteration);
+      });
+      if (tests) {
+        done.tests = std::move(*tests);
+      } else {
+        outcome = tests.failure();
+      }
+    }
   }
-  if (!tests) return fail(tests.failure());
+  if (!outcome) return fail(outcome.failure());
+  utsname machine{};
+  uname(&machine);
+  const std::vector<std::string> hosts = session.gather(machine.nodename);
   base::Result<void> reported;
-  if (world.isFirst()) reported = report(options, command, std::move(*tests));
+  if (world.isFirst()) {
+    PhaseResults results{
+        .version = OMNIO_VERSION,
+        .command = command,
+        .machine = fmt::format("{} {} {}", machine.sysname, machine.nodename, machine.release),
+        .target = options.target,
+        .identity = identityOf(*model, options, hosts),
+        .tests = std::move(done.tests),
+        .runs = std::move(done.runs)};
+    results.identity.schedule_digest = done.schedule_digest;
+    reported = report(options, results);
+  }
   if (auto agreed = world.agreed(reported); !agreed) return fail(agreed.failure());
   return kDone;
 }
@@ -205,20 +352,23 @@ void addOptions(const base::Program& app, Options& options) {
   app.option("--target", options.target, "A directory on the storage system under test").required();
   app.option("-o,--output", options.results,
              "Writes the results here, and prints a table instead of them");
-  app.option("--iterations", options.runner.iterations, "Runs of each phase, for a spread")
-      .between(1, 1000)
-      .showDefault();
+  app.option("--iterations", options.runner.iterations,
+             "Runs, for a spread (default: 1; of phases by themselves 3)")
+      .between(1, 1000);
   app.option("--phase", options.phase, "This phase alone").positive();
   app.option("--api", options.api, "The interface; model: the one of each phase")
       .oneOf({"model", "posix", "stdio", "mpiio"})
       .showDefault();
+  app.flag("--apart", options.apart,
+           "Each phase by itself, as IOR runs it, and not all of them as the application did");
   app.flag("--no-fsync", options.no_fsync, "Leaves what was written in the page cache");
   app.flag("--warm", options.warm, "Reads what may still be in the page cache");
   app.flag("--keep", options.runner.keep, "Leaves the files below the target");
 }
 
 // Each process reads the same words; the first one answers.
-int run(int argc, char** argv, const PhaseTeam& world) {
+int run(int argc, char** argv, replay::Session& session, replay::Request& request) {
+  const PhaseTeam world(session.world());
   Options options;
   const base::Program app(
       "Runs the phases of a model on this storage and measures them; started by mpirun.",
@@ -239,22 +389,20 @@ int run(int argc, char** argv, const PhaseTeam& world) {
   }
   std::string command;
   for (int i = 0; i < argc; ++i) command += fmt::format("{}{}", i > 0 ? " " : "", argv[i]);
-  return work(std::move(options), command, world);
+  return work(std::move(options), command, session, request);
 }
 
 }  // namespace
 }  // namespace omnio::ior
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int status = 1;
+  omnio::replay::Request request;
+  request.program = "omnio-phase-run";
+  omnio::replay::Session session(&argc, &argv, request);
   try {
-    status = omnio::ior::run(argc, argv, omnio::ior::PhaseTeam(MPI_COMM_WORLD));
+    return omnio::ior::run(argc, argv, session, request);
   } catch (const std::exception& error) {
     // Out of memory, mostly: the others may wait in a collective call.
-    fmt::print(stderr, "omnio-phase-run: {}\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, status);
+    session.abort(error.what());
   }
-  MPI_Finalize();
-  return status;
 }

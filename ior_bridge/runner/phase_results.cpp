@@ -13,6 +13,8 @@ constexpr double kKiB = 1024.0;
 // A clock tick: no measured time is less, and a bandwidth has to be finite.
 constexpr double kLeastSeconds = 1e-9;
 
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
 bool tested(const PhaseTest& test, model::Operation operation) {
   return std::any_of(test.measurements.begin(), test.measurements.end(),
                      [&](const PhaseMeasurement& m) { return m.operation == operation; });
@@ -49,11 +51,56 @@ void putResult(base::JsonWriter& json, const PhaseTest& test, const PhaseMeasure
     json.put("xferKiB", static_cast<double>(test.request_bytes) / kKiB);
     json.put("iops", requests / transfer_s);
     json.put("latency", m.requests > 0 ? transfer_s * test.tasks / requests : 0.0);
-    json.put("openTime", m.open_s);
+    json.put("openTime", m.metadata_s);
     json.put("wrRdTime", m.transfer_s);
-    json.put("closeTime", m.close_s);
+    json.put("closeTime", m.sync_s);
+    json.put("waitingTime", m.waiting_s);
     json.put("totalTime", m.total_s);
     json.put("bytes", m.bytes);
+    json.put("requests", m.requests);
+  });
+}
+
+}  // namespace
+
+namespace {
+
+void putTime(base::JsonWriter& json, const event::IoTime& time) {
+  json.put("io_s", seconds(time.total()));
+  json.put("data_s", seconds(time.data_ns));
+  json.put("metadata_s", seconds(time.metadata_ns));
+  json.put("sync_s", seconds(time.sync_ns));
+  json.put("waiting_s", seconds(time.waiting_ns));
+}
+
+void putRun(base::JsonWriter& json, const WholeRun& run) {
+  json.object([&] {
+    putTime(json, run.io);
+    json.put("slowest_rank", run.slowest_rank);
+    json.object("outside", [&] { putTime(json, run.outside); });
+    json.put("sum_s", seconds(run.sum_ns));
+    json.put("makespan_s", seconds(run.makespan_ns));
+    json.put("operations", run.operations);
+    json.put("differences", run.differences);
+    json.put("not_issued", run.not_issued);
+    if (run.differences > 0) json.put("first_difference", run.first_difference);
+    json.put("lateness_mean_s", run.lateness_mean_ns / 1e9);
+  });
+}
+
+void putIdentity(base::JsonWriter& json, const PhaseResults& results) {
+  const ResultsIdentity& of = results.identity;
+  json.object("of", [&] {
+    json.put("model", of.model_digest);
+    if (!of.schedule_digest.empty()) json.put("schedule", of.schedule_digest);
+    json.put("target", base::printable(results.target));
+    json.put("mount", base::printable(of.mount));
+    json.put("target_bytes", of.target_bytes);
+    json.put("hosts", of.hosts);
+    json.put("mpi", of.mpi);
+    json.put("memory_bytes", of.memory_bytes);
+    json.put("written_bytes", of.written_bytes);
+    json.put("date", of.date);
   });
 }
 
@@ -70,6 +117,10 @@ std::string jsonOf(const PhaseResults& results) {
     json.put("Version", "omnio " + results.version);
     json.put("Command line", base::printable(results.command));
     json.put("Machine", base::printable(results.machine));
+    putIdentity(json, results);
+    if (!results.runs.empty()) {
+      json.list("runs", results.runs, [&](const WholeRun& run) { putRun(json, run); });
+    }
     int id = 0;
     json.list("tests", results.tests, [&](const PhaseTest& test) {
       json.object([&] {

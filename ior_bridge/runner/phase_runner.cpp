@@ -314,9 +314,9 @@ class PhaseRunner {
 
   void addTo(Outcome& outcome, const Lap& lap) const {
     const double total = span(lap.begin, lap.closed);
-    PhaseMeasurement m{.open_s = span(lap.begin, lap.opened),
+    PhaseMeasurement m{.metadata_s = span(lap.begin, lap.opened),
                        .transfer_s = span(lap.opened, lap.transferred),
-                       .close_s = span(lap.transferred, lap.closed)};
+                       .sync_s = span(lap.transferred, lap.closed)};
     // A mixed phase takes one time, of which each operation has its share: by the time spent in its
     // calls, and for writes in the close with its fsync.
     const double write_s =

@@ -55,9 +55,9 @@ class PhaseTeam {
 
 struct RunnerOptions {
   std::filesystem::path directory;  // fresh, and there; the runner writes nowhere else
-  int iterations = 3;
-  std::optional<int> phase;   // all when not given
-  std::optional<RunApi> api;  // else each phase's own
+  int iterations = 0;               // 0: the usual number
+  std::optional<int> phase;         // all when not given
+  std::optional<RunApi> api;        // else each phase's own
   bool fsync = true;
   bool cold = true;   // reads: pages of the file are given up before
   bool keep = false;  // files stay when a phase has been run

@@ -9,6 +9,7 @@ are run with it too.
 import collections
 import contextlib
 import json
+import math
 import os
 import re
 import shlex
@@ -105,7 +106,7 @@ def checkMode(checks, work, application, mode):
     results = os.path.join(work, "results.json")
     must_(run([omnio(), "phases", app, "-o", model]))
     must_(run([omnio(), "ior", model, "--emit", scripts]))
-    traced(runner, phaseRun(model, target, "-o", results, "--iterations", "1"))
+    traced(runner, phaseRun(model, target, "-o", results, "--iterations", "1", "--apart"))
     checks.equal(os.listdir(target), [], f"{name}: what the phase runner left")
 
     said, ran = offsetsOfAccount(account), offsetsOf(runner, r"MPI_File_(write|read)_at(_all)?")
@@ -201,11 +202,12 @@ def phase(number, file, operations, mode, interface, ranks=range(RANKS)):
                                 for o in operations),
             "first_tick": 0, "last_tick": 0, "mode": mode, "interface": interface,
             "pointer": "explicit", "collective": False, "blocking": True, "view": False,
-            "etype_bytes": 1, "measured": {"begin_ns": 0, "end_ns": 9, "io_time_ns": 9}}
+            "etype_bytes": 1, "measured": {"begin_ns": 0, "end_ns": 9, "data_ns": 9,
+                                             "metadata_ns": 0, "sync_ns": 0, "waiting_ns": 0}}
 
 
 def handMade(phases):
-    return {"format": "omnio-phases", "version": 1,
+    return {"format": "omnio-phases", "version": 2,
             "source": {"trace": "hand", "whole": True, "command": ["app"]}, "processes": RANKS,
             "files": [{"path": "/data/shared", "shared": True, "size_bytes": 1 << 22},
                       {"path": "/data/own.{rank}", "shared": False, "size_bytes": 1 << 20}],
@@ -311,11 +313,64 @@ def checkRefusals(checks, work):
     more = handMade([phase(n, 0, [operation("write", 2, REQUEST, 0, 2 * REQUEST)], "sequential",
                            "posix") for n in (1, 2)])
     written(other, more)
+    oneSentence(checks, "results of another model", run([omnio(), "estimate", other, results]), 1,
+                "results of another model")
+    must_(run(phaseRun(other, target, *out, "--phase", "1")))
     oneSentence(checks, "a phase without a result", run([omnio(), "estimate", other, results]), 1,
                 "phase 2")
     partial = run([omnio(), "estimate", other, results, "--partial"])
     checks.equal(partial.status, 0, f"--partial: {partial}")
     checks.that(b"phase 2: no result" in partial.out, f"--partial says what is left out: {partial}")
+    # The same phases on another target.
+    elsewhere, apart = emptied(os.path.join(work, "elsewhere")), os.path.join(work, "apart.json")
+    must_(run(phaseRun(other, elsewhere, "-o", apart, "--iterations", "1")))
+    oneSentence(checks, "results of two targets",
+                run([omnio(), "estimate", other, results, apart]), 1, elsewhere, target)
+
+
+def checkComparison(checks, work):
+    """Two directories of one file system, and a third candidate that is never there."""
+    model = written(os.path.join(work, "model.json"), handMade(
+        [phase(1, 0, [operation("write", 2, REQUEST, 0, 2 * REQUEST)], "sequential", "posix")]))
+    data = emptied(os.path.join(work, "data"))
+    app = traced(os.path.join(work, "compared.app"),
+                 mpirun(RANKS) + [program("c_mpi_io"), data, "n1", REQUEST, REPETITIONS])
+    model = os.path.join(work, "compared.json")
+    must_(run([omnio(), "phases", app, "-o", model]))
+    results = {}
+    for name in ("one", "two"):
+        target = emptied(os.path.join(work, name))
+        results[name] = [os.path.join(work, f"compared.{name}.{number}") for number in range(3)]
+        for path in results[name]:
+            must_(run(phaseRun(model, target, "-o", path)))
+    words = [f"{name}={','.join(paths)}" for name, paths in results.items()]
+    compared = must_(run([omnio(), "compare", model, *words, f"life={app}", "--json"]))
+    document = json.loads(compared.out)
+    checks.equal(sorted(each["name"] for each in document["ranking"]), ["life", "one", "two"],
+                 "candidates")
+    runs = {each["name"]: each["io_s"] for each in document["ranking"]}
+    checks.equal({name: io["runs"] for name, io in runs.items()}, {"one": 3, "two": 3, "life": 1},
+                 "runs")
+    checks.that(runs["life"]["interval_95"] is None and document["winner"] is None,
+                f"of one run nothing is sure: {document['ranking']}")
+    for name, paths in results.items():
+        times = [json.load(open(path, encoding="utf-8"))["runs"][0]["io_s"] for path in paths]
+        mean = math.exp(sum(map(math.log, times)) / len(times))
+        checks.that(abs(runs[name]["middle"] - mean) < 1e-6 * mean, f"{name}: {times}, {runs}")
+        low, high = runs[name]["interval_95"]
+        checks.that(low <= mean <= high, f"{name}: {runs}")
+    text = must_(run([omnio(), "compare", model, *words])).out.decode()
+    checks.that("no winner" in text or "is the fastest" in text, text)
+    lines = must_(run([omnio(), "compare", model, *words, "--csv"])).out.decode().splitlines()
+    checks.equal(len(lines), 1 + 2 * 2, f"CSV: {lines}")
+    for what, candidates, status, said in (
+            ("one candidate", words[:1], 2, "nothing to be compared with"),
+            ("a name twice", [words[0], words[0]], 2, "one"),
+            ("no name", [words[0], results["two"][0]], 1, "NAME=RESULT"),
+            ("two targets", [words[0], "both=" + ",".join(results["one"] + results["two"])], 1,
+             "both"),
+            ("a model as a result", [words[0], f"other={model}"], 1, model)):
+        oneSentence(checks, what, run([omnio(), "compare", model, *candidates]), status, said)
 
 
 @contextlib.contextmanager
@@ -359,6 +414,7 @@ def main():
             checkOtherPhases(checks, work)
         with checks.case("refusals"):
             checkRefusals(checks, work)
+            checkComparison(checks, work)
         with checks.case("full device"):
             try:
                 checkFullDevice(checks, work)

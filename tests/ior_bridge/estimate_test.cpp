@@ -30,7 +30,7 @@ PhaseModel scriptModel() {
         operation(id == 1 ? Operation::kWrite : Operation::kRead, 40, 4 * 138240, 138240)};
     phase.operations[0].request_bytes = 138240;
     phase.weight_bytes = model::weightOf(phase, phase.operations[0]);
-    phase.io_time_ns = 20'000'000;
+    phase.io.data_ns = 20'000'000;
     model.phases.push_back(phase);
   }
   return model;
@@ -92,12 +92,63 @@ TEST(Estimate, TimesOfAMixedPhaseAdd) {
   test.measurements = {{.operation = Operation::kWrite, .bytes = 16 * kMiB, .total_s = 0.16},
                        {.operation = Operation::kRead, .bytes = 48 * kMiB, .total_s = 0.16}};
   const test::TemporaryDirectory directory;
-  test::writeAll(directory / "results.json", jsonOf({.tests = {test}}));
+  test::writeAll(directory / "results.json",
+                 jsonOf({.identity = {.model_digest = model::digestOf(model)}, .tests = {test}}));
   const base::Result<Estimate> estimate =
       ior::estimate(model, {givenResult(directory / "results.json")});
   ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
   EXPECT_NEAR(estimate->time_s.median, 16 / 100.0 + 16 / 300.0, 1e-9);
   EXPECT_EQ(estimate->phases[0].operations.size(), 2U);
+}
+
+// Two phases at the same time, of different processes: 2 s each, 3 s together.
+TEST(Estimate, RunsOfAllPhasesTogetherGiveTheTotal) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 4, kMiB, 8 * kMiB)});
+  model.phases.push_back(model.phases.front());
+  model.phases.back().id = 2;
+  model.io = {.data_ns = 2'500'000'000, .waiting_ns = 100};
+  const ResultsIdentity identity{.model_digest = model::digestOf(model)};
+  const test::TemporaryDirectory directory;
+  const auto write = [&](const std::string& name, double seconds, const ResultsIdentity& of,
+                         const std::string& target) {
+    std::vector<PhaseTest> tests;
+    for (int phase = 1; phase <= 2; ++phase) {
+      PhaseTest test{.phase = phase, .tasks = 4, .iterations = 1, .request_bytes = kMiB};
+      test.measurements = {{.bytes = 16 * kMiB, .requests = 16, .total_s = 2}};
+      tests.push_back(test);
+    }
+    const auto ns = static_cast<std::int64_t>(seconds * 1e9);
+    test::writeAll(directory / name,
+                   jsonOf({.target = target,
+                           .identity = of,
+                           .tests = tests,
+                           .runs = {{.io = {.data_ns = ns - 1000, .sync_ns = 1000}}}}));
+    return givenResult(directory / name);
+  };
+  const GivenResult first = write("a.json", 2.9, identity, "/t");
+  const base::Result<Estimate> estimate = ior::estimate(
+      model, {first, write("b.json", 3, identity, "/t"), write("c.json", 3.1, identity, "/t")});
+  ASSERT_TRUE(estimate.ok()) << estimate.failure().sentence;
+  ASSERT_TRUE(estimate->whole);
+  EXPECT_EQ(estimate->whole->runs, 3U);
+  EXPECT_NEAR(estimate->time_s.median, 3, 1e-9);
+  EXPECT_NEAR(estimate->time_s.least, 2.9, 1e-9);
+  EXPECT_NEAR(estimate->sum.time_s.median, 4, 1e-9);
+  EXPECT_NEAR(estimate->whole->sync_s.median, 1e-6, 1e-12);
+  EXPECT_NEAR(estimate->whole->variation_percent, 100 * 0.1 / 3, 1e-6);
+  EXPECT_NEAR(*estimate->timeErrorPercent(), 20, 1e-6);
+  EXPECT_NE(textOf(*estimate, std::nullopt).find("3 runs, which vary by 3.3 %"), std::string::npos);
+
+  const base::Result<Estimate> two =
+      ior::estimate(model, {first, write("d.json", 3, identity, "/u")});
+  ASSERT_FALSE(two.ok());
+  EXPECT_NE(two.failure().sentence.find("results of /u, and those of"), std::string::npos);
+  const base::Result<Estimate> other =
+      ior::estimate(model, {write("e.json", 3, {.model_digest = "1"}, "/t")});
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.failure().sentence.find("results of another model (1; this one is " +
+                                          model::digestOf(model) + ")"),
+            std::string::npos);
 }
 
 TEST(Estimate, EvenNumbersOfIterations) {

@@ -172,8 +172,8 @@ TEST(SummaryReader, WhatIsNoSummary) {
   EXPECT_EQ(sentence("hello"), ": line 1, column 1: not JSON: no JSON object is in it");
   EXPECT_EQ(sentence("{\"format\": \"omnio-phases\"}"),
             ": line 1, column 12: neither a summary of IOR nor omnio-phase-results");
-  EXPECT_EQ(sentence("{\"format\": \"omnio-phase-results\",\n \"version\": 2}"),
-            ": line 2, column 13: another version of omnio-phase-results than 1");
+  EXPECT_EQ(sentence("{\"format\": \"omnio-phase-results\",\n \"version\": 1}"),
+            ": line 2, column 13: another version of omnio-phase-results than 2");
   EXPECT_EQ(sentence("{\"tests\": []}"),
             ": line 1, column 11: no test is in it: the run was aborted");
   EXPECT_FALSE(readSummary(directory / "missing").ok());
@@ -186,7 +186,14 @@ TEST(SummaryReader, OurOwnResults) {
   for (const double seconds : {0.5, 0.25}) {
     test.measurements.push_back({.bytes = 32 << 20, .requests = 32, .total_s = seconds});
   }
-  const std::string text = jsonOf({.version = "1", .tests = {test}});
+  const std::string text =
+      jsonOf({.version = "1",
+              .target = "/scratch",
+              .identity = {.model_digest = "0123", .mount = "/ ext4 disk", .hosts = {"a", "b"}},
+              .tests = {test},
+              .runs = {{.io = {.data_ns = 7, .metadata_ns = 20, .sync_ns = 3, .waiting_ns = 5},
+                        .sum_ns = 40,
+                        .differences = 2}}});
   const test::TemporaryDirectory directory;
   test::writeAll(directory / "results.json", text);
   const Summary summary = summaryOf(directory / "results.json");
@@ -195,6 +202,19 @@ TEST(SummaryReader, OurOwnResults) {
   EXPECT_EQ(summary.tests[0].bandwidth_mib_s.write, (Numbers{64, 128}));
   EXPECT_EQ(summary.tests[0].tasks, 4U);
   EXPECT_EQ(summary.tests[0].transfer_bytes, 1U << 20);
+  EXPECT_EQ(summary.of.model, "0123");
+  EXPECT_EQ(summary.of.target, "/scratch (/ ext4 disk) from a, b");
+  ASSERT_EQ(summary.runs.size(), 1U);
+  EXPECT_DOUBLE_EQ(summary.runs[0].io_s, 30e-9);
+  EXPECT_DOUBLE_EQ(summary.runs[0].waiting_s, 5e-9);
+  EXPECT_DOUBLE_EQ(summary.runs[0].sum_s, 40e-9);
+  EXPECT_EQ(summary.runs[0].differences, 2U);
+  std::string no_model = text;
+  no_model.replace(no_model.find("\"model\""), 7, "\"mobel\"");
+  test::writeAll(directory / "no_model.json", no_model);
+  const base::Result<Summary> anonymous = readSummary(directory / "no_model.json");
+  ASSERT_FALSE(anonymous.ok());
+  EXPECT_NE(anonymous.failure().sentence.find("of which \"model\" it is"), std::string::npos);
 
   // Ours are JSON or damaged; what is forgiven to IOR is not to us.
   std::string damaged = text;

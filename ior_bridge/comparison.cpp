@@ -1,0 +1,331 @@
+#include "ior_bridge/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/base/json_writer.hpp"
+#include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
+
+namespace omnio::ior {
+namespace {
+
+constexpr double kLevel = 0.05;
+// A clock tick: a phase may take no time that is measured.
+constexpr double kShortest = 1e-9;
+
+// Of logarithms.
+struct Moments {
+  double count = 0;
+  double mean = 0;
+  double variance = 0;  // of the sample
+};
+
+Moments momentsOf(const std::vector<double>& values) {
+  Moments m;
+  m.count = static_cast<double>(values.size());
+  for (const double value : values) m.mean += std::log(std::max(value, kShortest)) / m.count;
+  for (const double value : values) {
+    const double off = std::log(std::max(value, kShortest)) - m.mean;
+    m.variance += off * off / std::max(1.0, m.count - 1);
+  }
+  return m;
+}
+
+// Student's t that is exceeded, to either side, with probability `level`.
+double quantile(double freedom, double level) {
+  return boost::math::quantile(
+      boost::math::complement(boost::math::students_t(freedom), level / 2));
+}
+
+Interval around(double mean, double half) {
+  return {.least = std::exp(mean - half), .most = std::exp(mean + half)};
+}
+
+}  // namespace
+
+Measure measureOf(const std::vector<double>& values) {
+  const Moments m = momentsOf(values);
+  Measure measure{.runs = values.size(), .middle = std::exp(m.mean), .interval = {}};
+  if (values.size() < 2) return measure;
+  measure.interval =
+      around(m.mean, quantile(m.count - 1, kLevel) * std::sqrt(m.variance / m.count));
+  return measure;
+}
+
+Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second,
+              std::size_t pairs) {
+  const Moments a = momentsOf(first);
+  const Moments b = momentsOf(second);
+  Ratio ratio{.middle = std::exp(a.mean - b.mean), .interval = {}};
+  if (first.size() < 2 || second.size() < 2) return ratio;
+  const double of_a = a.variance / a.count;
+  const double of_b = b.variance / b.count;
+  const double sum = of_a + of_b;
+  if (!(sum > 0)) {  // runs that took the same to the last digit
+    ratio.interval = {.least = ratio.middle, .most = ratio.middle};
+    return ratio;
+  }
+  // Welch's degrees of freedom.
+  const double freedom = sum * sum / (of_a * of_a / (a.count - 1) + of_b * of_b / (b.count - 1));
+  const double level = kLevel / static_cast<double>(std::max<std::size_t>(pairs, 1));
+  ratio.interval = around(a.mean - b.mean, quantile(freedom, level) * std::sqrt(sum));
+  return ratio;
+}
+
+namespace {
+
+std::optional<double> peakShareOf(const model::Phase& phase, const Candidate& candidate,
+                                  double seconds) {
+  // The time that the phase would take at the peaks of its operations.
+  double at_peak_s = 0;
+  for (const model::PhaseOperation& operation : phase.operations) {
+    const auto& peak = operation.operation == model::Operation::kWrite ? candidate.peak_write_mib_s
+                                                                       : candidate.peak_read_mib_s;
+    if (!peak) return std::nullopt;
+    at_peak_s += static_cast<double>(model::weightOf(phase, operation)) / model::kMiB / *peak;
+  }
+  return at_peak_s / std::max(seconds, kShortest);
+}
+
+}  // namespace
+
+Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates) {
+  Comparison result;
+  result.source = model.source;
+  for (const model::Phase& phase : model.phases) result.weight_bytes += phase.weight_bytes;
+  const std::size_t pairs = candidates.size() * (candidates.size() - 1) / 2;
+  for (Candidate& candidate : candidates) {
+    result.order.push_back(candidate.name);
+    ComparedCandidate& compared = result.ranking.emplace_back();
+    compared.io_s = measureOf(candidate.io_s);
+    compared.bandwidth_mib_s = static_cast<double>(result.weight_bytes) / model::kMiB /
+                               std::max(compared.io_s.middle, kShortest);
+    double longest = 0;
+    for (const auto& [phase, times] : candidate.phase_s) {
+      const double middle = measureOf(times).middle;
+      if (middle <= longest) continue;
+      longest = middle;
+      compared.slowest_phase = phase;
+    }
+    compared.candidate = std::move(candidate);
+  }
+  std::ranges::stable_sort(result.ranking, {},
+                           [](const ComparedCandidate& c) { return c.io_s.middle; });
+  const std::vector<double>& best = result.ranking.front().candidate.io_s;
+  for (ComparedCandidate& compared : result.ranking) {
+    compared.to_best = ratioOf(compared.candidate.io_s, best, pairs);
+    const bool is_best = &compared == &result.ranking.front();
+    if (!is_best && !compared.to_best.isSlower()) {
+      result.not_told_apart.push_back(compared.candidate.name);
+    }
+  }
+  if (result.not_told_apart.empty()) result.winner = result.ranking.front().candidate.name;
+  for (const model::Phase& phase : model.phases) {
+    ComparedPhase& compared = result.phases.emplace_back(
+        ComparedPhase{.phase = phase.id, .weight_bytes = phase.weight_bytes});
+    for (const ComparedCandidate& each : result.ranking) {
+      const auto times = each.candidate.phase_s.find(phase.id);
+      const bool is_there = times != each.candidate.phase_s.end() && !times->second.empty();
+      compared.times.push_back(is_there ? std::optional(measureOf(times->second)) : std::nullopt);
+      compared.peak_share.push_back(
+          is_there ? peakShareOf(phase, each.candidate, compared.times.back()->middle)
+                   : std::nullopt);
+    }
+  }
+  return result;
+}
+
+namespace {
+
+std::string secondsText(double seconds) { return fmt::format("{:.6g}", seconds); }
+
+std::string rangeText(const std::optional<Interval>& interval) {
+  if (!interval) return "1 run";
+  return fmt::format("{} .. {}", secondsText(interval->least), secondsText(interval->most));
+}
+
+// The phases that take longest with any candidate.
+std::set<int> longest(const Comparison& comparison, std::size_t rows) {
+  std::vector<std::pair<double, int>> order;
+  for (const ComparedPhase& phase : comparison.phases) {
+    double most = 0;
+    for (const auto& time : phase.times) most = std::max(most, time ? time->middle : 0);
+    order.emplace_back(-most, phase.phase);
+  }
+  std::ranges::sort(order);
+  std::set<int> result;
+  for (const auto& [time, phase] : order) {
+    if (result.size() < rows) result.insert(phase);
+  }
+  return result;
+}
+
+std::string verdictOf(const Comparison& comparison) {
+  const std::string first = comparison.ranking.front().candidate.name;
+  if (comparison.winner) return fmt::format("{} is the fastest", base::printable(first));
+  std::vector<std::string> others;
+  for (const std::string& name : comparison.not_told_apart) others.push_back(base::printable(name));
+  const bool is_short_of_runs = std::ranges::any_of(
+      comparison.ranking,
+      [](const ComparedCandidate& candidate) { return candidate.io_s.runs < 2; });
+  return fmt::format("no winner: {} cannot be told from {}{}", base::printable(first),
+                     fmt::join(others, ", "),
+                     is_short_of_runs ? "; of one run it is not known how much others differ" : "");
+}
+
+}  // namespace
+
+std::string textOf(const Comparison& comparison, std::size_t rows) {
+  std::string out;
+  std::vector<std::vector<std::string>> table = {{"candidate", "runs", "I/O time s", "95 %",
+                                                  "MiB/s", "times the best", "95 %",
+                                                  "slowest phase"}};
+  for (const ComparedCandidate& each : comparison.ranking) {
+    const bool is_best = &each == &comparison.ranking.front();
+    table.push_back({base::printable(each.candidate.name), std::to_string(each.io_s.runs),
+                     secondsText(each.io_s.middle), rangeText(each.io_s.interval),
+                     fmt::format("{:.1f}", each.bandwidth_mib_s),
+                     is_best ? "1" : fmt::format("{:.3f}", each.to_best.middle),
+                     is_best ? "" : rangeText(each.to_best.interval),
+                     each.slowest_phase ? std::to_string(*each.slowest_phase) : "-"});
+  }
+  base::appendTable(out, table, base::Align::kRight);
+  out += '\n' + verdictOf(comparison) + '\n';
+
+  const std::set<int> shown = longest(comparison, rows);
+  table = {{"phase", "MiB"}};
+  for (const ComparedCandidate& each : comparison.ranking) {
+    table.front().push_back(base::printable(each.candidate.name) + " s");
+    table.front().push_back("95 %");
+    if (each.candidate.peak_write_mib_s || each.candidate.peak_read_mib_s) {
+      table.front().push_back("of peak");
+    }
+  }
+  for (const ComparedPhase& phase : comparison.phases) {
+    if (!shown.contains(phase.phase)) continue;
+    std::vector<std::string> row = {
+        std::to_string(phase.phase),
+        fmt::format("{:.3f}", static_cast<double>(phase.weight_bytes) / model::kMiB)};
+    for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
+      const Candidate& candidate = comparison.ranking[i].candidate;
+      const auto& time = phase.times[i];
+      row.push_back(time ? secondsText(time->middle) : "-");
+      row.push_back(time ? rangeText(time->interval) : "-");
+      if (candidate.peak_write_mib_s || candidate.peak_read_mib_s) {
+        row.push_back(phase.peak_share[i] ? fmt::format("{:.1f} %", 100 * *phase.peak_share[i])
+                                          : "-");
+      }
+    }
+    table.push_back(std::move(row));
+  }
+  out += '\n';
+  base::appendTable(out, table, base::Align::kRight);
+  if (shown.size() < comparison.phases.size()) {
+    out += fmt::format("and {} phases that take less time (--all)\n",
+                       comparison.phases.size() - shown.size());
+  }
+  return out;
+}
+
+namespace {
+
+constexpr int kComparisonVersion = 1;
+
+void putInterval(base::JsonWriter& json, const std::optional<Interval>& interval) {
+  json.key("interval_95");
+  if (!interval) return json.null();
+  json.value(std::vector{interval->least, interval->most});
+}
+
+void putMeasure(base::JsonWriter& json, const Measure& measure) {
+  json.put("runs", measure.runs);
+  json.put("middle", measure.middle);
+  putInterval(json, measure.interval);
+}
+
+}  // namespace
+
+std::string jsonOf(const Comparison& comparison) {
+  return base::jsonDocument(
+      "omnio-comparison", kComparisonVersion, {.indent = 2}, [&](base::JsonWriter& json) {
+        json.put("source", comparison.source);
+        json.put("weight_bytes", comparison.weight_bytes);
+        json.put("winner", comparison.winner);
+        json.put("not_told_apart", comparison.not_told_apart);
+        json.list("ranking", comparison.ranking, [&](const ComparedCandidate& each) {
+          json.object([&] {
+            json.put("name", base::printable(each.candidate.name));
+            json.put("target", base::printable(each.candidate.target));
+            json.list("sources", each.candidate.sources,
+                      [&](const std::string& source) { json.value(base::printable(source)); });
+            json.object("io_s", [&] { putMeasure(json, each.io_s); });
+            json.put("bandwidth_mib_s", each.bandwidth_mib_s);
+            json.object("times_the_best", [&] {
+              json.put("middle", each.to_best.middle);
+              putInterval(json, each.to_best.interval);
+            });
+            json.put("slowest_phase", each.slowest_phase);
+          });
+        });
+        json.list("phases", comparison.phases, [&](const ComparedPhase& phase) {
+          json.object([&] {
+            json.put("phase", phase.phase);
+            json.put("weight_bytes", phase.weight_bytes);
+            json.key("candidates");
+            json.beginList();
+            for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
+              json.object([&] {
+                json.put("name", base::printable(comparison.ranking[i].candidate.name));
+                if (!phase.times[i]) return;
+                json.object("time_s", [&] { putMeasure(json, *phase.times[i]); });
+                json.put("peak_share", phase.peak_share[i]);
+              });
+            }
+            json.endList();
+          });
+        });
+      });
+}
+
+namespace {
+
+// RFC 4180: a field with a comma, a quote or a new line stands in quotes.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+void addRow(std::string& out, const Candidate& candidate, const std::string& phase,
+            std::uint64_t bytes, const Measure& time) {
+  out += fmt::format("{},{},{},{},{:.9g}", field(base::printable(candidate.name)), phase, bytes,
+                     time.runs, time.middle);
+  out += time.interval ? fmt::format(",{:.9g},{:.9g}\n", time.interval->least, time.interval->most)
+                       : std::string(",,\n");
+}
+
+}  // namespace
+
+std::string csvOf(const Comparison& comparison) {
+  std::string out = "candidate,phase,weight_bytes,runs,time_s,least_95,most_95\n";
+  for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
+    const ComparedCandidate& each = comparison.ranking[i];
+    addRow(out, each.candidate, "total", comparison.weight_bytes, each.io_s);
+    for (const ComparedPhase& phase : comparison.phases) {
+      if (phase.times[i]) {
+        addRow(out, each.candidate, std::to_string(phase.phase), phase.weight_bytes,
+               *phase.times[i]);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace omnio::ior

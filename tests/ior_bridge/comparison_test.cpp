@@ -1,0 +1,134 @@
+#include "ior_bridge/comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/ior_bridge/sample_model.hpp"
+
+namespace omnio::ior {
+namespace {
+
+using model::Operation;
+using test::kMiB;
+using test::modelOf;
+using test::operation;
+
+model::PhaseModel sampleModel() {
+  return modelOf({operation(Operation::kWrite, 4, kMiB, 8 * kMiB)});  // 16 MiB
+}
+
+Candidate candidate(const std::string& name, std::vector<double> times) {
+  Candidate made;
+  made.name = name;
+  made.phase_s[1] = times;
+  made.io_s = std::move(times);
+  return made;
+}
+
+// Tables of Student's t: 2.776445 of 4 degrees of freedom, 12.7062 of 1, two-sided 5 %.
+TEST(Comparison, IntervalsByHand) {
+  const Measure two = measureOf({std::exp(1.0), std::exp(3.0)});
+  EXPECT_NEAR(std::log(two.middle), 2, 1e-12);
+  ASSERT_TRUE(two.interval);
+  // The standard error of the mean of 1 and 3 is 1.
+  EXPECT_NEAR(std::log(two.interval->least), 2 - 12.7062, 1e-4);
+  EXPECT_NEAR(std::log(two.interval->most), 2 + 12.7062, 1e-4);
+  const Measure five = measureOf({std::exp(1), std::exp(2), std::exp(3), std::exp(4), std::exp(5)});
+  EXPECT_NEAR(std::log(five.interval->most), 3 + 2.776445 * std::sqrt(2.5 / 5), 1e-6);
+  EXPECT_FALSE(measureOf({4}).interval);
+
+  // Welch: variances 2.5 / 5 and 10 / 5, so 5.8823 degrees of freedom (0.5 + 2)^2 / (0.25 / 4 + 4 /
+  // 4).
+  const Ratio ratio =
+      ratioOf({std::exp(1), std::exp(2), std::exp(3), std::exp(4), std::exp(5)},
+              {std::exp(2), std::exp(4), std::exp(6), std::exp(8), std::exp(10)}, 1);
+  EXPECT_NEAR(std::log(ratio.middle), -3, 1e-12);
+  EXPECT_NEAR(std::log(ratio.interval->most), -3 + 2.4588 * std::sqrt(2.5), 1e-3);
+  EXPECT_FALSE(ratio.isFaster());
+}
+
+TEST(Comparison, OfOneRunNothingIsSure) {
+  const Comparison result = compare(sampleModel(), {candidate("a", {1}), candidate("b", {50})});
+  EXPECT_FALSE(result.winner);
+  EXPECT_EQ(result.not_told_apart, std::vector<std::string>{"b"});
+  EXPECT_NE(textOf(result, 10).find("no winner: a cannot be told from b; of one run"),
+            std::string::npos);
+}
+
+TEST(Comparison, TheRankingAndItsFigures) {
+  Candidate fast = candidate("fast", {1.99, 2, 2.01});
+  fast.peak_write_mib_s = 16;
+  fast.peak_read_mib_s = 1;
+  const Comparison result =
+      compare(sampleModel(), {candidate("slow, \"old\"", {3.98, 4, 4.02}), fast});
+  EXPECT_EQ(result.winner, "fast");
+  EXPECT_EQ(result.ranking[0].candidate.name, "fast");
+  EXPECT_NEAR(result.ranking[0].bandwidth_mib_s, 8, 1e-3);
+  EXPECT_NEAR(result.ranking[1].to_best.middle, 2, 1e-3);
+  EXPECT_TRUE(result.ranking[1].to_best.isSlower());
+  EXPECT_EQ(result.ranking[1].slowest_phase, 1);
+  // 16 MiB at 16 MiB/s are 1 s of the 2.
+  EXPECT_NEAR(*result.phases[0].peak_share[0], 0.5, 1e-4);
+  EXPECT_FALSE(result.phases[0].peak_share[1]);
+  const std::string csv = csvOf(result);
+  EXPECT_TRUE(
+      csv.starts_with("candidate,phase,weight_bytes,runs,time_s,least_95,most_95\n"
+                      "fast,total,16777216,3,"));
+  EXPECT_NE(csv.find("\n\"slow, \"\"old\"\"\",1,16777216,3,"), std::string::npos);
+  EXPECT_NE(textOf(result, 10).find("fast is the fastest"), std::string::npos);
+  EXPECT_NE(jsonOf(result).find("\"winner\": \"fast\""), std::string::npos);
+}
+
+// Five runs with 3 % noise, two equal candidates and one that is 10 % slower.
+TEST(Comparison, OfAThousandExperimentsFewAreWrong) {
+  constexpr int kExperiments = 1000;
+  constexpr std::size_t kRuns = 5;
+  std::mt19937 chance(20261125);
+  std::normal_distribution<double> noise(0, 0.03);
+  const std::vector<std::pair<std::string, double>> truth = {{"a", 10}, {"b", 10}, {"c", 11}};
+  const model::PhaseModel model = sampleModel();
+  int found = 0;
+  int wrong = 0;
+  int covered = 0;
+  int pairs_covered = 0;
+  for (int i = 0; i < kExperiments; ++i) {
+    std::vector<Candidate> candidates;
+    for (const auto& [name, seconds] : truth) {
+      std::vector<double> times;
+      while (times.size() < kRuns) times.push_back(seconds * std::exp(noise(chance)));
+      candidates.push_back(candidate(name, times));
+    }
+    const auto covers = [](const Interval& interval, double value) {
+      return interval.least <= value && value <= interval.most;
+    };
+    bool all = true;
+    for (std::size_t x = 0; x < truth.size(); ++x) {
+      covered += covers(*measureOf(candidates[x].io_s).interval, truth[x].second) ? 1 : 0;
+      for (std::size_t y = x + 1; y < truth.size(); ++y) {
+        all = all && covers(*ratioOf(candidates[x].io_s, candidates[y].io_s, 3).interval,
+                            truth[x].second / truth[y].second);
+      }
+    }
+    pairs_covered += all ? 1 : 0;
+    const Comparison result = compare(model, std::move(candidates));
+    wrong += result.winner ? 1 : 0;
+    // Of the two that are equal, the first of the ranking is surely faster than the slow one.
+    const ComparedCandidate& last = result.ranking.back();
+    found += last.candidate.name == "c" && last.to_best.isSlower() ? 1 : 0;
+  }
+  EXPECT_GE(found, 0.80 * kExperiments);
+  EXPECT_LE(wrong, 0.05 * kExperiments);
+  EXPECT_GE(covered, 0.93 * 3 * kExperiments);
+  EXPECT_LE(covered, 0.97 * 3 * kExperiments);
+  EXPECT_GE(pairs_covered, 0.93 * kExperiments);
+  EXPECT_LE(pairs_covered, 0.97 * kExperiments);
+  RecordProperty("slower found", found);
+  RecordProperty("wrong winner", wrong);
+  RecordProperty("totals covered, of 3000", covered);
+  RecordProperty("all ratios covered", pairs_covered);
+}
+
+}  // namespace
+}  // namespace omnio::ior
