@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Set-up, a release build, and the main job: LAMMPS on 4 ranks, untraced and traced by turns; what
 # the trace says; its schedule in three timings, replayed in another directory and verified; its
-# phases, each run by itself, and the I/O time that follows from them. All it makes is below build/.
+# phases, run again as the application did them, and the I/O time that follows. All it makes is below build/.
 #
 #   scripts/demo.sh
 set -euo pipefail
@@ -132,20 +132,27 @@ replay_and_verify dt
 step "phases: the I/O of the application, as phases (omnio phases)"
 "$omnio" phases "$trace" -o "$output/model.json" | sed "s|$source/||g"
 
-step "phase runner: each phase by itself (omnio-phase-run), and IOR's command lines for them"
+step "phase runner: all phases as the application did them, $runs times (omnio-phase-run)"
+results=()
 mkdir "$output/phase-target"
-mpirun "${mpirun_options[@]}" "$source/build/release/ior_bridge/omnio-phase-run" \
-  "$output/model.json" --target "$output/phase-target" -o "$output/phase-results.json" \
-  >"$output/phase-run.txt"
-tail -n 3 "$output/phase-run.txt"
+for run in $(seq "$runs"); do
+  results+=("$output/phase-results-$run.json")
+  mpirun "${mpirun_options[@]}" "$source/build/release/ior_bridge/omnio-phase-run" \
+    "$output/model.json" --target "$output/phase-target" -o "${results[-1]}" \
+    >"$output/phase-run-$run.txt"
+done
+tail -n 2 "$output/phase-run-$runs.txt"
 "$omnio" ior "$output/model.json" --emit "$output/ior" >"$output/ior.txt"
 echo "IOR scripts, one a phase, and what IOR cannot express: ${output#"$source"/}/ior"
 
-step "estimate: Time_io = sum of weight / bandwidth (omnio estimate)"
-"$omnio" estimate "$output/model.json" "$output/phase-results.json"
+step "estimate: Time_io, the I/O time of the slowest rank (omnio estimate)"
+"$omnio" estimate "$output/model.json" "${results[@]}"
 
 step "side by side"
-"$source/scripts/demo_table.py" "$omnio" "$output/model.json" "$output/phase-results.json" \
-  "application=$trace" "replay, asap=$output/replay-asap" "replay, dt=$output/replay-dt"
+applications=()
+for run in $(seq "$runs"); do applications+=("--application" "$output/trace-$run"); done
+"$source/scripts/demo_table.py" "$omnio" "${applications[@]}" \
+  --replay "asap=$output/replay-asap" --replay "dt=$output/replay-dt" \
+  --model "$output/model.json" "${results[@]}"
 echo
 echo "next: build/release/cli/omnio stats ${trace#"$source"/} --by rank; docs/tutorial.md has the rest"

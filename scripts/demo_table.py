@@ -1,68 +1,86 @@
 #!/usr/bin/env python3
 """The demo's last table: what the application did, what its replays did, and what the phase model
-estimates, side by side.
+estimates, side by side. The I/O time is that of omnio phases and omnio estimate: of the slowest
+rank, the time in all of its calls on files.
 
-    scripts/demo_table.py OMNIO MODEL RESULTS NAME=TRACE...
+    scripts/demo_table.py OMNIO --application TRACE... --replay NAME=TRACE... --model MODEL RESULTS...
 """
 
+import argparse
 import json
+import statistics
 import subprocess
-import sys
 
 MIB = 1 << 20
+ROW = "{:<28}{:>11}{:>12}{:>16}{:>15}  {}"
 
 
 def document(*words):
     return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def measured(omnio, trace):
-    """Of the reads and writes of a trace, as they reach the C library (a replay has no MPI-IO above them):
-    how many, their bytes, the time in them on the slowest rank, and from the first write to the end of
-    the last."""
+def of_trace(omnio, trace):
+    """Of the reads and writes of a trace, as they reach the C library (a replay has no MPI-IO above
+    them): how many, their bytes, and from the first write to the end of the last; and the I/O time.
+    """
     lines = subprocess.run((omnio, "log", trace, "--json"), check=True, stdout=subprocess.PIPE).stdout
-    total = {"operations": 0, "bytes": 0}
-    of_rank, begins, ends = {}, [], []
+    row = {"operations": 0, "bytes": 0}
+    begins, ends = [], []
     for line in lines.splitlines():
         event = json.loads(line)
         kind = event.get("class")
         if kind not in ("read", "write") or event["call"].startswith(("MPI_", "PMPI_")):
             continue
-        total["operations"] += 1
-        total["bytes"] += event.get("bytes", 0)
-        of_rank[event["rank"]] = of_rank.get(event["rank"], 0) + event["end_ns"] - event["start_ns"]
+        row["operations"] += 1
+        row["bytes"] += event.get("bytes", 0)
         if kind == "write":
             begins.append(event["start_ns"])
             ends.append(event["end_ns"])
-    return total | {"data_s": max(of_rank.values(), default=0) / 1e9,
-                    "span_s": (max(ends, default=0) - min(begins, default=0)) / 1e9}
+    times = document(omnio, "phases", trace, "--json")["measured"]
+    return row | {"io_s": sum(times[key] for key in ("data_ns", "metadata_ns", "sync_ns")) / 1e9,
+                  "span_s": (max(ends, default=0) - min(begins, default=0)) / 1e9}
 
 
-def estimated(omnio, model, results):
-    with open(model, encoding="utf-8") as text:
-        phases = json.load(text)["phases"]
-    total = document(omnio, "estimate", model, results, "--json")["total"]
-    time_io = total["time_io_s"]
-    operations = sum(operation["repetitions"] * len(phase["ranks"])
-                     for phase in phases for operation in phase["operations"])
-    return operations, total["weight_bytes"], time_io
+def of_results(path):
+    with open(path, encoding="utf-8") as text:
+        results = json.load(text)
+    entries = [entry for test in results["tests"] for entry in test["Results"]]
+    return {"operations": sum(entry["requests"] for entry in entries),
+            "bytes": sum(entry["bytes"] for entry in entries), "io_s": results["runs"][0]["io_s"]}
+
+
+def spread(values):
+    """The median, and how much the values vary, in percent."""
+    middle = statistics.median(values)
+    return middle, 100 * statistics.stdev(values) / middle if len(values) > 1 else 0.0
+
+
+def show(name, row, io_s, note=""):
+    span = f"{row['span_s']:.3f}" if "span_s" in row else ""
+    print(ROW.format(name, row["operations"], f"{row['bytes'] / MIB:.2f}", f"{io_s:.4f}", span, note))
 
 
 def main():
-    if len(sys.argv) < 5:
-        sys.exit(__doc__.strip())
-    omnio, model, results = sys.argv[1:4]
-    print(f"{'':<28}{'reads and':>11}{'':>12}{'in them, s':>14}{'first to last':>15}")
-    print(f"{'':<28}{'writes':>11}{'MiB':>12}{'slowest rank':>14}{'write, s':>15}")
-    for pair in sys.argv[4:]:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("omnio")
+    parser.add_argument("--application", action="append", required=True)
+    parser.add_argument("--replay", action="append", default=[])
+    parser.add_argument("--model", nargs="+", required=True, metavar="MODEL RESULTS")
+    words = parser.parse_args()
+
+    print(ROW.format("", "reads and", "", "I/O time, s,", "first to last", "").rstrip())
+    print(ROW.format("", "writes", "MiB", "slowest rank", "write, s", "").rstrip())
+    rows = [of_trace(words.omnio, trace) for trace in words.application]
+    own, own_variation = spread([row["io_s"] for row in rows])
+    show("application", rows[-1], own, f"{len(rows)} runs, which vary by {own_variation:.1f} %")
+    for pair in words.replay:
         name, trace = pair.split("=", 1)
-        row = measured(omnio, trace)
-        print(f"{name:<28}{row['operations']:>11}{row['bytes'] / MIB:>12.2f}"
-              f"{row['data_s']:>14.3f}{row['span_s']:>15.3f}")
-    operations, weight, time_io = estimated(omnio, model, results)
-    print(f"{'estimate, phase by phase':<28}{operations:>11}{weight / MIB:>12.2f}"
-          f"{time_io['median']:>14.3f}{'':>15}"
-          f"  ({time_io['min']:.3f} to {time_io['max']:.3f})")
+        row = of_trace(words.omnio, trace)
+        show(f"replay, {name}", row, row["io_s"])
+    rows = [of_results(path) for path in words.model[1:]]
+    estimate, variation = spread([row["io_s"] for row in rows])
+    show("estimate", rows[-1], estimate, f"{len(rows)} runs, which vary by {variation:.1f} %")
+    print(f"the estimate differs from the application by {100 * (estimate - own) / own:+.1f} %")
 
 
 if __name__ == "__main__":
