@@ -180,7 +180,12 @@ def compareEnd(checks, way, status, spawned, whole, work):
         compareCounts(checks, name, counted, to, spawned)
     recorded = countsOfTrace(readLog(to))
     checks.equal(len(recorded), 2 + spawned, f"{name}: processes with MPI")
-    checks.equal(manifest(to)["whole"], whole, f"{name}: whole")
+    about = manifest(to)
+    # MPICH's mpiexec kills the other rank when one ends so, unless it has ended as well.
+    ends = [process["end"] for process in about["processes"]]
+    if usesMpich() and way == "unfinished" and "killed" in ends:
+        whole = False
+    checks.equal(about["whole"], whole, f"{name}: whole")
     summary = [line["summary"] for line in readLog(to, "--mpi") if "summary" in line]
     checks.equal(len(summary), 1, f"{name}: the matched picture can be read")
     events = sum(sum(counts.values()) for counts in recorded.values())
