@@ -1,5 +1,6 @@
-// A trace of very many ranks, for many_ranks.py: each writes to a file of its own and meets the
-// others in a barrier, again and again. Rank 0 is a master that writes nothing.
+// A trace of very many ranks, for many_ranks.py: each writes to files of its own, one after the
+// other, and meets the others in a barrier, again and again. Every two rounds there is another
+// file, and a phase. Rank 0 is a master that writes nothing.
 //
 //   many_ranks RANKS BARRIERS DIRECTORY      a new DIRECTORY
 #include <fcntl.h>
@@ -30,22 +31,29 @@ test::ChunkBuilder chunkOf(int rank, int ranks, int barriers, std::uint64_t& eve
     ++events;
   };
   const bool is_master = rank == 0;
-  if (!is_master) {
-    chunk.text(0, fmt::format("/run/rank.{}", rank));
-    chunk.handle(
-        {.handle = 1, .description = 1, .fd = 3, .open_flags = O_RDWR | O_CREAT, .text_slot = 0});
-    test::EventSpec open{.start = 1000, .end = 1010};
-    open.arguments = {1, O_RDWR | O_CREAT, 0644};
-    open.result = wire::handleSlot(1) + 1;
-    addEvent("open", open);
-  }
+  const auto open = [&](int number, std::uint64_t at) {
+    const auto handle = static_cast<std::uint32_t>(number);
+    chunk.text(0, fmt::format("/run/step{}.{}", number, rank));
+    chunk.handle({.handle = handle,
+                  .description = handle,
+                  .fd = 2 + number,
+                  .open_flags = O_RDWR | O_CREAT,
+                  .text_slot = 0});
+    test::EventSpec event{.start = at, .end = at + 10};
+    event.arguments = {1, O_RDWR | O_CREAT, 0644};
+    event.result = wire::handleSlot(handle) + 1;
+    addEvent("open", event);
+  };
   for (int round = 0; round < barriers; ++round) {
     const std::uint64_t at = 10'000 + kRoundNs * static_cast<std::uint64_t>(round);
     const std::uint64_t end = at + 100 * static_cast<std::uint64_t>((rank + round) % ranks);
     if (!is_master) {
+      const int file = 1 + round / 2;
+      if (round % 2 == 0) open(file, at - 100);
       test::EventSpec write{.start = at, .end = end, .result = kBytes};
       write.request = static_cast<std::uint64_t>(kBytes);
-      write.arguments = {wire::handleSlot(1), 0, kBytes, kBytes * round};
+      write.arguments = {wire::handleSlot(static_cast<std::uint32_t>(file)), 0, kBytes,
+                         kBytes * (round % 2)};
       addEvent("pwrite", write);
     }
     addEvent("MPI_Barrier", test::mpiEvent("MPI_Barrier", end + 10, at + kRoundNs / 2,
