@@ -19,7 +19,7 @@ constexpr double kLevel = 0.05;
 // A clock tick: a phase may take no time that is measured.
 constexpr double kShortest = 1e-9;
 
-// Of logarithms.
+// The logarithms of the values are what is counted and averaged here.
 struct Moments {
   double count = 0;
   double mean = 0;

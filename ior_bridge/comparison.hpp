@@ -32,7 +32,7 @@ struct Measure {
   double middle = 0;  // geometric mean
   std::optional<Interval> interval;
 };
-// Of values above 0; at least one.
+// There is at least one value, and each is above 0.
 Measure measureOf(const std::vector<double>& values);
 
 // How many times as long as the second the first takes. `pairs`: that are compared at a time.

@@ -1,11 +1,10 @@
 // The I/O time that a storage system would cost the application.
 //
-// Of phases that were run together, by the schedule of the model, it is that of
-// core/event/io_time.hpp for the application and the run alike: of the process that spends most in
-// its calls. Of phases that were run one by one (IOR) it is the papers' sum: Time_io = sum over
-// phases of weight / bandwidth. Mendez, Rexachs, Luque (2012), equations 1, 2, 5, 6 and 7. Where
-// the paper takes the average bandwidth of a phase's operations, their times are added here: a
-// phase does both.
+// Where the phases were run together, by the schedule of the model, the application and the run are
+// measured alike, as core/event/io_time.hpp defines it. Where the phases were run one by one, as
+// IOR does, the estimate is the sum of the papers: Time_io = sum over phases of weight / bandwidth.
+// Mendez, Rexachs, Luque (2012), equations 1, 2, 5, 6 and 7. Where the paper takes the average
+// bandwidth of a phase's operations, their times are added here: a phase does both.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -72,7 +72,7 @@ enum class KeyKind : std::uint8_t {
   kNumber,          // not negative
   kSigned,          // may be negative, also where that is an error that the application made
   kTransferOffset,  // an offset argument that is where the call reads or writes
-  // Of MPI-IO:
+  // These stand in calls of MPI-IO alone.
   kAmode,
   kGroup,     // by place in the schedule's list
   kType,      // the same

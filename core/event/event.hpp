@@ -52,8 +52,8 @@ struct Handle {
   Text path;
 };
 
-// What stands for the I/O of MPI-IO: its own calls, or the POSIX calls that a library made for
-// them.
+// A call of MPI-IO and the POSIX calls that the MPI library makes for it tell the same I/O. This
+// says which of the two a reader counts.
 enum class IoLayer : std::uint8_t { kPosix, kMpi };
 
 // An event lives until its reader moves on; what it points to lives as long.

@@ -13,8 +13,8 @@ namespace omnio::event {
 
 class IoRequests {
  public:
-  // Takes in any event of the application's own (depth 0). Returns whether it is of MPI-IO: a call
-  // of it, or one that found requests of it complete.
+  // Takes in any event of the application's own (depth 0). Returns whether it belongs to
+  // MPI-IO: it is a call of MPI-IO, or it found requests complete that such a call had begun.
   bool take(const Event& event);
 
   // Takes in any event below the application's own.

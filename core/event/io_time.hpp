@@ -16,7 +16,8 @@ enum class IoKind : std::uint8_t {
   kSync,
 };
 
-// Of a POSIX or stream call, a call of MPI-IO, or one that found requests of it complete.
+// The part of the I/O time that a call belongs to. The call is a POSIX or stream call, a call of
+// MPI-IO, or an MPI call that found requests of MPI-IO complete.
 constexpr IoKind ioKindOf(const calls::Row& row) {
   using calls::Class;
   switch (row.call_class) {
@@ -61,8 +62,7 @@ struct IoTime {
   bool operator==(const IoTime&) const = default;
 };
 
-// A call that began at `start_ns` and took `length_ns`, of which it waited for the first
-// `waited_ns`.
+// A call from `start_ns` to `end_ns`. For the first `waited_ns` of it, it waited for other ranks.
 struct IoCall {
   IoKind kind = IoKind::kData;
   std::int64_t start_ns = 0;

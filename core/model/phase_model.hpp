@@ -90,9 +90,9 @@ struct Phase : Manner {
   std::uint64_t first_tick = 0;
   std::uint64_t last_tick = 0;
   AccessMode mode = AccessMode::kSequential;
-  // As measured in the application, for comparison: from the first request's start to the last
-  // one's end, counted from the first event of the trace, and the time in all calls of the phase,
-  // of the process that spent most.
+  // As measured in the application, for comparison. The phase lasts from the start of its first
+  // request to the end of its last one, counted from the first event of the trace. `io` is the time
+  // in all calls of the phase; the process with the longest such time counts.
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   event::IoTime io;

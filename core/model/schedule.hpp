@@ -25,7 +25,7 @@ enum class Timing : std::uint8_t {
   kStart,  // each operation at its recorded start
 };
 
-// What calls of MPI-IO name by number.
+// Lists that the schedule has once. Calls of MPI-IO refer to an entry by its place in the list.
 struct MpiTables {
   std::vector<std::vector<int>> groups;  // ranks of the job that share a file, in their order
   std::vector<std::string> types;        // datatypes (docs/formats/trace.md, "Types")
@@ -44,7 +44,7 @@ struct ScheduleGlobal {
   std::uint64_t source_events_missing = 0;
   std::vector<std::string> command{};   // the application's
   std::vector<std::string> left_out{};  // in words: what the trace has and the schedule has not
-  // Of a schedule that has calls of MPI-IO; else not there.
+  // Only a schedule with calls of MPI-IO has it.
   std::optional<MpiTables> mpi{};
 };
 

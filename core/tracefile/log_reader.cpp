@@ -224,7 +224,8 @@ bool IoReader::isPartOfFileAccess() {
   return keep_inner_;
 }
 
-// Of the application's own calls; it has to see all of them.
+// Whether the reader gives out one of the application's own calls. It has to be asked for each of
+// them, in order, because it notes which requests are under way.
 bool IoReader::isChosen(const event::Event& event) {
   if (calls::isIo(*event.row)) return true;
   if (event.row->api == calls::Api::kThreads) return choice_.thread_waits;

@@ -81,8 +81,8 @@ struct IoChoice {
   bool thread_waits = false;  // and the calls by which threads wait for each other
 };
 
-// The application's I/O in a log, at one layer: of two layers that tell the same I/O, one counts.
-// What the MPI library does for itself (in MPI_Init, in communication) is left out.
+// Reads the application's I/O in a log, at one of its two layers (IoLayer). It leaves out I/O that
+// the MPI library does for its own purposes, in MPI_Init or in communication.
 class IoReader final : public event::EventSource {
  public:
   // As of LogReader.

@@ -173,15 +173,15 @@ class TypeMaker {
     });
   }
 
+  // One of the two lists is empty: in elements, or in bytes.
+  std::pair<std::vector<int>, std::vector<MPI_Aint>> displacements(bool in_bytes) {
+    if (in_bytes) return {std::vector<int>(), numbers<MPI_Aint>()};
+    return {numbers<int>(), std::vector<MPI_Aint>()};
+  }
+
   OwnType indexed(bool in_bytes, int nesting) {
     const std::vector<int> lengths = numbers<int>();
-    std::vector<int> places;
-    std::vector<MPI_Aint> addresses;
-    if (in_bytes) {
-      addresses = numbers<MPI_Aint>();
-    } else {
-      places = numbers<int>();
-    }
+    const auto [places, addresses] = displacements(in_bytes);
     if (lengths.size() != places.size() + addresses.size()) {
       text_.fail("the lists differ in length");
     }
@@ -196,13 +196,7 @@ class TypeMaker {
 
   OwnType indexedBlock(bool in_bytes, int nesting) {
     const int length = number();
-    std::vector<int> places;
-    std::vector<MPI_Aint> addresses;
-    if (in_bytes) {
-      addresses = numbers<MPI_Aint>();
-    } else {
-      places = numbers<int>();
-    }
+    const auto [places, addresses] = displacements(in_bytes);
     const OwnType inner = next(nesting + 1);
     return make([&](MPI_Datatype* out) {
       return in_bytes ? MPI_Type_create_hindexed_block(static_cast<int>(addresses.size()), length,

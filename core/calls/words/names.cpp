@@ -178,30 +178,33 @@ std::optional<std::int64_t> numberIn(std::string_view text) {
   return number;
 }
 
-std::optional<std::int64_t> openFlagsOf(std::string_view text) {
-  std::int64_t flags = 0;
+namespace {
+
+// "A|B": the values of the words together; nothing where `value_of` does not know one.
+template <typename ValueOf>
+std::optional<std::int64_t> bitsOf(std::string_view text, ValueOf value_of) {
+  std::int64_t bits = 0;
   while (true) {
     const std::size_t bar = text.find('|');
-    const std::string_view word = text.substr(0, bar);
-    auto flag = find(kAccessModes, word);
-    if (!flag) flag = valueOf(kOpenFlags, word);
-    if (!flag) return std::nullopt;
-    flags |= *flag;
-    if (bar == std::string_view::npos) return flags;
+    const std::optional<std::int64_t> value = value_of(text.substr(0, bar));
+    if (!value) return std::nullopt;
+    bits |= *value;
+    if (bar == std::string_view::npos) return bits;
     text.remove_prefix(bar + 1);
   }
 }
 
+}  // namespace
+
+std::optional<std::int64_t> openFlagsOf(std::string_view text) {
+  return bitsOf(text, [](std::string_view word) {
+    const auto access = find(kAccessModes, word);
+    return access ? access : valueOf(kOpenFlags, word);
+  });
+}
+
 std::optional<std::int64_t> amodeOf(std::string_view text) {
-  std::int64_t amode = 0;
-  while (true) {
-    const std::size_t bar = text.find('|');
-    const auto bit = valueOf(kAmodes, text.substr(0, bar));
-    if (!bit) return std::nullopt;
-    amode |= *bit;
-    if (bar == std::string_view::npos) return amode;
-    text.remove_prefix(bar + 1);
-  }
+  return bitsOf(text, [](std::string_view word) { return valueOf(kAmodes, word); });
 }
 
 std::optional<std::int64_t> whenceOf(std::string_view text) { return valueOf(kWhence, text); }
