@@ -162,7 +162,7 @@ class RankReader {
     const std::uint64_t file_events = ++file_events_[source.process->token];
     const Place placed = mpi_.take(*source.process, event);
     if (!event::transfersData(event) || event.bytes == 0 || !isStorage(event)) return {};
-    if (placed.several_blocks) ++doubts_.several_blocks;
+    if (placed.end_of_blocks) ++doubts_.several_blocks;
     return accessOf(source, event, placed, now, now > file_events ? now - file_events : 0);
   }
 
@@ -189,6 +189,7 @@ class RankReader {
             .offset_known = known,
             .offset = known ? place.offset : 0,
             .bytes = event.bytes,
+            .end_of_blocks = known ? place.end_of_blocks : std::nullopt,
             .tick = tick,
             .others = others,
             .session = place.session,
@@ -246,7 +247,8 @@ std::vector<std::string> sentencesOf(const Doubts& doubts, const event::PathTabl
       "was cut short, views whose types are not known): of random mode, weight exact, "
       "offsets not known");
   say(doubts.several_blocks,
-      "over more than one block of a view: the offset is the first block's, the request is whole");
+      "over more than one block of a view: requests are whole; their offsets are nominal where "
+      "those of all processes fill a region, else the first block's");
   if (!doubts.began_elsewhere.empty()) {
     sentences.push_back(
         fmt::format("the positions of files that were open before the recording began: "

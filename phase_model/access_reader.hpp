@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,8 +28,10 @@ struct Access {
   model::Operation operation = model::Operation::kWrite;
   Manner manner;
   bool offset_known = true;
-  std::int64_t offset = 0;   // bytes from the file's start
-  std::uint64_t bytes = 0;   // moved; never 0
+  std::int64_t offset = 0;  // bytes from the file's start
+  std::uint64_t bytes = 0;  // moved; never 0
+  // Behind the last byte, where the bytes are in more than one block.
+  std::optional<std::int64_t> end_of_blocks = {};
   std::uint64_t tick = 0;    // MPI events of the process before it; 0 where they are not told
   std::uint64_t others = 0;  // of these, the ones that are no file operation
   // The open instance it went through, numbered in the order in which the rank came to them.

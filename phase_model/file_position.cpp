@@ -158,8 +158,12 @@ Place MpiPositions::take(const tracefile::Process& process, const event::Event& 
       mpi::accessOf(*found, shared_.find(process, tick), static_cast<std::int64_t>(event.bytes), 2);
   if (!access.begin) return placed;
   placed.offset = *access.begin;
-  placed.several_blocks = !access.is_whole || access.pieces.size() > 1 ||
-                          (access.pieces.size() == 1 && access.pieces.front().count > 1);
+  const bool several_blocks = !access.is_whole || access.pieces.size() > 1 ||
+                              (access.pieces.size() == 1 && access.pieces.front().count > 1);
+  if (several_blocks) {
+    placed.end_of_blocks =
+        access.end.value_or(placed.offset + static_cast<std::int64_t>(event.bytes));
+  }
   placed.known = true;
   return placed;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -20,8 +21,9 @@ namespace omnio::phases {
 struct Place {
   bool known = false;
   std::int64_t offset = 0;
-  std::uint64_t session = 0;    // see Access::session
-  bool several_blocks = false;  // the request goes over more than one block of a view
+  std::uint64_t session = 0;  // see Access::session
+  // Behind the last byte, of a request that goes over more than one block of a view.
+  std::optional<std::int64_t> end_of_blocks{};
   Manner manner{};
 };
 

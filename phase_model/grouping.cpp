@@ -11,22 +11,13 @@
 #include <utility>
 
 #include "core/base/integers.hpp"
+#include "core/pattern/rank_function.hpp"
 
 namespace omnio::phases {
 
 model::OffsetFunction fitOffsets(std::vector<std::pair<int, std::int64_t>> offsets) {
-  model::OffsetFunction f;
-  if (offsets.empty()) return f;
-  const auto [first_rank, first] = offsets.front();
-  const auto [last_rank, last] = offsets.back();
-  const std::int64_t ranks = last_rank - first_rank;
-  f.per_rank = ranks == 0 ? 0 : (last - first) / ranks;
-  std::int64_t furthest = 0;
-  bool affine = !__builtin_mul_overflow(f.per_rank, last_rank, &furthest) &&
-                !__builtin_sub_overflow(first, f.per_rank * first_rank, &f.base);
-  for (const auto& [rank, offset] : offsets) affine = affine && f.at(rank) == offset;
-  if (!affine) f = {.affine = false, .table = std::move(offsets)};
-  return f;
+  if (const auto f = pattern::fitRanks(offsets)) return {*f, true, {}};
+  return {{}, true, std::move(offsets)};
 }
 
 std::string exactSize(std::uint64_t bytes) {
@@ -53,17 +44,38 @@ std::string inRequests(std::int64_t bytes, std::uint64_t request_bytes) {
 
 std::string textOf(const model::OffsetFunction& f, std::uint64_t request_bytes) {
   if (!f.known) return "not known";
-  if (!f.affine) {
+  if (!f.table.empty()) {
     const auto [rank, offset] = f.table.front();
-    return fmt::format("a table: rank {} at {}, ... (not affine)", rank,
+    return fmt::format("a table: rank {} at {}, ...", rank,
                        exactSize(static_cast<std::uint64_t>(offset)));
   }
-  if (f.per_rank == 0) return f.base == 0 ? "0" : exactSize(static_cast<std::uint64_t>(f.base));
-  std::string text = "idP * " + inRequests(f.per_rank, request_bytes);
-  if (f.base < 0) {
-    text += " - " + inRequests(-f.base, request_bytes);
-  } else if (f.base > 0) {
-    text += " + " + inRequests(f.base, request_bytes);
+  std::vector<std::pair<bool, std::string>> terms;  // whether it is negative
+  const auto add = [&](std::string_view factor, std::int64_t bytes) {
+    std::string size = inRequests(bytes < 0 ? -bytes : bytes, request_bytes);
+    if (bytes != 0) terms.emplace_back(bytes < 0, std::string(factor) + size);
+  };
+  if (f.per_rank != 0) terms.emplace_back(false, "idP * " + inRequests(f.per_rank, request_bytes));
+  std::uint64_t below = 1;  // ranks for which the digit stays the same
+  for (const pattern::Dimension& dimension : f.grid) {
+    const bool last = &dimension == &f.grid.back();
+    const std::string quotient = below == 1 ? "idP" : fmt::format("idP / {}", below);
+    if (last) {
+      add(below == 1 ? "idP * " : quotient + " * ", dimension.stride);
+    } else if (below == 1) {
+      add(fmt::format("idP mod {} * ", dimension.count), dimension.stride);
+    } else {
+      add(fmt::format("({}) mod {} * ", quotient, dimension.count), dimension.stride);
+    }
+    below *= dimension.count;
+  }
+  if (terms.empty()) {
+    return f.base == 0 ? "0" : exactSize(static_cast<std::uint64_t>(f.base));
+  }
+  add("", f.base);
+  std::string text;
+  for (const auto& [negative, term] : terms) {
+    text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
+    text += term;
   }
   return text;
 }
@@ -214,8 +226,64 @@ std::vector<Group> joinUneven(std::vector<Group> groups, const std::vector<Lap>&
   return groups;
 }
 
+// Equal for parts that are.
+std::string keyOf(const pattern::Part& part) {
+  std::string key = fmt::format("{},{},{},{}(", part.offset, part.bytes, part.count, part.stride);
+  for (const pattern::Part& each : part.body) key += keyOf(each);
+  return key + ')';
+}
+
 std::uint64_t roundedMean(std::uint64_t sum, std::uint64_t count) {
   return std::max<std::uint64_t>((sum + count / 2) / count, 1);
+}
+
+// Processes that do the same stand together.
+void addNested(const Group& group, std::size_t index, model::PhaseOperation& operation) {
+  if (group.front()->operations[index].shape != Shape::kNested) return;
+  std::map<std::string, std::size_t> places;
+  for (const Lap* lap : group) {
+    const Pattern& pattern = lap->operations[index];
+    std::string key = keyOf(pattern.part);
+    const auto [place, is_new] = places.try_emplace(std::move(key), operation.nested.size());
+    if (is_new) operation.nested.push_back({.ranks = {}, .part = pattern.part});
+    operation.nested[place->second].ranks.push_back(lap->rank);
+  }
+  const std::vector<pattern::Dimension> dimensions =
+      pattern::dimensionsOf(operation.nested.front().part);
+  if (!dimensions.empty()) operation.displacement_bytes = dimensions.front().stride;
+}
+
+// Where the blocks of all processes fill a region: the offsets that whole requests would have, one
+// process behind another (the paper's table XI). Whether it is so.
+bool makeNominal(const Group& group, std::size_t index, model::PhaseOperation& operation) {
+  const Pattern& first = group.front()->operations[index];
+  std::int64_t begin = first.lowest;
+  std::int64_t end = first.furthest;
+  bool blocks = false;
+  bool constant = true;
+  for (const Lap* lap : group) {
+    const Pattern& pattern = lap->operations[index];
+    begin = std::min(begin, pattern.lowest);
+    end = std::max(end, pattern.furthest);
+    blocks = blocks || pattern.several_blocks;
+    constant = constant && pattern.shape == Shape::kConstant;
+  }
+  const bool once = operation.requests == group.size();
+  const auto turn = static_cast<std::int64_t>(operation.request_bytes * group.size());
+  if (!blocks || !constant || end - begin != static_cast<std::int64_t>(operation.weight_bytes) ||
+      (!once && (operation.varying || first.displacement != turn))) {
+    return false;
+  }
+  std::vector<std::pair<int, std::int64_t>> offsets;
+  std::int64_t next = begin;
+  for (const Lap* lap : group) {
+    const Pattern& pattern = lap->operations[index];
+    offsets.emplace_back(lap->rank, next);
+    next += static_cast<std::int64_t>(once ? pattern.bytes : pattern.size);
+  }
+  operation.nominal = true;
+  operation.init_offset = fitOffsets(std::move(offsets));
+  return true;
 }
 
 model::PhaseOperation operationOf(const Group& group, std::size_t index) {
@@ -237,13 +305,16 @@ model::PhaseOperation operationOf(const Group& group, std::size_t index) {
   operation.varying = !same_count || operation.smallest_bytes != operation.largest_bytes;
   operation.request_bytes = roundedMean(operation.weight_bytes, operation.requests);
   operation.repetitions = roundedMean(operation.requests, group.size());
+  addNested(group, index, operation);
   if (first.shape == Shape::kConstant && !operation.varying) {
     operation.displacement_bytes = first.displacement;
   } else if (first.isContiguous()) {
     operation.displacement_bytes = static_cast<std::int64_t>(operation.request_bytes);
   }
   if (first.offset_known) {
-    operation.init_offset = fitOffsets(std::move(offsets));
+    if (!makeNominal(group, index, operation)) {
+      operation.init_offset = fitOffsets(std::move(offsets));
+    }
   } else {
     operation.init_offset.known = false;
   }

@@ -18,6 +18,12 @@ namespace {
 using model::Phase;
 using model::PhaseOperation;
 
+std::string distancesOf(const model::OffsetFunction& f) {
+  std::string text = fmt::format("{}", f.per_rank);
+  for (const auto& [count, stride] : f.grid) text += fmt::format(" {}x{}", count, stride);
+  return text;
+}
+
 // Everything that a line of the table says, but for the place. Requests that vary do so by chance.
 std::string lineOf(const model::PhaseModel& model, const Phase& p) {
   const model::ModelFile& file = model.files[static_cast<std::size_t>(p.file)];
@@ -29,9 +35,29 @@ std::string lineOf(const model::PhaseModel& model, const Phase& p) {
     line += fmt::format("; {} {}", nameOf(o.operation), o.varying);
     if (o.varying) continue;
     line += fmt::format(" {} {} {} {} {}", o.request_bytes, o.repetitions, o.displacement_bytes,
-                        o.init_offset.known, o.init_offset.affine ? o.init_offset.per_rank : -1);
+                        o.init_offset.known,
+                        o.init_offset.table.empty() ? distancesOf(o.init_offset) : "table");
+    for (const model::NestedRequests& nested : o.nested) line += textOf(nested.part);
   }
   return line;
+}
+
+std::string distanceText(std::int64_t bytes, std::uint64_t request_bytes, int processes) {
+  const bool is_turn =
+      processes > 1 && bytes == static_cast<std::int64_t>(request_bytes) * processes;
+  return is_turn ? fmt::format("np * {}", exactSize(request_bytes))
+                 : inRequests(bytes, request_bytes);
+}
+
+// What the repetitions of a stride with gaps add to f(initOffset).
+std::string turnsText(const PhaseOperation& operation, int processes) {
+  const std::int64_t distance = operation.displacement_bytes;
+  if (operation.varying || !operation.nested.empty() || operation.repetitions == 1 ||
+      distance == 0 || distance == static_cast<std::int64_t>(operation.request_bytes)) {
+    return "";
+  }
+  return fmt::format(" + (rep - 1) * {}",
+                     distanceText(distance, operation.request_bytes, processes));
 }
 
 bool isConsecutive(const Series& series) {
@@ -68,12 +94,13 @@ std::string offsetText(const Series& series, std::size_t operation, int processe
   const auto function = [operation](const Phase* phase) -> const model::OffsetFunction& {
     return phase->operations[operation].init_offset;
   };
-  const bool all_affine = std::all_of(series.begin(), series.end(), [&](const Phase* phase) {
-    return function(phase).known && function(phase).affine &&
-           function(phase).per_rank == function(series.front()).per_rank;
+  const bool all_alike = std::all_of(series.begin(), series.end(), [&](const Phase* phase) {
+    return function(phase).known && function(phase).table.empty() &&
+           distancesOf(function(phase)) == distancesOf(function(series.front()));
   });
-  if (series.size() == 1) return textOf(first.init_offset, rs);
-  if (!all_affine) return "differs from phase to phase";
+  const std::string behind = turnsText(first, processes) + (first.nominal ? " (nominal)" : "");
+  if (series.size() == 1) return textOf(first.init_offset, rs) + behind;
+  if (!all_alike) return "differs from phase to phase";
   const std::int64_t step = function(series[1]).base - function(series[0]).base;
   for (std::size_t i = 1; i < series.size(); ++i) {
     if (function(series[i]).base - function(series[i - 1]).base != step) {
@@ -81,14 +108,11 @@ std::string offsetText(const Series& series, std::size_t operation, int processe
     }
   }
   std::string text = textOf(first.init_offset, rs);
-  if (step == 0) return text;
+  if (step == 0) return text + behind;
   if (!isConsecutive(series)) return "differs from phase to phase";
   if (text == "0") text.clear();
-  const auto turn = static_cast<std::int64_t>(rs) * processes;
-  const std::string distance =
-      step == turn && processes > 1 ? fmt::format("np * {}", exactSize(rs)) : inRequests(step, rs);
-  return fmt::format("{}{}(ph - {}) * {}", text, text.empty() ? "" : " + ", series.front()->id,
-                     distance);
+  return fmt::format("{}{}(ph - {}) * {}{}", text, text.empty() ? "" : " + ", series.front()->id,
+                     distanceText(step, rs, processes), behind);
 }
 
 namespace {
@@ -146,11 +170,16 @@ constexpr base::Word<model::PointerKind> kPointers[] = {
     {model::PointerKind::kIndividual, "individual pointers"},
     {model::PointerKind::kShared, "shared pointer"}};
 
+constexpr base::Word<model::AccessMode> kModes[] = {{model::AccessMode::kSequential, "sequential"},
+                                                    {model::AccessMode::kStrided, "strided"},
+                                                    {model::AccessMode::kNested, "nested strided"},
+                                                    {model::AccessMode::kRandom, "random"}};
+
 std::string mannerText(const Phase& phase) {
-  std::string text = fmt::format("{}, {}, {}, {}, {}", nameOf(phase.interface),
-                                 base::wordOf(kPointers, phase.pointer),
-                                 phase.collective ? "collective" : "non-collective",
-                                 phase.blocking ? "blocking" : "non-blocking", nameOf(phase.mode));
+  std::string text = fmt::format(
+      "{}, {}, {}, {}, {}", nameOf(phase.interface), base::wordOf(kPointers, phase.pointer),
+      phase.collective ? "collective" : "non-collective",
+      phase.blocking ? "blocking" : "non-blocking", base::wordOf(kModes, phase.mode));
   if (phase.has_view) text += fmt::format(", set_view with etype {}", phase.etype_bytes);
   return text;
 }
@@ -170,6 +199,26 @@ void appendManners(std::string& out, const std::vector<Series>& all) {
   out += "\nHow\n";
   std::vector<Row> rows = {{"access", "phases"}};
   for (const auto& [text, ids] : lines) rows.push_back({text, ids});
+  base::appendTable(out, rows, base::Align::kLeft);
+}
+
+// Requests that are no one stride, outermost loop first.
+void appendNested(std::string& out, const std::vector<Series>& all) {
+  std::vector<Row> rows = {{"phase", "requests of a process"}};
+  for (const Series& series : all) {
+    for (const PhaseOperation& operation : series.front()->operations) {
+      if (operation.nested.empty()) continue;
+      const model::NestedRequests& first = operation.nested.front();
+      std::string text = textOf(first.part);
+      if (operation.nested.size() > 1) {
+        text += fmt::format(" (process {}; {} ways in all)", first.ranks.front(),
+                            operation.nested.size());
+      }
+      rows.push_back({idsOf(series), std::move(text)});
+    }
+  }
+  if (rows.size() == 1) return;
+  out += "\nNested requests: turns x distance, outermost first\n";
   base::appendTable(out, rows, base::Align::kLeft);
 }
 
@@ -234,6 +283,7 @@ std::string textOf(const PhaseModel& model) {
     rows.push_back({"all", "", "", "", "", exactSize(weight), secondsText(io_ns), ""});
     base::appendTable(out, rows, base::Align::kLeft);
     appendManners(out, all);
+    appendNested(out, all);
   }
   if (!model.left_out.empty()) {
     out += "\nNot in the model, or not exactly\n";

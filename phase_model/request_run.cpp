@@ -20,6 +20,11 @@ std::int64_t endOf(const Access& access) {
   return access.offset + static_cast<std::int64_t>(access.bytes);
 }
 
+// Behind the last byte in the file.
+std::int64_t furthestOf(const Access& access) {
+  return std::max(endOf(access), access.end_of_blocks.value_or(0));
+}
+
 }  // namespace
 
 Pattern::Pattern(const Access& first)
@@ -32,7 +37,9 @@ Pattern::Pattern(const Access& first)
       displacement(static_cast<std::int64_t>(first.bytes)),
       last(first.offset),
       end(endOf(first)),
-      furthest(end),
+      furthest(furthestOf(first)),
+      lowest(first.offset),
+      several_blocks(first.end_of_blocks.has_value()),
       bytes(first.bytes),
       smallest(first.bytes),
       largest(first.bytes),
@@ -63,12 +70,19 @@ void Pattern::listAll(const Pattern& pattern) {
     }
     return;
   }
+  if (pattern.shape == Shape::kNested) {
+    for (std::uint64_t i = 0; i < pattern.requests && !list_ended_; ++i) {
+      const pattern::Request request = pattern::requestOf(pattern.part, i);
+      list({pattern.offset + request.offset, request.bytes});
+    }
+    return;
+  }
   for (const Request& request : pattern.listed) list(request);
   list_ended_ = list_ended_ || pattern.list_ended_;
 }
 
 void Pattern::become(Shape wanted) {
-  if (shape == Shape::kConstant && wanted == Shape::kRandom) {
+  if ((shape == Shape::kConstant || shape == Shape::kNested) && wanted == Shape::kRandom) {
     const Pattern before = *this;
     listed.clear();
     list_ended_ = false;
@@ -78,11 +92,22 @@ void Pattern::become(Shape wanted) {
   shape = wanted;
 }
 
+void Pattern::becomeLoops(pattern::Part all) {
+  shape = Shape::kNested;
+  offset = all.offset;
+  size = pattern::requestOf(all, 0).bytes;
+  listed.clear();
+  part = std::move(all);
+  part.offset = 0;
+}
+
 void Pattern::append(const Pattern& later) {
   listAll(later);
   last = later.last;
   end = later.end;
   furthest = std::max(furthest, later.furthest);
+  lowest = std::min(lowest, later.lowest);
+  several_blocks = several_blocks || later.several_blocks;
   requests += later.requests;
   bytes += later.bytes;
   smallest = std::min(smallest, later.smallest);
@@ -109,7 +134,9 @@ void Pattern::add(const Access& access) {
   if (requests == 1 && shape == Shape::kConstant) displacement = access.offset - last;
   last = access.offset;
   end = endOf(access);
-  furthest = std::max(furthest, end);
+  furthest = std::max(furthest, furthestOf(access));
+  lowest = std::min(lowest, access.offset);
+  several_blocks = several_blocks || access.end_of_blocks.has_value();
   ++requests;
   bytes += access.bytes;
   smallest = std::min(smallest, access.bytes);
@@ -124,6 +151,7 @@ void Pattern::add(const Access& access) {
 
 model::AccessMode Pattern::mode() const {
   if (shape == Shape::kRandom) return model::AccessMode::kRandom;
+  if (shape == Shape::kNested) return model::AccessMode::kNested;
   return isContiguous() ? model::AccessMode::kSequential : model::AccessMode::kStrided;
 }
 
@@ -132,7 +160,10 @@ bool Pattern::isContiguous() const {
          (shape == Shape::kConstant && displacement == static_cast<std::int64_t>(size));
 }
 
-Burst::Burst(const Access& first) { begin(first); }
+Burst::Burst(const Access& first) {
+  begin(first);
+  if (first.offset_known) loops_.add(first.offset, first.bytes);
+}
 
 void Burst::begin(const Access& access) {
   pieces_.emplace_back(access);
@@ -151,6 +182,7 @@ bool Burst::isContinuedBy(const Access& access) const {
 }
 
 void Burst::add(const Access& access) {
+  if (access.offset_known) loops_.add(access.offset, access.bytes);
   Pattern* current = &pieces_.back();
   const bool contiguous = current->continuesContiguously(access);
   if (!access.offset_known || current->continuesStride(access) ||
@@ -206,7 +238,39 @@ void Burst::foldShort() {
   pieces_.push_back(std::move(last));
 }
 
+// The whole burst as loops, where that says more than its runs do.
+std::optional<pattern::Part> Burst::loops() {
+  if (loops_.gaveUp() || !pieces_.front().offset_known) return {};
+  if (pieces_.size() == 1 && !remainder_) return {};
+  std::vector<pattern::Part> parts = loops_.finish();
+  if (parts.size() == 1) {
+    // Two runs of one length are two runs.
+    const pattern::Part& loop = parts.front();
+    constexpr std::uint64_t kTurns = 3;
+    const bool runs = loop.body.size() == 1 && pattern::isStride(loop.body.front());
+    if (!loop.isLoop() || pattern::isStride(loop) || (runs && loop.count < kTurns)) return {};
+    return std::move(parts.front());
+  }
+  // A tail is usual, and three pieces are told one by one.
+  std::uint64_t requests = 0;
+  bool nested = false;
+  for (const pattern::Part& part : parts) {
+    requests += part.requests;
+    nested = nested || (part.isLoop() && !pattern::isStride(part));
+  }
+  if (parts.size() > kMaxParts || requests < kLongRun * parts.size() || !nested) return {};
+  const std::int64_t first = parts.front().offset;
+  for (pattern::Part& part : parts) part.offset -= first;
+  return pattern::loopOf(first, 1, 0, std::move(parts));
+}
+
 std::vector<Pattern> Burst::finish() {
+  if (std::optional<pattern::Part> all = loops()) {
+    foldBelow(std::numeric_limits<std::uint64_t>::max());
+    Pattern nested = std::move(*remainder_);
+    nested.becomeLoops(std::move(*all));
+    return {std::move(nested)};
+  }
   const auto short_runs = static_cast<std::size_t>(std::count_if(
       pieces_.begin(), pieces_.end(), [](const Pattern& p) { return p.requests < kLongRun; }));
   if (remainder_ || short_runs > kMaxPieces) {

@@ -1,5 +1,5 @@
-// A sequence of requests of one operation, in constant memory: as a constant stride where it is
-// one, else as what is exact of it and its first requests.
+// A sequence of requests of one operation, in bounded memory: as a constant stride where it is one,
+// as loops where it is regular, else as what is exact of it and its first requests.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/pattern/loop_finder.hpp"
 #include "phase_model/access_reader.hpp"
 
 namespace omnio::phases {
@@ -14,7 +15,8 @@ namespace omnio::phases {
 enum class Shape : std::uint8_t {
   kConstant,  // size and displacement are constant; also a single request
   kVarying,   // each request begins where the one before ended; sizes differ
-  kRandom,    // neither; or the offsets are not known
+  kNested,    // loops (core/pattern): strides in several dimensions, places that come again
+  kRandom,    // none of these; or the offsets are not known
 };
 
 // Requests that a pattern lists when it is random; the rest is counted.
@@ -41,6 +43,9 @@ struct Pattern {
   // Appends a later pattern of the same operation to one that has become random or varying.
   void append(const Pattern& later);
 
+  // Tells a random one, all of whose requests these are.
+  void becomeLoops(pattern::Part all);
+
   model::AccessMode mode() const;
   bool isContiguous() const;
 
@@ -54,6 +59,8 @@ struct Pattern {
   std::int64_t last;          // offset of the last request
   std::int64_t end;           // where the last request ended
   std::int64_t furthest;      // where the one furthest in the file ended
+  std::int64_t lowest;        // where the first one in the file began
+  bool several_blocks;        // some are of more than one block of a view
   std::uint64_t requests = 1;
   std::uint64_t bytes;
   std::uint64_t smallest;
@@ -68,6 +75,7 @@ struct Pattern {
   // The first requests: of a random pattern up to kMaxListed, else up to kLongRun, which is enough
   // to list a short run that turns out to be part of something random.
   std::vector<Request> listed;
+  pattern::Part part{};  // of kNested: the first request is at 0
 
  private:
   // Ends the list: what is added behind a request that is not in it could not be told apart.
@@ -84,8 +92,12 @@ struct Pattern {
 // is more cut up keeps its long runs; all others together become one random pattern. Contiguous
 // runs that follow each other count as one: with more than kMaxPieces sizes they become one varying
 // pattern.
+//
+// What is regular all the same (core/pattern/loop_finder.hpp) is told as one nested pattern: when
+// it is one loop, or a few parts that each stand for many requests.
 inline constexpr std::size_t kMaxPieces = 3;
 inline constexpr std::size_t kMaxLongRuns = 8;
+inline constexpr std::size_t kMaxParts = 64;
 
 class Burst {
  public:
@@ -107,11 +119,13 @@ class Burst {
   void foldContiguous();
   void foldShort();
   void foldBelow(std::uint64_t long_run);
+  std::optional<pattern::Part> loops();
 
   std::vector<Pattern> pieces_;
   std::optional<Pattern> remainder_;  // the random pattern that short runs became
   Access run_first_;                  // of the last piece
   Access run_last_;
+  pattern::LoopFinder loops_;
 };
 
 // Makes a random pattern of one, or appends it to the one that is there.

@@ -18,7 +18,7 @@ EVENT = ("core/base", "core/calls/words", *SHARED)
 TRACEFILE = (*EVENT, "core/event")
 MPI = (*TRACEFILE, "core/tracefile")
 ORDER = (*MPI, "core/mpi")
-ALL_OF_CORE = (*ORDER, "core/order", "core/model")
+ALL_OF_CORE = (*ORDER, "core/order", "core/model", "core/pattern")
 ALL_BUT_TRACE = (*ALL_OF_CORE, "statistics", "preprocess", "phase_model", "replay", "ior_bridge")
 
 # Folder -> the other folders that it may include. A file belongs to the longest that fits its path.
@@ -31,7 +31,8 @@ LAYERS = {
     "core/tracefile": TRACEFILE,
     "core/mpi": MPI,
     "core/order": ORDER,
-    "core/model": (*EVENT, "core/event"),
+    "core/model": (*EVENT, "core/event", "core/pattern"),
+    "core/pattern": ("core/base",),
     "trace": SHARED,
     "statistics": ALL_OF_CORE,
     "preprocess": ALL_OF_CORE,

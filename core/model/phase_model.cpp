@@ -25,6 +25,7 @@ constexpr base::Word<Operation> kOperations[] = {{Operation::kWrite, "write"},
                                                  {Operation::kRead, "read"}};
 constexpr base::Word<AccessMode> kModes[] = {{AccessMode::kSequential, "sequential"},
                                              {AccessMode::kStrided, "strided"},
+                                             {AccessMode::kNested, "nested"},
                                              {AccessMode::kRandom, "random"}};
 constexpr base::Word<PointerKind> kPointers[] = {{PointerKind::kExplicit, "explicit"},
                                                  {PointerKind::kIndividual, "individual"},
@@ -35,7 +36,7 @@ constexpr base::Word<Interface> kInterfaces[] = {
 }  // namespace
 
 std::int64_t OffsetFunction::at(int rank) const {
-  if (affine) return base + per_rank * rank;
+  if (table.empty()) return RankFunction::at(rank);
   const auto place =
       std::lower_bound(table.begin(), table.end(), rank,
                        [](const auto& entry, int wanted) { return entry.first < wanted; });
@@ -66,6 +67,7 @@ constexpr std::int64_t kMaxProcesses = 1 << 24;
 constexpr JsonRange kFromZero{.least = 0, .most = kMaxOffset};
 constexpr JsonRange kFromOne{.least = 1, .most = kMaxOffset};
 constexpr JsonRange kSigned{.least = -kMaxOffset, .most = kMaxOffset};
+constexpr std::size_t kMaxNesting = 16;  // loops one inside another
 
 // An index in a list of that length.
 JsonRange indexIn(std::size_t length) {
@@ -187,6 +189,7 @@ class ModelReader {
     o.repetitions = object.natural("repetitions", kFromOne);
     o.displacement_bytes = object.integer("displacement_bytes", kSigned);
     o.init_offset = offsetOf(object.require("init_offset"), ranks);
+    o.nominal = object.flag("nominal", false);
     if (const JsonNode* varying = object.find("varying")) {
       readVarying(*varying, o);
     } else if (!in_.failed() && static_cast<unsigned __int128>(o.request_bytes) * o.repetitions >
@@ -195,7 +198,74 @@ class ModelReader {
                     fmt::format("is {}, which with {} bytes each is more than any file has",
                                 o.repetitions, o.request_bytes));
     }
+    if (object.find("nested") != nullptr && !in_.failed()) readNested(object, ranks, o);
     return o;
+  }
+
+  void readNested(JsonObject& operation, const std::vector<int>& ranks, PhaseOperation& o) {
+    std::vector<int> those;
+    unsigned __int128 requests = 0;
+    unsigned __int128 bytes = 0;
+    for (const JsonNode& item : operation.list("nested")) {
+      JsonObject object(in_, item);
+      NestedRequests nested;
+      nested.ranks = ranks;
+      if (object.find("ranks") != nullptr) {
+        nested.ranks = object.integers<int>("ranks", indexIn(processes()));
+      }
+      nested.part = partOf(object.require("requests"), 0);
+      if (in_.failed()) return;
+      const pattern::PartSummary all = pattern::summaryOf(nested.part);
+      requests += static_cast<unsigned __int128>(nested.part.requests) * nested.ranks.size();
+      bytes += static_cast<unsigned __int128>(all.bytes) * nested.ranks.size();
+      for (const int rank : nested.ranks) {
+        const auto begin = static_cast<__int128>(o.init_offset.at(rank)) + all.begin;
+        if (o.init_offset.known && begin < 0) {
+          object.refuse(fmt::format("it gives rank {} an offset below 0", rank));
+        }
+      }
+      those.insert(those.end(), nested.ranks.begin(), nested.ranks.end());
+      o.nested.push_back(std::move(nested));
+    }
+    std::sort(those.begin(), those.end());
+    if (those != ranks) operation.refuse("nested", "has to have the phase's ranks, each once");
+    const auto processes = static_cast<unsigned __int128>(ranks.size());
+    if (requests != (o.varying ? o.requests : o.repetitions * processes) ||
+        bytes != (o.varying ? o.weight_bytes : o.repetitions * processes * o.request_bytes)) {
+      operation.refuse("nested", "is of other requests or bytes than the operation");
+    }
+  }
+
+  pattern::Part partOf(const JsonNode& node, std::size_t depth) {
+    JsonObject object(in_, node);
+    const std::int64_t offset = object.integer("offset_bytes", kSigned);
+    if (object.find("requests") == nullptr) {
+      return pattern::requestAt(offset, object.natural("request_bytes", kFromOne));
+    }
+    const std::uint64_t count = object.natural("repetitions", kFromOne);
+    const std::int64_t stride = object.integer("displacement_bytes", kSigned);
+    std::vector<pattern::Part> body;
+    unsigned __int128 requests = 0;
+    unsigned __int128 bytes = 0;
+    __int128 furthest = 0;
+    if (depth == kMaxNesting) object.refuse("requests", "is nested too deeply");
+    for (const JsonNode& item : object.list("requests")) {
+      if (in_.failed()) return {};
+      body.push_back(partOf(item, depth + 1));
+      const pattern::PartSummary one = pattern::summaryOf(body.back());
+      requests += body.back().requests;
+      bytes += one.bytes;
+      furthest = std::max<__int128>({furthest, one.end, -static_cast<__int128>(one.begin)});
+    }
+    if (body.empty()) object.refuse("requests", "is empty");
+    const __int128 distance = stride < 0 ? -static_cast<__int128>(stride) : stride;
+    if (requests * count > kMaxOffset || bytes * count > kMaxOffset ||
+        distance * static_cast<__int128>(count) + furthest > kMaxOffset) {
+      object.refuse("repetitions",
+                    fmt::format("is {}, which leads beyond what any file has", count));
+    }
+    if (in_.failed()) return {};
+    return pattern::loopOf(offset, count, stride, std::move(body));
   }
 
   void readVarying(const JsonNode& node, PhaseOperation& o) {
@@ -220,8 +290,7 @@ class ModelReader {
     f.known = node.as<std::nullptr_t>() == nullptr;
     if (!f.known) return f;
     JsonObject object(in_, node);
-    f.affine = object.find("table") == nullptr;
-    if (!f.affine) {
+    if (object.find("table") != nullptr) {
       for (const JsonNode& item : object.list("table")) {
         const auto [rank, offset] = pairOf("table", item, indexIn(processes()));
         f.table.emplace_back(static_cast<int>(rank), offset);
@@ -233,9 +302,18 @@ class ModelReader {
       return f;
     }
     f.base = object.integer("base", kSigned);
-    f.per_rank = object.integer("per_rank", kSigned);
+    if (object.find("grid") != nullptr) {
+      for (const JsonNode& item : object.list("grid")) {
+        const auto [count, bytes] = pairOf("grid", item, kFromOne, kSigned);
+        f.grid.push_back({.count = static_cast<std::uint64_t>(count), .stride = bytes});
+      }
+      if (f.grid.empty()) object.refuse("grid", "is empty");
+    } else {
+      f.per_rank = object.integer("per_rank", kSigned);
+    }
+    if (in_.failed()) return f;
     for (const int rank : ranks) {
-      const auto offset = static_cast<__int128>(f.per_rank) * rank + f.base;
+      const __int128 offset = wideAt(f, rank);
       if (offset >= 0 && offset <= kMaxOffset) continue;
       object.refuse(fmt::format("it gives rank {} an offset {}", rank,
                                 offset < 0 ? "below 0" : "that no file has"));
@@ -260,12 +338,25 @@ class ModelReader {
     return random;
   }
 
+  // As RankFunction::at(), whatever the numbers are.
+  static __int128 wideAt(const OffsetFunction& f, int rank) {
+    __int128 offset = f.base;
+    if (f.grid.empty()) return offset + static_cast<__int128>(f.per_rank) * rank;
+    auto rest = static_cast<std::uint64_t>(rank);
+    for (const pattern::Dimension& dimension : f.grid) {
+      const bool last = &dimension == &f.grid.back();
+      offset += static_cast<__int128>(last ? rest : rest % dimension.count) * dimension.stride;
+      rest /= dimension.count;
+    }
+    return offset;
+  }
+
   std::pair<std::int64_t, std::int64_t> pairOf(std::string_view name, const JsonNode& node,
-                                               JsonRange first) {
+                                               JsonRange first, JsonRange second = kFromZero) {
     const auto* list = node.as<JsonNode::List>();
     if (list != nullptr && list->size() == 2) {
       return {base::integerOf(in_, name, list->front(), first),
-              base::integerOf(in_, name, list->back(), kFromZero)};
+              base::integerOf(in_, name, list->back(), second)};
     }
     in_.refuse(node.place, fmt::format("\"{}\" has to hold lists of two numbers", name));
     return {};
@@ -288,14 +379,40 @@ void putOffset(JsonWriter& json, const OffsetFunction& f) {
   json.key("init_offset");
   if (!f.known) return json.null();
   json.object([&] {
-    if (f.affine) {
+    if (f.table.empty()) {
       json.put("base", f.base);
-      json.put("per_rank", f.per_rank);
+      if (f.grid.empty()) {
+        json.put("per_rank", f.per_rank);
+      } else {
+        json.list("grid", f.grid, [&](const pattern::Dimension& dimension) {
+          json.value(std::array{static_cast<std::int64_t>(dimension.count), dimension.stride});
+        });
+      }
     } else {
       json.list("table", f.table, [&](const auto& entry) {
         json.value(std::array{std::int64_t{entry.first}, entry.second});
       });
     }
+  });
+}
+
+void putPart(JsonWriter& json, const pattern::Part& part) {
+  json.object([&] {
+    json.put("offset_bytes", part.offset);
+    if (!part.isLoop()) return json.put("request_bytes", part.bytes);
+    json.put("repetitions", part.count);
+    json.put("displacement_bytes", part.stride);
+    json.list("requests", part.body, [&](const auto& each) { putPart(json, each); });
+  });
+}
+
+void putNested(JsonWriter& json, const PhaseOperation& o) {
+  json.list("nested", o.nested, [&](const NestedRequests& nested) {
+    json.object([&] {
+      if (o.nested.size() > 1) json.put("ranks", nested.ranks);
+      json.key("requests");
+      putPart(json, nested.part);
+    });
   });
 }
 
@@ -306,13 +423,16 @@ void putOperation(JsonWriter& json, const PhaseOperation& o) {
     json.put("repetitions", o.repetitions);
     json.put("displacement_bytes", o.displacement_bytes);
     putOffset(json, o.init_offset);
-    if (!o.varying) return;
-    json.object("varying", [&] {
-      json.put("smallest_bytes", o.smallest_bytes);
-      json.put("largest_bytes", o.largest_bytes);
-      json.put("requests", o.requests);
-      json.put("weight_bytes", o.weight_bytes);
-    });
+    if (o.nominal) json.put("nominal", true);
+    if (o.varying) {
+      json.object("varying", [&] {
+        json.put("smallest_bytes", o.smallest_bytes);
+        json.put("largest_bytes", o.largest_bytes);
+        json.put("requests", o.requests);
+        json.put("weight_bytes", o.weight_bytes);
+      });
+    }
+    if (!o.nested.empty()) putNested(json, o);
   });
 }
 

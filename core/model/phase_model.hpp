@@ -18,29 +18,35 @@
 
 #include "core/base/result.hpp"
 #include "core/event/io_time.hpp"
+#include "core/pattern/part.hpp"
+#include "core/pattern/rank_function.hpp"
 
 namespace omnio::model {
 
-inline constexpr int kPhaseModelVersion = 2;
+inline constexpr int kPhaseModelVersion = 3;
 
 // Bandwidths are in MiB/s, as IOR gives them.
 inline constexpr double kMiB = 1024.0 * 1024.0;
 
 enum class Operation : std::uint8_t { kWrite, kRead };
-enum class AccessMode : std::uint8_t { kSequential, kStrided, kRandom };
+enum class AccessMode : std::uint8_t { kSequential, kStrided, kNested, kRandom };
 enum class PointerKind : std::uint8_t { kExplicit, kIndividual, kShared };
 enum class Interface : std::uint8_t { kMpiIo, kPosix, kStdio };
 
-// f(initOffset): the offset in bytes at which process idP begins. Affine: base + per_rank * idP.
-// Otherwise a table. An offset that the trace does not tell (shared file pointers) is not known.
-struct OffsetFunction {
+// f(initOffset): the offset in bytes at which process idP begins, as an expression in idP where it
+// is one, else as a table. An offset that the trace does not tell (shared file pointers) is not
+// known.
+struct OffsetFunction : pattern::RankFunction {
   bool known = true;
-  bool affine = true;
-  std::int64_t base = 0;
-  std::int64_t per_rank = 0;
-  std::vector<std::pair<int, std::int64_t>> table;  // idP, offset; when not affine
+  std::vector<std::pair<int, std::int64_t>> table;  // idP, offset; empty where it is an expression
 
   std::int64_t at(int rank) const;  // 0 for a rank that is not in the table
+};
+
+// What is regular, but of no one stride: nested strides, and loops over places.
+struct NestedRequests {
+  std::vector<int> ranks;  // ascending
+  pattern::Part part;      // of each of them, from its initial offset on
 };
 
 // One operation of each process of a phase.
@@ -50,6 +56,12 @@ struct PhaseOperation {
   std::uint64_t repetitions = 0;        // rep; of a varying one the mean of the processes
   std::int64_t displacement_bytes = 0;  // disp, from one request's begin to the next one's
   OffsetFunction init_offset;           // in the file, behind the view
+  // The requests are of several blocks of views, which together fill a region without gaps. The
+  // offsets, and disp, are those that they would have with the request of each process in one
+  // block, one process behind another: what the paper prints for BT-IO.
+  bool nominal = false;
+  // Of mode kNested: processes that do the same together; each process once.
+  std::vector<NestedRequests> nested;
 
   // Requests differ in size, or processes in the number of requests: rs and rep are means, and what
   // is exact stands in the four that follow. They have no meaning where it is false.

@@ -156,6 +156,8 @@ MpiAccess accessOf(const MpiFileOffsets::Placed& placed, const MpiSharedPlace* s
     if (*access.etypes >= 0 &&
         !__builtin_mul_overflow(*access.etypes, file.view->etypeBytes(), &view_byte)) {
       access.begin = file.view->inFile(view_byte);
+      const auto last = bytes > 0 ? file.view->inFile(view_byte + bytes - 1) : std::nullopt;
+      if (last) access.end = *last + 1;
     }
     StridedPieces pieces(most);
     if (access.begin && file.view->pieces(*access.etypes, bytes, pieces)) {
@@ -166,6 +168,10 @@ MpiAccess accessOf(const MpiFileOffsets::Placed& placed, const MpiSharedPlace* s
     access.begin = shared->pieces.front().first;
     access.is_whole = true;
     access.pieces = shared->pieces;
+    for (const Stride& piece : access.pieces) {
+      const std::int64_t end = piece.first + (piece.count - 1) * piece.stride + piece.bytes;
+      access.end = std::max(access.end.value_or(end), end);
+    }
   }
   return access;
 }

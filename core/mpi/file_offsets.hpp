@@ -100,6 +100,7 @@ struct MpiAccess {
   std::optional<std::int64_t> etypes;       // begin, in etypes of the view
   std::optional<std::int64_t> etype_count;  // moved
   std::optional<std::int64_t> begin;        // of the data in the file, in bytes; of none too
+  std::optional<std::int64_t> end;          // behind the last byte of the data
   bool is_whole = false;       // whether `pieces` are all: else they are the first, or none
   std::vector<Stride> pieces;  // of the file
 };

@@ -188,7 +188,7 @@ class PhasePlanner {
     run.transfer_bytes = transferOf(operation);
     const auto rs = static_cast<std::int64_t>(operation.request_bytes);
     const bool strided = shared_ && tasks_ > 1 && operation.repetitions > 1 &&
-                         phase_.mode != model::AccessMode::kRandom &&
+                         operation.nested.empty() && phase_.mode != model::AccessMode::kRandom &&
                          operation.displacement_bytes > rs;
     if (strided) {
       run.block_bytes = run.transfer_bytes;
@@ -215,6 +215,14 @@ class PhasePlanner {
     }
     if (!operation.init_offset.known) {
       say("where the {}s go in the file is not known; IOR's tasks do theirs one behind another",
+          nameOf(operation.operation));
+      return;
+    }
+    if (operation.nominal) {
+      say("the {}s are of several blocks of the view, IOR's of one", nameOf(operation.operation));
+    }
+    if (!operation.nested.empty()) {
+      say("the {}s of a process are nested strides; IOR's are in one block",
           nameOf(operation.operation));
       return;
     }

@@ -26,8 +26,9 @@ std::uint64_t partBegin(std::uint64_t whole, std::uint64_t parts, std::uint64_t 
 struct Share {
   std::uint64_t requests = 0;
   std::uint64_t bytes = 0;
-  std::int64_t begin = 0;  // f(initOffset)
-  std::int64_t step = 0;   // disp
+  std::int64_t begin = 0;               // f(initOffset)
+  std::int64_t step = 0;                // disp
+  const pattern::Part* part = nullptr;  // of nested requests
 };
 
 Share shareOf(const model::Phase& phase, const model::PhaseOperation& op, int rank) {
@@ -37,6 +38,12 @@ Share shareOf(const model::Phase& phase, const model::PhaseOperation& op, int ra
   const std::uint64_t weight = model::weightOf(phase, op);
   Share share{op.repetitions, op.repetitions * op.request_bytes, op.init_offset.at(rank),
               op.displacement_bytes};
+  for (const model::NestedRequests& nested : op.nested) {
+    if (!std::binary_search(nested.ranks.begin(), nested.ranks.end(), rank)) continue;
+    share.part = &nested.part;
+    share.requests = nested.part.requests;
+    return share;
+  }
   if (!op.init_offset.known) {
     share.begin = static_cast<std::int64_t>(partBegin(weight, ranks, n));
     share.step = static_cast<std::int64_t>(op.request_bytes);
@@ -51,8 +58,12 @@ Share shareOf(const model::Phase& phase, const model::PhaseOperation& op, int ra
   return share;
 }
 
-// Requests of one size, or of varying ones made even; not random.
+// Requests of one size, or of varying ones made even, or nested; not random.
 Request regularRequest(const model::PhaseOperation& op, const Share& share, std::uint64_t n) {
+  if (share.part != nullptr) {
+    const pattern::Request request = pattern::requestOf(*share.part, n);
+    return {op.operation, clamped(static_cast<Wide>(share.begin) + request.offset), request.bytes};
+  }
   const Wide step = static_cast<Wide>(n) * share.step;
   if (!op.varying) return {op.operation, clamped(share.begin + step), op.request_bytes};
   const std::uint64_t from = partBegin(share.bytes, share.requests, n);
@@ -137,12 +148,14 @@ RequestExtent extentOf(const model::Phase& phase, int rank) {
   for (std::size_t i = 0; i < phase.operations.size(); ++i) {
     const model::PhaseOperation& op = phase.operations[i];
     const bool reads = op.operation == model::Operation::kRead;
-    const auto touch = [&](Wide begin, std::uint64_t bytes) {
-      const Wide end = begin + bytes;
+    const auto reach = [&](Wide begin, Wide end) {
       extent.begin = std::min(extent.begin, clamped(begin));
       extent.end = std::max(extent.end, clamped(end));
       if (reads) extent.read_begin = std::min(extent.read_begin, clamped(begin));
       if (reads) extent.read_end = std::max(extent.read_end, clamped(end));
+    };
+    const auto touch = [&](Wide begin, std::uint64_t bytes) {
+      reach(begin, begin + bytes);
       extent.largest_bytes = std::max(extent.largest_bytes, bytes);
     };
     Share share = shareOf(phase, op, rank);
@@ -159,6 +172,10 @@ RequestExtent extentOf(const model::Phase& phase, int rank) {
         touch(share.begin + static_cast<Wide>(share.requests - 1) * op.request_bytes,
               op.request_bytes);
       }
+    } else if (share.part != nullptr) {
+      const pattern::PartSummary all = pattern::summaryOf(*share.part);
+      reach(static_cast<Wide>(share.begin) + all.begin, static_cast<Wide>(share.begin) + all.end);
+      extent.largest_bytes = std::max(extent.largest_bytes, all.largest);
     } else if (share.requests > 0) {
       const Request first = regularRequest(op, share, 0);
       const Request last = regularRequest(op, share, share.requests - 1);

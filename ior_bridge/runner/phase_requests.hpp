@@ -18,11 +18,11 @@ struct Request {
 };
 
 // Sequential and strided: the n-th request of an operation is at f(initOffset) + n * disp; the
-// operations of a mixed phase take turns. Requests of varying size are run with the mean, each a
-// byte more or less, so that all together move the weight. Random: as the model has them stored;
-// the rest, which it has not, in a shuffled order that is the same in each run, over the region
-// that they fill. Where a trace does not tell the offsets, processes take regions one behind
-// another.
+// operations of a mixed phase take turns. Nested: as its loops say. Requests of varying size are
+// run with the mean, each a byte more or less, so that all together move the weight. Random: as the
+// model has them stored; the rest, which it has not, in a shuffled order that is the same in each
+// run, over the region that they fill. Where a trace does not tell the offsets, processes take
+// regions one behind another.
 class PhaseRequests {
  public:
   // `phase` outlives it.

@@ -95,7 +95,11 @@ std::vector<std::string> notesOf(const model::Phase& phase) {
   std::vector<std::string> notes;
   const bool random = phase.mode == model::AccessMode::kRandom;
   for (const model::PhaseOperation& o : phase.operations) {
-    if (o.varying && !random) {
+    if (o.nominal) {
+      notes.push_back(fmt::format("{}s of several blocks of views were run with one block each",
+                                  model::nameOf(o.operation)));
+    }
+    if (o.varying && !random && o.nested.empty()) {
       notes.push_back(fmt::format("{}s of {} to {} bytes were run with {}",
                                   model::nameOf(o.operation), o.smallest_bytes, o.largest_bytes,
                                   o.request_bytes));

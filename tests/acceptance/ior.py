@@ -207,7 +207,7 @@ def phase(number, file, operations, mode, interface, ranks=range(RANKS)):
 
 
 def handMade(phases):
-    return {"format": "omnio-phases", "version": 2,
+    return {"format": "omnio-phases", "version": 3,
             "source": {"trace": "hand", "whole": True, "command": ["app"]}, "processes": RANKS,
             "files": [{"path": "/data/shared", "shared": True, "size_bytes": 1 << 22},
                       {"path": "/data/own.{rank}", "shared": False, "size_bytes": 1 << 20}],

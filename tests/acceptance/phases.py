@@ -56,7 +56,7 @@ def checkMode(checks, work, name, mode):
     offset, displacement, order, pointer, collective, view = MODES[mode]
     to = traced(checks, work, name, mode, "read")
     model, text = phasesOf(checks, to)
-    checks.equal((model["format"], model["version"]), ("omnio-phases", 2), f"{what}: format")
+    checks.equal((model["format"], model["version"]), ("omnio-phases", 3), f"{what}: format")
     checks.equal(model["processes"], RANKS, f"{what}: processes")
     checks.equal(model["left_out"], [], f"{what}: left out")
     checks.equal([(os.path.basename(file["path"]), file["shared"]) for file in model["files"]],
@@ -81,7 +81,8 @@ def checkMode(checks, work, name, mode):
     checks.equal(sum(phase["weight_bytes"] for phase in model["phases"]), bytesMoved(to),
                  f"{what}: weight against omnio stats")
     expression = {"nn": "0", "n1": f"idP * {REPETITIONS} * 64 KiB",
-                  "individual": f"idP * {REPETITIONS} * 64 KiB"}.get(mode, "idP * 64 KiB")
+                  "individual": f"idP * {REPETITIONS} * 64 KiB"}.get(
+                      mode, "idP * 64 KiB + (rep - 1) * np * 64 KiB")
     lines = [line for line in text.splitlines() if f"{RANKS} write" in line]
     checks.that(len(lines) == 1 and lines[0].endswith("  " + expression),
                 f"{what}: f(initOffset) as printed: {lines}")

@@ -22,7 +22,7 @@ std::vector<std::string> seeds() {
   phase.operations[0].request_bytes = 256;
   phase.operations[0].repetitions = 4;
   phase.operations[0].displacement_bytes = 512;
-  phase.operations[0].init_offset = {.base = 64, .per_rank = 256, .table = {}};
+  phase.operations[0].init_offset = {{.base = 64, .per_rank = 256, .grid = {}}, true, {}};
   phase.weight_bytes = 2 * 4 * 256;
   phase.mode = model::AccessMode::kStrided;
   phase.end_ns = 100;

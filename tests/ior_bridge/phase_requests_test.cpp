@@ -37,6 +37,26 @@ TEST(PhaseRequests, StridedFromTheInitialOffset) {
   EXPECT_EQ(extent.requests, 3U);
 }
 
+TEST(PhaseRequests, NestedOnesAreAsEachProcessHasThem) {
+  PhaseModel model = modelOf({operation(Operation::kRead, 4, 10, 1000)});
+  model.phases[0].mode = model::AccessMode::kNested;
+  const auto rows = [](std::int64_t distance) {
+    return pattern::loopOf(0, 2, distance, {pattern::loopOf(0, 2, 10, {pattern::requestAt(0, 5)})});
+  };
+  model.phases[0].operations[0].nested = {{.ranks = {0, 2}, .part = rows(100)},
+                                          {.ranks = {1, 3}, .part = rows(-50)}};
+  EXPECT_EQ(requestsOf(model.phases[0], 2), (std::vector<One>{{Operation::kRead, 2000, 5},
+                                                              {Operation::kRead, 2010, 5},
+                                                              {Operation::kRead, 2100, 5},
+                                                              {Operation::kRead, 2110, 5}}));
+  EXPECT_EQ(requestsOf(model.phases[0], 3).back(), (One{Operation::kRead, 2960, 5}));
+  const RequestExtent extent = extentOf(model.phases[0], 3);
+  EXPECT_EQ(extent.read_begin, 2950);
+  EXPECT_EQ(extent.read_end, 3015);
+  EXPECT_EQ(extent.largest_bytes, 5U);
+  EXPECT_EQ(extent.requests, 4U);
+}
+
 TEST(PhaseRequests, OperationsTakeTurnsAndTheLongerOneGoesOn) {
   const PhaseModel model = modelOf({operation(Operation::kWrite, 3, kMiB, 8 * kMiB),
                                     operation(Operation::kRead, 2, kMiB, 8 * kMiB, kMiB)});

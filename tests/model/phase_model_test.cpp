@@ -28,7 +28,7 @@ PhaseModel example() {
   strided.operations[0].request_bytes = 256;
   strided.operations[0].repetitions = 4;
   strided.operations[0].displacement_bytes = 1024;
-  strided.operations[0].init_offset = {.base = 64, .per_rank = 256, .table = {}};
+  strided.operations[0].init_offset = {{.base = 64, .per_rank = 256, .grid = {}}, true, {}};
   strided.operations[1] = strided.operations[0];
   strided.operations[1].operation = Operation::kRead;
   strided.operations[1].init_offset.base = 320;
@@ -60,16 +60,33 @@ PhaseModel example() {
   operation.largest_bytes = 20;
   operation.requests = 4;
   operation.weight_bytes = 50;
-  operation.init_offset = {.affine = false, .table = {{1, 70}, {3, 5}}};
+  operation.init_offset = {{}, true, {{1, 70}, {3, 5}}};
   random.operations = {operation};
   random.weight_bytes = 50;
   random.random = {{.rank = 1, .operation = 0, .requests = {{70, 10}, {5, 10}}, .left_out = 1}};
 
   Phase unknown = random;
   unknown.id = 7;
-  unknown.operations[0].init_offset = {.known = false, .table = {}};
+  unknown.operations[0].init_offset = {{}, false, {}};
   unknown.random.clear();
-  model.phases = {strided, random, unknown};
+
+  // 2 x 3 requests of 8 bytes; of rank 1 another way. Ranks make a grid.
+  Phase nested = strided;
+  nested.id = 8;
+  nested.mode = AccessMode::kNested;
+  nested.operations.resize(1);
+  nested.operations[0].request_bytes = 8;
+  nested.operations[0].repetitions = 6;
+  nested.operations[0].init_offset = {
+      {.base = 0, .per_rank = 0, .grid = {{2, 8}, {2, 600}}}, true, {}};
+  nested.operations[0].nominal = true;
+  const auto row = [](std::int64_t stride) {
+    return pattern::loopOf(0, 2, 100, {pattern::loopOf(0, 3, stride, {pattern::requestAt(0, 8)})});
+  };
+  nested.operations[0].nested = {{.ranks = {0, 2, 3}, .part = row(16)},
+                                 {.ranks = {1}, .part = row(24)}};
+  nested.weight_bytes = 4 * 6 * 8;
+  model.phases = {strided, random, unknown, nested};
   model.left_out = {"one thing", "another"};
   return model;
 }
@@ -118,6 +135,8 @@ TEST_F(PhaseModelTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(model->phases[1].operations[0].init_offset.at(3), 5);
   EXPECT_EQ(model->phases[1].random[0].requests[1].first, 5);
   EXPECT_FALSE(model->phases[2].operations[0].init_offset.known);
+  EXPECT_EQ(model->phases[3].operations[0].init_offset.at(3), 608);
+  EXPECT_EQ(pattern::requestOf(model->phases[3].operations[0].nested[1].part, 5).offset, 148);
 }
 
 TEST_F(PhaseModelTest, AModelOfNothingIsAModel) {
@@ -139,9 +158,9 @@ TEST_F(PhaseModelTest, WhatIsNoModelIsRefused) {
   EXPECT_EQ(complaintAbout("[]"), ": line 1, column 1: has to be an object");
   EXPECT_EQ(complaintAbout("{\"format\":\"omnio-stats\",\"version\":1}"),
             ": line 1, column 23: not a phase model: \"format\" is not \"omnio-phases\"");
-  EXPECT_EQ(complaint("\"version\": 2", "\"version\": 1"),
-            ": line 3, column 13: a phase model of version 1, but this omnio reads version 2");
-  EXPECT_EQ(complaint("\"version\": 2", "\"version\": \"2\""),
+  EXPECT_EQ(complaint("\"version\": 3", "\"version\": 1"),
+            ": line 3, column 13: a phase model of version 1, but this omnio reads version 3");
+  EXPECT_EQ(complaint("\"version\": 3", "\"version\": \"2\""),
             ": line 3, column 15: \"version\" has to be a whole number, not a text");
 }
 
@@ -179,7 +198,7 @@ TEST_F(PhaseModelTest, NonsenseIsRefusedWithItsPlace) {
             ": line 30, column 5: it gives rank 0 an offset below 0");
   EXPECT_EQ(complaint("\"mode\": \"strided\"", "\"mode\": \"spiral\""),
             ": line 45, column 19: unknown mode \"spiral\"; it has to be one of sequential, "
-            "strided, random");
+            "strided, nested, random");
   EXPECT_EQ(complaint("\"collective\": true", "\"collective\": 1"),
             ": line 48, column 18: \"collective\" has to be true or false, not a whole number");
   EXPECT_EQ(complaint("\"id\": 2", "\"id\": 1"),
@@ -241,6 +260,31 @@ TEST_F(PhaseModelTest, ChangedDocumentsAreRefusedOrSound) {
   EXPECT_GT(sound, 0);
 }
 
+TEST_F(PhaseModelTest, NonsenseInNestedRequestsIsRefused) {
+  const auto end = [](const std::string& sentence) {
+    return sentence.substr(sentence.find(": ", sentence.find("column")) + 2);
+  };
+  EXPECT_EQ(end(complaint("\"ranks\": [0, 2, 3]", "\"ranks\": [0, 2]")),
+            "\"nested\" has to have the phase's ranks, each once");
+  EXPECT_EQ(end(complaint("\"ranks\": [1]", "\"ranks\": [4]")),
+            "\"ranks\" is 4; it has to be from 0 to 3");
+  EXPECT_EQ(end(complaint("\"repetitions\": 3", "\"repetitions\": 4")),
+            "\"nested\" is of other requests or bytes than the operation");
+  EXPECT_EQ(end(complaint("\"repetitions\": 3", "\"repetitions\": 1000000000000000000")),
+            "\"repetitions\" is 1000000000000000000, which leads beyond what any file has");
+  EXPECT_EQ(end(complaint("\"displacement_bytes\": 24", "\"displacement_bytes\": -24")),
+            "it gives rank 1 an offset below 0");
+  EXPECT_EQ(end(complaint("[2, 8], [2, 600]", "[0, 8], [2, 600]")),
+            "\"grid\" is 0; it has to be from 1 to 1152921504606846976");
+  std::string deep = R"({"offset_bytes": 0, "request_bytes": 8})";
+  for (int i = 0; i < 40; ++i) {
+    deep = R"({"offset_bytes": 0, "repetitions": 1, "displacement_bytes": 0, "requests": [)" +
+           deep + "]}";
+  }
+  EXPECT_EQ(end(complaint("\"requests\": {", "\"requests\": " + deep + ", \"other\": {")),
+            "nested too deeply");
+}
+
 TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
   EXPECT_EQ(complaint("\"id\": 1", "\"id\": 1, \"extra\": 0"),
             ": line 20, column 22: \"extra\" has no place here");
@@ -248,7 +292,7 @@ TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
             ": line 20, column 16: \"id\" appears twice in one object");
   EXPECT_EQ(complaint("\"blocking\": false,", ""), ": line 60, column 2: \"blocking\" is missing");
   EXPECT_EQ(complaint("\"left_out\": [\"one thing\", \"another\"]", "\"left_out\": \"one\""),
-            ": line 139, column 18: \"left_out\" has to be a list, not a text");
+            ": line 205, column 18: \"left_out\" has to be a list, not a text");
 }
 
 }  // namespace

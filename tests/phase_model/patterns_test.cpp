@@ -174,6 +174,66 @@ TEST_F(Patterns, AStrideIsKeptWhenTheFirstRequestIsElsewhere) {
   EXPECT_EQ(model.phases[1].operations[0].init_offset.base, 5000);
 }
 
+// As BT-IO simple on 2 x 2 ranks: rows, planes, cells on a diagonal, steps.
+TEST_F(Patterns, CellsOfACubeAreOneNestedPhase) {
+  constexpr std::int64_t kEdge = 5;
+  constexpr std::int64_t kRow = 40 * kEdge;
+  const model::PhaseModel model = make(4, [](int rank, test::Process& process) {
+    for (std::int64_t step = 0; step < 4; ++step) {
+      for (std::int64_t cell = 0; cell < 2; ++cell) {
+        const std::int64_t x = (rank % 2 + cell) % 2;
+        const std::int64_t y = (rank / 2 + cell) % 2;
+        for (std::int64_t i = 0; i < kEdge * kEdge; ++i) {
+          const std::int64_t plane = (step * 2 + cell) * kEdge + i / kEdge;
+          process.write(((plane * 2 + y) * kEdge + i % kEdge) * 2 * kRow + x * kRow, kRow);
+        }
+      }
+    }
+  });
+  ASSERT_EQ(model.phases.size(), 1U);
+  const model::Phase& phase = model.phases[0];
+  EXPECT_EQ(phase.mode, AccessMode::kNested);
+  EXPECT_EQ(phase.ranks.size(), 4U);
+  const model::PhaseOperation& operation = phase.operations[0];
+  EXPECT_FALSE(operation.varying);
+  EXPECT_EQ(operation.repetitions, 200U);
+  EXPECT_EQ(operation.displacement_bytes, 2 * kRow);
+  EXPECT_EQ(operation.init_offset.grid,
+            (std::vector<pattern::Dimension>{{2, kRow}, {2, 2 * kEdge * kRow}}));
+  ASSERT_EQ(operation.nested.size(), 4U);  // the way to the second cell is each rank's own
+  EXPECT_EQ(pattern::dimensionsOf(operation.nested[0].part).size(), 4U);
+  EXPECT_EQ(weight(model), static_cast<std::uint64_t>(4 * 200 * kRow));
+}
+
+TEST_F(Patterns, PlacesThatComeAgainAreNestedToo) {
+  const model::PhaseModel model = make(2, [](int rank, test::Process& process) {
+    for (std::int64_t step = 0; step < 10; ++step) {
+      for (const std::int64_t place : {0, 700, 300, 900}) {
+        process.write(step * 10000 + rank * 5000 + place, place == 300 ? 20 : 8);
+      }
+    }
+  });
+  ASSERT_EQ(model.phases.size(), 1U);
+  const model::PhaseOperation& operation = model.phases[0].operations[0];
+  EXPECT_EQ(model.phases[0].mode, AccessMode::kNested);
+  EXPECT_TRUE(operation.varying);
+  ASSERT_EQ(operation.nested.size(), 1U);
+  EXPECT_EQ(operation.nested[0].part.body.size(), 4U);
+  EXPECT_EQ(operation.init_offset.per_rank, 5000);
+}
+
+// Cut off in the middle of a step, as at a kill.
+TEST_F(Patterns, ANestThatWasCutOffIsNested) {
+  const model::PhaseModel model = make(1, [](int, test::Process& process) {
+    for (std::int64_t i = 0; i < 1003; ++i) {
+      process.write(i % 10 * 100 + i / 10 % 10 * 3000 + i / 100 * 50000, 8);
+    }
+  });
+  ASSERT_EQ(model.phases.size(), 1U);
+  EXPECT_EQ(model.phases[0].mode, AccessMode::kNested);
+  EXPECT_EQ(pattern::requestOf(model.phases[0].operations[0].nested[0].part, 1002).offset, 500200);
+}
+
 TEST_F(Patterns, AnotherNumberOfRepetitionsMakesAPhaseOfItsOwn) {
   const model::PhaseModel model = make(4, [&](int rank, test::Process& process) {
     const int repetitions = rank == 3 ? 5 : 8;
@@ -199,7 +259,7 @@ TEST_F(Patterns, UnevenSharesAreOnePhase) {
   EXPECT_EQ(operation.largest_bytes, 1010U);
   EXPECT_EQ(operation.repetitions, 1U);
   EXPECT_EQ(model.phases[0].weight_bytes, 4004U);
-  EXPECT_FALSE(operation.init_offset.affine);
+  EXPECT_FALSE(operation.init_offset.table.empty());
   EXPECT_EQ(operation.init_offset.at(3), 3000);
 }
 

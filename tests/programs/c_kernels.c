@@ -1,6 +1,6 @@
 // The I/O of known parallel programs, by the calls that they make it with; the data is made up.
 //
-//   mpirun -n N c_kernels KERNEL SIZE STEPS [PAUSE_MS]      in the directory where its files go
+//   mpirun -n N c_kernels KERNEL SIZE STEPS [PAUSE_MS [EVENTS]]     where its files go
 //
 // KERNEL            SIZE is                              STEPS are
 //   btio-full       the edge of the cube, in cells of 5 doubles   writes, then as many reads
@@ -10,7 +10,9 @@
 //   hacc-shared     particles of a rank                           checkpoints, a file each
 //   hacc-files      the same                                      the same
 //
-// It computes PAUSE_MS between two steps (asleep). btio wants a square number of ranks.
+// Between two steps it computes for PAUSE_MS (asleep) and has EVENTS exchanges with its neighbours;
+// of btio-full, an allreduce follows each read then. tests/programs/fortran_kernels.f90 has
+// btio-full and madbench too. btio wants a square number of ranks.
 #include <fcntl.h>
 #include <math.h>
 #include <mpi.h>
@@ -24,10 +26,16 @@
 static int rank, ranks;
 static long size, steps;
 static double pause_ms;
+static long events;
 
 static void compute(void) {
   const struct timespec time = {(time_t)(pause_ms / 1e3), (long)(fmod(pause_ms, 1e3) * 1e6)};
   if (pause_ms > 0) nanosleep(&time, NULL);
+  int own = rank, other = 0;
+  for (long i = 0; i < events; ++i) {
+    MPI(MPI_Sendrecv(&own, 1, MPI_INT, (rank + 1) % ranks, 0, &other, 1, MPI_INT,
+                     (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  }
 }
 
 static void* room(size_t bytes) {
@@ -82,15 +90,17 @@ static void btioFull(void) {
   MPI_File file;
   MPI(MPI_File_open(MPI_COMM_WORLD, "btio.full.out", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                     &file));
-  MPI(MPI_File_set_view(file, 0, MPI_DOUBLE, view, "native", MPI_INFO_NULL));
+  MPI(MPI_File_set_view(file, 0, point, view, "native", MPI_INFO_NULL));
   for (long step = 0; step < steps; ++step) {
     compute();
-    MPI(MPI_File_write_at_all(file, (MPI_Offset)step * points * 5, data, points * 5, MPI_DOUBLE,
+    MPI(MPI_File_write_at_all(file, (MPI_Offset)step * points, data, points, point,
                               MPI_STATUS_IGNORE));
   }
   for (long step = 0; step < steps; ++step) {
-    MPI(MPI_File_read_at_all(file, (MPI_Offset)step * points * 5, data, points * 5, MPI_DOUBLE,
+    MPI(MPI_File_read_at_all(file, (MPI_Offset)step * points, data, points, point,
                              MPI_STATUS_IGNORE));
+    int same = 1;
+    if (events > 0) MPI(MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));
   }
   MPI(MPI_File_close(&file));
   free(data);
@@ -157,9 +167,9 @@ static void madbench(void) {
   }
   MPI(MPI_Barrier(MPI_COMM_WORLD));
   for (long i = 0; i < steps + kAhead; ++i) {
+    if (i >= kAhead) moveMatrix(i - kAhead, 1);
     if (i < steps) moveMatrix(i, 0);
     compute();
-    if (i >= kAhead) moveMatrix(i - kAhead, 1);
   }
   MPI(MPI_Barrier(MPI_COMM_WORLD));
   for (long i = 0; i < steps; ++i) {
@@ -277,12 +287,13 @@ static const struct {
 
 int main(int argc, char** argv) {
   MPI(MPI_Init(&argc, &argv));
-  CHECK(argc == 4 || argc == 5);
+  CHECK(argc >= 4 && argc <= 6);
   MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
   size = atol(argv[2]);
   steps = atol(argv[3]);
-  pause_ms = argc == 5 ? atof(argv[4]) : 0;
+  pause_ms = argc > 4 ? atof(argv[4]) : 0;
+  events = argc > 5 ? atol(argv[5]) : 0;
   int done = 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
     if (strcmp(kernels[i].name, argv[1]) != 0) continue;
