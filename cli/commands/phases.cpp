@@ -1,4 +1,5 @@
-// omnio phases: the I/O phases of an application, from its trace.
+// omnio phases: the I/O phases of an application, from its trace; and of more processes, from
+// models.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/completeness.hpp"
+#include "phase_model/growth.hpp"
 #include "phase_model/model_builder.hpp"
 #include "phase_model/phase_table.hpp"
 #include "preprocess/preprocess.hpp"
@@ -27,6 +29,9 @@ struct PhasesOptions {
   phases::Options model;
   bool json = false;
   std::string schedule = "auto";
+  std::string other_model;
+  std::optional<int> ranks;
+  std::string scaling;
 };
 
 // "app.phases.json" has "app.phases.schedule.json" beside it.
@@ -83,7 +88,33 @@ bool wantsSchedule(const PhasesOptions& options, const tracefile::Trace& trace) 
   return false;
 }
 
+int show(const PhasesOptions& options, const model::PhaseModel& model) {
+  if (!options.output.empty()) {
+    const auto written = model::writePhaseModel(options.output, model);
+    if (!written) return fail(written.failure());
+  }
+  return options.json ? printJson(model::jsonOf(model)) : printAll(phases::textOf(model));
+}
+
+int growPhases(const PhasesOptions& options) {
+  if (options.scaling.empty()) base::refuseMissing("--scaling");
+  std::vector<model::PhaseModel> models;
+  for (const std::string& path : {options.selection.trace, options.other_model}) {
+    if (path.empty()) continue;
+    base::Result<model::PhaseModel> model = model::readPhaseModel(path);
+    if (!model) return fail(model.failure());
+    models.push_back(std::move(*model));
+  }
+  const auto scaling =
+      options.scaling == "weak" ? phases::Scaling::kWeak : phases::Scaling::kStrong;
+  const auto grown = phases::growModel(models, *options.ranks, scaling);
+  if (!grown) return fail(grown.failure());
+  return show(options, *grown);
+}
+
 int runPhases(const PhasesOptions& options) {
+  if (options.ranks) return growPhases(options);
+  if (!options.other_model.empty() || !options.scaling.empty()) base::refuseMissing("--ranks");
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   base::Result<phases::MadeModel> made = phases::makePhaseModel(*trace, options.model);
@@ -108,11 +139,7 @@ int runPhases(const PhasesOptions& options) {
       printFailure(fmt::format("{}; the model has no schedule", made_schedule.failure().sentence));
     }
   }
-  if (!options.output.empty()) {
-    const auto written = model::writePhaseModel(options.output, *model);
-    if (!written) return fail(written.failure());
-  }
-  return options.json ? printJson(model::jsonOf(*model)) : printAll(phases::textOf(*model));
+  return show(options, *model);
 }
 
 }  // namespace
@@ -123,6 +150,17 @@ void addPhasesCommand(base::Command program) {
       "phases",
       "The I/O phases of the application: weight, request size, repetitions, f(initOffset)");
   options->selection.addTrace(command);
+  command.option("MODEL", options->other_model,
+                 "With --ranks, where TRACE is a phase model: one of another number of processes");
+  command
+      .option("--ranks", options->ranks,
+              "The phases with so many processes, from the phase models TRACE and MODEL")
+      .between(1, 1 << 24);
+  command
+      .option("--scaling", options->scaling,
+              "With --ranks: weak, where each process moves as much whatever their number; strong, "
+              "where all of them together do")
+      .oneOf({"weak", "strong"});
   command.option("-o,--output", options->output, "Writes the phase model, a JSON document");
   command
       .option("--gap", options->model.longest_gap,

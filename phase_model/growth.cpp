@@ -1,0 +1,355 @@
+#include "phase_model/growth.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/pattern/part.hpp"
+
+namespace omnio::phases {
+namespace {
+
+using model::Phase;
+using model::PhaseModel;
+using model::PhaseOperation;
+using pattern::Part;
+
+using Wide = __int128;
+
+// Whether a + b * np is a way to grow: offsets are sums of headers and of what processes write.
+enum class Growth : std::uint8_t { kAmount, kPlace };
+
+// Grows the numbers of models. Keeps the first reason why that cannot be done.
+class Grower {
+ public:
+  Grower(const std::vector<PhaseModel>& models, int processes, Scaling scaling)
+      : first_(models.front()),
+        last_(models.back()),
+        is_alone_(models.size() == 1),
+        processes_(processes),
+        scaling_(scaling) {}
+
+  base::Result<PhaseModel> grow() {
+    checkModels();
+    PhaseModel grown;
+    grown.source = first_.source;
+    grown.source_whole = first_.source_whole && last_.source_whole;
+    grown.command = first_.command;
+    grown.processes = processes_;
+    grown.files = first_.files;
+    for (std::size_t i = 0; i < first_.phases.size() && why_.empty(); ++i) {
+      growPhase(first_.phases[i], last_.phases[i]);
+      grown.phases.push_back(grown_);
+    }
+    for (std::size_t i = 0; i < grown.files.size() && why_.empty(); ++i) growFile(grown, i);
+    if (!why_.empty()) return base::failure(base::Code::kInvalid, "{}", why_);
+    grown.left_out = first_.left_out;
+    grown.left_out.push_back(
+        fmt::format("times: the model is of {} processes, of which {} were "
+                    "traced ({} scaling)",
+                    processes_, counts(), word()));
+    return grown;
+  }
+
+ private:
+  std::string counts() const {
+    return is_alone_ ? fmt::format("{}", first_.processes)
+                     : fmt::format("{} and {}", first_.processes, last_.processes);
+  }
+  std::string_view word() const { return scaling_ == Scaling::kWeak ? "weak" : "strong"; }
+
+  void refuse(std::string why) {
+    if (why_.empty()) why_ = std::move(why);
+  }
+  void refusePhase(std::string_view why) {
+    const model::ModelFile& file = first_.files[static_cast<std::size_t>(grown_.file)];
+    refuse(fmt::format("phase {} ({}): {}", grown_.id, file.path, why));
+  }
+  // A number that the models do not decide.
+  void refuseNumber(std::string_view what, std::int64_t a, std::int64_t b) {
+    refusePhase(is_alone_
+                    ? fmt::format("{} is {}, which may be a matter of the {} processes; a model of "
+                                  "another number of processes decides it",
+                                  what, a, first_.processes)
+                    : fmt::format("{} is {} with {} processes and {} with {}, and that does not "
+                                  "say what it is with {}",
+                                  what, a, first_.processes, b, last_.processes, processes_));
+  }
+
+  void checkModels() {
+    if (is_alone_) {
+      if (scaling_ == Scaling::kStrong) {
+        refuse(
+            "strong scaling: one model does not tell whether requests become smaller or fewer; "
+            "two are needed");
+      }
+      return;
+    }
+    if (first_.processes == last_.processes) {
+      refuse(fmt::format("both models are of {} processes", first_.processes));
+    }
+    const auto differ = [this](std::size_t a, std::size_t b, std::string_view what) {
+      if (a == b) return;
+      refuse(fmt::format("there are {} {} with {} processes, and {} with {}", a, what,
+                         first_.processes, b, last_.processes));
+    };
+    differ(first_.files.size(), last_.files.size(), "files");
+    differ(first_.phases.size(), last_.phases.size(), "phases");
+  }
+
+  // The number with the processes wanted, of one that is `a` with the first model's and `b` with
+  // the last one's. Nothing where it follows no law.
+  std::optional<std::int64_t> lawOf(std::int64_t a, std::int64_t b, Growth growth) const {
+    const Wide np = processes_;
+    const Wide np_a = first_.processes;
+    const Wide np_b = last_.processes;
+    Wide grown = a;
+    if (a != b) {
+      if (a * np_b == b * np_a) {
+        if (a * np % np_a != 0) return {};
+        grown = a * np / np_a;
+      } else if (a * np_a == b * np_b) {
+        if (a * np_a % np != 0) return {};
+        grown = a * np_a / np;
+      } else {
+        const Wide rise = static_cast<Wide>(b) - a;
+        if (growth != Growth::kPlace || rise % (np_b - np_a) != 0) return {};
+        grown = a + rise / (np_b - np_a) * (np - np_a);
+      }
+    }
+    constexpr Wide kMost = Wide{1} << 60;
+    if (grown > kMost || grown < -kMost) return {};
+    return static_cast<std::int64_t>(grown);
+  }
+
+  std::int64_t grow(std::string_view what, std::int64_t a, std::int64_t b, Growth growth) {
+    const std::optional<std::int64_t> grown = lawOf(a, b, growth);
+    if (!grown) refuseNumber(what, a, b);
+    return grown.value_or(a);
+  }
+
+  std::uint64_t growAmount(std::string_view what, std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::uint64_t>(
+        grow(what, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), Growth::kAmount));
+  }
+
+  void growPhase(const Phase& a, const Phase& b) {
+    grown_ = a;
+    grown_.io = {};
+    grown_.begin_ns = grown_.end_ns = 0;
+    if (static_cast<const model::Manner&>(a) != b || a.file != b.file || a.mode != b.mode ||
+        a.operations.size() != b.operations.size() ||
+        fileOf(first_, a).shared != fileOf(last_, b).shared) {
+      return refusePhase(fmt::format("it is made in another way with {} processes than with {}",
+                                     first_.processes, last_.processes));
+    }
+    if (a.mode == model::AccessMode::kRandom) return refusePhase("its requests are random");
+    growRanks(a.ranks, b.ranks);
+    for (std::size_t i = 0; i < a.operations.size() && why_.empty(); ++i) {
+      growOperation(a, a.operations[i], b, b.operations[i], grown_.operations[i]);
+    }
+    if (!why_.empty()) return;
+    grown_.weight_bytes = 0;
+    for (const PhaseOperation& o : grown_.operations) grown_.weight_bytes += weightOf(grown_, o);
+    const auto tick = [this](std::uint64_t x, std::uint64_t y) {
+      const auto law =
+          lawOf(static_cast<std::int64_t>(x), static_cast<std::int64_t>(y), Growth::kPlace);
+      return static_cast<std::uint64_t>(std::max<std::int64_t>(law.value_or(0), 0));
+    };
+    grown_.first_tick = tick(a.first_tick, b.first_tick);
+    grown_.last_tick = std::max(tick(a.last_tick, b.last_tick), grown_.first_tick);
+  }
+
+  // The ranks of a phase: all, or the same ones, or every n-th.
+  void growRanks(const std::vector<int>& a, const std::vector<int>& b) {
+    const auto step = [](const std::vector<int>& ranks) {
+      const int first = ranks.size() > 1 ? ranks[1] - ranks[0] : 0;
+      for (std::size_t i = 1; i < ranks.size(); ++i) {
+        if (ranks[i] - ranks[i - 1] != first) return 0;
+      }
+      return first;
+    };
+    const bool whole = a.size() == static_cast<std::size_t>(first_.processes) &&
+                       b.size() == static_cast<std::size_t>(last_.processes);
+    if (!whole && a == b) {
+      if (a.back() >= processes_ || (is_alone_ && a != std::vector<int>{0})) {
+        refusePhase("it does not tell which ranks take part");
+      }
+      return;
+    }
+    const int distance = whole ? 1 : step(a);
+    if (!whole && (distance == 0 || distance != step(b) || a.front() != b.front())) {
+      return refusePhase("it does not tell which ranks take part");
+    }
+    const std::uint64_t count =
+        growAmount("the number of ranks that take part", a.size(), b.size());
+    const std::uint64_t all = whole ? static_cast<std::uint64_t>(processes_) : count;
+    if (a.front() + static_cast<std::int64_t>(all - 1) * distance >= processes_) {
+      return refusePhase("it does not tell which ranks take part");
+    }
+    grown_.ranks.clear();
+    for (std::uint64_t i = 0; i < all; ++i) {
+      grown_.ranks.push_back(a.front() + static_cast<int>(i) * distance);
+    }
+  }
+
+  void growOperation(const Phase& phase_a, const PhaseOperation& a, const Phase& phase_b,
+                     const PhaseOperation& b, PhaseOperation& grown) {
+    if (a.varying || b.varying) return refusePhase("its requests differ in size");
+    if (a.nominal || b.nominal) {
+      return refusePhase(
+          "its requests are of several blocks of a view, of which a model has no law");
+    }
+    if (a.nested.size() > 1 || b.nested.size() > 1) {
+      return refusePhase("its strides differ from rank to rank");
+    }
+    if (!a.init_offset.table.empty() || !b.init_offset.table.empty()) {
+      return refusePhase("f(initOffset) is a table");
+    }
+    if (a.operation != b.operation || a.init_offset.known != b.init_offset.known ||
+        a.nested.size() != b.nested.size() ||
+        a.init_offset.grid.size() != b.init_offset.grid.size()) {
+      return refusePhase(fmt::format("it is made in another way with {} processes than with {}",
+                                     first_.processes, last_.processes));
+    }
+    grown.request_bytes = growAmount("rs", a.request_bytes, b.request_bytes);
+    grown.repetitions = growAmount("rep", a.repetitions, b.repetitions);
+    checkScaling(phase_a, a, phase_b, b);
+    if (is_alone_) checkAlone(a);
+    grown.displacement_bytes =
+        grow("disp", a.displacement_bytes, b.displacement_bytes, Growth::kPlace);
+    grown.init_offset.base =
+        grow("f(initOffset) of rank 0", a.init_offset.base, b.init_offset.base, Growth::kPlace);
+    grown.init_offset.per_rank =
+        grow("the distance of ranks in f(initOffset)", a.init_offset.per_rank,
+             b.init_offset.per_rank, Growth::kPlace);
+    growGrid(a.init_offset.grid, b.init_offset.grid, grown.init_offset.grid);
+    if (!a.nested.empty()) {
+      grown.nested.front().ranks = grown_.ranks;
+      growPart(a.nested.front().part, b.nested.front().part, grown.nested.front().part);
+    }
+  }
+
+  void checkScaling(const Phase& phase_a, const PhaseOperation& a, const Phase& phase_b,
+                    const PhaseOperation& b) {
+    const bool weak = scaling_ == Scaling::kWeak;
+    const std::uint64_t in_a = weak ? a.request_bytes * a.repetitions : weightOf(phase_a, a);
+    const std::uint64_t in_b = weak ? b.request_bytes * b.repetitions : weightOf(phase_b, b);
+    if (in_a == in_b) return;
+    refusePhase(
+        fmt::format("it does not scale {}ly: {} {} {} bytes with {} processes, and {} with {}",
+                    word(), weak ? "each" : "all", weak ? "moves" : "move", in_a, first_.processes,
+                    in_b, last_.processes));
+  }
+
+  // With one number of processes, what it divides may come from it.
+  void checkAlone(const PhaseOperation& a) {
+    const auto rs = static_cast<std::int64_t>(a.request_bytes);
+    const int np = first_.processes;
+    if (!a.nested.empty() ||
+        (a.repetitions > 1 && a.displacement_bytes != rs && a.displacement_bytes != 0)) {
+      refuseNumber("disp", a.displacement_bytes, 0);
+    }
+    if (!a.init_offset.grid.empty()) return refusePhase("ranks make a grid, whose sides may grow");
+    if (a.init_offset.base != 0 && np > 1 && a.init_offset.base % np == 0) {
+      refuseNumber("f(initOffset) of rank 0", a.init_offset.base, 0);
+    }
+    const std::int64_t distance = a.init_offset.per_rank;
+    const std::int64_t block = rs * static_cast<std::int64_t>(a.repetitions);
+    if (distance != 0 && distance != block && np > 1 && distance % np == 0) {
+      refuseNumber("the distance of ranks in f(initOffset)", distance, 0);
+    }
+  }
+
+  // Sides of the grid stay as they are, but for the last one, which takes what there are of ranks.
+  void growGrid(const std::vector<pattern::Dimension>& a, const std::vector<pattern::Dimension>& b,
+                std::vector<pattern::Dimension>& grown) {
+    std::uint64_t inner = 1;
+    for (std::size_t i = 0; i < a.size() && why_.empty(); ++i) {
+      grown[i].stride =
+          grow("the distance of ranks in f(initOffset)", a[i].stride, b[i].stride, Growth::kPlace);
+      if (i + 1 == a.size()) {
+        const auto all = static_cast<std::uint64_t>(processes_);
+        if (all % inner != 0) {
+          return refusePhase(fmt::format("{} ranks are not whole rows of {}", all, inner));
+        }
+        grown[i].count = all / inner;
+      } else if (a[i].count != b[i].count) {
+        return refusePhase(fmt::format("ranks make rows of {} with {} processes and of {} with {}",
+                                       a[i].count, first_.processes, b[i].count, last_.processes));
+      }
+      inner *= a[i].count;
+    }
+  }
+
+  void growPart(const Part& a, const Part& b, Part& grown) {
+    if (a.body.size() != b.body.size()) return refusePhase("its loops differ");
+    grown.offset = grow("the place of a request", a.offset, b.offset, Growth::kPlace);
+    if (!a.isLoop()) {
+      grown.bytes = growAmount("rs", a.bytes, b.bytes);
+      return;
+    }
+    grown.stride = grow("the stride of a loop", a.stride, b.stride, Growth::kPlace);
+    grown.count = growAmount("the turns of a loop", a.count, b.count);
+    for (std::size_t i = 0; i < a.body.size() && why_.empty(); ++i) {
+      growPart(a.body[i], b.body[i], grown.body[i]);
+    }
+    grown = pattern::loopOf(grown.offset, grown.count, grown.stride, std::move(grown.body));
+  }
+
+  static const model::ModelFile& fileOf(const PhaseModel& model, const Phase& phase) {
+    return model.files[static_cast<std::size_t>(phase.file)];
+  }
+
+  // The furthest byte that a phase touches.
+  void growFile(PhaseModel& grown, std::size_t index) {
+    model::ModelFile& file = grown.files[index];
+    Wide size = 0;
+    bool known = true;
+    for (const Phase& phase : grown.phases) {
+      if (static_cast<std::size_t>(phase.file) != index) continue;
+      for (const PhaseOperation& o : phase.operations) {
+        known = known && o.init_offset.known;
+        Wide end = o.request_bytes;
+        if (!o.nested.empty()) {
+          end = pattern::summaryOf(o.nested.front().part).end;
+        } else {
+          end += std::max<Wide>(static_cast<Wide>(o.repetitions - 1) * o.displacement_bytes, 0);
+        }
+        for (const int rank : phase.ranks)
+          size = std::max<Wide>(size, o.init_offset.at(rank) + end);
+      }
+    }
+    const auto a = static_cast<std::int64_t>(file.size_bytes);
+    const auto b = static_cast<std::int64_t>(last_.files[index].size_bytes);
+    if (known) {
+      file.size_bytes = static_cast<std::uint64_t>(std::min<Wide>(size, Wide{1} << 60));
+    } else if (const auto law = lawOf(a, b, Growth::kPlace); law && !is_alone_) {
+      file.size_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(*law, 0));
+    } else {
+      refuse(fmt::format("{}: its size follows from no phase", file.path));
+    }
+  }
+
+  const PhaseModel& first_;
+  const PhaseModel& last_;
+  bool is_alone_;
+  int processes_;
+  Scaling scaling_;
+  Phase grown_;
+  std::string why_;
+};
+
+}  // namespace
+
+base::Result<model::PhaseModel> growModel(const std::vector<model::PhaseModel>& models,
+                                          int processes, Scaling scaling) {
+  return Grower(models, processes, scaling).grow();
+}
+
+}  // namespace omnio::phases
