@@ -404,6 +404,12 @@ class Reader {
     if (const JsonNode* parameters = node.find("Parameters")) {
       test.transfer_bytes = countAt(*parameters, "transferSize");
       test.tasks = countAt(*parameters, "numTasks");
+      if (countAt(*parameters, "beyondCache").value_or(0) > 0) {
+        return at(parameters->place,
+                  fmt::format("test {} was run beyond the cache: its bandwidth is that of the "
+                              "storage, from which no Time_io follows",
+                              test.id));
+      }
       const auto repetitions = numberAt(*parameters, "repetitions");
       const auto writes_file = numberAt(*parameters, "writeFile");
       const auto reads_file = numberAt(*parameters, "readFile");

@@ -20,6 +20,7 @@
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/estimate.hpp"
+#include "ior_bridge/runner/memory.hpp"
 #include "ior_bridge/runner/phase_results.hpp"
 #include "ior_bridge/runner/phase_runner.hpp"
 #include "ior_bridge/runner/schedule_runner.hpp"
@@ -140,6 +141,10 @@ std::string tableOf(const std::vector<PhaseTest>& tests) {
                          test.phase, test.api, model::nameOf(operation), test.tasks, bytes,
                          spread.median, spread.least, spread.most);
     }
+    if (test.beyond_cache_turns > 0) {
+      out += fmt::format("phase {}: beyond the cache, its requests {} times; no estimate\n",
+                         test.phase, test.beyond_cache_turns);
+    }
     if (test.cold && test.resident_percent > 0) {
       out += fmt::format("phase {}: {:.1f}% of the file stayed in memory before the read\n",
                          test.phase, test.resident_percent);
@@ -174,13 +179,27 @@ std::string timesOf(const std::vector<WholeRun>& runs) {
   return out;
 }
 
+// Whether what was measured may be memory.
+std::string cacheSentence(const PhaseResults& results) {
+  const ResultsIdentity& of = results.identity;
+  const bool is_beyond = std::ranges::any_of(
+      results.tests, [](const PhaseTest& test) { return test.beyond_cache_turns > 0; });
+  if (is_beyond || of.written_bytes >= of.memory_bytes) return "";
+  return fmt::format(
+      "the model writes {:.1f} MiB, and a node has {:.0f} MiB of memory: the page cache may have "
+      "taken part, as in life (--beyond-cache measures the storage)\n",
+      static_cast<double>(of.written_bytes) / model::kMiB,
+      static_cast<double>(of.memory_bytes) / model::kMiB);
+}
+
 base::Result<void> report(const Options& options, const PhaseResults& results) {
   const std::string text = jsonOf(results);
   if (!options.results.empty()) {
     if (auto written = base::writeDocument(options.results, text); !written) return written;
   }
-  const std::string table =
-      tableOf(results.tests) + (results.runs.empty() ? "" : "\n" + timesOf(results.runs));
+  const std::string table = tableOf(results.tests) +
+                            (results.runs.empty() ? "" : "\n" + timesOf(results.runs)) +
+                            cacheSentence(results);
   const std::string shown =
       options.results.empty() ? base::safeJson(text) : base::safeText(table, "\n");
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
@@ -262,8 +281,7 @@ ResultsIdentity identityOf(const model::PhaseModel& model, const Options& option
   MPI_Get_library_version(library, &length);
   const std::string_view text(library, static_cast<std::size_t>(length));
   of.mpi = base::printable(text.substr(0, text.find(',')));
-  of.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                    static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  of.memory_bytes = memoryBytes();
   for (const model::Phase& phase : model.phases) {
     for (const model::PhaseOperation& operation : phase.operations) {
       if (operation.operation != model::Operation::kWrite) continue;
@@ -299,8 +317,8 @@ int work(Options options, const std::string& command, replay::Session& session,
     const WorkDirectory directory(world, options.target, runner.keep);
     if (!directory.made()) return fail(directory.made().failure());
     runner.directory = directory.path();
-    const bool is_whole =
-        !model->schedule.empty() && !options.apart && options.phase == 0 && options.api == "model";
+    const bool is_whole = !model->schedule.empty() && !options.apart && options.phase == 0 &&
+                          options.api == "model" && !runner.beyond_cache;
     constexpr int kUsualIterations = 3;
     if (runner.iterations == 0) runner.iterations = is_whole ? 1 : kUsualIterations;
     if (is_whole) {
@@ -363,6 +381,9 @@ void addOptions(const base::Program& app, Options& options) {
            "Each phase by itself, as IOR runs it, and not all of them as the application did");
   app.flag("--no-fsync", options.no_fsync, "Leaves what was written in the page cache");
   app.flag("--warm", options.warm, "Reads what may still be in the page cache");
+  app.flag("--beyond-cache", options.runner.beyond_cache,
+           "Each phase by itself, repeated at new offsets until it moves twice the memory of the "
+           "nodes: the bandwidth of the storage, which is no estimate");
   app.flag("--keep", options.runner.keep, "Leaves the files below the target");
 }
 

@@ -37,6 +37,7 @@ void putParameters(base::JsonWriter& json, const PhaseTest& test) {
     json.put("blockSize", test.block_bytes);
     json.put("segmentCount", 1);
     json.put("coldReads", test.cold);
+    if (test.beyond_cache_turns > 0) json.put("beyondCache", test.beyond_cache_turns);
     if (test.resident_percent >= 0) json.put("residentPercent", test.resident_percent);
   });
 }

@@ -59,6 +59,9 @@ struct PhaseTest {
   double resident_percent = -1;  // pages of the file in memory before a read; < 0: not known
   std::uint64_t request_bytes = 0;
   std::uint64_t block_bytes = 0;  // what one process moves in one operation
+  // How often the requests of the phase were repeated at new offsets, to go beyond the cache. More
+  // than 0: the bandwidth is the storage's, and says nothing of the application's time.
+  std::uint64_t beyond_cache_turns = 0;
   std::vector<std::string> notes = {};
   std::vector<PhaseMeasurement> measurements = {};  // interleaved, iteration by iteration
 };

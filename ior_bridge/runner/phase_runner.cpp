@@ -1,12 +1,15 @@
 #include "ior_bridge/runner/phase_runner.hpp"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include <algorithm>
 #include <system_error>
 #include <utility>
 
+#include "core/base/printable.hpp"
+#include "ior_bridge/runner/memory.hpp"
 #include "ior_bridge/runner/phase_preparation.hpp"
 
 namespace omnio::ior {
@@ -31,7 +34,10 @@ PhaseTeam::PhaseTeam(MPI_Comm communicator) : communicator_(communicator) {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   int on_node = 1;
+  int rank_on_node = 0;
   MPI_Comm_size(node, &on_node);
+  MPI_Comm_rank(node, &rank_on_node);
+  is_first_on_node_ = rank_on_node == 0;
   MPI_Comm_free(&node);
   on_one_node_ = most(size_ - on_node) == 0;
 }
@@ -82,6 +88,8 @@ using model::Operation;
 
 // Linux moves no more in one call, and the count of an MPI call holds no more.
 constexpr std::uint64_t kLargestRequest = 0x7ffff000;
+using Wide = __int128;
+
 constexpr std::int64_t kLargestOffset = std::int64_t{1} << 60;
 
 double now() {
@@ -158,6 +166,7 @@ struct Outcome {
   std::vector<PhaseMeasurement> measurements;
   double resident_percent = -1;
   bool one_node = true;
+  std::uint64_t beyond_cache_turns = 0;
 };
 
 // When one process was through with each part, and its time in writes and reads.
@@ -188,8 +197,10 @@ class PhaseRunner {
   }
 
   base::Result<Outcome> run(const Progress& progress) {
+    if (options_.beyond_cache) planTurns();
     if (auto done = together(check()); !done) return done.failure();
     Outcome outcome;
+    if (options_.beyond_cache) outcome.beyond_cache_turns = turns_;
     outcome.one_node = team_.onOneNode();
     for (int i = 0; i < options_.iterations; ++i) {
       progress(phase_, i);
@@ -213,12 +224,40 @@ class PhaseRunner {
         base::failure(mine.failure().code, "rank {}: {}", rank_, mine.failure().sentence));
   }
 
+  // The requests again and again, each turn behind the one before, until they move twice what the
+  // nodes can keep.
+  void planTurns() {
+    memory_ = team_.sum(team_.isFirstOnNode() ? memoryBytes() : 0);
+    turns_ = 2 * memory_ / std::max<std::uint64_t>(phase_.weight_bytes, 1) + 1;
+    shift_ = extent_.end - extent_.begin;
+    if (!shared_) return;
+    const bool has_any = extent_.requests > 0;
+    shift_ = team_.most(has_any ? extent_.end : 0) -
+             team_.least(has_any ? extent_.begin : kLargestOffset);
+  }
+
+  base::Result<void> checkRoom() const {
+    if (!options_.beyond_cache) return {};
+    struct statvfs about {};
+    if (statvfs(options_.directory.c_str(), &about) != 0) return {};
+    const std::uint64_t room = std::uint64_t{about.f_frsize} * about.f_bavail;
+    const std::uint64_t needed = phase_.weight_bytes * turns_;
+    if (needed <= room) return {};
+    return base::failure(base::Code::kInvalid,
+                         "phase {} takes {} bytes to go beyond a memory of {}, and {} has room for "
+                         "{}",
+                         phase_.id, needed, memory_, base::printable(options_.directory.native()),
+                         room);
+  }
+
   base::Result<void> check() {
-    if (extent_.begin < 0 || extent_.end > kLargestOffset) {
-      return base::failure(base::Code::kInvalid,
-                           "phase {} leads from offset {} to {}, where no file is", phase_.id,
-                           extent_.begin, extent_.end);
+    const Wide end = extent_.end + static_cast<Wide>(turns_ - 1) * shift_;
+    if (extent_.begin < 0 || end > kLargestOffset) {
+      return base::failure(
+          base::Code::kInvalid, "phase {} leads from offset {} to {}, where no file is", phase_.id,
+          extent_.begin, static_cast<std::int64_t>(std::min<Wide>(end, INT64_MAX)));
     }
+    if (auto room = checkRoom(); !room) return room;
     if (extent_.largest_bytes > kLargestRequest) {
       return base::failure(base::Code::kInvalid,
                            "phase {} has a request of {} bytes, more than the {} of one call",
@@ -245,6 +284,7 @@ class PhaseRunner {
   base::Result<void> fillPart() const {
     std::int64_t begin = extent_.read_begin;
     std::int64_t end = extent_.read_end;
+    if (end > begin) end += static_cast<std::int64_t>(turns_ - 1) * shift_;
     if (shared_) {
       const std::int64_t all_begin = team_.least(begin < end ? begin : kLargestOffset);
       const std::int64_t all_end = team_.most(end);
@@ -264,8 +304,7 @@ class PhaseRunner {
                              .collective = collective_,
                              .communicator = shared_ ? team_.communicator() : MPI_COMM_SELF};
     std::unique_ptr<PhaseFile> file = makePhaseFile(api_, options);
-    PhaseRequests requests(phase_, rank_);
-    if (collective_ && shared_) requests.padTo(team_.most(requests.counts()));
+    if (collective_ && shared_) padded_ = team_.most(PhaseRequests(phase_, rank_).counts());
     team_.barrier();
     lap.begin = now();
     base::Result<void> first = file->open();  // the first failure is the one that counts
@@ -276,7 +315,14 @@ class PhaseRunner {
     }
     lap.opened = now();
     if (!first) return first;
-    first = transferAll(*file, requests, lap);
+    for (std::uint64_t turn = 0; turn < turns_; ++turn) {
+      PhaseRequests requests(phase_, rank_);
+      if (collective_ && shared_) requests.padTo(padded_);
+      const auto moved =
+          transferAll(*file, requests, static_cast<std::int64_t>(turn) * shift_, lap);
+      if (first) first = moved;
+      if (!first && !collective_) break;
+    }
     lap.transferred = now();
     if (options_.fsync && writes_) {
       const auto synced = file->sync();
@@ -288,7 +334,8 @@ class PhaseRunner {
     return first;
   }
 
-  base::Result<void> transferAll(PhaseFile& file, PhaseRequests& requests, Lap& lap) {
+  base::Result<void> transferAll(PhaseFile& file, PhaseRequests& requests, std::int64_t shift,
+                                 Lap& lap) {
     base::Result<void> first;
     const bool mixed = writes_ && reads_;
     std::uint64_t n = 0;
@@ -298,6 +345,7 @@ class PhaseRunner {
         if (!first) break;
         continue;
       }
+      request->offset += shift;
       const bool is_write = request->operation == Operation::kWrite;
       const double begin = mixed ? now() : 0;
       const auto result =
@@ -353,6 +401,10 @@ class PhaseRunner {
   const RequestExtent extent_;
   std::string path_;
   std::optional<Content> content_;
+  std::vector<std::uint64_t> padded_;  // requests of each operation, for collective calls
+  std::uint64_t memory_ = 0;           // of the nodes
+  std::uint64_t turns_ = 1;
+  std::int64_t shift_ = 0;  // from turn to turn, in bytes
 };
 
 // From the first process of the phase to all of the world.
@@ -363,6 +415,7 @@ Outcome broadcast(Outcome outcome, int from, MPI_Comm world) {
   MPI_Bcast(outcome.measurements.data(), count * static_cast<int>(sizeof(PhaseMeasurement)),
             MPI_BYTE, from, world);
   MPI_Bcast(&outcome.resident_percent, 1, MPI_DOUBLE, from, world);
+  MPI_Bcast(&outcome.beyond_cache_turns, 1, MPI_UINT64_T, from, world);
   int one_node = outcome.one_node ? 1 : 0;
   MPI_Bcast(&one_node, 1, MPI_INT, from, world);
   outcome.one_node = one_node != 0;
@@ -399,6 +452,7 @@ base::Result<std::vector<PhaseTest>> runPhases(const model::PhaseModel& model,
     PhaseTest& test = tests.emplace_back(describe(model, phase, options));
     test.measurements = std::move(outcome.measurements);
     test.resident_percent = outcome.resident_percent;
+    test.beyond_cache_turns = outcome.beyond_cache_turns;
     if (!outcome.one_node) {
       test.notes.emplace_back("several nodes: times are those of the slowest process");
     }

@@ -27,6 +27,7 @@ class PhaseTeam {
   int rank() const { return rank_; }
   int size() const { return size_; }
   bool isFirst() const { return rank_ == 0; }
+  bool isFirstOnNode() const { return is_first_on_node_; }
   bool onOneNode() const { return on_one_node_; }  // so its clocks are one
 
   // Collective, each of them.
@@ -51,6 +52,7 @@ class PhaseTeam {
   int rank_ = 0;
   int size_ = 1;
   bool on_one_node_ = true;
+  bool is_first_on_node_ = true;
 };
 
 struct RunnerOptions {
@@ -61,6 +63,9 @@ struct RunnerOptions {
   bool fsync = true;
   bool cold = true;   // reads: pages of the file are given up before
   bool keep = false;  // files stay when a phase has been run
+  // Repeats the requests of each phase behind one another in the file, until they move twice the
+  // memory of the nodes: what is measured then is the storage.
+  bool beyond_cache = false;
 };
 
 // Called before each iteration, on every process.
