@@ -142,6 +142,8 @@ class Grower {
     grown_ = a;
     grown_.io = {};
     grown_.begin_ns = grown_.end_ns = 0;
+    grown_.ranks_per_node = 0;
+    growCalls(a.calls, b.calls);
     if (static_cast<const model::Manner&>(a) != b || a.file != b.file || a.mode != b.mode ||
         a.operations.size() != b.operations.size() ||
         fileOf(first_, a).shared != fileOf(last_, b).shared) {
@@ -163,6 +165,27 @@ class Grower {
     };
     grown_.first_tick = tick(a.first_tick, b.first_tick);
     grown_.last_tick = std::max(tick(a.last_tick, b.last_tick), grown_.first_tick);
+  }
+
+  // Left out where they follow no law: they are for people.
+  using Calls = std::vector<std::pair<std::string, std::uint64_t>>;
+  void growCalls(const Calls& a, const Calls& b) {
+    grown_.calls.clear();
+    Calls calls;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a.size() != b.size() || a[i].first != b[i].first) return;
+      const auto in_a = static_cast<std::int64_t>(a[i].second);
+      const auto in_b = static_cast<std::int64_t>(b[i].second);
+      std::optional<std::int64_t> grown = lawOf(in_a, in_b, Growth::kAmount);
+      // All processes of one model: each makes its share.
+      if (is_alone_) {
+        if (in_a % first_.processes != 0) return;
+        grown = in_a / first_.processes * processes_;
+      }
+      if (!grown) return;
+      calls.emplace_back(a[i].first, static_cast<std::uint64_t>(*grown));
+    }
+    grown_.calls = std::move(calls);
   }
 
   // The ranks of a phase: all, or the same ones, or every n-th.

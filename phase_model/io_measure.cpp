@@ -1,13 +1,18 @@
 #include "phase_model/io_measure.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/order/io_waits.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/wire/info.hpp"
+#include "phase_model/file_settings.hpp"
 
 namespace omnio::phases {
 namespace {
@@ -19,6 +24,17 @@ bool isOfStorage(const event::Event& event) {
     if (kind != wire::FileKind::kRegular && kind != wire::FileKind::kDirectory) return false;
   }
   return true;
+}
+
+// Ranks of the phase on the node that has most of them.
+int ranksPerNode(const model::Phase& phase, const std::map<int, std::string>& hosts) {
+  std::map<std::string_view, int> on_node;
+  int most = 0;
+  for (const int rank : phase.ranks) {
+    const auto host = hosts.find(rank);
+    if (host != hosts.end()) most = std::max(most, ++on_node[host->second]);
+  }
+  return most;
 }
 
 void takeSlower(const event::IoTime& time, event::IoTime& slowest) {
@@ -34,6 +50,8 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
     if (const auto rank = trace.rankOf(*trace.processes()[i])) ranks[*rank].push_back(i);
   }
   std::unordered_map<int, event::IoTime> slowest;
+  std::unordered_map<int, std::map<std::string_view, std::uint64_t>> calls;
+  FileSettings settings;
   event::PathTable paths;
   for (const auto& [rank, processes] : ranks) {
     struct Source {
@@ -60,6 +78,8 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
       const Source& source = sources[events.source()];
       const int phase = source.phases->next(*event);
       if (!isOfStorage(*event)) continue;
+      ++calls[phase][calls::plainName(*event->row)];
+      settings.take(*trace.processes()[source.process], *event, phase);
       by_phase[phase] +=
           all.add({.kind = event::ioKindOf(*event->row),
                    .start_ns = event->start_ns,
@@ -72,7 +92,16 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
     }
     for (const auto& [phase, time] : by_phase) takeSlower(time, slowest[phase]);
   }
-  for (model::Phase& phase : model.phases) phase.io = slowest[phase.id];
+  std::map<int, std::string> hosts;
+  for (const auto& [rank, processes] : ranks) {
+    hosts[rank] = trace.processes()[processes.front()]->info.text(wire::info::kHost);
+  }
+  for (model::Phase& phase : model.phases) {
+    phase.io = slowest[phase.id];
+    phase.opened = settings.of(phase.id);
+    phase.ranks_per_node = ranksPerNode(phase, hosts);
+    phase.calls.assign(calls[phase.id].begin(), calls[phase.id].end());
+  }
   model.io_outside = slowest[0];
   model.unmatched_waits = waits.unmatched();
 }

@@ -181,6 +181,8 @@ std::string mannerText(const Phase& phase) {
       phase.collective ? "collective" : "non-collective",
       phase.blocking ? "blocking" : "non-blocking", base::wordOf(kModes, phase.mode));
   if (phase.has_view) text += fmt::format(", set_view with etype {}", phase.etype_bytes);
+  if (phase.opened.atomic) text += ", atomic";
+  for (const auto& [key, value] : phase.opened.hints) text += fmt::format(", {}={}", key, value);
   return text;
 }
 

@@ -168,6 +168,7 @@ class ModelReader {
       p.end_ns = measured.integer("end_ns", {.least = p.begin_ns, .most = kMaxOffset});
       p.io = ioTimeOf(measured);
     }
+    readSurroundings(object, p);
     if (in_.failed()) return p;
     unsigned __int128 sum = 0;
     for (const PhaseOperation& o : p.operations) sum += weightOf(p, o);
@@ -179,6 +180,35 @@ class ModelReader {
       for (const JsonNode& item : object.list("random")) p.random.push_back(randomOf(item, p));
     }
     return p;
+  }
+
+  // What an edited model, or one that was made by hand, need not have.
+  void readSurroundings(JsonObject& phase, Phase& p) {
+    if (const JsonNode* opened = phase.find("opened")) {
+      JsonObject object(in_, *opened);
+      p.opened.flags = object.text("flags");
+      p.opened.atomic = object.flag("atomic", false);
+      if (const JsonNode* hints = object.find("hints")) {
+        for (const auto& [key, value] : membersOf("hints", *hints)) {
+          p.opened.hints.emplace_back(key, base::textOf(in_, key, value));
+        }
+      }
+    }
+    p.ranks_per_node =
+        static_cast<int>(phase.integer("ranks_per_node", {.least = 0, .most = kMaxProcesses}, 0));
+    if (const JsonNode* calls = phase.find("calls")) {
+      for (const auto& [name, count] : membersOf("calls", *calls)) {
+        p.calls.emplace_back(
+            name, static_cast<std::uint64_t>(base::integerOf(in_, name, count, kFromZero)));
+      }
+    }
+  }
+
+  const JsonNode::Members& membersOf(std::string_view name, const JsonNode& node) {
+    static const JsonNode::Members kNone;
+    const auto* members = node.as<JsonNode::Members>();
+    if (members == nullptr) in_.refuse(node.place, fmt::format("\"{}\" has to be an object", name));
+    return members == nullptr ? kNone : *members;
   }
 
   PhaseOperation operationOf(const JsonNode& node, const std::vector<int>& ranks) {
@@ -447,6 +477,25 @@ void putRandom(JsonWriter& json, const RandomAccess& random) {
   });
 }
 
+void putSurroundings(JsonWriter& json, const Phase& p) {
+  const OpenedFile& opened = p.opened;
+  if (!opened.flags.empty()) {
+    json.object("opened", [&] {
+      json.put("flags", opened.flags);
+      if (opened.atomic) json.put("atomic", true);
+      if (opened.hints.empty()) return;
+      json.object("hints", [&] {
+        for (const auto& [key, value] : opened.hints) json.put(key, value);
+      });
+    });
+  }
+  if (p.ranks_per_node > 0) json.put("ranks_per_node", p.ranks_per_node);
+  if (p.calls.empty()) return;
+  json.object("calls", [&] {
+    for (const auto& [name, count] : p.calls) json.put(name, count);
+  });
+}
+
 void putPhase(JsonWriter& json, const Phase& p) {
   json.object([&] {
     json.put("id", p.id);
@@ -468,6 +517,7 @@ void putPhase(JsonWriter& json, const Phase& p) {
       json.put("end_ns", p.end_ns);
       putIoTime(json, p.io);
     });
+    putSurroundings(json, p);
     if (p.random.empty()) return;
     json.list("random", p.random, [&](const auto& random) { putRandom(json, random); });
   });

@@ -92,6 +92,13 @@ struct Manner {
   auto operator<=>(const Manner&) const = default;
 };
 
+// How the file of a phase was opened, as text: empty where it is not told.
+struct OpenedFile {
+  std::string flags = {};  // "MPI_MODE_CREATE|MPI_MODE_RDWR", "O_WRONLY|O_CREAT"
+  bool atomic = false;     // MPI_File_set_atomicity
+  std::vector<std::pair<std::string, std::string>> hints = {};  // that the application gave
+};
+
 struct Phase : Manner {
   int id = 1;    // idPH, 1, 2, ... by the time they began
   int file = 0;  // idF: index in PhaseModel::files
@@ -108,6 +115,10 @@ struct Phase : Manner {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   event::IoTime io;
+  OpenedFile opened;
+  int ranks_per_node = 0;  // at most; 0: not told
+  // The calls of the phase by name, of all processes, those that open, seek, sync and close too.
+  std::vector<std::pair<std::string, std::uint64_t>> calls;
   std::vector<RandomAccess> random;  // only of mode kRandom, and only up to a stated number
 };
 

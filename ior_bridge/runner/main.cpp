@@ -383,7 +383,7 @@ void addOptions(const base::Program& app, Options& options) {
   app.flag("--warm", options.warm, "Reads what may still be in the page cache");
   app.flag("--beyond-cache", options.runner.beyond_cache,
            "Each phase by itself, repeated at new offsets until it moves twice the memory of the "
-           "nodes: the bandwidth of the storage, which is no estimate");
+           "nodes: the bandwidth of the storage, and not an estimate");
   app.flag("--keep", options.runner.keep, "Leaves the files below the target");
 }
 

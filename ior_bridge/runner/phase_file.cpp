@@ -126,8 +126,19 @@ class MpiFile : public PhaseFile {
     const int access =
         options().reads ? (options().writes ? MPI_MODE_RDWR : MPI_MODE_RDONLY) : MPI_MODE_WRONLY;
     const int mode = access | (options().writes ? MPI_MODE_CREATE : 0);
-    return reasonOf(
-        MPI_File_open(options().communicator, options().path.c_str(), mode, MPI_INFO_NULL, &file_));
+    MPI_Info hints = MPI_INFO_NULL;
+    if (options().opened != nullptr && !options().opened->hints.empty()) {
+      MPI_Info_create(&hints);
+      for (const auto& [key, value] : options().opened->hints) {
+        MPI_Info_set(hints, key.c_str(), value.c_str());
+      }
+    }
+    int code = MPI_File_open(options().communicator, options().path.c_str(), mode, hints, &file_);
+    if (hints != MPI_INFO_NULL) MPI_Info_free(&hints);
+    if (code == MPI_SUCCESS && options().opened != nullptr && options().opened->atomic) {
+      code = MPI_File_set_atomicity(file_, 1);
+    }
+    return reasonOf(code);
   }
 
   std::string doTransfer(const Request& request, char* buffer) override {

@@ -22,6 +22,8 @@ struct PhaseFileOptions {
   bool reads = false;
   bool collective = false;                // MPI-IO only
   MPI_Comm communicator = MPI_COMM_SELF;  // MPI-IO only: those who open the file together
+  // MPI-IO only: hints and atomicity; of another interface, and of none, nullptr.
+  const model::OpenedFile* opened = nullptr;
 };
 
 // Failures name the file and the system's reason. After one, collective calls have to go on until

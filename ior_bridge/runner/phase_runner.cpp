@@ -302,7 +302,8 @@ class PhaseRunner {
                              .writes = writes_,
                              .reads = reads_,
                              .collective = collective_,
-                             .communicator = shared_ ? team_.communicator() : MPI_COMM_SELF};
+                             .communicator = shared_ ? team_.communicator() : MPI_COMM_SELF,
+                             .opened = &phase_.opened};
     std::unique_ptr<PhaseFile> file = makePhaseFile(api_, options);
     if (collective_ && shared_) padded_ = team_.most(PhaseRequests(phase_, rank_).counts());
     team_.barrier();

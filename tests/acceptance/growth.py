@@ -39,6 +39,7 @@ def saidOf(path):
         model = json.load(file)
     for phase in model["phases"]:
         del phase["measured"]
+        phase.pop("ranks_per_node", None)  # of the machine
     return {key: model[key] for key in ("processes", "files", "phases")}
 
 

@@ -137,6 +137,19 @@ def checkBadInput(checks, work):
         checks.equal(len(lines), 1 if status == 1 else 2, f"omnio phases {words}: {lines}")
 
 
+def checkSurroundings(checks, work):
+    """Hints at the open and later, flags, and the calls of a phase that are not reads or writes."""
+    directory, to = emptied(os.path.join(work, "handled")), os.path.join(work, "handled.trace")
+    result = trace(to, mpirun(2) + [program("c_mpi_handled"), "closed"], cwd=directory)
+    checks.equal(result.status, 0, f"handled: {result}")
+    phase = phasesOf(checks, to)[0]["phases"][0]
+    checks.equal(phase["opened"]["flags"], "MPI_MODE_CREATE|MPI_MODE_RDWR", "handled: flags")
+    checks.equal(phase["opened"]["hints"], {"cb_nodes": "1", "romio_cb_write": "disable"},
+                 "handled: hints")
+    checks.equal((phase["calls"]["MPI_File_open"], phase["calls"]["MPI_File_set_info"],
+                  phase["ranks_per_node"]), (2, 2, 2), "handled: calls, ranks on a node")
+
+
 def main():
     checks = Checks()
     if mpirun(RANKS) is None or program("c_mpi_io") is None:
@@ -155,7 +168,8 @@ def main():
                 continue
             with checks.case(name):
                 checkWeights(checks, work, name)
-        for name, part in (("gaps", checkGaps), ("not whole", checkNotWhole),
+        for name, part in (("gaps", checkGaps), ("handled", checkSurroundings),
+                           ("not whole", checkNotWhole),
                            ("bad input", checkBadInput)):
             with checks.case(name):
                 part(checks, work)

@@ -86,6 +86,9 @@ PhaseModel example() {
   nested.operations[0].nested = {{.ranks = {0, 2, 3}, .part = row(16)},
                                  {.ranks = {1}, .part = row(24)}};
   nested.weight_bytes = 4 * 6 * 8;
+  nested.opened = {.flags = "MPI_MODE_RDWR", .atomic = true, .hints = {{"cb_nodes", "2"}}};
+  nested.ranks_per_node = 2;
+  nested.calls = {{"MPI_File_open", 4}, {"MPI_File_write_at", 24}};
   model.phases = {strided, random, unknown, nested};
   model.left_out = {"one thing", "another"};
   return model;
@@ -136,6 +139,8 @@ TEST_F(PhaseModelTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(model->phases[1].random[0].requests[1].first, 5);
   EXPECT_FALSE(model->phases[2].operations[0].init_offset.known);
   EXPECT_EQ(model->phases[3].operations[0].init_offset.at(3), 608);
+  EXPECT_EQ(model->phases[3].opened.hints[0].second, "2");
+  EXPECT_EQ(model->phases[3].calls[1].second, 24U);
   EXPECT_EQ(pattern::requestOf(model->phases[3].operations[0].nested[1].part, 5).offset, 148);
 }
 
@@ -292,7 +297,7 @@ TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
             ": line 20, column 16: \"id\" appears twice in one object");
   EXPECT_EQ(complaint("\"blocking\": false,", ""), ": line 60, column 2: \"blocking\" is missing");
   EXPECT_EQ(complaint("\"left_out\": [\"one thing\", \"another\"]", "\"left_out\": \"one\""),
-            ": line 205, column 18: \"left_out\" has to be a list, not a text");
+            ": line 217, column 18: \"left_out\" has to be a list, not a text");
 }
 
 }  // namespace
