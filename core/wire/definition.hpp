@@ -19,6 +19,8 @@ enum class Origin : std::uint8_t {
   kInherited = 2,   // open before recording began, or inherited over exec
 };
 
+inline constexpr std::int64_t kUnknownSize = -1;
+
 struct HandleDefinition {
   std::uint32_t handle = 0;       // unique in the process; an open instance, not a file
   std::uint32_t description = 0;  // handle that first had this open file description
@@ -29,7 +31,8 @@ struct HandleDefinition {
   std::uint32_t open_flags = 0;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::uint8_t text_slot = 0;  // its path
+  std::int64_t size = kUnknownSize;  // bytes of the file when it was opened
+  std::uint8_t text_slot = 0;        // its path
 };
 
 // A path as the application gave it, made absolute: `raw_offset` is where the application's own
@@ -42,7 +45,7 @@ struct TextDefinition {
 
 inline constexpr std::size_t kControlHeader = 2;
 // Room of a definition besides its bytes.
-inline constexpr std::size_t kMaxDefinition = kControlHeader + 2 + 8 * kMaxVarint;
+inline constexpr std::size_t kMaxDefinition = kControlHeader + 3 + 8 * kMaxVarint;
 // Longer texts than the system accepts as a path, with the directory in front of it, are cut.
 inline constexpr std::size_t kMaxText = 2 * 4096;
 
@@ -52,17 +55,22 @@ inline char* putControlHeader(char* out, std::uint32_t number) {
   return out + kControlHeader;
 }
 
+// In the byte that has kind and origin: a size follows. Traces from before have none.
+inline constexpr unsigned kHasSize = 0x80;
+
 inline char* encodeHandle(char* out, const HandleDefinition& d, Prediction& state) {
   const std::uint8_t slot = handleSlot(d.handle);
   state.handles[slot] = {.handle = d.handle};
   out = putControlHeader(out, kDefineHandle);
   *out++ = static_cast<char>(slot);
-  *out++ = static_cast<char>(static_cast<unsigned>(d.kind) | static_cast<unsigned>(d.origin) << 4);
+  *out++ = static_cast<char>(static_cast<unsigned>(d.kind) | static_cast<unsigned>(d.origin) << 4 |
+                             (d.size == kUnknownSize ? 0 : kHasSize));
   for (const std::uint64_t value :
        {std::uint64_t{d.handle}, std::uint64_t{d.description}, std::uint64_t{d.birth_pid},
         zigzag(d.fd), std::uint64_t{d.open_flags}, d.device, d.inode}) {
     out = putVarint(out, value);
   }
+  if (d.size != kUnknownSize) out = putVarint(out, static_cast<std::uint64_t>(d.size));
   *out++ = static_cast<char>(d.text_slot);
   return out;
 }
@@ -73,15 +81,20 @@ inline const char* decodeHandle(const char* in, const char* end, HandleDefinitio
   if (end - in < 2) return nullptr;
   const auto slot = static_cast<std::uint8_t>(*in++);
   const auto bits = static_cast<std::uint8_t>(*in++);
-  if ((bits & 0xF) > 2 || (bits >> 4) > 2) return nullptr;
+  const unsigned origin = (bits & ~kHasSize) >> 4;
+  if ((bits & 0xF) > 2 || origin > 2) return nullptr;
   d.kind = static_cast<FileKind>(bits & 0xF);
-  d.origin = static_cast<Origin>(bits >> 4);
+  d.origin = static_cast<Origin>(origin);
   std::uint64_t values[7];
   for (std::uint64_t& value : values) {
     in = getVarint(in, end, value);
     if (in == nullptr) return nullptr;
   }
-  if (in == end) return nullptr;
+  std::uint64_t size = 0;
+  const bool has_size = (bits & kHasSize) != 0;
+  if (has_size) in = getVarint(in, end, size);
+  if (in == nullptr || in == end || size > INT64_MAX) return nullptr;
+  d.size = has_size ? static_cast<std::int64_t>(size) : kUnknownSize;
   d.handle = static_cast<std::uint32_t>(values[0]);
   d.description = static_cast<std::uint32_t>(values[1]);
   d.birth_pid = static_cast<std::uint32_t>(values[2]);

@@ -52,6 +52,20 @@ TEST_F(HandleTable, KnowsWhatWasOpened) {
   });
 }
 
+TEST_F(HandleTable, KeepsTheSizeThatAFileHadWhenItWasOpened) {
+  traced([this] {
+    const int fd = openTraced(file("sized"));
+    EXPECT_EQ(infoOf(lookUp(fd)).size, 0);
+    ASSERT_EQ(write(fd, "12345", 5), 5);
+    const int again = openTraced(file("sized"));
+    EXPECT_EQ(infoOf(lookUp(again)).size, 5);
+    const int copy = dup(again);
+    duplicateHandle(copy, lookUp(again));
+    EXPECT_EQ(infoOf(lookUp(copy)).size, wire::kUnknownSize);
+    for (const int open : {fd, again, copy}) closeTraced(open);
+  });
+}
+
 TEST_F(HandleTable, FindsOutWhatAnInheritedDescriptorIs) {
   traced([this] {
     const int fd = open(file("b").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0644);

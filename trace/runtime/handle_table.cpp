@@ -104,6 +104,7 @@ struct FileFacts {
   wire::FileKind kind = wire::FileKind::kOther;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  std::int64_t size = wire::kUnknownSize;
 };
 
 wire::FileKind kindOf(unsigned mode) {
@@ -112,16 +113,18 @@ wire::FileKind kindOf(unsigned mode) {
                          : wire::FileKind::kOther;
 }
 
-// Type and identity only, with no need to be fresh: asking a parallel file system for the size
-// would cost a round of its locks.
+// Type and identity, and the size as far as the file system's client has it: asking a parallel file
+// system for a fresh one would cost a round of its locks.
 bool factsOf(int fd, FileFacts& facts) {
   struct statx x;
   const long result = rawSyscall(SYS_statx, fd, address(""), AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-                                 STATX_TYPE | STATX_INO, address(&x));
+                                 STATX_TYPE | STATX_INO | STATX_SIZE, address(&x));
   if (result == 0) {
     facts.device = static_cast<std::uint64_t>(x.stx_dev_major) << 32 | x.stx_dev_minor;
     facts.inode = x.stx_ino;
     facts.kind = kindOf(x.stx_mode);
+    const bool has_size = (x.stx_mask & STATX_SIZE) != 0 && facts.kind == wire::FileKind::kRegular;
+    if (has_size) facts.size = static_cast<std::int64_t>(x.stx_size);
     return true;
   }
   if (result == -EBADF) return false;
@@ -131,6 +134,7 @@ bool factsOf(int fd, FileFacts& facts) {
   facts.device = static_cast<std::uint64_t>(s.st_dev);
   facts.inode = s.st_ino;
   facts.kind = kindOf(s.st_mode);
+  if (facts.kind == wire::FileKind::kRegular) facts.size = s.st_size;
   return true;
 }
 
@@ -177,6 +181,7 @@ Entry makeHandle(int fd, const wire::PathParts& path, const FileFacts& facts, Co
   i.origin = wire::Origin::kOpened;
   i.device = facts.device;
   i.inode = facts.inode;
+  i.size = facts.size;
   copyPath(i, path);
   complete(i);
   i.handle.store(handle, std::memory_order_release);

@@ -32,7 +32,7 @@ class Entry {
   std::uint64_t word_ = 0;
 };
 
-inline constexpr std::size_t kShortPath = 200;
+inline constexpr std::size_t kShortPath = 192;
 
 // Facts of a handle, in memory that is used again after it ends, and never unmapped. `handle` is
 // 0 while they change: a reader that finds another number after reading has read facts that do not
@@ -52,6 +52,7 @@ struct HandleInfo {
   std::uint32_t long_path = 0;  // place in the pool of long paths, or 0
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  std::int64_t size = wire::kUnknownSize;
   char path[kShortPath] = {};
 };
 static_assert(sizeof(HandleInfo) == 256);
