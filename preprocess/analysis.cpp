@@ -263,6 +263,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     const event::FileSize before = size;
     const auto transfer = event::follow(event, description.open, size);
     takeData(event, when, instance, transfer.value_or(event::Transfer{}), before);
+    if (moves) takePosition(event, used.content, transfer, description);
   }
   takeTwoCalls(event, when);
   if (calls::has(*event.row, Role::kMapping)) takeMapping(event, when, instance);
@@ -663,6 +664,46 @@ void Analysis::takeRead(const event::Event& event, const PastEvent& when, Conten
   if (stopsAtEnd(event)) {
     files_.foundEnd(content, when, *offset + transfer.bytes, transfer.bytes > 0);
   }
+}
+
+// A seek of a stream does not return where the end is, an append not where it wrote, and fscanf not
+// how far it read. A later call may tell (ftell, or lseek from the position).
+void Analysis::takePosition(const event::Event& event, ContentId content,
+                            const std::optional<event::Transfer>& transfer,
+                            Description& description) {
+  if (event.failed && !transfer) return;
+  const calls::Row& row = *event.row;
+  if (transfer && !transfer->bytes_known) {
+    if (transfer->is_known) description.scanned_from = transfer->offset;
+    description.sought_from_end.reset();
+    description.has_just_appended = false;
+    return;
+  }
+  const bool has_whence = calls::has(row, Role::kWhence);
+  const std::int64_t whence = event::argumentOf(event, Role::kWhence);
+  const bool tells =
+      row.result == calls::Result::kPosition &&
+      (!has_whence || (whence == SEEK_CUR && event::argumentOf(event, Role::kOffset) == 0));
+  if (tells && description.sought_from_end) {
+    files_.measured(content, event.result - *description.sought_from_end);
+  } else if (tells && description.has_just_appended) {
+    files_.measured(content, event.result);
+  }
+  // After fscanf, what is known is the least that the position can be.
+  if (description.scanned_from && tells) {
+    files_.scanned(content, *description.scanned_from, event.result);
+  } else if (description.scanned_from && transfer && row.call_class == Class::kRead) {
+    files_.scanned(content, *description.scanned_from,
+                   transfer->offset + static_cast<std::int64_t>(transfer->bytes));
+  }
+  const bool stays_unknown = transfer && !transfer->is_known;
+  if (!stays_unknown) description.scanned_from.reset();
+  if (tells) return;  // the position stays where it is
+  description.sought_from_end.reset();
+  if (!transfer && has_whence && whence == SEEK_END && row.result != calls::Result::kPosition) {
+    description.sought_from_end = event::argumentOf(event, Role::kOffset);
+  }
+  description.has_just_appended = transfer && transfer->at_end && transfer->bytes > 0;
 }
 
 // Calls that are about what an earlier one began: an asynchronous operation, a mapping. Another
@@ -1194,8 +1235,10 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
                         .access = access,
                         .is_below = true});
   }
+  const bool is_of_the_run = files_.isOfTheRun(file);
   Instance opened =
-      files_.isOfTheRun(file) ? openedUnseen(file, flags, when) : openBefore(file, flags, when.ref);
+      is_of_the_run ? openedUnseen(file, flags, when) : openBefore(file, flags, when.ref);
+  if (!is_of_the_run) files_.foundSize(opened.content, definition.size);
   opened.rank = rank;
   opened.file = file;
   opened.access = access;

@@ -165,6 +165,8 @@ class Analysis : private FileScene {
   void takeData(const event::Event& event, const PastEvent& when, InstanceId instance,
                 const event::Transfer& transfer, const event::FileSize& before);
   void keepSize(const event::Event& event, ContentId content, const event::Transfer& transfer);
+  void takePosition(const event::Event& event, ContentId content,
+                    const std::optional<event::Transfer>& transfer, Description& description);
   void takeRead(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::Transfer& transfer);
   void takeTwoCalls(const event::Event& event, const PastEvent& when);

@@ -267,6 +267,7 @@ void FileHistory::read(ContentId id, const event::Event& event, const PastEvent&
   Content& content = contents_[id];
   content.last_access.add(when);
   if (readsLines(*event.row)) content.lines = true;
+  if (!transfer.bytes_known && !content.emptied) content.was_scanned = true;
   noteUse(content, transfer);
   const std::optional<std::uint64_t> offset = transfer.fixedOffset();
   if (content.emptied || !offset) return;
@@ -292,7 +293,7 @@ void addUsed(IntervalSet& used, std::uint64_t begin, std::uint64_t end) {
 void FileHistory::noteUse(Content& content, const event::Transfer& transfer) {
   const std::optional<std::uint64_t> offset = transfer.fixedOffset();
   if (content.emptied || (transfer.at_end && !offset)) return;
-  if (!offset) return content.used.add({0, UINT64_MAX});
+  if (!offset || !transfer.bytes_known) return content.used.add({0, UINT64_MAX});
   addUsed(content.used, *offset, *offset + transfer.bytes);
 }
 
@@ -381,6 +382,7 @@ void FileHistory::foundEnd(ContentId id, const PastEvent& when, std::uint64_t at
   Content& content = contents_[id];
   SizeHistory& sizes = content.sizes;
   if (is_exact) {
+    content.end_was_seen = true;
     const SizeHistory::Growth* const growth = sizes.reaching(at);
     if (growth != nullptr && growth->size == at) {
       dependencies_.require(when, growth->event, Reason::kFile, Overlap::kIsOrdered);
@@ -455,6 +457,7 @@ void SizeHistory::cut(const PastEvent& event, std::uint64_t from, std::uint64_t 
 
 void FileHistory::measured(ContentId id, std::int64_t size) {
   Content& content = contents_[id];
+  content.end_was_seen = true;
   if (content.emptied || size <= content.size.bytes) return;
   need(content, static_cast<std::uint64_t>(size));
 }
@@ -476,26 +479,59 @@ void FileHistory::markDirectories() {
   }
 }
 
+void FileHistory::scanned(ContentId id, std::int64_t from, std::int64_t to) {
+  Content& content = contents_[id];
+  if (content.emptied || content.maybe_new || from < 0 || to <= from) return;
+  need(content, content.written.lastUncovered(
+                    {static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to)}));
+  content.read_before_written = std::max(content.read_before_written, content.needed);
+}
+
+void FileHistory::foundSize(ContentId id, std::int64_t size) {
+  Content& content = contents_[id];
+  if (content.emptied || content.resized || size == wire::kUnknownSize) return;
+  const auto bytes = static_cast<std::uint64_t>(size);
+  content.found_size = std::min(content.found_size.value_or(bytes), bytes);
+}
+
 namespace {
+
+// How long it was before the run.
+std::uint64_t sizeBefore(const Content& content) {
+  return std::max(content.needed, content.found_size.value_or(0));
+}
 
 // The holes of a file before the run: those that seeks told of, and where no call of the run comes
 // near: making these parts of a very large file could take longer than the replay, for nothing.
+// What is behind all bytes that calls show is a hole at any size, except for the end that something
+// was appended to: a job may look at the heads of very many files.
 std::vector<model::Hole> holesOf(const Content& content) {
   constexpr std::uint64_t kReadAhead = std::uint64_t{16} << 20;  // of the kernel, behind a read
   constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  const std::uint64_t size = sizeBefore(content);
   IntervalSet holes = content.holes;
+  IntervalSet used = content.used;
+  if (content.appended > 0 && size > 0) addUsed(used, size - 1, size);
+  std::uint64_t last = 0;  // where the part that was used before begins, and ends
   std::uint64_t end = 0;
   const auto unused = [&](std::uint64_t to) {
-    if (to > end && to - end >= kLeast) holes.add({end == 0 ? 0 : end + kReadAhead, to});
+    if (to <= end) return;
+    // The kernel reads ahead by more the more it has read in sequence.
+    const bool is_behind_all = end >= content.needed;
+    const std::uint64_t ahead = is_behind_all ? std::min(kReadAhead, end - last) : kReadAhead;
+    std::uint64_t from = end == 0 ? 0 : end + std::min(ahead, UINT64_MAX - end);
+    if (to - end < kLeast) from = std::max(from, content.needed);
+    if (from < to) holes.add({from, to});
   };
-  for (const auto& [begin, behind] : content.used.ranges()) {
-    unused(std::min(begin, content.needed));
+  for (const auto& [begin, behind] : used.ranges()) {
+    unused(std::min(begin, size));
+    last = begin;
     end = behind;
   }
-  unused(content.needed);
+  unused(size);
   std::vector<model::Hole> found;
   for (const auto& [begin, behind] : holes.ranges()) {
-    if (begin < content.needed) found.push_back({begin, std::min(behind, content.needed)});
+    if (begin < size) found.push_back({begin, std::min(behind, size)});
   }
   return found;
 }
@@ -539,11 +575,11 @@ std::vector<model::ScheduleFile> FileHistory::files() {
     model::ScheduleFile file;
     file.location = entry.location;
     file.source = entry.source;
-    file.exists = entry.existed.value_or(before != nullptr && before->needed > 0);
+    file.exists = entry.existed.value_or(before != nullptr && sizeBefore(*before) > 0);
     if (before != nullptr) {
       file.lines = before->lines;
       if (file.exists) {
-        file.size = before->scale.position(before->needed);
+        file.size = before->scale.position(sizeBefore(*before));
         file.holes = scaledHoles(holesOf(*before), before->scale);
         file.read_before_written = before->scale.position(before->read_before_written);
       }
@@ -565,6 +601,17 @@ std::vector<model::ScheduleFile> FileHistory::files() {
   return files;
 }
 
+FileHistory::UnknownSizes FileHistory::unknownSizes() const {
+  UnknownSizes unknown;
+  for (const Content& content : contents_) {
+    if (content.origin == kNoFileNumber || content.found_size || content.end_was_seen) continue;
+    if (name(content.origin).existed == false) continue;
+    if (content.appended == 0 && !content.was_scanned) continue;
+    if (unknown.files++ == 0) unknown.first = name(content.origin).location;
+  }
+  return unknown;
+}
+
 // Calls that name files change names: opens, links and renames. Failures tell which names were not
 // there.
 
@@ -574,7 +621,9 @@ ContentId FileHistory::opened(const event::Event& event, const PastEvent& when, 
       event.new_handle->definition.kind == wire::FileKind::kDirectory) {
     flags |= O_DIRECTORY;
   }
-  return openedFile(file, when, flags);
+  const ContentId content = openedFile(file, when, flags);
+  if (event.new_handle != nullptr) foundSize(content, event.new_handle->definition.size);
+  return content;
 }
 
 ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int flags) {

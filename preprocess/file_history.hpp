@@ -55,7 +55,12 @@ struct Content {
   bool maybe_new = false;  // it came by an O_CREAT that does not tell whether it was there
   bool emptied = false;    // by the application: what it was before matters no more
   bool is_directory = false;
-  std::uint64_t needed = 0;  // furthest byte that has to be there before the run
+  std::uint64_t needed = 0;  // furthest byte that calls show to have been there before the run
+  // The least size that an open found before the run cut the file. Whoever writes first has opened
+  // the file before, so that is its size before the run.
+  std::optional<std::uint64_t> found_size;
+  bool end_was_seen = false;  // a call told where the file ends
+  bool was_scanned = false;   // by fscanf, of which the trace does not tell how far it read
   std::uint64_t read_before_written = 0;
   IntervalSet written;
   // Of what was there before the run: the parts that calls read or write, in units of 1 MiB, and
@@ -155,6 +160,8 @@ class FileHistory {
                   model::FileNumber new_file);
   // The content has that name, too, by a call that found nothing there.
   void linked(ContentId content, model::FileNumber new_file, const PastEvent& when);
+  // An open, or a descriptor from before the recording, found the file that long.
+  void foundSize(ContentId content, std::int64_t size);
   // A descriptor that was open before the recording, with these flags.
   ContentId inherited(model::FileNumber file, int flags);
   // Whether the name stands for something else than before the run, or for what was not there: a
@@ -183,8 +190,10 @@ class FileHistory {
   void foundEnd(ContentId content, const PastEvent& when, std::uint64_t at, bool is_exact);
   // A read of bytes up to `end`; whether a write of the last one is among what it waits for.
   void foundBytes(ContentId content, const PastEvent& when, std::uint64_t end, bool is_written);
-  // lseek to the end: the file is as long as that.
+  // lseek to the end, or the position behind it: the file is as long as that.
   void measured(ContentId content, std::int64_t size);
+  // fscanf read the bytes from `from` on, up to `to` or beyond.
+  void scanned(ContentId content, std::int64_t from, std::int64_t to);
   // lseek for data or a hole (SEEK_DATA, SEEK_HOLE): which it looked for from where, and what it
   // found; nothing where the file has no more data.
   void soughtHole(ContentId content, bool is_hole, std::uint64_t from,
@@ -215,6 +224,12 @@ class FileHistory {
   void settle();
   // All files in the order in which they came up, with scaled sizes, once that is settled.
   std::vector<model::ScheduleFile> files();
+  // How many files may have been longer before the run than calls show, and one of them.
+  struct UnknownSizes {
+    std::uint64_t files = 0;
+    std::string first;  // its location
+  };
+  UnknownSizes unknownSizes() const;
 
  private:
   FileName& name(model::FileNumber number) { return names_[static_cast<std::size_t>(number)]; }

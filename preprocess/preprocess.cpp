@@ -32,7 +32,7 @@ std::string runDirectory(const SourceThreads& sources) {
 }
 
 // What it lacks comes first.
-std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& analysis,
+std::vector<std::string> leftOut(const SourceThreads& sources, Analysis& analysis,
                                  const tracefile::Wholeness& wholeness) {
   std::vector<std::string> words;
   for (const std::string& reason : tracefile::reasonsInBrief(wholeness)) {
@@ -50,6 +50,12 @@ std::vector<std::string> leftOut(const SourceThreads& sources, const Analysis& a
     words.push_back(fmt::format(
         "{} calls without effect, or on descriptors or paths that the trace does not name",
         analysis.dropped()));
+  }
+  if (const auto unknown = analysis.files().unknownSizes(); unknown.files > 0) {
+    words.push_back(fmt::format(
+        "the sizes of {} files before the run, {} the first: the trace does not tell them, and the "
+        "files are prepared as long as calls show them",
+        unknown.files, base::printable(unknown.first)));
   }
   return words;
 }

@@ -319,8 +319,8 @@ def checkDeath(checks, work):
                  schedule([file("in", "input", True, 1 << 60)], [[opened("in", 0), closed(0)]]))
     result = replay(path, os.path.join(work, "space"), os.path.join(work, "space.out"))
     checks.equal(result.status, 1, "no space: exit status")
-    checks.that(result.err.startswith(b"omnio: rank 0: ") and b"bytes, and" in result.err,
-                f"no space: rank and reason: {result.err[-400:]!r}")
+    checks.that(result.err.startswith(b"omnio: ") and b"too little room" in result.err,
+                f"no space: reason: {result.err[-400:]!r}")
     checks.equal(result.err.count(b"\n"), 1, f"no space: said once: {result.err[-400:]!r}")
     checks.that(result.seconds < 10, f"no space: ended after {result.seconds:.1f} s")
 
@@ -409,7 +409,9 @@ def checkHoles(checks, work):
         return {"begin": begin, "end": end}
     checks.equal(files["sparse"].get("holes"),
                  [hole(0, 1 << 20), hole((1 << 20) + 65536, 5 << 20)], "the holes that cp found")
-    checks.equal(files["large"].get("holes"), [hole(0, 1 << 39)], "what dd did not come near")
+    # Behind what it read, the system may have read ahead.
+    checks.equal(files["large"].get("holes"),
+                 [hole(0, 1 << 39), hole((1 << 39) + (2 << 20), 1 << 40)], "what dd did not come near")
     output = os.path.join(work, "holes.replay")
     done = replay(path, target, output, "--no-trace")
     checks.equal(done.status, 0, f"replay: {done.out!r} {done.err!r}")

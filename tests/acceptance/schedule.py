@@ -11,6 +11,7 @@ import time
 
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program,
                            readLog, run, trace)
+from replay_testing import replay
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = os.path.join(HERE, "..", "..", "docs", "formats", "schedule.schema.json")
@@ -234,6 +235,32 @@ def checkBadInput(checks, work):
     checks.that(not os.path.exists(target), "a refused schedule makes no target")
 
 
+def checkSizesBeforeTheRun(checks, work):
+    """A file that is appended to, and one of which a part is read, are prepared as long as they were."""
+    home = emptied(os.path.join(work, "sizes.run"))
+    wanted = {"log": 100000, "in": 5000000}
+    for name, size in wanted.items():
+        with open(os.path.join(home, name), "wb") as out:
+            out.write(os.urandom(size))
+    directory, path = os.path.join(work, "sizes.trace"), os.path.join(work, "sizes.json")
+    ran = run([omnio(), "trace", "-o", directory, "--", "dd", "if=in", "of=log", "bs=10", "count=1",
+               "oflag=append", "conv=notrunc", "status=none"], cwd=home)
+    checks.equal(ran.status, 0, f"dd appends: {ran}")
+    made = run([omnio(), "preprocess", directory, "-o", path, "--timing", "asap"])
+    checks.equal(made.status, 0, f"preprocess: {made}")
+    with open(path, encoding="utf-8") as text:
+        files = {file["location"]: file["size"] for file in json.load(text)["files"]}
+    checks.equal({name: files.get(name) for name in wanted}, wanted, "sizes before the run")
+    if mpirun(1) is None:
+        checks.skip("sizes", "a replay needs MPI")
+        return
+    target = os.path.join(work, "sizes.target")
+    done = replay(path, target, os.path.join(work, "sizes.replay"))
+    checks.equal(done.status, 0, f"replay: {done}")
+    checks.equal(os.path.getsize(os.path.join(target, "tree", "log")), wanted["log"] + 10,
+                 "the size of what was appended to")
+
+
 def main():
     checks = Checks()
     python = pythonWithSchemas()
@@ -245,6 +272,8 @@ def main():
                 checkProgram(checks, work, name, python)
         with checks.case("bad input"):
             checkBadInput(checks, work)
+        with checks.case("sizes before the run"):
+            checkSizesBeforeTheRun(checks, work)
         with checks.case("computing"):
             checkComputing(checks, work)
         with checks.case("memory"):

@@ -205,6 +205,80 @@ TEST_F(ScheduleOfTrace, FarFromAllCallsALargeFileNeedsNoBlocks) {
   EXPECT_TRUE(kept.files.at("dense").holes.empty());
 }
 
+TEST_F(ScheduleOfTrace, AFileIsAsLongAsItsFirstOpenFoundIt) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/log", O_WRONLY | O_APPEND | O_CREAT, 1, 5 * kMiB + 100)
+      .data("write", 10110, 10120, 1, 10)
+      .open(10200, 10300, "/run/log", O_WRONLY | O_APPEND, 2, 5 * kMiB + 110)
+      .data("write", 10310, 10320, 2, 10)
+      .open(10400, 10500, "/run/in", O_RDONLY, 3, 30 * kMiB)
+      .data("read", 10510, 10520, 3, 100)
+      .open(10600, 10700, "/run/new", O_WRONLY | O_APPEND | O_CREAT, 4, 0)
+      .data("write", 10710, 10720, 4, 10)
+      .open(10800, 10900, "/run/new", O_RDONLY, 5, 10)
+      .given("/run/out", 6, wire::Origin::kInherited, 0, O_WRONLY | O_APPEND, 700)
+      .data("write", 11000, 11010, 6, 10);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  EXPECT_TRUE(kept.files.at("log").exists);
+  EXPECT_EQ(kept.files.at("log").size, 5U * kMiB + 100);
+  // The end, which was written on, has blocks.
+  EXPECT_EQ(kept.files.at("log").holes, (std::vector<model::Hole>{{0, 5 * kMiB}}));
+  EXPECT_EQ(kept.files.at("in").size, 30U * kMiB);
+  EXPECT_EQ(kept.files.at("in").read_before_written, 100U);
+  EXPECT_EQ(kept.files.at("in").holes, (std::vector<model::Hole>{{2 * kMiB, 30 * kMiB}}));
+  EXPECT_FALSE(kept.files.at("new").exists);
+  EXPECT_EQ(kept.files.at("out").size, 700U);
+  EXPECT_TRUE(kept.global.source_whole);
+  EXPECT_TRUE(kept.global.left_out.empty());
+}
+
+TEST_F(ScheduleOfTrace, APositionTellsWhereAFileEndedWhenItsOpenDoesNot) {
+  Thread thread(token(0));
+  thread.open(10000, 10010, "/run/half", O_RDONLY, 1)
+      .onHandle("fseek", 10020, 10030, 1, -24, 0, SEEK_END)
+      .onHandle("ftell", 10040, 10050, 1, 0, 976)
+      .onHandle("fseek", 10060, 10070, 1, 0, 0, SEEK_SET)
+      .data("read", 10080, 10090, 1, 10)
+      .open(10100, 10110, "/run/appended", O_WRONLY | O_APPEND, 2)
+      .data("write", 10120, 10130, 2, 10)
+      .onHandle("ftell", 10140, 10150, 2, 0, 510)
+      .open(10200, 10210, "/run/again", O_WRONLY | O_APPEND, 3)
+      .data("write", 10220, 10230, 3, 10)
+      .onHandle("lseek", 10240, 10250, 3, 0, 310, SEEK_CUR);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  EXPECT_EQ(kept.files.at("half").size, 1000U);
+  EXPECT_EQ(kept.files.at("appended").size, 500U);
+  EXPECT_EQ(kept.files.at("again").size, 300U);
+  EXPECT_TRUE(kept.global.left_out.empty());
+}
+
+TEST_F(ScheduleOfTrace, WhatFollowsAScanTellsHowFarItReadAtLeast) {
+  Thread thread(token(0));
+  thread.open(10000, 10010, "/run/told", O_RDONLY, 1)
+      .data("read", 10020, 10030, 1, 10)
+      .onStream("fscanf", 10040, 10050, 1, 0, 3)
+      .onStream("fscanf", 10060, 10070, 1, 0, 3)
+      .onHandle("ftell", 10080, 10090, 1, 0, 400)
+      .open(10100, 10110, "/run/read", O_RDONLY, 2)
+      .onStream("fscanf", 10120, 10130, 2, 0, 1)
+      .data("read", 10140, 10150, 2, 100)
+      .data("read", 10160, 10170, 2, 20)
+      .open(10200, 10210, "/run/found", O_RDONLY, 3, 20 * kMiB)
+      .onStream("fscanf", 10220, 10230, 3, 0, 1);
+  save(0, 1, {&thread});
+  const Kept kept = schedule();
+  EXPECT_EQ(kept.files.at("told").size, 400U);
+  EXPECT_EQ(kept.files.at("read").size, 120U);
+  EXPECT_EQ(kept.files.at("found").size, 20U * kMiB);
+  EXPECT_TRUE(kept.files.at("found").holes.empty());
+  EXPECT_EQ(kept.global.left_out,
+            std::vector<std::string>{
+                "the sizes of 2 files before the run, told the first: the trace does not tell "
+                "them, and the files are prepared as long as calls show them"});
+}
+
 TEST_F(ScheduleOfTrace, ATraceWithoutIoIsRefused) {
   Thread thread(token(0));
   thread.plain("MPI_Init", 9000, 20000);

@@ -43,12 +43,13 @@ class Thread {
   explicit Thread(std::uint64_t token, std::uint32_t log = 0) : chunk_(token, log, 0, 0, 1000) {}
 
   Thread& open(std::uint64_t start, std::uint64_t end, const std::string& path, int flags,
-               std::uint32_t handle) {
+               std::uint32_t handle, std::int64_t size = wire::kUnknownSize) {
     chunk_.text(next_text_, path);
     chunk_.handle({.handle = handle,
                    .description = handle,
                    .fd = static_cast<std::int32_t>(handle) + 2,
                    .open_flags = static_cast<std::uint32_t>(flags),
+                   .size = size,
                    .text_slot = next_text_});
     test::EventSpec event{.start = start, .end = end};
     event.arguments = {next_text_ + 1, flags, 0644};
@@ -62,7 +63,8 @@ class Thread {
     return add("open", event);
   }
   Thread& given(const std::string& path, std::uint32_t handle, wire::Origin origin,
-                std::uint32_t birth_pid = 0, std::uint32_t flags = O_RDWR) {
+                std::uint32_t birth_pid = 0, std::uint32_t flags = O_RDWR,
+                std::int64_t size = wire::kUnknownSize) {
     chunk_.text(next_text_, path);
     chunk_.handle({.handle = handle,
                    .description = handle,
@@ -71,6 +73,7 @@ class Thread {
                    .origin = origin,
                    .open_flags = flags,
                    .inode = 77,
+                   .size = size,
                    .text_slot = next_text_});
     ++next_text_;
     return *this;
