@@ -71,6 +71,15 @@ base::Result<void> checkNodeLocal(const Request& request) {
   return {};
 }
 
+base::Result<void> checkTargetRoom(const Request& request, const Plan& plan) {
+  if (request.ignores_room) return {};
+  const bool has_node_trees = !request.node_local.empty();
+  const RoomNeeded needed = roomNeeded(plan, [&](std::size_t file) {
+    return !has_node_trees || !model::isOnNode(plan.files[file].location);
+  });
+  return checkRoom(needed, request.target, request.target / kTreeName);
+}
+
 namespace {
 
 base::Result<fs::path> prepareOutput(const Request& request) {
@@ -84,11 +93,14 @@ base::Result<fs::path> prepareOutput(const Request& request) {
   if (const auto apart = checkNodeLocal(request); !apart) return apart.failure();
   if (const auto free = checkTarget(request.target, request.fresh); !free) return free.failure();
   const fs::path programs = programsIn(request.output);
+  base::Result<void> fits;
   if (!request.compiled) {
     const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.changes);
     if (!plan) return plan.failure();
+    fits = checkTargetRoom(request, *plan);
   }
-  base::Result<fs::path> tree = makeTree(request.target, request.fresh);
+  base::Result<fs::path> tree =
+      fits ? makeTree(request.target, request.fresh) : base::Result<fs::path>(fits.failure());
   if (tree) {
     const auto written = base::writeDocument(programs / kReady, tree->native());
     if (!written) return written.failure();
@@ -224,6 +236,8 @@ void RequestOptions::addTo(base::Command command) {
   command.flag("--fresh", request.fresh, "Remove the tree of an earlier replay");
   command.flag("--partial", request.partial,
                "Take a schedule that lacks data as it is; else the status is 3");
+  command.flag("--ignore-free-space", request.ignores_room,
+               "Go on where the target seems to have too little room");
   command.flag("--no-trace", no_trace, "Write the report alone, and no trace");
 }
 
@@ -258,6 +272,7 @@ std::vector<std::string> RequestOptions::words() const {
   if (!timing.empty()) words.insert(words.end(), {"--timing", timing});
   if (request.fresh) words.emplace_back("--fresh");
   if (request.partial) words.emplace_back("--partial");
+  if (request.ignores_room) words.emplace_back("--ignore-free-space");
   if (no_trace) words.emplace_back("--no-trace");
   if (!request.node_local.empty()) {
     words.insert(words.end(), {"--node-local", request.node_local.native()});

@@ -47,7 +47,8 @@ struct Request {
   std::int64_t stall_ns = 60000000000;  // give up when nothing moves for so long
   bool fresh = false;
   bool trace = true;
-  bool partial = false;  // a schedule that lacks data is taken as it is
+  bool partial = false;       // a schedule that lacks data is taken as it is
+  bool ignores_room = false;  // goes on where the target seems to have too little
   // The programs are in the output directory already: `omnio replay` has compiled them.
   bool compiled = false;
 };
@@ -97,6 +98,10 @@ std::optional<std::string> reportSaid(const std::filesystem::path& output);
 
 // Fails when target, output or schedule lies in the directory of nodes, or that in one of them.
 base::Result<void> checkNodeLocal(const Request& request);
+
+// Fails when the target has no room for the replay (checkRoom). What lies in the directories of
+// nodes is looked at when it is known which node has it.
+base::Result<void> checkTargetRoom(const Request& request, const Plan& plan);
 
 // Fails when the output directory holds anything but, if `compiled`, the programs.
 base::Result<void> checkOutput(const Request& request);

@@ -125,6 +125,15 @@ int replayOnce(const ReplayOptions& options) {
   const base::Result<replay::Plan> plan =
       replay::compileSchedule(request.schedule, programs, request.changes);
   if (!plan) return fail(plan.failure());
+  std::error_code error;
+  const auto remove_programs = [&] {
+    fs::remove_all(programs, error);
+    fs::remove(request.output, error);  // if nothing else is in it
+  };
+  if (const auto fits = replay::checkTargetRoom(request, *plan); !fits) {
+    remove_programs();
+    return fail(fits.failure());
+  }
   const bool lacks_data = !request.partial && !plan->global.source_whole;
   if (lacks_data && !options.is_told) {
     printFailure(replay::lackSentence(request.schedule, plan->global));
@@ -144,9 +153,7 @@ int replayOnce(const ReplayOptions& options) {
   if (end.start_error != 0) {
     fail(base::systemFailure(words.front(), end.start_error, "cannot run"));
   }
-  std::error_code error;
-  fs::remove_all(programs, error);
-  fs::remove(request.output, error);  // if nothing else is in it
+  remove_programs();
   if (failed) {
     printFailure(*failed);
     return kFailed;

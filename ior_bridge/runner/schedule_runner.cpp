@@ -186,6 +186,10 @@ base::Result<ScheduleRun> runSchedule(const model::PhaseModel& model, const fs::
       auto checked = checkBelongs(model, *plan, schedule);
       if (checked) {
         notes = std::move(*checked);
+        if (!request.ignores_room) {
+          ready = replay::checkRoom(replay::roomNeeded(*plan, [](std::size_t) { return true; }),
+                                    options.directory.parent_path());
+        }
       } else {
         ready = checked.failure();
       }

@@ -101,6 +101,18 @@ std::uint32_t Compiler::fileOf(const ScheduleEvent& event) const {
   return slot < file_of_slot_.size() ? file_of_slot_[slot] : kNoFile;
 }
 
+// Whether what it makes, or the descriptor that it works on, writes at the end of the file.
+bool Compiler::appends(const ScheduleEvent& event) const {
+  const auto slot = static_cast<std::size_t>(event.fd);
+  const bool works_on_one = event.fd != model::kNoDescriptor && slot < appends_by_slot_.size();
+  if (works_on_one && appends_by_slot_[slot]) return true;
+  if (event.step == Step::kPreopened) return (event.arguments[0] & O_APPEND) != 0;
+  if (event.step != Step::kCall) return false;
+  if (calls::has(*event.row, Role::kOpenMode)) return event.text.starts_with('a');
+  return event.row->api == calls::Api::kPosix && event.row->call_class == calls::Class::kOpen &&
+         (model::argumentOf(event, Role::kFlags) & O_APPEND) != 0;
+}
+
 // The rank of the thread uses the file. All of a rank's threads come together.
 void Compiler::noteUser(std::uint32_t number) {
   if (number >= plan_.files.size() || !model::isOnNode(plan_.files[number].location)) return;
@@ -109,13 +121,17 @@ void Compiler::noteUser(std::uint32_t number) {
   if (users.empty() || users.back() != rank) users.push_back(rank);
 }
 
-void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file) {
+void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file, bool appends) {
   if (event.new_fd == model::kNoDescriptor) return;
   rank().made = ++made_;
   const auto slot = static_cast<std::size_t>(event.new_fd);
   if (slot >= made_ + kSlotsToSpare) return;  // refused at the end of the rank
-  if (slot >= file_of_slot_.size()) file_of_slot_.resize(slot + 1, kNoFile);
+  if (slot >= file_of_slot_.size()) {
+    file_of_slot_.resize(slot + 1, kNoFile);
+    appends_by_slot_.resize(slot + 1, false);
+  }
   file_of_slot_[slot] = file;
+  appends_by_slot_[slot] = appends;
 }
 
 // A path that is looked up from a directory inside of the tree.
@@ -146,6 +162,7 @@ Compiler::Complaint Compiler::checkDescriptors() const {
 Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
   if (plan_.threads.empty() || plan_.threads.back().recorded.rank != thread.rank) {
     file_of_slot_.clear();
+    appends_by_slot_.clear();
     made_ = 0;
   }
   plan_.threads.emplace_back().recorded = thread;
@@ -178,7 +195,7 @@ Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
   opened.offset = event.offset;
   noteUser(opened.file);
   rank().preopened.push_back(opened);
-  noteDescriptor(event, opened.file);
+  noteDescriptor(event, opened.file, appends(event));
   return std::nullopt;
 }
 
@@ -302,7 +319,9 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   if (op.file != kNoFile && event.step == Step::kCall) {
     line_ends_.note(event, op.file, plan_.files[op.file]);
   }
-  noteDescriptor(event, op.file);
+  const bool is_appending = appends(event);
+  added_bytes_.note(event, op.file, is_appending);
+  noteDescriptor(event, op.file, is_appending);
   if (makesEntry(event)) {
     const model::FileNumber entry = event.new_file != model::kNoFileNumber &&
                                             !calls::does(*event.row, calls::Effect::kMakesSymlink)
@@ -468,6 +487,7 @@ void eachAbove(std::string_view location, Use use) {
 // an event makes cannot be there before.
 Compiler::Complaint Compiler::arrangeFiles() {
   line_ends_.moveInto(plan_.files);
+  added_bytes_.moveInto(plan_.files, plan_.global.write_overwrite);
   std::unordered_set<std::string_view> regular;
   std::unordered_set<std::string_view> made_later;
   for (const PlannedFile& file : plan_.files) {

@@ -15,6 +15,7 @@
 #include "core/model/schedule_reader.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/plan/program.hpp"
+#include "replay/plan/room.hpp"
 
 namespace omnio::replay {
 
@@ -65,8 +66,9 @@ class Compiler final : public model::ScheduleSink {
   PlannedRank& rank() { return plan_.ranks[static_cast<std::size_t>(thread().recorded.rank)]; }
   Complaint takeSlot(model::Descriptor descriptor, std::uint32_t& slot);
   std::uint32_t fileOf(const model::ScheduleEvent& event) const;
+  bool appends(const model::ScheduleEvent& event) const;
   void noteUser(std::uint32_t number);
-  void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file);
+  void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file, bool appends);
   void noteBase(model::FileNumber file, std::uint16_t lookups, model::Descriptor directory);
   Complaint checkDescriptors() const;
   std::int64_t communicationOf(const model::Work& work) const;
@@ -85,10 +87,12 @@ class Compiler final : public model::ScheduleSink {
   std::vector<Named> named_;
   std::vector<Waiting> waiting_;
   LineEnds line_ends_;
+  AddedBytes added_bytes_;
   std::set<std::pair<int, std::string>> bases_;  // rank, location
   // The files of this rank's descriptors, by slot: calls on a descriptor do not name the file. A
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;
+  std::vector<bool> appends_by_slot_;
   std::uint64_t made_ = 0;  // descriptors of the rank
   std::map<int, std::uint64_t> phase_bytes_;
 };

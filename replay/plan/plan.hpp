@@ -18,6 +18,9 @@ struct PlannedFile : model::ScheduleFile {
   // A mkdir, rename or link makes it, or a directory above it: not to be there before.
   bool made_by_events = false;
   std::uint64_t written_end = 0;  // furthest byte that a write of known place reaches
+  // At the end of the run, at the least: bytes beside those that were prepared (room.hpp).
+  std::uint64_t added_bytes = 0;
+  bool may_shrink = false;  // what was prepared may be gone by then
   // Bytes that lines end with, by place: offset << 8 | byte, sorted. Only where `lines`.
   std::vector<std::uint64_t> line_ends{};
   // All bytes that lines end with: they stand nowhere else.

@@ -325,6 +325,25 @@ std::vector<int> nodeOfRank(const Plan& plan, const Session& session) {
   return nodes;
 }
 
+// Whether what a node has for itself fits there. All processes call it; ends the replay, with
+// nothing left in any target, where it does not.
+void checkNodeRoom(Session& session, const Request& request, const Plan& plan,
+                   const Places& places) {
+  if (request.node_local.empty() || request.ignores_room) return;
+  std::string failure;
+  if (session.isNodeLeader()) {
+    const auto is_there = [&](std::size_t file) { return places[file] == session.node(); };
+    const auto fits = checkRoom(roomNeeded(plan, is_there), request.node_local);
+    if (!fits) failure = fits.failure().sentence;
+  }
+  if (session.largest(failure.empty() ? 0 : 1) == 0) return;
+  if (session.isNodeLeader()) removeTree(request.node_local);
+  if (session.rank() == 0) removeTree(request.target);
+  session.barrier();
+  if (!failure.empty()) session.abort(failure);
+  session.barrier();  // until that one has ended all
+}
+
 bool hasFilesOnNodes(const Plan& plan) {
   return std::ranges::any_of(
       plan.files, [](const PlannedFile& file) { return model::isOnNode(file.location); });
@@ -365,13 +384,13 @@ Replayed replayOnce(Session& session, const Request& request,
     check(checkMemory(*plan, session));
   }
 
+  checkNodeRoom(session, request, *plan, *places);
+
   const std::int64_t preparing = nowNs();
   if (session.rank() == 0) {
-    check(checkSpace(*plan, *tree, *places, kInTree));
     check(prepareDirectories(*plan, *tree, *places, kInTree));
   }
   if (session.isNodeLeader() && !node_tree.empty()) {
-    check(checkSpace(*plan, *tree, *places, session.node()));
     check(prepareDirectories(*plan, *tree, *places, session.node()));
   }
   session.barrier();

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -200,23 +201,63 @@ base::Result<Places> placesOf(const Plan& plan, const Tree& tree,
   return places;
 }
 
-base::Result<void> checkSpace(const Plan& plan, const Tree& tree, const Places& places, int place) {
-  struct statfs facts {};
-  const int root = place == kInTree ? tree.fd() : tree.fdOnNode();
-  if (raw::systemCall(SYS_fstatfs, root, &facts) != 0) return {};  // making them will tell
-  std::uint64_t needed = 0;
+RoomNeeded roomNeeded(const Plan& plan, const std::function<bool(std::size_t file)>& is_there) {
+  RoomNeeded needed;
+  const auto add = [](std::uint64_t& sum, std::uint64_t bytes) {
+    if (__builtin_add_overflow(sum, bytes, &sum)) sum = UINT64_MAX;
+  };
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
-    if (places[i] != place) continue;
+    if (!is_there(i)) continue;
     const PlannedFile& file = plan.files[i];
-    const std::uint64_t size = dataBytes(file, 0, wantedSize(plan, file).value_or(0));
-    if (__builtin_add_overflow(needed, size, &needed)) needed = UINT64_MAX;
+    const std::uint64_t prepared = dataBytes(file, 0, wantedSize(plan, file).value_or(0));
+    add(needed.prepared, prepared);
+    if (!file.may_shrink) add(needed.at_end, prepared);
+    add(needed.at_end, file.added_bytes);
   }
-  const auto block = static_cast<std::uint64_t>(facts.f_bsize);
-  const std::uint64_t available = static_cast<std::uint64_t>(facts.f_bavail) * block;
-  if (needed <= available) return {};
-  return base::failure(base::Code::kSystem,
-                       "{}: the files to prepare have {} bytes, and {} are free",
-                       base::printable(tree.pathIn(place != kInTree).native()), needed, available);
+  return needed;
+}
+
+namespace {
+
+// Bytes that the blocks of a tree take. Where it cannot be read, removing it will tell.
+std::uint64_t bytesBelow(const std::filesystem::path& directory) {
+  namespace fs = std::filesystem;
+  constexpr std::uint64_t kStatBlock = 512;  // stat(2)
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    struct stat facts {};
+    const long status = raw::systemCall(SYS_newfstatat, AT_FDCWD, entry->path().c_str(), &facts,
+                                        AT_SYMLINK_NOFOLLOW);
+    if (status == 0) bytes += static_cast<std::uint64_t>(facts.st_blocks) * kStatBlock;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::path& directory,
+                             const std::filesystem::path& removed) {
+  std::filesystem::path there = directory;
+  struct statfs facts {};
+  while (raw::systemCall(SYS_statfs, there.c_str(), &facts) != 0) {
+    if (errno != ENOENT || !there.has_relative_path()) return {};  // making the tree will tell
+    there = there.parent_path();
+  }
+  // A file system that does not tell its size has 0 blocks.
+  if (facts.f_blocks == 0) return {};
+  const bool takes_reserve = raw::systemCall(SYS_geteuid) == 0;
+  const auto blocks = static_cast<std::uint64_t>(takes_reserve ? facts.f_bfree : facts.f_bavail);
+  std::uint64_t free = blocks * static_cast<std::uint64_t>(facts.f_bsize);
+  if (needed.bytes() <= free) return {};
+  if (!removed.empty()) free += bytesBelow(removed);
+  if (needed.bytes() <= free) return {};
+  return base::failure(
+      base::Code::kSystem,
+      "{}: the replay needs room for {} bytes ({} of files that are prepared), and "
+      "{} are free; --ignore-free-space goes on anyway",
+      base::printable(directory.native()), needed.bytes(), needed.prepared, free);
 }
 
 base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree, const Places& places,

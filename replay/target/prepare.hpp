@@ -2,6 +2,8 @@
 // for their holes, before the replay begins. It uses system calls that no tracer sees.
 #pragma once
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -63,8 +65,19 @@ struct Residency {
 // Of the pieces that this process made.
 Residency sampleCache(const Plan& plan, const Tree& tree, const Places& places, Share share);
 
-// Whether what is to be made in that place fits on its file system.
-base::Result<void> checkSpace(const Plan& plan, const Tree& tree, const Places& places, int place);
+// The least room that the replay takes where `is_there` says that the file lies: for what is
+// prepared, and for what is there at the end, which may be less.
+struct RoomNeeded {
+  std::uint64_t prepared = 0;
+  std::uint64_t at_end = 0;
+  std::uint64_t bytes() const { return prepared > at_end ? prepared : at_end; }
+};
+RoomNeeded roomNeeded(const Plan& plan, const std::function<bool(std::size_t file)>& is_there);
+// Whether that fits on the file system of a directory, which may have to be made; `removed` (empty:
+// none) is a directory in it that is removed first. One sentence says how much is needed and how
+// much is free.
+base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::path& directory,
+                             const std::filesystem::path& removed = {});
 // All directories of that place; one process does it, before any prepareFiles().
 base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree, const Places& places,
                                       int place);

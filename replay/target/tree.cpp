@@ -149,6 +149,12 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
   return tree;
 }
 
+void removeTree(const fs::path& target) {
+  std::error_code ignored;
+  fs::remove_all(target / kTreeName, ignored);
+  fs::remove(target / kMarker, ignored);
+}
+
 namespace {
 
 int openRoot(const fs::path& path) {

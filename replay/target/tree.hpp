@@ -19,6 +19,8 @@ inline constexpr const char* kNodeMark = ".omnio-node.";
 // refused. Returns the tree's absolute path, without links in it. One process of a replay does
 // this.
 base::Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh);
+// Takes away again what makeTree() has made in the target.
+void removeTree(const std::filesystem::path& target);
 // Fails as makeTree would, without changing anything.
 base::Result<void> checkTarget(const std::filesystem::path& target, bool fresh);
 

@@ -130,15 +130,39 @@ TEST_F(Prepare, WriteOverwriteHasOutputsInFullSize) {
   EXPECT_EQ(fs::file_size(path / "out"), 5000U);
 }
 
+TEST_F(Prepare, TheRoomNeededIsTheLargerOfWhatIsPreparedAndWhatIsThereAtTheEnd) {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  PlannedFile sparse = planned("sparse", model::FileRole::kInput, true, 1000 * kMiB);
+  sparse.holes = {{kMiB, 1000 * kMiB}};
+  PlannedFile emptied = planned("emptied", model::FileRole::kUpdated, true, 5 * kMiB);
+  emptied.may_shrink = true;
+  emptied.added_bytes = 3 * kMiB;
+  PlannedFile out = planned("out", model::FileRole::kOutput, false, 0);
+  out.added_bytes = kMiB;
+  plan.files = {sparse, emptied, out};
+  RoomNeeded needed = roomNeeded(plan, [](std::size_t) { return true; });
+  EXPECT_EQ(needed.prepared, 6 * kMiB);
+  EXPECT_EQ(needed.at_end, 5 * kMiB);
+  EXPECT_EQ(needed.bytes(), 6 * kMiB);
+  needed = roomNeeded(plan, [](std::size_t file) { return file == 2; });
+  EXPECT_EQ(needed.bytes(), kMiB);
+  EXPECT_TRUE(checkRoom(needed, directory / "not/yet/made"));
+}
+
 TEST_F(Prepare, WhatDoesNotFitIsSaidBeforeAnythingIsMade) {
   plan.files = {planned("in", model::FileRole::kInput, true, INT64_MAX),
                 planned("more", model::FileRole::kInput, true, INT64_MAX)};
-  const auto tree = Tree::open(path);
-  const auto fits = checkSpace(plan, *tree, places(), kInTree);
+  const fs::path target = directory / "not/yet/made";
+  const auto fits = checkRoom(roomNeeded(plan, [](std::size_t) { return true; }), target);
   ASSERT_FALSE(fits);
-  EXPECT_NE(fits.failure().sentence.find("the files to prepare have 18446744073709551614 bytes"),
-            std::string::npos)
-      << fits.failure().sentence;
+  const std::string& sentence = fits.failure().sentence;
+  EXPECT_TRUE(sentence.starts_with(
+      target.native() +
+      ": the replay needs room for 18446744073709551614 bytes (18446744073709551614 of files that "
+      "are prepared), and "))
+      << sentence;
+  EXPECT_TRUE(sentence.ends_with(" are free; --ignore-free-space goes on anyway")) << sentence;
+  EXPECT_FALSE(fs::exists(directory / "not"));
 }
 
 }  // namespace
