@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/calls/mpi_errors.hpp"
 #include "core/event/event_text.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_writer.hpp"
@@ -362,7 +363,7 @@ class ThreadPass {
     requests_.take(event);
     out.row = &calls::rowOf(event.row->plain);
     out.failed = event.failed;
-    if (event.failed) out.result = event.result;  // the class of the error
+    if (event.failed) out.result = calls::mpiErrorClass(event.result);
     takeNumbers(event, out);
     const auto number = [&event](Role role) {
       return static_cast<std::uint64_t>(event::argumentOf(event, role));

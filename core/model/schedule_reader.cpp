@@ -224,8 +224,9 @@ class EventReader {
   void readResult() {
     if (event_.failed) {
       event_.result =
-          object_.word("errno", [](std::string_view text) -> std::optional<std::int64_t> {
-            return text == "EOF" ? std::optional<std::int64_t>(0) : calls::errnoOf(text);
+          object_.word("errno", [this](std::string_view text) -> std::optional<std::int64_t> {
+            return text == "EOF" ? std::optional<std::int64_t>(0)
+                                 : calls::errorOf(text, *event_.row);
           });
     } else if (makesDescriptor(event_)) {
       event_.new_fd = descriptor("result", 0);

@@ -180,7 +180,7 @@ void ScheduleWriter::putResult(const ScheduleEvent& event) {
     if (event.result == 0) {
       word = "EOF";
     } else {
-      calls::appendErrno(word, event.result);
+      calls::appendError(word, *event.row, event.result);
     }
     json_.put("errno", word);
   } else if (makesDescriptor(event)) {

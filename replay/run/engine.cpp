@@ -80,10 +80,9 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
 // "4096", "ENOSPC", "end of file"
 std::string resultText(const calls::Row& row, bool failed, std::int64_t result) {
   std::string text;
-  if (failed && row.api == calls::Api::kMpi) return fmt::format("MPI error {}", result);
   if (failed && result == 0) return "end of file";
   if (failed) {
-    calls::appendErrno(text, result);
+    calls::appendError(text, row, result);
     return text;
   }
   return resultIsComparable(row) ? std::to_string(result) : std::string("success");

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/calls/mpi_errors.hpp"
 #include "core/event/event.hpp"
 #include "core/event/io_time.hpp"
 #include "replay/issue/libc.hpp"
@@ -35,6 +36,31 @@ std::string nameIn(const IssueContext& context) {
 
 Outcome notIssued() { return {.substitute = Substitute::kNotIssued, .issued = false}; }
 
+#ifdef OPEN_MPI
+#define OMNIO_SAME_ERROR(NAME, OPEN, OTHER) static_assert(MPI_ERR_##NAME == (OPEN));
+OMNIO_MPI_ERRORS(OMNIO_SAME_ERROR)
+#undef OMNIO_SAME_ERROR
+#elif defined(MPICH)
+#define OMNIO_SAME_ERROR(NAME, OPEN, OTHER) static_assert(MPI_ERR_##NAME == (OTHER));
+OMNIO_MPI_ERRORS(OMNIO_SAME_ERROR)
+#undef OMNIO_SAME_ERROR
+#endif
+
+// In the numbers that schedules have.
+std::int64_t errorClassOf(int code) {
+  int error_class = code;
+  MPI_Error_class(code, &error_class);
+  switch (error_class) {
+#define OMNIO_ERROR_CASE(NAME, OPEN, OTHER) \
+  case MPI_ERR_##NAME:                      \
+    return OPEN;
+    OMNIO_MPI_ERRORS(OMNIO_ERROR_CASE)
+#undef OMNIO_ERROR_CASE
+    default:
+      return error_class;
+  }
+}
+
 // Runs the call between two readings of the clock, when it is due.
 template <typename Call>
 Outcome timed(const IssueContext& context, Call call) {
@@ -46,11 +72,7 @@ Outcome timed(const IssueContext& context, Call call) {
   const int code = call();
   outcome.end_ns = context.is_timed ? nowNs() : 0;
   outcome.failed = code != MPI_SUCCESS;
-  if (outcome.failed) {
-    int error_class = code;
-    MPI_Error_class(code, &error_class);
-    outcome.result = error_class;
-  }
+  if (outcome.failed) outcome.result = errorClassOf(code);
   return outcome;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/calls/mpi_errors.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "core/model/schedule_writer.hpp"
@@ -431,6 +432,71 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(bad(deep), "line 7, column 26: nested too deeply");
   EXPECT_EQ(bad("{\"command\":\"" + std::string(1000000, 'x') + "\"}"),
             "line 7, column 1000013: a text of 1000000 bytes");
+}
+
+// A schedule of MPI-IO of two ranks, with a group of both and one of rank 1. Their events are in
+// the lines 8 and 11.
+class MpiSchedule : public Schedule {
+ protected:
+  std::string refusalOf(const std::string& first, const std::string& second,
+                        const std::string& groups = "[[0,1],[1]]") {
+    const auto rank = [](int number, const std::string& events) {
+      return fmt::format("{{\"rank\":{},\"threads\":[{{\"thread\":0,\n\"events\":[\n{}]}}]}}",
+                         number, events);
+    };
+    return refusal(
+        "{\"format\":\"omnio-schedule\",\"version\":1,\n"
+        "\"global\":{\"time_replay\":\"dt\",\"ranks\":2,\"mpi\":{\"groups\":" +
+        groups +
+        ",\"types\":[\"b1\"]}},\n\"files\":[\n"
+        "{\"location\":\"a\",\"role\":\"output\",\"exists\":false}],\n\"ranks\":[" +
+        rank(0, first) + ",\n" + rank(1, second) + "]}");
+  }
+  static std::string openAs(const std::string& amode, int group = 0,
+                            const std::string& result = "\"result\":0") {
+    return "{\"start\":1,\"end\":2,\"command\":\"MPI_File_open\",\"location\":\"a\",\"amode\":\"" +
+           amode + "\",\"group\":" + std::to_string(group) + "," + result + "}";
+  }
+};
+
+TEST_F(MpiSchedule, ErrorsHaveTheNamesOfTheirClasses) {
+  save("");
+  {
+    ScheduleWriter writer(path());
+    writer.global({.ranks = 1, .mpi = MpiTables{.groups = {{0}}, .types = {}}});
+    writer.file({.location = "a", .source = "/a", .role = FileRole::kAbsent});
+    writer.beginThread({});
+    for (const std::int64_t error : {42, 999}) {  // by Open MPI's numbers
+      ScheduleEvent event;
+      event.row = row("MPI_File_open");
+      event.file = FileNumber{0};
+      event.arguments[static_cast<std::size_t>(calls::indexOf(*event.row, calls::Role::kAmode))] =
+          calls::kModeReadOnly;
+      event.failed = true;
+      event.result = error;
+      writer.event(event);
+    }
+    writer.endThread();
+    ASSERT_TRUE(writer.finish());
+  }
+  EXPECT_NE(text().find("\"errno\":\"MPI_ERR_NO_SUCH_FILE\""), std::string::npos) << text();
+  EXPECT_NE(text().find("\"errno\":\"999\""), std::string::npos) << text();
+  Keeper got;
+  ASSERT_TRUE(readSchedule(path(), got));
+  ASSERT_EQ(got.events_.size(), 2U);
+  EXPECT_EQ(got.events_[0].result, 42);
+  EXPECT_EQ(got.events_[1].result, 999);
+  // Before, the word was the errno of that number.
+  const std::string before = openAs("MPI_MODE_RDONLY", 0, "\"errno\":\"ENOMSG\"");
+  EXPECT_EQ(refusalOf(before, before), "");
+  EXPECT_EQ(refusalOf(openAs("MPI_MODE_RDONLY", 0, "\"errno\":\"MPI_ERR_LUCK\""), before),
+            "line 7, column 118: unknown errno \"MPI_ERR_LUCK\"");
+}
+
+TEST(MpiErrorClass, IsOpenMpisWhicheverLibraryReturnedIt) {
+  EXPECT_EQ(calls::mpiErrorClass(42), 42);
+  EXPECT_EQ(calls::mpiErrorClass(0x2f1a2500 | 37), 42);  // MPICH: MPI_ERR_NO_SUCH_FILE
+  EXPECT_EQ(calls::mpiErrorClass(-1), -1);
 }
 
 TEST_F(Schedule, LocationsStayBelowTheTarget) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/calls/lock_commands.hpp"
+#include "core/calls/mpi_errors.hpp"
 #include "core/calls/role.hpp"
 
 namespace omnio::calls {
@@ -163,6 +164,17 @@ void appendErrno(std::string& out, std::int64_t number) {
   }
 }
 
+void appendError(std::string& out, const Row& row, std::int64_t number) {
+  if (row.api != Api::kMpi) return appendErrno(out, number);
+  for (const MpiError& error : kMpiErrors) {
+    if (error.open_mpi == number) {
+      out += error.name;
+      return;
+    }
+  }
+  appendNumber(out, number);
+}
+
 std::optional<std::int64_t> numberIn(std::string_view text) {
   int base = 10;
   if (text.starts_with("0x")) {
@@ -222,6 +234,15 @@ std::optional<std::int64_t> errnoOf(std::string_view text) {
     if (name != nullptr && text == name) return number;
   }
   return numberIn(text);
+}
+
+std::optional<std::int64_t> errorOf(std::string_view text, const Row& row) {
+  if (row.api == Api::kMpi) {
+    for (const MpiError& error : kMpiErrors) {
+      if (error.name == text) return error.open_mpi;
+    }
+  }
+  return errnoOf(text);
 }
 
 namespace {

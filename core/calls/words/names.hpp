@@ -23,6 +23,8 @@ void appendCommand(std::string& out, std::int64_t command);   // F_DUPFD, of fcn
 void appendLockType(std::string& out, std::int64_t type);     // F_WRLCK, of its locks
 void appendDirFd(std::string& out, std::int64_t fd);          // AT_FDCWD
 void appendErrno(std::string& out, std::int64_t number);      // ENOENT
+// Of a call that failed: an errno or, of a call of MPI, the class of its error (mpi_errors.hpp).
+void appendError(std::string& out, const calls::Row& row, std::int64_t number);  // MPI_ERR_IO
 
 // The way back: each takes the symbolic form, or a number in decimal, octal (0...) or hexadecimal
 // (0x...); nothing when it is neither.
@@ -33,6 +35,8 @@ std::optional<std::int64_t> commandOf(std::string_view text);
 std::optional<std::int64_t> lockCommandOf(std::string_view text);  // no other command
 std::optional<std::int64_t> lockTypeOf(std::string_view text);
 std::optional<std::int64_t> errnoOf(std::string_view text);
+// Schedules from before have errnos with the numbers of MPI's classes: these are taken, too.
+std::optional<std::int64_t> errorOf(std::string_view text, const calls::Row& row);
 std::optional<std::int64_t> numberIn(std::string_view text);
 
 // Calls `make` with each row of the table; the results by the numbers of the rows.
