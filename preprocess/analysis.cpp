@@ -203,7 +203,13 @@ void Analysis::takeMpiIo(const event::Event& event, const PastEvent& when) {
   const SourceThread& thread = sources_.threads[when.ref.thread];
   const EventNote note{.sequence = when.ref.sequence};
   if (event.row->call_class == Class::kOpen) {
-    if (event.failed || event.handle == nullptr) return drop(note, when.ref);
+    if (event.handle == nullptr) return drop(note, when.ref);
+    if (event.failed) {
+      const auto communicator = static_cast<std::uint64_t>(event::argumentOf(event, Role::kComm));
+      if (!mpi_.openFailed(thread.process_index, communicator)) return drop(note, when.ref);
+      fileOf(event.handle->path.absolute, when.ref.thread);
+      return;
+    }
     const InstanceId made =
         opens_.make({.rank = thread.header.rank,
                      .description = opens_.makeDescription(0),

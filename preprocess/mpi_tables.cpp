@@ -44,6 +44,12 @@ void MpiTables::opened(std::size_t process, std::uint64_t group, std::uint32_t h
   later_hints_[own->group] = told(".set");
 }
 
+bool MpiTables::openFailed(std::size_t process, std::uint64_t communicator) {
+  if (ranksOf(process, communicator).empty()) return false;
+  group_of_.try_emplace({process, communicator}, -1);
+  return true;
+}
+
 // Of the job; empty where one of them is not known.
 std::vector<int> MpiTables::ranksOf(std::size_t process, std::uint64_t number) const {
   std::vector<int> ranks;

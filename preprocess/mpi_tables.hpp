@@ -23,6 +23,9 @@ class MpiTables {
   // While the trace is read: a process, by place in it, opened a file of this handle that the group
   // of this number has in common; it made a view of a type. Numbers are the process's own.
   void opened(std::size_t process, std::uint64_t group, std::uint32_t handle);
+  // An open failed, so that no group shares a file: the members of this communicator made it
+  // together. False where it is not known who they are.
+  bool openFailed(std::size_t process, std::uint64_t communicator);
   void viewed(std::size_t process, std::uint64_t type) {
     type_of_.try_emplace({process, type}, -1);
   }

@@ -375,13 +375,16 @@ class ThreadPass {
     const MpiTables& tables = analysis_.mpiTables();
     if (out.row->call_class == calls::Class::kOpen) {
       const event::Handle& made = *event.handle;
-      const InstanceId instance =
-          analysis_.opens().instanceOf(process, made.definition.handle, event.start_ns);
-      out.file = analysis_.opens()[instance].file;
+      out.file = analysis_.fileOf(made.path.absolute, place_);
       out.lookups = lookupsOf(made.path.raw, analysis_.files().locationOf(out.file), mounts_);
-      out.new_fd = descriptorOf(instance);
-      put_number(Role::kNewComm, tables.groupOf(process, number(Role::kNewComm)));
-      out.text = tables.hintsOf(process, number(Role::kNewComm));
+      // No group shares a file that was not opened.
+      const std::uint64_t group = number(event.failed ? Role::kComm : Role::kNewComm);
+      put_number(Role::kNewComm, tables.groupOf(process, group));
+      if (!event.failed) {
+        out.new_fd = descriptorOf(
+            analysis_.opens().instanceOf(process, made.definition.handle, event.start_ns));
+        out.text = tables.hintsOf(process, group);
+      }
     } else if (event.handle != nullptr) {
       out.fd = descriptorOf(
           analysis_.opens().instanceOf(process, event.handle->definition.handle, event.start_ns));

@@ -155,6 +155,11 @@ Outcome MpiFiles::open(const Instruction& instruction, IssueContext& context) {
     return MPI_File_open(groups_[group], name.c_str(), amode, hints.get(), &handle);
   });
   outcome.group = static_cast<std::int32_t>(group);
+  if (instruction.op.new_fd == kNoSlot) {
+    // It failed in the recording. Here, all of the group have it open.
+    if (!outcome.failed) MPI_File_close(&handle);
+    return outcome;
+  }
   const std::lock_guard lock(mutex_);
   files_[instruction.op.new_fd] = {.handle = outcome.failed ? MPI_FILE_NULL : handle,
                                    .group = outcome.group};

@@ -1,5 +1,6 @@
-// What programs do with MPI-IO beside reading and writing: they delete what may not be there, give
-// hints when a file is open, begin many requests, and leave files open that vanish at their end.
+// What programs do with MPI-IO beside reading and writing: they delete and open what is not there,
+// make what is there already, give hints when a file is open, begin many requests, and leave files
+// open that vanish at their end.
 //   c_mpi_handled
 #include <mpi.h>
 #include <stdio.h>
@@ -16,6 +17,15 @@ static MPI_File openFile(const char* name, int amode, MPI_Info hints) {
   return file;
 }
 
+// All ranks of the communicator get an error, and go on.
+static void openInVain(MPI_Comm communicator, const char* name, int amode) {
+  MPI_File file;
+  if (MPI_File_open(communicator, name, amode, MPI_INFO_NULL, &file) == MPI_SUCCESS) {
+    fprintf(stderr, "could open %s\n", name);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0;
@@ -26,6 +36,12 @@ int main(int argc, char** argv) {
   memset(block, 'a' + rank, sizeof block);
 
   if (rank == 0) MPI_File_delete("old.0", MPI_INFO_NULL);
+  openInVain(MPI_COMM_WORLD, "old.0", MPI_MODE_RDONLY);
+  if (rank == ranks - 1) openInVain(MPI_COMM_SELF, "old.1", MPI_MODE_RDWR);
+  MPI_Comm halves;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &halves);
+  if (rank % 2 == 0) openInVain(halves, "old.2", MPI_MODE_WRONLY);
+  MPI_Comm_free(&halves);
   MPI_Info hints;
   MPI_Info_create(&hints);
   MPI_Info_set(hints, "cb_nodes", "1");
@@ -49,6 +65,7 @@ int main(int argc, char** argv) {
   MPI_File_write_at_all(file, (MPI_Offset)rank * kBlock, block, kBlock, MPI_CHAR,
                         MPI_STATUS_IGNORE);
   MPI_File_close(&file);
+  openInVain(MPI_COMM_WORLD, "new.0", MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR);
 
   MPI_File vanishes = openFile(
       "vanishes", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL);
