@@ -1,6 +1,7 @@
 #include "core/model/schedule_reader.hpp"
 
 #include <fmt/format.h>
+#include <stdio.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
+#include "core/event/event.hpp"
 #include "core/model/schedule_keys.hpp"
 
 namespace omnio::model {
@@ -175,12 +177,15 @@ class EventReader {
         break;
       case KeyKind::kSigned:
         number = event_.row->arguments[key.argument] == calls::Role::kSourceOffset
-                     ? object_.integer(key.key, {}, -1)
-                     : object_.integer(key.key);
+                     ? object_.integer(key.key, event_.failed ? kAny : kPositionOrMore, -1)
+                     : object_.integer(key.key, signedRange(event_.row->arguments[key.argument]));
         break;
       case KeyKind::kTransferOffset:
-        // A negative one is an error that the application made.
-        number = asked(key.key, -1);
+        // A negative one is an error that the application made. Of an asynchronous operation its
+        // end tells.
+        number = event_.row->call_class == calls::Class::kAsync
+                     ? object_.integer(key.key)
+                     : asked(key.key, calls::does(*event_.row, kMinusOne) ? -1 : 0);
         event_.offset = number < 0 ? kUnknownOffset : number;
         break;
       case KeyKind::kPieces:
@@ -199,6 +204,7 @@ class EventReader {
         break;
       case KeyKind::kAmode:
         number = object_.word(key.key, calls::amodeOf);
+        if (!event_.failed) checkAmode(number);
         break;
       case KeyKind::kGroup:
         number = object_.integer(key.key, placeIn(mpi_->groups.size()));
@@ -208,6 +214,41 @@ class EventReader {
         break;
       case KeyKind::kNone:
         break;
+    }
+  }
+
+  static constexpr base::JsonRange kAny{};
+  static constexpr base::JsonRange kPositionOrMore{.least = -1};
+  static constexpr calls::Effect kMinusOne = calls::Effect::kMinusOneIsThePosition;
+
+  // What a call takes that succeeds: a lock may lie in front of its offset, and a seek may go back,
+  // but no file has a negative length.
+  base::JsonRange signedRange(calls::Role role) const {
+    const calls::Row& row = *event_.row;
+    const bool is_of_lock =
+        calls::has(row, calls::Role::kLockType) || row.plain == calls::CallId::lockf;
+    const bool is_size = (role == calls::Role::kLength && !is_of_lock) ||
+                         (role == calls::Role::kOffset &&
+                          (calls::does(row, kReserves) || event::transfersData(row))) ||
+                         role == calls::Role::kDisp;
+    return is_size && !event_.failed ? base::JsonRange{.least = 0} : kAny;
+  }
+  static constexpr calls::Effect kReserves = calls::Effect::kReservesSpace;
+
+  // MPI-3.1, section 13.2.1.
+  void checkAmode(std::int64_t amode) {
+    const auto has = [amode](std::int64_t bits) { return (amode & bits) != 0; };
+    const int ways = (has(calls::kModeReadOnly) ? 1 : 0) + (has(calls::kModeWriteOnly) ? 1 : 0) +
+                     (has(calls::kModeReadWrite) ? 1 : 0);
+    if (ways != 1) {
+      object_.refuse(fmt::format(
+          "\"amode\" has {} of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR; it has to have "
+          "one",
+          ways));
+    } else if (has(calls::kModeReadOnly) && has(calls::kModeCreate | calls::kModeExclusive)) {
+      object_.refuse("\"amode\" has MPI_MODE_RDONLY, and MPI_MODE_CREATE or MPI_MODE_EXCL");
+    } else if (has(calls::kModeReadWrite) && has(calls::kModeSequential)) {
+      object_.refuse("\"amode\" has MPI_MODE_RDWR and MPI_MODE_SEQUENTIAL");
     }
   }
 
@@ -249,6 +290,11 @@ class EventReader {
         (event_.text.size() > kLongestAttribute || event_.text.find('\0') != std::string::npos)) {
       object_.refuse(
           fmt::format("\"{}\" cannot be the name of an attribute", base::inBrief(event_.text)));
+    }
+    if (event_.row->api == calls::Api::kPosix && event_.row->call_class == calls::Class::kSeek &&
+        argumentOf(event_, calls::Role::kWhence) == SEEK_SET &&
+        argumentOf(event_, calls::Role::kOffset) < 0) {
+      object_.refuse(fmt::format("a seek to offset {}", argumentOf(event_, calls::Role::kOffset)));
     }
     constexpr std::uint64_t kMost = std::uint64_t{1} << 46;  // no call moves as much
     // A copy from file to file needs no memory: cp asks for all there may be.
@@ -486,6 +532,8 @@ class Reader {
     } else if (!waited_.empty()) {
       const auto& [id, place] = *waited_.begin();
       in_.refuse(place, fmt::format("\"after\" names id {}, which no event has", id));
+    } else {
+      checkOpensOfGroups();
     }
   }
 
@@ -679,6 +727,10 @@ class Reader {
       wanted_.emplace(number, node.place);
       wanted_here_.emplace(number, node.place);
     }
+    if (event.step == Step::kCall && calls::isMpiIo(*event.row) &&
+        event.row->call_class == calls::Class::kOpen) {
+      takeOpenOfGroup(event, node.place);
+    }
     if (makesDescriptor(event)) takeMade(event, node.place);
     if (event.id != 0) {
       if (!ids_.insert(event.id).second) {
@@ -690,6 +742,34 @@ class Reader {
       if (wait.id != 0 && !ids_.contains(wait.id)) waited_.emplace(wait.id, node.place);
     }
     pass([&] { return sink_.event(event); }, node.place);
+  }
+
+  // All ranks of a group open a file together: a rank that did not come would be waited for.
+  void takeOpenOfGroup(const ScheduleEvent& event, base::TextPlace place) {
+    const auto group = static_cast<std::size_t>(argumentOf(event, calls::Role::kNewComm));
+    const std::vector<int>& members = mpi_->groups[group];
+    if (std::ranges::find(members, rank_) == members.end()) {
+      return in_.refuse(
+          place, fmt::format("rank {} is not in group {}, which opens the file", rank_, group));
+    }
+    OpensOfGroup& opens = opens_[group];
+    ++opens.by_rank[rank_];
+    opens.last = place;
+  }
+
+  void checkOpensOfGroups() {
+    for (const auto& [group, opens] : opens_) {
+      const auto [most_rank, most] = *std::ranges::max_element(
+          opens.by_rank, {}, [](const auto& count) { return count.second; });
+      for (const int member : mpi_->groups[group]) {
+        const auto found = opens.by_rank.find(member);
+        const std::uint64_t count = found == opens.by_rank.end() ? 0 : found->second;
+        if (count == most) continue;
+        return in_.refuse(opens.last, fmt::format("all ranks of group {} open its files together, "
+                                                  "but rank {} opens {}, and rank {} opens {}",
+                                                  group, most_rank, most, member, count));
+      }
+    }
   }
 
   void takeMade(const ScheduleEvent& event, base::TextPlace place) {
@@ -723,6 +803,11 @@ class Reader {
   std::unordered_map<std::int64_t, base::TextPlace> wanted_here_;  // those that the thread used
   std::unordered_set<std::uint64_t> ids_;                          // of the schedule
   std::map<std::uint64_t, base::TextPlace> waited_;  // named by `after`, and not yet met
+  struct OpensOfGroup {
+    std::map<int, std::uint64_t> by_rank;
+    base::TextPlace last{};
+  };
+  std::map<std::size_t, OpensOfGroup> opens_;  // by group
 };
 
 }  // namespace

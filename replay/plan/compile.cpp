@@ -83,6 +83,7 @@ Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
       const auto type = mpi::parseMpiType(global.mpi->types[i]);
       if (!type)
         return fmt::format("\"types\", the {}. of them: {}", i + 1, type.failure().sentence);
+      type_bytes_.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(type->size, 0)));
     }
   }
   if (changes_.timing) plan_.global.timing = *changes_.timing;
@@ -167,6 +168,7 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
   }
   plan_.threads.emplace_back().recorded = thread;
   plan_.ranks.resize(std::max(plan_.ranks.size(), static_cast<std::size_t>(thread.rank) + 1));
+  etype_bytes_.clear();
   order_ = 0;
   writer_ = std::make_unique<ProgramWriter>(programName(directory_, plan_.threads.size() - 1));
   return std::nullopt;
@@ -219,6 +221,30 @@ Compiler::Complaint Compiler::checkCall(const ScheduleEvent& event) {
         row.name);
   }
   return std::nullopt;
+}
+
+// A view, and what is moved in it, are whole etypes (MPI-3.1, sections 13.3 and 13.4.1).
+Compiler::Complaint Compiler::checkView(const ScheduleEvent& event) {
+  const calls::Row& row = *event.row;
+  if (!calls::isMpiIo(row) || event.failed) return std::nullopt;
+  if (calls::has(row, Role::kFiletype)) {
+    const auto bytes = [&](Role role) {
+      return type_bytes_[static_cast<std::size_t>(model::argumentOf(event, role))];
+    };
+    const std::uint64_t etype = bytes(Role::kEtype);
+    const std::uint64_t filetype = bytes(Role::kFiletype);
+    etype_bytes_[event.fd] = etype;
+    if (etype == 0 || filetype % etype == 0) return std::nullopt;
+    return fmt::format("{}: a filetype of {} bytes of data is not made of etypes of {}", row.name,
+                       filetype, etype);
+  }
+  const auto view = etype_bytes_.find(event.fd);
+  if (view == etype_bytes_.end() || view->second == 0 || !calls::has(row, Role::kSize) ||
+      event.request % view->second == 0) {
+    return std::nullopt;
+  }
+  return fmt::format("{} moves {} bytes, and the etype of its view has {}", row.name, event.request,
+                     view->second);
 }
 
 // Finds out what the thread's buffers have to hold.
@@ -312,6 +338,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   if (event.step == Step::kCall) {
     phase_bytes_[event.phase] += model::bytesMoved(event);
     if (auto complaint = checkCall(event)) return complaint;
+    if (auto complaint = checkView(event)) return complaint;
     op.row = event.row->number;
     measure(event);
   }

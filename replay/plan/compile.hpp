@@ -74,6 +74,7 @@ class Compiler final : public model::ScheduleSink {
   std::int64_t communicationOf(const model::Work& work) const;
   Complaint preopened(const model::ScheduleEvent& event);
   static Complaint checkCall(const model::ScheduleEvent& event);
+  Complaint checkView(const model::ScheduleEvent& event);
   void measure(const model::ScheduleEvent& event);
   std::int64_t timeOf(const model::Work& work) const;  // ns
   Complaint orderThreads();
@@ -93,6 +94,9 @@ class Compiler final : public model::ScheduleSink {
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;
   std::vector<bool> appends_by_slot_;
+  std::vector<std::uint64_t> type_bytes_;  // of the schedule's datatypes
+  // Of the views that the thread has set, by descriptor: bytes of the etype.
+  std::map<model::Descriptor, std::uint64_t> etype_bytes_;
   std::uint64_t made_ = 0;  // descriptors of the rank
   std::map<int, std::uint64_t> phase_bytes_;
 };

@@ -93,6 +93,53 @@ def threadsOnOneStream():
              {"command": "fclose", "fd": 0, "result": 0}]])
 
 
+def mpiSchedule(ranks, groups=((0, 1), (0,)), types=("b1", "b8", "contiguous(3;b1)")):
+    """Calls of MPI-IO, by rank."""
+    document = schedule([file("a")], ranks=[[events] for events in ranks])
+    document["global"]["mpi"] = {"groups": groups, "types": types}
+    return document
+
+
+def mpiOpened(amode="MPI_MODE_CREATE|MPI_MODE_RDWR", group=0):
+    return {"command": "MPI_File_open", "location": "a", "amode": amode, "group": group, "result": 0}
+
+
+def contradictionsOfMpi():
+    """(name, document, what the sentence has to hold)"""
+    good = mpiOpened()
+
+    def both(*more):
+        return mpiSchedule([[good, *more], [good, *more]])
+
+    for amode, wanted in (("MPI_MODE_RDONLY|MPI_MODE_CREATE", "has MPI_MODE_RDONLY, and"),
+                          ("MPI_MODE_RDONLY|MPI_MODE_WRONLY", "it has to have one"),
+                          ("MPI_MODE_CREATE", "it has to have one"),
+                          ("MPI_MODE_RDWR|MPI_MODE_SEQUENTIAL", "MPI_MODE_SEQUENTIAL")):
+        yield f"amode {amode}", mpiSchedule([[mpiOpened(amode)], [mpiOpened(amode)]]), wanted
+    yield ("a rank that does not exist in a group", mpiSchedule([[good], [good]], ((0, 2), (0,))),
+           '"groups" is 2; it has to be from 0 to 1')
+    yield ("an unknown group", mpiSchedule([[mpiOpened(group=5)], []]),
+           '"group" is 5; it has to be from 0 to 1')
+    yield ("an open by a rank outside the group", mpiSchedule([[], [mpiOpened(group=1)]]),
+           "rank 1 is not in group 1")
+    yield ("an open that one of the group does not make", mpiSchedule([[good], []]),
+           "all ranks of group 0 open its files together")
+    yield ("a negative size", both({"command": "MPI_File_set_size", "fd": 0, "length": -1,
+                                    "result": 0}), "it has to be 0 or more")
+    yield ("a negative offset", both({"command": "MPI_File_write_at", "fd": 0, "count": 5,
+                                      "offset": -5, "result": 5}), "it has to be 0 or more")
+
+    def view(etype, filetype):
+        return {"command": "MPI_File_set_view", "fd": 0, "disp": 0, "etype": etype,
+                "filetype": filetype, "result": 0}
+    yield ("a part of an etype", both(view(1, 1), {"command": "MPI_File_write_all", "fd": 0,
+                                                   "count": 12, "result": 12}),
+           "MPI_File_write_all moves 12 bytes, and the etype of its view has 8")
+    yield ("a filetype of other etypes", both(view(1, 2)),
+           "a filetype of 3 bytes of data is not made of etypes of 8")
+    yield "an unknown type", both(view(7, 1)), '"etype" is 7; it has to be from 0 to 2'
+
+
 def refusedSchedules(canary):
     """(name, document, what the sentence has to hold)"""
     a = file("a")
@@ -130,6 +177,12 @@ def refusedSchedules(canary):
            "numbered from 0")
     yield ("negative count", schedule([a], [[opened("a", 0), {
         "command": "write", "fd": 0, "count": -1, "result": 0}]]), "it has to be 0 or more")
+    yield from contradictionsOfMpi()
+    yield ("negative length", schedule([a], [[opened("a", 0), {
+        "command": "ftruncate", "fd": 0, "length": -1, "result": 0}]]), "it has to be 0 or more")
+    yield ("negative offset", schedule([a], [[opened("a", 0), {
+        "command": "pwrite", "fd": 0, "count": 1, "offset": -1, "result": 1}]]),
+           "it has to be 0 or more")
     yield "negative size", schedule([file("a", "input", True, -5)]), "it has to be 0 or more"
     yield ("a request beyond all memory", schedule([a], [[opened("a", 0), {
         "command": "read", "fd": 0, "count": 1 << 60, "result": 0}]]), "bytes in one call")

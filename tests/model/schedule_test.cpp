@@ -434,6 +434,37 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
             "line 7, column 1000013: a text of 1000000 bytes");
 }
 
+TEST_F(Schedule, CallsThatCannotHaveSucceededAreRefusedWithTheirPlace) {
+  const auto bad = [this](const std::string& call) {
+    return refusal(
+        withEvents(open() + ",\n{\"start\":3,\"end\":4,\"fd\":0,\"command\":" + call + "}"));
+  };
+  EXPECT_EQ(bad(R"("ftruncate","length":-1,"result":0)"),
+            "line 8, column 59: \"length\" is -1; it has to be 0 or more");
+  EXPECT_EQ(bad(R"("posix_fallocate","offset":-1,"length":1,"result":0)"),
+            "line 8, column 65: \"offset\" is -1; it has to be 0 or more");
+  EXPECT_EQ(bad(R"("pwrite","count":5,"offset":-1,"result":5)"),
+            "line 8, column 66: \"offset\" is -1; it has to be 0 or more");
+  EXPECT_EQ(bad(R"("pwritev2","iov":[5],"offset":-2,"flags":0,"result":5)"),
+            "line 8, column 68: \"offset\" is -2; it has to be -1 or more");
+  EXPECT_EQ(bad(R"("lseek","offset":-5,"whence":"SEEK_SET","result":0)"),
+            "line 8, column 86: a seek to offset -5");
+  // Whoever edits a count leaves the result as it was.
+  const std::string lock =
+      R"x("(fcntl_lock)","cmd":"F_SETLK","lock":"F_WRLCK","whence":"SEEK_END","offset":-5,)x"
+      R"("length":-5,"result":0)";
+  for (const std::string& good :
+       {std::string(R"("ftruncate","length":-1,"errno":"EINVAL")"),
+        std::string(R"("write","count":5,"result":6)"),
+        std::string(R"("pwrite","count":5,"offset":-1,"errno":"EINVAL")"),
+        std::string(R"("pwritev2","iov":[5],"offset":-1,"flags":0,"result":5)"),
+        std::string(R"("lseek","offset":-5,"whence":"SEEK_END","result":0)"),
+        std::string(R"("lockf","value":1,"length":-5,"result":0)"), lock,
+        std::string(R"("posix_fadvise","offset":-5,"length":5,"value":0,"result":0)")}) {
+    EXPECT_EQ(bad(good), "") << good;
+  }
+}
+
 // A schedule of MPI-IO of two ranks, with a group of both and one of rank 1. Their events are in
 // the lines 8 and 11.
 class MpiSchedule : public Schedule {
@@ -457,7 +488,51 @@ class MpiSchedule : public Schedule {
     return "{\"start\":1,\"end\":2,\"command\":\"MPI_File_open\",\"location\":\"a\",\"amode\":\"" +
            amode + "\",\"group\":" + std::to_string(group) + "," + result + "}";
   }
+  static std::string then(const std::string& call) {
+    return ",\n{\"start\":3,\"end\":4,\"fd\":0,\"command\":" + call + "}";
+  }
 };
+
+TEST_F(MpiSchedule, ContradictionsAreRefusedWithTheirPlace) {
+  const std::string good = openAs("MPI_MODE_CREATE|MPI_MODE_RDWR");
+  EXPECT_EQ(refusalOf(good, good), "");
+  EXPECT_EQ(refusalOf(openAs("MPI_MODE_CREATE|MPI_MODE_RDONLY"), good),
+            "line 7, column 122: \"amode\" has MPI_MODE_RDONLY, and MPI_MODE_CREATE or "
+            "MPI_MODE_EXCL");
+  EXPECT_EQ(refusalOf(openAs("MPI_MODE_CREATE"), good),
+            "line 7, column 106: \"amode\" has 0 of MPI_MODE_RDONLY, MPI_MODE_WRONLY and "
+            "MPI_MODE_RDWR; it has to have one");
+  EXPECT_EQ(refusalOf(openAs("MPI_MODE_RDWR|MPI_MODE_WRONLY"), good),
+            "line 7, column 120: \"amode\" has 2 of MPI_MODE_RDONLY, MPI_MODE_WRONLY and "
+            "MPI_MODE_RDWR; it has to have one");
+  EXPECT_EQ(refusalOf(openAs("MPI_MODE_RDWR|MPI_MODE_SEQUENTIAL"), good),
+            "line 7, column 124: \"amode\" has MPI_MODE_RDWR and MPI_MODE_SEQUENTIAL");
+  const std::string failed = openAs("0x0", 0, "\"errno\":\"MPI_ERR_AMODE\"");
+  EXPECT_EQ(refusalOf(failed, failed), "");
+  EXPECT_EQ(refusalOf(good, good, "[[0,2],[1]]"),
+            "line 2, column 60: \"groups\" is 2; it has to be from 0 to 1");
+  EXPECT_EQ(refusalOf(good, good, "[[0,0],[1]]"),
+            "line 2, column 60: rank 0 is in the group twice");
+  EXPECT_EQ(refusalOf(openAs("MPI_MODE_RDWR", 2), good),
+            "line 7, column 93: \"group\" is 2; it has to be from 0 to 1");
+  EXPECT_EQ(refusalOf(openAs("MPI_MODE_RDWR", 1), good),
+            "line 7, column 104: rank 0 is not in group 1, which opens the file");
+  EXPECT_EQ(refusalOf(good + then(R"("MPI_File_close","result":0)"), ""),
+            "line 7, column 120: all ranks of group 0 open its files together, but rank 0 opens 1, "
+            "and rank 1 opens 0");
+  EXPECT_EQ(refusalOf(good + then(R"("MPI_File_set_size","length":-1,"result":0)"), good),
+            "line 8, column 67: \"length\" is -1; it has to be 0 or more");
+  EXPECT_EQ(
+      refusalOf(good + then(R"("MPI_File_set_view","disp":-1,"etype":0,"filetype":0,"result":0)"),
+                good),
+      "line 8, column 65: \"disp\" is -1; it has to be 0 or more");
+  EXPECT_EQ(
+      refusalOf(good + then(R"("MPI_File_set_view","disp":0,"etype":1,"filetype":0,"result":0)"),
+                good),
+      "line 8, column 74: \"etype\" is 1; it has to be from 0 to 0");
+  EXPECT_EQ(refusalOf(good + then(R"("MPI_File_write_at","count":5,"offset":-1,"result":5)"), good),
+            "line 8, column 77: \"offset\" is -1; it has to be 0 or more");
+}
 
 TEST_F(MpiSchedule, ErrorsHaveTheNamesOfTheirClasses) {
   save("");
