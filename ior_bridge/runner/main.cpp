@@ -43,7 +43,6 @@ struct Options {
   bool no_fsync = false;
   bool warm = false;
   bool apart = false;
-  bool ignores_room = false;
   RunnerOptions runner;
 };
 
@@ -302,7 +301,7 @@ int work(Options options, const std::string& command, replay::Session& session,
   };
   const base::Result<model::PhaseModel> model = readModel(options, world);
   if (!model) return fail(model.failure());
-  request.ignores_room = options.ignores_room;
+  request.ignores_room = options.runner.ignores_room;
   RunnerOptions& runner = options.runner;
   runner.fsync = !options.no_fsync;
   runner.cold = !options.warm;
@@ -386,7 +385,7 @@ void addOptions(const base::Program& app, Options& options) {
   app.flag("--beyond-cache", options.runner.beyond_cache,
            "Each phase by itself, repeated at new offsets until it moves twice the memory of the "
            "nodes: the bandwidth of the storage, and not an estimate");
-  app.flag("--ignore-free-space", options.ignores_room,
+  app.flag("--ignore-free-space", options.runner.ignores_room,
            "Goes on where the target seems to have too little room");
   app.flag("--keep", options.runner.keep, "Leaves the files below the target");
 }

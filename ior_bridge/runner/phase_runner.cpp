@@ -11,6 +11,7 @@
 #include "core/base/printable.hpp"
 #include "ior_bridge/runner/memory.hpp"
 #include "ior_bridge/runner/phase_preparation.hpp"
+#include "replay/target/prepare.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -237,7 +238,7 @@ class PhaseRunner {
   }
 
   base::Result<void> checkRoom() const {
-    if (!options_.beyond_cache) return {};
+    if (!options_.beyond_cache || options_.ignores_room) return {};
     struct statvfs about {};
     if (statvfs(options_.directory.c_str(), &about) != 0) return {};
     const std::uint64_t room = std::uint64_t{about.f_frsize} * about.f_bavail;
@@ -293,8 +294,16 @@ class PhaseRunner {
       begin = std::min(all_end, all_begin + part * team_.rank());
       end = std::min(all_end, begin + part);
     }
-    if (begin >= end) return {};
+    const std::uint64_t bytes = begin < end ? static_cast<std::uint64_t>(end - begin) : 0;
+    if (auto fits = team_.agreed(checkRoomFor(team_.sum(bytes))); !fits) return fits;
+    if (bytes == 0) return {};
     return fill(path_, begin, end, static_cast<std::uint64_t>(rank_) + 1);
+  }
+
+  // Whether the target has room for what the phase finds. What it writes may lie in the same place.
+  base::Result<void> checkRoomFor(std::uint64_t bytes) const {
+    if (options_.ignores_room || !team_.isFirst()) return {};
+    return replay::checkRoom({.prepared = bytes}, options_.directory.parent_path());
   }
 
   base::Result<void> iterate(Lap& lap) {

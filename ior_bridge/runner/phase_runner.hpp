@@ -61,8 +61,9 @@ struct RunnerOptions {
   std::optional<int> phase;         // all when not given
   std::optional<RunApi> api;        // else each phase's own
   bool fsync = true;
-  bool cold = true;   // reads: pages of the file are given up before
-  bool keep = false;  // files stay when a phase has been run
+  bool cold = true;           // reads: pages of the file are given up before
+  bool keep = false;          // files stay when a phase has been run
+  bool ignores_room = false;  // goes on where the target seems to have too little
   // Repeats the requests of each phase behind one another in the file, until they move twice the
   // memory of the nodes: what is measured then is the storage.
   bool beyond_cache = false;

@@ -186,7 +186,7 @@ base::Result<ScheduleRun> runSchedule(const model::PhaseModel& model, const fs::
       auto checked = checkBelongs(model, *plan, schedule);
       if (checked) {
         notes = std::move(*checked);
-        if (!request.ignores_room) {
+        if (!options.ignores_room) {
           ready = replay::checkRoom(replay::roomNeeded(*plan, [](std::size_t) { return true; }),
                                     options.directory.parent_path());
         }

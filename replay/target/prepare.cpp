@@ -253,11 +253,10 @@ base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::pa
   if (needed.bytes() <= free) return {};
   if (!removed.empty()) free += bytesBelow(removed);
   if (needed.bytes() <= free) return {};
-  return base::failure(
-      base::Code::kSystem,
-      "{}: the replay needs room for {} bytes ({} of files that are prepared), and "
-      "{} are free; --ignore-free-space goes on anyway",
-      base::printable(directory.native()), needed.bytes(), needed.prepared, free);
+  return base::failure(base::Code::kSystem,
+                       "{}: too little room: {} bytes are needed ({} of them for files that are "
+                       "prepared), and {} are free; --ignore-free-space goes on anyway",
+                       base::printable(directory.native()), needed.bytes(), needed.prepared, free);
 }
 
 base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree, const Places& places,

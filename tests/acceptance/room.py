@@ -26,7 +26,7 @@ def refused(checks, what, result, mount, left=()):
     lines = result.err.decode().splitlines()
     checks.equal(result.status, 1, f"{what}: status")
     checks.that(len(lines) == 1 and mount in lines[0], f"{what}: one sentence: {lines}")
-    told = re.search(r"needs room for (\d+) bytes .* and (\d+) are free", " ".join(lines))
+    told = re.search(r"too little room: (\d+) bytes .* and (\d+) are free", " ".join(lines))
     checks.that(told and int(told[1]) > int(told[2]) > 0, f"{what}: two numbers: {lines}")
     checks.equal(sorted(os.listdir(mount)), sorted(left), f"{what}: what is left in the target")
 
@@ -89,7 +89,7 @@ def checkNodes(checks, work, mount):
     result = replay(path, target, os.path.join(work, "nodes.replay"), "--node-local",
                     os.path.join(mount, "own"))
     checks.equal(result.status, 1, f"a node's directory: {result}")
-    checks.that(b"needs room for 4194304 bytes" in result.err, f"a node's directory: {result}")
+    checks.that(b"too little room: 4194304 bytes" in result.err, f"a node's directory: {result}")
     for left in (target, os.path.join(mount, "own")):
         checks.equal(os.listdir(left), [], f"a node's directory: what is left in {left}")
     run(["rm", "-r", os.path.join(mount, "own")])
@@ -116,11 +116,15 @@ def checkPhases(checks, work, mount):
     lines = [line for line in result.err.decode().splitlines() if line.startswith(what)]
     print(f"{what}: {lines}")
     checks.equal(result.status, 1, f"{what}: status")
-    told = re.search(r"needs room for (\d+) bytes .* and (\d+) are free", " ".join(lines))
+    told = re.search(r"too little room: (\d+) bytes .* and (\d+) are free", " ".join(lines))
     checks.that(len(lines) == 1 and told, f"{what}: one sentence: {lines}")
     checks.that(told and int(told[1]) == 8 * MIB, f"{what}: what it reads and writes: {lines}")
     checks.equal(os.listdir(mount), [], f"{what}: what is left in the target")
     checks.that(not os.path.exists(results), f"{what}: no results")
+    apart = run([*command, "--apart"], cwd=work, env=environment(**MPI_ENVIRONMENT))
+    checks.equal(apart.status, 1, f"{what} --apart: {apart}")
+    checks.that(b"too little room: 4194304 bytes" in apart.err, f"{what} --apart: {apart}")
+    checks.equal(os.listdir(mount), [], f"{what} --apart: what is left in the target")
 
 
 def main():

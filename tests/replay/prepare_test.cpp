@@ -158,8 +158,8 @@ TEST_F(Prepare, WhatDoesNotFitIsSaidBeforeAnythingIsMade) {
   const std::string& sentence = fits.failure().sentence;
   EXPECT_TRUE(sentence.starts_with(
       target.native() +
-      ": the replay needs room for 18446744073709551614 bytes (18446744073709551614 of files that "
-      "are prepared), and "))
+      ": too little room: 18446744073709551614 bytes are needed (18446744073709551614 of them for "
+      "files that are prepared), and "))
       << sentence;
   EXPECT_TRUE(sentence.ends_with(" are free; --ignore-free-space goes on anyway")) << sentence;
   EXPECT_FALSE(fs::exists(directory / "not"));
