@@ -18,19 +18,20 @@ constexpr int kPlanVersion = 1;
 
 // The data goes into a fresh directory, so that what is removed at the end is IOR's alone. A
 // summary of an earlier run would pass for this one's if IOR did not even start.
-constexpr std::string_view kScript = R"(set -eu
-: "${{TARGET:?has to name a directory on the storage system}}"
-RESULTS=${{RESULTS:-$(dirname "$0")}}
-DIR=$(mktemp -d "$TARGET/omnio-ior.XXXXXX")
-trap 'rm -rf "$DIR"' EXIT
+constexpr std::string_view kNeedsTarget =
+    R"(: "${TARGET:?has to name a directory on the storage system}"
+)";
+constexpr std::string_view kResults = R"(RESULTS=${RESULTS:-$(dirname "$0")}
+)";
+constexpr std::string_view kTraps = R"(trap 'rm -rf "$DIR"' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-run() {{
+run() {
   tasks=$1
   shift
-  ${{LAUNCHER:-mpirun}} -n "$tasks" "${{IOR:-ior}}" "$@"
-}}
+  ${LAUNCHER:-mpirun} -n "$tasks" "${IOR:-ior}" "$@"
+}
 )";
 
 // On each node that has a task. The dd of GNU gives up the pages of a whole file when it copies
@@ -63,6 +64,7 @@ void putRun(base::JsonWriter& json, const IorRun& run) {
     json.put("random", run.random);
     json.put("fsync", run.fsync);
     json.put("cold", run.cold);
+    json.put("reordered", run.reordered);
     if (run.measured) json.put("summary", summaryOf(run));
   });
 }
@@ -78,7 +80,11 @@ std::string scriptOf(const PhasePlan& phase, const IorPlan& plan) {
   for (const std::string& sentence : phase.approximations) {
     out += fmt::format("# approximation: {}\n", base::safeText(sentence));
   }
-  out += fmt::format(kScript);
+  out += "set -eu\n";
+  out += kNeedsTarget;
+  out += kResults;
+  out += "DIR=$(mktemp -d \"$TARGET/omnio-ior.XXXXXX\")\n";
+  out += kTraps;
   const auto is_cold = [](const IorRun& run) { return run.cold; };
   if (std::any_of(phase.runs.begin(), phase.runs.end(), is_cold)) out += kCool;
   out += fmt::format("rm -f \"$RESULTS\"/phase-{0}.json \"$RESULTS\"/phase-{0}[.-]*.json\n",
@@ -111,6 +117,7 @@ std::string runAllOf(const IorPlan& plan) {
 std::string jsonOf(const IorPlan& plan) {
   return base::jsonDocument("omnio-ior-plan", kPlanVersion, {.indent = 2}, [&](auto& json) {
     json.put("source", plan.source);
+    json.put("model", plan.model);
     json.put("fsync", fsyncSentence(plan));
     json.list("phases", plan.phases, [&](const PhasePlan& phase) {
       json.object([&] {
@@ -153,6 +160,106 @@ base::Result<void> emit(const IorPlan& plan, const fs::path& directory) {
   auto written = base::writeDocument(directory / "run-all.sh", runAllOf(plan));
   if (!written) return written;
   return base::writeDocument(directory / "ior-plan.json", jsonOf(plan));
+}
+
+namespace {
+
+// One word of a POSIX shell.
+std::string shellWordOf(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + '\'';
+}
+
+// Where the files of an I/O node go, as a shell reads it.
+std::string shellPathOf(const IoNode& node) {
+  if (node.directory.empty()) return "\"$TARGET\"";
+  const std::string word = shellWordOf(node.directory.native());
+  return node.directory.is_absolute() ? word : "\"$TARGET\"/" + word;
+}
+
+// A write and its read are one turn: the read finds the file, and removes it.
+std::string turnsOf(const PeakNode& each) {
+  std::string out;
+  for (const IorRun& run : each.runs) {
+    if (run.operation == model::Operation::kWrite) {
+      out += "for i in";
+      for (int i = 1; i <= run.iterations; ++i) out += fmt::format(" {}", i);
+      out += "; do\n";
+    }
+    if (run.cold) out += fmt::format("  cool {}\n", run.tasks);
+    out += fmt::format("  run {} {}\n", run.tasks, fmt::join(argumentsOf(run), " "));
+    if (run.operation == model::Operation::kRead) out += "done\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string scriptOf(const PeakPlan& plan) {
+  std::string out =
+      "#!/bin/sh\n"
+      "# The peak bandwidths of a storage system, by IOR: peak.json and the summaries beside it.\n"
+      "# Variables: TARGET (needed, unless each I/O node has an absolute directory), RESULTS,\n"
+      "# LAUNCHER, IOR.\n"
+      "set -eu\n";
+  const auto is_below_target = [](const PeakNode& each) {
+    return !each.node.directory.is_absolute();
+  };
+  if (std::ranges::any_of(plan.nodes, is_below_target)) out += kNeedsTarget;
+  out += kResults;
+  out += "DIR=\n";
+  out += kTraps;
+  out += kCool;
+  out += "mkdir -p \"$RESULTS\"\n";
+  out += "rm -f \"$RESULTS\"/peak.json \"$RESULTS\"/peak-*.json\n";
+  for (const PeakNode& each : plan.nodes) {
+    if (!each.node.name.empty()) out += fmt::format("# I/O node {}\n", each.node.name);
+    out += fmt::format("DIR=$(mktemp -d {}/omnio-ior.XXXXXX)\n", shellPathOf(each.node));
+    out += turnsOf(each);
+    out += "rm -rf \"$DIR\"\n";
+  }
+  out += "# Only now that all runs are done.\n";
+  out += "cat >\"$RESULTS\"/peak.json.part <<'END_OF_PLAN'\n";
+  out += base::safeJson(jsonOf(plan));
+  out += "END_OF_PLAN\nmv \"$RESULTS\"/peak.json.part \"$RESULTS\"/peak.json\n";
+  return out;
+}
+
+std::string jsonOf(const PeakPlan& plan) {
+  return base::jsonDocument(kPeakFormat, kPeakVersion, {.indent = 2}, [&](auto& json) {
+    json.list("nodes", plan.nodes, [&](const PeakNode& each) {
+      json.object([&] {
+        json.put("name", each.node.name);
+        json.put("directory", base::printable(each.node.directory.native()));
+        json.list("runs", each.runs, [&](const IorRun& run) { putRun(json, run); });
+      });
+    });
+  });
+}
+
+std::string textOf(const PeakPlan& plan) {
+  std::string out;
+  for (const PeakNode& each : plan.nodes) {
+    out += each.node.name.empty() ? "the target"
+                                  : fmt::format("I/O node {}: {}", each.node.name,
+                                                base::printable(each.node.directory.native()));
+    out += fmt::format(", each pair for i in 1..{}\n", plan.options.iterations);
+    for (const IorRun& run : each.runs) {
+      out += fmt::format("  {}{}\n", commandLineOf(run), run.cold ? "  (with a cold cache)" : "");
+    }
+  }
+  return out;
+}
+
+base::Result<void> emit(const PeakPlan& plan, const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) {
+    return base::failure(base::Code::kSystem, "cannot make {}: {}",
+                         base::printable(directory.native()), error.message());
+  }
+  return base::writeDocument(directory / "peak.sh", scriptOf(plan));
 }
 
 }  // namespace omnio::ior

@@ -1,11 +1,12 @@
-// A plan as files: a script a phase, one that runs all, and a document that says the same
-// (docs/commands/ior.md, docs/formats/ior_plan.md).
+// Plans as files: a script for each phase, one that runs all, and a document that says the same;
+// one script for the peaks (docs/commands/ior.md, docs/formats/ior_plan.md).
 #pragma once
 
 #include <filesystem>
 #include <string>
 
 #include "core/base/result.hpp"
+#include "ior_bridge/ior/peak_plan.hpp"
 #include "ior_bridge/ior/plan.hpp"
 
 namespace omnio::ior {
@@ -18,5 +19,12 @@ std::string textOf(const IorPlan& plan);  // the command lines, and below each w
 // Makes the directory where it is missing, and in it phase-ID.sh for each phase, run-all.sh and
 // ior-plan.json; files of these names are replaced.
 base::Result<void> emit(const IorPlan& plan, const std::filesystem::path& directory);
+
+// The runs that find the peaks: peak.sh, for sh. When all are done, it writes what jsonOf() returns
+// to peak.json, beside their summaries.
+std::string scriptOf(const PeakPlan& plan);
+std::string jsonOf(const PeakPlan& plan);
+std::string textOf(const PeakPlan& plan);
+base::Result<void> emit(const PeakPlan& plan, const std::filesystem::path& directory);
 
 }  // namespace omnio::ior

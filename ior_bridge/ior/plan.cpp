@@ -24,7 +24,11 @@ std::uint64_t offsetOf(const IorRun& run, int task, std::uint64_t n) {
   return block * run.block_bytes + n % per_block * run.transfer_bytes;
 }
 
-std::string summaryOf(const IorRun& run) { return run.name + (run.cold ? ".$i.json" : ".json"); }
+bool isOneStartEach(const IorRun& run) { return run.cold || run.apart; }
+
+std::string summaryOf(const IorRun& run) {
+  return run.name + (isOneStartEach(run) ? ".$i.json" : ".json");
+}
 
 std::vector<std::string> argumentsOf(const IorRun& run) {
   std::vector<std::string> words = {"-a", std::string(nameOf(run.api)),
@@ -39,13 +43,15 @@ std::vector<std::string> argumentsOf(const IorRun& run) {
   number("-t", run.transfer_bytes);
   number("-b", run.block_bytes);
   number("-s", run.segments);
-  number("-i", run.cold ? 1 : static_cast<std::uint64_t>(run.iterations));
+  number("-i", isOneStartEach(run) ? 1 : static_cast<std::uint64_t>(run.iterations));
   flag(run.file_per_process, "-F");
   flag(run.collective, "-c");
   flag(run.random, "-z");
   flag(run.fsync, "-e");
   flag(run.keep, "-k");
-  words.insert(words.end(), {"-o", fmt::format("\"$DIR\"/{}.dat", run.name)});
+  flag(run.reordered, "-C");
+  words.insert(words.end(),
+               {"-o", fmt::format("\"$DIR\"/{}.dat", run.data.empty() ? run.name : run.data)});
   if (run.measured) {
     words.insert(words.end(),
                  {"-O", "summaryFile=\"$RESULTS\"/" + summaryOf(run), "-O", "summaryFormat=JSON"});
@@ -55,6 +61,10 @@ std::vector<std::string> argumentsOf(const IorRun& run) {
 
 std::string commandLineOf(const IorRun& run) {
   return fmt::format("ior {}", fmt::join(argumentsOf(run), " "));
+}
+
+std::uint64_t roundedUp(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
 }
 
 namespace {
@@ -68,10 +78,6 @@ using model::PhaseOperation;
 constexpr std::uint64_t kIorUnit = 8;
 // A stream of the C library gathers this much before it writes, unless the file system says else.
 constexpr std::uint64_t kStreamBuffer = 4096;
-
-std::uint64_t roundedUp(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 class PhasePlanner {
  public:
@@ -261,7 +267,8 @@ class PhasePlanner {
 }  // namespace
 
 IorPlan planFor(const model::PhaseModel& model, const PlanOptions& options) {
-  IorPlan plan{.source = model.source, .options = options, .phases = {}};
+  IorPlan plan{
+      .source = model.source, .model = model::digestOf(model), .options = options, .phases = {}};
   for (const Phase& phase : model.phases) {
     plan.phases.push_back(PhasePlanner(model, phase, options).plan());
   }

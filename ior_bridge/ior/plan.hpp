@@ -35,9 +35,12 @@ struct IorRun {
   bool random = false;               // -z: the order of the transfers is IOR's own
   bool fsync = false;                // -e: before the file is closed
   bool keep = false;                 // -k: for a read that follows
-  int iterations = 1;                // -i; of a cold run, runs of their own
+  bool reordered = false;            // -C: a task reads what a task of the next node wrote
+  int iterations = 1;                // -i; of a cold run or one apart, runs of their own
   bool cold = false;                 // the file's pages are given up before each iteration
-  std::string name;                  // of the data file and of the summary: phase-1, phase-3-read
+  bool apart = false;                // each iteration is a start of IOR, as others come between
+  std::string name;                  // of the summary and the data file: phase-1, phase-3-read
+  std::string data;                  // of the data file, where it has another name
   bool measured = true;              // else it prepares the file that a read wants
 };
 
@@ -51,10 +54,13 @@ std::uint64_t bytesOf(const IorRun& run);
 std::uint64_t offsetOf(const IorRun& run, int task, std::uint64_t n);
 
 // The words behind `ior`, as a POSIX shell reads them. The data file is below $DIR, the summary
-// below $RESULTS; a cold run is one iteration, whose number is $i.
+// below $RESULTS; a run whose iterations are starts of IOR is one iteration, whose number is $i.
+bool isOneStartEach(const IorRun& run);    // cold, or apart
 std::string summaryOf(const IorRun& run);  // phase-1.json, phase-2.$i.json
 std::vector<std::string> argumentsOf(const IorRun& run);
 std::string commandLineOf(const IorRun& run);  // with `ior`, without a launcher
+
+std::uint64_t roundedUp(std::uint64_t value, std::uint64_t unit);
 
 struct PlanOptions {
   std::optional<Api> api = {};  // else the phase's own
@@ -70,6 +76,7 @@ struct PhasePlan {
 
 struct IorPlan {
   std::string source;  // the model's
+  std::string model;   // digest
   PlanOptions options;
   std::vector<PhasePlan> phases;
 };

@@ -83,7 +83,7 @@ TEST(IorPlan, AReadFindsItsFile) {
   EXPECT_EQ(commandLineOf(plan.runs[1]),
             "ior -a MPIIO -r -N 4 -t 1048576 -b 8388608 -s 1 -i 1 -k -o \"$DIR\"/phase-1.dat "
             "-O summaryFile=\"$RESULTS\"/phase-1.$i.json -O summaryFormat=JSON");
-  EXPECT_NE(scriptOf(plan, {.source = {}, .options = {}, .phases = {}})
+  EXPECT_NE(scriptOf(plan, {.source = {}, .model = {}, .options = {}, .phases = {}})
                 .find("for i in 1 2 3; do\n  cool 4\n  run 4 -a MPIIO -r"),
             std::string::npos);
   EXPECT_FALSE(plan.runs[1].fsync);
@@ -215,7 +215,7 @@ TEST(IorEmit, ScriptsAndPlanAgreeWithTheRuns) {
 TEST(IorEmit, ADirectoryThatCannotBeMadeIsNamed) {
   const test::TemporaryDirectory directory;
   test::writeAll(directory / "file", "x");
-  const auto emitted = emit({}, directory / "file/below");
+  const auto emitted = emit(IorPlan{}, directory / "file/below");
   ASSERT_FALSE(emitted);
   EXPECT_EQ(emitted.failure().sentence,
             "cannot make " + (directory / "file/below").native() + ": Not a directory");
