@@ -80,17 +80,42 @@ Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& secon
 
 namespace {
 
-std::optional<double> peakShareOf(const model::Phase& phase, const Candidate& candidate,
-                                  double seconds) {
-  // The time that the phase would take at the peaks of its operations.
-  double at_peak_s = 0;
-  for (const model::PhaseOperation& operation : phase.operations) {
-    const auto& peak = operation.operation == model::Operation::kWrite ? candidate.peak_write_mib_s
-                                                                       : candidate.peak_read_mib_s;
-    if (!peak) return std::nullopt;
-    at_peak_s += static_cast<double>(model::weightOf(phase, operation)) / model::kMiB / *peak;
+// Bytes that were moved in a time.
+struct Moved {
+  double mib = 0;
+  double seconds = 0;
+
+  std::optional<double> shareOf(double peak_mib_s) const {
+    if (!(mib > 0)) return std::nullopt;
+    return mib / std::max(seconds, kShortest) / peak_mib_s;
   }
-  return at_peak_s / std::max(seconds, kShortest);
+};
+
+struct MovedBoth {
+  Moved write;
+  Moved read;
+
+  void add(const MovedBoth& other) {
+    write = {.mib = write.mib + other.write.mib, .seconds = write.seconds + other.write.seconds};
+    read = {.mib = read.mib + other.read.mib, .seconds = read.seconds + other.read.seconds};
+  }
+  PeakShare shareOf(const Peak& peak) const {
+    return {.write = write.shareOf(peak.write_mib_s), .read = read.shareOf(peak.read_mib_s)};
+  }
+};
+
+// Of a phase; nothing of what was not measured apart.
+MovedBoth movedIn(const model::Phase& phase, const PhaseTimes& times) {
+  MovedBoth moved;
+  for (const model::PhaseOperation& operation : phase.operations) {
+    const bool is_write = operation.operation == model::Operation::kWrite;
+    const std::vector<double>& seconds = is_write ? times.write_s : times.read_s;
+    if (seconds.empty()) continue;
+    Moved& into = is_write ? moved.write : moved.read;
+    into.mib += static_cast<double>(model::weightOf(phase, operation)) / model::kMiB;
+    into.seconds = measureOf(seconds).middle;
+  }
+  return moved;
 }
 
 }  // namespace
@@ -99,6 +124,7 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   Comparison result;
   result.source = model.source;
   for (const model::Phase& phase : model.phases) result.weight_bytes += phase.weight_bytes;
+  result.kind = candidates.front().kind.value_or(TimeKind::kTogether);
   const std::size_t pairs = candidates.size() * (candidates.size() - 1) / 2;
   for (Candidate& candidate : candidates) {
     result.order.push_back(candidate.name);
@@ -107,8 +133,9 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
     compared.bandwidth_mib_s = static_cast<double>(result.weight_bytes) / model::kMiB /
                                std::max(compared.io_s.middle, kShortest);
     double longest = 0;
-    for (const auto& [phase, times] : candidate.phase_s) {
-      const double middle = measureOf(times).middle;
+    for (const auto& [phase, times] : candidate.phases) {
+      if (times.all_s.empty()) continue;
+      const double middle = measureOf(times.all_s).middle;
       if (middle <= longest) continue;
       longest = middle;
       compared.slowest_phase = phase;
@@ -121,22 +148,31 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   for (ComparedCandidate& compared : result.ranking) {
     compared.to_best = ratioOf(compared.candidate.io_s, best, pairs);
     const bool is_best = &compared == &result.ranking.front();
-    if (!is_best && !compared.to_best.isSlower()) {
-      result.not_told_apart.push_back(compared.candidate.name);
-    }
+    if (is_best) continue;
+    (compared.to_best.isSlower() ? result.slower : result.not_told_apart)
+        .push_back(compared.candidate.name);
   }
   if (result.not_told_apart.empty()) result.winner = result.ranking.front().candidate.name;
+  std::vector<MovedBoth> moved(result.ranking.size());
   for (const model::Phase& phase : model.phases) {
     ComparedPhase& compared = result.phases.emplace_back(
         ComparedPhase{.phase = phase.id, .weight_bytes = phase.weight_bytes});
-    for (const ComparedCandidate& each : result.ranking) {
-      const auto times = each.candidate.phase_s.find(phase.id);
-      const bool is_there = times != each.candidate.phase_s.end() && !times->second.empty();
-      compared.times.push_back(is_there ? std::optional(measureOf(times->second)) : std::nullopt);
-      compared.peak_share.push_back(
-          is_there ? peakShareOf(phase, each.candidate, compared.times.back()->middle)
-                   : std::nullopt);
+    for (std::size_t i = 0; i < result.ranking.size(); ++i) {
+      const Candidate& candidate = result.ranking[i].candidate;
+      const auto times = candidate.phases.find(phase.id);
+      const bool is_there = times != candidate.phases.end() && !times->second.all_s.empty();
+      compared.times.push_back(is_there ? std::optional(measureOf(times->second.all_s))
+                                        : std::nullopt);
+      compared.peak_share.emplace_back();
+      if (!is_there || !candidate.peak) continue;
+      const MovedBoth here = movedIn(phase, times->second);
+      compared.peak_share.back() = here.shareOf(*candidate.peak);
+      moved[i].add(here);
     }
+  }
+  for (std::size_t i = 0; i < result.ranking.size(); ++i) {
+    const auto& peak = result.ranking[i].candidate.peak;
+    if (peak) result.ranking[i].peak_share = moved[i].shareOf(*peak);
   }
   return result;
 }
@@ -169,14 +205,60 @@ std::set<int> longest(const Comparison& comparison, std::size_t rows) {
 std::string verdictOf(const Comparison& comparison) {
   const std::string first = comparison.ranking.front().candidate.name;
   if (comparison.winner) return fmt::format("{} is the fastest", base::printable(first));
-  std::vector<std::string> others;
-  for (const std::string& name : comparison.not_told_apart) others.push_back(base::printable(name));
+  const auto namesOf = [](const std::vector<std::string>& names) {
+    std::vector<std::string> printable;
+    for (const std::string& name : names) printable.push_back(base::printable(name));
+    return fmt::format("{}", fmt::join(printable, ", "));
+  };
   const bool is_short_of_runs = std::ranges::any_of(
       comparison.ranking,
       [](const ComparedCandidate& candidate) { return candidate.io_s.runs < 2; });
-  return fmt::format("no winner: {} cannot be told from {}{}", base::printable(first),
-                     fmt::join(others, ", "),
-                     is_short_of_runs ? "; of one run it is not known how much others differ" : "");
+  const bool is_one = comparison.slower.size() == 1;
+  return fmt::format(
+      "no winner: {} cannot be told from {}{}{}", base::printable(first),
+      namesOf(comparison.not_told_apart),
+      comparison.slower.empty()
+          ? ""
+          : fmt::format("; {} {} slower", namesOf(comparison.slower), is_one ? "is" : "are"),
+      is_short_of_runs ? "; of one run it is not known how much others differ" : "");
+}
+
+std::string percentText(const std::optional<double>& share) {
+  return share ? fmt::format("{:.1f}", 100 * *share) : "-";
+}
+
+// A row for each phase that is shown, and one for all; columns for the candidates with a peak.
+std::string peakTable(const Comparison& comparison, const std::set<int>& shown) {
+  std::vector<std::string> heading = {"share of peak, %"};
+  std::vector<std::string> all = {"all phases"};
+  std::vector<std::string> peaks = {"peak, MiB/s"};
+  for (const ComparedCandidate& each : comparison.ranking) {
+    if (!each.candidate.peak) continue;
+    heading.push_back(base::printable(each.candidate.name) + " write");
+    heading.emplace_back("read");
+    all.push_back(percentText(each.peak_share.write));
+    all.push_back(percentText(each.peak_share.read));
+    peaks.push_back(fmt::format("{:.1f}", each.candidate.peak->write_mib_s));
+    peaks.push_back(fmt::format("{:.1f}", each.candidate.peak->read_mib_s));
+  }
+  if (heading.size() == 1) return {};
+  std::vector<std::vector<std::string>> table = {std::move(heading)};
+  for (const ComparedPhase& phase : comparison.phases) {
+    if (!shown.contains(phase.phase)) continue;
+    std::vector<std::string>& row = table.emplace_back();
+    row.push_back(fmt::format("phase {}", phase.phase));
+    for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
+      if (!comparison.ranking[i].candidate.peak) continue;
+      row.push_back(percentText(phase.peak_share[i].write));
+      row.push_back(percentText(phase.peak_share[i].read));
+    }
+  }
+  table.push_back(std::move(all));
+  table.push_back(std::move(peaks));
+  for (auto& row : table) row.emplace_back();  // the last column is text, and all of these are not
+  std::string out = "\n";
+  base::appendTable(out, table, base::Align::kRight);
+  return out;
 }
 
 }  // namespace
@@ -197,15 +279,15 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
   }
   base::appendTable(out, table, base::Align::kRight);
   out += '\n' + verdictOf(comparison) + '\n';
+  if (comparison.kind == TimeKind::kSum) {
+    out += "I/O times are sums over the phases, which were run one by one\n";
+  }
 
   const std::set<int> shown = longest(comparison, rows);
   table = {{"phase", "MiB"}};
   for (const ComparedCandidate& each : comparison.ranking) {
     table.front().push_back(base::printable(each.candidate.name) + " s");
     table.front().push_back("95 %");
-    if (each.candidate.peak_write_mib_s || each.candidate.peak_read_mib_s) {
-      table.front().push_back("of peak");
-    }
   }
   for (const ComparedPhase& phase : comparison.phases) {
     if (!shown.contains(phase.phase)) continue;
@@ -213,14 +295,9 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
         std::to_string(phase.phase),
         fmt::format("{:.3f}", static_cast<double>(phase.weight_bytes) / model::kMiB)};
     for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
-      const Candidate& candidate = comparison.ranking[i].candidate;
       const auto& time = phase.times[i];
       row.push_back(time ? secondsText(time->middle) : "-");
       row.push_back(time ? rangeText(time->interval) : "-");
-      if (candidate.peak_write_mib_s || candidate.peak_read_mib_s) {
-        row.push_back(phase.peak_share[i] ? fmt::format("{:.1f} %", 100 * *phase.peak_share[i])
-                                          : "-");
-      }
     }
     table.push_back(std::move(row));
   }
@@ -230,12 +307,12 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
     out += fmt::format("and {} phases that take less time (--all)\n",
                        comparison.phases.size() - shown.size());
   }
-  return out;
+  return out + peakTable(comparison, shown);
 }
 
 namespace {
 
-constexpr int kComparisonVersion = 1;
+constexpr int kComparisonVersion = 2;
 
 void putInterval(base::JsonWriter& json, const std::optional<Interval>& interval) {
   json.key("interval_95");
@@ -249,6 +326,13 @@ void putMeasure(base::JsonWriter& json, const Measure& measure) {
   putInterval(json, measure.interval);
 }
 
+void putShare(base::JsonWriter& json, const PeakShare& share) {
+  json.object("peak_share", [&] {
+    json.put("write", share.write);
+    json.put("read", share.read);
+  });
+}
+
 }  // namespace
 
 std::string jsonOf(const Comparison& comparison) {
@@ -256,8 +340,11 @@ std::string jsonOf(const Comparison& comparison) {
       "omnio-comparison", kComparisonVersion, {.indent = 2}, [&](base::JsonWriter& json) {
         json.put("source", comparison.source);
         json.put("weight_bytes", comparison.weight_bytes);
+        json.put("by", comparison.kind == TimeKind::kSum ? "the sum over the phases"
+                                                         : "runs of all phases together");
         json.put("winner", comparison.winner);
         json.put("not_told_apart", comparison.not_told_apart);
+        json.put("slower", comparison.slower);
         json.list("ranking", comparison.ranking, [&](const ComparedCandidate& each) {
           json.object([&] {
             json.put("name", base::printable(each.candidate.name));
@@ -271,6 +358,14 @@ std::string jsonOf(const Comparison& comparison) {
               putInterval(json, each.to_best.interval);
             });
             json.put("slowest_phase", each.slowest_phase);
+            if (const auto& peak = each.candidate.peak) {
+              json.object("peak", [&] {
+                json.put("write_mib_s", peak->write_mib_s);
+                json.put("read_mib_s", peak->read_mib_s);
+                if (!peak->source.empty()) json.put("source", base::printable(peak->source));
+              });
+              putShare(json, each.peak_share);
+            }
           });
         });
         json.list("phases", comparison.phases, [&](const ComparedPhase& phase) {
@@ -284,7 +379,7 @@ std::string jsonOf(const Comparison& comparison) {
                 json.put("name", base::printable(comparison.ranking[i].candidate.name));
                 if (!phase.times[i]) return;
                 json.object("time_s", [&] { putMeasure(json, *phase.times[i]); });
-                json.put("peak_share", phase.peak_share[i]);
+                if (comparison.ranking[i].candidate.peak) putShare(json, phase.peak_share[i]);
               });
             }
             json.endList();
@@ -304,24 +399,30 @@ std::string field(const std::string& text) {
 }
 
 void addRow(std::string& out, const Candidate& candidate, const std::string& phase,
-            std::uint64_t bytes, const Measure& time) {
+            std::uint64_t bytes, const Measure& time, const PeakShare& share) {
   out += fmt::format("{},{},{},{},{:.9g}", field(base::printable(candidate.name)), phase, bytes,
                      time.runs, time.middle);
-  out += time.interval ? fmt::format(",{:.9g},{:.9g}\n", time.interval->least, time.interval->most)
-                       : std::string(",,\n");
+  out += time.interval ? fmt::format(",{:.9g},{:.9g}", time.interval->least, time.interval->most)
+                       : std::string(",,");
+  for (const auto& part : {share.write, share.read}) {
+    out += part ? fmt::format(",{:.6g}", *part) : std::string(",");
+  }
+  out += '\n';
 }
 
 }  // namespace
 
 std::string csvOf(const Comparison& comparison) {
-  std::string out = "candidate,phase,weight_bytes,runs,time_s,least_95,most_95\n";
+  std::string out =
+      "candidate,phase,weight_bytes,runs,time_s,least_95,most_95,write_peak_share,"
+      "read_peak_share\n";
   for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
     const ComparedCandidate& each = comparison.ranking[i];
-    addRow(out, each.candidate, "total", comparison.weight_bytes, each.io_s);
+    addRow(out, each.candidate, "total", comparison.weight_bytes, each.io_s, each.peak_share);
     for (const ComparedPhase& phase : comparison.phases) {
       if (phase.times[i]) {
         addRow(out, each.candidate, std::to_string(phase.phase), phase.weight_bytes,
-               *phase.times[i]);
+               *phase.times[i], phase.peak_share[i]);
       }
     }
   }

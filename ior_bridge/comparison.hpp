@@ -47,15 +47,44 @@ struct Ratio {
 Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second,
               std::size_t pairs);
 
+// The times of a phase in seconds, by run.
+struct PhaseTimes {
+  std::vector<double> all_s;
+  // Of its writes and of its reads alone; empty where there are none, or they were not measured
+  // apart.
+  std::vector<double> write_s;
+  std::vector<double> read_s;
+};
+
+// What a storage system can do at most, in MiB/s: BW_PK of Mendez, Rexachs, Luque (2012).
+struct Peak {
+  double write_mib_s = 0;
+  double read_mib_s = 0;
+  std::string source;  // a file; empty: given as numbers
+};
+
+// What the I/O time of a candidate is; times of different kinds are not compared.
+enum class TimeKind : std::uint8_t {
+  kTogether,  // of the slowest process, in runs of all phases together
+  kSum        // the sum over the phases, which were run one by one
+};
+
 // The times of a candidate in seconds, by run.
 struct Candidate {
   std::string name;
   std::string target;                // in words; may be empty
   std::vector<std::string> sources;  // files and traces
+  std::optional<TimeKind> kind;      // nothing: no times yet
   std::vector<double> io_s;
-  std::map<int, std::vector<double>> phase_s;  // by phase of the model
-  std::optional<double> peak_write_mib_s;      // of the system
-  std::optional<double> peak_read_mib_s;
+  std::map<int, PhaseTimes> phases;  // by phase of the model
+  std::optional<Peak> peak;
+};
+
+// The part of the peak that was used, 0 to 1: the bandwidth over that of the peak, which is the
+// SystemUsage of the paper's equation 5. Nothing: no peak, no such bytes, or no time of theirs.
+struct PeakShare {
+  std::optional<double> write;
+  std::optional<double> read;
 };
 
 struct ComparedPhase {
@@ -63,7 +92,7 @@ struct ComparedPhase {
   std::uint64_t weight_bytes = 0;
   // By candidate; nothing where it has no result of the phase.
   std::vector<std::optional<Measure>> times{};
-  std::vector<std::optional<double>> peak_share{};  // of the peak of its operations, 0 to 1
+  std::vector<PeakShare> peak_share{};
 };
 
 struct ComparedCandidate {
@@ -71,12 +100,14 @@ struct ComparedCandidate {
   Measure io_s;
   double bandwidth_mib_s = 0;  // weight over I/O time
   Ratio to_best;               // of I/O times
+  PeakShare peak_share;        // over all phases whose writes and reads were measured apart
   std::optional<int> slowest_phase;
 };
 
 struct Comparison {
   std::string source;  // the model's
   std::uint64_t weight_bytes = 0;
+  TimeKind kind = TimeKind::kTogether;     // of all candidates
   std::vector<ComparedCandidate> ranking;  // the shortest I/O time first
   std::vector<std::string> order;          // candidates as given
   std::vector<ComparedPhase> phases;       // candidates in the order of `ranking`
@@ -84,9 +115,11 @@ struct Comparison {
   std::optional<std::string> winner;
   // Those that the first of the ranking cannot be told from.
   std::vector<std::string> not_told_apart;
+  // Those that are surely slower than the first of the ranking.
+  std::vector<std::string> slower;
 };
 
-// At least two candidates, each with a time.
+// At least two candidates, each with a time, and all of one kind.
 Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates);
 
 std::string textOf(const Comparison& comparison, std::size_t rows);

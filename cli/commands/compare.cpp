@@ -16,6 +16,8 @@
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/comparison.hpp"
+#include "ior_bridge/ior/emit.hpp"
+#include "ior_bridge/ior/plan_results.hpp"
 #include "ior_bridge/ior/summary_reader.hpp"
 #include "phase_model/model_builder.hpp"
 
@@ -36,49 +38,129 @@ struct CompareOptions {
   bool csv = false;
 };
 
+std::string_view kindText(ior::TimeKind kind) {
+  return kind == ior::TimeKind::kSum ? "sums over phases that were run one by one"
+                                     : "runs of all phases together";
+}
+
 base::Failure refuse(const std::string& path, std::string_view why) {
   return {base::Code::kInvalid, fmt::format("{}: {}", base::printable(path), why)};
 }
 
-// Runs of the phase runner: all phases together, or one by one.
+// Why these times cannot be added to those that the candidate has; nothing when they can.
+base::Result<void> takeKind(const std::string& path, ior::TimeKind kind, ior::Candidate& into) {
+  if (!into.kind) into.kind = kind;
+  if (into.kind == kind) return {};
+  return refuse(path, fmt::format("{}, and others of \"{}\" are of {}", kindText(kind),
+                                  base::printable(into.name), kindText(*into.kind)));
+}
+
+base::Result<void> takeTarget(const std::string& path, const std::string& target,
+                              ior::Candidate& into) {
+  if (into.target.empty()) into.target = target;
+  if (target.empty() || into.target == target) return {};
+  return refuse(
+      path, fmt::format("results of {}, and others of \"{}\" are of {}", base::printable(target),
+                        base::printable(into.name), base::printable(into.target)));
+}
+
+// Adds the times that follow from the bandwidths of a phase. `mib_s`: by operation of the phase,
+// and by run.
+void addPhaseTimes(const model::Phase& phase, const std::vector<std::vector<double>>& mib_s,
+                   std::size_t runs, ior::PhaseTimes& into) {
+  for (std::size_t run = 0; run < runs; ++run) {
+    double seconds[2] = {0, 0};  // of writes, and of reads
+    bool is_there[2] = {false, false};
+    bool is_whole = true;
+    for (std::size_t i = 0; i < phase.operations.size(); ++i) {
+      if (run >= mib_s[i].size()) {
+        is_whole = false;
+        continue;
+      }
+      const std::size_t kind = phase.operations[i].operation == model::Operation::kWrite ? 0 : 1;
+      is_there[kind] = true;
+      seconds[kind] += static_cast<double>(model::weightOf(phase, phase.operations[i])) /
+                       model::kMiB / mib_s[i][run];
+    }
+    if (!is_whole) continue;
+    into.all_s.push_back(seconds[0] + seconds[1]);
+    if (is_there[0]) into.write_s.push_back(seconds[0]);
+    if (is_there[1]) into.read_s.push_back(seconds[1]);
+  }
+}
+
+// Phases that were run one by one: the n-th iterations of all phases are the n-th run.
+void addSums(const model::PhaseModel& model, const ior::PhaseBandwidths& bandwidths,
+             ior::Candidate& into) {
+  std::vector<double> sums(bandwidths.iterations, 0);
+  for (const model::Phase& phase : model.phases) {
+    ior::PhaseTimes times;
+    addPhaseTimes(phase, bandwidths.mib_s.at(phase.id), bandwidths.iterations, times);
+    for (std::size_t run = 0; run < sums.size(); ++run) sums[run] += times.all_s[run];
+    ior::PhaseTimes& all = into.phases[phase.id];
+    for (auto part :
+         {&ior::PhaseTimes::all_s, &ior::PhaseTimes::write_s, &ior::PhaseTimes::read_s}) {
+      (all.*part).insert((all.*part).end(), (times.*part).begin(), (times.*part).end());
+    }
+  }
+  into.io_s.insert(into.io_s.end(), sums.begin(), sums.end());
+}
+
+// The summaries of IOR beside an ior-plan.json.
+base::Result<void> addPlan(const model::PhaseModel& model, const std::string& path,
+                           ior::Candidate& into) {
+  const base::Result<ior::PhaseBandwidths> bandwidths = ior::readPlanResults(path, model);
+  if (!bandwidths) return bandwidths.failure();
+  if (bandwidths->mib_s.empty()) return refuse(path, "the model has no phases");
+  if (auto taken = takeKind(path, ior::TimeKind::kSum, into); !taken) return taken;
+  if (auto taken = takeTarget(path, bandwidths->target, into); !taken) return taken;
+  addSums(model, *bandwidths, into);
+  return {};
+}
+
+// Runs of the phase runner, all phases together.
 base::Result<void> addResults(const model::PhaseModel& model, const std::string& path,
                               ior::Candidate& into) {
   const base::Result<ior::Summary> summary = ior::readSummary(path);
   if (!summary) return summary.failure();
   if (summary->of.model.empty()) {
-    return refuse(path, "a summary of IOR, which does not say of which model and target it is");
+    return refuse(path,
+                  "a summary of IOR, which does not say of which model it is: give the "
+                  "ior-plan.json of `omnio ior` that is beside it");
   }
   if (summary->of.model != model::digestOf(model)) {
     return refuse(path, fmt::format("results of another model ({}; this one is {})",
                                     base::inBrief(summary->of.model), model::digestOf(model)));
   }
-  if (into.target.empty()) into.target = summary->of.target;
-  if (into.target != summary->of.target) {
-    return refuse(path, fmt::format("results of {}, and others of \"{}\" are of {}",
-                                    base::printable(summary->of.target), base::printable(into.name),
-                                    base::printable(into.target)));
-  }
+  if (auto taken = takeTarget(path, summary->of.target, into); !taken) return taken;
   if (summary->runs.empty()) {
     return refuse(path,
                   "its phases were run one by one: they do not add up to a time that can be "
                   "compared");
   }
+  if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
   for (const ior::SummaryRun& run : summary->runs) into.io_s.push_back(run.io_s);
   for (const ior::SummaryTest& test : summary->tests) {
     const auto phase = std::ranges::find(model.phases, test.phase.value_or(0), &model::Phase::id);
     if (phase == model.phases.end()) continue;
-    for (std::size_t run = 0; run < summary->runs.size(); ++run) {
-      double seconds = 0;
-      for (const model::PhaseOperation& operation : phase->operations) {
-        const std::vector<double>& bandwidths = test.bandwidth_mib_s.of(operation.operation);
-        if (run >= bandwidths.size()) continue;
-        seconds +=
-            static_cast<double>(model::weightOf(*phase, operation)) / model::kMiB / bandwidths[run];
-      }
-      into.phase_s[phase->id].push_back(seconds);
+    std::vector<std::vector<double>> mib_s;
+    for (const model::PhaseOperation& operation : phase->operations) {
+      mib_s.push_back(test.bandwidth_mib_s.of(operation.operation));
     }
+    addPhaseTimes(*phase, mib_s, summary->runs.size(), into.phases[phase->id]);
   }
   return {};
+}
+
+// The seconds of the phase in a trace; of its writes or reads where it has nothing else.
+void addTraceTime(const model::Phase& phase, double seconds, ior::PhaseTimes& into) {
+  into.all_s.push_back(seconds);
+  const model::Operation first = phase.operations.front().operation;
+  const bool is_of_one_kind = std::ranges::all_of(
+      phase.operations,
+      [&](const model::PhaseOperation& operation) { return operation.operation == first; });
+  if (!is_of_one_kind) return;
+  (first == model::Operation::kWrite ? into.write_s : into.read_s).push_back(seconds);
 }
 
 // A trace of the application itself, or of a replay.
@@ -99,6 +181,7 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
     return refuse(path, fmt::format("{} processes move {} bytes there, and {} move {} in the model",
                                     own.processes, weight(own), model.processes, weight(model)));
   }
+  if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
   into.io_s.push_back(static_cast<double>(own.io.total()) / kNsInSecond);
   // Phases are the same where they are alike one by one.
   const bool are_alike = std::ranges::equal(
@@ -106,8 +189,8 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
         return a.weight_bytes == b.weight_bytes && a.interface == b.interface;
       });
   for (std::size_t i = 0; are_alike && i < model.phases.size(); ++i) {
-    into.phase_s[model.phases[i].id].push_back(static_cast<double>(own.phases[i].io.total()) /
-                                               kNsInSecond);
+    addTraceTime(model.phases[i], static_cast<double>(own.phases[i].io.total()) / kNsInSecond,
+                 into.phases[model.phases[i].id]);
   }
   return {};
 }
@@ -129,7 +212,9 @@ base::Result<ior::Candidate> candidateOf(const model::PhaseModel& model, const s
     if (path.empty()) continue;
     std::error_code ignored;
     const auto added = fs::is_directory(path, ignored) ? addTrace(model, path, candidate)
-                                                       : addResults(model, path, candidate);
+                       : ior::formatOf(path) == ior::kPlanFormat
+                           ? addPlan(model, path, candidate)
+                           : addResults(model, path, candidate);
     if (!added) return added.failure();
     candidate.sources.push_back(path);
   }
@@ -143,25 +228,44 @@ std::optional<double> numberIn(std::string_view text) {
   return is_good ? std::optional(value) : std::nullopt;
 }
 
-// "NAME=WRITE,READ" in MiB/s.
-base::Result<void> takePeak(const std::string& word, std::vector<ior::Candidate>& candidates) {
-  const std::size_t equals = word.find('=');
-  const std::size_t comma = word.find(',', equals == std::string::npos ? 0 : equals);
+// "NAME=WRITE,READ" in MiB/s, or "NAME=FILE". Wrong usage, or a file that cannot be taken.
+struct PeakFailure {
+  base::Failure failure;
+  int status = kWrongUsage;
+};
+
+std::optional<PeakFailure> takePeak(const std::string& word,
+                                    std::vector<ior::Candidate>& candidates) {
   const auto bad = [&](std::string_view why) {
-    return base::failure(base::Code::kInvalid, "--peak {}: {}", base::printable(word), why);
+    return PeakFailure{
+        base::failure(base::Code::kInvalid, "--peak {}: {}", base::printable(word), why)};
   };
-  if (equals == std::string::npos || comma == std::string::npos) {
-    return bad("it is given as NAME=WRITE,READ, in MiB/s");
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals + 1 == word.size()) {
+    return bad("it is given as NAME=WRITE,READ, in MiB/s, or as NAME=FILE, a peak.json");
   }
   const auto found = std::ranges::find(candidates, word.substr(0, equals), &ior::Candidate::name);
   if (found == candidates.end()) return bad("no candidate has this name");
-  const std::string_view text = word;
-  found->peak_write_mib_s = numberIn(text.substr(equals + 1, comma - equals - 1));
-  found->peak_read_mib_s = numberIn(text.substr(comma + 1));
-  if (!found->peak_write_mib_s || !found->peak_read_mib_s) {
-    return bad("a peak is a number of MiB/s above 0");
+  if (found->peak) return bad("a candidate has one peak");
+  const std::string value = word.substr(equals + 1);
+  // A number, or something that is meant as one.
+  if (value.find_first_not_of("0123456789.,+-eE") == std::string::npos) {
+    const std::string_view text = value;
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const auto write = numberIn(text.substr(0, comma));
+    const auto read = numberIn(text.substr(std::min(comma + 1, text.size())));
+    if (!write || !read) return bad("a peak is two numbers of MiB/s above 0, WRITE,READ");
+    found->peak = ior::Peak{.write_mib_s = *write, .read_mib_s = *read, .source = {}};
+    return std::nullopt;
   }
-  return {};
+  if (std::error_code ignored; !fs::exists(value, ignored)) {
+    return bad("neither two numbers of MiB/s, WRITE,READ, nor a file that exists");
+  }
+  const base::Result<ior::PeakBandwidths> peak = ior::readPeak(value);
+  if (!peak) return PeakFailure{peak.failure(), kFailed};
+  found->peak =
+      ior::Peak{.write_mib_s = peak->write_mib_s, .read_mib_s = peak->read_mib_s, .source = value};
+  return std::nullopt;
 }
 
 int runCompare(const CompareOptions& options) {
@@ -183,8 +287,17 @@ int runCompare(const CompareOptions& options) {
         base::failure(base::Code::kInvalid, "one candidate has nothing to be compared with"),
         kWrongUsage);
   }
+  for (const ior::Candidate& candidate : candidates) {
+    if (candidate.kind == candidates.front().kind) continue;
+    return fail(base::failure(
+        base::Code::kInvalid, "\"{}\" has {}, and \"{}\" {}: they are not the same time",
+        base::printable(candidates.front().name), kindText(*candidates.front().kind),
+        base::printable(candidate.name), kindText(*candidate.kind)));
+  }
   for (const std::string& peak : options.peaks) {
-    if (auto taken = takePeak(peak, candidates); !taken) return fail(taken.failure(), kWrongUsage);
+    if (const auto refused = takePeak(peak, candidates)) {
+      return fail(refused->failure, refused->status);
+    }
   }
   const ior::Comparison comparison = ior::compare(*model, std::move(candidates));
   if (options.json) return printJson(ior::jsonOf(comparison));
@@ -202,13 +315,14 @@ void addCompareCommand(base::Command program) {
   command.option("MODEL", options->model, "A phase model (omnio phases)").required();
   command
       .option("CANDIDATE", options->candidates,
-              "NAME=RESULT,RESULT...: results of omnio-phase-run, traces of the application, or of "
-              "replays")
+              "NAME=RESULT,RESULT...: results of omnio-phase-run, traces of the application or of "
+              "replays, or the ior-plan.json of omnio ior, beside its results")
       .required();
   command
-      .option("--peak", options->peaks,
-              "NAME=WRITE,READ: what the candidate's system can do at most, in MiB/s; may be given "
-              "more than once")
+      .option(
+          "--peak", options->peaks,
+          "NAME=WRITE,READ: what the candidate's system can do at most, in MiB/s; or NAME=FILE, "
+          "the peak.json of omnio ior --peak; may be given more than once")
       .repeatable();
   command.flag("--all", options->all, "A row for each phase, not for the longest alone");
   command.flag("--json", options->json, "Prints a JSON document instead of tables");

@@ -14,14 +14,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kPlanVersion = 1;
-
 // The data goes into a fresh directory, so that what is removed at the end is IOR's alone. A
 // summary of an earlier run would pass for this one's if IOR did not even start.
 constexpr std::string_view kNeedsTarget =
     R"(: "${TARGET:?has to name a directory on the storage system}"
 )";
+// IOR ends the name of its summary at a blank.
 constexpr std::string_view kResults = R"(RESULTS=${RESULTS:-$(dirname "$0")}
+case $RESULTS in
+  *[[:space:]]*)
+    echo "$0: IOR cannot write to a directory with a blank in its name: $RESULTS" >&2
+    exit 1 ;;
+esac
 )";
 constexpr std::string_view kTraps = R"(trap 'rm -rf "$DIR"' EXIT
 trap 'exit 129' HUP
@@ -111,11 +115,15 @@ std::string runAllOf(const IorPlan& plan) {
   for (const PhasePlan& phase : plan.phases) {
     out += fmt::format("sh \"$here\"/phase-{}.sh\n", phase.phase);
   }
+  // The plan says which summaries are of which phase.
+  out += "results=${RESULTS:-$here}\n";
+  out += "cmp -s \"$here\"/ior-plan.json \"$results\"/ior-plan.json ||\n";
+  out += "  cp \"$here\"/ior-plan.json \"$results\"/\n";
   return out;
 }
 
 std::string jsonOf(const IorPlan& plan) {
-  return base::jsonDocument("omnio-ior-plan", kPlanVersion, {.indent = 2}, [&](auto& json) {
+  return base::jsonDocument(kPlanFormat, kPlanVersion, {.indent = 2}, [&](auto& json) {
     json.put("source", plan.source);
     json.put("model", plan.model);
     json.put("fsync", fsyncSentence(plan));

@@ -4,12 +4,16 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/base/result.hpp"
 #include "ior_bridge/ior/peak_plan.hpp"
 #include "ior_bridge/ior/plan.hpp"
 
 namespace omnio::ior {
+
+inline constexpr std::string_view kPlanFormat = "omnio-ior-plan";
+inline constexpr int kPlanVersion = 1;
 
 std::string scriptOf(const PhasePlan& phase, const IorPlan& plan);  // for sh
 std::string runAllOf(const IorPlan& plan);                          // for sh

@@ -415,6 +415,15 @@ class Reader {
       const auto reads_file = numberAt(*parameters, "readFile");
       if (repetitions && writes_file) writes = *writes_file != 0 ? *repetitions : 0;
       if (repetitions && reads_file) reads = *reads_file != 0 ? *repetitions : 0;
+      test.parameters = {.block_bytes = countAt(*parameters, "blockSize"),
+                         .segments = countAt(*parameters, "segmentCount"),
+                         .file_per_process = countAt(*parameters, "filePerProc"),
+                         .collective = countAt(*parameters, "collective"),
+                         .random = countAt(*parameters, "randomOffset"),
+                         .fsync = countAt(*parameters, "fsync"),
+                         .reordered = countAt(*parameters, "reorderTasks")};
+      test.api = textAt(*parameters, "api");
+      test.data_file = textAt(*parameters, "testFileName");
     }
     if (const JsonNode* options = node.find("Options"); options != nullptr && !test.tasks) {
       test.tasks = countAt(*options, "tasks");

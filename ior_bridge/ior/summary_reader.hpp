@@ -43,6 +43,17 @@ struct Bandwidths {
   }
 };
 
+// What IOR was told, 0 or 1 for a flag; as far as the summary tells it.
+struct SummaryParameters {
+  std::optional<std::uint64_t> block_bytes;
+  std::optional<std::uint64_t> segments;
+  std::optional<std::uint64_t> file_per_process;
+  std::optional<std::uint64_t> collective;
+  std::optional<std::uint64_t> random;
+  std::optional<std::uint64_t> fsync;
+  std::optional<std::uint64_t> reordered;
+};
+
 struct SummaryTest {
   int id = 0;                // TestID
   std::optional<int> phase;  // only in our own results
@@ -50,6 +61,9 @@ struct SummaryTest {
   // As far as the summary tells them.
   std::optional<std::uint64_t> tasks;
   std::optional<std::uint64_t> transfer_bytes;
+  SummaryParameters parameters;
+  std::string api;        // POSIX, MPIIO; may be empty
+  std::string data_file;  // may be empty
 };
 
 // A run of all phases together, by the schedule of the model; in our own results alone. Times in

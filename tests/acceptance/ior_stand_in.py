@@ -52,7 +52,7 @@ def main():
             os.unlink(path)
     if summary is None:
         return
-    parameters = {"api": words.a, "repetitions": words.i, "fsync": int(words.e),
+    parameters = {"api": words.a, "testFileName": words.o, "repetitions": words.i, "fsync": int(words.e),
                   "readFile": int(words.r), "writeFile": int(words.w), "filePerProc": int(words.F),
                   "reorderTasks": int(words.C), "randomOffset": int(words.z),
                   "collective": int(words.c), "segmentCount": words.s, "transferSize": words.t,

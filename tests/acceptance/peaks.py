@@ -1,14 +1,21 @@
-"""The peak of a storage system: what peak.sh runs and leaves behind, with a stand-in for IOR, and
-with IOR itself where OMNIO_TEST_IOR names one.
+"""What IOR measured as figures of omnio compare: the peaks of storage systems, and the phases of an
+application. IOR is a stand-in, and IOR itself too where OMNIO_TEST_IOR names one.
 """
 
 import json
+import math
 import os
 import shlex
+import shutil
 import stat
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, run)
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run,
+                           trace)
 
+RANKS = 2
+REQUEST = 65536
+REPETITIONS = 8
+MIB = 1 << 20
 STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ior_stand_in.py")
 
 
@@ -81,6 +88,104 @@ def checkIoNodes(checks, work):
     checks.equal(result.status, 9, f"a run that fails: {result}")
     checks.that(not os.path.exists(os.path.join(results, "peak.json")), "no peak.json")
     checks.equal(os.listdir(far), [], "what is left of the run that failed")
+    result, _ = measured(work, scripts, "a blank", target, **variables)
+    checks.equal(result.status, 1, f"a blank, at which IOR ends the name: {result}")
+    checks.that(b"with a blank in its name" in result.err, f"the blank is named: {result}")
+
+
+def oneSentence(checks, what, result, status, *mentions):
+    lines = [line for line in result.err.decode(errors="replace").splitlines()
+             if line.startswith("omnio")]
+    checks.equal(result.status, status, f"{what}: exit status of {result}")
+    checks.that(len(lines) == 1, f"{what}: one sentence, not {lines}")
+    for mention in mentions:
+        checks.that(mention in " ".join(lines), f"{what}: names {mention}: {lines}")
+    print(f"{what}: {' '.join(lines)}")
+
+
+def bandwidths(results, pattern):
+    """Of the summaries in the folder whose names begin so, by name."""
+    found = []
+    for name in sorted(os.listdir(results)):
+        if name.startswith(pattern):
+            with open(os.path.join(results, name), encoding="utf-8") as file:
+                found += [each["bwMiB"] for each in json.load(file)["tests"][0]["Results"]]
+    return found
+
+
+def checkComparison(checks, work, variables):
+    """Two candidates by IOR, with the peaks that IOR found; all figures from the summaries."""
+    app, model = (os.path.join(work, name) for name in ("app", "model.json"))
+    shutil.rmtree(app, ignore_errors=True)
+    must_(trace(app, mpirun(RANKS) + [program("c_mpi_io"), emptied(os.path.join(work, "data")), "n1",
+                                      str(REQUEST), str(REPETITIONS), "read"], "mpi"))
+    must_(run([omnio(), "phases", app, "-o", model]))
+    scripts = os.path.join(work, "phases")
+    must_(run([omnio(), "ior", model, "--emit", scripts]))
+    must_(run([omnio(), "ior", model, "--peak", "--task-mib", "1", "--emit", scripts]))
+    results = {}
+    for name in ("one", "two"):
+        target, results[name] = (emptied(os.path.join(work, f"{what}-{name}"))
+                                 for what in ("target", "results"))
+        must_(run(["sh", os.path.join(scripts, "run-all.sh")],
+                  env=environment(TARGET=target, RESULTS=results[name], **variables)))
+        must_(run(["sh", os.path.join(scripts, "peak.sh")],
+                  env=environment(TARGET=target, RESULTS=results[name], **variables)))
+    words = [f"{name}={folder}/ior-plan.json" for name, folder in results.items()]
+    peaks = [f"--peak=one={results['one']}/peak.json", "--peak=two=1000,2000"]
+    compare = [omnio(), "compare", model]
+    document = json.loads(must_(run([*compare, *words, *peaks, "--json"])).out)
+    checks.equal(document["by"], "the sum over the phases", "what the times are")
+    phase_mib = RANKS * REPETITIONS * REQUEST / MIB
+    for each in document["ranking"]:
+        folder = results[each["name"]]
+        writes, reads = (bandwidths(folder, f"phase-{phase}.") for phase in (1, 2))
+        sums = [phase_mib / write + phase_mib / read for write, read in zip(writes, reads)]
+        mean = math.exp(sum(map(math.log, sums)) / len(sums))
+        checks.equal((each["io_s"]["runs"], each["target"]),
+                     (3, os.path.join(work, f"target-{each['name']}")), "runs and target")
+        checks.that(abs(each["io_s"]["middle"] - mean) < 1e-6 * mean, f"{each}: {sums}")
+        if each["name"] == "one":
+            most = {kind: max(bandwidth for size in (1, 4, 16) for shape in ("shared", "files")
+                              for bandwidth in bandwidths(folder, f"peak-{shape}-{size}m-{kind}."))
+                    for kind in ("write", "read")}
+        else:
+            most = {"write": 1000, "read": 2000}
+        for kind, found in (("write", writes), ("read", reads)):
+            checks.that(abs(each["peak"][f"{kind}_mib_s"] - most[kind]) < 1e-6 * most[kind],
+                        f"{each['name']}: peak {each['peak']}, wanted {most}")
+            share = math.exp(sum(map(math.log, found)) / len(found)) / most[kind]
+            checks.that(abs(each["peak_share"][kind] - share) < 1e-6 * share,
+                        f"{each['name']}: {kind} {each['peak_share']}, wanted {share}")
+    text = must_(run([*compare, *words, *peaks])).out.decode()
+    for said in ("share of peak", "all phases", "sums over the phases"):
+        checks.that(said in text, f"{said}: {text}")
+
+    summary = os.path.join(results["one"], "phase-1.json")
+    trace_of_two = f"two={app}"
+    for what, arguments, status, said in (
+            ("two kinds of times", [words[0], trace_of_two], 1, "not the same time"),
+            ("a summary by itself", [f"one={summary}", trace_of_two], 1, "ior-plan.json"),
+            ("two targets", [words[0] + f",{results['two']}/ior-plan.json", words[1]], 1, "target"),
+            ("a peak of a model", [*words, f"--peak=one={model}"], 1, "peak.json"),
+            ("a peak of a plan", [*words, f"--peak=one={results['one']}/ior-plan.json"], 1,
+             "peak.json"),
+            ("a peak that is not there", [*words, "--peak=one=no"], 2, "nor a file"),
+            ("one number", [*words, "--peak=one=7"], 2, "two numbers"),
+            ("a peak of nobody", [*words, "--peak=three=1,2"], 2, "no candidate"),
+            ("two peaks", [*words, "--peak=one=1,2", "--peak=one=1,2"], 2, "one peak")):
+        oneSentence(checks, what, run([*compare, *arguments]), status, said)
+    lost = os.path.join(results["one"], "peak-files-4m-read.2.json")
+    os.unlink(lost)
+    oneSentence(checks, "a summary that is lost", run([*compare, *words, *peaks]), 1, lost, "missing")
+    other = os.path.join(work, "other.json")
+    with open(model, encoding="utf-8") as file:
+        changed = json.load(file)
+    changed["source"]["trace"] = "another"
+    with open(other, "w", encoding="utf-8") as file:
+        json.dump(changed, file)
+    oneSentence(checks, "another model", run([omnio(), "compare", other, *words]), 1,
+                "another model")
 
 
 def checkUse(checks, work):
@@ -102,12 +207,19 @@ def main():
         with checks.case("peak.sh with the stand-in"):
             checkScript(checks, work, "stand-in", standIn(work), 3)
         if os.environ.get("OMNIO_TEST_IOR"):
+            variables = {"IOR": os.environ["OMNIO_TEST_IOR"],
+                         "LAUNCHER": shlex.join(mpirun(RANKS)[:-2])}
             with checks.case("peak.sh with IOR"):
-                checkScript(checks, work, "IOR",
-                            {"IOR": os.environ["OMNIO_TEST_IOR"],
-                             "LAUNCHER": shlex.join(mpirun(2)[:-2])}, 2)
+                checkScript(checks, work, "IOR", variables, RANKS)
+            with checks.case("comparison by IOR"):
+                checkComparison(checks, work, variables)
         with checks.case("I/O nodes"):
             checkIoNodes(checks, work)
+        if mpirun(RANKS) is None or program("c_mpi_io") is None:
+            checks.skip("comparison", "no MPI")
+        else:
+            with checks.case("comparison"):
+                checkComparison(checks, work, standIn(work))
         with checks.case("wrong use"):
             checkUse(checks, work)
     checks.finish()

@@ -22,7 +22,7 @@ model::PhaseModel sampleModel() {
 Candidate candidate(const std::string& name, std::vector<double> times) {
   Candidate made;
   made.name = name;
-  made.phase_s[1] = times;
+  made.phases[1] = {.all_s = times, .write_s = times, .read_s = {}};
   made.io_s = std::move(times);
   return made;
 }
@@ -59,8 +59,7 @@ TEST(Comparison, OfOneRunNothingIsSure) {
 
 TEST(Comparison, TheRankingAndItsFigures) {
   Candidate fast = candidate("fast", {1.99, 2, 2.01});
-  fast.peak_write_mib_s = 16;
-  fast.peak_read_mib_s = 1;
+  fast.peak = {.write_mib_s = 16, .read_mib_s = 1, .source = "fast/peak.json"};
   const Comparison result =
       compare(sampleModel(), {candidate("slow, \"old\"", {3.98, 4, 4.02}), fast});
   EXPECT_EQ(result.winner, "fast");
@@ -70,15 +69,60 @@ TEST(Comparison, TheRankingAndItsFigures) {
   EXPECT_TRUE(result.ranking[1].to_best.isSlower());
   EXPECT_EQ(result.ranking[1].slowest_phase, 1);
   // 16 MiB at 16 MiB/s are 1 s of the 2.
-  EXPECT_NEAR(*result.phases[0].peak_share[0], 0.5, 1e-4);
-  EXPECT_FALSE(result.phases[0].peak_share[1]);
+  EXPECT_NEAR(*result.phases[0].peak_share[0].write, 0.5, 1e-4);
+  EXPECT_FALSE(result.phases[0].peak_share[0].read) << "nothing is read";
+  EXPECT_NEAR(*result.ranking[0].peak_share.write, 0.5, 1e-4);
+  EXPECT_FALSE(result.phases[0].peak_share[1].write) << "no peak";
+  EXPECT_NE(textOf(result, 10)
+                .find("share of peak, %  fast write  read\n"
+                      "         phase 1        50.0     -\n"
+                      "      all phases        50.0     -\n"
+                      "     peak, MiB/s        16.0   1.0\n"),
+            std::string::npos)
+      << textOf(result, 10);
   const std::string csv = csvOf(result);
   EXPECT_TRUE(
-      csv.starts_with("candidate,phase,weight_bytes,runs,time_s,least_95,most_95\n"
+      csv.starts_with("candidate,phase,weight_bytes,runs,time_s,least_95,most_95,write_peak_share,"
+                      "read_peak_share\n"
                       "fast,total,16777216,3,"));
   EXPECT_NE(csv.find("\n\"slow, \"\"old\"\"\",1,16777216,3,"), std::string::npos);
   EXPECT_NE(textOf(result, 10).find("fast is the fastest"), std::string::npos);
   EXPECT_NE(jsonOf(result).find("\"winner\": \"fast\""), std::string::npos);
+}
+
+// Mendez's equation 5, SystemUsage = BW_MD / BW_PK, of writes and of reads.
+TEST(Comparison, SharesOfThePeakAreOfWritesAndOfReads) {
+  model::PhaseModel model = modelOf({operation(Operation::kWrite, 4, kMiB, 8 * kMiB),
+                                     operation(Operation::kRead, 2, kMiB, 8 * kMiB)});
+  model.phases.push_back(model.phases[0]);  // 16 MiB written and 8 read, twice
+  model.phases[1].id = 2;
+  Candidate each{.name = "a",
+                 .target = {},
+                 .sources = {},
+                 .kind = {},
+                 .io_s = {5, 5},
+                 .phases = {},
+                 .peak = Peak{.write_mib_s = 32, .read_mib_s = 16, .source = {}}};
+  each.phases[1] = {.all_s = {3, 3}, .write_s = {1, 1}, .read_s = {2, 2}};
+  each.phases[2] = {.all_s = {2, 2}, .write_s = {}, .read_s = {}};  // as a trace has it
+  Candidate other = each;
+  other.name = "b";
+  other.peak.reset();
+  const Comparison result = compare(model, {each, other});
+  EXPECT_NEAR(*result.phases[0].peak_share[0].write, 0.5, 1e-9);
+  EXPECT_NEAR(*result.phases[0].peak_share[0].read, 0.25, 1e-9);
+  EXPECT_FALSE(result.phases[1].peak_share[0].write);
+  EXPECT_NEAR(*result.ranking[0].peak_share.write, 0.5, 1e-9) << "of the phases that are known";
+  EXPECT_NEAR(*result.ranking[0].peak_share.read, 0.25, 1e-9);
+}
+
+TEST(Comparison, WithoutAWinnerTheSlowerOnesAreNamed) {
+  const Comparison result =
+      compare(sampleModel(), {candidate("a", {1, 1.1, 1.05}), candidate("b", {1.02, 1.1, 1.06}),
+                              candidate("c", {2, 2.1, 2.05})});
+  EXPECT_EQ(result.slower, std::vector<std::string>{"c"});
+  EXPECT_NE(textOf(result, 10).find("no winner: a cannot be told from b; c is slower\n"),
+            std::string::npos);
 }
 
 // Five runs with 3 % noise, two equal candidates and one that is 10 % slower.
