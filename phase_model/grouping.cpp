@@ -295,6 +295,7 @@ model::PhaseOperation operationOf(const Group& group, std::size_t index) {
   bool same_count = true;
   for (const Lap* lap : group) {
     const Pattern& pattern = lap->operations[index];
+    operation.several_blocks = operation.several_blocks || pattern.several_blocks;
     operation.requests += pattern.requests;
     operation.weight_bytes += pattern.bytes;
     operation.smallest_bytes = std::min(operation.smallest_bytes, pattern.smallest);

@@ -247,6 +247,7 @@ std::optional<pattern::Part> Burst::loops() {
     // Two runs of one length are two runs.
     const pattern::Part& loop = parts.front();
     constexpr std::uint64_t kTurns = 3;
+    if (pattern::summaryOf(loop).depth > pattern::kMaxNesting) return {};
     const bool runs = loop.body.size() == 1 && pattern::isStride(loop.body.front());
     if (!loop.isLoop() || pattern::isStride(loop) || (runs && loop.count < kTurns)) return {};
     return std::move(parts.front());
@@ -255,6 +256,7 @@ std::optional<pattern::Part> Burst::loops() {
   std::uint64_t requests = 0;
   bool nested = false;
   for (const pattern::Part& part : parts) {
+    if (pattern::summaryOf(part).depth >= pattern::kMaxNesting) return {};
     requests += part.requests;
     nested = nested || (part.isLoop() && !pattern::isStride(part));
   }

@@ -67,7 +67,7 @@ constexpr std::int64_t kMaxProcesses = 1 << 24;
 constexpr JsonRange kFromZero{.least = 0, .most = kMaxOffset};
 constexpr JsonRange kFromOne{.least = 1, .most = kMaxOffset};
 constexpr JsonRange kSigned{.least = -kMaxOffset, .most = kMaxOffset};
-constexpr std::size_t kMaxNesting = 16;  // loops one inside another
+constexpr std::size_t kMaxBody = 4096;  // parts of a loop
 
 // An index in a list of that length.
 JsonRange indexIn(std::size_t length) {
@@ -152,10 +152,16 @@ class ModelReader {
       p.operations.push_back(operationOf(item, p.ranks));
     }
     if (p.operations.empty()) object.refuse("operations", "is empty");
+    const auto is_nested = [](const PhaseOperation& o) { return !o.nested.empty(); };
+    const bool any_nested = std::any_of(p.operations.begin(), p.operations.end(), is_nested);
     p.weight_bytes = object.natural("weight_bytes", kFromZero);
     p.first_tick = object.natural("first_tick", kFromZero);
     p.last_tick = object.natural("last_tick", kFromZero);
     p.mode = object.oneOf("mode", kModes);
+    if (any_nested != (p.mode == AccessMode::kNested) && !in_.failed()) {
+      object.refuse("mode", any_nested ? "has to be nested where requests are"
+                                       : "is nested, and no operation has nested requests");
+    }
     p.interface = object.oneOf("interface", kInterfaces);
     p.pointer = object.oneOf("pointer", kPointers);
     p.collective = object.flag("collective");
@@ -220,6 +226,8 @@ class ModelReader {
     o.displacement_bytes = object.integer("displacement_bytes", kSigned);
     o.init_offset = offsetOf(object.require("init_offset"), ranks);
     o.nominal = object.flag("nominal", false);
+    o.several_blocks = object.flag("several_blocks", o.nominal);
+    if (o.nominal && !o.several_blocks) object.refuse("nominal", "is of several blocks alone");
     if (const JsonNode* varying = object.find("varying")) {
       readVarying(*varying, o);
     } else if (!in_.failed() && static_cast<unsigned __int128>(o.request_bytes) * o.repetitions >
@@ -242,6 +250,7 @@ class ModelReader {
       nested.ranks = ranks;
       if (object.find("ranks") != nullptr) {
         nested.ranks = object.integers<int>("ranks", indexIn(processes()));
+        if (nested.ranks.empty()) object.refuse("ranks", "is empty");
       }
       nested.part = partOf(object.require("requests"), 0);
       if (in_.failed()) return;
@@ -278,7 +287,10 @@ class ModelReader {
     unsigned __int128 requests = 0;
     unsigned __int128 bytes = 0;
     __int128 furthest = 0;
-    if (depth == kMaxNesting) object.refuse("requests", "is nested too deeply");
+    if (depth == pattern::kMaxNesting) object.refuse("requests", "is nested too deeply");
+    if (object.list("requests").size() > kMaxBody) {
+      object.refuse("requests", fmt::format("has more than {} parts", kMaxBody));
+    }
     for (const JsonNode& item : object.list("requests")) {
       if (in_.failed()) return {};
       body.push_back(partOf(item, depth + 1));
@@ -453,6 +465,7 @@ void putOperation(JsonWriter& json, const PhaseOperation& o) {
     json.put("repetitions", o.repetitions);
     json.put("displacement_bytes", o.displacement_bytes);
     putOffset(json, o.init_offset);
+    if (o.several_blocks) json.put("several_blocks", true);
     if (o.nominal) json.put("nominal", true);
     if (o.varying) {
       json.object("varying", [&] {

@@ -56,9 +56,11 @@ struct PhaseOperation {
   std::uint64_t repetitions = 0;        // rep; of a varying one the mean of the processes
   std::int64_t displacement_bytes = 0;  // disp, from one request's begin to the next one's
   OffsetFunction init_offset;           // in the file, behind the view
-  // The requests are of several blocks of views, which together fill a region without gaps. The
-  // offsets, and disp, are those that they would have with the request of each process in one
-  // block, one process behind another: what the paper prints for BT-IO.
+  // The requests are of several blocks of a view; offsets are those of the first block, unless they
+  // are nominal: the blocks of all processes fill a region without gaps, and the offsets, and disp,
+  // are those that whole requests would have, one process behind another, as the paper prints them
+  // for BT-IO.
+  bool several_blocks = false;
   bool nominal = false;
   // Of mode kNested: processes that do the same together; each process once.
   std::vector<NestedRequests> nested;

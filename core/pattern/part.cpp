@@ -53,7 +53,7 @@ PartSummary summaryOf(const Part& part) {
             .largest = part.bytes,
             .begin = part.offset,
             .end = part.offset + static_cast<std::int64_t>(part.bytes),
-            .nodes = 1};
+            .depth = 0};
   }
   PartSummary all = summaryOf(part.body.front());
   for (auto each = part.body.begin() + 1; each != part.body.end(); ++each) {
@@ -63,13 +63,13 @@ PartSummary summaryOf(const Part& part) {
     all.largest = std::max(all.largest, one.largest);
     all.begin = std::min(all.begin, one.begin);
     all.end = std::max(all.end, one.end);
-    all.nodes += one.nodes;
+    all.depth = std::max(all.depth, one.depth);
   }
   const std::int64_t last = static_cast<std::int64_t>(part.count - 1) * part.stride;
   all.bytes *= part.count;
   all.begin += part.offset + std::min<std::int64_t>(last, 0);
   all.end += part.offset + std::max<std::int64_t>(last, 0);
-  ++all.nodes;
+  ++all.depth;
   return all;
 }
 

@@ -10,6 +10,9 @@
 
 namespace omnio::pattern {
 
+// Loops one inside another, at most: the document of a phase model holds no more.
+inline constexpr std::size_t kMaxNesting = 12;
+
 struct Request {
   std::int64_t offset = 0;  // bytes
   std::uint64_t bytes = 0;
@@ -49,7 +52,7 @@ struct PartSummary {
   std::uint64_t largest = 0;
   std::int64_t begin = 0;  // the first byte that is touched
   std::int64_t end = 0;    // behind the last one
-  std::size_t nodes = 0;   // parts in it, itself included
+  std::size_t depth = 0;   // of loops, one inside another
 };
 PartSummary summaryOf(const Part& part);
 

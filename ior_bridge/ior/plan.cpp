@@ -224,7 +224,7 @@ class PhasePlanner {
           nameOf(operation.operation));
       return;
     }
-    if (operation.nominal) {
+    if (operation.several_blocks) {
       say("the {}s are of several blocks of the view, IOR's of one", nameOf(operation.operation));
     }
     if (!operation.nested.empty()) {

@@ -104,7 +104,7 @@ std::vector<std::string> notesOf(const model::Phase& phase) {
   std::vector<std::string> notes;
   const bool random = phase.mode == model::AccessMode::kRandom;
   for (const model::PhaseOperation& o : phase.operations) {
-    if (o.nominal) {
+    if (o.several_blocks) {
       notes.push_back(fmt::format("{}s of several blocks of views were run with one block each",
                                   model::nameOf(o.operation)));
     }

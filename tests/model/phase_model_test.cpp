@@ -79,6 +79,7 @@ PhaseModel example() {
   nested.operations[0].repetitions = 6;
   nested.operations[0].init_offset = {
       {.base = 0, .per_rank = 0, .grid = {{2, 8}, {2, 600}}}, true, {}};
+  nested.operations[0].several_blocks = true;
   nested.operations[0].nominal = true;
   const auto row = [](std::int64_t stride) {
     return pattern::loopOf(0, 2, 100, {pattern::loopOf(0, 3, stride, {pattern::requestAt(0, 8)})});
@@ -290,6 +291,14 @@ TEST_F(PhaseModelTest, NonsenseInNestedRequestsIsRefused) {
             "nested too deeply");
 }
 
+TEST_F(PhaseModelTest, AModeThatIsNotThatOfTheRequestsIsRefused) {
+  EXPECT_EQ(complaint("\"mode\": \"strided\"", "\"mode\": \"nested\""),
+            ": line 45, column 19: \"mode\" is nested, and no operation has nested requests");
+  EXPECT_NE(complaint("\"mode\": \"nested\"", "\"mode\": \"random\"")
+                .find("\"mode\" has to be nested where requests are"),
+            std::string::npos);
+}
+
 TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
   EXPECT_EQ(complaint("\"id\": 1", "\"id\": 1, \"extra\": 0"),
             ": line 20, column 22: \"extra\" has no place here");
@@ -297,7 +306,7 @@ TEST_F(PhaseModelTest, UnknownAndMissingKeysAreRefused) {
             ": line 20, column 16: \"id\" appears twice in one object");
   EXPECT_EQ(complaint("\"blocking\": false,", ""), ": line 60, column 2: \"blocking\" is missing");
   EXPECT_EQ(complaint("\"left_out\": [\"one thing\", \"another\"]", "\"left_out\": \"one\""),
-            ": line 217, column 18: \"left_out\" has to be a list, not a text");
+            ": line 218, column 18: \"left_out\" has to be a list, not a text");
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST(LoopFinder, PartsSayWhatWasAdded) {
                       .largest = 0,
                       .begin = INT64_MAX,
                       .end = INT64_MIN,
-                      .nodes = all.nodes};
+                      .depth = all.depth};
       for (std::uint64_t n = 0; n < part.requests; ++n) {
         const Request request = requestOf(part, n);
         own.bytes += request.bytes;
