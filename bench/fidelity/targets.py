@@ -15,7 +15,8 @@ from omnio_testing import emptied, program, run
 from slow_storage import SlowStorage
 
 ROOM_MIB = 2048  # of the targets that are in memory
-BLKIO = "/sys/fs/cgroup/blkio"
+GROUPS = "/sys/fs/cgroup"  # control groups version 1
+BLKIO = os.path.join(GROUPS, "blkio")
 
 
 class Target:
@@ -145,7 +146,12 @@ class Loop(Target):
     def fresh(self):
         unmount(self.path)
         self._throttle(False)  # making a file system is not what is measured
-        mustRun(*self._make, self._device)
+        # Whoever has a copy of the mounts for a while (`ip netns exec`) keeps the device in use.
+        deadline = time.monotonic() + 60
+        while run([*self._make, self._device]).status != 0 and time.monotonic() < deadline:
+            time.sleep(0.2)
+        if time.monotonic() >= deadline:
+            mustRun(*self._make, self._device)
         mustRun("mount", self._device, self.path)
         self._throttle(True)
 
@@ -163,17 +169,23 @@ class Loop(Target):
                     file.write(f"{os.major(number)}:{os.minor(number)} {value if on else 0}\n")
 
 
-def throttledGroups():
-    """The root group, in whose name the kernel writes back, and that of this process, where it is
-    another one."""
-    groups = [BLKIO]
+def ownGroup(controller):
+    """The control group (version 1) of this process, where it is another one than the root group, or
+    None."""
     with open("/proc/self/cgroup", encoding="ascii") as file:
         for line in file:
             _, controllers, path = line.rstrip("\n").split(":", 2)
-            own = os.path.join(BLKIO, path.lstrip("/"))
-            if "blkio" in controllers.split(",") and path != "/" and os.path.isdir(own):
-                groups.append(own)
-    return groups
+            own = os.path.join(GROUPS, controller, path.lstrip("/"))
+            if controller in controllers.split(",") and path != "/" and os.path.isdir(own):
+                return own
+    return None
+
+
+def throttledGroups():
+    """The root group, in whose name the kernel writes back, and that of this process, where it is
+    another one."""
+    own = ownGroup("blkio")
+    return [BLKIO] + ([own] if own else [])
 
 
 class Gluster(Target):
