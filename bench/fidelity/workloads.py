@@ -15,7 +15,7 @@ MELT = """\
 units           lj
 atom_style      atomic
 lattice         fcc 0.8442
-region          box block 0 8 0 8 0 8
+region          box block 0 {cells} 0 {cells} 0 {cells}
 create_box      1 box
 create_atoms    1 box
 mass            1 1.0
@@ -25,12 +25,19 @@ pair_coeff      1 1 1.0 1.0 2.5
 neighbor        0.3 bin
 neigh_modify    every 20 delay 0 check no
 fix             move all nve
-dump            text all atom 60 melt.*.dump
-dump            local all custom 60 melt.rank%.txt id type x y z vx vy vz
-restart         240 melt.*.%.restart
+dump            text all atom {dump} melt.*.dump
+dump            local all custom {dump} melt.rank%.txt id type x y z vx vy vz
+restart         {restart} melt.*.%.restart
 thermo          60
-run             ${steps}
+run             ${{steps}}
 """
+
+
+
+def melt(cells, dump, restart):
+    """A script of LAMMPS, for a melt of 4 * cells^3 atoms that writes each `dump` and `restart` steps.
+    The variable `steps` says how many steps there are."""
+    return MELT.format(cells=cells, dump=dump, restart=restart)
 
 
 # Ranks that wait for each other leave their core to the file system, which has cores of its own where
@@ -106,7 +113,7 @@ class Lammps:
     def prepare(self, directory, factor):
         del factor
         with open(os.path.join(directory, "in.melt"), "w", encoding="utf-8") as file:
-            file.write(MELT)
+            file.write(melt(8, 60, 240))
         evict(directory)
 
     def command(self, factor):
