@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "core/pattern/part.hpp"
+#include "phase_model/file_family.hpp"
 
 namespace omnio::phases {
 namespace {
@@ -36,6 +38,8 @@ class Grower {
 
   base::Result<PhaseModel> grow() {
     checkModels();
+    if (why_.empty()) matchFiles();
+    if (why_.empty()) matchPhases();
     PhaseModel grown;
     grown.source = first_.source;
     grown.source_whole = first_.source_whole && last_.source_whole;
@@ -43,7 +47,7 @@ class Grower {
     grown.processes = processes_;
     grown.files = first_.files;
     for (std::size_t i = 0; i < first_.phases.size() && why_.empty(); ++i) {
-      growPhase(first_.phases[i], last_.phases[i]);
+      growPhase(first_.phases[i], *partners_[i]);
       grown.phases.push_back(grown_);
     }
     for (std::size_t i = 0; i < grown.files.size() && why_.empty(); ++i) growFile(grown, i);
@@ -53,6 +57,10 @@ class Grower {
         fmt::format("times: the model is of {} processes, of which {} were "
                     "traced ({} scaling)",
                     processes_, counts(), word()));
+    for (const auto& [law, what] : laws_) {
+      grown.left_out.push_back(fmt::format(
+          "how these grow between the models' numbers of processes: {}, {}", what, law));
+    }
     return grown;
   }
 
@@ -100,6 +108,71 @@ class Grower {
     };
     differ(first_.files.size(), last_.files.size(), "files");
     differ(first_.phases.size(), last_.phases.size(), "phases");
+    const auto program = [](const PhaseModel& model) {
+      const std::string word = model.command.empty() ? "" : model.command.front();
+      return word.substr(word.rfind('/') + 1);
+    };
+    if (program(first_) != program(last_)) {
+      refuse(fmt::format("the models are of two programs, {} and {}", program(first_),
+                         program(last_)));
+    }
+  }
+
+  // A file of one model is that of the other that has its name; or its name but for numbers.
+  void matchFiles() {
+    const auto name = [](const model::ModelFile& file) {
+      return file.path.substr(file.path.rfind('/') + 1);
+    };
+    for (std::size_t i = 0; i < first_.files.size() && why_.empty(); ++i) {
+      const std::string wanted = name(first_.files[i]);
+      std::optional<std::size_t> same;
+      for (std::size_t j = 0; j < last_.files.size(); ++j) {
+        if (name(last_.files[j]) == wanted) same = j;
+      }
+      if (!same && withoutNumbers(name(last_.files[i])) == withoutNumbers(wanted)) same = i;
+      if (!same) {
+        refuse(fmt::format("{}: the model of {} processes has no file of this name",
+                           first_.files[i].path, last_.processes));
+      }
+      file_of_.push_back(same.value_or(0));
+    }
+  }
+
+  // A phase of one model is the first of the other on the same file that is like it: in which order
+  // a header and the data of other ranks came may have been chance.
+  void matchPhases() {
+    std::vector<bool> taken(last_.phases.size(), false);
+    for (const Phase& phase : first_.phases) {
+      const Phase* partner = nullptr;
+      for (std::size_t i = 0; i < last_.phases.size() && partner == nullptr; ++i) {
+        if (taken[i] || !areAlike(phase, last_.phases[i])) continue;
+        taken[i] = true;
+        partner = &last_.phases[i];
+      }
+      if (partner == nullptr) {
+        refuse(
+            fmt::format("phase {} ({}): the model of {} processes has no phase that is made in "
+                        "the same way",
+                        phase.id, fileOf(first_, phase).path, last_.processes));
+        return;
+      }
+      partners_.push_back(partner);
+    }
+  }
+
+  bool areAlike(const Phase& a, const Phase& b) const {
+    const auto is_whole = [](const Phase& phase, const PhaseModel& model) {
+      return phase.ranks.size() == static_cast<std::size_t>(model.processes);
+    };
+    const auto same_operation = [](const PhaseOperation& x, const PhaseOperation& y) {
+      return x.operation == y.operation && x.nominal == y.nominal &&
+             x.init_offset.known == y.init_offset.known && x.nested.empty() == y.nested.empty();
+    };
+    return static_cast<const model::Manner&>(a) == b && a.mode == b.mode &&
+           file_of_[static_cast<std::size_t>(a.file)] == static_cast<std::size_t>(b.file) &&
+           fileOf(first_, a).shared == fileOf(last_, b).shared &&
+           is_whole(a, first_) == is_whole(b, last_) &&
+           std::ranges::equal(a.operations, b.operations, same_operation);
   }
 
   // The number with the processes wanted, of one that is `a` with the first model's and `b` with
@@ -118,7 +191,10 @@ class Grower {
         grown = a * np_a / np;
       } else {
         const Wide rise = static_cast<Wide>(b) - a;
-        if (growth != Growth::kPlace || rise % (np_b - np_a) != 0) return {};
+        // With strong scaling it is shares and headers that add up: a + b / np, rounded.
+        if (growth != Growth::kPlace || scaling_ == Scaling::kStrong || rise % (np_b - np_a) != 0) {
+          return {};
+        }
         grown = a + rise / (np_b - np_a) * (np - np_a);
       }
     }
@@ -130,7 +206,20 @@ class Grower {
   std::int64_t grow(std::string_view what, std::int64_t a, std::int64_t b, Growth growth) {
     const std::optional<std::int64_t> grown = lawOf(a, b, growth);
     if (!grown) refuseNumber(what, a, b);
+    if (a != b) noteLaw(what, a, b);
     return grown.value_or(a);
+  }
+
+  // What two numbers are taken to mean: a third one may lie elsewhere.
+  void noteLaw(std::string_view what, std::int64_t a, std::int64_t b) {
+    const Wide np_a = first_.processes;
+    const Wide np_b = last_.processes;
+    const char* const law =
+        a * np_b == b * np_a ? "as np" : (a * np_a == b * np_b ? "as 1 / np" : "as a + b * np");
+    std::string& those = laws_[law];
+    const std::string one = fmt::format("{} of phase {}", what, grown_.id);
+    if (those.find(one + ",") != std::string::npos || those.ends_with(one)) return;
+    those += (those.empty() ? "" : ", ") + one;
   }
 
   std::uint64_t growAmount(std::string_view what, std::uint64_t a, std::uint64_t b) {
@@ -144,12 +233,6 @@ class Grower {
     grown_.begin_ns = grown_.end_ns = 0;
     grown_.ranks_per_node = 0;
     growCalls(a.calls, b.calls);
-    if (static_cast<const model::Manner&>(a) != b || a.file != b.file || a.mode != b.mode ||
-        a.operations.size() != b.operations.size() ||
-        fileOf(first_, a).shared != fileOf(last_, b).shared) {
-      return refusePhase(fmt::format("it is made in another way with {} processes than with {}",
-                                     first_.processes, last_.processes));
-    }
     if (a.mode == model::AccessMode::kRandom) return refusePhase("its requests are random");
     growRanks(a.ranks, b.ranks);
     for (std::size_t i = 0; i < a.operations.size() && why_.empty(); ++i) {
@@ -209,9 +292,9 @@ class Grower {
     if (!whole && (distance == 0 || distance != step(b) || a.front() != b.front())) {
       return refusePhase("it does not tell which ranks take part");
     }
-    const std::uint64_t count =
-        growAmount("the number of ranks that take part", a.size(), b.size());
-    const std::uint64_t all = whole ? static_cast<std::uint64_t>(processes_) : count;
+    const std::uint64_t all =
+        whole ? static_cast<std::uint64_t>(processes_)
+              : growAmount("the number of ranks that take part", a.size(), b.size());
     if (a.front() + static_cast<std::int64_t>(all - 1) * distance >= processes_) {
       return refusePhase("it does not tell which ranks take part");
     }
@@ -224,7 +307,7 @@ class Grower {
   void growOperation(const Phase& phase_a, const PhaseOperation& a, const Phase& phase_b,
                      const PhaseOperation& b, PhaseOperation& grown) {
     if (a.varying || b.varying) return refusePhase("its requests differ in size");
-    if (a.nominal || b.nominal) {
+    if (a.several_blocks || b.several_blocks) {
       return refusePhase(
           "its requests are of several blocks of a view, of which a model has no law");
     }
@@ -234,16 +317,23 @@ class Grower {
     if (!a.init_offset.table.empty() || !b.init_offset.table.empty()) {
       return refusePhase("f(initOffset) is a table");
     }
-    if (a.operation != b.operation || a.init_offset.known != b.init_offset.known ||
-        a.nested.size() != b.nested.size() ||
-        a.init_offset.grid.size() != b.init_offset.grid.size()) {
-      return refusePhase(fmt::format("it is made in another way with {} processes than with {}",
-                                     first_.processes, last_.processes));
+    // MPI_Dims_create keeps one side from 4 to 8 processes, and another one from 8 to 16.
+    if (!a.init_offset.grid.empty() || !b.init_offset.grid.empty()) {
+      return refusePhase("its ranks make a grid, of which two models do not tell the sides");
     }
     grown.request_bytes = growAmount("rs", a.request_bytes, b.request_bytes);
+    // Halves of numbers are no share of a domain.
+    constexpr std::uint64_t kLargestItem = 16;
+    const std::uint64_t item =
+        phase_a.has_view ? phase_a.etype_bytes
+                         : std::gcd(std::gcd(a.request_bytes, b.request_bytes), kLargestItem);
+    if (grown.request_bytes % item != 0) {
+      refusePhase(fmt::format("rs would be {} bytes, which are not whole items of {}",
+                              grown.request_bytes, item));
+    }
     grown.repetitions = growAmount("rep", a.repetitions, b.repetitions);
     checkScaling(phase_a, a, phase_b, b);
-    if (is_alone_) checkAlone(a);
+    if (is_alone_) checkAlone(phase_a, a);
     grown.displacement_bytes =
         grow("disp", a.displacement_bytes, b.displacement_bytes, Growth::kPlace);
     grown.init_offset.base =
@@ -251,7 +341,7 @@ class Grower {
     grown.init_offset.per_rank =
         grow("the distance of ranks in f(initOffset)", a.init_offset.per_rank,
              b.init_offset.per_rank, Growth::kPlace);
-    growGrid(a.init_offset.grid, b.init_offset.grid, grown.init_offset.grid);
+    if (why_.empty()) checkBegin(grown);
     if (!a.nested.empty()) {
       grown.nested.front().ranks = grown_.ranks;
       growPart(a.nested.front().part, b.nested.front().part, grown.nested.front().part);
@@ -270,43 +360,32 @@ class Grower {
                     in_b, last_.processes));
   }
 
-  // With one number of processes, what it divides may come from it.
-  void checkAlone(const PhaseOperation& a) {
-    const auto rs = static_cast<std::int64_t>(a.request_bytes);
-    const int np = first_.processes;
-    if (!a.nested.empty() ||
-        (a.repetitions > 1 && a.displacement_bytes != rs && a.displacement_bytes != 0)) {
-      refuseNumber("disp", a.displacement_bytes, 0);
-    }
-    if (!a.init_offset.grid.empty()) return refusePhase("ranks make a grid, whose sides may grow");
-    if (a.init_offset.base != 0 && np > 1 && a.init_offset.base % np == 0) {
-      refuseNumber("f(initOffset) of rank 0", a.init_offset.base, 0);
-    }
-    const std::int64_t distance = a.init_offset.per_rank;
-    const std::int64_t block = rs * static_cast<std::int64_t>(a.repetitions);
-    if (distance != 0 && distance != block && np > 1 && distance % np == 0) {
-      refuseNumber("the distance of ranks in f(initOffset)", distance, 0);
+  void checkBegin(const PhaseOperation& grown) {
+    for (const int rank : {grown_.ranks.front(), grown_.ranks.back()}) {
+      if (!grown.init_offset.known || grown.init_offset.at(rank) >= 0) continue;
+      refusePhase(
+          fmt::format("process {} would begin at offset {}", rank, grown.init_offset.at(rank)));
     }
   }
 
-  // Sides of the grid stay as they are, but for the last one, which takes what there are of ranks.
-  void growGrid(const std::vector<pattern::Dimension>& a, const std::vector<pattern::Dimension>& b,
-                std::vector<pattern::Dimension>& grown) {
-    std::uint64_t inner = 1;
-    for (std::size_t i = 0; i < a.size() && why_.empty(); ++i) {
-      grown[i].stride =
-          grow("the distance of ranks in f(initOffset)", a[i].stride, b[i].stride, Growth::kPlace);
-      if (i + 1 == a.size()) {
-        const auto all = static_cast<std::uint64_t>(processes_);
-        if (all % inner != 0) {
-          return refusePhase(fmt::format("{} ranks are not whole rows of {}", all, inner));
-        }
-        grown[i].count = all / inner;
-      } else if (a[i].count != b[i].count) {
-        return refusePhase(fmt::format("ranks make rows of {} with {} processes and of {} with {}",
-                                       a[i].count, first_.processes, b[i].count, last_.processes));
-      }
-      inner *= a[i].count;
+  // With one number of processes: what is not zero, or the block of a process, may come from it.
+  void checkAlone(const Phase& phase, const PhaseOperation& a) {
+    const auto rs = static_cast<std::int64_t>(a.request_bytes);
+    const std::int64_t block = rs * static_cast<std::int64_t>(a.repetitions);
+    if (phase.ranks.size() != static_cast<std::size_t>(first_.processes)) {
+      return refusePhase(
+          fmt::format("only some of the {} processes take part, and what they do may be a matter "
+                      "of their number; a model of another number of processes decides it",
+                      first_.processes));
+    }
+    if (!a.nested.empty() || (a.repetitions > 1 && a.displacement_bytes != rs)) {
+      return refuseNumber("disp", a.displacement_bytes, 0);
+    }
+    if (a.init_offset.base != 0) {
+      return refuseNumber("f(initOffset) of rank 0", a.init_offset.base, 0);
+    }
+    if (a.init_offset.per_rank != (fileOf(first_, phase).shared ? block : 0)) {
+      refuseNumber("the distance of ranks in f(initOffset)", a.init_offset.per_rank, 0);
     }
   }
 
@@ -349,7 +428,7 @@ class Grower {
       }
     }
     const auto a = static_cast<std::int64_t>(file.size_bytes);
-    const auto b = static_cast<std::int64_t>(last_.files[index].size_bytes);
+    const auto b = static_cast<std::int64_t>(last_.files[file_of_[index]].size_bytes);
     if (known) {
       file.size_bytes = static_cast<std::uint64_t>(std::min<Wide>(size, Wide{1} << 60));
     } else if (const auto law = lawOf(a, b, Growth::kPlace); law && !is_alone_) {
@@ -364,6 +443,9 @@ class Grower {
   bool is_alone_;
   int processes_;
   Scaling scaling_;
+  std::vector<std::size_t> file_of_;    // by file of the first model, that of the last
+  std::vector<const Phase*> partners_;  // by phase of the first model
+  std::map<std::string, std::string> laws_;
   Phase grown_;
   std::string why_;
 };
