@@ -558,7 +558,7 @@ void Analysis::takeData(const event::Event& event, const PastEvent& when, Instan
                         const event::Transfer& transfer, const event::FileSize& before) {
   Instance& used = opens_[instance];
   const calls::Row& row = *event.row;
-  const bool is_stream = row.api == calls::Api::kStdio;
+  const bool is_stream = calls::usesStream(row);
   if (is_stream && (row.call_class == Class::kSync || row.call_class == Class::kClose ||
                     row.call_class == Class::kSeek)) {
     publish(used.description, used.content, when);

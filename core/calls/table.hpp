@@ -181,6 +181,9 @@ constexpr int indexOf(const Row& row, Role role) {
 
 constexpr bool has(const Row& row, Role role) { return indexOf(row, role) >= 0; }
 
+// Whether it goes through the buffer of a stream: dprintf and its like do not.
+constexpr bool usesStream(const Row& row) { return row.api == Api::kStdio && !has(row, Role::kFd); }
+
 // The form of an argument (arguments.hpp) depends on its role and, in text and schedules, on these:
 // whether kFlags are O_CREAT and its like,
 constexpr bool opensByFlags(const Row& row) { return row.result == Result::kNewFd; }

@@ -133,5 +133,22 @@ TEST_F(GivenDescriptors, AProcessThatEndsWritesItsStreamsOut) {
   EXPECT_EQ(read.after.back().id, flush.id);
 }
 
+// What dprintf writes is in the file at once: no stream is left to be written out.
+TEST_F(GivenDescriptors, TextOnADescriptorIsNotOfAStream) {
+  Thread first(token(0));
+  first.open(10000, 10100, "/run/out", O_WRONLY | O_CREAT, 1)
+      .data("dprintf", 10200, 10300, 1, 9)
+      .close(10400, 10500, 1);
+  Thread second(token(0) + kChild);
+  second.open(20000, 20100, "/run/out", O_WRONLY | O_APPEND, 1).data("write", 20200, 20300, 1, 9);
+  save(0, 1, {&first});
+  save(0, 1, {&second}, kChild);
+  const Kept kept = schedule();
+  for (const auto& event : kept.threads.at(0)) {
+    EXPECT_TRUE(event.row == nullptr || event.row->name != "fflush");
+  }
+  EXPECT_EQ(kept.threads.at(0).back().row->name, "close");
+}
+
 }  // namespace
 }  // namespace omnio::preprocess
