@@ -204,12 +204,16 @@ class PhasePlanner {
       const std::uint64_t bytes = (model::weightOf(phase_, operation) + tasks_ - 1) / tasks_;
       run.block_bytes = roundedUp(std::max<std::uint64_t>(bytes, 1), run.transfer_bytes);
     }
-    run.random = phase_.mode == model::AccessMode::kRandom && run.block_bytes > run.transfer_bytes;
+    const bool random =
+        phase_.mode == model::AccessMode::kRandom && run.block_bytes > run.transfer_bytes;
+    run.random = random && !run.collective;
+    if (random && run.collective) say("its order is random, and IOR's collective calls have none");
     return run;
   }
 
   void sayOffsets(const PhaseOperation& operation, const IorRun& run) {
     if (phase_.mode == model::AccessMode::kRandom) {
+      if (run.collective) return;  // said already
       if (run.file_per_process || tasks_ == 1) {
         say("the {}s come in another random order than the application's",
             nameOf(operation.operation));

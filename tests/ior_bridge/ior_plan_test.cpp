@@ -195,6 +195,18 @@ TEST(IorPlan, RandomOrder) {
             Sentences{"IOR deals the reads of all tasks out by lot, over one region without gaps"});
 }
 
+// IOR refuses -c with -z.
+TEST(IorPlan, CollectiveCallsHaveNoRandomOrder) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 0)});
+  model.phases[0].mode = model::AccessMode::kRandom;
+  model.phases[0].collective = true;
+  const PhasePlan plan = planOf(model);
+  EXPECT_TRUE(plan.runs[0].collective);
+  EXPECT_FALSE(plan.runs[0].random);
+  EXPECT_EQ(plan.approximations,
+            Sentences{"its order is random, and IOR's collective calls have none"});
+}
+
 TEST(IorEmit, ScriptsAndPlanAgreeWithTheRuns) {
   const PhaseModel model = modelOf({operation(Operation::kWrite, 8, 6 * kMiB, kMiB)});
   const IorPlan plan = planFor(model, {});
