@@ -190,6 +190,7 @@ class RankReader {
             .offset = known ? place.offset : 0,
             .bytes = event.bytes,
             .end_of_blocks = known ? place.end_of_blocks : std::nullopt,
+            .blocks = place.blocks,
             .tick = tick,
             .others = others,
             .session = place.session,

@@ -14,6 +14,7 @@
 #include "core/model/phase_model.hpp"
 #include "core/mpi/shared_offsets.hpp"
 #include "core/tracefile/trace.hpp"
+#include "phase_model/byte_places.hpp"
 
 namespace omnio::phases {
 
@@ -32,6 +33,7 @@ struct Access {
   std::uint64_t bytes = 0;  // moved; never 0
   // Behind the last byte, where the bytes are in more than one block.
   std::optional<std::int64_t> end_of_blocks = {};
+  BytePlaces blocks = {};    // of these
   std::uint64_t tick = 0;    // MPI events of the process before it; 0 where they are not told
   std::uint64_t others = 0;  // of these, the ones that are no file operation
   // The open instance it went through, numbered in the order in which the rank came to them.

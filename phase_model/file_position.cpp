@@ -68,7 +68,10 @@ void PosixPositions::opened(const tracefile::Process& process, const event::Even
   description.open.appends = (flags & O_APPEND) != 0;
   if (event.row->call_class != calls::Class::kOpen) return;  // fdopen, dup: the file as it is
   began_elsewhere_.erase(handle.path.file);                  // tmpfile's, found by its descriptor
-  if ((flags & (O_TRUNC | O_EXCL)) != 0) sizes_[handle.path.file].set(0);
+  event::FileSize& size = sizes_[handle.path.file];
+  if ((flags & (O_TRUNC | O_EXCL)) != 0) size.set(0);
+  // Others may have made it longer since.
+  if (handle.definition.size != wire::kUnknownSize) size.reaches(handle.definition.size);
 }
 
 Place PosixPositions::take(const tracefile::Process& process, const event::Event& event) {
@@ -106,8 +109,8 @@ Place PosixPositions::take(const tracefile::Process& process, const event::Event
   return {.known = transfer->is_known && transfer->bytes_known,
           .offset = transfer->offset,
           .session = description.session,
-          .manner = {.interface = event.row->api == calls::Api::kStdio ? model::Interface::kStdio
-                                                                       : model::Interface::kPosix,
+          .manner = {.interface = calls::usesStream(*event.row) ? model::Interface::kStdio
+                                                                : model::Interface::kPosix,
                      .pointer = event::isAtPosition(event) ? model::PointerKind::kIndividual
                                                            : model::PointerKind::kExplicit}};
 }
@@ -140,6 +143,22 @@ mpi::MpiFileOffsets& MpiPositions::of(const tracefile::Process& process) {
   return *offsets;
 }
 
+namespace {
+
+// Of one request; which bytes one of more touches is not looked at.
+constexpr std::size_t kMostStrides = 4096;
+
+BytePlaces blocksOf(const mpi::MpiAccess& access) {
+  BytePlaces places{.is_known = access.is_whole};
+  for (const mpi::Stride& piece : access.pieces) {
+    places.add(static_cast<std::uint64_t>(piece.first), static_cast<std::uint64_t>(piece.bytes),
+               static_cast<std::uint64_t>(piece.stride), static_cast<std::uint64_t>(piece.count));
+  }
+  return places;
+}
+
+}  // namespace
+
 Place MpiPositions::take(const tracefile::Process& process, const event::Event& event) {
   const std::optional<mpi::MpiFileOffsets::Placed> found = of(process).take(event);
   Place placed;
@@ -163,6 +182,10 @@ Place MpiPositions::take(const tracefile::Process& process, const event::Event& 
   if (several_blocks) {
     placed.end_of_blocks =
         access.end.value_or(placed.offset + static_cast<std::int64_t>(event.bytes));
+    placed.blocks = blocksOf(access.is_whole ? access
+                                             : mpi::accessOf(*found, shared_.find(process, tick),
+                                                             static_cast<std::int64_t>(event.bytes),
+                                                             kMostStrides));
   }
   placed.known = true;
   return placed;

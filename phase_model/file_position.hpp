@@ -15,6 +15,7 @@
 #include "core/mpi/file_offsets.hpp"
 #include "core/tracefile/process.hpp"
 #include "phase_model/access_reader.hpp"
+#include "phase_model/byte_places.hpp"
 
 namespace omnio::phases {
 
@@ -24,6 +25,7 @@ struct Place {
   std::uint64_t session = 0;  // see Access::session
   // Behind the last byte, of a request that goes over more than one block of a view.
   std::optional<std::int64_t> end_of_blocks{};
+  BytePlaces blocks{};  // of such a request
   Manner manner{};
 };
 

@@ -261,16 +261,21 @@ bool makeNominal(const Group& group, std::size_t index, model::PhaseOperation& o
   std::int64_t end = first.furthest;
   bool blocks = false;
   bool constant = true;
+  BytePlaces places;
   for (const Lap* lap : group) {
     const Pattern& pattern = lap->operations[index];
     begin = std::min(begin, pattern.lowest);
     end = std::max(end, pattern.furthest);
     blocks = blocks || pattern.several_blocks;
     constant = constant && pattern.shape == Shape::kConstant;
+    places.add(pattern.places);
   }
+  BytePlaces region;
+  region.add(static_cast<std::uint64_t>(begin), operation.weight_bytes);
   const bool once = operation.requests == group.size();
   const auto turn = static_cast<std::int64_t>(operation.request_bytes * group.size());
-  if (!blocks || !constant || end - begin != static_cast<std::int64_t>(operation.weight_bytes) ||
+  if (!blocks || !constant || places != region ||
+      end - begin != static_cast<std::int64_t>(operation.weight_bytes) ||
       (!once && (operation.varying || first.displacement != turn))) {
     return false;
   }

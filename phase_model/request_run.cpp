@@ -20,6 +20,13 @@ std::int64_t endOf(const Access& access) {
   return access.offset + static_cast<std::int64_t>(access.bytes);
 }
 
+BytePlaces placesOf(const Access& access) {
+  if (access.end_of_blocks) return access.blocks;
+  BytePlaces places;
+  places.add(static_cast<std::uint64_t>(access.offset), access.bytes);
+  return places;
+}
+
 // Behind the last byte in the file.
 std::int64_t furthestOf(const Access& access) {
   return std::max(endOf(access), access.end_of_blocks.value_or(0));
@@ -40,6 +47,7 @@ Pattern::Pattern(const Access& first)
       furthest(furthestOf(first)),
       lowest(first.offset),
       several_blocks(first.end_of_blocks.has_value()),
+      places(placesOf(first)),
       bytes(first.bytes),
       smallest(first.bytes),
       largest(first.bytes),
@@ -108,6 +116,7 @@ void Pattern::append(const Pattern& later) {
   furthest = std::max(furthest, later.furthest);
   lowest = std::min(lowest, later.lowest);
   several_blocks = several_blocks || later.several_blocks;
+  places.add(later.places);
   requests += later.requests;
   bytes += later.bytes;
   smallest = std::min(smallest, later.smallest);
@@ -137,6 +146,7 @@ void Pattern::add(const Access& access) {
   furthest = std::max(furthest, furthestOf(access));
   lowest = std::min(lowest, access.offset);
   several_blocks = several_blocks || access.end_of_blocks.has_value();
+  places.add(placesOf(access));
   ++requests;
   bytes += access.bytes;
   smallest = std::min(smallest, access.bytes);

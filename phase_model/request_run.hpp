@@ -61,6 +61,7 @@ struct Pattern {
   std::int64_t furthest;      // where the one furthest in the file ended
   std::int64_t lowest;        // where the first one in the file began
   bool several_blocks;        // some are of more than one block of a view
+  BytePlaces places;          // of all bytes
   std::uint64_t requests = 1;
   std::uint64_t bytes;
   std::uint64_t smallest;

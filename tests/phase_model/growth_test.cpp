@@ -88,7 +88,7 @@ TEST(Growth, OneModelTellsNoHeaderAndNoPartOfTheRanks) {
   EXPECT_NE(refusal({model}, 16).find("only some of the 8 processes take part"), std::string::npos);
 }
 
-// Shares of 1200000 bytes behind 512 bytes each: a + b / np is no law that two numbers decide.
+// Shares of 1200000 bytes behind 512 bytes each: two numbers do not decide a + b / np.
 TEST(Growth, SharesWithGapsAreRefusedInStrongScaling) {
   const auto ofShares = [](int ranks) {
     PhaseModel model = ofRanks(ranks);
