@@ -44,6 +44,8 @@ def cases():
     for more in ([], ["metadata"], ["extend"]):
         yield Case(" ".join(["hdf5", *more]), [program("c_hdf5_parallel"), "file.h5", *more],
                    libraries={} if usesMpich() else LIBRARIES)
+    yield Case("flash", [program("c_hdf5_flash"), "8", "2"],
+               libraries={} if usesMpich() else LIBRARIES)
     any_library = dict(list(LIBRARIES.items())[:1])
     yield Case("workloads", [program("c_workloads"), "collector"], libraries=any_library)
     yield Case("metadata", [program("c_workloads"), "metadata"], libraries=any_library)
