@@ -47,6 +47,26 @@ constexpr std::string_view kCool = R"(cool() {
 }
 )";
 
+// One word of a POSIX shell.
+std::string shellWordOf(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + '\'';
+}
+
+// IOR takes hints from variables of this name. A key that cannot be in one is left out.
+std::string hintsOf(const PhasePlan& phase) {
+  std::string out;
+  for (const auto& [key, value] : phase.hints) {
+    const bool is_name = std::ranges::all_of(key, [](char c) {
+      return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    });
+    if (is_name) out += fmt::format("export IOR_HINT__MPI__{}={}\n", key, shellWordOf(value));
+  }
+  if (out.empty()) return out;
+  return "# The application's hints; the launcher has to pass them on to other nodes.\n" + out;
+}
+
 std::string fsyncSentence(const IorPlan& plan) {
   return plan.options.fsync ? "writes end with an fsync before the file is closed (-e)"
                             : "writes end in the page cache: no fsync before the file is closed";
@@ -89,6 +109,7 @@ std::string scriptOf(const PhasePlan& phase, const IorPlan& plan) {
   out += kResults;
   out += "DIR=$(mktemp -d \"$TARGET/omnio-ior.XXXXXX\")\n";
   out += kTraps;
+  out += hintsOf(phase);
   const auto is_cold = [](const IorRun& run) { return run.cold; };
   if (std::any_of(phase.runs.begin(), phase.runs.end(), is_cold)) out += kCool;
   out += fmt::format("rm -f \"$RESULTS\"/phase-{0}.json \"$RESULTS\"/phase-{0}[.-]*.json\n",
@@ -171,13 +192,6 @@ base::Result<void> emit(const IorPlan& plan, const fs::path& directory) {
 }
 
 namespace {
-
-// One word of a POSIX shell.
-std::string shellWordOf(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + '\'';
-}
 
 // Where the files of an I/O node go, as a shell reads it.
 std::string shellPathOf(const IoNode& node) {

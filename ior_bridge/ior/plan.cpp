@@ -92,6 +92,8 @@ class PhasePlanner {
 
   PhasePlan plan() {
     sayWhatHoldsForThePhase();
+    if (api() == Api::kMpiIo) plan_.hints = phase_.opened.hints;
+    if (phase_.opened.atomic) say("its file is atomic (MPI_File_set_atomicity), IOR's is not");
     for (std::size_t i = 0; i < phase_.operations.size(); ++i) {
       const PhaseOperation& operation = phase_.operations[i];
       IorRun run = runOf(operation);

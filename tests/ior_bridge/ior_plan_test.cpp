@@ -224,6 +224,20 @@ TEST(IorEmit, ScriptsAndPlanAgreeWithTheRuns) {
   EXPECT_EQ(test::readAll(directory / "runs/ior-plan.json"), jsonOf(plan));
 }
 
+TEST(IorEmit, HintsOfTheApplicationAreGivenToIor) {
+  PhaseModel model = modelOf({operation(Operation::kWrite, 8, kMiB, 8 * kMiB)});
+  model.phases[0].opened.hints = {{"cb_nodes", "2"}, {"romio_ds_write", "it's"}, {"odd key", "x"}};
+  IorPlan plan = planFor(model, {});
+  const std::string script = scriptOf(plan.phases[0], plan);
+  EXPECT_NE(script.find("\nexport IOR_HINT__MPI__cb_nodes='2'\n"
+                        "export IOR_HINT__MPI__romio_ds_write='it'\\''s'\n"),
+            std::string::npos)
+      << script;
+  EXPECT_EQ(script.find("odd key"), std::string::npos);
+  plan = planFor(model, {.api = Api::kPosix});
+  EXPECT_EQ(scriptOf(plan.phases[0], plan).find("IOR_HINT"), std::string::npos);
+}
+
 TEST(IorEmit, ADirectoryThatCannotBeMadeIsNamed) {
   const test::TemporaryDirectory directory;
   test::writeAll(directory / "file", "x");
