@@ -43,7 +43,7 @@ struct Pattern {
   // Appends a later pattern of the same operation to one that has become random or varying.
   void append(const Pattern& later);
 
-  // Tells a random one, all of whose requests these are.
+  // Makes a random pattern a nested one. `all` are its requests.
   void becomeLoops(pattern::Part all);
 
   model::AccessMode mode() const;

@@ -27,7 +27,7 @@ void LoopFinder::add(std::int64_t offset, std::uint64_t bytes) {
   if (gave_up_) return;
   elements_.push_back({.start = offset, .body = requestNumber(bytes)});
   fold();
-  if (elements_.size() > kMostParts || bodies_.size() > kMostParts) {
+  if (elements_.size() > kMostParts || bodies_.size() > kMostBodies) {
     gave_up_ = true;
     elements_ = {};
     bodies_ = {};

@@ -19,8 +19,10 @@ class LoopFinder {
  public:
   // Parts in the body of a loop, at most: as many as a rank of 4,096 has cells in BT-IO.
   static constexpr std::size_t kMostInBody = 64;
-  // Parts that the sequence may be in. One of more is not regular, and is given up.
-  static constexpr std::size_t kMostParts = 4096;
+  // Parts that the sequence may be in, and different ones among them. A sequence of more is not
+  // regular, and is given up: there may be thousands of them at a time.
+  static constexpr std::size_t kMostParts = 1024;
+  static constexpr std::size_t kMostBodies = 256;
 
   void add(std::int64_t offset, std::uint64_t bytes);
 

@@ -88,6 +88,25 @@ TEST(Growth, OneModelTellsNoHeaderAndNoPartOfTheRanks) {
   EXPECT_NE(refusal({model}, 16).find("only some of the 8 processes take part"), std::string::npos);
 }
 
+// A header of rank 0 for all ranks.
+TEST(Growth, AHeaderMayGrowWithTheProcesses) {
+  PhaseModel a = ofRanks(4);
+  PhaseModel b = ofRanks(8);
+  for (PhaseModel* model : {&a, &b}) {
+    model::Phase& phase = model->phases[0];
+    phase.ranks = {0};
+    phase.operations[0].request_bytes = static_cast<std::uint64_t>(64 * model->processes);
+    phase.operations[0].repetitions = 1;
+    phase.operations[0].displacement_bytes = 64 * model->processes;
+    phase.operations[0].init_offset = {};
+  }
+  const auto grown = growModel({a, b}, 64, Scaling::kWeak);
+  ASSERT_TRUE(grown) << grown.failure().sentence;
+  EXPECT_EQ(grown->phases[0].ranks, std::vector<int>{0});
+  EXPECT_EQ(grown->phases[0].operations[0].request_bytes, 64U * 64);
+  EXPECT_EQ(grown->files[0].size_bytes, 64U * 64);
+}
+
 // Shares of 1200000 bytes behind 512 bytes each: two numbers do not decide a + b / np.
 TEST(Growth, SharesWithGapsAreRefusedInStrongScaling) {
   const auto ofShares = [](int ranks) {
