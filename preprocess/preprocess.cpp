@@ -17,6 +17,7 @@
 #include "preprocess/analysis.hpp"
 #include "preprocess/circles.hpp"
 #include "preprocess/communication.hpp"
+#include "preprocess/shared_pointers.hpp"
 #include "preprocess/size_scale.hpp"
 
 namespace omnio::preprocess {
@@ -523,6 +524,10 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     if (settings.write_overwrite) {
       return refuse("files of MPI-IO are not there before they are written (--write-overwrite)");
     }
+  }
+
+  if (settings.layer == event::IoLayer::kMpi && model::keepsFiles(settings.order)) {
+    orderSharedPointers(trace, sources, paths, analysis.dependencies());
   }
 
   const bool keeps_mpi = model::keepsMpi(settings.order);

@@ -40,6 +40,7 @@ def cases():
         libraries = {name: value for name, value in LIBRARIES.items()
                      if name != "romio" or how != "nonblocking-collective" or usesMpich()}
         yield Case(how, [program("c_mpi_files"), how, "file"], libraries=libraries)
+    yield Case("shared", [program("c_mpi_shared"), "file"])
     yield Case("handled", [program("c_mpi_handled"), "closed"], ranks=2)
     for more in ([], ["metadata"], ["extend"]):
         yield Case(" ".join(["hdf5", *more]), [program("c_hdf5_parallel"), "file.h5", *more],
