@@ -43,8 +43,15 @@ void FileSettings::take(const tracefile::Process& process, const event::Event& e
   if (event.row->id() == calls::CallId::MPI_File_set_atomicity && !event.failed) {
     atomic_[handle] = event::argumentOf(event, calls::Role::kNumber) != 0;
   }
+  if (event.row->call_class == calls::Class::kClose) {
+    atomic_.erase(handle);
+    seen_.erase(handle);
+    last_ = {};
+  }
   if (phase == 0 || !event::transfersData(event)) return;
-  if (!seen_.emplace(handle, phase).second) return;
+  if (last_ == std::pair{handle, phase}) return;
+  last_ = {handle, phase};
+  if (!seen_[handle].insert(phase).second) return;
   const auto [place, is_new] = phases_.try_emplace(phase);
   model::OpenedFile& opened = place->second;
   if (is_new) {

@@ -1,5 +1,5 @@
-// How the file of a phase was opened: flags, atomicity and hints, which choose what an MPI library
-// makes of its calls.
+// Finds how the file of each phase was opened. Flags, atomicity and hints decide how an MPI library
+// carries out its calls.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@ namespace omnio::phases {
 
 class FileSettings {
  public:
-  // An event of a process, in the order of time, and its phase; 0: none. Ranks come in their order.
+  // Takes the events of each process in the order of time, ranks ascending. Phase 0 is none.
   void take(const tracefile::Process& process, const event::Event& event, int phase);
 
-  // Of the file as the first process of the phase had it; hints as the one that gave them.
+  // Flags and atomicity are those of the lowest rank; hints those of the rank that recorded them.
   model::OpenedFile of(int phase) const;
 
  private:
   using Handle = std::pair<const tracefile::Process*, std::uint32_t>;
 
   std::map<Handle, bool> atomic_;
-  std::set<std::pair<Handle, int>> seen_;  // of data in the phase
+  std::map<Handle, std::set<int>> seen_;  // phases in which the open handle moved data
+  std::pair<Handle, int> last_{};         // of seen_; most events repeat it
   std::unordered_map<int, model::OpenedFile> phases_;
 };
 

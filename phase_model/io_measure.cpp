@@ -50,7 +50,8 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
     if (const auto rank = trace.rankOf(*trace.processes()[i])) ranks[*rank].push_back(i);
   }
   std::unordered_map<int, event::IoTime> slowest;
-  std::unordered_map<int, std::map<std::string_view, std::uint64_t>> calls;
+  // By phase and number of the plain call: names are looked up once, at the end.
+  std::unordered_map<int, std::unordered_map<std::uint16_t, std::uint64_t>> calls;
   FileSettings settings;
   event::PathTable paths;
   for (const auto& [rank, processes] : ranks) {
@@ -78,7 +79,7 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
       const Source& source = sources[events.source()];
       const int phase = source.phases->next(*event);
       if (!isOfStorage(*event)) continue;
-      ++calls[phase][calls::plainName(*event->row)];
+      ++calls[phase][calls::toNumber(event->row->plain)];
       settings.take(*trace.processes()[source.process], *event, phase);
       by_phase[phase] +=
           all.add({.kind = event::ioKindOf(*event->row),
@@ -100,7 +101,10 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
     phase.io = slowest[phase.id];
     phase.opened = settings.of(phase.id);
     phase.ranks_per_node = ranksPerNode(phase, hosts);
-    phase.calls.assign(calls[phase.id].begin(), calls[phase.id].end());
+    for (const auto& [number, count] : calls[phase.id]) {
+      phase.calls.emplace_back(calls::rowOf(calls::CallId{number}).name, count);
+    }
+    std::ranges::sort(phase.calls);
   }
   model.io_outside = slowest[0];
   model.unmatched_waits = waits.unmatched();
