@@ -20,7 +20,7 @@
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/estimate.hpp"
-#include "ior_bridge/runner/memory.hpp"
+#include "ior_bridge/runner/phase_preparation.hpp"
 #include "ior_bridge/runner/phase_results.hpp"
 #include "ior_bridge/runner/phase_runner.hpp"
 #include "ior_bridge/runner/schedule_runner.hpp"

@@ -1,7 +1,6 @@
 #include "ior_bridge/runner/phase_runner.hpp"
 
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 #include <time.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "ior_bridge/runner/memory.hpp"
 #include "ior_bridge/runner/phase_preparation.hpp"
 #include "replay/target/prepare.hpp"
 
@@ -228,27 +226,13 @@ class PhaseRunner {
   // The requests again and again, each turn behind the one before, until they move twice what the
   // nodes can keep.
   void planTurns() {
-    memory_ = team_.sum(team_.isFirstOnNode() ? memoryBytes() : 0);
-    turns_ = 2 * memory_ / std::max<std::uint64_t>(phase_.weight_bytes, 1) + 1;
+    const std::uint64_t memory = team_.sum(team_.isFirstOnNode() ? memoryBytes() : 0);
+    turns_ = 2 * memory / std::max<std::uint64_t>(phase_.weight_bytes, 1) + 1;
     shift_ = extent_.end - extent_.begin;
     if (!shared_) return;
     const bool has_any = extent_.requests > 0;
     shift_ = team_.most(has_any ? extent_.end : 0) -
              team_.least(has_any ? extent_.begin : kLargestOffset);
-  }
-
-  base::Result<void> checkRoom() const {
-    if (!options_.beyond_cache || options_.ignores_room) return {};
-    struct statvfs about {};
-    if (statvfs(options_.directory.c_str(), &about) != 0) return {};
-    const std::uint64_t room = std::uint64_t{about.f_frsize} * about.f_bavail;
-    const std::uint64_t needed = phase_.weight_bytes * turns_;
-    if (needed <= room) return {};
-    return base::failure(base::Code::kInvalid,
-                         "phase {} takes {} bytes to go beyond a memory of {}, and {} has room for "
-                         "{}",
-                         phase_.id, needed, memory_, base::printable(options_.directory.native()),
-                         room);
   }
 
   base::Result<void> check() {
@@ -258,7 +242,9 @@ class PhaseRunner {
           base::Code::kInvalid, "phase {} leads from offset {} to {}, where no file is", phase_.id,
           extent_.begin, static_cast<std::int64_t>(std::min<Wide>(end, INT64_MAX)));
     }
-    if (auto room = checkRoom(); !room) return room;
+    if (turns_ > 1) {
+      if (auto fits = checkRoomFor(phase_.weight_bytes * turns_); !fits) return fits;
+    }
     if (extent_.largest_bytes > kLargestRequest) {
       return base::failure(base::Code::kInvalid,
                            "phase {} has a request of {} bytes, more than the {} of one call",
@@ -412,7 +398,6 @@ class PhaseRunner {
   std::string path_;
   std::optional<Content> content_;
   std::vector<std::uint64_t> padded_;  // requests of each operation, for collective calls
-  std::uint64_t memory_ = 0;           // of the nodes
   std::uint64_t turns_ = 1;
   std::int64_t shift_ = 0;  // from turn to turn, in bytes
 };
