@@ -104,7 +104,7 @@ struct MovedBoth {
   }
 };
 
-// Of a phase; nothing of what was not measured apart.
+// Bytes and seconds of a phase. Writes or reads without a time of their own are left out.
 MovedBoth movedIn(const model::Phase& phase, const PhaseTimes& times) {
   MovedBoth moved;
   for (const model::PhaseOperation& operation : phase.operations) {

@@ -50,20 +50,19 @@ Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& secon
 // The times of a phase in seconds, by run.
 struct PhaseTimes {
   std::vector<double> all_s;
-  // Of its writes and of its reads alone; empty where there are none, or they were not measured
-  // apart.
+  // The writes alone and the reads alone. Empty when the phase has none, or has no separate times.
   std::vector<double> write_s;
   std::vector<double> read_s;
 };
 
-// What a storage system can do at most, in MiB/s: BW_PK of Mendez, Rexachs, Luque (2012).
+// Peak bandwidths of a storage system in MiB/s: BW_PK of Mendez, Rexachs, Luque (2012).
 struct Peak {
   double write_mib_s = 0;
   double read_mib_s = 0;
   std::string source;  // a file; empty: given as numbers
 };
 
-// What the I/O time of a candidate is; times of different kinds are not compared.
+// Two kinds of I/O time, which cannot be compared with each other.
 enum class TimeKind : std::uint8_t {
   kTogether,  // of the slowest process, in runs of all phases together
   kSum        // the sum over the phases, which were run one by one

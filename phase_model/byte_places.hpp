@@ -1,5 +1,5 @@
-// Which bytes of a file requests touched, as sums over the bytes: whether many blocks fill a
-// region, each byte once, is told by these without keeping the blocks.
+// Sums over the bytes that requests touched. They show whether many blocks fill a region, each byte
+// once, without keeping the blocks.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace omnio::phases {
 
-// Modulo 2^64. Blocks that leave gaps and overlap instead have other sums, unless they were chosen
-// to have the same.
+// Sums are modulo 2^64. Blocks that overlap and leave gaps have other sums, unless a program chose
+// its offsets for that.
 struct BytePlaces {
   std::uint64_t sum = 0;      // of the offsets of all bytes
   std::uint64_t squares = 0;  // of the squares of these

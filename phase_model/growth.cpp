@@ -23,10 +23,10 @@ using pattern::Part;
 
 using Wide = __int128;
 
-// Whether a + b * np is a way to grow: offsets are sums of headers and of what processes write.
+// Offsets may grow as a + b * np, because headers and shares add up. Amounts may not.
 enum class Growth : std::uint8_t { kAmount, kPlace };
 
-// Grows the numbers of models. Keeps the first reason why that cannot be done.
+// Grows the numbers of models. Keeps the first reason for a refusal.
 class Grower {
  public:
   Grower(const std::vector<PhaseModel>& models, int processes, Scaling scaling)
@@ -118,7 +118,7 @@ class Grower {
     }
   }
 
-  // A file of one model is that of the other that has its name; or its name but for numbers.
+  // Files match by name, else by index if their names differ in numbers alone.
   void matchFiles() {
     const auto name = [](const model::ModelFile& file) {
       return file.path.substr(file.path.rfind('/') + 1);
@@ -138,8 +138,8 @@ class Grower {
     }
   }
 
-  // A phase of one model is the first of the other on the same file that is like it: in which order
-  // a header and the data of other ranks came may have been chance.
+  // Phases on the same file match in their order among phases alike. Their ids may differ, because
+  // a header and the data of other ranks come in any order.
   void matchPhases() {
     std::vector<bool> taken(last_.phases.size(), false);
     for (const Phase& phase : first_.phases) {
@@ -175,8 +175,8 @@ class Grower {
            std::ranges::equal(a.operations, b.operations, same_operation);
   }
 
-  // The number with the processes wanted, of one that is `a` with the first model's and `b` with
-  // the last one's. Nothing where it follows no law.
+  // Extrapolates a number that is `a` in the first model and `b` in the last one. Returns nothing
+  // when it follows none of the laws.
   std::optional<std::int64_t> lawOf(std::int64_t a, std::int64_t b, Growth growth) const {
     const Wide np = processes_;
     const Wide np_a = first_.processes;
@@ -211,7 +211,7 @@ class Grower {
     return grown.value_or(a);
   }
 
-  // What two numbers are taken to mean: a third one may lie elsewhere.
+  // Two numbers do not prove a law, so the model names the laws that were assumed.
   void noteLaw(std::string_view what, std::int64_t a, std::int64_t b) {
     const Wide np_a = first_.processes;
     const Wide np_b = last_.processes;
@@ -251,7 +251,7 @@ class Grower {
     grown_.last_tick = std::max(tick(a.last_tick, b.last_tick), grown_.first_tick);
   }
 
-  // Left out where they follow no law: they are for people.
+  // Counts that follow none of the laws are left out: they are information only.
   using Calls = std::vector<std::pair<std::string, std::uint64_t>>;
   void growCalls(const Calls& a, const Calls& b) {
     grown_.calls.clear();
@@ -321,7 +321,7 @@ class Grower {
       return refusePhase("its ranks make a grid, of which two models do not tell the sides");
     }
     grown.request_bytes = growAmount("rs", a.request_bytes, b.request_bytes);
-    // Halves of numbers are no share of a domain.
+    // A share of a domain is a whole number of items (of doubles, mostly).
     constexpr std::uint64_t kLargestItem = 16;
     const std::uint64_t item =
         phase_a.has_view ? phase_a.etype_bytes
@@ -349,7 +349,7 @@ class Grower {
 
   void checkScaling(const Phase& phase_a, const PhaseOperation& a, const Phase& phase_b,
                     const PhaseOperation& b) {
-    // What some processes write for all, a header say, may grow with their number.
+    // Some ranks write for all (a header, say): their bytes may grow with the number of ranks.
     if (phase_a.ranks.size() != static_cast<std::size_t>(first_.processes)) return;
     const bool weak = scaling_ == Scaling::kWeak;
     const std::uint64_t in_a = weak ? a.request_bytes * a.repetitions : weightOf(phase_a, a);
@@ -369,7 +369,7 @@ class Grower {
     }
   }
 
-  // With one number of processes: what is not zero, or the block of a process, may come from it.
+  // With one model, any number other than 0 and the block of a process may depend on np.
   void checkAlone(const Phase& phase, const PhaseOperation& a) {
     const auto rs = static_cast<std::int64_t>(a.request_bytes);
     const std::int64_t block = rs * static_cast<std::int64_t>(a.repetitions);

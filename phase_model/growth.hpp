@@ -19,8 +19,9 @@ enum class Scaling : std::uint8_t {
   kStrong,  // all of them together do
 };
 
-// Takes one model or two, of different numbers of processes. The model says in `left_out` what it
-// was made of; it has no times and no schedule.
+// Takes one model, or two with different numbers of processes. The new model has no times and no
+// schedule; `left_out` names the laws. Fails with one sentence that names the phase, its file, the
+// number and its values; nothing is written.
 base::Result<model::PhaseModel> growModel(const std::vector<model::PhaseModel>& models,
                                           int processes, Scaling scaling);
 

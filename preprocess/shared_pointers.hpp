@@ -1,8 +1,8 @@
-// The order of calls by shared file pointers (MPI-3.1, 13.4.4): each moves the pointer on, and lies
-// where the one before left it. Where the trace tells the places, a replay gives each rank the same
-// ones, by letting each call wait for the one that moved the pointer before.
+// The order of calls by shared file pointers (MPI-3.1, 13.4.4). Each call begins where the call
+// before left the pointer. Where the trace has the offsets, each call waits for that one, so that a
+// replay gives each rank the offsets of the recording.
 //
-// Collective ones are in order by themselves.
+// Collective calls need no wait: MPI orders them by rank.
 #pragma once
 
 #include "core/tracefile/trace.hpp"
@@ -11,7 +11,8 @@
 
 namespace omnio::preprocess {
 
-// Adds the waits. Steps are those of the layer of MPI.
+// Adds the waits between steps of the MPI layer. Reads the trace once more, but only if a process
+// used shared pointers. Memory grows with the number of these calls.
 void orderSharedPointers(const tracefile::Trace& trace, const SourceThreads& sources,
                          event::PathTable& paths, Dependencies& dependencies);
 

@@ -188,7 +188,7 @@ class ModelReader {
     return p;
   }
 
-  // What an edited model, or one that was made by hand, need not have.
+  // These are optional: a model that is made by hand need not have them.
   void readSurroundings(JsonObject& phase, Phase& p) {
     if (const JsonNode* opened = phase.find("opened")) {
       JsonObject object(in_, *opened);

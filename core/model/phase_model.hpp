@@ -43,10 +43,10 @@ struct OffsetFunction : pattern::RankFunction {
   std::int64_t at(int rank) const;  // 0 for a rank that is not in the table
 };
 
-// What is regular, but of no one stride: nested strides, and loops over places.
+// Regular requests without one stride: nested strides, and loops over offsets.
 struct NestedRequests {
   std::vector<int> ranks;  // ascending
-  pattern::Part part;      // of each of them, from its initial offset on
+  pattern::Part part;      // the requests of each rank; offsets count from its initial offset
 };
 
 // One operation of each process of a phase.
@@ -62,7 +62,7 @@ struct PhaseOperation {
   // for BT-IO.
   bool several_blocks = false;
   bool nominal = false;
-  // Of mode kNested: processes that do the same together; each process once.
+  // Filled for mode kNested. Ranks with the same requests share an entry; each rank is in one.
   std::vector<NestedRequests> nested;
 
   // Requests differ in size, or processes in the number of requests: rs and rep are means, and what
@@ -94,11 +94,12 @@ struct Manner {
   auto operator<=>(const Manner&) const = default;
 };
 
-// How the file of a phase was opened, as text: empty where it is not told.
+// How the file of a phase was opened. Texts are empty where the trace does not have them.
 struct OpenedFile {
   std::string flags = {};  // "MPI_MODE_CREATE|MPI_MODE_RDWR", "O_WRONLY|O_CREAT"
   bool atomic = false;     // MPI_File_set_atomicity
-  std::vector<std::pair<std::string, std::string>> hints = {};  // that the application gave
+  std::vector<std::pair<std::string, std::string>> hints =
+      {};  // key, value; as the application gave
 };
 
 struct Phase : Manner {
@@ -118,8 +119,8 @@ struct Phase : Manner {
   std::int64_t end_ns = 0;
   event::IoTime io;
   OpenedFile opened;
-  int ranks_per_node = 0;  // at most; 0: not told
-  // The calls of the phase by name, of all processes, those that open, seek, sync and close too.
+  int ranks_per_node = 0;  // maximum over the nodes; 0: not known
+  // Number of calls of the phase by name, over all ranks, including open, seek, sync and close.
   std::vector<std::pair<std::string, std::uint64_t>> calls;
   std::vector<RandomAccess> random;  // only of mode kRandom, and only up to a stated number
 };

@@ -221,8 +221,8 @@ class EventReader {
   static constexpr base::JsonRange kPositionOrMore{.least = -1};
   static constexpr calls::Effect kMinusOne = calls::Effect::kMinusOneIsThePosition;
 
-  // What a call takes that succeeds: a lock may lie in front of its offset, and a seek may go back,
-  // but no file has a negative length.
+  // The range of values with which a call can succeed: a lock may lie in front of its offset, and
+  // a seek may go back, but a file cannot have a negative length.
   base::JsonRange signedRange(calls::Role role) const {
     const calls::Row& row = *event_.row;
     const bool is_of_lock =

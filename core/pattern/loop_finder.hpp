@@ -1,9 +1,12 @@
 // Finds the loops in a sequence of requests while it is read, as nested loop recognition does
-// (Ketterlin and Clauss, CGO 2008), for requests that differ in nothing but their place.
+// (Ketterlin and Clauss, CGO 2008). Two turns of a loop differ in their offset alone.
 //
-// What stands at the end is a list of parts. As soon as its last 3 * n parts are three times the
-// same n, at one distance, they become a loop; what goes on with a loop becomes another turn of it.
-// Three, since any two requests of one size are at some distance from each other.
+// The finder keeps a list of parts. When the last 3 * n parts are three turns of the same n parts
+// with one stride, they become a loop. Parts that continue a loop become one more turn of it. Three
+// turns are needed, because any two requests of one size have some stride.
+//
+// Not for several threads at a time. The cost of add() is bounded (kMostInBody comparisons), and so
+// is the memory (kMostParts).
 #pragma once
 
 #include <cstddef>
@@ -17,24 +20,24 @@ namespace omnio::pattern {
 
 class LoopFinder {
  public:
-  // Parts in the body of a loop, at most: as many as a rank of 4,096 has cells in BT-IO.
+  // Maximum number of parts in the body of a loop: the cells of a rank in BT-IO on 4,096 ranks.
   static constexpr std::size_t kMostInBody = 64;
-  // Parts that the sequence may be in, and different ones among them. A sequence of more is not
-  // regular, and is given up: there may be thousands of them at a time.
+  // Maximum number of parts of a sequence, and of different bodies. A longer list is irregular, and
+  // the finder gives up. The limits are small because thousands of finders exist at a time.
   static constexpr std::size_t kMostParts = 1024;
   static constexpr std::size_t kMostBodies = 256;
 
   void add(std::int64_t offset, std::uint64_t bytes);
 
-  // Whether the sequence was given up.
+  // Whether the sequence is irregular; then finish() returns nothing.
   bool gaveUp() const { return gave_up_; }
 
-  // The parts, in their order; two halves that are the same count as a loop now. The sequence is
-  // over.
+  // Ends the sequence and returns its parts in their order. Two equal halves are a loop of two
+  // turns here.
   std::vector<Part> finish();
 
  private:
-  // A part whose body is known by its number: comparing two is comparing numbers.
+  // A part with the index of its body, so that two parts are compared by numbers alone.
   struct Element {
     std::int64_t start = 0;
     std::uint64_t count = 1;
@@ -45,7 +48,7 @@ class LoopFinder {
       return count == other.count && stride == other.stride && body == other.body;
     }
   };
-  // A request: no elements. Starts are counted from the first.
+  // A request has no elements. The starts of elements count from the first one.
   struct Body {
     std::uint64_t bytes = 0;
     std::vector<Element> elements;

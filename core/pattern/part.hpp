@@ -1,6 +1,6 @@
-// Requests in their order, as nests of loops: a strided sequence is one loop, a k-dimensional one
-// (the kd-strided of Tang et al., Euro-Par 2014) k loops, one inside another. A body of several
-// parts is what they call a composition.
+// Sequences of requests as nests of loops. A strided sequence is one loop; a kd-strided one (Tang
+// et al., Euro-Par 2014) is k loops, one inside another. A loop over several parts is their
+// composition. Plain values: safe to copy, and to read from several threads.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace omnio::pattern {
 
-// Loops one inside another, at most: the document of a phase model holds no more.
+// Maximum number of loops inside each other: the JSON reader of phase models takes no more.
 inline constexpr std::size_t kMaxNesting = 12;
 
 struct Request {
@@ -22,14 +22,14 @@ struct Request {
 
 // One request, or a loop over parts.
 struct Part {
-  // Where its first request begins, in bytes: of a part in a body, from the begin of the turn.
+  // Offset of the first request in bytes. In a body it counts from the begin of the turn.
   std::int64_t offset = 0;
-  std::uint64_t bytes = 0;  // of a request; 0 of a loop
-  // Of a loop: its turns, and the distance in bytes from the begin of one to that of the next.
+  std::uint64_t bytes = 0;  // size of a request; 0 for a loop
+  // A loop has `count` turns, whose begins are `stride` bytes apart.
   std::uint64_t count = 1;
   std::int64_t stride = 0;
   std::vector<Part> body;
-  std::uint64_t requests = 1;  // in all of it
+  std::uint64_t requests = 1;  // total number of requests
 
   bool isLoop() const { return !body.empty(); }
   // Whether both are the same but for where they begin.
@@ -37,11 +37,12 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// The first part of the body is at 0.
+// The offset of the first part in `body` has to be 0.
 Part requestAt(std::int64_t offset, std::uint64_t bytes);
 Part loopOf(std::int64_t offset, std::uint64_t count, std::int64_t stride, std::vector<Part> body);
 
-// All of these go beyond 64 bits only for parts that were made up.
+// The functions below do not check for overflow: parts from a trace or from the reader of phase
+// models stay within 60 bits.
 
 // The n-th request, n below part.requests.
 Request requestOf(const Part& part, std::uint64_t n);

@@ -42,7 +42,7 @@ std::optional<RankFunction> affineOf(const std::vector<std::pair<int, std::int64
 std::optional<RankFunction> fitRanks(const std::vector<std::pair<int, std::int64_t>>& numbers) {
   if (numbers.empty()) return RankFunction{};
   if (auto affine = affineOf(numbers)) return affine;
-  constexpr std::size_t kLeast = 4;  // of fewer, any are a grid
+  constexpr std::size_t kLeast = 4;  // any three numbers fit a grid
   if (numbers.size() < kLeast || numbers.front().first != 0 ||
       numbers.back().first + 1 != static_cast<int>(numbers.size())) {
     return {};

@@ -1,4 +1,4 @@
-// Numbers by rank as an expression in the rank.
+// A number of each rank (an offset in bytes, say) as an expression in the rank.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,8 @@
 
 namespace omnio::pattern {
 
-// Affine: base + per_rank * rank. Where ranks make a grid, as in domain decompositions, there is a
-// distance for each of its dimensions, of which the first is that of neighbouring ranks; the last
-// one has no bound.
+// Affine: base + per_rank * rank. Ranks in a grid (a domain decomposition) have a stride for each
+// dimension of the grid. The first dimension is that of neighbouring ranks; the last has no limit.
 struct RankFunction {
   std::int64_t base = 0;
   std::int64_t per_rank = 0;    // 0 with a grid
@@ -24,8 +23,8 @@ struct RankFunction {
   bool operator==(const RankFunction&) const = default;
 };
 
-// Takes ranks, ascending, and their numbers. Affine where it can be; a grid only of all ranks from
-// 0 on, four at least. Nothing: it is neither.
+// Fits ranks (ascending) and their numbers: affine if possible, else a grid of all ranks from 0 on,
+// at least four. Returns nothing when neither fits.
 std::optional<RankFunction> fitRanks(const std::vector<std::pair<int, std::int64_t>>& numbers);
 
 }  // namespace omnio::pattern

@@ -23,7 +23,7 @@ void appendCommand(std::string& out, std::int64_t command);   // F_DUPFD, of fcn
 void appendLockType(std::string& out, std::int64_t type);     // F_WRLCK, of its locks
 void appendDirFd(std::string& out, std::int64_t fd);          // AT_FDCWD
 void appendErrno(std::string& out, std::int64_t number);      // ENOENT
-// Of a call that failed: an errno or, of a call of MPI, the class of its error (mpi_errors.hpp).
+// The number of a failed call: an errno, or the error class of an MPI call (mpi_errors.hpp).
 void appendError(std::string& out, const calls::Row& row, std::int64_t number);  // MPI_ERR_IO
 
 // The way back: each takes the symbolic form, or a number in decimal, octal (0...) or hexadecimal
