@@ -1,3 +1,5 @@
+// Reads schedules piece by piece. The file is long because a value is checked where it is read:
+// only there are its line and column known.
 #include "core/model/schedule_reader.hpp"
 
 #include <fmt/format.h>
