@@ -145,7 +145,7 @@ mpi::MpiFileOffsets& MpiPositions::of(const tracefile::Process& process) {
 
 namespace {
 
-// Of one request; which bytes one of more touches is not looked at.
+// Limit for one request. Requests with more strides never count as filling a region.
 constexpr std::size_t kMostStrides = 4096;
 
 BytePlaces blocksOf(const mpi::MpiAccess& access) {

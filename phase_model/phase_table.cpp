@@ -49,7 +49,7 @@ std::string distanceText(std::int64_t bytes, std::uint64_t request_bytes, int pr
                  : inRequests(bytes, request_bytes);
 }
 
-// What the repetitions of a stride with gaps add to f(initOffset).
+// The term that the repetitions of a stride with gaps add to f(initOffset).
 std::string turnsText(const PhaseOperation& operation, int processes) {
   const std::int64_t distance = operation.displacement_bytes;
   if (operation.varying || !operation.nested.empty() || operation.repetitions == 1 ||

@@ -94,8 +94,8 @@ struct Pattern {
 // runs that follow each other count as one: with more than kMaxPieces sizes they become one varying
 // pattern.
 //
-// What is regular all the same (core/pattern/loop_finder.hpp) is told as one nested pattern: when
-// it is one loop, or a few parts that each stand for many requests.
+// A burst that is regular all the same (core/pattern/loop_finder.hpp) becomes one nested pattern:
+// if it is one loop, or a few parts with many requests each.
 inline constexpr std::size_t kMaxPieces = 3;
 inline constexpr std::size_t kMaxLongRuns = 8;
 inline constexpr std::size_t kMaxParts = 64;

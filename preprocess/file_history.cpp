@@ -1,5 +1,5 @@
-// Sizes, holes, names and writers of each file. The file is long because one call changes several
-// of them, and the size before the run follows from all of them together.
+// Sizes, holes, names and writers of each file. The file is long because one call changes several,
+// and the size before the run follows from all together.
 #include "preprocess/file_history.hpp"
 
 #include <errno.h>

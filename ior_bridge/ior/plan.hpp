@@ -72,7 +72,7 @@ struct PhasePlan {
   int phase = 1;
   std::vector<IorRun> runs;                 // in this order, the preparing ones among them
   std::vector<std::string> approximations;  // a sentence each; none: IOR does what the phase does
-  // Of MPI-IO, key and value, as the application gave them.
+  // Hints for MPI-IO, key and value, as the application gave them.
   std::vector<std::pair<std::string, std::string>> hints = {};
 };
 

@@ -1,7 +1,7 @@
-// What IOR measured of a plan. The document of a plan (ior-plan.json, peak.json) names the summary
-// of each measured run, and the summaries lie beside the document. A summary of IOR does not say
-// what it was made for; by the plan it is known, and the parameters in the summary have to be those
-// of the run.
+// Reads the results of a plan that IOR ran. The document of a plan (ior-plan.json, peak.json) names
+// the summary of each measured run, and the summaries lie beside the document. A summary of IOR
+// does not say what it was made for; by the plan it is known, and the parameters in the summary
+// have to be those of the run.
 #pragma once
 
 #include <filesystem>
@@ -36,10 +36,11 @@ std::string formatOf(const std::filesystem::path& path);
 // Both fail with one sentence for what is not such a document, for a summary that is missing, was
 // aborted, or is of a run with other parameters, and where an operation has no run.
 //
-// Of an ior-plan.json. Fails for the plan of another model too, and for runs on two targets.
+// Reads an ior-plan.json and its summaries. Fails for the plan of another model too, and for runs
+// on two targets.
 base::Result<PhaseBandwidths> readPlanResults(const std::filesystem::path& path,
                                               const model::PhaseModel& model);
-// Of a peak.json.
+// Reads a peak.json and its summaries.
 base::Result<PeakBandwidths> readPeak(const std::filesystem::path& path);
 
 }  // namespace omnio::ior

@@ -43,7 +43,7 @@ struct Bandwidths {
   }
 };
 
-// What IOR was told, 0 or 1 for a flag; as far as the summary tells it.
+// Parameters of the run, as far as the summary has them; a flag is 0 or 1.
 struct SummaryParameters {
   std::optional<std::uint64_t> block_bytes;
   std::optional<std::uint64_t> segments;
