@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "preprocess/analysis.hpp"
 #include "preprocess/circles.hpp"
 #include "preprocess/communication.hpp"
+#include "preprocess/schedule_chain.hpp"
 #include "preprocess/shared_pointers.hpp"
 #include "preprocess/size_scale.hpp"
 
@@ -86,7 +88,8 @@ class ThreadPass {
   // number.
   ThreadPass(const SourceThread& thread, std::uint32_t place, Analysis& analysis,
              const MountPoints& mounts, const CommunicationOrder& order,
-             const std::vector<std::uint64_t>& meetings, const Settings& settings)
+             const std::vector<std::uint64_t>& meetings, const Settings& settings,
+             ScheduleChain* chain)
       : thread_(thread),
         place_(place),
         analysis_(analysis),
@@ -96,6 +99,7 @@ class ThreadPass {
         meetings_(meetings),
         own_meetings_(order.meetingsOf(place)),
         settings_(settings),
+        chain_(chain),
         unknown_(settings.size_scale),
         unknown_pages_(settings.size_scale),
         time_scale_(settings.time_scale) {
@@ -147,6 +151,7 @@ class ThreadPass {
   void put(const ScheduleEvent& event, model::ScheduleWriter& writer) {
     for (const model::Wait& wait : event.after) edges_ += wait.id != 0 ? 1 : 0;
     writer.event(event);
+    if (chain_ != nullptr) chain_->take(event);
   }
 
   std::int64_t timeOf(std::int64_t ns) const {
@@ -470,8 +475,9 @@ class ThreadPass {
   const std::vector<std::uint64_t>& meetings_;
   const std::vector<std::uint64_t>& own_meetings_;  // numbers of those in this thread
   const Settings& settings_;
-  const ScaleMap unknown_;  // of a file of which nothing is known
-  ScaleMap unknown_pages_;  // of one that is mapped
+  ScheduleChain* const chain_;  // nullptr: not asked for
+  const ScaleMap unknown_;      // of a file of which nothing is known
+  ScaleMap unknown_pages_;      // of one that is mapped
   const double time_scale_;
   std::uint64_t edges_ = 0;
   std::uint64_t bytes_recorded_ = 0;
@@ -583,14 +589,17 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     ++summary.files;
     summary.files_on_nodes += model::isOnNode(file.location) ? 1 : 0;
   }
+  std::optional<ScheduleChain> chain;
+  if (settings.chain) chain.emplace();
   for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
     model::ScheduleThread header = sources.threads[place].header;
     header.computing = analysis.threads()[place].think.computing();
     header.recorder_ns =
         std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
     writer.beginThread(header);
+    if (chain) chain->beginThread(header);
     ThreadPass pass(sources.threads[place], place, analysis, mounts.of(sources.threads[place].node),
-                    communication.order, meetings, settings);
+                    communication.order, meetings, settings, chain ? &*chain : nullptr);
     summary.events += pass.write(paths, writer);
     summary.edges += pass.edges();
     summary.bytes_recorded += pass.bytesRecorded();
@@ -605,6 +614,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                          summary.events + analysis.dropped());
   }
   if (const auto written = writer.finish(); !written) return written.failure();
+  if (chain) summary.chain_ns = chain->longest();
   return summary;
 }
 
