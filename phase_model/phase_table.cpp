@@ -275,6 +275,10 @@ std::string textOf(const PhaseModel& model) {
         secondsText(model.io.metadata_ns), secondsText(model.io.sync_ns),
         secondsText(model.io.waiting_ns));
   }
+  if (model.chain_ns) {
+    out += fmt::format("chain {}: the longest path through the I/O of all ranks\n",
+                       secondsText(*model.chain_ns));
+  }
   if (!model.phases.empty()) {
     const std::vector<Series> all = seriesOf(model);
     appendFiles(out, model, all);

@@ -58,17 +58,20 @@ class PhasesOfSteps final : public preprocess::PhaseOfStep {
       threads_;
 };
 
-base::Result<void> makeSchedule(const tracefile::Trace& trace, const phases::StepPhases& steps,
-                                const std::filesystem::path& output) {
+// Returns the chain of the recorded run.
+base::Result<std::optional<std::int64_t>> makeSchedule(const tracefile::Trace& trace,
+                                                       const phases::StepPhases& steps,
+                                                       const std::filesystem::path& output) {
   const PhasesOfSteps phases(steps);
   preprocess::Settings settings;
   settings.layer = event::IoLayer::kMpi;
   settings.phases = &phases;
   settings.partial = true;
+  settings.chain = true;
   const auto made =
       preprocess::preprocess(trace, tracefile::assess(trace), settings, scheduleOf(output));
   if (!made) return made.failure();
-  return {};
+  return made->chain_ns;
 }
 
 // A schedule has about 110 bytes a call.
@@ -128,15 +131,14 @@ int runPhases(const PhasesOptions& options) {
     printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));
   }
   if (wantsSchedule(options, *trace)) {
-    model->schedule = scheduleOf(options.output).filename().native();
-    const auto made_schedule = makeSchedule(*trace, made->steps, options.output);
-    const bool is_told = !made_schedule && made_schedule.failure().code == base::Code::kInvalid;
-    if (!made_schedule && (options.schedule == "yes" || !is_told)) {
-      return fail(made_schedule.failure());
-    }
-    if (!made_schedule) {
-      model->schedule.clear();
-      printFailure(fmt::format("{}; the model has no schedule", made_schedule.failure().sentence));
+    const auto chain_ns = makeSchedule(*trace, made->steps, options.output);
+    if (chain_ns) {
+      model->schedule = scheduleOf(options.output).filename().native();
+      model->chain_ns = *chain_ns;
+    } else if (options.schedule == "yes" || chain_ns.failure().code != base::Code::kInvalid) {
+      return fail(chain_ns.failure());
+    } else {
+      printFailure(fmt::format("{}; the model has no schedule", chain_ns.failure().sentence));
     }
   }
   return show(options, *model);

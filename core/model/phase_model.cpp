@@ -115,6 +115,9 @@ class ModelReader {
     JsonObject outside(in_, measured.require("outside"));
     model_.io_outside = ioTimeOf(outside);
     model_.unmatched_waits = measured.natural("unmatched_waits");
+    if (measured.find("chain_ns") != nullptr) {
+      model_.chain_ns = measured.integer("chain_ns", kFromZero);
+    }
   }
 
   void readSource(const JsonNode& node) {
@@ -571,6 +574,7 @@ std::string jsonOf(const PhaseModel& model) {
       putIoTime(json, model.io);
       json.object("outside", [&] { putIoTime(json, model.io_outside); });
       json.put("unmatched_waits", model.unmatched_waits);
+      if (model.chain_ns) json.put("chain_ns", *model.chain_ns);
     });
     if (!model.schedule.empty()) json.put("schedule", model.schedule);
   });

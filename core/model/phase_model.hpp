@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -148,6 +149,9 @@ struct PhaseModel {
   event::IoTime io;
   int slowest_rank = 0;
   event::IoTime io_outside;
+  // The longest path through the I/O of all ranks (core/order/io_chain.hpp), where a schedule was
+  // made.
+  std::optional<std::int64_t> chain_ns;
   // Collective calls of MPI-IO of which it is not known how long ranks waited in them.
   std::uint64_t unmatched_waits = 0;
   // A schedule of all calls in their order, which the phase runner follows: its file, beside the

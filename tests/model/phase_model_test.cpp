@@ -92,6 +92,7 @@ PhaseModel example() {
   nested.calls = {{"MPI_File_open", 4}, {"MPI_File_write_at", 24}};
   model.phases = {strided, random, unknown, nested};
   model.left_out = {"one thing", "another"};
+  model.chain_ns = 12345;
   return model;
 }
 
