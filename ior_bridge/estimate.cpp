@@ -150,11 +150,14 @@ WholeEstimate wholeOf(const std::vector<SummaryRun>& runs) {
                       .waiting_s = spreadOf(valuesOf(runs, &SummaryRun::waiting_s))};
   double sum = 0;
   double squares = 0;
+  std::vector<double> chains;
   for (const SummaryRun& run : runs) {
     sum += run.io_s;
     squares += run.io_s * run.io_s;
+    if (run.chain_s) chains.push_back(*run.chain_s);
     whole.differences = std::max(whole.differences, run.differences);
   }
+  if (chains.size() == runs.size()) whole.chain_s = spreadOf(std::move(chains));
   const auto count = static_cast<double>(runs.size());
   const double mean = sum / count;
   if (runs.size() > 1 && mean > 0) {
@@ -248,6 +251,7 @@ base::Result<Estimate> estimate(const model::PhaseModel& model,
   result.source = model.source;
   result.target = gathered.target;
   result.application = model.io;
+  result.application_chain_ns = model.chain_ns;
   for (const model::Phase& phase : model.phases) {
     const auto found = measured.find(phase.id);
     const bool whole =
@@ -345,6 +349,7 @@ std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
         putSpread(json, "metadata_s", whole->metadata_s);
         putSpread(json, "sync_s", whole->sync_s);
         putSpread(json, "waiting_s", whole->waiting_s);
+        if (whole->chain_s) putSpread(json, "chain_s", *whole->chain_s);
         json.put("variation_percent", whole->variation_percent);
         json.put("differences", whole->differences);
       });
@@ -356,6 +361,7 @@ std::string jsonOf(const Estimate& estimate, std::optional<double> peak_mib_s) {
         json.put("metadata_s", s(estimate.application.metadata_ns));
         json.put("sync_s", s(estimate.application.sync_ns));
         json.put("waiting_s", s(estimate.application.waiting_ns));
+        if (estimate.application_chain_ns) json.put("chain_s", s(*estimate.application_chain_ns));
       });
     }
   });
@@ -407,23 +413,29 @@ std::string wholeText(const Estimate& estimate) {
   const WholeEstimate& whole = *estimate.whole;
   const event::IoTime& own = estimate.application;
   const bool is_known = own.total() > 0;
-  const auto s = [](std::int64_t ns) { return static_cast<double>(ns) / kNsPerSecond; };
+  const auto s = [&](std::int64_t ns) {
+    return is_known ? std::optional(static_cast<double>(ns) / kNsPerSecond) : std::nullopt;
+  };
   constexpr const char* kLine = "{:<22}  {:>11}  {:<26}  {:>11}  {:>9}\n";
   std::string out = '\n' + fmt::format(fmt::runtime(kLine), "slowest process", "Time_io",
                                        "least .. most", "application", "error");
-  const auto line = [&](std::string_view name, const Spread& time, double measured) {
-    const bool has_error = is_known && measured > 0;
+  const auto line = [&](std::string_view name, const Spread& time, std::optional<double> measured) {
+    const bool has_error = measured && *measured > 0;
     out += fmt::format(
         fmt::runtime(kLine), name, fmt::format("{:.6f}", time.median),
         fmt::format("{:.6f} .. {:.6f}", time.least, time.most),
-        is_known ? fmt::format("{:.6f}", measured) : "-",
-        has_error ? fmt::format("{:+.1f}%", 100 * (time.median - measured) / measured) : "-");
+        measured ? fmt::format("{:.6f}", *measured) : "-",
+        has_error ? fmt::format("{:+.1f}%", 100 * (time.median - *measured) / *measured) : "-");
   };
-  line("total", estimate.time_s, estimate.measured_s);
+  line("total", estimate.time_s, s(own.total()));
   line("  reads and writes", whole.data_s, s(own.data_ns));
   line("  metadata", whole.metadata_s, s(own.metadata_ns));
   line("  sync", whole.sync_s, s(own.sync_ns));
   line("beside it, waiting", whole.waiting_s, s(own.waiting_ns));
+  if (whole.chain_s) {
+    line("chain of all processes", *whole.chain_s,
+         estimate.application_chain_ns ? s(*estimate.application_chain_ns) : std::nullopt);
+  }
   out += whole.runs > 1
              ? fmt::format("{} runs, which vary by {:.1f} %\n", whole.runs, whole.variation_percent)
              : std::string("1 run: how much others would differ is not known\n");

@@ -67,7 +67,9 @@ struct WholeEstimate {
   Spread data_s;
   Spread metadata_s;
   Spread sync_s;
-  Spread waiting_s;               // for other processes; not in the total
+  Spread waiting_s;  // for other processes; not in the total
+  // The longest path through the I/O of all processes; nothing where a run does not have it.
+  std::optional<Spread> chain_s;
   double variation_percent = 0;   // of Time_io: standard deviation / mean; 0: of one run
   std::uint64_t differences = 0;  // calls that went otherwise than in the application, at most
 };
@@ -80,7 +82,9 @@ struct Estimate : IoTime {
   std::vector<int> missing;  // phases without a result
   IoTime sum;                // over the phases that have a result: the papers' Time_io
   std::optional<WholeEstimate> whole;
-  event::IoTime application;  // as measured; all 0 where the model does not have it
+  // As measured; all 0, and nothing, where the model does not have it.
+  event::IoTime application;
+  std::optional<std::int64_t> application_chain_ns;
 };
 
 // A result as it was given: a summary, all of it or one of its tests, and the phase that it is of

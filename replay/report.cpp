@@ -9,11 +9,13 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 #include "core/model/schedule_keys.hpp"
+#include "core/order/io_chain.hpp"
 #include "replay/plan/bytes.hpp"
 
 namespace omnio::replay {
@@ -40,17 +42,24 @@ void parts(Io& io, PartsOf<Difference> auto& difference) {
 
 std::string encodeShare(const Engine& engine, const std::vector<std::vector<std::int64_t>>& last) {
   ByteWriter writer;
-  writer.items(engine.counts(), engine.places(), engine.differences(), engine.ioByPhase(last));
+  writer.items(engine.counts(), engine.places(), engine.differences(), engine.ioByPhase(last),
+               engine.chains());
   return writer.bytes;
 }
 
-bool addShare(const std::string& bytes, Report& report) {
+namespace {
+
+bool addShare(const std::string& bytes, Report& report, std::vector<order::ThreadChain>& chains) {
   std::vector<RankCounts> ranks;
   std::vector<ThreadPlace> threads;
   std::vector<Difference> differences;
   std::vector<PhaseIo> io;
+  std::vector<std::vector<std::int64_t>> words;
   ByteReader reader(bytes);
-  reader.items(ranks, threads, differences, io);
+  reader.items(ranks, threads, differences, io, words);
+  for (std::vector<std::int64_t>& thread : words) {
+    chains.push_back(order::ThreadChain::ofWords(std::move(thread)));
+  }
   std::ranges::move(io, std::back_inserter(report.io));
   std::ranges::sort(report.io, {},
                     [](const PhaseIo& one) { return std::tuple(one.phase, one.rank); });
@@ -65,6 +74,17 @@ bool addShare(const std::string& bytes, Report& report) {
   });
   if (report.differences.size() > kKeptDifferences) report.differences.resize(kKeptDifferences);
   return reader.isDone();
+}
+
+}  // namespace
+
+bool addShares(const std::vector<std::string>& shares, Report& report) {
+  std::vector<order::ThreadChain> chains;
+  for (const std::string& share : shares) {
+    if (!addShare(share, report, chains)) return false;
+  }
+  if (!chains.empty()) report.chain_ns = order::longestChain(chains);
+  return true;
 }
 
 namespace {
@@ -132,6 +152,7 @@ std::string jsonOf(const Report& report) {
         json.put("metadata_ns", io->time.metadata_ns);
         json.put("sync_ns", io->time.sync_ns);
         json.put("waiting_ns", io->time.waiting_ns);
+        if (report.chain_ns) json.put("chain_ns", *report.chain_ns);
       });
     }
     json.object("total", [&] { putCounts(json, total); });
@@ -244,6 +265,10 @@ std::string textOf(const Report& report) {
         "waiting in collective calls\n",
         seconds(io->time.total()), io->rank, seconds(io->time.data_ns),
         seconds(io->time.metadata_ns), seconds(io->time.sync_ns), seconds(io->time.waiting_ns));
+    if (report.chain_ns) {
+      out += fmt::format("Chain: {}, the longest path through the I/O of all ranks\n",
+                         seconds(*report.chain_ns));
+    }
   } else if (slowest != report.ranks.end()) {
     out += fmt::format("\nTime in I/O: {} over all ranks, {} on the slowest (rank {})\n",
                        seconds(total.io_ns), seconds(slowest->io_ns), slowest->rank);

@@ -49,6 +49,7 @@ struct Report {
   std::vector<Difference> differences;  // the first ones
   // By phase and rank; empty where calls were not timed one by one (asap).
   std::vector<PhaseIo> io;
+  std::optional<std::int64_t> chain_ns;  // core/order/io_chain.hpp; the same
 
   RankCounts total() const;
   // The I/O time of the replay (core/event/io_time.hpp): that of the rank that has most. Nothing
@@ -63,8 +64,8 @@ struct Report {
 // Encodes the share of one process, for a message between processes of one replay.
 // `last`: see Engine::ioByPhase().
 std::string encodeShare(const Engine& engine, const std::vector<std::vector<std::int64_t>>& last);
-// False when the bytes are not such a share.
-bool addShare(const std::string& bytes, Report& report);
+// Adds the shares of all processes. False where the bytes are not shares.
+bool addShares(const std::vector<std::string>& shares, Report& report);
 
 std::string jsonOf(const Report& report);
 std::string textOf(const Report& report);

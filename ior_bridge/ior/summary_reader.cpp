@@ -386,6 +386,7 @@ class Reader {
         }
         *value = *number;
       }
+      run.chain_s = numberAt(entry, "chain_s");
       run.differences = countAt(entry, "differences").value_or(0);
     }
     return {};

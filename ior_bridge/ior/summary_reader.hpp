@@ -75,6 +75,8 @@ struct SummaryRun {
   double sync_s = 0;
   double waiting_s = 0;  // not in io_s
   double sum_s = 0;      // over the phases, each of its slowest process
+  // The longest path through the I/O of all processes; nothing in older results.
+  std::optional<double> chain_s{};
   std::uint64_t differences = 0;
 };
 

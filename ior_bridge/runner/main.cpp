@@ -162,14 +162,17 @@ std::string tableOf(const std::vector<PhaseTest>& tests) {
 
 std::string timesOf(const std::vector<WholeRun>& runs) {
   std::string out =
-      "run   Time_io s      data  metadata      sync   waiting  slowest  makespan  differences\n";
+      "run   Time_io s      data  metadata      sync   waiting  slowest     chain       sum  "
+      "makespan  differences\n";
   int number = 0;
   for (const WholeRun& run : runs) {
     const auto s = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
     out += fmt::format(
-        "{:>3}  {:>10.4f} {:>9.4f} {:>9.4f} {:>9.4f} {:>9.4f}  {:>7} {:>9.4f} {:>12}\n", ++number,
-        s(run.io.total()), s(run.io.data_ns), s(run.io.metadata_ns), s(run.io.sync_ns),
-        s(run.io.waiting_ns), run.slowest_rank, s(run.makespan_ns), run.differences);
+        "{:>3}  {:>10.4f} {:>9.4f} {:>9.4f} {:>9.4f} {:>9.4f}  {:>7} {:>9.4f} {:>9.4f} {:>9.4f} "
+        "{:>12}\n",
+        ++number, s(run.io.total()), s(run.io.data_ns), s(run.io.metadata_ns), s(run.io.sync_ns),
+        s(run.io.waiting_ns), run.slowest_rank, s(run.chain_ns), s(run.sum_ns), s(run.makespan_ns),
+        run.differences);
   }
   for (const WholeRun& run : runs) {
     if (run.differences == 0) continue;

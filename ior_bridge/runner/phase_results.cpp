@@ -80,6 +80,7 @@ void putRun(base::JsonWriter& json, const WholeRun& run) {
     json.put("slowest_rank", run.slowest_rank);
     json.object("outside", [&] { putTime(json, run.outside); });
     json.put("sum_s", seconds(run.sum_ns));
+    json.put("chain_s", seconds(run.chain_ns));
     json.put("makespan_s", seconds(run.makespan_ns));
     json.put("operations", run.operations);
     json.put("differences", run.differences);

@@ -35,6 +35,7 @@ struct WholeRun {
   int slowest_rank = 0;
   event::IoTime outside = {};  // of the calls that are of no phase, of the process with most
   std::int64_t sum_ns = 0;     // the papers': over the phases, each of its slowest process
+  std::int64_t chain_ns = 0;   // the longest path through the I/O of all processes
   std::int64_t makespan_ns = 0;
   std::uint64_t operations = 0;
   std::uint64_t differences = 0;  // calls with another result than in the application

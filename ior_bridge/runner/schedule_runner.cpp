@@ -120,6 +120,7 @@ WholeRun wholeOf(const replay::Report& report, const std::map<std::int32_t, Phas
   const auto outside = sums.find(0);
   if (outside != sums.end()) run.outside = outside->second.slowest;
   const replay::RankCounts total = report.total();
+  run.chain_ns = report.chain_ns.value_or(0);
   run.makespan_ns = report.makespan_ns;
   run.operations = total.operations;
   run.not_issued = total.substitutes[static_cast<std::size_t>(replay::Substitute::kNotIssued)];

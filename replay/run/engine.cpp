@@ -14,6 +14,7 @@
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
+#include "core/order/io_chain.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/lanes.hpp"
 #include "replay/plan/program.hpp"
@@ -126,7 +127,8 @@ struct Engine::Thread {
   RankCounts counts{};
   std::vector<Difference> differences{};
   ThreadCalls calls;
-  event::Event moved{};  // to count bytes with
+  order::ThreadChain chain{};  // not as fast as possible: calls are not timed then
+  event::Event moved{};        // to count bytes with
 };
 
 std::size_t Lateness::bucketOf(std::uint64_t value) {
@@ -420,6 +422,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
         0;  // the end of the flag that decides when the call is due, if one does
     for (std::size_t i = 0; i < wait.flags.size(); ++i) {
       const std::int64_t end_ns = waitFor(thread, wait.flags[i], kind);
+      if (timing != model::Timing::kAsap) thread.chain.after(wait.flags[i]);
       before.actual_end_ns = std::max(before.actual_end_ns, end_ns);
       const std::int64_t done_ns = end_ns + wait.work[i].total();
       if (done_ns <= work_done_ns) continue;
@@ -564,7 +567,12 @@ void Engine::account(Thread& thread, const Instruction& instruction, const Outco
     if (arrivals_.size() <= group) arrivals_.resize(group + 1);
     call.meeting = static_cast<std::int32_t>(meetings_.size());
     meetings_.emplace_back(outcome.group, static_cast<std::uint32_t>(arrivals_[group].size()));
+    thread.chain.met(static_cast<std::uint32_t>(group),
+                     static_cast<std::uint32_t>(arrivals_[group].size()), call.start_ns,
+                     call.end_ns);
     arrivals_[group].push_back(call.start_ns);
+  } else {
+    thread.chain.call(call.start_ns, call.end_ns);
   }
   thread.calls.add(call);
   if (event::transfersData(row)) {
@@ -590,6 +598,13 @@ std::vector<PhaseIo> Engine::ioByPhase(const std::vector<std::vector<std::int64_
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;
+}
+
+std::vector<std::vector<std::int64_t>> Engine::chains() const {
+  std::vector<std::vector<std::int64_t>> words;
+  if (settings_.plan.global.timing == model::Timing::kAsap) return words;
+  for (const auto& thread : threads_) words.push_back(thread->chain.words());
+  return words;
 }
 
 std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag, WaitKind kind) {
@@ -662,6 +677,7 @@ void Engine::raise(Thread& thread, const Op& op) {
   if (op.named == 0) return;
   const std::uint32_t flag = thread.planned.raises[op.named - 1];
   if (flag == kNoFlag) return;
+  if (settings_.plan.global.timing != model::Timing::kAsap) thread.chain.ended(flag);
   settings_.flags.raise(flag, thread.actual_end_ns);
   if (settings_.announce) settings_.announce(flag, thread.actual_end_ns);
 }

@@ -207,6 +207,8 @@ class Engine {
   // What each rank did, by phase. `last`: when the last rank of a group had come to each of its
   // meetings. Nothing where calls were not timed one by one (asap).
   std::vector<PhaseIo> ioByPhase(const std::vector<std::vector<std::int64_t>>& last) const;
+  // The words (order::ThreadChain) of each thread. Nothing in asap.
+  std::vector<std::vector<std::int64_t>> chains() const;
 
  private:
   struct Thread;

@@ -522,9 +522,7 @@ Replayed replayOnce(Session& session, const Request& request,
   tellTracer();  // of this replay, or of the program that it is part of
   const std::vector<std::string> shares = session.gather(encodeShare(engine, last_arrivals));
   if (session.rank() != 0) return replayed;
-  for (const std::string& share : shares) {
-    if (!addShare(share, report)) session.abort("a process sent a report that cannot be read");
-  }
+  if (!addShares(shares, report)) session.abort("a process sent a report that cannot be read");
   report.makespan_ns = report.total().end_ns;
   return replayed;
 }

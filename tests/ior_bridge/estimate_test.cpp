@@ -107,6 +107,7 @@ TEST(Estimate, RunsOfAllPhasesTogetherGiveTheTotal) {
   model.phases.push_back(model.phases.front());
   model.phases.back().id = 2;
   model.io = {.data_ns = 2'500'000'000, .waiting_ns = 100};
+  model.chain_ns = 4'000'000'000;
   const ResultsIdentity identity{.model_digest = model::digestOf(model)};
   const test::TemporaryDirectory directory;
   const auto write = [&](const std::string& name, double seconds, const ResultsIdentity& of,
@@ -118,11 +119,12 @@ TEST(Estimate, RunsOfAllPhasesTogetherGiveTheTotal) {
       tests.push_back(test);
     }
     const auto ns = static_cast<std::int64_t>(seconds * 1e9);
-    test::writeAll(directory / name,
-                   jsonOf({.target = target,
-                           .identity = of,
-                           .tests = tests,
-                           .runs = {{.io = {.data_ns = ns - 1000, .sync_ns = 1000}}}}));
+    test::writeAll(
+        directory / name,
+        jsonOf({.target = target,
+                .identity = of,
+                .tests = tests,
+                .runs = {{.io = {.data_ns = ns - 1000, .sync_ns = 1000}, .chain_ns = 2 * ns}}}));
     return givenResult(directory / name);
   };
   const GivenResult first = write("a.json", 2.9, identity, "/t");
@@ -137,7 +139,13 @@ TEST(Estimate, RunsOfAllPhasesTogetherGiveTheTotal) {
   EXPECT_NEAR(estimate->whole->sync_s.median, 1e-6, 1e-12);
   EXPECT_NEAR(estimate->whole->variation_percent, 100 * 0.1 / 3, 1e-6);
   EXPECT_NEAR(*estimate->timeErrorPercent(), 20, 1e-6);
-  EXPECT_NE(textOf(*estimate, std::nullopt).find("3 runs, which vary by 3.3 %"), std::string::npos);
+  const std::string text = textOf(*estimate, std::nullopt);
+  EXPECT_NE(text.find("3 runs, which vary by 3.3 %"), std::string::npos);
+  EXPECT_NE(
+      text.find("chain of all processes     6.000000  5.800000 .. 6.200000           4.000000  "
+                "   +50.0%"),
+      std::string::npos)
+      << text;
 
   const base::Result<Estimate> two =
       ior::estimate(model, {first, write("d.json", 3, identity, "/u")});

@@ -193,6 +193,7 @@ TEST(SummaryReader, OurOwnResults) {
               .tests = {test},
               .runs = {{.io = {.data_ns = 7, .metadata_ns = 20, .sync_ns = 3, .waiting_ns = 5},
                         .sum_ns = 40,
+                        .chain_ns = 50,
                         .differences = 2}}});
   const test::TemporaryDirectory directory;
   test::writeAll(directory / "results.json", text);
@@ -208,6 +209,7 @@ TEST(SummaryReader, OurOwnResults) {
   EXPECT_DOUBLE_EQ(summary.runs[0].io_s, 30e-9);
   EXPECT_DOUBLE_EQ(summary.runs[0].waiting_s, 5e-9);
   EXPECT_DOUBLE_EQ(summary.runs[0].sum_s, 40e-9);
+  EXPECT_DOUBLE_EQ(summary.runs[0].chain_s.value(), 50e-9);
   EXPECT_EQ(summary.runs[0].differences, 2U);
   std::string no_model = text;
   no_model.replace(no_model.find("\"model\""), 7, "\"mobel\"");
