@@ -118,7 +118,30 @@ base::Result<void> addPlan(const model::PhaseModel& model, const std::string& pa
   return {};
 }
 
-// Runs of the phase runner, all phases together.
+// Phases that the phase runner ran by themselves: all of them, as often as the one with least.
+base::Result<void> addApart(const model::PhaseModel& model, const std::string& path,
+                            const ior::Summary& summary, ior::Candidate& into) {
+  ior::PhaseBandwidths bandwidths{.iterations = std::numeric_limits<std::size_t>::max()};
+  for (const model::Phase& phase : model.phases) {
+    const auto test = std::ranges::find(summary.tests, phase.id, &ior::SummaryTest::phase);
+    if (test == summary.tests.end()) {
+      return refuse(path, fmt::format("its phases were run one by one, and phase {} is not there: "
+                                      "they do not add up to the time of all",
+                                      phase.id));
+    }
+    for (const model::PhaseOperation& operation : phase.operations) {
+      const std::vector<double>& found = test->bandwidth_mib_s.of(operation.operation);
+      bandwidths.mib_s[phase.id].push_back(found);
+      bandwidths.iterations = std::min(bandwidths.iterations, found.size());
+    }
+  }
+  if (bandwidths.mib_s.empty()) return refuse(path, "the model has no phases");
+  if (auto taken = takeKind(path, ior::TimeKind::kSum, into); !taken) return taken;
+  addSums(model, bandwidths, into);
+  return {};
+}
+
+// Runs of the phase runner.
 base::Result<void> addResults(const model::PhaseModel& model, const std::string& path,
                               ior::Candidate& into) {
   const base::Result<ior::Summary> summary = ior::readSummary(path);
@@ -133,11 +156,7 @@ base::Result<void> addResults(const model::PhaseModel& model, const std::string&
                                     base::inBrief(summary->of.model), model::digestOf(model)));
   }
   if (auto taken = takeTarget(path, summary->of.target, into); !taken) return taken;
-  if (summary->runs.empty()) {
-    return refuse(path,
-                  "its phases were run one by one: they do not add up to a time that can be "
-                  "compared");
-  }
+  if (summary->runs.empty()) return addApart(model, path, *summary, into);
   if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
   for (const ior::SummaryRun& run : summary->runs) into.io_s.push_back(run.io_s);
   for (const ior::SummaryTest& test : summary->tests) {

@@ -330,8 +330,6 @@ def checkRefusals(checks, work):
 
 def checkComparison(checks, work):
     """Two directories of one file system, and a third candidate that is never there."""
-    model = written(os.path.join(work, "model.json"), handMade(
-        [phase(1, 0, [operation("write", 2, REQUEST, 0, 2 * REQUEST)], "sequential", "posix")]))
     data = emptied(os.path.join(work, "data"))
     app = traced(os.path.join(work, "compared.app"),
                  mpirun(RANKS) + [program("c_mpi_io"), data, "n1", REQUEST, REPETITIONS])
@@ -371,6 +369,34 @@ def checkComparison(checks, work):
              "both"),
             ("a model as a result", [words[0], f"other={model}"], 1, model)):
         oneSentence(checks, what, run([omnio(), "compare", model, *candidates]), status, said)
+    checkApart(checks, work)
+
+
+def checkApart(checks, work):
+    """Phases that were run one by one: compared by their sums, where all are there."""
+    model = written(os.path.join(work, "apart.model.json"), handMade(
+        [phase(n, 0, [operation("write", 2, REQUEST, 0, 2 * REQUEST)], "sequential", "posix")
+         for n in (1, 2)]))
+    words, sums = [], {}
+    for name in ("one", "two"):
+        results = os.path.join(work, f"apart.{name}")
+        must_(run(phaseRun(model, emptied(os.path.join(work, name)), "--iterations", "3", "-o",
+                           results)))
+        words.append(f"{name}={results}")
+        with open(results, encoding="utf-8") as text:
+            tests = json.load(text)["tests"]
+        sums[name] = [sum(times) for times in
+                      zip(*([entry["totalTime"] for entry in test["Results"]] for test in tests))]
+    document = json.loads(must_(run([omnio(), "compare", model, *words, "--json"])).out)
+    checks.equal(document["by"], "the sum over the phases", "compared by")
+    for each in document["ranking"]:
+        mean = math.exp(sum(map(math.log, sums[each["name"]])) / 3)
+        checks.equal(each["io_s"]["runs"], 3, f"apart: runs of {each['name']}")
+        checks.that(abs(each["io_s"]["middle"] - mean) < 1e-4 * mean, f"apart: {each}, {sums}")
+    one = os.path.join(work, "apart.phase")
+    must_(run(phaseRun(model, emptied(os.path.join(work, "one")), "--phase", "1", "-o", one)))
+    oneSentence(checks, "a phase is missing",
+                run([omnio(), "compare", model, words[1], f"one={one}"]), 1, "phase 2 is not there")
 
 
 @contextlib.contextmanager
