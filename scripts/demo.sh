@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Set-up, a release build, and the main job: LAMMPS on 4 ranks, untraced and traced by turns; what
 # the trace says; its schedule in three timings, replayed in another directory and verified; its
-# phases, run again as the application did them, and the I/O time that follows. All it makes is below build/.
+# phases, run again as the application did them, by turns with it, and the I/O time that follows. All
+# it makes is below build/.
 #
 #   scripts/demo.sh
 set -euo pipefail
@@ -11,6 +12,9 @@ readonly source=$PWD
 readonly output=$PWD/build/demo
 readonly omnio=$PWD/build/release/cli/omnio
 readonly ranks=4 runs=3
+# Runs of the application and of the phase runner, one after the other, for the last table: a machine
+# changes from one minute to the next, and so both see the same of it.
+readonly turns=5
 
 step() { printf '\n== %s\n' "$*"; }
 
@@ -132,16 +136,19 @@ replay_and_verify dt
 step "phases: the I/O of the application, as phases (omnio phases)"
 "$omnio" phases "$trace" -o "$output/model.json" | sed "s|$source/||g"
 
-step "phase runner: all phases as the application did them, $runs times (omnio-phase-run)"
+step "phase runner: all phases as the application did them, $turns times, by turns with it (omnio-phase-run)"
 results=()
+applications=()
 mkdir "$output/phase-target"
-for run in $(seq "$runs"); do
+for run in $(seq "$turns"); do
+  run_melt "turn-$run" "$omnio" trace -o "$output/turn-trace-$run" --
+  applications+=("--application" "$output/turn-trace-$run")
   results+=("$output/phase-results-$run.json")
   mpirun "${mpirun_options[@]}" "$source/build/release/ior_bridge/omnio-phase-run" \
     "$output/model.json" --target "$output/phase-target" -o "${results[-1]}" \
     >"$output/phase-run-$run.txt"
 done
-tail -n 2 "$output/phase-run-$runs.txt"
+tail -n 2 "$output/phase-run-$turns.txt"
 "$omnio" ior "$output/model.json" --emit "$output/ior" >"$output/ior.txt"
 echo "IOR scripts, one a phase, and what IOR cannot express: ${output#"$source"/}/ior"
 
@@ -149,8 +156,6 @@ step "estimate: Time_io, the I/O time of the slowest rank (omnio estimate)"
 "$omnio" estimate "$output/model.json" "${results[@]}"
 
 step "side by side"
-applications=()
-for run in $(seq "$runs"); do applications+=("--application" "$output/trace-$run"); done
 "$source/scripts/demo_table.py" "$omnio" "${applications[@]}" \
   --replay "asap=$output/replay-asap" --replay "dt=$output/replay-dt" \
   --model "$output/model.json" "${results[@]}"
