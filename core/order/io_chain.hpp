@@ -28,7 +28,8 @@ class ThreadChain {
   // All before this is the event of this number.
   void ended(std::uint64_t event) { add(Kind::kEnded, event); }
   // A call in which the rank met the others of a group, after `before` such calls of that group:
-  // the I/O begins when the last of them has come. Below 2^29 groups.
+  // the I/O begins when the last of those has come that came before the rank left. Below 2^29
+  // groups. A thread takes part in a call once.
   void met(std::uint32_t group, std::uint32_t before, std::int64_t start_ns, std::int64_t end_ns) {
     add(Kind::kMet, std::uint64_t{group} << 32 | before);
     words_.push_back(std::min(std::max(start_ns, covered_ns_), end_ns));
@@ -58,9 +59,8 @@ class ThreadChain {
   std::int64_t covered_ns_ = INT64_MIN;
 };
 
-// Events that no thread has are taken to have ended at once; from a meeting nothing is missing but
-// those who came. Where steps wait for each other in a circle, a meeting is left first without
-// those who do not come.
+// Events that no thread has are taken to have ended at once. Where steps wait for each other in a
+// circle, the first thread of them does not wait.
 std::int64_t longestChain(std::span<const ThreadChain> threads);
 
 }  // namespace omnio::order

@@ -564,13 +564,12 @@ void Engine::account(Thread& thread, const Instruction& instruction, const Outco
   if (outcome.group >= 0) {
     const std::lock_guard lock(mutex_);
     const auto group = static_cast<std::size_t>(outcome.group);
-    if (arrivals_.size() <= group) arrivals_.resize(group + 1);
+    if (meetings_of_group_.size() <= group) meetings_of_group_.resize(group + 1);
+    const auto number = static_cast<std::uint32_t>(meetings_of_group_[group].size());
     call.meeting = static_cast<std::int32_t>(meetings_.size());
-    meetings_.emplace_back(outcome.group, static_cast<std::uint32_t>(arrivals_[group].size()));
-    thread.chain.met(static_cast<std::uint32_t>(group),
-                     static_cast<std::uint32_t>(arrivals_[group].size()), call.start_ns,
-                     call.end_ns);
-    arrivals_[group].push_back(call.start_ns);
+    meetings_.emplace_back(outcome.group, number);
+    thread.chain.met(static_cast<std::uint32_t>(group), number, call.start_ns, call.end_ns);
+    meetings_of_group_[group].push_back({.came_ns = call.start_ns, .left_ns = call.end_ns});
   } else {
     thread.chain.call(call.start_ns, call.end_ns);
   }

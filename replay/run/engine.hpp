@@ -201,11 +201,10 @@ class Engine {
   const std::vector<ThreadPlace>& places() const { return places_; }
   const std::vector<Difference>& differences() const { return differences_; }
 
-  // After finish(). When this process came to the meetings of each group, in ns since the
-  // beginning; where it replays one rank.
-  const std::vector<std::vector<std::int64_t>>& arrivals() const { return arrivals_; }
-  // What each rank did, by phase. `last`: when the last rank of a group had come to each of its
-  // meetings. Nothing where calls were not timed one by one (asap).
+  // After finish(). The meetings of this process by group, where it replays one rank.
+  const std::vector<std::vector<Meeting>>& meetings() const { return meetings_of_group_; }
+  // What each rank did, by phase. `last`: when the last rank came to each of the meetings, of those
+  // that came before this one left. Nothing where calls were not timed one by one (asap).
   std::vector<PhaseIo> ioByPhase(const std::vector<std::vector<std::int64_t>>& last) const;
   // The words (order::ThreadChain) of each thread. Nothing in asap.
   std::vector<std::vector<std::int64_t>> chains() const;
@@ -256,7 +255,7 @@ class Engine {
   std::vector<Difference> differences_;
   // Meetings of all groups, in the order in which this process came to them: group, place in it.
   std::vector<std::pair<std::int32_t, std::uint32_t>> meetings_;
-  std::vector<std::vector<std::int64_t>> arrivals_;  // by group
+  std::vector<std::vector<Meeting>> meetings_of_group_;
 };
 
 }  // namespace omnio::replay

@@ -10,6 +10,13 @@
 
 namespace omnio::replay {
 
+// A collective call in which ranks meet, as one of them was in it: ns since the beginning of the
+// replay.
+struct Meeting {
+  std::int64_t came_ns = 0;
+  std::int64_t left_ns = 0;
+};
+
 // The calls that one thread made.
 class ThreadCalls {
  public:
@@ -71,8 +78,8 @@ struct PhaseIo {
   ThreadCalls::Moved moved;
 };
 
-// By phase, of the threads of one rank. `waits`: by meeting, when the last rank had come, in ns
-// since the beginning; empty where ranks never meet.
+// By phase, of the threads of one rank. `waits`: by meeting, when the last rank came, of
+// those that came before this one left, in ns since the beginning; empty where ranks never meet.
 std::vector<PhaseIo> ioOf(std::uint32_t rank, const std::vector<const ThreadCalls*>& threads,
                           const std::vector<std::int64_t>& waits);
 

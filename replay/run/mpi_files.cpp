@@ -76,6 +76,46 @@ Outcome timed(const IssueContext& context, Call call) {
   return outcome;
 }
 
+// Ranks may leave a collective call before others have come, who were not waited for. `last`: when
+// the last came to each meeting; becomes that of those that came before this rank left. All of the
+// group call it.
+void leaveOutLater(MPI_Comm group, const std::vector<Meeting>& meetings,
+                   std::vector<std::int64_t>& last) {
+  std::vector<std::uint8_t> are_left_early;
+  for (std::size_t i = 0; i < meetings.size(); ++i) {
+    are_left_early.push_back(meetings[i].left_ns < last[i] ? 1 : 0);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, are_left_early.data(), static_cast<int>(meetings.size()), MPI_UINT8_T,
+                MPI_MAX, group);
+  int members = 0;
+  MPI_Comm_size(group, &members);
+  // So many at a time that 8 MiB are enough.
+  const std::size_t most = std::max<std::size_t>((1U << 20) / static_cast<unsigned>(members), 1);
+  std::vector<std::size_t> numbers;
+  std::vector<std::int64_t> own;
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i <= meetings.size(); ++i) {
+    const bool is_end = i == meetings.size();
+    if (!is_end && are_left_early[i] != 0) {
+      numbers.push_back(i);
+      own.push_back(meetings[i].came_ns);
+    }
+    if (numbers.size() < most && !(is_end && !numbers.empty())) continue;
+    all.resize(own.size() * static_cast<std::size_t>(members));
+    MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_INT64_T, all.data(),
+                  static_cast<int>(own.size()), MPI_INT64_T, group);
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      std::int64_t latest = own[k];
+      for (std::size_t at = k; at < all.size(); at += own.size()) {
+        if (all[at] <= meetings[numbers[k]].left_ns) latest = std::max(latest, all[at]);
+      }
+      last[numbers[k]] = latest;
+    }
+    numbers.clear();
+    own.clear();
+  }
+}
+
 }  // namespace
 
 MpiFiles::~MpiFiles() {
@@ -390,18 +430,21 @@ Outcome MpiFiles::other(const Instruction& instruction, IssueContext& context, F
 }
 
 std::vector<std::vector<std::int64_t>> MpiFiles::lastArrivals(
-    std::vector<std::vector<std::int64_t>> arrived) const {
-  arrived.resize(groups_.size());
+    std::vector<std::vector<Meeting>> meetings) const {
+  meetings.resize(groups_.size());
+  std::vector<std::vector<std::int64_t>> last(groups_.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (groups_[i] == MPI_COMM_NULL) continue;
     // Where a rank failed, it may have come to fewer.
-    std::uint64_t least = arrived[i].size();
+    std::uint64_t least = meetings[i].size();
     MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_UINT64_T, MPI_MIN, groups_[i]);
-    arrived[i].resize(least);
-    MPI_Allreduce(MPI_IN_PLACE, arrived[i].data(), static_cast<int>(least), MPI_INT64_T, MPI_MAX,
+    meetings[i].resize(least);
+    for (const Meeting& meeting : meetings[i]) last[i].push_back(meeting.came_ns);
+    MPI_Allreduce(MPI_IN_PLACE, last[i].data(), static_cast<int>(least), MPI_INT64_T, MPI_MAX,
                   groups_[i]);
+    leaveOutLater(groups_[i], meetings[i], last[i]);
   }
-  return arrived;
+  return last;
 }
 
 void MpiFiles::completeAll(std::uint32_t slot) {

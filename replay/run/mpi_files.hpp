@@ -17,6 +17,7 @@
 #include "replay/issue/backend.hpp"
 #include "replay/issue/mpi_calls.hpp"
 #include "replay/plan/plan.hpp"
+#include "replay/run/io_account.hpp"
 #include "replay/run/mpi_types.hpp"
 #include "replay/run/turn.hpp"
 
@@ -36,10 +37,11 @@ class MpiFiles final : public MpiCalls {
 
   Outcome issue(const Instruction& instruction, IssueContext& context) override;
 
-  // When the last of a group had come to each of its meetings, as the ranks of the group tell each
-  // other. `arrived`: by group, when this rank came to each. All of the groups call it.
+  // When the last rank of a group came to each of its meetings, of those that came before this rank
+  // left; the ranks of the group tell each other. `meetings`: by group, those of this rank. All of
+  // the groups call it.
   std::vector<std::vector<std::int64_t>> lastArrivals(
-      std::vector<std::vector<std::int64_t>> arrived) const;
+      std::vector<std::vector<Meeting>> meetings) const;
 
   // Closes what the application left open, as its end would have done; ranks that left a file open
   // call it together. By one thread, when all others are done.

@@ -485,7 +485,7 @@ Replayed replayOnce(Session& session, const Request& request,
     if (signals) signals->receiveAll();
   }
   std::vector<std::vector<std::int64_t>> last_arrivals;
-  if (mpi_files) last_arrivals = mpi_files->lastArrivals(engine.arrivals());
+  if (mpi_files) last_arrivals = mpi_files->lastArrivals(engine.meetings());
 
   Replayed replayed{.global = plan->global};
   Report& report = replayed.report;

@@ -67,6 +67,15 @@ TEST(IoChain, AMeetingBeginsWhenTheLastHasCome) {
   EXPECT_EQ(longestChain(threads), 65);
 }
 
+TEST(IoChain, WhoeverLeavesAMeetingEarlyHasNotWaited) {
+  std::vector<ThreadChain> threads(2);
+  threads[0].met(0, 0, 0, 5);
+  threads[0].call(5, 105);
+  threads[1].call(0, 50);
+  threads[1].met(0, 0, 50, 60);
+  EXPECT_EQ(longestChain(threads), 105);
+}
+
 TEST(IoChain, MeetingsOfGroupsAreOnesOfTheirOwn) {
   std::vector<ThreadChain> threads(2);
   threads[0].met(0, 0, 0, 10);
