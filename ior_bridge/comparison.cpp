@@ -11,6 +11,7 @@
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
+#include "ior_bridge/estimate.hpp"
 
 namespace omnio::ior {
 namespace {
@@ -118,6 +119,23 @@ MovedBoth movedIn(const model::Phase& phase, const PhaseTimes& times) {
   return moved;
 }
 
+std::optional<RunParts> partsOf(const Candidate& candidate) {
+  if (candidate.parts.empty() || candidate.parts.size() != candidate.io_s.size()) return {};
+  RunParts result;
+  for (const auto part : {&RunParts::data_s, &RunParts::metadata_s, &RunParts::sync_s,
+                          &RunParts::waiting_s, &RunParts::sum_s}) {
+    std::vector<double> values;
+    for (const RunParts& run : candidate.parts) values.push_back(run.*part);
+    result.*part = spreadOf(std::move(values)).median;
+  }
+  std::vector<double> chains;
+  for (const RunParts& run : candidate.parts) {
+    if (run.chain_s) chains.push_back(*run.chain_s);
+  }
+  if (chains.size() == candidate.parts.size()) result.chain_s = spreadOf(std::move(chains)).median;
+  return result;
+}
+
 }  // namespace
 
 Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates) {
@@ -132,6 +150,7 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
     compared.io_s = measureOf(candidate.io_s);
     compared.bandwidth_mib_s = static_cast<double>(result.weight_bytes) / model::kMiB /
                                std::max(compared.io_s.middle, kShortest);
+    compared.parts = partsOf(candidate);
     double longest = 0;
     for (const auto& [phase, times] : candidate.phases) {
       if (times.all_s.empty()) continue;
@@ -223,6 +242,24 @@ std::string verdictOf(const Comparison& comparison) {
       is_short_of_runs ? "; of one run it is not known how much others differ" : "");
 }
 
+// A row for each candidate whose runs have parts.
+std::string partsTable(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> table = {
+      {"medians, s", "data", "metadata", "sync", "waiting", "sum", "chain", ""}};
+  for (const ComparedCandidate& each : comparison.ranking) {
+    if (!each.parts) continue;
+    const RunParts& parts = *each.parts;
+    table.push_back({base::printable(each.candidate.name), secondsText(parts.data_s),
+                     secondsText(parts.metadata_s), secondsText(parts.sync_s),
+                     secondsText(parts.waiting_s), secondsText(parts.sum_s),
+                     parts.chain_s ? secondsText(*parts.chain_s) : "-", ""});
+  }
+  if (table.size() == 1) return {};
+  std::string out = "\n";
+  base::appendTable(out, table, base::Align::kRight);
+  return out;
+}
+
 std::string percentText(const std::optional<double>& share) {
   return share ? fmt::format("{:.1f}", 100 * *share) : "-";
 }
@@ -282,6 +319,7 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
   if (comparison.kind == TimeKind::kSum) {
     out += "I/O times are sums over the phases, which were run one by one\n";
   }
+  out += partsTable(comparison);
 
   const std::set<int> shown = longest(comparison, rows);
   table = {{"phase", "MiB"}};
@@ -358,6 +396,16 @@ std::string jsonOf(const Comparison& comparison) {
               putInterval(json, each.to_best.interval);
             });
             json.put("slowest_phase", each.slowest_phase);
+            if (const auto& parts = each.parts) {
+              json.object("parts", [&] {
+                json.put("data_s", parts->data_s);
+                json.put("metadata_s", parts->metadata_s);
+                json.put("sync_s", parts->sync_s);
+                json.put("waiting_s", parts->waiting_s);
+                json.put("sum_s", parts->sum_s);
+                json.put("chain_s", parts->chain_s);
+              });
+            }
             if (const auto& peak = each.candidate.peak) {
               json.object("peak", [&] {
                 json.put("write_mib_s", peak->write_mib_s);

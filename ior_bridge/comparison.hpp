@@ -68,6 +68,17 @@ enum class TimeKind : std::uint8_t {
   kSum        // the sum over the phases, which were run one by one
 };
 
+// What the I/O time of a run is made of, and what lies beside it, in seconds. Not known of phases
+// that were run one by one.
+struct RunParts {
+  double data_s = 0;
+  double metadata_s = 0;
+  double sync_s = 0;
+  double waiting_s = 0;  // for other processes; not in the I/O time
+  double sum_s = 0;      // over the phases, each of its slowest process: the papers' Time_io
+  std::optional<double> chain_s{};  // the longest path through the I/O of all processes
+};
+
 // The times of a candidate in seconds, by run.
 struct Candidate {
   std::string name;
@@ -76,6 +87,7 @@ struct Candidate {
   std::optional<TimeKind> kind;      // nothing: no times yet
   std::vector<double> io_s;
   std::map<int, PhaseTimes> phases;  // by phase of the model
+  std::vector<RunParts> parts;       // by run
   std::optional<Peak> peak;
 };
 
@@ -99,7 +111,9 @@ struct ComparedCandidate {
   Measure io_s;
   double bandwidth_mib_s = 0;  // weight over I/O time
   Ratio to_best;               // of I/O times
-  PeakShare peak_share;        // over all phases whose writes and reads were measured apart
+  // The median of each; nothing where a run has no parts.
+  std::optional<RunParts> parts;
+  PeakShare peak_share;  // over all phases whose writes and reads were measured apart
   std::optional<int> slowest_phase;
 };
 

@@ -121,7 +121,8 @@ base::Result<void> addPlan(const model::PhaseModel& model, const std::string& pa
 // Phases that the phase runner ran by themselves: all of them, as often as the one with least.
 base::Result<void> addApart(const model::PhaseModel& model, const std::string& path,
                             const ior::Summary& summary, ior::Candidate& into) {
-  ior::PhaseBandwidths bandwidths{.iterations = std::numeric_limits<std::size_t>::max()};
+  ior::PhaseBandwidths bandwidths;
+  bandwidths.iterations = std::numeric_limits<std::size_t>::max();
   for (const model::Phase& phase : model.phases) {
     const auto test = std::ranges::find(summary.tests, phase.id, &ior::SummaryTest::phase);
     if (test == summary.tests.end()) {
@@ -158,7 +159,15 @@ base::Result<void> addResults(const model::PhaseModel& model, const std::string&
   if (auto taken = takeTarget(path, summary->of.target, into); !taken) return taken;
   if (summary->runs.empty()) return addApart(model, path, *summary, into);
   if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
-  for (const ior::SummaryRun& run : summary->runs) into.io_s.push_back(run.io_s);
+  for (const ior::SummaryRun& run : summary->runs) {
+    into.io_s.push_back(run.io_s);
+    into.parts.push_back({.data_s = run.data_s,
+                          .metadata_s = run.metadata_s,
+                          .sync_s = run.sync_s,
+                          .waiting_s = run.waiting_s,
+                          .sum_s = run.sum_s,
+                          .chain_s = run.chain_s});
+  }
   for (const ior::SummaryTest& test : summary->tests) {
     const auto phase = std::ranges::find(model.phases, test.phase.value_or(0), &model::Phase::id);
     if (phase == model.phases.end()) continue;
@@ -201,14 +210,22 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
                                     own.processes, weight(own), model.processes, weight(model)));
   }
   if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
-  into.io_s.push_back(static_cast<double>(own.io.total()) / kNsInSecond);
+  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) / kNsInSecond; };
+  into.io_s.push_back(seconds(own.io.total()));
+  std::int64_t sum_ns = own.io_outside.total();
+  for (const model::Phase& phase : own.phases) sum_ns += phase.io.total();
+  into.parts.push_back({.data_s = seconds(own.io.data_ns),
+                        .metadata_s = seconds(own.io.metadata_ns),
+                        .sync_s = seconds(own.io.sync_ns),
+                        .waiting_s = seconds(own.io.waiting_ns),
+                        .sum_s = seconds(sum_ns)});
   // Phases are the same where they are alike one by one.
   const bool are_alike = std::ranges::equal(
       own.phases, model.phases, [](const model::Phase& a, const model::Phase& b) {
         return a.weight_bytes == b.weight_bytes && a.interface == b.interface;
       });
   for (std::size_t i = 0; are_alike && i < model.phases.size(); ++i) {
-    addTraceTime(model.phases[i], static_cast<double>(own.phases[i].io.total()) / kNsInSecond,
+    addTraceTime(model.phases[i], seconds(own.phases[i].io.total()),
                  into.phases[model.phases[i].id]);
   }
   return {};

@@ -357,7 +357,16 @@ def checkComparison(checks, work):
         checks.that(abs(runs[name]["middle"] - mean) < 1e-6 * mean, f"{name}: {times}, {runs}")
         low, high = runs[name]["interval_95"]
         checks.that(low <= mean <= high, f"{name}: {runs}")
+    for each in document["ranking"]:
+        parts = each["parts"]
+        checks.equal(parts["chain_s"] is None, each["name"] == "life", f"chain: {each}")
+        # Medians of parts need not add up to the mean of the whole.
+        checks.that(parts["data_s"] > 0 and parts["sum_s"] > 0 and
+                    (each["name"] != "life" or abs(each["io_s"]["middle"] - sum(
+                        parts[key] for key in ("data_s", "metadata_s", "sync_s"))) < 1e-9),
+                    f"parts: {each}")
     text = must_(run([omnio(), "compare", model, *words])).out.decode()
+    checks.that("medians, s" in text, text)
     checks.that("no winner" in text or "is the fastest" in text, text)
     lines = must_(run([omnio(), "compare", model, *words, "--csv"])).out.decode().splitlines()
     checks.equal(len(lines), 1 + 2 * 2, f"CSV: {lines}")
