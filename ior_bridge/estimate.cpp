@@ -147,7 +147,8 @@ WholeEstimate wholeOf(const std::vector<SummaryRun>& runs) {
                       .data_s = spreadOf(valuesOf(runs, &SummaryRun::data_s)),
                       .metadata_s = spreadOf(valuesOf(runs, &SummaryRun::metadata_s)),
                       .sync_s = spreadOf(valuesOf(runs, &SummaryRun::sync_s)),
-                      .waiting_s = spreadOf(valuesOf(runs, &SummaryRun::waiting_s))};
+                      .waiting_s = spreadOf(valuesOf(runs, &SummaryRun::waiting_s)),
+                      .chain_s = {}};
   double sum = 0;
   double squares = 0;
   std::vector<double> chains;

@@ -218,7 +218,7 @@ void Analysis::takeMpiIo(const event::Event& event, const PastEvent& when) {
                      .file = fileOf(event.handle->path.absolute, when.ref.thread)});
     const std::uint32_t handle = event.handle->definition.handle;
     opens_.bind(thread.process_index, handle, event.start_ns, made);
-    mpi_.opened(thread.process_index,
+    mpi_.opened(thread.process_index, thread.header.thread,
                 static_cast<std::uint64_t>(event::argumentOf(event, Role::kNewComm)), handle);
     return;
   }

@@ -15,12 +15,14 @@ namespace {
 constexpr char kBetweenHints = '\1';
 constexpr char kBetween = ';';
 
-// By place in a list that holds each once.
-template <typename Item>
-std::int64_t placeIn(std::vector<Item>& list, std::map<Item, std::int64_t>& places, Item item) {
-  const auto [place, is_new] = places.try_emplace(item, static_cast<std::int64_t>(list.size()));
+// The index in a list that holds each item once, as its key tells.
+template <typename Item, typename Key>
+std::int64_t indexIn(std::vector<Item>& list, std::map<Key, std::int64_t>& indices, Key key,
+                     Item item) {
+  const auto [index, is_new] =
+      indices.try_emplace(std::move(key), static_cast<std::int64_t>(list.size()));
   if (is_new) list.push_back(std::move(item));
-  return place->second;
+  return index->second;
 }
 
 }  // namespace
@@ -28,11 +30,12 @@ std::int64_t placeIn(std::vector<Item>& list, std::map<Item, std::int64_t>& plac
 MpiTables::MpiTables(const tracefile::Trace& trace)
     : trace_(trace), groups_(order::mpiGroupsOf(trace)) {}
 
-void MpiTables::opened(std::size_t process, std::uint64_t group, std::uint32_t handle) {
+void MpiTables::opened(std::size_t process, int thread, std::uint64_t group, std::uint32_t handle) {
   group_of_.try_emplace({process, group}, -1);
   const mpi::OwnGroup* const own = groups_.own(static_cast<mpi::ProcessIndex>(process), group);
   if (own == nullptr) return;
   group_at_[{process, handle}] = own->group;
+  if (thread != 0) threads_[own->group][own->rank] = thread;
   if (own->rank != 0) return;
   const auto told = [&](std::string_view when) {
     std::string hints = trace_.processes()[process]->info.text(
@@ -71,7 +74,7 @@ void MpiTables::settle() {
     by_rank.emplace_back(trace_.rankOf(*trace_.processes()[i]).value_or(-1), i);
   }
   std::ranges::stable_sort(by_rank);
-  std::map<std::vector<int>, std::int64_t> groups;
+  std::map<std::pair<std::vector<int>, Threads>, std::int64_t> groups;
   std::map<std::string, std::int64_t> types;
   for (const auto& [rank, process] : by_rank) {
     const auto ofProcess = [process = process](Numbers& numbers) {
@@ -80,11 +83,17 @@ void MpiTables::settle() {
     };
     for (auto& [number, place] : ofProcess(group_of_)) {
       std::vector<int> ranks = ranksOf(process, number.second);
-      if (!ranks.empty()) place = placeIn(tables_.groups, groups, std::move(ranks));
+      if (ranks.empty()) continue;
+      const mpi::OwnGroup* const own =
+          groups_.own(static_cast<mpi::ProcessIndex>(process), number.second);
+      const auto threads = threads_.find(own->group);
+      place =
+          indexIn(tables_.groups, groups,
+                  std::pair(ranks, threads == threads_.end() ? Threads() : threads->second), ranks);
     }
     for (auto& [number, place] : ofProcess(type_of_)) {
       std::string text = mpi::mpiTypeText(trace_.processes()[process]->info, number.second);
-      if (!text.empty()) place = placeIn(tables_.types, types, std::move(text));
+      if (!text.empty()) place = indexIn(tables_.types, types, text, text);
     }
   }
 }

@@ -1,5 +1,7 @@
-// What calls of MPI-IO in a schedule name by number: groups of ranks, and datatypes. Each stands in
-// the schedule once, whichever ranks use it.
+// What calls of MPI-IO in a schedule name by number: groups of ranks, and datatypes. Each is in the
+// schedule once, whichever ranks use it. Where several threads of a rank open files, the same ranks
+// are a group for each of the threads: in one communicator, their collective calls would meet each
+// other.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +22,10 @@ class MpiTables {
   // `trace` outlives it.
   explicit MpiTables(const tracefile::Trace& trace);
 
-  // While the trace is read: a process, by place in it, opened a file of this handle that the group
-  // of this number has in common; it made a view of a type. Numbers are the process's own.
-  void opened(std::size_t process, std::uint64_t group, std::uint32_t handle);
+  // While the trace is read: a thread of a process, by index in the trace, opened a file of this
+  // handle that the group of this number has in common; it made a view of a type. Numbers are the
+  // process's own. Thread 0 is the one that the process began with.
+  void opened(std::size_t process, int thread, std::uint64_t group, std::uint32_t handle);
   // An open failed, so that no group shares a file: the members of this communicator made it
   // together. False where it is not known who they are.
   bool openFailed(std::size_t process, std::uint64_t communicator);
@@ -61,6 +64,9 @@ class MpiTables {
   const mpi::MpiGroups groups_;
   Numbers group_of_;
   Numbers type_of_;
+  // The threads that opened the file of a group, by member; only others than thread 0.
+  using Threads = std::map<int, int>;
+  std::unordered_map<mpi::GroupIndex, Threads> threads_;
   std::unordered_map<mpi::GroupIndex, std::string> hints_;
   std::unordered_map<mpi::GroupIndex, std::string> later_hints_;
   std::map<std::pair<std::size_t, std::uint32_t>, mpi::GroupIndex> group_at_;  // by handle
