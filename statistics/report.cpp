@@ -11,6 +11,7 @@
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 #include "core/event/deferred_reads.hpp"
+#include "core/event/io_requests.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/wire/info.hpp"
 
@@ -60,6 +61,8 @@ class Accumulator {
     // Threads share files and requests, and are read one after the other.
     event::LaterReads later(process.logs.size() == 1 ? event::LaterReads::Order::kByTime
                                                      : event::LaterReads::Order::kByLog);
+    // One for all threads: the numbers of asynchronous operations are those of the process.
+    event::IoRequests requests;
     for (const tracefile::Log& log : process.logs) {
       if (by_ == By::kRank) {
         current_ = groupOf(rankKey(trace, process));
@@ -68,7 +71,7 @@ class Accumulator {
         current_ = groupOf({static_cast<std::int64_t>(process_number), log.thread});
         groups_[current_].name = threadName(trace, process, log);
       }
-      readLog(process, log, later);
+      readLog(process, log, later, requests);
     }
     later.finish(took_);
     recording_ns_ += static_cast<double>(total_.events() + events_below_ - events_before) *
@@ -146,11 +149,17 @@ class Accumulator {
   }
 
   void readLog(const tracefile::Process& process, const tracefile::Log& log,
-               event::LaterReads& later) {
+               event::LaterReads& later, event::IoRequests& requests) {
     const auto reader = std::make_unique<tracefile::LogReader>(process, log, paths_);
     while (const event::Event* event = reader->next()) {
       if (event->row->api == calls::Api::kThreads) continue;
       if (event->depth > 0) {
+        requests.takeBelow(*event);
+        ++events_below_;
+        continue;
+      }
+      // OMPIO's operations end in MPI_Wait at depth 0. MPI_File_iwrite has counted their bytes.
+      if (requests.endsBelow(*event)) {
         ++events_below_;
         continue;
       }

@@ -20,7 +20,8 @@ class IoRequests {
   // Takes in any event below the application's own.
   void takeBelow(const Event& event);
   // Whether an event of depth 0 is the end of an asynchronous operation of the C library that was
-  // begun below a call of MPI-IO: OMPIO's, which asks for it in MPI_Wait. Once for each.
+  // begun below a call of MPI-IO: OMPIO's, which asks for it in MPI_Wait. Once for each. With
+  // takeBelow alone, an object may serve all threads of a process.
   bool endsBelow(const Event& event);
 
   // The requests of MPI-IO that the last event found complete, by their numbers in the process.

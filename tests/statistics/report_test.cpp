@@ -390,6 +390,56 @@ TEST(StatsReport, ASplitReadWithoutItsEndLeavesTheOthersTheirs) {
   EXPECT_EQ(r.total.read.size_bytes.total, 20U + 50U);
 }
 
+// OMPIO writes by aio_write, and learns in MPI_Wait, which may be another thread's, that it is
+// over. An aio_write of the application's own counts by itself.
+TEST(StatsReport, OperationsBegunBelowMpiIoDoNotCountAgainWhereTheyEnd) {
+  const test::TemporaryDirectory directory;
+  test::ContainerBuilder container(kToken, 100);
+  std::uint64_t now = 0;
+  ChunkBuilder first(kToken, 0, 0, 0, 0);
+  ChunkBuilder second(kToken, 1, 0, 0, 0);
+  for (ChunkBuilder* chunk : {&first, &second}) {
+    chunk->text(0, "/data/shared").handle({.handle = 1, .fd = 3, .text_slot = 0});
+  }
+  const auto event = [&now](ChunkBuilder& chunk, std::string_view symbol, EventSpec spec) {
+    spec.start = now;
+    spec.end = now += 1000;
+    chunk.event(test::numberOf(symbol), spec);
+  };
+  const auto begin = [&](std::int64_t operation, unsigned depth) {
+    event(first, "aio_write",
+          {.arguments = {1, 100, 0, operation}, .request = 100, .depth = depth});
+  };
+  const auto end = [&](ChunkBuilder& chunk, std::int64_t operation) {
+    event(chunk, "(aio_write_end)",
+          {.arguments = {1, 100, 0, operation}, .request = 100, .result = 100});
+  };
+  for (const std::int64_t operation : {1, 2}) {
+    begin(operation, 1);
+    event(first, "MPI_File_iwrite_at", {.arguments = {1, 0, 100, operation, 1}, .request = 100});
+  }
+  begin(3, 0);
+  end(first, 1);
+  end(first, 3);
+  end(second, 2);
+  container.facts(test::usualFacts()).chunk(first).chunk(second);
+  container.ended(first.header.event_count + second.header.event_count);
+  container.save(directory / "node1.100.0.omnio");
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
+  for (const By by : {By::kFile, By::kRank, By::kThread, By::kCall}) {
+    const Report r = *makeReport(*trace, by, {});
+    EXPECT_EQ(r.total.of(calls::Class::kWrite), 3U) << nameOf(by);
+    EXPECT_EQ(r.total.of(calls::Class::kAsync), 1U) << nameOf(by);
+    EXPECT_EQ(r.total.write.size_bytes.total, 300U) << nameOf(by);
+    EXPECT_EQ(r.total.write.begun_bytes, 200U) << nameOf(by);
+    EXPECT_EQ(r.total.time_ns.total, 4000U) << nameOf(by);
+    EXPECT_EQ(r.events_below, 4U) << nameOf(by);
+    std::uint64_t sum = 0;
+    for (const Group& group : r.groups) sum += group.write.size_bytes.total;
+    EXPECT_EQ(sum, 300U) << nameOf(by);
+  }
+}
+
 TEST(Human, UnitsChangeWhereTheDigitsDo) {
   EXPECT_EQ(base::humanBytes(0), "0 B");
   EXPECT_EQ(base::humanBytes(1023), "1023 B");
