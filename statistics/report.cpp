@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -10,6 +11,7 @@
 
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
+#include "core/calls/table.hpp"
 #include "core/event/deferred_reads.hpp"
 #include "core/event/io_requests.hpp"
 #include "core/tracefile/log_reader.hpp"
@@ -17,10 +19,37 @@
 
 namespace omnio::stats {
 
+namespace {
+
+// At the end of the file getline fails and leaves errno as it was, and the event has that errno.
+// An errno that reading a line can set itself counts as an error.
+bool isEndOfFile(const event::Event& event) {
+  if (event.endOfFile()) return true;
+  if (!event.failed || !calls::does(*event.row, calls::Effect::kEndKeepsErrno)) return false;
+  switch (event.result) {
+    case EAGAIN:
+    case EBADF:
+    case EINTR:
+    case EINVAL:
+    case EIO:
+    case EISDIR:
+    case ENOMEM:
+    case ENXIO:
+    case EOVERFLOW:
+    case ESTALE:
+    case ETIMEDOUT:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 void Group::add(const event::Event& event, bool bytes_later) {
   const calls::Class call_class = event.row->call_class;
   ++operations[static_cast<std::size_t>(call_class)];
-  const bool error = event.failed && !event.endOfFile();
+  const bool error = event.failed && !isEndOfFile(event);
   // An end before a start can only be damage.
   const std::uint64_t time =
       event.end_ns > event.start_ns

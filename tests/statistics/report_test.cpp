@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
+#include <cerrno>
 #include <string>
 
 #include "core/base/text_table.hpp"
@@ -438,6 +439,37 @@ TEST(StatsReport, OperationsBegunBelowMpiIoDoNotCountAgainWhereTheyEnd) {
     for (const Group& group : r.groups) sum += group.write.size_bytes.total;
     EXPECT_EQ(sum, 300U) << nameOf(by);
   }
+}
+
+// At the end of the file getline leaves errno as it was: 0, or that of an earlier call.
+TEST(StatsReport, GetlineAtTheEndOfTheFileHasNotFailed) {
+  const test::TemporaryDirectory directory;
+  ChunkBuilder chunk(kToken, 0, 0, 0, 0);
+  chunk.text(0, "/data/lines").handle({.handle = 1, .fd = 3, .text_slot = 0});
+  std::uint64_t now = 0;
+  const auto readLine = [&](std::string_view symbol, EventSpec spec) {
+    const std::uint16_t number = test::numberOf(symbol);
+    const int stream = calls::indexOf(*calls::find(number), calls::Role::kStream);
+    spec.arguments[static_cast<std::size_t>(stream)] = 1;
+    spec.start = now;
+    spec.end = now += 1000;
+    chunk.event(number, spec);
+  };
+  readLine("getline", {.result = 6});
+  readLine("getline", {.failed = true});
+  readLine("getline", {.result = ENOENT, .failed = true});
+  readLine("getdelim", {.result = ENOTTY, .failed = true});
+  readLine("getline", {.result = EIO, .failed = true});
+  readLine("getdelim", {.result = EBADF, .failed = true});
+  test::ContainerBuilder container(kToken, 100);
+  container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
+  container.save(directory / "node1.100.0.omnio");
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
+  const Report r = *makeReport(*trace, By::kFile, {});
+  EXPECT_EQ(r.total.of(calls::Class::kRead), 6U);
+  EXPECT_EQ(r.total.failed, 2U);
+  EXPECT_EQ(r.total.read.size_bytes.count, 4U);
+  EXPECT_EQ(r.total.read.size_bytes.total, 6U);
 }
 
 TEST(Human, UnitsChangeWhereTheDigitsDo) {
