@@ -273,6 +273,7 @@ void Analysis::take(const event::Event& event, EventRef ref) {
   }
   takeTwoCalls(event, when);
   if (calls::has(*event.row, Role::kMapping)) takeMapping(event, when, instance);
+  takeReopened(event, when);
   ContentId content = kNoContent;
   if (const event::Text* path = pathOf(event)) {
     const std::string other = otherPathOf(event);
@@ -405,12 +406,14 @@ void Analysis::useInstance(const event::Event& event, const PastEvent& when, Ins
   } else if (!instance.before_run) {
     dependencies_.require(when, instance.made);
   }
-  if (event.row->call_class == Class::kClose) {
-    dependencies_.require(when, instance.used);
-    if (instance.has_written) files_.closed(instance.content, when);
-  }
+  if (event.row->call_class == Class::kClose) endUse(when, instance);
   instance.used[when.ref.thread] = when;
   if (instance.content != kNoContent) files_.touched(instance.content, when);
+}
+
+void Analysis::endUse(const PastEvent& when, const Instance& instance) {
+  dependencies_.require(when, instance.used);
+  if (instance.has_written) files_.closed(instance.content, when);
 }
 
 // Threads that take turns on one file offset: a seek or read finds it where the other thread left
@@ -533,6 +536,21 @@ void Analysis::addBehind(const PastEvent& past, calls::CallId call, model::Descr
   extra.event.start_ns = extra.event.end_ns = past.end_ns;
   extra.event.id = id;
   threads_[past.ref.thread].extras.push_back(std::move(extra));
+}
+
+// freopen writes out its old stream and closes it, before it opens the new one. dup2 leaves what
+// the stream of a descriptor holds in its buffer.
+void Analysis::takeReopened(const event::Event& event, const PastEvent& when) {
+  const calls::Row& row = *event.row;
+  if (event.failed || event.new_handle == nullptr || row.result != calls::Result::kNewStream ||
+      !calls::does(row, calls::Effect::kReplacesDescriptor)) {
+    return;
+  }
+  const InstanceId old = opens_.atNumber(sources_.threads[when.ref.thread].process_index,
+                                         event.new_handle->definition.fd);
+  if (old == kNoInstance) return;
+  publish(opens_[old].description, opens_[old].content, when);
+  endUse(when, opens_[old]);
 }
 
 // A process that ends writes out the buffers of its streams, which no call tells of.

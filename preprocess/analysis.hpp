@@ -190,6 +190,9 @@ class Analysis : private FileScene {
   void publish(std::uint32_t description, ContentId content, const PastEvent& when);
   void orderByPosition(const event::Event& event, const PastEvent& when, Description& description);
   void useInstance(const event::Event& event, const PastEvent& when, Instance& instance);
+  // The call closes the instance: it comes after all calls on it.
+  void endUse(const PastEvent& when, const Instance& instance);
+  void takeReopened(const event::Event& event, const PastEvent& when);
 
   const SourceThreads& sources_;
   const event::IoLayer layer_;

@@ -112,6 +112,26 @@ TEST_F(FileOrder, AnOpenWaitsForTheCloseOfWhoWrote) {
   EXPECT_EQ(waitsOf(kept, kept.threads[2][1]), Waits{});
 }
 
+TEST_F(FileOrder, FreopenWritesOutAndClosesTheStreamThatItReplaces) {
+  std::vector<Thread> ranks{Thread(token(0)), Thread(token(1)), Thread(token(2))};
+  ranks[0]
+      .open(10000, 10100, "/run/f", O_WRONLY | O_CREAT | O_TRUNC, 1)
+      .onStream("fputc", 10200, 10300, 1, 1, 'x')
+      .reopen(10400, 10500, "/run/f", "r", 1, 2)
+      .onStream("fclose", 10550, 10560, 2, 0, 0);
+  ranks[1]
+      .open(10110, 10120, "/run/f", O_RDONLY, 1)
+      .data("pread", 10600, 10700, 1, 1, 0)
+      .close(10800, 10900, 1);
+  ranks[2].open(10600, 10700, "/run/f", O_RDONLY, 1).close(10800, 10900, 1);
+  saveAll(ranks);
+  const Kept kept = schedule();
+  ASSERT_EQ(kept.threads[0].size(), 4U);  // nothing is written out after the last call
+  EXPECT_EQ(kept.threads[0][2].row->name, "freopen");
+  EXPECT_EQ(waitsOf(kept, kept.threads[1][1]), Waits{"0.2 file"});
+  EXPECT_EQ(waitsOf(kept, kept.threads[2][0]).back(), "0.2 file");
+}
+
 TEST_F(FileOrder, LosersOfARaceForANameWaitForTheWinner) {
   std::vector<Thread> ranks{Thread(token(0)), Thread(token(1)), Thread(token(2)), Thread(token(3))};
   ranks[0].onPath("mkdir", 10000, 20000, "/run/d", EEXIST);

@@ -56,6 +56,22 @@ class Thread {
     event.result = wire::handleSlot(handle) + 1;
     return add("open", event);
   }
+  // freopen of the stream that has the handle `old`.
+  Thread& reopen(std::uint64_t start, std::uint64_t end, const std::string& path,
+                 const std::string& mode, std::uint32_t old, std::uint32_t handle) {
+    chunk_.text(next_text_, path);
+    chunk_.text(static_cast<std::uint8_t>(next_text_ + 1), mode);
+    chunk_.handle({.handle = handle,
+                   .description = handle,
+                   .fd = static_cast<std::int32_t>(old) + 2,
+                   .text_slot = next_text_});
+    test::EventSpec event{.start = start, .end = end};
+    event.arguments = {next_text_ + 1, next_text_ + 2};
+    event.result = wire::handleSlot(handle) + 1;
+    add("freopen", event);
+    ++next_text_;
+    return *this;
+  }
   Thread& failedOpen(std::uint64_t start, std::uint64_t end, const std::string& path, int error) {
     chunk_.text(next_text_, path);
     test::EventSpec event{.start = start, .end = end, .result = error, .failed = true};
