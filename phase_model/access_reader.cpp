@@ -104,12 +104,12 @@ struct Source {
 class RankReader {
  public:
   RankReader(const std::vector<const tracefile::Process*>& processes, int rank,
-             const mpi::MpiSharedOffsets& shared, Doubts& doubts,
+             const mpi::MpiSharedOffsets& shared, event::PathTable& paths, Doubts& doubts,
              const std::function<void(const Access&)>& take)
       : rank_(rank),
         doubts_(doubts),
         queue_(take, doubts),
-        posix_(processes, sessions_, doubts),
+        posix_(processes, paths, sessions_, doubts),
         mpi_(sessions_, shared) {}
 
   void read(const Source& source, const event::Event& event) {
@@ -269,7 +269,7 @@ ReadRank readAccesses(const std::vector<const tracefile::Process*>& processes, i
                       const mpi::MpiSharedOffsets& shared, event::PathTable& paths, Doubts& doubts,
                       const std::function<void(const Access&)>& take) {
   ReadRank outcome;
-  RankReader rank_reader(processes, rank, shared, doubts, take);
+  RankReader rank_reader(processes, rank, shared, paths, doubts, take);
   tracefile::MergedReader events;
   std::vector<Source> sources;
   std::map<std::pair<const tracefile::Process*, std::uint32_t>, std::uint32_t> threads;

@@ -1,6 +1,7 @@
 #include "phase_model/file_position.hpp"
 
 #include <fcntl.h>
+#include <stdio.h>
 
 #include <algorithm>
 #include <charconv>
@@ -21,8 +22,8 @@ std::uint64_t parentOf(const tracefile::Process& process) {
 }  // namespace
 
 PosixPositions::PosixPositions(const std::vector<const tracefile::Process*>& processes,
-                               std::uint64_t& sessions, Doubts& doubts)
-    : sessions_(sessions), doubts_(doubts) {
+                               event::PathTable& paths, std::uint64_t& sessions, Doubts& doubts)
+    : paths_(paths), sessions_(sessions), doubts_(doubts) {
   for (const tracefile::Process* process : processes) by_token_[process->token] = process;
 }
 
@@ -49,6 +50,7 @@ PosixPositions::Description& PosixPositions::descriptionOf(const tracefile::Proc
   Description& description = place->second;
   if (is_new) {
     description.open.appends = (definition.open_flags & O_APPEND) != 0;
+    description.size = sizeOf(handle.path.file);
     description.session = ++sessions_;
     // Told apart by its pattern all the same: counted from where it stood.
     if (definition.origin == wire::Origin::kInherited && !description.open.appends) {
@@ -68,10 +70,38 @@ void PosixPositions::opened(const tracefile::Process& process, const event::Even
   description.open.appends = (flags & O_APPEND) != 0;
   if (event.row->call_class != calls::Class::kOpen) return;  // fdopen, dup: the file as it is
   began_elsewhere_.erase(handle.path.file);                  // tmpfile's, found by its descriptor
-  event::FileSize& size = sizes_[handle.path.file];
+  description.size = sizeOf(handle.path.file);
+  event::FileSize& size = *description.size;
   if ((flags & (O_TRUNC | O_EXCL)) != 0) size.set(0);
   // Others may have made it longer since.
   if (handle.definition.size != wire::kUnknownSize) size.reaches(handle.definition.size);
+}
+
+const std::shared_ptr<event::FileSize>& PosixPositions::sizeOf(event::FileId name) {
+  std::shared_ptr<event::FileSize>& size = sizes_[name];
+  if (!size) size = std::make_shared<event::FileSize>();
+  return size;
+}
+
+// Descriptors stay with the file that loses its name: logs are rotated while they are open. Files
+// below a directory that is renamed are not followed.
+void PosixPositions::takeNames(const event::Event& event) {
+  const calls::Row& row = *event.row;
+  if (event.failed || !calls::does(row, calls::Effect::kRemovesName)) return;
+  if (!calls::does(row, calls::Effect::kRenames)) {
+    sizes_.erase(event.file);
+    return;
+  }
+  const auto index = static_cast<std::size_t>(calls::indexOf(row, calls::Role::kPathNew));
+  const event::FileId name = event.file;
+  const event::FileId new_name = paths_.idOf(event.texts[index].absolute);
+  if (name == new_name) return;
+  std::shared_ptr<event::FileSize> replaced = sizeOf(new_name);
+  sizes_[new_name] = sizeOf(name);
+  sizes_.erase(name);
+  if ((event::argumentOf(event, calls::Role::kFlags) & RENAME_EXCHANGE) != 0) {
+    sizes_[name] = std::move(replaced);
+  }
 }
 
 Place PosixPositions::take(const tracefile::Process& process, const event::Event& event) {
@@ -79,8 +109,9 @@ Place PosixPositions::take(const tracefile::Process& process, const event::Event
   const calls::Class call_class = event.row->call_class;
   if (event.handle == nullptr) {
     if (!event.failed && calls::does(*event.row, calls::Effect::kSetsLength)) {  // truncate
-      sizes_[event.file].set(event::argumentOf(event, calls::Role::kLength));
+      sizeOf(event.file)->set(event::argumentOf(event, calls::Role::kLength));
     }
+    takeNames(event);
     return {};
   }
   if (event.new_handle != nullptr) {
@@ -98,11 +129,11 @@ Place PosixPositions::take(const tracefile::Process& process, const event::Event
                      event.row->plain == calls::CallId::ungetc;
   if (!moves && known == descriptions_.end()) {
     event::OpenFile unused;
-    event::follow(event, unused, sizes_[event.file]);
+    event::follow(event, unused, *sizeOf(event.file));
     return {};
   }
   Description& description = moves ? descriptionOf(process, *event.handle) : known->second;
-  event::FileSize& size = sizes_[event.file];
+  event::FileSize& size = *description.size;
   const auto transfer = event::follow(event, description.open, size);
   if (!transfer) return {};
   if (transfer->at_end && !size.is_known) doubts_.appended.insert(event.file);

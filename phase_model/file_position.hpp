@@ -31,10 +31,10 @@ struct Place {
 
 class PosixPositions {
  public:
-  // The processes of the rank, and the number of open instances it came to so far, which MPI files
-  // count in too; both, and the doubts, outlive this object.
-  PosixPositions(const std::vector<const tracefile::Process*>& processes, std::uint64_t& sessions,
-                 Doubts& doubts);
+  // The processes of the rank, the paths of their events, and the number of open instances it came
+  // to so far, which MPI files count in too; all of them, and the doubts, outlive this object.
+  PosixPositions(const std::vector<const tracefile::Process*>& processes, event::PathTable& paths,
+                 std::uint64_t& sessions, Doubts& doubts);
 
   // Takes every event of the application in the order of time. Returns where a read or write began.
   Place take(const tracefile::Process& process, const event::Event& event);
@@ -47,6 +47,7 @@ class PosixPositions {
   using Key = std::pair<std::uint64_t, std::uint32_t>;
   struct Description {
     event::OpenFile open;
+    std::shared_ptr<event::FileSize> size;  // of the file that was opened, whatever its name is now
     std::uint64_t session = 0;
     bool is_shared = false;  // by dup or fork: a close is not its end
   };
@@ -54,11 +55,15 @@ class PosixPositions {
   Key keyOf(const tracefile::Process& process, const wire::HandleDefinition& handle) const;
   Description& descriptionOf(const tracefile::Process& process, const event::Handle& handle);
   void opened(const tracefile::Process& process, const event::Event& event);
+  // Of the file that has the name now.
+  const std::shared_ptr<event::FileSize>& sizeOf(event::FileId name);
+  void takeNames(const event::Event& event);
 
+  event::PathTable& paths_;
   std::uint64_t& sessions_;
   std::map<std::uint64_t, const tracefile::Process*> by_token_;
   std::map<Key, Description> descriptions_;
-  std::unordered_map<event::FileId, event::FileSize> sizes_;
+  std::unordered_map<event::FileId, std::shared_ptr<event::FileSize>> sizes_;
   std::set<event::FileId> began_elsewhere_;
   Doubts& doubts_;
 };

@@ -73,6 +73,50 @@ TEST_F(PositionTest, ATruncateByPathTellsWhereAppendsGo) {
   EXPECT_TRUE(m.left_out.empty());
 }
 
+TEST_F(PositionTest, ALogThatIsRenamedWhileItIsOpenKeepsItsSize) {
+  chunk_.text(2, "/data/f.1");
+  handle(1, 1, O_APPEND | O_TRUNC);
+  call("open", {1, O_APPEND | O_TRUNC, 0}, 2);
+  write(1, 100);
+  call("rename", {1, 3}, 0);
+  write(1, 10);
+  handle(2, 2, O_APPEND);
+  call("open", {1, O_APPEND | O_CREAT, 0}, 3);
+  write(2, 20);
+  write(1, 5);
+  handle(3, 3, O_APPEND, wire::Origin::kOpened, 2);
+  call("open", {3, O_APPEND, 0}, 4);
+  write(3, 7);
+  EXPECT_EQ(summary(), "write 0+100 write 100+10 write 0+20 write 110+5 write 115+7");
+}
+
+TEST_F(PositionTest, NamesThatAreExchangedExchangeTheirSizes) {
+  chunk_.text(2, "/data/g");
+  handle(1, 1, O_APPEND | O_TRUNC);
+  call("open", {1, O_APPEND | O_TRUNC, 0}, 2);
+  write(1, 100);
+  call("renameat2", {AT_FDCWD, 1, AT_FDCWD, 3, RENAME_EXCHANGE}, 0);
+  handle(2, 2, O_APPEND, wire::Origin::kOpened, 2);
+  call("open", {3, O_APPEND, 0}, 3);
+  write(2, 20);
+  handle(3, 3, O_APPEND);
+  call("open", {1, O_APPEND, 0}, 4);
+  write(3, 7);
+  EXPECT_EQ(summary(), "write 0+100 write 100+20 write 0+7");
+}
+
+TEST_F(PositionTest, AFileThatIsMadeAfterAnUnlinkBeginsEmpty) {
+  handle(1, 1, O_APPEND | O_TRUNC);
+  call("open", {1, O_APPEND | O_TRUNC, 0}, 2);
+  write(1, 100);
+  call("unlink", {1}, 0);
+  write(1, 10);
+  handle(2, 2, O_APPEND);
+  call("open", {1, O_APPEND | O_CREAT, 0}, 3);
+  write(2, 20);
+  EXPECT_EQ(summary(), "write 0+100 write 100+10 write 0+20");
+}
+
 TEST_F(PositionTest, AppendingMayBeSwitchedOnLater) {
   handle(1, 1);
   write(1, 100);

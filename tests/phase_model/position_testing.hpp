@@ -23,13 +23,13 @@ class PositionTest : public testing::Test {
   PositionTest() : chunk_(kToken, 0, 0, 0, 0) { chunk_.text(0, "/data/f").text(1, "a+"); }
 
   void handle(std::uint32_t handle, std::uint32_t description, std::uint32_t flags = 0,
-              wire::Origin origin = wire::Origin::kOpened) {
+              wire::Origin origin = wire::Origin::kOpened, std::uint8_t text_slot = 0) {
     chunk_.handle({.handle = handle,
                    .description = description,
                    .fd = 3,
                    .origin = origin,
                    .open_flags = flags,
-                   .text_slot = 0});
+                   .text_slot = text_slot});
   }
 
   void call(std::string_view symbol, std::array<std::int64_t, calls::kMaxArguments> arguments,
