@@ -104,7 +104,7 @@ class Lammps:
 PROGRAMS = {each.name: each for each in (
     Program("btio-full", 48, 10), Program("btio-simple", 16, 4, large=192, memory_mib=128),
     Program("madbench", 1024, 12), Program("s3d", 16, 6, large=40, memory_mib=192),
-    Program("flash", 16, 4, binary="c_hdf5_flash"), Program("hacc-shared", 50000, 4),
+    Program("flash", 16, 4, memory_mib=192, binary="c_hdf5_flash"), Program("hacc-shared", 50000, 4),
     Program("hacc-files", 50000, 4), Lammps(), Workload("metadata", 4), Workload("collector", 8))}
 # The two workloads are measured where they are asked for.
 CAMPAIGN = [name for name, what in PROGRAMS.items() if not isinstance(what, Workload)]
