@@ -68,8 +68,8 @@ enum class TimeKind : std::uint8_t {
   kSum        // the sum over the phases, which were run one by one
 };
 
-// What the I/O time of a run is made of, and what lies beside it, in seconds. Not known of phases
-// that were run one by one.
+// The parts of a run's I/O time, and the times beside it, in seconds. They are not known where
+// phases were run one by one.
 struct RunParts {
   double data_s = 0;
   double metadata_s = 0;

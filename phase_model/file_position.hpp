@@ -55,7 +55,7 @@ class PosixPositions {
   Key keyOf(const tracefile::Process& process, const wire::HandleDefinition& handle) const;
   Description& descriptionOf(const tracefile::Process& process, const event::Handle& handle);
   void opened(const tracefile::Process& process, const event::Event& event);
-  // Of the file that has the name now.
+  // The size of the file that has the name now.
   const std::shared_ptr<event::FileSize>& sizeOf(event::FileId name);
   void takeNames(const event::Event& event);
 

@@ -1,7 +1,7 @@
-// What calls of MPI-IO in a schedule name by number: groups of ranks, and datatypes. Each is in the
-// schedule once, whichever ranks use it. Where several threads of a rank open files, the same ranks
-// are a group for each of the threads: in one communicator, their collective calls would meet each
-// other.
+// The lists that calls of MPI-IO in a schedule refer to by number: groups of ranks, and datatypes.
+// Each item is in the schedule once, whichever ranks use it. Where several threads of a rank open
+// files, the same ranks are a group for each of the threads: in one communicator, their collective
+// calls would meet each other.
 #pragma once
 
 #include <cstdint>
