@@ -25,9 +25,10 @@ def document(path):
         return json.load(text)
 
 
-def traced(checks, work, directory, workload):
+def traced(checks, work, directory, workload, words=None, env=None):
     to = os.path.join(work, workload)
-    result = trace(to, mpirun(RANKS) + [program("c_workloads"), workload], cwd=directory)
+    words = words or [program("c_workloads"), workload]
+    result = trace(to, mpirun(RANKS) + words, cwd=directory, env=env)
     checks.equal(result.status, 0, f"{workload}: {result}")
     model = to + ".json"
     result = run([omnio(), "phases", to, "-o", model])
@@ -98,6 +99,33 @@ def checkTogether(checks, work, storage, workload):
                 f"{workload}: {measured}, {by_rank}")
 
 
+def checkEarly(checks, work, storage):
+    """A rank that leaves a collective call before the others come does not wait for them: no chain is
+    longer than the run."""
+    romio = environment(OMPI_MCA_io="romio321")
+    directory = emptied(os.path.join(storage.path, "early"))
+    to, model = traced(checks, work, directory, "early", [program("c_mpi_early"), "20"], romio)
+    calls = [event for event in readLog(to)
+             if event["depth"] == 0 and (event.get("file") or "").startswith(directory)]
+    arrivals = {}
+    for event in calls:
+        if event["call"] == "MPI_File_write_at_all":
+            arrivals.setdefault(event["rank"], []).append((event["start_ns"], event["end_ns"]))
+    checks.that(any(own[1] < other[0] for own, other in zip(arrivals[0], arrivals[1])),
+                f"rank 0 leaves before rank 1 comes: {arrivals[0][:3]}, {arrivals[1][:3]}")
+    span = max(event["end_ns"] for event in calls) - min(event["start_ns"] for event in calls)
+    measured = document(model)["measured"]
+    checks.that(total(measured) <= measured["chain_ns"] <= span,
+                f"early: {measured}, {span} ns in all")
+    results = to + ".results.json"
+    result = run(mpirun(RANKS) + [os.environ["OMNIO_TEST_PHASE_RUN"], model, "--target",
+                                  emptied(os.path.join(storage.path, "early-run")), "-o", results],
+                 env=romio)
+    checks.equal(result.status, 0, f"phase runner: {result}")
+    found = document(results)["runs"][0]
+    checks.that(found["io_s"] <= found["chain_s"] <= found["makespan_s"], f"phase runner: {found}")
+
+
 def main():
     needSlowStorage()
     checks = Checks()
@@ -105,6 +133,7 @@ def main():
         checkToken(checks, work, storage)
         for workload in ("checkpoint", "collective"):
             checkTogether(checks, work, storage, workload)
+        checkEarly(checks, work, storage)
     checks.finish()
 
 
