@@ -119,20 +119,20 @@ MovedBoth movedIn(const model::Phase& phase, const PhaseTimes& times) {
   return moved;
 }
 
-std::optional<RunParts> partsOf(const Candidate& candidate) {
-  if (candidate.parts.empty() || candidate.parts.size() != candidate.io_s.size()) return {};
-  RunParts result;
-  for (const auto part : {&RunParts::data_s, &RunParts::metadata_s, &RunParts::sync_s,
-                          &RunParts::waiting_s, &RunParts::sum_s}) {
+std::optional<SummaryRun> partsOf(const Candidate& candidate) {
+  if (candidate.runs.empty() || candidate.runs.size() != candidate.io_s.size()) return {};
+  SummaryRun result;
+  for (const auto part : {&SummaryRun::data_s, &SummaryRun::metadata_s, &SummaryRun::sync_s,
+                          &SummaryRun::waiting_s, &SummaryRun::sum_s}) {
     std::vector<double> values;
-    for (const RunParts& run : candidate.parts) values.push_back(run.*part);
+    for (const SummaryRun& run : candidate.runs) values.push_back(run.*part);
     result.*part = spreadOf(std::move(values)).median;
   }
   std::vector<double> chains;
-  for (const RunParts& run : candidate.parts) {
+  for (const SummaryRun& run : candidate.runs) {
     if (run.chain_s) chains.push_back(*run.chain_s);
   }
-  if (chains.size() == candidate.parts.size()) result.chain_s = spreadOf(std::move(chains)).median;
+  if (chains.size() == candidate.runs.size()) result.chain_s = spreadOf(std::move(chains)).median;
   return result;
 }
 
@@ -248,7 +248,7 @@ std::string partsTable(const Comparison& comparison) {
       {"medians, s", "data", "metadata", "sync", "waiting", "sum", "chain", ""}};
   for (const ComparedCandidate& each : comparison.ranking) {
     if (!each.parts) continue;
-    const RunParts& parts = *each.parts;
+    const SummaryRun& parts = *each.parts;
     table.push_back({base::printable(each.candidate.name), secondsText(parts.data_s),
                      secondsText(parts.metadata_s), secondsText(parts.sync_s),
                      secondsText(parts.waiting_s), secondsText(parts.sum_s),

@@ -18,6 +18,7 @@
 
 #include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
+#include "ior_bridge/ior/summary_reader.hpp"
 
 namespace omnio::ior {
 
@@ -68,17 +69,6 @@ enum class TimeKind : std::uint8_t {
   kSum        // the sum over the phases, which were run one by one
 };
 
-// The parts of a run's I/O time, and the times beside it, in seconds. They are not known where
-// phases were run one by one.
-struct RunParts {
-  double data_s = 0;
-  double metadata_s = 0;
-  double sync_s = 0;
-  double waiting_s = 0;  // for other processes; not in the I/O time
-  double sum_s = 0;      // over the phases, each of its slowest process: the papers' Time_io
-  std::optional<double> chain_s{};  // the longest path through the I/O of all processes
-};
-
 // The times of a candidate in seconds, by run.
 struct Candidate {
   std::string name;
@@ -87,7 +77,7 @@ struct Candidate {
   std::optional<TimeKind> kind;      // nothing: no times yet
   std::vector<double> io_s;
   std::map<int, PhaseTimes> phases;  // by phase of the model
-  std::vector<RunParts> parts;       // by run
+  std::vector<SummaryRun> runs;      // as many, or none: phases were run one by one
   std::optional<Peak> peak;
 };
 
@@ -111,8 +101,8 @@ struct ComparedCandidate {
   Measure io_s;
   double bandwidth_mib_s = 0;  // weight over I/O time
   Ratio to_best;               // of I/O times
-  // The median of each; nothing where a run has no parts.
-  std::optional<RunParts> parts;
+  // The median of each time of the runs; nothing where there are none.
+  std::optional<SummaryRun> parts;
   PeakShare peak_share;  // over all phases whose writes and reads were measured apart
   std::optional<int> slowest_phase;
 };

@@ -137,6 +137,9 @@ base::Result<void> addApart(const model::PhaseModel& model, const std::string& p
     }
   }
   if (bandwidths.mib_s.empty()) return refuse(path, "the model has no phases");
+  if (bandwidths.iterations == 0) {
+    return refuse(path, "writes or reads of a phase have no result in it");
+  }
   if (auto taken = takeKind(path, ior::TimeKind::kSum, into); !taken) return taken;
   addSums(model, bandwidths, into);
   return {};
@@ -161,12 +164,7 @@ base::Result<void> addResults(const model::PhaseModel& model, const std::string&
   if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
   for (const ior::SummaryRun& run : summary->runs) {
     into.io_s.push_back(run.io_s);
-    into.parts.push_back({.data_s = run.data_s,
-                          .metadata_s = run.metadata_s,
-                          .sync_s = run.sync_s,
-                          .waiting_s = run.waiting_s,
-                          .sum_s = run.sum_s,
-                          .chain_s = run.chain_s});
+    into.runs.push_back(run);
   }
   for (const ior::SummaryTest& test : summary->tests) {
     const auto phase = std::ranges::find(model.phases, test.phase.value_or(0), &model::Phase::id);
@@ -214,11 +212,12 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
   into.io_s.push_back(seconds(own.io.total()));
   std::int64_t sum_ns = own.io_outside.total();
   for (const model::Phase& phase : own.phases) sum_ns += phase.io.total();
-  into.parts.push_back({.data_s = seconds(own.io.data_ns),
-                        .metadata_s = seconds(own.io.metadata_ns),
-                        .sync_s = seconds(own.io.sync_ns),
-                        .waiting_s = seconds(own.io.waiting_ns),
-                        .sum_s = seconds(sum_ns)});
+  into.runs.push_back({.io_s = into.io_s.back(),
+                       .data_s = seconds(own.io.data_ns),
+                       .metadata_s = seconds(own.io.metadata_ns),
+                       .sync_s = seconds(own.io.sync_ns),
+                       .waiting_s = seconds(own.io.waiting_ns),
+                       .sum_s = seconds(sum_ns)});
   // Phases are the same where they are alike one by one.
   const bool are_alike = std::ranges::equal(
       own.phases, model.phases, [](const model::Phase& a, const model::Phase& b) {

@@ -102,6 +102,7 @@ TEST(Comparison, SharesOfThePeakAreOfWritesAndOfReads) {
                  .kind = {},
                  .io_s = {5, 5},
                  .phases = {},
+                 .runs = {},
                  .peak = Peak{.write_mib_s = 32, .read_mib_s = 16, .source = {}}};
   each.phases[1] = {.all_s = {3, 3}, .write_s = {1, 1}, .read_s = {2, 2}};
   each.phases[2] = {.all_s = {2, 2}, .write_s = {}, .read_s = {}};  // as a trace has it
