@@ -505,7 +505,7 @@ std::uint64_t sizeBefore(const Content& content) {
 
 // The holes of a file before the run: those that seeks told of, and where no call of the run comes
 // near: making these parts of a very large file could take longer than the replay, for nothing.
-// What is behind all bytes that calls show is a hole at any size, except for the end that something
+// The part after all bytes that calls show is a hole at any size, except for the end that something
 // was appended to: a job may look at the heads of very many files.
 std::vector<model::Hole> holesOf(const Content& content) {
   constexpr std::uint64_t kReadAhead = std::uint64_t{16} << 20;  // of the kernel, behind a read

@@ -37,7 +37,7 @@ struct Description {
   ByThread writes{};                            // since then
   std::size_t open_instances = 0;               // that are known
   bool has_lock = false;                        // of its own: flock, F_OFD_SETLK
-  // What the position tells of the file's size, when a call returns it.
+  // A position that a call returns may show the size of the file. For that:
   std::optional<std::int64_t> sought_from_end{};  // fseek to there came last
   bool has_just_appended = false;
   std::optional<std::int64_t> scanned_from{};  // fscanf has read since, how far is not known

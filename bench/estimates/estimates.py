@@ -211,7 +211,8 @@ def compare(work, pool, name, what, words):
         result = {"target": name, "program": what.name, "steps": steps,
                   "memory_bytes": row.memory_bytes, **figures(truths, estimates)}
         if column is not None:
-            result["ior"] = {"estimate_s": [each for each in by_ior if each is not None], "missing": column.why_missing,
+            result["ior"] = {"estimate_s": [each for each in by_ior if each is not None],
+                             "missing": column.why_missing,
                              "approximations": column.approximations}
         return result
 

@@ -69,8 +69,8 @@ class LongestPath {
     std::int64_t start_ns = 0;
     std::uint32_t thread = 0;
     bool has_come = false;
-    std::int64_t ns =
-        0;  // the longest path to it; of those that have all before them: of all these
+    // The longest path to it; among the first `come`, to any arrival up to this one.
+    std::int64_t ns = 0;
   };
   // A call in which ranks meet. A rank may leave it before others have come: these it has not
   // waited for.

@@ -95,7 +95,7 @@ class Compiler final : public model::ScheduleSink {
   std::vector<std::uint32_t> file_of_slot_;
   std::vector<bool> appends_by_slot_;
   std::vector<std::uint64_t> type_bytes_;  // of the schedule's datatypes
-  // Of the views that the thread has set, by descriptor: bytes of the etype.
+  // Bytes of the etype of the views that the thread has set, by descriptor.
   std::map<model::Descriptor, std::uint64_t> etype_bytes_;
   std::uint64_t made_ = 0;  // descriptors of the rank
   std::map<int, std::uint64_t> phase_bytes_;

@@ -203,8 +203,8 @@ class Engine {
 
   // After finish(). The meetings of this process by group, where it replays one rank.
   const std::vector<std::vector<Meeting>>& meetings() const { return meetings_of_group_; }
-  // What each rank did, by phase. `last`: when the last rank came to each of the meetings, of those
-  // that came before this one left. Nothing where calls were not timed one by one (asap).
+  // The I/O of each rank, by phase. `last`: when the last rank came to each of the meetings, of
+  // those that came before this one left. Nothing where calls were not timed one by one (asap).
   std::vector<PhaseIo> ioByPhase(const std::vector<std::vector<std::int64_t>>& last) const;
   // The words (order::ThreadChain) of each thread. Nothing in asap.
   std::vector<std::vector<std::int64_t>> chains() const;

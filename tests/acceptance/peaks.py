@@ -172,7 +172,7 @@ def checkComparison(checks, work, variables):
              "peak.json"),
             ("a peak that is not there", [*words, "--peak=one=no"], 2, "nor a file"),
             ("one number", [*words, "--peak=one=7"], 2, "two numbers"),
-            ("a peak of nobody", [*words, "--peak=three=1,2"], 2, "no candidate"),
+            ("a peak of no candidate", [*words, "--peak=three=1,2"], 2, "no candidate"),
             ("two peaks", [*words, "--peak=one=1,2", "--peak=one=1,2"], 2, "one peak")):
         oneSentence(checks, what, run([*compare, *arguments]), status, said)
     lost = os.path.join(results["one"], "peak-files-4m-read.2.json")

@@ -39,8 +39,8 @@ std::string summaryTextOf(const IorRun& run, const std::vector<double>& bandwidt
       run.tasks, results);
 }
 
-// What a run of a plan leaves: `first` is the bandwidth of the first iteration, and each iteration
-// is faster by 1.
+// Makes the files that a run of a plan leaves: `first` is the bandwidth of the first iteration, and
+// each iteration is faster by 1.
 void putSummaries(const fs::path& directory, const IorRun& run, double first,
                   const std::string& target = "/mnt/a") {
   if (!isOneStartEach(run)) {

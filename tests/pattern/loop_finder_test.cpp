@@ -31,7 +31,7 @@ Requests ofOneSize(const std::vector<std::int64_t>& offsets) {
   return requests;
 }
 
-// What the loops of these dimensions make, innermost first.
+// The requests that loops of these dimensions make, innermost first.
 Requests nest(std::int64_t base, const std::vector<Dimension>& dimensions, std::uint64_t bytes) {
   Requests requests{{base, bytes}};
   for (const auto& [count, stride] : dimensions) {

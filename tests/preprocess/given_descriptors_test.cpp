@@ -133,7 +133,7 @@ TEST_F(GivenDescriptors, AProcessThatEndsWritesItsStreamsOut) {
   EXPECT_EQ(read.after.back().id, flush.id);
 }
 
-// What dprintf writes is in the file at once: no stream is left to be written out.
+// dprintf's text is in the file at once: no stream is left to be written out.
 TEST_F(GivenDescriptors, TextOnADescriptorIsNotOfAStream) {
   Thread first(token(0));
   first.open(10000, 10100, "/run/out", O_WRONLY | O_CREAT, 1)

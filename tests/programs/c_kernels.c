@@ -10,8 +10,8 @@
 //   hacc-shared     particles of a rank                           checkpoints, a file each
 //   hacc-files      the same                                      the same
 //
-// Between two steps it computes for PAUSE_MS (asleep) and has EVENTS exchanges with its neighbours;
-// of btio-full, an allreduce follows each read then. tests/programs/fortran_kernels.f90 has
+// Between two steps it computes for PAUSE_MS (asleep) and has EVENTS exchanges with its neighbours.
+// In btio-full, an allreduce follows each read then. tests/programs/fortran_kernels.f90 has
 // btio-full and madbench too. btio wants a square number of ranks.
 #include <fcntl.h>
 #include <math.h>

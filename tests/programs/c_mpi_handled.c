@@ -1,4 +1,4 @@
-// What programs do with MPI-IO beside reading and writing: they delete and open what is not there,
+// Programs do more with MPI-IO than reading and writing: they delete and open what is not there,
 // make what is there already, give hints when a file is open, begin many requests, and leave files
 // open that vanish at their end.
 //   c_mpi_handled
