@@ -359,7 +359,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     }
   }
   op.flags = event.failed ? kOpFailed : 0;
-  if (op.file != kNoFile && plan_.files[op.file].lines &&
+  if (op.file != kNoFile && event.step == Step::kCall && plan_.files[op.file].lines &&
       (event.offset >= 0 || event.row->call_class == calls::Class::kWrite)) {
     op.flags |= kOpLines;
   }

@@ -38,13 +38,14 @@ class Compile : public ::testing::Test {
   model::ScheduleSink::Complaint feed(const std::vector<std::vector<ScheduleEvent>>& threads) {
     return feed(compiler, threads);
   }
-  static model::ScheduleSink::Complaint feed(
+  model::ScheduleSink::Complaint feed(
       Compiler& compiler, const std::vector<std::vector<ScheduleEvent>>& threads) {
     model::ScheduleGlobal global;
     global.ranks = static_cast<int>(threads.size());
     if (auto complaint = compiler.global(global)) return complaint;
     model::ScheduleFile file;
     file.location = "file";
+    file.lines = lines;
     if (auto complaint = compiler.file(FileNumber{0}, file)) return complaint;
     for (std::size_t rank = 0; rank < threads.size(); ++rank) {
       model::ScheduleThread thread;
@@ -58,6 +59,7 @@ class Compile : public ::testing::Test {
     return compiler.finish();
   }
 
+  bool lines = false;
   test::TemporaryDirectory directory;
   Compiler compiler{directory.path()};
 };
@@ -80,6 +82,24 @@ TEST_F(Compile, OperationsKeepTheirOrderAndGetTheirFile) {
   EXPECT_EQ(compiler.plan().threads[0].operations, 3U);
   EXPECT_EQ(compiler.plan().threads[0].write_request, 5000U);
   EXPECT_EQ(compiler.plan().ranks[0].slots, 1U);
+}
+
+TEST_F(Compile, ADescriptorOfAFileOfLinesIsInherited) {
+  lines = true;
+  ScheduleEvent inherited;
+  inherited.step = model::Step::kInherited;
+  inherited.fd = Descriptor{0};
+  inherited.new_fd = Descriptor{1};
+  ASSERT_FALSE(feed({{openedAs(0, 0), inherited, writtenTo(20, 1, 100)}}));
+  ProgramReader reader;
+  ASSERT_TRUE(reader.open(programName(directory.path(), 0)));
+  ASSERT_NE(reader.next(), nullptr);
+  const Instruction* instruction = reader.next();
+  ASSERT_NE(instruction, nullptr);
+  EXPECT_EQ(instruction->op.flags & kOpLines, 0);
+  instruction = reader.next();
+  ASSERT_NE(instruction, nullptr);
+  EXPECT_NE(instruction->op.flags & kOpLines, 0);
 }
 
 TEST_F(Compile, AnEdgeBetweenRanksBecomesAFlag) {
