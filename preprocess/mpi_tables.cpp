@@ -105,9 +105,9 @@ std::string MpiTables::hintsOf(std::size_t process, std::uint64_t group) const {
 }
 
 std::string MpiTables::laterHintsOf(std::size_t process, std::uint32_t handle) const {
-  const auto group = group_at_.find({process, handle});
-  if (group == group_at_.end()) return {};
-  const auto found = later_hints_.find(group->second);
+  const auto group = sharersOf(process, handle);
+  if (!group) return {};
+  const auto found = later_hints_.find(*group);
   return found == later_hints_.end() ? std::string() : found->second;
 }
 

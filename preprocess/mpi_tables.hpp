@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -46,6 +47,12 @@ class MpiTables {
   std::string hintsOf(std::size_t process, std::uint64_t group) const;
   // Those that the file of this handle was given last with MPI_File_set_info.
   std::string laterHintsOf(std::size_t process, std::uint32_t handle) const;
+  // The group that shares the file of this handle, and no other open of the process; nothing where
+  // it is not known.
+  std::optional<mpi::GroupIndex> sharersOf(std::size_t process, std::uint32_t handle) const {
+    const auto found = group_at_.find({process, handle});
+    return found == group_at_.end() ? std::nullopt : std::optional(found->second);
+  }
   // Whether all groups and views are known: those of a damaged trace, of data in another
   // representation than in memory, and of sequential files may not be.
   bool isWhole() const;

@@ -533,7 +533,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   }
 
   if (settings.layer == event::IoLayer::kMpi && model::keepsFiles(settings.order)) {
-    orderSharedPointers(trace, sources, paths, analysis.dependencies());
+    orderSharedPointers(trace, sources, mpi, paths, analysis.dependencies());
   }
 
   const bool keeps_mpi = model::keepsMpi(settings.order);

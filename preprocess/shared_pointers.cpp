@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,13 +12,6 @@ namespace {
 
 using calls::Role;
 
-// Between an open, a view or a seek of the pointer and the next of these, all of which are
-// collective, the pointer only moves on.
-struct Stretch {
-  std::uint32_t opening = 0;  // the n-th of the process on the file
-  std::uint32_t part = 0;
-};
-
 struct Access {
   std::int64_t etypes = 0;  // where it begins, in the view
   EventRef step;
@@ -27,24 +19,25 @@ struct Access {
 
 class SharedPointers {
  public:
-  explicit SharedPointers(const mpi::MpiSharedOffsets& places) : places_(places) {}
+  SharedPointers(const mpi::MpiSharedOffsets& places, const MpiTables& tables)
+      : places_(places), tables_(tables) {}
 
-  void take(const tracefile::Process& process, const event::Event& event, EventRef step) {
+  void take(const SourceThread& source, const event::Event& event, EventRef step) {
     if (event.row->api != calls::Api::kMpi || event.handle == nullptr || event.failed) return;
     const calls::Row& row = *event.row;
-    const auto [found, is_new] =
-        stretches_.try_emplace({&process, event.handle->definition.handle});
-    Stretch& stretch = found->second;
-    if (is_new) stretch.opening = openings_[{&process, event.file}]++;
+    const std::uint32_t handle = event.handle->definition.handle;
+    const auto group = tables_.sharersOf(source.process_index, handle);
+    if (!group) return;
+    std::uint32_t& stretch = stretches_[{source.process_index, handle}];
     const bool is_shared = calls::does(row, calls::Effect::kSharedPointer);
     if (calls::has(row, Role::kFiletype) || (is_shared && row.call_class == calls::Class::kSeek)) {
-      ++stretch.part;
+      ++stretch;
     }
     if (!is_shared || row.sync == calls::Sync::kAll || !event::transfersData(event)) return;
     const auto tick = static_cast<std::uint64_t>(event::argumentOf(event, Role::kTick));
-    const mpi::MpiSharedPlace* const place = places_.find(process, tick);
+    const mpi::MpiSharedPlace* const place = places_.find(*source.process, tick);
     if (place == nullptr || !place->etypes) return;
-    accesses_[{event.file, stretch.opening, stretch.part}].push_back({*place->etypes, step});
+    accesses_[{*group, stretch}].push_back({*place->etypes, step});
   }
 
   void order(Dependencies& dependencies) {
@@ -61,15 +54,19 @@ class SharedPointers {
 
  private:
   const mpi::MpiSharedOffsets& places_;
-  std::map<std::pair<const tracefile::Process*, std::uint32_t>, Stretch> stretches_;  // by handle
-  std::map<std::pair<const tracefile::Process*, event::FileId>, std::uint32_t> openings_;
-  std::map<std::tuple<event::FileId, std::uint32_t, std::uint32_t>, std::vector<Access>> accesses_;
+  const MpiTables& tables_;
+  // Between an open, a view or a seek of the pointer and the next of these, all of which are
+  // collective, the pointer only moves on: the number of this stretch, by process and handle.
+  std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> stretches_;
+  // By the group that shares the file, which no other open has, and the stretch.
+  std::map<std::pair<mpi::GroupIndex, std::uint32_t>, std::vector<Access>> accesses_;
 };
 
 }  // namespace
 
 void orderSharedPointers(const tracefile::Trace& trace, const SourceThreads& sources,
-                         event::PathTable& paths, Dependencies& dependencies) {
+                         const MpiTables& tables, event::PathTable& paths,
+                         Dependencies& dependencies) {
   std::vector<const tracefile::Process*> processes;
   bool are_used = false;
   for (const auto& process : trace.processes()) {
@@ -78,12 +75,12 @@ void orderSharedPointers(const tracefile::Trace& trace, const SourceThreads& sou
   }
   if (!are_used) return;
   const mpi::MpiSharedOffsets places(processes);
-  SharedPointers pointers(places);
+  SharedPointers pointers(places, tables);
   for (std::uint32_t thread = 0; thread < sources.threads.size(); ++thread) {
     const SourceThread& source = sources.threads[thread];
     const auto events = source.open(paths, {.layer = event::IoLayer::kMpi});
     for (std::uint64_t sequence = 0; const event::Event* event = events->next(); ++sequence) {
-      pointers.take(*source.process, *event, {.thread = thread, .sequence = sequence});
+      pointers.take(source, *event, {.thread = thread, .sequence = sequence});
     }
   }
   pointers.order(dependencies);

@@ -8,12 +8,14 @@
 #include "core/tracefile/trace.hpp"
 #include "preprocess/analysis.hpp"
 #include "preprocess/dependencies.hpp"
+#include "preprocess/mpi_tables.hpp"
 
 namespace omnio::preprocess {
 
 // Adds the waits between steps of the MPI layer. Reads the trace once more, but only if a process
 // used shared pointers. Memory grows with the number of these calls.
 void orderSharedPointers(const tracefile::Trace& trace, const SourceThreads& sources,
-                         event::PathTable& paths, Dependencies& dependencies);
+                         const MpiTables& tables, event::PathTable& paths,
+                         Dependencies& dependencies);
 
 }  // namespace omnio::preprocess

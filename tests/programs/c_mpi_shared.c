@@ -1,5 +1,6 @@
 // Writes and reads a file by the pointer that all ranks share, each rank when it comes to it: after
-// pauses, and in sizes, that differ from rank to rank.
+// pauses, and in sizes, that differ from rank to rank. Before, rank 0 opens the file by itself and
+// writes a header: its opens of the file are not those of the others, one by one.
 //
 //   mpirun -n N c_mpi_shared FILE
 #include <mpi.h>
@@ -33,6 +34,13 @@ int main(int argc, char** argv) {
   static char data[kMost];
   memset(data, 'a' + rank % 26, sizeof data);
   MPI_File file;
+  if (rank == 0) {
+    MPI(MPI_File_open(MPI_COMM_SELF, argv[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                      &file));
+    MPI(MPI_File_write(file, data, kMost, MPI_BYTE, MPI_STATUS_IGNORE));
+    MPI(MPI_File_close(&file));
+  }
+  MPI(MPI_Barrier(MPI_COMM_WORLD));
   MPI(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                     &file));
   // The pointer is there before several ranks come to it.
