@@ -243,7 +243,12 @@ class PhaseRunner {
           extent_.begin, static_cast<std::int64_t>(std::min<Wide>(end, INT64_MAX)));
     }
     if (turns_ > 1) {
-      if (auto fits = checkRoomFor(phase_.weight_bytes * turns_); !fits) return fits;
+      // What is read is looked at when it is made.
+      std::uint64_t written = 0;
+      for (const model::PhaseOperation& operation : phase_.operations) {
+        if (operation.operation == Operation::kWrite) written += model::weightOf(phase_, operation);
+      }
+      if (auto fits = checkRoomFor(written * turns_); !fits) return fits;
     }
     if (extent_.largest_bytes > kLargestRequest) {
       return base::failure(base::Code::kInvalid,
@@ -286,7 +291,7 @@ class PhaseRunner {
     return fill(path_, begin, end, static_cast<std::uint64_t>(rank_) + 1);
   }
 
-  // Whether the target has room for what the phase finds. What it writes may lie in the same place.
+  // Whether the target has room for what the phase finds, or writes: both may be the same blocks.
   base::Result<void> checkRoomFor(std::uint64_t bytes) const {
     if (options_.ignores_room || !team_.isFirst()) return {};
     return replay::checkRoom({.prepared = bytes}, options_.directory.parent_path());
@@ -334,7 +339,6 @@ class PhaseRunner {
                                  Lap& lap) {
     base::Result<void> first;
     const bool mixed = writes_ && reads_;
-    std::uint64_t n = 0;
     while (std::optional<Request> request = requests.next()) {
       if (!first) request->bytes = 0;  // goes on, lest others wait for it in a collective call
       if (request->bytes == 0 && !collective_) {
@@ -345,7 +349,9 @@ class PhaseRunner {
       const bool is_write = request->operation == Operation::kWrite;
       const double begin = mixed ? now() : 0;
       const auto result =
-          file.transfer(*request, is_write ? content_->forWriting(n++) : content_->forReading());
+          // No two turns write the same: storage that knows blocks again would not write them.
+          file.transfer(*request,
+                        is_write ? content_->forWriting(lap.writes) : content_->forReading());
       if (mixed) (is_write ? lap.write_s : lap.read_s) += now() - begin;
       (is_write ? lap.written_bytes : lap.read_bytes) += request->bytes;
       (is_write ? lap.writes : lap.reads) += request->bytes > 0 ? 1 : 0;
