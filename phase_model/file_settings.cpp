@@ -13,12 +13,10 @@
 namespace omnio::phases {
 namespace {
 
-constexpr char kBetweenHints = '\1';  // docs/formats/trace.md, "Hints"
-
 // A later value of a hint replaces an earlier one.
 void addHints(std::string_view fact, std::vector<std::pair<std::string, std::string>>& hints) {
   while (!fact.empty()) {
-    const std::string_view one = fact.substr(0, fact.find(kBetweenHints));
+    const std::string_view one = fact.substr(0, fact.find(wire::info::kBetweenHints));
     fact.remove_prefix(std::min(fact.size(), one.size() + 1));
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos || equals == 0) continue;

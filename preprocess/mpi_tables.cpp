@@ -11,9 +11,7 @@
 namespace omnio::preprocess {
 namespace {
 
-// Between the hints of a fact (docs/formats/trace.md, "Hints"), and in a schedule.
-constexpr char kBetweenHints = '\1';
-constexpr char kBetween = ';';
+constexpr char kBetween = ';';  // hints, in a schedule
 
 // The index in a list that holds each item once, as its key tells.
 template <typename Item, typename Key>
@@ -40,7 +38,7 @@ void MpiTables::opened(std::size_t process, int thread, std::uint64_t group, std
   const auto told = [&](std::string_view when) {
     std::string hints = trace_.processes()[process]->info.text(
         fmt::format("{}{}{}", wire::info::kHintsPrefix, handle, when));
-    std::ranges::replace(hints, kBetweenHints, kBetween);
+    std::ranges::replace(hints, wire::info::kBetweenHints, kBetween);
     return hints;
   };
   hints_[own->group] = told(".given");

@@ -73,7 +73,7 @@ std::uint64_t tickOf(const event::Event& event) {
 
 void putHints(JsonWriter& json, std::string_view name, const std::string& hints) {
   json.object(name, [&] {
-    for (const auto part : std::views::split(hints, '\x01')) {
+    for (const auto part : std::views::split(hints, wire::info::kBetweenHints)) {
       const std::string_view hint(part.begin(), part.end());
       const std::size_t equals = hint.find('=');
       if (equals == hint.npos) continue;

@@ -80,6 +80,7 @@ inline constexpr char kSharedPointers[] = "shared_pointers";  // of MPI files we
 // Facts of the MPI file with this handle: hints (".given", ".used" after the number), and the
 // layout.
 inline constexpr char kHintsPrefix[] = "hints.";
+inline constexpr char kBetweenHints = '\x01';
 inline constexpr char kLayoutPrefix[] = "layout.";
 inline constexpr char kAborted[] = "aborted_with";  // MPI_Abort's error code
 

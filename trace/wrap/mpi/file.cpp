@@ -18,8 +18,6 @@
 namespace omnio::trace::OMNIO_MPI_ABI {
 namespace {
 
-constexpr char kBetweenHints = '\x01';
-
 // Begins a fact: prefix, number, suffix.
 void putKey(LongText& fact, const char* prefix, std::uint32_t handle, const char* suffix) {
   fact.put(prefix).putNumber(handle).put(suffix).put('\0');
@@ -42,7 +40,7 @@ void putHints(LongText& fact, MPI_Info info) {
         is_there == 0) {
       continue;
     }
-    if (i > 0) fact.put(kBetweenHints);
+    if (i > 0) fact.put(wire::info::kBetweenHints);
     fact.put(std::string_view(key)).put('=').put(std::string_view(value));
   }
 }
