@@ -183,8 +183,8 @@ class EventReader {
                      : object_.integer(key.key, signedRange(event_.row->arguments[key.argument]));
         break;
       case KeyKind::kTransferOffset:
-        // A negative one is an error that the application made. Of an asynchronous operation its
-        // end tells.
+        // A negative one is an error that the application made. The end of an
+        // asynchronous operation tells.
         number = event_.row->call_class == calls::Class::kAsync
                      ? object_.integer(key.key)
                      : asked(key.key, calls::does(*event_.row, kMinusOne) ? -1 : 0);
@@ -550,6 +550,8 @@ class Reader {
       const ScheduleGlobal global = globalOf(in_, node);
       ranks_ = global.ranks;
       mpi_ = global.mpi;
+      if (mpi_) members_ = mpi_->groups;
+      for (std::vector<int>& members : members_) std::ranges::sort(members);
       has_global_ = true;
       pass([&] { return sink_.global(global); }, node.place);
     } else if (key == "files") {
@@ -749,8 +751,7 @@ class Reader {
   // All ranks of a group open a file together: a rank that did not come would be waited for.
   void takeOpenOfGroup(const ScheduleEvent& event, base::TextPlace place) {
     const auto group = static_cast<std::size_t>(argumentOf(event, calls::Role::kNewComm));
-    const std::vector<int>& members = mpi_->groups[group];
-    if (std::ranges::find(members, rank_) == members.end()) {
+    if (!std::ranges::binary_search(members_[group], rank_)) {
       return in_.refuse(
           place, fmt::format("rank {} is not in group {}, which opens the file", rank_, group));
     }
@@ -810,6 +811,7 @@ class Reader {
     base::TextPlace last{};
   };
   std::map<std::size_t, OpensOfGroup> opens_;  // by group
+  std::vector<std::vector<int>> members_;      // the same, ascending
 };
 
 }  // namespace
