@@ -237,7 +237,7 @@ std::uint64_t roundedMean(std::uint64_t sum, std::uint64_t count) {
   return std::max<std::uint64_t>((sum + count / 2) / count, 1);
 }
 
-// Processes that do the same stand together.
+// Processes with the same requests share an entry.
 void addNested(const Group& group, std::size_t index, model::PhaseOperation& operation) {
   if (group.front()->operations[index].shape != Shape::kNested) return;
   std::map<std::string, std::size_t> places;

@@ -392,7 +392,7 @@ class Grower {
 
   void growPart(const Part& a, const Part& b, Part& grown) {
     if (a.body.size() != b.body.size()) return refusePhase("its loops differ");
-    grown.offset = grow("the place of a request", a.offset, b.offset, Growth::kPlace);
+    grown.offset = grow("the offset of a request", a.offset, b.offset, Growth::kPlace);
     if (!a.isLoop()) {
       grown.bytes = growAmount("rs", a.bytes, b.bytes);
       return;
@@ -424,8 +424,10 @@ class Grower {
         } else {
           end += std::max<Wide>(static_cast<Wide>(o.repetitions - 1) * o.displacement_bytes, 0);
         }
-        for (const int rank : phase.ranks)
+        // Tables and grids are refused: the first or the last rank is the furthest.
+        for (const int rank : {phase.ranks.front(), phase.ranks.back()}) {
           size = std::max<Wide>(size, o.init_offset.at(rank) + end);
+        }
       }
     }
     const auto a = static_cast<std::int64_t>(file.size_bytes);

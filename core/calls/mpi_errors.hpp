@@ -81,7 +81,7 @@ inline constexpr MpiError kMpiErrors[] = {OMNIO_MPI_ERRORS(OMNIO_MPI_ERROR_ROW)}
 #undef OMNIO_MPI_ERROR_ROW
 
 // The class of an error that a call returned, in Open MPI's numbers. Open MPI returns the class.
-// MPICH returns it in the lowest 7 bits; what stands above them says more of the error.
+// MPICH returns it in the lowest 7 bits; the higher bits say more about the error.
 constexpr std::int64_t mpiErrorClass(std::int64_t code) {
   constexpr std::int64_t kClassBits = 0x7f;
   if (code >= 0 && code <= kClassBits) return code;

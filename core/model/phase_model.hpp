@@ -67,7 +67,7 @@ struct PhaseOperation {
   std::vector<NestedRequests> nested;
 
   // Requests differ in size, or processes in the number of requests: rs and rep are means, and what
-  // is exact stands in the four that follow. They have no meaning where it is false.
+  // is exact is in the four that follow. They have no meaning where it is false.
   bool varying = false;
   std::uint64_t smallest_bytes = 0;
   std::uint64_t largest_bytes = 0;

@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <string>
 #include <unordered_set>
 #include <vector>
 

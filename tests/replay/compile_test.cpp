@@ -38,8 +38,8 @@ class Compile : public ::testing::Test {
   model::ScheduleSink::Complaint feed(const std::vector<std::vector<ScheduleEvent>>& threads) {
     return feed(compiler, threads);
   }
-  model::ScheduleSink::Complaint feed(
-      Compiler& compiler, const std::vector<std::vector<ScheduleEvent>>& threads) {
+  model::ScheduleSink::Complaint feed(Compiler& compiler,
+                                      const std::vector<std::vector<ScheduleEvent>>& threads) {
     model::ScheduleGlobal global;
     global.ranks = static_cast<int>(threads.size());
     if (auto complaint = compiler.global(global)) return complaint;
