@@ -20,7 +20,8 @@ tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonsche
        glusterfs-server glusterfs-client
        libfaketime libeatmydata1 libjemalloc2 libtcmalloc-minimal4)
 # MPICH is the other MPI, which the tracer has to recognise; Open MPI stays the default.
-mpi=(libopenmpi-dev openmpi-bin lammps libhdf5-openmpi-dev mpich libmpich-dev python3-mpi4py)
+mpi=(libopenmpi-dev openmpi-bin lammps libhdf5-openmpi-dev libpnetcdf-dev mpich libmpich-dev
+     python3-mpi4py)
 
 wanted=("${build[@]}" "${tests[@]}" "${mpi[@]}")
 for argument in "$@"; do

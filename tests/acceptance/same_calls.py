@@ -53,6 +53,9 @@ def cases():
                    libraries={} if usesMpich() else LIBRARIES)
     yield Case("flash", [program("c_hdf5_flash"), "8", "2"],
                libraries={} if usesMpich() else LIBRARIES)
+    for how in ("blocking", "nonblocking", "independent", "strided"):
+        yield Case(f"pnetcdf {how}", [program("c_pnetcdf_flash"), how, "2"],
+                   libraries={} if usesMpich() else LIBRARIES)
     any_library = dict(list(LIBRARIES.items())[:1])
     yield Case("workloads", [program("c_workloads"), "collector"], libraries=any_library)
     yield Case("metadata", [program("c_workloads"), "metadata"], libraries=any_library)
