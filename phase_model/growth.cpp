@@ -1,6 +1,7 @@
 #include "phase_model/growth.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/pattern/part.hpp"
 #include "phase_model/file_family.hpp"
@@ -57,9 +59,10 @@ class Grower {
         fmt::format("times: the model is of {} processes, of which {} were "
                     "traced ({} scaling)",
                     processes_, counts(), word()));
-    for (const auto& [law, what] : laws_) {
-      grown.left_out.push_back(fmt::format(
-          "how these grow between the models' numbers of processes: {}, {}", what, law));
+    for (const auto& [law, numbers] : laws_) {
+      grown.left_out.push_back(
+          fmt::format("how these grow between the models' numbers of processes: {}, {}",
+                      fmt::join(numbers, ", "), law));
     }
     return grown;
   }
@@ -175,19 +178,27 @@ class Grower {
            std::ranges::equal(a.operations, b.operations, same_operation);
   }
 
+  struct Grown {
+    std::int64_t number = 0;
+    std::string_view law;  // nothing for a number that does not change
+  };
+
   // Extrapolates a number that is `a` in the first model and `b` in the last one. Returns nothing
   // when it follows none of the laws.
-  std::optional<std::int64_t> lawOf(std::int64_t a, std::int64_t b, Growth growth) const {
+  std::optional<Grown> lawOf(std::int64_t a, std::int64_t b, Growth growth) const {
     const Wide np = processes_;
     const Wide np_a = first_.processes;
     const Wide np_b = last_.processes;
     Wide grown = a;
+    std::string_view law;
     if (a != b) {
       if (a * np_b == b * np_a) {
         if (a * np % np_a != 0) return {};
+        law = "as np";
         grown = a * np / np_a;
       } else if (a * np_a == b * np_b) {
         if (a * np_a % np != 0) return {};
+        law = "as 1 / np";
         grown = a * np_a / np;
       } else {
         const Wide rise = static_cast<Wide>(b) - a;
@@ -196,31 +207,28 @@ class Grower {
         if (growth != Growth::kPlace || scaling_ == Scaling::kStrong || rise % (np_b - np_a) != 0) {
           return {};
         }
+        law = "as a + b * np";
         grown = a + rise / (np_b - np_a) * (np - np_a);
       }
     }
     constexpr Wide kMost = Wide{1} << 60;
     if (grown > kMost || grown < -kMost) return {};
-    return static_cast<std::int64_t>(grown);
+    return Grown{static_cast<std::int64_t>(grown), law};
   }
 
   std::int64_t grow(std::string_view what, std::int64_t a, std::int64_t b, Growth growth) {
-    const std::optional<std::int64_t> grown = lawOf(a, b, growth);
-    if (!grown) refuseNumber(what, a, b);
-    if (a != b) noteLaw(what, a, b);
-    return grown.value_or(a);
-  }
-
-  // Two numbers do not prove a law, so the model names the laws that were assumed.
-  void noteLaw(std::string_view what, std::int64_t a, std::int64_t b) {
-    const Wide np_a = first_.processes;
-    const Wide np_b = last_.processes;
-    const char* const law =
-        a * np_b == b * np_a ? "as np" : (a * np_a == b * np_b ? "as 1 / np" : "as a + b * np");
-    std::string& those = laws_[law];
-    const std::string one = fmt::format("{} of phase {}", what, grown_.id);
-    if (those.find(one + ",") != std::string::npos || those.ends_with(one)) return;
-    those += (those.empty() ? "" : ", ") + one;
+    const std::optional<Grown> grown = lawOf(a, b, growth);
+    if (!grown) {
+      refuseNumber(what, a, b);
+      return a;
+    }
+    // Two numbers do not prove a law, so the model names the laws that were assumed.
+    if (!grown->law.empty()) {
+      std::vector<std::string>& numbers = laws_[grown->law];
+      std::string one = fmt::format("{} of phase {}", what, grown_.id);
+      if (std::ranges::find(numbers, one) == numbers.end()) numbers.push_back(std::move(one));
+    }
+    return grown->number;
   }
 
   std::uint64_t growAmount(std::string_view what, std::uint64_t a, std::uint64_t b) {
@@ -245,7 +253,7 @@ class Grower {
     const auto tick = [this](std::uint64_t x, std::uint64_t y) {
       const auto law =
           lawOf(static_cast<std::int64_t>(x), static_cast<std::int64_t>(y), Growth::kPlace);
-      return static_cast<std::uint64_t>(std::max<std::int64_t>(law.value_or(0), 0));
+      return static_cast<std::uint64_t>(law ? std::max<std::int64_t>(law->number, 0) : 0);
     };
     grown_.first_tick = tick(a.first_tick, b.first_tick);
     grown_.last_tick = std::max(tick(a.last_tick, b.last_tick), grown_.first_tick);
@@ -260,14 +268,14 @@ class Grower {
       if (a.size() != b.size() || a[i].first != b[i].first) return;
       const auto in_a = static_cast<std::int64_t>(a[i].second);
       const auto in_b = static_cast<std::int64_t>(b[i].second);
-      std::optional<std::int64_t> grown = lawOf(in_a, in_b, Growth::kAmount);
+      std::optional<Grown> grown = lawOf(in_a, in_b, Growth::kAmount);
       // All processes of one model: each makes its share.
       if (is_alone_) {
         if (in_a % first_.processes != 0) return;
-        grown = in_a / first_.processes * processes_;
+        grown = Grown{in_a / first_.processes * processes_, {}};
       }
       if (!grown) return;
-      calls.emplace_back(a[i].first, static_cast<std::uint64_t>(*grown));
+      calls.emplace_back(a[i].first, static_cast<std::uint64_t>(grown->number));
     }
     grown_.calls = std::move(calls);
   }
@@ -435,7 +443,7 @@ class Grower {
     if (known) {
       file.size_bytes = static_cast<std::uint64_t>(std::min<Wide>(size, Wide{1} << 60));
     } else if (const auto law = lawOf(a, b, Growth::kPlace); law && !is_alone_) {
-      file.size_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(*law, 0));
+      file.size_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(law->number, 0));
     } else {
       refuse(fmt::format("{}: its size follows from no phase", file.path));
     }
@@ -448,7 +456,7 @@ class Grower {
   Scaling scaling_;
   std::vector<std::size_t> file_of_;    // by file of the first model, that of the last
   std::vector<const Phase*> partners_;  // by phase of the first model
-  std::map<std::string, std::string> laws_;
+  std::map<std::string_view, std::vector<std::string>> laws_;  // the numbers that follow each
   Phase grown_;
   std::string why_;
 };
