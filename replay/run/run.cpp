@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -475,6 +476,9 @@ Replayed replayOnce(Session& session, const Request& request,
   }
   Engine engine(std::move(settings), ranksOf(*plan, session));
   check(engine.start());
+  // What reading the plan has left unused goes to the page cache, where memory is limited: the
+  // application had it there, and it decides how long a write takes.
+  malloc_trim(0);
   session.barrier();
   {
     const GrowthLimit limit;
