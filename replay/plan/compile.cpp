@@ -449,6 +449,7 @@ Compiler::Complaint Compiler::orderThreads() {
   for (std::uint32_t i = 1; i < places.size(); ++i) {
     if (places[i].thread == places[i - 1].thread) edges.push_back({.before = i - 1, .after = i});
   }
+  std::vector<std::vector<std::uint32_t>> waiters_of;  // by flag
   std::vector<std::size_t> next_wait(plan_.threads.size(), 0);
   for (Waiting& event : waiting_) {
     event.node = node_of(event.thread, event.order);
@@ -467,18 +468,19 @@ Compiler::Complaint Compiler::orderThreads() {
       // Its own order sees to it.
       if (before.thread == event.thread && work.total() == 0) continue;
       if (before.flag == kNoFlag) {
-        before.flag = static_cast<std::uint32_t>(plan_.flag_waiters.size());
-        plan_.flag_waiters.emplace_back();
+        before.flag = static_cast<std::uint32_t>(waiters_of.size());
+        waiters_of.emplace_back();
         plan_.threads[before.thread].raises[before.ordinal] = before.flag;
       }
       wait.flags.push_back(before.flag);
       wait.work.push_back({work.compute_ns, communicationOf(work)});
-      auto& waiters = plan_.flag_waiters[before.flag];
+      auto& waiters = waiters_of[before.flag];
       const auto rank = static_cast<std::uint32_t>(plan_.threads[event.thread].recorded.rank);
       // Events come by rank.
       if (waiters.empty() || waiters.back() != rank) waiters.push_back(rank);
     }
   }
+  plan_.flag_waiters = FlagWaiters(waiters_of);
   if (const auto node = findCycle(static_cast<std::uint32_t>(places.size()), edges)) {
     const auto& at = places[*node];
     const auto& thread = plan_.threads[at.thread].recorded;

@@ -15,7 +15,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 10\n";
+constexpr std::string_view kMagic = "omnio replay plan 11\n";
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void parts(Io& io, PartsOf<PlannedThread> auto& thread) {
   io.items(recorded.rank, recorded.thread, recorded.pid, recorded.tid, recorded.host,
            recorded.recorder_ns, recorded.computing, thread.operations, thread.first_start_ns,
            thread.last_end_ns, thread.read_request, thread.read_moved, thread.write_request,
-           thread.write_failed, thread.waits, thread.raises);
+           thread.write_failed, thread.raises);
 }
 
 template <typename Io>
@@ -51,12 +51,30 @@ void parts(Io& io, PartsOf<model::MpiTables> auto& mpi) {
 }
 
 template <typename Io>
+void parts(Io& io, PartsOf<FlagWaiters> auto& waiters) {
+  io.items(waiters.ranks_, waiters.ends_);
+}
+
+template <typename Io>
 void parts(Io& io, PartsOf<Plan> auto& plan) {
   auto& global = plan.global;
   io.items(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
            global.ranks, global.source, global.source_whole, global.source_events_missing,
            global.command, global.left_out, global.mpi, plan.schedule, plan.schedule_digest,
            plan.files, plan.ranks, plan.threads, plan.phase_bytes, plan.flag_waiters);
+}
+
+FlagWaiters::FlagWaiters(const std::vector<std::vector<std::uint32_t>>& by_flag) {
+  ends_.reserve(by_flag.size());
+  for (const std::vector<std::uint32_t>& ranks : by_flag) {
+    ranks_.insert(ranks_.end(), ranks.begin(), ranks.end());
+    ends_.push_back(ranks_.size());
+  }
+}
+
+std::span<const std::uint32_t> FlagWaiters::of(std::uint32_t flag) const {
+  const std::uint64_t begin = flag == 0 ? 0 : ends_[flag - 1];
+  return std::span(ranks_).subspan(begin, ends_[flag] - begin);
 }
 
 void LargestRequests::include(const LargestRequests& other) {
@@ -75,28 +93,66 @@ std::filesystem::path programName(const std::filesystem::path& directory, std::s
   return directory / fmt::format("thread.{}", thread);
 }
 
+// The magic, how many bytes all but the waits take, these bytes, and the waits of one thread after
+// the other.
 base::Result<void> writePlan(const std::filesystem::path& path, const Plan& plan) {
-  ByteWriter writer;
-  writer.bytes = kMagic;
-  writer.items(plan);
-  return base::writeDocument(path, writer.bytes);
+  ByteWriter waits;
+  std::vector<std::uint64_t> wait_ends;  // by thread
+  for (const PlannedThread& thread : plan.threads) {
+    waits.items(thread.waits);
+    wait_ends.push_back(waits.bytes.size());
+  }
+  ByteWriter shared;
+  shared.items(plan, wait_ends);
+  ByteWriter file;
+  file.bytes = kMagic;
+  file.items(std::uint64_t{shared.bytes.size()});
+  file.bytes += shared.bytes;
+  file.bytes += waits.bytes;
+  return base::writeDocument(path, file.bytes);
 }
 
-base::Result<Plan> readPlan(const std::filesystem::path& path) {
+base::Result<Plan> readPlan(const std::filesystem::path& path,
+                            const std::function<bool(std::uint32_t)>& is_own) {
   const base::Result<base::File> file = base::File::open(path);
   if (!file) return file.failure();
-  std::string text(file->size(), '\0');
-  text.resize(file->readAt(0, text.data(), text.size()));
-  if (!text.starts_with(kMagic)) {
+  const auto damaged = [&path] {
+    return base::failure(base::Code::kDamaged, "{}: cut off or damaged",
+                         base::printable(path.native()));
+  };
+  std::uint64_t at = 0;
+  const auto take = [&](std::uint64_t bytes) {
+    std::string text(std::min(bytes, file->size() - std::min(at, file->size())), '\0');
+    text.resize(file->readAt(at, text.data(), text.size()));
+    at += text.size();
+    return text;
+  };
+  if (take(kMagic.size()) != kMagic) {
     return base::failure(base::Code::kNotOurs, "{}: no plan of this replayer",
                          base::printable(path.native()));
   }
-  ByteReader reader(std::string_view(text).substr(kMagic.size()));
   Plan plan;
-  reader.items(plan);
-  if (!reader.isDone()) {
-    return base::failure(base::Code::kDamaged, "{}: cut off or damaged",
-                         base::printable(path.native()));
+  std::uint64_t shared_bytes = 0;
+  std::vector<std::uint64_t> wait_ends;
+  {
+    const std::string count = take(sizeof shared_bytes);
+    ByteReader(count).items(shared_bytes);
+    const std::string shared = take(shared_bytes);
+    ByteReader reader(shared);
+    reader.items(plan, wait_ends);
+    if (!reader.isDone() || wait_ends.size() != plan.threads.size()) return damaged();
+  }
+  const std::uint64_t waits_begin = at;
+  if (file->size() - waits_begin != (wait_ends.empty() ? 0 : wait_ends.back())) return damaged();
+  std::uint64_t begin = 0;
+  for (std::size_t i = 0; i < wait_ends.size(); begin = wait_ends[i++]) {
+    PlannedThread& thread = plan.threads[i];
+    if (!is_own(static_cast<std::uint32_t>(thread.recorded.rank))) continue;
+    at = waits_begin + begin;
+    const std::string waits = take(wait_ends[i] - begin);
+    ByteReader reader(waits);
+    reader.items(thread.waits);
+    if (!reader.isDone()) return damaged();
   }
   return plan;
 }

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
+#include "replay/plan/bytes.hpp"
 
 namespace omnio::replay {
 
@@ -65,7 +67,7 @@ struct PlannedThread : LargestRequests {
   // In the recording; in ns since the first event of the run.
   std::int64_t first_start_ns = 0;
   std::int64_t last_end_ns = 0;
-  std::vector<Wait> waits;
+  std::vector<Wait> waits;  // of a process's own ranks (readPlan)
   // By the order of the thread's operations that have an id: the flag that its end raises, or
   // kNoFlag when no other thread waits for it.
   std::vector<std::uint32_t> raises;
@@ -85,6 +87,24 @@ struct PhaseBytes {
   std::uint64_t bytes = 0;
 };
 
+// By flag, the ranks that wait for it, each once: in two vectors, since each process has those of
+// all flags, of which there may be millions.
+class FlagWaiters {
+ public:
+  FlagWaiters() = default;
+  explicit FlagWaiters(const std::vector<std::vector<std::uint32_t>>& by_flag);
+  std::size_t flags() const { return ends_.size(); }
+  std::span<const std::uint32_t> of(std::uint32_t flag) const;
+
+  bool operator==(const FlagWaiters&) const = default;
+  template <typename Io>
+  friend void parts(Io& io, PartsOf<FlagWaiters> auto& waiters);
+
+ private:
+  std::vector<std::uint32_t> ranks_;
+  std::vector<std::uint64_t> ends_;  // in ranks_
+};
+
 struct Plan {
   model::ScheduleGlobal global;
   std::string schedule;  // path
@@ -93,15 +113,16 @@ struct Plan {
   std::vector<PlannedRank> ranks;
   std::vector<PlannedThread> threads;  // in the schedule's order
   std::vector<PhaseBytes> phase_bytes{};
-  // By flag, the ranks that wait for it.
-  std::vector<std::vector<std::uint32_t>> flag_waiters;
+  FlagWaiters flag_waiters;
 };
 
 inline constexpr const char* kPlanName = "plan";
 std::filesystem::path programName(const std::filesystem::path& directory, std::size_t thread);
 
 base::Result<void> writePlan(const std::filesystem::path& path, const Plan& plan);
-base::Result<Plan> readPlan(const std::filesystem::path& path);
+// With the waits of a process's own ranks alone: those of all would be most of its memory.
+base::Result<Plan> readPlan(const std::filesystem::path& path,
+                            const std::function<bool(std::uint32_t)>& is_own);
 
 // Where lines end in files that are read by lines, so that the made-up content has its newlines (or
 // other delimiters) there and nowhere else: a replayed fgets then takes as many bytes as the

@@ -369,7 +369,9 @@ Replayed replayOnce(Session& session, const Request& request,
     if (!result) session.abort(result.failure().sentence);
   };
   const std::filesystem::path programs = programsIn(request.output);
-  const base::Result<Plan> plan = readPlan(programs / kPlanName);
+  const base::Result<Plan> plan = readPlan(programs / kPlanName, [&session](std::uint32_t rank) {
+    return processOf(rank, session.size()) == session.rank();
+  });
   check(plan);
   std::filesystem::path node_tree;
   if (!request.node_local.empty() && hasFilesOnNodes(*plan)) {
@@ -423,7 +425,7 @@ Replayed replayOnce(Session& session, const Request& request,
     setenv("PWD", tree_path.c_str(), 1);
   }
   const Fence fence(writable);
-  Flags flags(session.sharedWords(plan->flag_waiters.size()));
+  Flags flags(session.sharedWords(plan->flag_waiters.flags()));
   const Paths paths(*plan, tree_path.native(), ranksOf(*plan, session), node_tree.native());
   const bool may_spin = haveProcessorEach(*plan, session);
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);

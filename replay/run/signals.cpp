@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "replay/run/receivers.hpp"
@@ -11,14 +12,14 @@
 namespace omnio::replay {
 
 Signals::Signals(const Plan& plan, Session& session, Flags& flags)
-    : session_(session), flags_(flags), is_remote_(plan.flag_waiters.size()) {
+    : session_(session), flags_(flags), is_remote_(plan.flag_waiters.flags()) {
   for (const PlannedThread& thread : plan.threads) {
     const int process = processOf(static_cast<std::uint32_t>(thread.recorded.rank), session.size());
     const int home = session.nodeOf()[static_cast<std::size_t>(process)];
     for (const std::uint32_t flag : thread.raises) {
       if (flag == kNoFlag) continue;
       is_remote_[flag] = home != session.node();
-      const std::vector<std::uint32_t>& ranks = plan.flag_waiters[flag];
+      const std::span<const std::uint32_t> ranks = plan.flag_waiters.of(flag);
       if (process == session.rank()) {
         Receivers receivers = receiversOf(ranks, session.nodeOf(), home);
         if (!receivers.processes.empty()) {

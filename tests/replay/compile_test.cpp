@@ -109,8 +109,9 @@ TEST_F(Compile, AnEdgeBetweenRanksBecomesAFlag) {
   second.after = {{42}};
   ASSERT_FALSE(feed({{first}, {second}}));
   const Plan& plan = compiler.plan();
-  ASSERT_EQ(plan.flag_waiters.size(), 1U);
-  EXPECT_EQ(plan.flag_waiters[0], std::vector<std::uint32_t>{1});
+  ASSERT_EQ(plan.flag_waiters.flags(), 1U);
+  const auto waiters = plan.flag_waiters.of(0);
+  EXPECT_EQ(std::vector(waiters.begin(), waiters.end()), std::vector<std::uint32_t>{1});
   EXPECT_EQ(plan.threads[0].raises, std::vector<std::uint32_t>{0});
   ASSERT_EQ(plan.threads[1].waits.size(), 1U);
   EXPECT_EQ(plan.threads[1].waits[0].flags, std::vector<std::uint32_t>{0});
@@ -183,7 +184,7 @@ TEST_F(Compile, WhatAThreadsOwnOrderSeesToNeedsNoFlag) {
   ScheduleEvent second = writtenTo(20, 0, 5);
   second.after = {{1}};
   ASSERT_FALSE(feed({{first, second}}));
-  EXPECT_TRUE(compiler.plan().flag_waiters.empty());
+  EXPECT_EQ(compiler.plan().flag_waiters.flags(), 0U);
 }
 
 TEST_F(Compile, ACircleIsRefusedByName) {
@@ -308,16 +309,23 @@ TEST_F(Compile, ThePlanIsReadAsItWasWritten) {
   second.after = {{42}};
   ASSERT_FALSE(feed({{first}, {second}}));
   ASSERT_TRUE(writePlan(directory / "plan", compiler.plan()));
-  const base::Result<Plan> plan = readPlan(directory / "plan");
+  const auto all = [](std::uint32_t) { return true; };
+  const base::Result<Plan> plan = readPlan(directory / "plan", all);
   ASSERT_TRUE(plan) << plan.failure().sentence;
   EXPECT_EQ(plan->files[0].location, "file");
   EXPECT_EQ(plan->threads[1].waits[0].recorded_end_ns, 10);
   EXPECT_EQ(plan->flag_waiters, compiler.plan().flag_waiters);
 
+  const base::Result<Plan> of_first =
+      readPlan(directory / "plan", [](std::uint32_t rank) { return rank == 0; });
+  ASSERT_TRUE(of_first) << of_first.failure().sentence;
+  EXPECT_EQ(of_first->threads[0].raises, plan->threads[0].raises);
+  EXPECT_TRUE(of_first->threads[1].waits.empty());
+
   const std::string bytes = test::readAll(directory / "plan");
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
     test::writeAll(directory / "cut", bytes.substr(0, cut));
-    EXPECT_FALSE(readPlan(directory / "cut")) << cut;
+    EXPECT_FALSE(readPlan(directory / "cut", all)) << cut;
   }
 }
 

@@ -74,7 +74,7 @@ class EngineTest : public ::testing::Test {
     const auto complaint = compiler.finish();
     ASSERT_FALSE(complaint) << *complaint;
     plan = compiler.plan();
-    words = std::vector<std::atomic<std::int64_t>>(plan.flag_waiters.size());
+    words = std::vector<std::atomic<std::int64_t>>(plan.flag_waiters.flags());
     flags = std::make_unique<Flags>(words);
     paths = std::make_unique<Paths>(plan, tree.native());
     fence = std::make_unique<Fence>(std::vector<std::filesystem::path>{tree});
