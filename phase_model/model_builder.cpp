@@ -97,11 +97,13 @@ void ModelBuilder::finish(const event::PathTable& paths, std::int64_t origin_ns,
     const auto& [process, thread] = threads[laps_[i].source];
     std::uint64_t first = laps_[i].operations.front().first_step;
     std::uint64_t last = first;
+    std::vector<model::Operation> operations;
     for (const Pattern& pattern : laps_[i].operations) {
       first = std::min(first, pattern.first_step);
       last = std::max(last, pattern.last_step);
+      operations.push_back(pattern.operation);
     }
-    steps->add(process, thread, paths.path(laps_[i].file), first, last, phase_of[i]);
+    steps->add(process, thread, paths.path(laps_[i].file), operations, first, last, phase_of[i]);
   }
   const std::set<event::FileId> overflowed(overflowed_.begin(), overflowed_.end());
   for (const event::FileId file : overflowed) {

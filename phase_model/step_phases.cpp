@@ -6,9 +6,13 @@
 namespace omnio::phases {
 
 void StepPhases::add(std::size_t process, std::uint32_t thread, std::string_view path,
-                     std::uint64_t first, std::uint64_t last, int phase) {
+                     const std::vector<model::Operation>& operations, std::uint64_t first,
+                     std::uint64_t last, int phase) {
   const std::size_t file = files_.try_emplace(std::string(path), files_.size()).first->second;
-  stretches_[{process, thread, file}].narrow.push_back({first, last, phase});
+  stretches_[{process, thread, file, std::nullopt}].narrow.push_back({first, last, phase});
+  for (const model::Operation operation : operations) {
+    stretches_[{process, thread, file, operation}].narrow.push_back({first, last, phase});
+  }
   is_sorted_ = false;
 }
 
@@ -20,6 +24,12 @@ std::string_view pathOf(const event::Event& event) {
   if (event.new_handle != nullptr) return event.new_handle->path.absolute;
   const int path = calls::indexOf(*event.row, calls::Role::kPath);
   return path < 0 ? std::string_view() : event.texts[static_cast<std::size_t>(path)].absolute;
+}
+
+std::optional<model::Operation> operationOf(const calls::Row& row) {
+  if (row.call_class == calls::Class::kRead) return model::Operation::kRead;
+  if (row.call_class == calls::Class::kWrite) return model::Operation::kWrite;
+  return std::nullopt;
 }
 
 bool comesAfterData(const calls::Row& row) {
@@ -53,7 +63,11 @@ int StepPhases::phaseOf(std::size_t process, std::uint32_t thread, std::uint64_t
   }
   const auto file = files_.find(std::string(event::normalisedPath(pathOf(event))));
   if (file == files_.end()) return 0;
-  const auto found = stretches_.find({process, thread, file->second});
+  auto found = stretches_.find({process, thread, file->second, operationOf(*event.row)});
+  // One of no bytes is of no phase itself.
+  if (found == stretches_.end()) {
+    found = stretches_.find({process, thread, file->second, std::nullopt});
+  }
   if (found == stretches_.end()) return 0;
   const std::vector<Stretch>& narrow = found->second.narrow;
   const Stretch* const before = at(narrow, step);

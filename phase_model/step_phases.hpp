@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -16,15 +17,17 @@
 
 #include "core/event/event.hpp"
 #include "core/event/io_requests.hpp"
+#include "core/model/phase_model.hpp"
 
 namespace omnio::phases {
 
 class StepPhases {
  public:
-  // The reads and writes that are steps `first` to `last` of a thread of a process, on a file, are
-  // of the phase. Where steps of several phases lie between each other, those of the shorter
+  // The steps `first` to `last` of a thread of a process that do one of these operations on a file
+  // are of the phase. Where steps of several phases lie between each other, those of the shorter
   // stretch are meant. `process`: by place in the trace; `thread`: of its log.
-  void add(std::size_t process, std::uint32_t thread, std::string_view path, std::uint64_t first,
+  void add(std::size_t process, std::uint32_t thread, std::string_view path,
+           const std::vector<model::Operation>& operations, std::uint64_t first,
            std::uint64_t last, int phase);
 
   // 0: none. The event is that of the step; one that waits for requests has no file, and is not of
@@ -43,7 +46,10 @@ class StepPhases {
     std::vector<Stretch> narrow;
     std::vector<Stretch> wide;
   };
-  using Key = std::tuple<std::size_t, std::uint32_t, std::size_t>;  // process, thread, file
+  // The process, its thread, the file, and the operation; without one, all are meant: of calls that
+  // move no data.
+  using Key =
+      std::tuple<std::size_t, std::uint32_t, std::size_t, std::optional<model::Operation>>;
 
   static const Stretch* at(const std::vector<Stretch>& stretches, std::uint64_t step);
 

@@ -6,6 +6,7 @@ namespace omnio::phases {
 namespace {
 
 using calls::CallId;
+using model::Operation;
 
 // Steps of one thread of process 0 on files by name.
 class StepPhasesTest : public testing::Test {
@@ -19,12 +20,17 @@ class StepPhasesTest : public testing::Test {
     return phases_.phaseOf(0, 0, step, event);
   }
 
+  void add(const std::string& path, std::uint64_t first, std::uint64_t last, int phase,
+           const std::vector<Operation>& operations = {Operation::kWrite, Operation::kRead}) {
+    phases_.add(0, 0, path, operations, first, last, phase);
+  }
+
   StepPhases phases_;
 };
 
 TEST_F(StepPhasesTest, CallsBelongToTheDataTheyPrepareOrEnd) {
-  phases_.add(0, 0, "/a", 2, 4, 1);
-  phases_.add(0, 0, "/a", 8, 9, 2);
+  add("/a", 2, 4, 1);
+  add("/a", 8, 9, 2);
   EXPECT_EQ(of(CallId::pwrite, 3, "/a"), 1);
   EXPECT_EQ(of(CallId::pread, 8, "/a"), 2);
   EXPECT_EQ(of(CallId::open, 0, "/a"), 1);
@@ -38,22 +44,37 @@ TEST_F(StepPhasesTest, CallsBelongToTheDataTheyPrepareOrEnd) {
 }
 
 TEST_F(StepPhasesTest, FilesThatAreUsedByTurnsAreKeptApart) {
-  phases_.add(0, 0, "/a", 0, 10, 1);
-  phases_.add(0, 0, "/b", 1, 11, 2);
+  add("/a", 0, 10, 1);
+  add("/b", 1, 11, 2);
   EXPECT_EQ(of(CallId::pwrite, 4, "/a"), 1);
   EXPECT_EQ(of(CallId::pwrite, 5, "/b"), 2);
 }
 
 // Short runs between two long ones were put together into one random phase.
 TEST_F(StepPhasesTest, TheShorterStretchIsMeant) {
-  phases_.add(0, 0, "/a", 0, 100, 1);
-  phases_.add(0, 0, "/a", 20, 39, 2);
-  phases_.add(0, 0, "/a", 60, 79, 3);
+  add("/a", 0, 100, 1);
+  add("/a", 20, 39, 2);
+  add("/a", 60, 79, 3);
   EXPECT_EQ(of(CallId::pwrite, 10, "/a"), 1);
   EXPECT_EQ(of(CallId::pwrite, 20, "/a"), 2);
   EXPECT_EQ(of(CallId::pwrite, 50, "/a"), 1);
   EXPECT_EQ(of(CallId::pwrite, 79, "/a"), 3);
   EXPECT_EQ(of(CallId::pwrite, 100, "/a"), 1);
+}
+
+// Reads and writes at random places, by turns: neither phase is inside of the other.
+TEST_F(StepPhasesTest, AStepIsOfAPhaseOfItsOperation) {
+  add("/a", 0, 42, 1, {Operation::kWrite});
+  add("/a", 1, 41, 2, {Operation::kRead});
+  EXPECT_EQ(of(CallId::pwrite, 0, "/a"), 1);
+  EXPECT_EQ(of(CallId::pread, 1, "/a"), 2);
+  EXPECT_EQ(of(CallId::pwrite, 20, "/a"), 1);
+  EXPECT_EQ(of(CallId::pread, 41, "/a"), 2);
+  EXPECT_EQ(of(CallId::pwrite, 42, "/a"), 1);
+  // One of no bytes makes no phase, and is of that of the calls around it.
+  add("/b", 5, 9, 3, {Operation::kWrite});
+  EXPECT_EQ(of(CallId::pread, 7, "/b"), 3);
+  EXPECT_EQ(of(CallId::lseek, 3, "/b"), 3);
 }
 
 }  // namespace
