@@ -27,8 +27,8 @@ class StepPhases {
   // are of the phase. Where steps of several phases lie between each other, those of the shorter
   // stretch are meant. `process`: by place in the trace; `thread`: of its log.
   void add(std::size_t process, std::uint32_t thread, std::string_view path,
-           const std::vector<model::Operation>& operations, std::uint64_t first,
-           std::uint64_t last, int phase);
+           const std::vector<model::Operation>& operations, std::uint64_t first, std::uint64_t last,
+           int phase);
 
   // 0: none. The event is that of the step; one that waits for requests has no file, and is not of
   // a phase by itself.
@@ -48,8 +48,7 @@ class StepPhases {
   };
   // The process, its thread, the file, and the operation; without one, all are meant: of calls that
   // move no data.
-  using Key =
-      std::tuple<std::size_t, std::uint32_t, std::size_t, std::optional<model::Operation>>;
+  using Key = std::tuple<std::size_t, std::uint32_t, std::size_t, std::optional<model::Operation>>;
 
   static const Stretch* at(const std::vector<Stretch>& stretches, std::uint64_t step);
 

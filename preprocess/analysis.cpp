@@ -97,6 +97,18 @@ const event::Text* textAt(const event::Event& event, Role role) {
   return text.absolute.empty() ? nullptr : &text;
 }
 
+// A call that is given an empty path fails for that reason, whatever its other name is. Where one
+// succeeds, its descriptor is meant (AT_EMPTY_PATH).
+bool hasEmptyName(const event::Event& event) {
+  const auto is_empty = [&event](Role role) {
+    const event::Text* const path = textAt(event, role);
+    return path != nullptr && path->raw.empty();
+  };
+  const int link = calls::indexOf(*event.row, Role::kLinkText);
+  const bool has_empty_link = link >= 0 && event.texts[static_cast<std::size_t>(link)].raw.empty();
+  return event.failed && (is_empty(Role::kPath) || is_empty(Role::kPathNew) || has_empty_link);
+}
+
 bool duplicates(const event::Event& event) {
   if (event.failed || !calls::has(*event.row, Role::kCommand)) return false;
   const std::int64_t command = event::argumentOf(event, Role::kCommand);
@@ -127,12 +139,13 @@ std::optional<int> descriptorLinkedBy(const event::Event& event) {
 }
 
 const event::Text* pathOf(const event::Event& event) {
-  if (descriptorLinkedBy(event)) return nullptr;
+  if (descriptorLinkedBy(event) || hasEmptyName(event)) return nullptr;
   const event::Text* path = textAt(event, Role::kPath);
   return path != nullptr ? path : textAt(event, Role::kPathTemplate);
 }
 
 std::string otherPathOf(const event::Event& event) {
+  if (hasEmptyName(event)) return {};
   if (const event::Text* path = textAt(event, Role::kPathNew)) return std::string(path->absolute);
   const int index = calls::indexOf(*event.row, Role::kLinkText);
   const event::Text* link = textAt(event, Role::kPath);

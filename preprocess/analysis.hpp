@@ -85,10 +85,11 @@ bool hasHandle(const calls::Row& row);
 // The descriptor whose file gets a name, where the call says it by /proc/self/fd or by an empty
 // path.
 std::optional<int> descriptorLinkedBy(const event::Event& event);
-// The first path that a call names, nullptr when there is none, or when it stands for a descriptor.
+// The first path that a call names, nullptr when there is none, when it stands for a descriptor, or
+// when the call failed for an empty path.
 const event::Text* pathOf(const event::Event& event);
 // The second path that a call names: where a rename or link leads, what a symbolic link points to.
-// Absolute; empty when there is none.
+// Absolute; empty when there is none, or when the call failed for an empty path.
 std::string otherPathOf(const event::Event& event);
 
 class Analysis : private FileScene {

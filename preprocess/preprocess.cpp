@@ -297,7 +297,8 @@ class ThreadPass {
     }
     const std::string other = otherPathOf(event);
     if (!other.empty()) out.new_file = analysis_.fileOf(other, place_);
-    if (const int second = calls::indexOf(*event.row, Role::kPathNew); second >= 0) {
+    if (const int second = calls::indexOf(*event.row, Role::kPathNew);
+        second >= 0 && out.new_file != model::kNoFileNumber) {
       out.new_lookups = lookupsOf(event.texts[static_cast<std::size_t>(second)].raw,
                                   analysis_.files().locationOf(out.new_file), mounts_);
     }

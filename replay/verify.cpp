@@ -315,6 +315,8 @@ class Comparison final : public model::ScheduleSink {
     std::string_view absolute = plain;
     // The root of the file systems is asked about as ".", from the directory that stands for it.
     if (absolute.ends_with("/.")) absolute.remove_suffix(2);
+    // An empty path names the directory that it is looked up from.
+    if (absolute.ends_with('/')) absolute.remove_suffix(1);
     if (absolute == identity_.tree) return ".";
     const auto in = [absolute](std::string_view tree) {
       return absolute.starts_with(tree) && absolute.size() > tree.size() &&

@@ -113,6 +113,7 @@ class EventReader {
   FileNumber location(std::string_view key) {
     const JsonNode& value = object_.require(key);
     const std::string bytes = base::bytesOf(base::textOf(in_, key, value));
+    if (bytes.empty() && event_.failed) return kNoFileNumber;
     const auto found = locations_.find(bytes);
     if (found != locations_.end()) return found->second;
     in_.refuse(value.place,

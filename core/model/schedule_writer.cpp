@@ -126,9 +126,9 @@ void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& 
     case KeyKind::kNewLookups:
       return putLookups(item.key, event.new_lookups);
     case KeyKind::kLocation:
-      return putLocation(item.key, event.file);
+      return putName(item.key, event, event.file);
     case KeyKind::kNewLocation:
-      return putLocation(item.key, event.new_file);
+      return putName(item.key, event, event.new_file);
     case KeyKind::kOpenFlags:
       word = flagsOf(number);
       break;
@@ -164,6 +164,11 @@ void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& 
       return;
   }
   json_.put(item.key, word);
+}
+
+void ScheduleWriter::putName(std::string_view key, const ScheduleEvent& event, FileNumber number) {
+  if (number == kNoFileNumber && event.failed) return json_.put(key, "");
+  putLocation(key, number);
 }
 
 void ScheduleWriter::putDirectory(std::string_view key, Descriptor directory) {

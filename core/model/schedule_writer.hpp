@@ -35,6 +35,7 @@ class ScheduleWriter {
   // Ends a rank and begins the next one, and those between that did nothing.
   void beginRank(int next);
   void putLocation(std::string_view name, FileNumber number);
+  void putName(std::string_view key, const ScheduleEvent& event, FileNumber number);
   void putDirectory(std::string_view key, Descriptor directory);
   void putLookups(std::string_view key, std::uint16_t lookups);
   void putArgument(const ScheduleEvent& event, const ScheduleKey& item);

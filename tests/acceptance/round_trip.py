@@ -37,6 +37,10 @@ os.truncate("hard", 500)
 for attempt in range(2):
     try: os.close(os.open("once", os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError: pass
+for fails in (lambda: os.stat(""), lambda: open(""), lambda: os.symlink("", "never"), lambda: os.mkdir(""),
+              lambda: os.rename("once", ""), lambda: os.chmod("", 0o700), lambda: os.chdir("")):
+    try: fails()
+    except FileNotFoundError: pass
 os.makedirs("a/b/c"); open("a/b/c/f", "wb").write(b"k" * 5000)
 shutil.copy("a/b/c/f", "a/g"); shutil.copytree("a", "a2"); shutil.rmtree("a/b"); os.rename("a", "a3")
 open("a3/g", "ab").write(b"k" * 7)
