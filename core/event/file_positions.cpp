@@ -19,6 +19,7 @@ using calls::Role;
 void moveTo(OpenFile& file, std::int64_t position) {
   file.position = position;
   file.is_known = true;
+  file.is_at_end = false;
 }
 
 void seek(const Event& event, OpenFile& file, const FileSize& size) {
@@ -32,7 +33,7 @@ void seek(const Event& event, OpenFile& file, const FileSize& size) {
   }
   if (event.row->plain == CallId::fgetpos) return;
   if (!calls::has(*event.row, Role::kWhence)) {  // fsetpos: where to is not recorded
-    file.is_known = false;
+    file.is_known = file.is_at_end = false;
     return;
   }
   const std::int64_t offset = argumentOf(event, Role::kOffset);
@@ -42,10 +43,12 @@ void seek(const Event& event, OpenFile& file, const FileSize& size) {
       break;
     case SEEK_CUR:
       file.position = saturatingSum(file.position, offset);
+      file.is_at_end = file.is_at_end && offset == 0;
       break;
     default:  // SEEK_END
       file.position = saturatingSum(size.bytes, offset);
       file.is_known = size.is_known;
+      file.is_at_end = !size.is_known && offset == 0;
   }
 }
 
@@ -121,10 +124,12 @@ std::optional<Transfer> follow(const Event& event, OpenFile& file, FileSize& siz
                             .is_known = file.is_known,
                             .bytes_known = false,
                             .size_before = size.bytes};
-    file.is_known = false;
+    file.is_known = file.is_at_end = false;
     return transfer;
   }
-  const bool at_end = writes && file.appends;
+  const bool at_end = writes && (file.appends || file.is_at_end);
+  // What was read there, others have written.
+  if (!writes && event.bytes > 0) file.is_at_end = false;
   if (at_end) {
     file.position = size.bytes;
     file.is_known = true;

@@ -16,6 +16,7 @@ namespace omnio::event {
 // An open file description: the file offset and what else descriptors share.
 struct OpenFile {
   bool appends = false;       // O_APPEND: a write goes to the end of the file
+  bool is_at_end = false;     // it was sought, and nothing tells how far that is from the start
   bool is_known = true;       // whether the position is that of the application
   std::int64_t position = 0;  // of a descriptor that was open before: counted from there
 };
@@ -34,7 +35,8 @@ struct FileSize {
 struct Transfer {
   std::int64_t offset = 0;
   bool is_known = false;    // else the offset is a guess
-  bool at_end = false;      // appended: the offset is the furthest byte seen until then
+  bool at_end = false;      // appended, or written where a seek from the end led: the offset is the
+                            // furthest byte seen until then
   bool bytes_known = true;  // not of the scanf family
   std::uint64_t bytes = 0;
   std::int64_t size_before = 0;  // FileSize::bytes before the event

@@ -144,6 +144,20 @@ TEST_F(PositionTest, StreamsMoveByWhatTheyMoved) {
   EXPECT_EQ(summary(m), "write 0+51 read 4+6 read 0+1");
 }
 
+TEST_F(PositionTest, AStreamThatSoughtTheEndAppendsUntilItTellsWhere) {
+  handle(1, 1);
+  call("fseek", {1, 0, SEEK_END}, 0);
+  call("fwrite", {0, 1, 9, 1}, 9, 9);
+  call("ftell", {1}, 1009);
+  call("fwrite", {0, 1, 20, 1}, 20, 20);
+  const model::PhaseModel m = model();
+  EXPECT_EQ(summary(m), "write 0+9 write 1009+20");
+  ASSERT_EQ(m.left_out.size(), 1U);
+  EXPECT_EQ(m.left_out[0],
+            "the size of files before they were appended to: offsets count from what the rank "
+            "itself had seen (/data/f)");
+}
+
 TEST_F(PositionTest, WhatDamageMakesOfNumbersHasNoKnownPlace) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   handle(1, 1, O_APPEND);

@@ -53,6 +53,22 @@ TEST_F(ScheduleOfTrace, HolesOfAFileThatTheRunMadeAreNoInput) {
   EXPECT_EQ(kept.files.at("kept").size, 30U);
 }
 
+// A log that is gone on with: what was written behind its end was not there before.
+TEST_F(ScheduleOfTrace, WhatIsWrittenBehindAnEndThatWasSoughtIsNoInput) {
+  for (const bool tells : {false, true}) {
+    Thread thread(token(0));
+    thread.open(10000, 10100, "/run/log", O_RDWR, 1)
+        .onHandle("fseek", 10200, 10300, 1, 0, 0, SEEK_END)
+        .data("write", 10400, 10500, 1, 100);
+    if (tells) thread.onHandle("ftell", 10600, 10700, 1, 0, 1100);
+    thread.data("pread", 10800, 10900, 1, 1100, 0);
+    save(0, 1, {&thread});
+    const Kept kept = schedule();
+    EXPECT_TRUE(kept.files.at("log").exists);
+    EXPECT_EQ(kept.files.at("log").size, 1000U) << tells;
+  }
+}
+
 TEST_F(ScheduleOfTrace, OtherRanksWaitForTheMakerAndTheWriter) {
   Thread writer(token(0));
   writer.open(10000, 10100, "/run/shared", O_RDWR | O_CREAT, 1)
