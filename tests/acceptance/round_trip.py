@@ -12,7 +12,8 @@ import stat
 import subprocess
 import sys
 
-from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, run, trace)
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, program, readLog, run,
+                           trace)
 from replay_testing import MPI_ENVIRONMENT, replay
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -147,6 +148,12 @@ def treeOf(root):
     return tree, stamps
 
 
+def directoriesOf(traced, root):
+    """Where calls of chdir led, by the trace."""
+    return sorted(os.path.relpath(event["file"], root) for event in readLog(traced)
+                  if event["call"] == "chdir" and not event["failed"])
+
+
 def checkTree(checks, name, before, after, replayed):
     """Made or changed by the run: as the replay left it. Only read, or never touched: there as far
     as it was read, or not at all."""
@@ -184,6 +191,8 @@ def roundTrip(checks, work, name, prepare, command, timing="asap", statuses=(0,)
                 f"{name}: replay, status {result.status}, {result.out[-900:]!r} {result.err[-300:]!r}")
     verified = run([omnio(), "verify", made, again])
     checks.equal(verified.status, 0, f"{name}: verify, {verified.out[-900:]!r} {verified.err!r}")
+    checks.equal(directoriesOf(again, os.path.join(target, "tree")),
+                 directoriesOf(recorded, directory), f"{name}: directories that it went to")
     compared = checkTree(checks, name, before, after, treeOf(os.path.join(target, "tree")))
     words = verified.out.decode(errors="replace").splitlines() or ["nothing verified"]
     print(f"{name}, {timing}: {words[-1]}; {compared} names of the tree compared", flush=True)

@@ -426,11 +426,23 @@ void workingDirectoryChanged() {
   is_known.store(true, std::memory_order_release);
 }
 
+DirectoryBefore::DirectoryBefore() {
+  if (thread.own_directory == nullptr) return;
+  workingDirectory();
+  thread.keeps_own_directory = true;
+}
+
+DirectoryBefore::~DirectoryBefore() { thread.keeps_own_directory = false; }
+
 std::string_view workingDirectory() {
   if (thread.own_directory != nullptr) {
-    const long bytes = rawSyscall(SYS_getcwd, address(thread.own_directory), kMaxDirectory);
-    if (bytes <= 1 || thread.own_directory[0] != '/') return kLeftOut;
-    return {thread.own_directory, static_cast<std::size_t>(bytes) - 1};
+    if (!thread.keeps_own_directory) {
+      const long bytes = rawSyscall(SYS_getcwd, address(thread.own_directory), kMaxDirectory);
+      thread.own_directory_bytes = static_cast<std::uint16_t>(bytes > 1 ? bytes - 1 : 0);
+    }
+    const std::size_t bytes = thread.own_directory_bytes;
+    if (bytes == 0 || thread.own_directory[0] != '/') return kLeftOut;
+    return {thread.own_directory, bytes};
   }
   if (!is_known.load(std::memory_order_acquire)) workingDirectoryChanged();
   const Directory& place = places[turn.load(std::memory_order_acquire) % kPlaces];

@@ -132,6 +132,15 @@ bool isStill(const HandleInfo& info, std::uint32_t handle);
 std::string_view workingDirectory();
 // After a successful chdir or fchdir.
 void workingDirectoryChanged();
+// While it lives, the calling thread's names are relative to the directory that it was in before:
+// a name is looked at when its call is over.
+class DirectoryBefore {
+ public:
+  DirectoryBefore();
+  DirectoryBefore(const DirectoryBefore&) = delete;
+  DirectoryBefore& operator=(const DirectoryBefore&) = delete;
+  ~DirectoryBefore();
+};
 // The calling thread shares it with no other thread from now on.
 void workingDirectoryIsOwn();
 

@@ -150,6 +150,8 @@ struct Thread {
   const void* last_lock = nullptr;  // the mutex that it locked last
   // Room for the path of its working directory, where it has one of its own (unshare).
   char* own_directory = nullptr;
+  std::uint16_t own_directory_bytes = 0;  // as read last
+  bool keeps_own_directory = false;       // what was read last is meant
   std::uint32_t tid = 0;
   std::uint32_t number = 0;
   Lane lanes[kLanes];

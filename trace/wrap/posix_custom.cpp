@@ -326,6 +326,7 @@ OMNIO_EXPORT int closedir(DIR* directory) {
 }
 
 OMNIO_EXPORT int chdir(const char* path) noexcept {
+  const DirectoryBefore before;
   const int result = intercept<CallId::chdir, int>(path);
   if (result == 0 && isActive() && mayRecord(thread)) workingDirectoryChanged();
   return result;

@@ -230,6 +230,7 @@ __attribute__((visibility("hidden"), used)) long omnioSystemCall(long number, lo
                                                 number32(d));
     }
     case SYS_chdir: {
+      const DirectoryBefore before;
       const long result = recordedAs<CallId::chdir, int>(number, given, path(a));
       if (result == 0) changedDirectory();
       return result;
