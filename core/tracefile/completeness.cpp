@@ -385,8 +385,8 @@ std::string unseenWords(const wire::MovedBytes& unseen) {
 std::string missingSentence(const Wholeness& wholeness) {
   const std::uint64_t missing = wholeness.events_missing;
   if (missing == 0) {
-    return wholeness.at_least ? "how many events are missing is not known"
-                              : "no events are missing";
+    if (wholeness.at_least) return "how many events are missing is not known";
+    return wholeness.whole ? "no events are missing" : "all that was recorded is there";
   }
   return fmt::format("{}{} {} missing", wholeness.at_least ? "at least " : "",
                      base::counted(missing, "event", "events"), missing == 1 ? "is" : "are");

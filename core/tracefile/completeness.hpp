@@ -57,7 +57,8 @@ void addUndecodable(Wholeness& wholeness, std::uint64_t events);
 // many there are besides.
 std::vector<std::string> reasonsInBrief(const Wholeness& wholeness);
 
-// "12 events are missing", "at least 1 event is missing", "no events are missing", and the like.
+// "12 events are missing", "at least 1 event is missing", "no events are missing", or, of one
+// that is not whole for another reason, "all that was recorded is there".
 std::string missingSentence(const Wholeness& wholeness);
 
 // "read 32.0 MiB and wrote 4.00 MiB", "wrote 4.00 MiB", or nothing.

@@ -371,7 +371,7 @@ TEST_F(TraceTest, WithoutItsRingsTheTailOfAKilledProcessIsNotKnown) {
   EXPECT_FALSE(wholeness.whole);
   EXPECT_EQ(wholeness.events, 5U);
   EXPECT_FALSE(wholeness.at_least);
-  EXPECT_EQ(missingSentence(wholeness), "no events are missing");
+  EXPECT_EQ(missingSentence(wholeness), "all that was recorded is there");
 }
 
 TEST_F(TraceTest, RingsOfOtherTracesStayOut) {
