@@ -154,6 +154,10 @@ void appendSeries(std::vector<Row>& rows, const PhaseModel& model, const Series&
   const Phase& first = *series.front();
   std::int64_t io_ns = 0;
   for (const Phase* phase : series) io_ns += phase->io.total();
+  // In a file of one process, a stride of np requests is a coincidence.
+  const bool is_shared =
+      first.ranks.size() > 1 && model.files[static_cast<std::size_t>(first.file)].shared;
+  const int sharers = is_shared ? model.processes : 1;
   for (std::size_t i = 0; i < first.operations.size(); ++i) {
     std::uint64_t weight = 0;
     for (const Phase* phase : series) weight += weightOf(*phase, phase->operations[i]);
@@ -161,7 +165,7 @@ void appendSeries(std::vector<Row>& rows, const PhaseModel& model, const Series&
     rows.push_back({head ? idsOf(series) : "", head ? fmt::format("{}", first.file) : "",
                     fmt::format("{} {}", first.ranks.size(), nameOf(first.operations[i].operation)),
                     repetitionText(series, i), requestText(series, i), exactSize(weight),
-                    head ? secondsText(io_ns) : "", offsetText(series, i, model.processes)});
+                    head ? secondsText(io_ns) : "", offsetText(series, i, sharers)});
   }
 }
 

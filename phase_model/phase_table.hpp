@@ -18,7 +18,8 @@ std::vector<Series> seriesOf(const model::PhaseModel& model);
 std::string idsOf(const Series& series);
 
 // f(initOffset) of an operation over the series: in terms of ph, where the base moves on by the
-// same distance with each phase; "differs" where it is neither.
+// same distance with each phase; "differs" where it is neither. A stride of a request of each of
+// the `processes` that share the file is one of np requests.
 std::string offsetText(const Series& series, std::size_t operation, int processes);
 
 // Phases that differ in nothing but their place in the file, or the numbers in its name, stand in
