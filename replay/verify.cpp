@@ -212,19 +212,21 @@ class Comparison final : public model::ScheduleSink {
   }
 
   Complaint event(const ScheduleEvent& event) override {
+    // A replay has those before its first event.
+    if (event.step == Step::kPreopened) return std::nullopt;
     ++number_;
     if (event.step != Step::kCall || lost_) return std::nullopt;
     // Which pages around those that are touched come along is the system's choice.
     while (next_ != nullptr && isTouch(*next_->row)) pull();
     if (isTouch(*event.row)) {
-      ++result_.substituted;
+      ++result_.substituted[event.row->name];
       return std::nullopt;
     }
     const bool got_lock = takesLock(event) && !event.failed && next_ != nullptr &&
                           next_->row == event.row && !next_->failed;
     if (isReplaced(event) && !got_lock) {
       // A call in its place, if there is one, is of the same kind.
-      ++result_.substituted;
+      ++result_.substituted[event.row->name];
       const bool stands =
           next_ != nullptr &&
           (next_->row == event.row ||
@@ -241,7 +243,7 @@ class Comparison final : public model::ScheduleSink {
     }
     // Which of several operations is over first is the system's choice.
     if (isReaped(*event.row) && isReaped(*next_->row)) {
-      ++result_.substituted;
+      ++result_.substituted[event.row->name];
       pull();
       return std::nullopt;
     }
@@ -265,7 +267,7 @@ class Comparison final : public model::ScheduleSink {
         calls::does(*event.row, Effect::kReadsLine) && event.offset == model::kUnknownOffset;
     if (is_other_attribute || is_foreign_line) compareNames(event, *next_);
     if (is_found_link || is_other_clone || is_other_attribute || is_foreign_line) {
-      ++result_.substituted;
+      ++result_.substituted[event.row->name];
     } else {
       compare(event, *next_);
       ++result_.compared;

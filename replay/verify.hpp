@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,9 @@ struct ReplayIdentity {
 base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory);
 
 struct Verification {
-  std::uint64_t compared = 0;     // operations
-  std::uint64_t substituted = 0;  // that a replay does otherwise on purpose; not compared
+  std::uint64_t compared = 0;  // operations
+  // Those that a replay does otherwise on purpose, by the name of their call; not compared.
+  std::map<std::string_view, std::uint64_t> substituted{};
   std::uint64_t differences = 0;
   std::vector<std::string> first;  // differences, one sentence each
   model::ScheduleGlobal source;    // what the schedule says of its trace, and of what it lacks

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
@@ -23,6 +26,12 @@ struct VerifyOptions {
   bool partial = false;
 };
 
+std::uint64_t sumOf(const std::map<std::string_view, std::uint64_t>& by_call) {
+  std::uint64_t sum = 0;
+  for (const auto& [call, times] : by_call) sum += times;
+  return sum;
+}
+
 std::string jsonOf(const replay::Verification& result, bool is_whole,
                    const VerifyOptions& options) {
   return base::jsonDocument("omnio-verification", 1, {.indent = 4}, [&](auto& json) {
@@ -30,7 +39,10 @@ std::string jsonOf(const replay::Verification& result, bool is_whole,
     json.put("trace", base::printable(options.selection.trace));
     json.put("whole", is_whole);
     json.put("compared", result.compared);
-    json.put("substituted", result.substituted);
+    json.put("substituted", sumOf(result.substituted));
+    json.object("substituted_calls", [&] {
+      for (const auto& [call, times] : result.substituted) json.put(call, times);
+    });
     json.put("differences", result.differences);
     json.list("first_differences", result.first,
               [&json](const std::string& difference) { json.value(base::safeText(difference)); });
@@ -43,8 +55,13 @@ std::string textOf(const replay::Verification& result) {
   if (result.differences > result.first.size()) {
     text += fmt::format("and {} more\n", result.differences - result.first.size());
   }
-  text += fmt::format("{} operations compared, {} differences; {} done otherwise on purpose\n",
-                      result.compared, result.differences, result.substituted);
+  text += fmt::format("{} operations compared, {} differences; {} done otherwise on purpose",
+                      result.compared, result.differences, sumOf(result.substituted));
+  char before = ':';
+  for (const auto& [call, times] : result.substituted) {
+    text += fmt::format("{} {} {}", std::exchange(before, ','), times, call);
+  }
+  text += "\n";
   return text;
 }
 
