@@ -100,13 +100,14 @@ const event::Text* textAt(const event::Event& event, Role role) {
 // A call that is given an empty path fails for that reason, whatever its other name is. Where one
 // succeeds, its descriptor is meant (AT_EMPTY_PATH).
 bool hasEmptyName(const event::Event& event) {
+  if (!event.failed) return false;
   const auto is_empty = [&event](Role role) {
     const event::Text* const path = textAt(event, role);
     return path != nullptr && path->raw.empty();
   };
   const int link = calls::indexOf(*event.row, Role::kLinkText);
   const bool has_empty_link = link >= 0 && event.texts[static_cast<std::size_t>(link)].raw.empty();
-  return event.failed && (is_empty(Role::kPath) || is_empty(Role::kPathNew) || has_empty_link);
+  return is_empty(Role::kPath) || is_empty(Role::kPathNew) || has_empty_link;
 }
 
 bool duplicates(const event::Event& event) {

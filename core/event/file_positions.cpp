@@ -128,7 +128,7 @@ std::optional<Transfer> follow(const Event& event, OpenFile& file, FileSize& siz
     return transfer;
   }
   const bool at_end = writes && (file.appends || file.is_at_end);
-  // What was read there, others have written.
+  // Others have written behind the end that was sought: the file is longer by now.
   if (!writes && event.bytes > 0) file.is_at_end = false;
   if (at_end) {
     file.position = size.bytes;

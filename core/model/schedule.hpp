@@ -188,7 +188,7 @@ struct ScheduleEvent {
   // kDirFd, kDirFdNew: what the path is relative to; kNoDescriptor: the working directory.
   Descriptor directory = kNoDescriptor;
   Descriptor new_directory = kNoDescriptor;
-  // Of a call that failed for an empty path: none.
+  // A call that failed for an empty path has none.
   FileNumber file = kNoFileNumber;      // kPath, kPathTemplate; preopened
   FileNumber new_file = kNoFileNumber;  // kPathNew; of a symbolic link (kLinkText): what it names
   // Names of the path of `file` and of `new_file` that the application had the system look up, on

@@ -5,8 +5,8 @@
 // with one stride, they become a loop. Parts that continue a loop become one more turn of it. Three
 // turns are needed, because any two requests of one size have some stride.
 //
-// Not for several threads at a time. The cost of add() is bounded (comparisons of parts: the square
-// of kMostInBody, for a sequence that nearly repeats), and so is the memory (kMostParts).
+// Not for several threads at a time. The cost of add() is bounded: a sequence that nearly repeats
+// takes kMostInBody squared comparisons of parts. The memory is bounded by kMostParts.
 #pragma once
 
 #include <cstddef>

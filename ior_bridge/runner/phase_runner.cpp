@@ -243,7 +243,7 @@ class PhaseRunner {
           extent_.begin, static_cast<std::int64_t>(std::min<Wide>(end, INT64_MAX)));
     }
     if (turns_ > 1) {
-      // What is read is looked at when it is made.
+      // The check of room for data to read is where that data is made.
       std::uint64_t written = 0;
       for (const model::PhaseOperation& operation : phase_.operations) {
         if (operation.operation == Operation::kWrite) written += model::weightOf(phase_, operation);

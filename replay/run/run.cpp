@@ -478,8 +478,8 @@ Replayed replayOnce(Session& session, const Request& request,
   }
   Engine engine(std::move(settings), ranksOf(*plan, session));
   check(engine.start());
-  // What reading the plan has left unused goes to the page cache, where memory is limited: the
-  // application had it there, and it decides how long a write takes.
+  // Reading the plan leaves memory unused. Where memory is limited, the application had that much
+  // more page cache, which decides how long a write takes.
   malloc_trim(0);
   session.barrier();
   {
