@@ -191,6 +191,13 @@ void CommunicationOrder::leaveOut(std::uint32_t place, std::int64_t length_ns,
   thread.communicated = true;
 }
 
+void CommunicationOrder::leaveOutBetween(std::uint32_t place, std::int64_t from_ns,
+                                         std::int64_t to_ns) {
+  Thread& thread = threads_[place];
+  advance(thread, std::min(from_ns, to_ns));
+  thread.last_ns = std::max(thread.last_ns, to_ns);
+}
+
 DueTime CommunicationOrder::ruleAt(std::uint32_t place, std::int64_t at_ns) const {
   DueTime rule = threads_[place].rule;
   const std::int64_t gap = at_ns - threads_[place].last_ns;
@@ -304,6 +311,11 @@ struct Gathering {
   // share. The rule covers the first `shared` of `inner`.
   std::size_t shared = 0;
   DueTime shared_rule;
+  // It moves so little that its members need no more than some us for it.
+  bool is_small = false;
+  // By node: when the first member that had left it came to its storage. Who stayed until then,
+  // though all had come, had no processor: that member had it.
+  std::map<std::size_t, std::int64_t> yielded;
   // The first open of each file, and whether another member opened it without waiting for that.
   struct Maker {
     Inner open;
@@ -324,6 +336,8 @@ constexpr std::size_t kMostShared = 4;
 // The same where that step makes more wait than had to: behind what a thread did since it began a
 // nonblocking call.
 constexpr std::size_t kMostUnshared = 64;
+// A collective call of so many bytes is small. So many are what a stream keeps in memory, too.
+constexpr std::uint64_t kSmall = 4096;
 // More calls than this wait for others only where something is missing: then some go on.
 constexpr std::size_t kMostCalls = 1'000'000;
 
@@ -343,6 +357,15 @@ struct Object {
   };
   std::shared_ptr<Turn> turn;
 };
+
+// Whether the call may wait for storage, and leave its processor to others: not so where a stream
+// or a position in memory changes alone.
+bool mayYield(const event::Event& event) {
+  const calls::Class what = event.row->call_class;
+  if (what == calls::Class::kSeek) return false;
+  const bool moves = what == calls::Class::kRead || what == calls::Class::kWrite;
+  return event.row->api != calls::Api::kStdio || !moves || event.bytes >= kSmall;
+}
 
 bool isWait(const event::Event* event) {
   return event != nullptr && event->row->api == calls::Api::kThreads;
@@ -462,6 +485,7 @@ class Sweep : public order::MpiPictureSink {
     std::deque<CallKey> calls;           // MPI calls that are not left
     bool is_inside = false;              // of the first of these
     std::vector<CallKey> sends;          // large ones that have begun and are not complete
+    std::shared_ptr<Gathering> left;     // small, and the thread's last call
     bool is_waiting = false;             // inside of `event`, which waits for another thread
     std::shared_ptr<Object::Turn> turn;  // that it waits for
     bool is_begun = true;                // its process has been started, or become this program
@@ -807,6 +831,10 @@ class Sweep : public order::MpiPictureSink {
     const EventRef ref{place, thread.sequence};
     const std::int64_t end_ns = std::max(thread.event->end_ns, start_ns);
     result_.unmatched_waits += std::exchange(thread.unmatched_waits, 0);
+    if (thread.left != nullptr && mayYield(*thread.event)) {
+      thread.left->yielded.try_emplace(sources_.threads[place].node, start_ns);
+      thread.left = nullptr;
+    }
     result_.order.leaveOut(place, thread.event->recorder_ns, start_ns);
     result_.order.operation(ref, start_ns, end_ns);
     if (call != nullptr) {
@@ -834,6 +862,7 @@ class Sweep : public order::MpiPictureSink {
   }
 
   void enter(std::uint32_t place, const CallKey& key, Call& call) {
+    threads_[place].left = nullptr;
     result_.order.enter(place, call.start_ns);
     call.rule = result_.order.rule(place);
     noteAgain(place, call);
@@ -982,6 +1011,16 @@ class Sweep : public order::MpiPictureSink {
     }
   }
 
+  // Where ranks share processors, a member may leave late since it had none. It gets one when a
+  // member that left before it waits for its storage; in the recording that one may not have had to
+  // wait. Replays have this by themselves: the time from then on does not count as communication.
+  void leaveOutYielded(std::uint32_t place, const Gathering& gathering, std::int64_t end_ns) {
+    if (!isInSchedule(place)) return;
+    const auto found = gathering.yielded.find(sources_.threads[place].node);
+    if (found == gathering.yielded.end()) return;
+    result_.order.leaveOutBetween(place, found->second, end_ns);
+  }
+
   // When the sender was in MPI again, if the call got the message only then: it stayed until then,
   // and for longer than for anyone else. nullptr: it got the message before.
   static const Call::Again* cameAgain(const Call& call, const Call& send) {
@@ -1027,10 +1066,15 @@ class Sweep : public order::MpiPictureSink {
         if (!member.is_waiting) continue;
         join(place, member);
         joinInner(place, *member.gathering, call.end_ns);
+        leaveOutYielded(place, *member.gathering, call.end_ns);
       }
     }
     result_.order.leave(place, call.end_ns);
     Thread& thread = threads_[place];
+    if (isInSchedule(place) && call.member_of.size() == 1 && call.member_of.front().is_waiting &&
+        call.member_of.front().gathering->is_small) {
+      thread.left = call.member_of.front().gathering;
+    }
     for (const CallKey& send : call.completes) std::erase(thread.sends, send);
     thread.calls.pop_front();
     thread.is_inside = false;
@@ -1156,6 +1200,8 @@ class Sweep : public order::MpiPictureSink {
       for (const auto& arrival : arrivals) {
         gathering->arrivals.push_back(keyOf(arrival.event));
       }
+      gathering->is_small =
+          operation.started.row->call_class == calls::Class::kMpiSync && operation.bytes <= kSmall;
     }
     const order::MpiCollective::Arrival* const root = rootOf(operation, groups_);
     const bool is_root = root != nullptr && keyOf(root->event) == keyOf(operation.started);

@@ -148,6 +148,49 @@ TEST_F(Communication, ABarrierOfAFewIsAnEdgeFromEachOther) {
   }
 }
 
+// Four ranks and two processors: ranks 2 and 3 leave the barrier when ranks 0 and 1 have done
+// something else.
+class SharedProcessors : public Communication {
+ protected:
+  // What ranks 0 and 1 do from 1130, and the work of rank 2 before its next write.
+  template <typename Then>
+  Work workOfTheLate(Then then, std::int64_t bytes = 0) {
+    std::vector<Thread> ranks;
+    for (int rank = 0; rank < 4; ++rank) {
+      Thread& thread = ranks.emplace_back(rankThread(rank));
+      const bool is_late = rank >= 2;
+      thread.mpi("Allreduce", 1100, is_late ? 5000 : 1120,
+                 {{Role::kComm, 1}, {Role::kSize, bytes}, {Role::kSeq, 1}});
+      if (!is_late) then(thread);
+      thread.data("pwrite", 5010, 6000, 1, 100, 0);
+    }
+    return scheduleOf(ranks).threads.at(2).at(1).own.value_or(Work{});
+  }
+};
+
+TEST_F(SharedProcessors, TheTimeUntilOthersComeToTheirStorageIsNoCommunication) {
+  // 90 before the barrier and 10 behind it; 30 from when all had come until rank 0 began to write.
+  EXPECT_EQ(workOfTheLate([](Thread& thread) { thread.data("pwrite", 1130, 4000, 1, 100, 200); }),
+            (Work{100, 30}));
+}
+
+TEST_F(SharedProcessors, WhereOthersComputeTheLateHaveToWait) {
+  EXPECT_EQ(workOfTheLate([](Thread&) {}), (Work{100, 3900}));
+}
+
+TEST_F(SharedProcessors, LittleThatAStreamKeepsFreesNoProcessor) {
+  const auto print = [](std::int64_t bytes) {
+    return [bytes](Thread& thread) { thread.data("fprintf", 1130, 1140, 1, bytes); };
+  };
+  EXPECT_EQ(workOfTheLate(print(100)), (Work{100, 3900}));
+}
+
+TEST_F(SharedProcessors, ALargeCollectiveCallMayTakeItsTime) {
+  EXPECT_EQ(workOfTheLate([](Thread& thread) { thread.data("pwrite", 1130, 4000, 1, 100, 200); },
+                          1 << 20),
+            (Work{100, 3900}));
+}
+
 TEST_F(Communication, ABroadcastOrdersTheRootBeforeTheOthersAlone) {
   std::vector<Thread> ranks{rankThread(0), rankThread(1)};
   const auto bcast = [](Thread& thread, std::uint64_t start, std::uint64_t end) {
