@@ -37,7 +37,7 @@ double cpuNsOf(const Work& work) {
 std::string read(const fs::path& directory) {
   const auto trace = omnio::tracefile::Trace::open(directory);
   if (!trace) fail(trace.failure().sentence);
-  const auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kFile, {});
+  const auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kFile);
   if (!report) fail(report.failure().sentence);
   std::string text = omnio::stats::jsonOf(*report);
   // The only thing that may differ.

@@ -157,7 +157,7 @@ int readTrace(const char* directory) {
     fmt::print(stderr, "{}\n", trace.failure().sentence);
     return 1;
   }
-  const auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kFile, {});
+  const auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kFile);
   const auto text = omnio::stats::jsonOf(*report);
   const auto time = std::chrono::steady_clock::now() - begin;
   if (!report->wholeness.whole || report->groups.size() != kThreads * kFiles) {

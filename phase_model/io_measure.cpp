@@ -17,15 +17,6 @@
 namespace omnio::phases {
 namespace {
 
-bool isOfStorage(const event::Event& event) {
-  for (const event::Handle* handle : {event.handle, event.new_handle}) {
-    if (handle == nullptr) continue;
-    const wire::FileKind kind = handle->definition.kind;
-    if (kind != wire::FileKind::kRegular && kind != wire::FileKind::kDirectory) return false;
-  }
-  return true;
-}
-
 // Ranks of the phase on the node that has most of them.
 int ranksPerNode(const model::Phase& phase, const std::map<int, std::string>& hosts) {
   std::map<std::string_view, int> on_node;
@@ -78,7 +69,7 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
     while (const event::Event* event = events.next()) {
       const Source& source = sources[events.source()];
       const int phase = source.phases->next(*event);
-      if (!isOfStorage(*event)) continue;
+      if (!event::isOfStorage(*event)) continue;
       ++calls[phase][calls::toNumber(event->row->plain)];
       settings.take(*trace.processes()[source.process], *event, phase);
       by_phase[phase] +=

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <map>
-#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -13,9 +13,9 @@
 #include "core/base/text_table.hpp"
 #include "core/calls/table.hpp"
 #include "core/event/deferred_reads.hpp"
-#include "core/event/io_requests.hpp"
-#include "core/tracefile/log_reader.hpp"
+#include "core/order/io_waits.hpp"
 #include "core/wire/info.hpp"
+#include "statistics/rank_events.hpp"
 
 namespace omnio::stats {
 
@@ -73,40 +73,66 @@ void Group::add(const event::Event& event, bool bytes_later) {
   if (counts_bytes) transfer.begun_bytes += event.bytes;
 }
 
+void Transfer::add(const Transfer& other) {
+  size_bytes.add(other.size_bytes);
+  time_ns.add(other.time_ns);
+  begins += other.begins;
+  begun_bytes += other.begun_bytes;
+  begins_ns += other.begins_ns;
+}
+
+void Group::add(const Group& other) {
+  for (std::size_t c = 0; c < operations.size(); ++c) operations[c] += other.operations[c];
+  failed += other.failed;
+  mpi_sync_failed += other.mpi_sync_failed;
+  read.add(other.read);
+  write.add(other.write);
+  time_ns.add(other.time_ns);
+  mpi_sync_ns.add(other.mpi_sync_ns);
+}
+
 namespace {
 
 constexpr base::Word<By> kNames[] = {
     {By::kFile, "file"}, {By::kRank, "rank"}, {By::kThread, "thread"}, {By::kCall, "call"}};
 
-// One pass over all events of the chosen processes. A group is found by a number: of the file, of
-// the call, or of the rank or thread that is being read.
+// The processes of each rank, in order; one without a rank is alone.
+std::vector<std::vector<Source>> byRank(const tracefile::Trace& trace,
+                                        const std::vector<const tracefile::Process*>& processes) {
+  std::map<const tracefile::Process*, std::size_t> places;
+  for (std::size_t i = 0; i < trace.processes().size(); ++i) {
+    places[trace.processes()[i].get()] = i;
+  }
+  std::vector<std::vector<Source>> ranks;
+  std::map<int, std::size_t> index;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const std::optional<int> rank = trace.rankOf(*processes[i]);
+    std::size_t place = ranks.size();
+    if (rank) place = index.try_emplace(*rank, place).first->second;
+    if (place == ranks.size()) ranks.emplace_back();
+    ranks[place].push_back(
+        {.process = processes[i], .in_trace = places.at(processes[i]), .number = i});
+  }
+  return ranks;
+}
+
+// Reads the chosen processes, rank by rank. A group is found by a number: of the file, of the call,
+// or of the rank or thread that an event is of.
 class Accumulator {
  public:
-  explicit Accumulator(By by) : by_(by) {}
+  Accumulator(const tracefile::Trace& trace, By by, const Selection& selection)
+      : trace_(trace),
+        by_(by),
+        selection_(selection),
+        selected_(selection, paths_, selection.window ? startOfRun(trace) : 0) {}
 
-  void read(const tracefile::Trace& trace, const tracefile::Process& process,
-            std::size_t process_number) {
-    const std::uint64_t events_before = total_.events() + events_below_;
-    // Threads share files and requests, and are read one after the other.
-    event::LaterReads later(process.logs.size() == 1 ? event::LaterReads::Order::kByTime
-                                                     : event::LaterReads::Order::kByLog);
-    // One for all threads: the numbers of asynchronous operations are those of the process.
-    event::IoRequests requests;
-    for (const tracefile::Log& log : process.logs) {
-      if (by_ == By::kRank) {
-        current_ = groupOf(rankKey(trace, process));
-      } else if (by_ == By::kThread) {
-        // Lanes of a thread are one group.
-        current_ = groupOf({static_cast<std::int64_t>(process_number), log.thread});
-        groups_[current_].name = threadName(trace, process, log);
-      }
-      readLog(process, log, later, requests);
-    }
-    later.finish(took_);
-    recording_ns_ += static_cast<double>(total_.events() + events_below_ - events_before) *
-                     process.info.eventCostNs();
-    // A rank without a single event is a finding too.
-    if (by_ == By::kRank) groupOf(rankKey(trace, process));
+  void read(const std::vector<std::vector<Source>>& ranks) {
+    bool may_wait = false;
+    for (const std::vector<Source>& rank : ranks) may_wait = readRank(rank) || may_wait;
+    if (!may_wait) return;
+    const order::IoWaits waits(trace_);
+    ranks_.clear();
+    for (const std::vector<Source>& rank : ranks) readTimes(rank, waits);
   }
 
   void finish(Report& report) {
@@ -128,8 +154,9 @@ class Accumulator {
                           std::string_view(group.name));
       });
     }
-    report.total = std::move(total_);
+    for (const Group& group : report.groups) report.total.add(group);
     report.total.name = "total";
+    report.ranks = std::move(ranks_);
     report.events_below = events_below_;
     report.recording_ns = recording_ns_;
     tracefile::addUndecodable(report.wholeness, undecodable_);
@@ -138,22 +165,96 @@ class Accumulator {
  private:
   using Key = std::pair<std::int64_t, std::int64_t>;
   static constexpr std::int64_t kNoRank = 1LL << 40;  // behind all ranks
+  static constexpr std::size_t kNoGroup = std::numeric_limits<std::size_t>::max();
 
-  static Key rankKey(const tracefile::Trace& trace, const tracefile::Process& process) {
-    const auto rank = trace.rankOf(process);
-    return {rank ? *rank : kNoRank, 0};
+  // What is counted by process: the numbers of requests are those of the process.
+  struct OfProcess {
+    explicit OfProcess(const tracefile::Process& process)
+        : later(process.logs.size() == 1 ? event::LaterReads::Order::kByTime
+                                         : event::LaterReads::Order::kByLog) {}
+    event::LaterReads later;
+    std::uint64_t events = 0;
+  };
+
+  // Whether a call may have waited for other ranks.
+  bool readRank(const std::vector<Source>& sources) {
+    const std::optional<int> rank = trace_.rankOf(*sources.front().process);
+    // A rank without a single event is a finding too.
+    if (by_ == By::kRank) groupOf({rank.value_or(kNoRank), 0});
+    std::vector<OfProcess> processes;
+    for (const Source& source : sources) processes.emplace_back(*source.process);
+    RankEvents events(sources, selection_, paths_);
+    std::vector<std::size_t> places;  // by log; of files and calls each event has its own
+    for (const RankEvents::Log& log : events.logs()) {
+      if (by_ == By::kThread) nameThread(*log.source, *log.log);
+      places.push_back(by_ == By::kThread ? groupOf(threadKey(*log.source, *log.log))
+                       : by_ == By::kRank ? groupOf({rank.value_or(kNoRank), 0})
+                                          : kNoGroup);
+    }
+    RankClock clock(events.logs().size(), nullptr);
+    while (const event::Event* const event = events.next()) {
+      const bool is_selected = selected_.has(*event);
+      clock.take(*event, events, is_selected);
+      OfProcess& process = processes[events.log().source_number];
+      std::size_t place = kNoGroup;
+      if (is_selected) {
+        ++process.events;
+        place = places[events.logNumber()];
+        if (place == kNoGroup) place = placeOf(*event);
+      }
+      count(*event, place, process.later);
+    }
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      OfProcess& process = processes[i];
+      process.later.finish(took_);
+      // What was left out belongs to no path and no window.
+      const bool has_others = selection_.patterns.empty() && !selection_.window;
+      const std::uint64_t below = has_others ? events.leftOut(sources[i]) : 0;
+      events_below_ += below;
+      recording_ns_ +=
+          static_cast<double>(process.events + below) * sources[i].process->info.eventCostNs();
+    }
+    undecodable_ += events.undecodable();
+    if (rank) ranks_.push_back({.rank = *rank, .io = clock.io(), .run_ns = clock.runNs()});
+    return clock.mayWait();
   }
 
-  static std::string threadName(const tracefile::Trace& trace, const tracefile::Process& process,
-                                const tracefile::Log& log) {
-    const auto rank = trace.rankOf(process);
+  void readTimes(const std::vector<Source>& sources, const order::IoWaits& waits) {
+    const std::optional<int> rank = trace_.rankOf(*sources.front().process);
+    if (!rank) return;
+    RankEvents events(sources, selection_, paths_);
+    RankClock clock(events.logs().size(), &waits);
+    while (const event::Event* const event = events.next()) {
+      clock.take(*event, events, selected_.has(*event));
+    }
+    ranks_.push_back({.rank = *rank, .io = clock.io(), .run_ns = clock.runNs()});
+  }
+
+  void count(const event::Event& event, std::size_t place, event::LaterReads& later) {
+    const bool bytes_later = event::LaterReads::begins(event);
+    if (place != kNoGroup) groups_[place].add(event, bytes_later);
+    if (bytes_later) {
+      later.begin(event, place, took_);
+    } else {
+      later.end(event, took_);
+    }
+  }
+
+  // Lanes of a thread are one group.
+  static Key threadKey(const Source& source, const tracefile::Log& log) {
+    return {static_cast<std::int64_t>(source.number), log.thread};
+  }
+
+  void nameThread(const Source& source, const tracefile::Log& log) {
+    const tracefile::Process& process = *source.process;
+    const auto rank = trace_.rankOf(process);
     const std::string omp = log.omp_thread_plus_1 == 0
                                 ? std::string()
                                 : fmt::format(", OpenMP thread {}", log.omp_thread_plus_1 - 1);
     const std::string where = base::printable(process.info.text(wire::info::kHost));
-    return fmt::format("rank {} thread {} (host {}, pid {}, tid {}{})",
-                       rank ? fmt::format("{}", *rank) : "none", log.thread,
-                       where.empty() ? "unknown" : where, process.pid, log.tid, omp);
+    groups_[groupOf(threadKey(source, log))].name = fmt::format(
+        "rank {} thread {} (host {}, pid {}, tid {}{})", rank ? fmt::format("{}", *rank) : "none",
+        log.thread, where.empty() ? "unknown" : where, process.pid, log.tid, omp);
   }
 
   std::string fileName(std::size_t number) const {
@@ -168,8 +269,8 @@ class Accumulator {
     return place->second;
   }
 
+  // Of files and calls.
   std::size_t placeOf(const event::Event& event) {
-    if (by_ == By::kRank || by_ == By::kThread) return current_;
     // The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
     const std::size_t number =
         by_ == By::kCall ? event.row->number : static_cast<std::uint32_t>(event.file) + 1U;
@@ -177,46 +278,20 @@ class Accumulator {
     return number;
   }
 
-  void readLog(const tracefile::Process& process, const tracefile::Log& log,
-               event::LaterReads& later, event::IoRequests& requests) {
-    const auto reader = std::make_unique<tracefile::LogReader>(process, log, paths_);
-    while (const event::Event* event = reader->next()) {
-      if (event->row->api == calls::Api::kThreads) continue;
-      if (event->depth > 0) {
-        requests.takeBelow(*event);
-        ++events_below_;
-        continue;
-      }
-      // OMPIO's operations end in MPI_Wait at depth 0. MPI_File_iwrite has counted their bytes.
-      if (requests.endsBelow(*event)) {
-        ++events_below_;
-        continue;
-      }
-      const std::size_t place = placeOf(*event);
-      const bool bytes_later = event::LaterReads::begins(*event);
-      groups_[place].add(*event, bytes_later);
-      total_.add(*event, bytes_later);
-      if (bytes_later) {
-        later.begin(*event, place, took_);
-      } else {
-        later.end(*event, took_);
-      }
-    }
-    undecodable_ += reader->undecodable();
-  }
-
   const event::LaterReads::Take took_ = [this](std::size_t place, std::uint64_t bytes) {
-    for (Transfer* read : {&groups_[place].read, &total_.read}) {
-      read->size_bytes.add(bytes);
-      read->begun_bytes += bytes;
-    }
+    if (place == kNoGroup) return;
+    Transfer& read = groups_[place].read;
+    read.size_bytes.add(bytes);
+    read.begun_bytes += bytes;
   };
-  By by_;
+  const tracefile::Trace& trace_;
+  const By by_;
+  const Selection& selection_;
   event::PathTable paths_;
+  SelectedEvents selected_;
   std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
   std::vector<Group> groups_;         // else of calls by number, or of files by number plus 1
-  std::size_t current_ = 0;
-  Group total_;
+  std::vector<RankTime> ranks_;
   std::uint64_t events_below_ = 0;
   std::uint64_t undecodable_ = 0;
   double recording_ns_ = 0;
@@ -228,19 +303,28 @@ std::string_view nameOf(By by) { return base::wordOf(kNames, by); }
 
 std::optional<By> byName(std::string_view name) { return base::valueOf(kNames, name); }
 
-base::Result<Report> makeReport(const tracefile::Trace& trace, By by, std::optional<int> rank) {
-  const base::Result<std::vector<const tracefile::Process*>> processes = trace.processesOf(rank);
+const RankTime& slowestOf(const std::vector<RankTime>& ranks) {
+  return *std::ranges::max_element(ranks, {}, [](const RankTime& rank) { return rank.io.total(); });
+}
+
+double averageIoNs(const std::vector<RankTime>& ranks) {
+  std::int64_t sum = 0;
+  for (const RankTime& rank : ranks) sum += rank.io.total();
+  return ranks.empty() ? 0 : static_cast<double>(sum) / static_cast<double>(ranks.size());
+}
+
+base::Result<Report> makeReport(const tracefile::Trace& trace, By by, const Selection& selection) {
+  const base::Result<std::vector<const tracefile::Process*>> processes =
+      trace.processesOf(selection.rank, selection.thread);
   if (!processes) return processes.failure();
   Report report;
   report.trace = trace.directory().native();
   report.by = by;
-  report.rank = rank;
+  report.selection = selection;
   report.wholeness = tracefile::assess(trace);
   report.clocks = trace.clocks();
-  Accumulator accumulator(by);
-  for (std::size_t i = 0; i < processes->size(); ++i) {
-    accumulator.read(trace, *(*processes)[i], i);
-  }
+  Accumulator accumulator(trace, by, selection);
+  accumulator.read(byRank(trace, *processes));
   accumulator.finish(report);
   return report;
 }

@@ -1,4 +1,5 @@
-// The statistics of a trace: one pass over its events, memory for the groups alone.
+// The statistics of a trace: one pass over its events, and a second one where ranks may have waited
+// for each other in collective calls of MPI-IO. Memory is for the groups alone.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,24 +12,39 @@
 #include "core/base/result.hpp"
 #include "core/calls/role.hpp"
 #include "core/event/event.hpp"
+#include "core/event/io_time.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
+#include "statistics/histogram.hpp"
+#include "statistics/selection.hpp"
 
 namespace omnio::stats {
 
-// Count, total, smallest and largest of a quantity.
+// Count, total, smallest and largest of a quantity, and how often it had which value.
 struct Summary {
   std::uint64_t count = 0;
   std::uint64_t total = 0;
   std::uint64_t least = 0;
   std::uint64_t most = 0;
+  Histogram histogram;
 
   void add(std::uint64_t value) {
     least = count == 0 ? value : std::min(least, value);
     most = std::max(most, value);
     total += value;
     ++count;
+    histogram.add(value);
   }
+  void add(const Summary& other) {
+    if (other.count == 0) return;
+    least = count == 0 ? other.least : std::min(least, other.least);
+    most = std::max(most, other.most);
+    total += other.total;
+    count += other.count;
+    histogram.add(other.histogram);
+  }
+  // As of the histogram, and not beyond the largest value.
+  std::uint64_t quantile(double part) const { return std::min(histogram.quantile(part), most); }
   double average() const {
     return count == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(count);
   }
@@ -44,6 +60,7 @@ struct Transfer {
   std::uint64_t begun_bytes = 0;
   std::uint64_t begins_ns = 0;
 
+  void add(const Transfer& other);
   // Whether any call moved its bytes within its own time.
   bool hasBandwidth() const { return size_bytes.count > 0 && time_ns.count > begins; }
   // MiB a second of time spent inside the calls, those that only begin a transfer left out; 0 when
@@ -74,6 +91,7 @@ struct Group {
   std::uint64_t of(calls::Class c) const { return operations[static_cast<std::size_t>(c)]; }
   // With `bytes_later` an event tells how many bytes it read, later than this one.
   void add(const event::Event& event, bool bytes_later = false);
+  void add(const Group& other);
 };
 
 enum class By { kFile, kRank, kThread, kCall };
@@ -82,14 +100,39 @@ enum class By { kFile, kRank, kThread, kCall };
 std::string_view nameOf(By by);
 std::optional<By> byName(std::string_view name);
 
+// The I/O time of a rank (core/event/io_time.hpp), of the calls that were selected.
+struct RankTime {
+  int rank = 0;
+  event::IoTime io;
+  // From its first recorded call to its last, calls that were not selected too.
+  std::int64_t run_ns = 0;
+
+  // The part of that in I/O.
+  double share() const {
+    return run_ns == 0 ? 0 : static_cast<double>(io.total()) / static_cast<double>(run_ns);
+  }
+};
+// The rank that has most I/O time. There has to be one.
+const RankTime& slowestOf(const std::vector<RankTime>& ranks);
+double averageIoNs(const std::vector<RankTime>& ranks);
+
+// The percentiles that reports show.
+struct Percentile {
+  double part = 0;
+  std::string_view name;
+};
+inline constexpr Percentile kPercentiles[] = {
+    {0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p99.9"}};
+
 struct Report {
   std::string trace;  // the directory, as it was given
   By by = By::kFile;
-  std::optional<int> rank;         // the one asked for; none: all
+  Selection selection;
   tracefile::Wholeness wholeness;  // of the whole trace
   std::vector<tracefile::HostClock> clocks;
   std::vector<Group> groups;
-  Group total;  // of all groups
+  Group total;                  // of all groups
+  std::vector<RankTime> ranks;  // in order; without those that did not report
   // Calls made by libraries below the application's own: they are what those calls did, so they
   // stand in no group.
   std::uint64_t events_below = 0;
@@ -100,12 +143,16 @@ struct Report {
 
 // Groups come in a fixed order: files and calls by the time spent in them, ranks and threads by
 // number.
-base::Result<Report> makeReport(const tracefile::Trace& trace, By by, std::optional<int> rank);
+base::Result<Report> makeReport(const tracefile::Trace& trace, By by,
+                                const Selection& selection = {});
 
 // A table for people.
-std::string textOf(const Report& report);
+std::string textOf(const Report& report, bool with_histograms = false);
 
 // A document for programs, with the newline at its end: docs/commands/stats.md.
 std::string jsonOf(const Report& report);
+
+// A line of names, and a line for each group (RFC 4180).
+std::string csvOf(const Report& report);
 
 }  // namespace omnio::stats

@@ -15,6 +15,14 @@ void putSummary(JsonWriter& json, std::string_view name, const Summary& s) {
     json.put("min", s.least);
     json.put("max", s.most);
     json.put("average", s.average());
+    for (const Percentile& each : kPercentiles) json.put(each.name, s.quantile(each.part));
+    json.list("histogram", s.histogram.powersOfTwo(), [&](const Histogram::Bin& bin) {
+      json.object([&] {
+        json.put("from", bin.from);
+        json.put("to", bin.to);
+        json.put("count", bin.count);
+      });
+    });
   });
 }
 
@@ -72,6 +80,29 @@ void putWholeness(JsonWriter& json, const Report& report) {
   });
 }
 
+void putSelection(JsonWriter& json, const Selection& selection) {
+  json.put("rank", selection.rank);
+  json.put("thread", selection.thread);
+  json.list("paths", selection.patterns,
+            [&](const std::string& pattern) { json.value(base::printable(pattern)); });
+  json.put("window_from_ns",
+           selection.window ? std::optional(selection.window->from_ns) : std::nullopt);
+  json.put("window_to_ns", selection.window ? selection.window->to_ns : std::nullopt);
+  json.put("layer", selection.layer == Layer::kPosix ? "posix" : "application");
+}
+
+void putRank(JsonWriter& json, const RankTime& rank) {
+  json.object([&] {
+    json.put("rank", rank.rank);
+    json.put("io_ns", rank.io.total());
+    json.put("data_ns", rank.io.data_ns);
+    json.put("metadata_ns", rank.io.metadata_ns);
+    json.put("sync_ns", rank.io.sync_ns);
+    json.put("waiting_ns", rank.io.waiting_ns);
+    json.put("run_ns", rank.run_ns);
+  });
+}
+
 void putClock(JsonWriter& json, const tracefile::HostClock& c) {
   json.object([&] {
     json.put("host", base::printable(c.host));
@@ -96,9 +127,10 @@ std::string jsonOf(const Report& report) {
     putWholeness(json, report);
     json.list("clocks", report.clocks, [&](const auto& clock) { putClock(json, clock); });
     json.put("by", nameOf(report.by));
-    json.put("rank", report.rank);
+    putSelection(json, report.selection);
     json.put("events_below", report.events_below);
     json.put("recording_ns", report.recording_ns);
+    json.list("ranks", report.ranks, [&](const RankTime& rank) { putRank(json, rank); });
     json.key("total");
     putGroup(json, report.total);
     json.list("groups", report.groups, [&](const Group& group) { putGroup(json, group); });

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "core/base/printable.hpp"
@@ -96,6 +99,49 @@ void appendTransfers(std::string& out, const Report& report, std::string_view ti
   }
 }
 
+// What of the trace is shown; empty for all of it.
+std::string shownOf(const Selection& selection) {
+  std::vector<std::string> parts;
+  if (selection.rank) parts.push_back(fmt::format("rank {}", *selection.rank));
+  if (selection.thread) parts.push_back(fmt::format("thread {}", *selection.thread));
+  for (const std::string& pattern : selection.patterns) {
+    parts.push_back(fmt::format("files like {}", base::printable(pattern)));
+  }
+  if (const auto& window = selection.window) {
+    constexpr double kNsPerS = 1e9;
+    const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) / kNsPerS; };
+    parts.push_back(fmt::format("calls from {} s", seconds(window->from_ns)));
+    if (window->to_ns) parts.back() += fmt::format(" to {} s", seconds(*window->to_ns));
+  }
+  if (selection.layer == Layer::kPosix)
+    parts.emplace_back("the POSIX calls of MPI-IO, not its own");
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// The slowest rank decides when an application goes on.
+void appendIoTime(std::string& out, const std::vector<RankTime>& ranks) {
+  if (ranks.empty()) return;
+  const RankTime& slowest = slowestOf(ranks);
+  if (slowest.io.total() + slowest.io.waiting_ns == 0) return;
+  const auto time = [](std::int64_t ns) { return base::humanNs(static_cast<double>(ns)); };
+  const event::IoTime& io = slowest.io;
+  const auto into = std::back_inserter(out);
+  fmt::format_to(into, "I/O time: {} on the slowest rank ({})", time(io.total()), slowest.rank);
+  if (slowest.run_ns > 0) {
+    fmt::format_to(into, ", {:.3g} % of its {}", slowest.share() * 100, time(slowest.run_ns));
+  }
+  fmt::format_to(into, ": {} data, {} metadata, {} sync", time(io.data_ns), time(io.metadata_ns),
+                 time(io.sync_ns));
+  if (io.waiting_ns > 0) {
+    fmt::format_to(into, "; beside it {} of waiting for other ranks", time(io.waiting_ns));
+  }
+  out += '\n';
+  const double average = averageIoNs(ranks);
+  if (ranks.size() == 1 || average == 0) return;
+  fmt::format_to(into, "  {} on average over {} ranks; the slowest has {:.2f} times that\n",
+                 base::humanNs(average), ranks.size(), static_cast<double>(io.total()) / average);
+}
+
 void appendWholeness(std::string& out, const Report& report) {
   const tracefile::Wholeness& w = report.wholeness;
   const auto into = std::back_inserter(out);
@@ -113,7 +159,9 @@ void appendWholeness(std::string& out, const Report& report) {
   for (const std::string& sentence : tracefile::clockSentences(report.clocks)) {
     fmt::format_to(into, "Clock of {}\n", sentence);
   }
-  if (report.rank) fmt::format_to(into, "Shown: rank {}\n", *report.rank);
+  if (const std::string shown = shownOf(report.selection); !shown.empty()) {
+    fmt::format_to(into, "Shown: {}\n", shown);
+  }
   if (report.events_below > 0) {
     fmt::format_to(std::back_inserter(out),
                    "Left out: {} call{} made by libraries below the application's own calls\n",
@@ -124,15 +172,70 @@ void appendWholeness(std::string& out, const Report& report) {
                    "Recording took at least {} of the application's time\n",
                    base::humanNs(report.recording_ns));
   }
+  appendIoTime(out, report.ranks);
   if (w.stalled_ns > 0) {
     fmt::format_to(into, "Threads waited {} for the log to be written\n",
                    base::humanNs(static_cast<std::int64_t>(w.stalled_ns)));
   }
 }
 
+// The quantities of all reads and writes that have values, by their names.
+std::vector<std::pair<std::string_view, const Summary*>> distributionsOf(const Group& total) {
+  std::vector<std::pair<std::string_view, const Summary*>> found;
+  for (const auto& [name, summary] : {std::pair("size of reads", &total.read.size_bytes),
+                                      std::pair("time of reads", &total.read.time_ns),
+                                      std::pair("size of writes", &total.write.size_bytes),
+                                      std::pair("time of writes", &total.write.time_ns)}) {
+    if (summary->count > 0) found.emplace_back(name, summary);
+  }
+  return found;
+}
+
+std::string human(std::string_view name, double value) {
+  return name.starts_with("size") ? base::humanBytes(value) : base::humanNs(value);
+}
+
+void appendPercentiles(std::string& out, const Group& total) {
+  std::vector<Row> rows = {{"calls"}};
+  for (const Percentile& each : kPercentiles) rows.front().emplace_back(each.name);
+  rows.front().insert(rows.front().end(), {"max", "of all"});
+  for (const auto& [name, summary] : distributionsOf(total)) {
+    Row row = {fmt::format("{}", summary->count)};
+    for (const Percentile& each : kPercentiles) {
+      row.push_back(human(name, static_cast<double>(summary->quantile(each.part))));
+    }
+    row.insert(row.end(), {human(name, static_cast<double>(summary->most)), std::string(name)});
+    rows.push_back(std::move(row));
+  }
+  if (rows.size() == 1) return;
+  out += "\nPercentiles (at most an eighth too large)\n";
+  base::appendTable(out, rows, base::Align::kRight);
+}
+
+void appendHistograms(std::string& out, const Group& total) {
+  constexpr std::uint64_t kWidth = 40;  // of the longest bar, in characters
+  for (const auto& [name, summary] : distributionsOf(total)) {
+    fmt::format_to(std::back_inserter(out), "\nHistogram: {}\n", name);
+    const std::vector<Histogram::Bin> bins = summary->histogram.powersOfTwo();
+    const std::uint64_t most = std::ranges::max(bins, {}, &Histogram::Bin::count).count;
+    std::vector<Row> rows = {{"from", "below", "calls", "share", ""}};
+    for (const Histogram::Bin& bin : bins) {
+      const auto part = static_cast<double>(bin.count);
+      // Whoever occurs has a bar.
+      const auto bar = static_cast<std::size_t>(
+          std::ceil(part / static_cast<double>(most) * static_cast<double>(kWidth)));
+      rows.push_back({human(name, static_cast<double>(bin.from)),
+                      human(name, static_cast<double>(bin.to) + 1), fmt::format("{}", bin.count),
+                      fmt::format("{:.1f} %", 100 * part / static_cast<double>(summary->count)),
+                      std::string(bar, '#')});
+    }
+    base::appendTable(out, rows, base::Align::kRight);
+  }
+}
+
 }  // namespace
 
-std::string textOf(const Report& report) {
+std::string textOf(const Report& report, bool with_histograms) {
   std::string out;
   appendWholeness(out, report);
   if (report.groups.empty()) return out;
@@ -140,6 +243,8 @@ std::string textOf(const Report& report) {
   if (report.total.time_ns.count > 0) appendOperations(out, report);
   appendTransfers(out, report, "Reads", &Group::read);
   appendTransfers(out, report, "Writes", &Group::write);
+  appendPercentiles(out, report.total);
+  if (with_histograms) appendHistograms(out, report.total);
   appendCommunication(out, report);
   return out;
 }

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <string_view>
+#include <vector>
 
 #include "cli/output.hpp"
 #include "core/base/printable.hpp"
@@ -14,14 +16,16 @@ namespace omnio::cli {
 namespace {
 
 void printUsageError(const base::Parsed& parsed, int argc, const char* const* argv) {
+  const std::string meant =
+      parsed.meant.empty() ? std::string() : fmt::format("; did you mean `{}`?", parsed.meant);
   if (!parsed.command.empty()) {
-    printFailure(parsed.text);
+    printFailure(parsed.text + meant);
     fmt::print(stderr, "Try `omnio {} --help`.\n", parsed.command);
     return;
   }
   // The library only says that a subcommand is missing, whatever stands in its place.
   const bool unknown = argc > 1 && argv[1][0] != '-';
-  printFailure(unknown ? fmt::format("unknown command `{}`", base::printable(argv[1]))
+  printFailure(unknown ? fmt::format("unknown command `{}`{}", base::printable(argv[1]), meant)
                        : parsed.text);
   fmt::print(stderr, "Try `omnio --help`.\n");
 }
@@ -29,6 +33,13 @@ void printUsageError(const base::Parsed& parsed, int argc, const char* const* ar
 }  // namespace
 
 int run(int argc, const char* const* argv) {
+  // `omnio help stats` is `omnio stats --help`.
+  if (argc > 1 && argv[1] == std::string_view("help")) {
+    std::vector<const char*> words = {argv[0]};
+    if (argc > 2) words.push_back(argv[2]);
+    words.push_back("--help");
+    return run(static_cast<int>(words.size()), words.data());
+  }
   const base::Program app(
       "Records the I/O of an application, replays it on another storage system, and estimates what "
       "it would take there.",
@@ -40,6 +51,8 @@ int run(int argc, const char* const* argv) {
                          addVerifyCommand, addIorCommand, addEstimateCommand, addCompareCommand}) {
     add(app);
   }
+  std::string helped;
+  app.subcommand("help", "What a command does, and its options").option("COMMAND", helped, "");
 
   try {
     const base::Parsed parsed = app.parse(argc, argv);

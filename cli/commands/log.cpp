@@ -120,17 +120,8 @@ int runLog(const LogOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const base::Result<std::vector<const tracefile::Process*>> processes =
-      trace->processesOf(options.selection.rank);
+      trace->processesOf(options.selection.rank, options.selection.thread);
   if (!processes) return fail(processes.failure());
-  const bool any =
-      std::any_of(processes->begin(), processes->end(), [&](const tracefile::Process* process) {
-        return !threadsOf(*process, options.selection.thread).empty();
-      });
-  if (!any && options.selection.thread) {
-    printFailure(fmt::format("{}: no thread {} in what was chosen",
-                             base::printable(options.selection.trace), *options.selection.thread));
-    return kFailed;
-  }
   Printer printer(*trace, options);
   const tracefile::Wholeness wholeness = tracefile::assess(*trace);
   if (!wholeness.whole) {

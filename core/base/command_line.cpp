@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "core/base/integers.hpp"
@@ -23,6 +26,52 @@ std::string isFinite(std::string& word) {
   return std::isfinite(std::strtod(word.c_str(), nullptr))
              ? std::string()
              : fmt::format("{} is not a number", printable(word));
+}
+
+// How many letters have to be put in, left out, changed, or changed with their neighbours, to make
+// one word of the other (optimal string alignment).
+std::size_t distanceOf(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> before_last(other.size() + 1);
+  std::vector<std::size_t> last(other.size() + 1);
+  std::vector<std::size_t> now(other.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    now[0] = i;
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      const bool is_same = one[i - 1] == other[j - 1];
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (is_same ? 0 : 1)});
+      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1]) {
+        now[j] = std::min(now[j], before_last[j - 2] + 1);
+      }
+    }
+    before_last = std::exchange(last, now);
+  }
+  return last[other.size()];
+}
+
+// The name that differs from the word in at most a third of its letters, and least; "" for none.
+std::string nearest(std::string_view word, const std::vector<std::string>& names) {
+  constexpr std::size_t kMostLetters = 64;
+  if (word.size() > kMostLetters) return {};
+  std::string found;
+  std::size_t least = word.size() / 3 + 1;
+  for (const std::string& name : names) {
+    const std::size_t distance = distanceOf(word, name);
+    if (distance < least) {
+      least = distance;
+      found = name;
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> optionsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -164,6 +213,18 @@ Parsed Program::parse(int argc, const char* const* argv) const {
   parsed.exit_code = status_;
   const auto subcommands = app_->get_subcommands();
   if (!subcommands.empty()) parsed.command = subcommands.front()->get_name();
+  if (parsed.outcome != Parsed::Outcome::kRefused) return parsed;
+  if (subcommands.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app_->get_subcommands({})) names.push_back(command->get_name());
+    if (argc > 1) parsed.meant = nearest(argv[1], names);
+    return parsed;
+  }
+  for (const std::string& word : subcommands.front()->remaining()) {
+    if (word.starts_with("--") && parsed.meant.empty()) {
+      parsed.meant = nearest(word.substr(0, word.find('=')), optionsOf(*subcommands.front()));
+    }
+  }
   return parsed;
 }
 

@@ -90,6 +90,7 @@ struct Parsed {
   Outcome outcome = Outcome::kRun;
   std::string text;
   std::string command;  // the subcommand that was chosen, if any
+  std::string meant;    // of kRefused: the name that is most like an unknown one; "" for none
   int exit_code = 0;    // of its callback
 };
 

@@ -62,4 +62,13 @@ std::string_view PathTable::path(FileId id) const {
   return id == kNoFile ? std::string_view() : paths_[static_cast<std::size_t>(id)];
 }
 
+bool isOfStorage(const Event& event) {
+  for (const Handle* handle : {event.handle, event.new_handle}) {
+    if (handle == nullptr) continue;
+    const wire::FileKind kind = handle->definition.kind;
+    if (kind != wire::FileKind::kRegular && kind != wire::FileKind::kDirectory) return false;
+  }
+  return true;
+}
+
 }  // namespace omnio::event

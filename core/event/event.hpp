@@ -93,6 +93,9 @@ struct Event {
   }
 };
 
+// Whether the call works on files and directories alone, not on pipes, sockets or devices.
+bool isOfStorage(const Event& event);
+
 // The first argument with this role, 0 when the call has none.
 inline std::int64_t argumentOf(const Event& event, calls::Role role) {
   const int index = calls::indexOf(*event.row, role);

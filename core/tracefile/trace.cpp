@@ -176,7 +176,8 @@ std::optional<int> Trace::rankOf(const Process& process) const {
   return own || has_ranks_ ? own : std::optional<int>(0);
 }
 
-base::Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank) const {
+base::Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> rank,
+                                                             std::optional<unsigned> thread) const {
   std::vector<const Process*> chosen;
   std::set<int> ranks;
   for (const auto& process : processes_) {
@@ -192,6 +193,14 @@ base::Result<std::vector<const Process*>> Trace::processesOf(std::optional<int> 
                     : ranks.empty()  ? "no"
                                      : "rank",
                     ranks.empty() ? "rank" : fmt::format("{}", fmt::join(ranks, ", "))));
+  }
+  const bool has_thread = !thread || std::ranges::any_of(chosen, [&](const Process* process) {
+    return std::ranges::any_of(process->logs,
+                               [&](const Log& log) { return log.thread == *thread; });
+  });
+  if (!has_thread) {
+    return base::fileFailure(directory_, base::Code::kInvalid,
+                             fmt::format("no thread {} in what was chosen", *thread));
   }
   return chosen;
 }

@@ -43,8 +43,10 @@ class Trace {
   // The rank a process counts as: its own; 0 when the whole trace is of no job; else none.
   std::optional<int> rankOf(const Process& process) const;
 
-  // Processes of a rank, or all; fails with a sentence that names the ranks there are.
-  base::Result<std::vector<const Process*>> processesOf(std::optional<int> rank) const;
+  // Processes of a rank, or all. Fails with a sentence where the trace lacks that rank (the ranks
+  // that it has are named), or where none of the processes has a thread of that number.
+  base::Result<std::vector<const Process*>> processesOf(std::optional<int> rank,
+                                                        std::optional<unsigned> thread = {}) const;
 
  private:
   void takeRings(std::vector<RingContent> rings, const TraceIdentity& identity);

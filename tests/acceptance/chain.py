@@ -97,6 +97,16 @@ def checkTogether(checks, work, storage, workload):
     measured = document(model)["measured"]
     checks.that(total(measured) <= measured["chain_ns"] <= sum(by_rank.values()),
                 f"{workload}: {measured}, {by_rank}")
+    checkSameTime(checks, to, measured)
+
+
+def checkSameTime(checks, to, measured):
+    """`omnio stats` and `omnio phases` name the same I/O time."""
+    ranks = json.loads(run([omnio(), "stats", to, "--json"]).out)["ranks"]
+    slowest = max(ranks, key=lambda rank: rank["io_ns"])
+    checks.equal([slowest[key] for key in ("data_ns", "metadata_ns", "sync_ns", "waiting_ns")],
+                 [measured[key] for key in ("data_ns", "metadata_ns", "sync_ns", "waiting_ns")],
+                 f"I/O time of rank {slowest['rank']} by omnio stats and omnio phases")
 
 
 def checkEarly(checks, work, storage):
@@ -118,6 +128,7 @@ def checkEarly(checks, work, storage):
     measured = document(model)["measured"]
     checks.that(total(measured) <= measured["chain_ns"] <= span,
                 f"early: {measured}, {span} ns in all")
+    checkSameTime(checks, to, measured)
     results = to + ".results.json"
     result = run(mpirun(RANKS) + [os.environ["OMNIO_TEST_PHASE_RUN"], model, "--target",
                                   emptied(os.path.join(storage.path, "early-run")), "-o", results],

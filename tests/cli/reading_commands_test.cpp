@@ -233,9 +233,11 @@ TEST_F(ReadingCommands, WhatFailsIsSaidInOneSentenceWithStatus1) {
   EXPECT_EQ(rank.status, 1);
   EXPECT_EQ(rank.err,
             fmt::format("omnio: {}: no rank 7 in this trace; it has ranks 0, 1\n", trace()));
-  const Ran thread = omnio({"log", trace(), "--thread", "9"});
-  EXPECT_EQ(thread.status, 1);
-  EXPECT_EQ(thread.err, fmt::format("omnio: {}: no thread 9 in what was chosen\n", trace()));
+  for (const char* command : {"log", "stats"}) {
+    const Ran thread = omnio({command, trace(), "--thread", "9"});
+    EXPECT_EQ(thread.status, 1);
+    EXPECT_EQ(thread.err, fmt::format("omnio: {}: no thread 9 in what was chosen\n", trace()));
+  }
 }
 
 TEST_F(ReadingCommands, AFullDeviceUnderStandardOutputIsNoticed) {
@@ -259,6 +261,32 @@ TEST(Usage, WrongUsageIsStatus2WithAHint) {
             "omnio: --by: colour not in {file,rank,thread,call}\nTry `omnio stats --help`.\n");
   EXPECT_NE(error({"log", "T", "--rank", "-1"}), "");
   EXPECT_NE(error({"log", "T", "--colour"}), "");
+  EXPECT_EQ(error({"stats", "T", "--window", "2..1"}),
+            "omnio: --window: `2..1` ends before it begins\nTry `omnio stats --help`.\n");
+}
+
+TEST(Usage, ANameThatIsAlmostOneIsGuessed) {
+  const auto error = [](std::vector<const char*> arguments) {
+    const std::string text = omnio(std::move(arguments)).err;
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(error({"stat"}), "omnio: unknown command `stat`; did you mean `stats`?");
+  EXPECT_EQ(error({"proprecess"}),
+            "omnio: unknown command `proprecess`; did you mean `preprocess`?");
+  EXPECT_EQ(error({"verbose"}), "omnio: unknown command `verbose`");
+  EXPECT_EQ(error({"stats", "T", "--jsn"}),
+            "omnio: The following argument was not expected: --jsn; did you mean `--json`?");
+  EXPECT_EQ(
+      error({"stats", "T", "--widnow=1.."}),
+      "omnio: The following argument was not expected: --widnow=1..; did you mean `--window`?");
+  EXPECT_EQ(error({"stats", "T", "--colour"}),
+            "omnio: The following argument was not expected: --colour");
+}
+
+TEST(Usage, HelpOfACommandIsThatOfItsOption) {
+  EXPECT_EQ(omnio({"help"}).out, omnio({"--help"}).out);
+  EXPECT_EQ(omnio({"help", "stats"}).out, omnio({"stats", "--help"}).out);
+  EXPECT_EQ(omnio({"help", "stat"}).out, omnio({"--help"}).out) << "which names all commands";
 }
 
 TEST(Usage, HelpAndVersionAreDone) {

@@ -75,7 +75,7 @@ std::uint64_t readTrace(const std::filesystem::path& directory) {
   require(events + undecodable >= wholeness.events);
   require(mergeLogs(*trace) == events);
   require(readPosix(*trace) <= events);
-  const auto report = stats::makeReport(*trace, stats::By::kFile, {});
+  const auto report = stats::makeReport(*trace, stats::By::kFile);
   require(report.ok());
   require(!stats::textOf(*report).empty() && !stats::jsonOf(*report).empty());
   return events;

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include "core/base/text_table.hpp"
 #include "core/wire/info.hpp"
@@ -65,9 +67,9 @@ class ReportTest : public testing::Test {
     saveRank(directory_, 0, 2);
     saveRank(directory_, 1, 2);
   }
-  Report report(By by, std::optional<int> rank = {}) {
+  Report report(By by, const Selection& selection = {}) {
     const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
-    return *makeReport(*trace, by, rank);
+    return *makeReport(*trace, by, selection);
   }
   test::TemporaryDirectory directory_;
 };
@@ -129,9 +131,94 @@ TEST_F(ReportTest, GroupsAreNamed) {
 }
 
 TEST_F(ReportTest, OneRankAlone) {
-  const Report r = report(By::kCall, 1);
+  const Report r = report(By::kCall, {.rank = 1});
   EXPECT_EQ(r.total.of(calls::Class::kWrite), 3U);
   EXPECT_EQ(r.wholeness.events, 18U) << "whether the trace is whole is asked of all of it";
+}
+
+TEST_F(ReportTest, OnlyCallsOnFilesLikeThePatternCount) {
+  EXPECT_EQ(report(By::kFile, {.patterns = {"rank0"}}).total.of(calls::Class::kWrite), 3U);
+  EXPECT_EQ(report(By::kFile, {.patterns = {"/data/rank?"}}).total.of(calls::Class::kWrite), 6U);
+  const Report two = report(By::kFile, {.patterns = {"none", "/data/*1"}});
+  ASSERT_EQ(two.groups.size(), 2U);
+  EXPECT_EQ(two.groups[0].name, "/data/rank1");
+  EXPECT_EQ(two.groups[1].name, "/data/none");
+  const Report nothing = report(By::kRank, {.patterns = {"/elsewhere"}});
+  EXPECT_EQ(nothing.total.events(), 0U);
+  EXPECT_EQ(nothing.groups.size(), 2U) << "a rank without events is a finding too";
+}
+
+TEST_F(ReportTest, OnlyCallsThatBeginInTheWindowCount) {
+  constexpr std::int64_t kMs = 1'000'000;
+  // Both writes that succeed, of each rank: from 3 to 4 and from 4 to 7 ms.
+  const Report r = report(By::kCall, {.window = Window{3 * kMs, 5 * kMs}});
+  ASSERT_EQ(r.groups.size(), 1U);
+  EXPECT_EQ(r.groups[0].name, "write");
+  EXPECT_EQ(r.total.write.time_ns.total, 8U * kMs);
+  EXPECT_EQ(r.events_below, 0U) << "which of these are in the window is not looked at";
+  std::uint64_t writes = 0;
+  for (const Window& window : {Window{0, 4 * kMs}, Window{4 * kMs, {}}}) {
+    writes += report(By::kCall, {.window = window}).total.of(calls::Class::kWrite);
+  }
+  EXPECT_EQ(writes, 6U);
+}
+
+TEST_F(ReportTest, OnlyCallsOfTheThreadCount) {
+  EXPECT_EQ(report(By::kThread, {.thread = 0}).total.events(), 16U);
+  const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory_.path());
+  EXPECT_FALSE(makeReport(*trace, By::kThread, {.thread = 1})) << "there is none";
+}
+
+TEST_F(ReportTest, AtThePosixLayerTheCallsBelowCount) {
+  const Report r = report(By::kCall, {.layer = Layer::kPosix});
+  EXPECT_EQ(r.selection.layer, Layer::kPosix);
+  EXPECT_EQ(r.total.of(calls::Class::kOpen), 4U);
+}
+
+TEST_F(ReportTest, ARankHasItsIoTime) {
+  const Report r = report(By::kFile);
+  ASSERT_EQ(r.ranks.size(), 2U);
+  EXPECT_EQ(r.ranks[1].rank, 1);
+  EXPECT_EQ(r.ranks[1].io.data_ns, 8'000'000);
+  EXPECT_EQ(r.ranks[1].io.metadata_ns, 4'000'000);
+  EXPECT_EQ(r.ranks[1].io.total(), 12'000'000);
+  EXPECT_EQ(r.ranks[1].run_ns, 13'000'000) << "with the library's write between";
+}
+
+TEST_F(ReportTest, PercentilesAreThoseOfAllCalls) {
+  const Summary& time = report(By::kFile).total.write.time_ns;  // of 1, 3 and 4 ms, twice
+  EXPECT_EQ(time.quantile(1), 4'000'000U);
+  EXPECT_GE(time.quantile(0.5), 3'000'000U);
+  EXPECT_LE(time.quantile(0.5), 3'000'000U * 9 / 8);
+}
+
+TEST_F(ReportTest, AHistogramHasABarForEachPowerOfTwo) {
+  const std::string text = textOf(report(By::kFile), true);
+  const std::size_t at = text.find("Histogram: size of writes\n");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_EQ(text.substr(at, text.find("\n\n", at) - at),
+            "Histogram: size of writes\n"
+            "    from     below  calls   share\n"
+            "1.00 MiB  2.00 MiB      2  50.0 %  ########################################\n"
+            "2.00 MiB  4.00 MiB      2  50.0 %  ########################################");
+}
+
+TEST_F(ReportTest, TheCsvHasALineForEachGroupAndQuotesNames) {
+  Report r = report(By::kFile);
+  r.groups[0].name = "/a,\"b\"";
+  const std::string csv = csvOf(r);
+  EXPECT_EQ(csv.substr(0, csv.find(',', 5)), "file,open_calls");
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < csv.size();) {
+    const std::size_t end = csv.find("\r\n", at);
+    lines.push_back(csv.substr(at, end - at));
+    at = end + 2;
+  }
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_TRUE(lines[1].starts_with("\"/a,\"\"b\"\"\",1,1,2,3,")) << lines[1];
+  const auto commas = [](const std::string& line) { return std::ranges::count(line, ','); };
+  EXPECT_EQ(commas(lines[1]), commas(lines[0]) + 1) << "one of these is in the name";
+  EXPECT_EQ(commas(lines[2]), commas(lines[0]));
 }
 
 TEST(RecordingCost, IsThatOfAllEventsShownAndBelowThem) {
@@ -140,12 +227,12 @@ TEST(RecordingCost, IsThatOfAllEventsShownAndBelowThem) {
   saveRank(directory, 1, 3, "20000");
   saveRank(directory, 2, 3, "18446744073709551615");  // damaged
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
-  const Report r = *makeReport(*trace, By::kFile, {});
+  const Report r = *makeReport(*trace, By::kFile);
   EXPECT_DOUBLE_EQ(r.recording_ns, 9 * 30.5 + 9 * 20.0);
   EXPECT_NE(textOf(r).find("Recording took at least 454 ns of the application's time"),
             std::string::npos)
       << textOf(r);
-  EXPECT_DOUBLE_EQ(makeReport(*trace, By::kRank, 1)->recording_ns, 180);
+  EXPECT_DOUBLE_EQ(makeReport(*trace, By::kRank, {.rank = 1})->recording_ns, 180);
 }
 
 TEST_F(ReportTest, TheTextIsATable) {
@@ -155,6 +242,9 @@ TEST_F(ReportTest, TheTextIsATable) {
             "Trace TRACE: 18 events, 2 processes, 2 of 2 ranks\n"
             "Whole: yes; no events are missing\n"
             "Left out: 2 calls made by libraries below the application's own calls\n"
+            "I/O time: 12.0 ms on the slowest rank (0), 92.3 % of its 13.0 ms: 8.00 ms data, "
+            "4.00 ms metadata, 0 ns sync\n"
+            "  12.0 ms on average over 2 ranks; the slowest has 1.00 times that\n"
             "\n"
             "Operations on files, and the time spent in them\n"
             "open  close  read  write  failed     time      avg      max  file\n"
@@ -177,7 +267,14 @@ TEST_F(ReportTest, TheTextIsATable) {
             "    3  4.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  8.00 ms  1.00 ms  2.67 ms  4.00 ms  "
             "500 MiB/s  /data/rank1\n"
             "    6  8.00 MiB  1.00 MiB  2.00 MiB  3.00 MiB  16.0 ms  1.00 ms  2.67 ms  4.00 ms  "
-            "500 MiB/s  total\n");
+            "500 MiB/s  total\n"
+            "\n"
+            "Percentiles (at most an eighth too large)\n"
+            "calls       p50       p90       p99     p99.9       max  of all\n"
+            "    4       0 B       1 B       1 B       1 B       1 B  size of reads\n"
+            "    4      0 ns      0 ns      0 ns      0 ns      0 ns  time of reads\n"
+            "    4  1.12 MiB  3.00 MiB  3.00 MiB  3.00 MiB  3.00 MiB  size of writes\n"
+            "    6   3.15 ms   4.00 ms   4.00 ms   4.00 ms   4.00 ms  time of writes\n");
 }
 
 TEST_F(ReportTest, TheJsonDocumentHasWhatTheManualSays) {
@@ -208,7 +305,7 @@ TEST(StatsReport, WhatIsMissingIsSaidFirst) {
   container.facts(test::usualFacts(0, 2)).ended(0, 12, 28);
   container.save(directory / "node1.100.0.omnio");
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
-  Report r = *makeReport(*trace, By::kFile, {});
+  Report r = *makeReport(*trace, By::kFile);
   r.trace = "TRACE";
   EXPECT_EQ(textOf(r),
             "Trace TRACE: 0 events, 1 process, 1 of 2 ranks\n"
@@ -239,7 +336,7 @@ TEST(StatsReport, MpiIoCountsTheBytesThatWereWrittenAndGot) {
   container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
   container.save(directory / "node1.100.0.omnio");
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
-  const Report r = *makeReport(*trace, By::kFile, {});
+  const Report r = *makeReport(*trace, By::kFile);
   ASSERT_EQ(r.groups.size(), 1U);
   const Group& file = r.groups[0];
   EXPECT_EQ(file.name, "/data/shared");
@@ -287,7 +384,7 @@ TEST(StatsReport, NonblockingAndSplitReadsCountWhatTheyGot) {
   container.save(directory / "node1.100.0.omnio");
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
   for (const By by : {By::kFile, By::kRank, By::kCall}) {
-    const Report r = *makeReport(*trace, by, {});
+    const Report r = *makeReport(*trace, by);
     EXPECT_EQ(r.total.read.time_ns.count, 5U) << nameOf(by);
     EXPECT_EQ(r.total.read.size_bytes.count, 4U) << nameOf(by);
     EXPECT_EQ(r.total.read.size_bytes.total, 60U + 0U + 100U + 31U) << nameOf(by);
@@ -323,7 +420,7 @@ TEST(StatsReport, CallsThatOnlyBeginATransferAreNotInTheBandwidth) {
   container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
   container.save(directory / "node1.100.0.omnio");
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
-  Report r = *makeReport(*trace, By::kCall, {});
+  Report r = *makeReport(*trace, By::kCall);
   EXPECT_EQ(r.total.write.begins, 2U);
   EXPECT_DOUBLE_EQ(r.total.write.bandwidthMibS(), 2000.0);
   EXPECT_EQ(r.total.failed, 0U);
@@ -332,6 +429,8 @@ TEST(StatsReport, CallsThatOnlyBeginATransferAreNotInTheBandwidth) {
   EXPECT_EQ(textOf(r),
             "Trace TRACE: 4 events, 1 process, 1 of 1 rank\n"
             "Whole: yes; no events are missing\n"
+            "I/O time: 4.00 ms on the slowest rank (0), 80 % of its 5.00 ms: 4.00 ms data, "
+            "0 ns metadata, 0 ns sync\n"
             "\n"
             "Operations on files, and the time spent in them\n"
             "write  failed     time      avg      max  call\n"
@@ -352,6 +451,11 @@ TEST(StatsReport, CallsThatOnlyBeginATransferAreNotInTheBandwidth) {
             "    3  12.0 MiB  4.00 MiB  4.00 MiB  4.00 MiB  4.00 ms  1.00 ms  1.33 ms  2.00 ms  "
             "2000 MiB/s  total\n"
             "2 calls only began a transfer (nonblocking or split MPI-IO): not in the bandwidth\n"
+            "\n"
+            "Percentiles (at most an eighth too large)\n"
+            "calls       p50       p90       p99     p99.9       max  of all\n"
+            "    3  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  4.00 MiB  size of writes\n"
+            "    3   1.05 ms   2.00 ms   2.00 ms   2.00 ms   2.00 ms  time of writes\n"
             "\n"
             "MPI calls that order ranks (`omnio log --mpi` shows which rank waited for which)\n"
             "calls  failed     time      avg      max  call\n"
@@ -385,7 +489,7 @@ TEST(StatsReport, ASplitReadWithoutItsEndLeavesTheOthersTheirs) {
   container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
   container.save(directory / "node1.100.0.omnio");
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
-  const Report r = *makeReport(*trace, By::kFile, {});
+  const Report r = *makeReport(*trace, By::kFile);
   EXPECT_EQ(r.total.read.time_ns.count, 3U);
   EXPECT_EQ(r.total.read.size_bytes.count, 2U);
   EXPECT_EQ(r.total.read.size_bytes.total, 20U + 50U);
@@ -428,7 +532,7 @@ TEST(StatsReport, OperationsBegunBelowMpiIoDoNotCountAgainWhereTheyEnd) {
   container.save(directory / "node1.100.0.omnio");
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
   for (const By by : {By::kFile, By::kRank, By::kThread, By::kCall}) {
-    const Report r = *makeReport(*trace, by, {});
+    const Report r = *makeReport(*trace, by);
     EXPECT_EQ(r.total.of(calls::Class::kWrite), 3U) << nameOf(by);
     EXPECT_EQ(r.total.of(calls::Class::kAsync), 1U) << nameOf(by);
     EXPECT_EQ(r.total.write.size_bytes.total, 300U) << nameOf(by);
@@ -465,7 +569,7 @@ TEST(StatsReport, GetlineAtTheEndOfTheFileHasNotFailed) {
   container.facts(test::usualFacts()).chunk(chunk).ended(chunk.header.event_count);
   container.save(directory / "node1.100.0.omnio");
   const base::Result<tracefile::Trace> trace = tracefile::Trace::open(directory.path());
-  const Report r = *makeReport(*trace, By::kFile, {});
+  const Report r = *makeReport(*trace, By::kFile);
   EXPECT_EQ(r.total.of(calls::Class::kRead), 6U);
   EXPECT_EQ(r.total.failed, 2U);
   EXPECT_EQ(r.total.read.size_bytes.count, 4U);

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     std::cerr << trace.failure().sentence << '\n';
     return 1;
   }
-  auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kCall, std::nullopt);
+  auto report = omnio::stats::makeReport(*trace, omnio::stats::By::kCall);
   if (!report.ok()) {
     std::cerr << report.failure().sentence << '\n';
     return 1;

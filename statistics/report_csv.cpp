@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/text_table.hpp"
+#include "core/calls/words/names.hpp"
+#include "statistics/report.hpp"
+
+namespace omnio::stats {
+namespace {
+
+// Each column once, with its value, so that names and values cannot come apart.
+class Columns {
+ public:
+  void add(std::string name, std::uint64_t value) {
+    add(std::move(name), fmt::format("{}", value));
+  }
+  void add(std::string name, std::string value) {
+    names_.push_back(std::move(name));
+    values_.push_back(std::move(value));
+  }
+  void addSummary(const std::string& name, const Summary& summary) {
+    add(name + "_total", summary.total);
+    add(name + "_min", summary.least);
+    add(name + "_average", fmt::format("{:.3f}", summary.average()));
+    add(name + "_max", summary.most);
+    for (const Percentile& each : kPercentiles) {
+      add(fmt::format("{}_{}", name, each.name), summary.quantile(each.part));
+    }
+  }
+  void addTransfer(const std::string& name, const Transfer& transfer) {
+    add(name + "_calls", transfer.time_ns.count);
+    addSummary(name + "_bytes", transfer.size_bytes);
+    addSummary(name + "_time_ns", transfer.time_ns);
+    add(name + "_mib_s", fmt::format("{:.3f}", transfer.bandwidthMibS()));
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::string>& values() const { return values_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::string> values_;
+};
+
+void appendLine(std::string& out, const std::vector<std::string>& cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out += ',';
+    out += base::csvCell(cells[i]);
+  }
+  out += "\r\n";
+}
+
+Columns columnsOf(const Group& group, std::string_view by) {
+  Columns columns;
+  columns.add(std::string(by), group.name);
+  for (int c = 0; c < calls::kClassCount; ++c) {
+    const auto call_class = static_cast<calls::Class>(c);
+    if (call_class == calls::Class::kThreadSync) continue;
+    columns.add(std::string(calls::className(call_class)) + "_calls", group.of(call_class));
+  }
+  columns.add("failed", group.failed);
+  columns.add("time_ns", group.time_ns.total);
+  columns.addTransfer("reads", group.read);
+  columns.addTransfer("writes", group.write);
+  columns.add("mpi_sync_ns", group.mpi_sync_ns.total);
+  columns.add("mpi_sync_failed", group.mpi_sync_failed);
+  return columns;
+}
+
+}  // namespace
+
+std::string csvOf(const Report& report) {
+  std::string out;
+  appendLine(out, columnsOf(Group{}, nameOf(report.by)).names());
+  for (const Group& group : report.groups) {
+    appendLine(out, columnsOf(group, nameOf(report.by)).values());
+  }
+  return out;
+}
+
+}  // namespace omnio::stats

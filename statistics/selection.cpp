@@ -1,0 +1,93 @@
+#include "statistics/selection.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+#include "core/base/printable.hpp"
+#include "core/tracefile/log_reader.hpp"
+#include "core/wire/path_pattern.hpp"
+
+namespace omnio::stats {
+namespace {
+
+constexpr double kNsPerS = 1e9;
+
+std::optional<std::int64_t> readSeconds(std::string_view text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  constexpr double kMost = 9e9;  // what int64_t holds in ns
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  if (!is_number || !(seconds >= 0) || seconds > kMost) return {};
+  return std::llround(seconds * kNsPerS);
+}
+
+}  // namespace
+
+base::Result<Window> readWindow(std::string_view text) {
+  const auto refused = [&](std::string_view why) {
+    return base::failure(base::Code::kInvalid, "`{}` {}", base::printable(text), why);
+  };
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) return refused("is not FROM..TO, in seconds");
+  const std::string_view from = text.substr(0, dots);
+  const std::string_view to = text.substr(dots + 2);
+  if (from.empty() && to.empty()) return refused("has neither a begin nor an end");
+  Window window;
+  if (!from.empty()) {
+    const auto read = readSeconds(from);
+    if (!read) return refused("does not begin with a number of seconds");
+    window.from_ns = *read;
+  }
+  if (!to.empty()) {
+    window.to_ns = readSeconds(to);
+    if (!window.to_ns) return refused("does not end with a number of seconds");
+    if (*window.to_ns <= window.from_ns) return refused("ends before it begins");
+  }
+  return window;
+}
+
+SelectedEvents::SelectedEvents(const Selection& selection, const event::PathTable& paths,
+                               std::int64_t start_ns)
+    : selection_(selection),
+      paths_(paths),
+      from_ns_(std::numeric_limits<std::int64_t>::min()),
+      to_ns_(std::numeric_limits<std::int64_t>::max()) {
+  if (!selection.window) return;
+  if (selection.window->from_ns > 0) from_ns_ = start_ns + selection.window->from_ns;
+  if (selection.window->to_ns) to_ns_ = start_ns + *selection.window->to_ns;
+}
+
+bool SelectedEvents::has(const event::Event& event) {
+  if (event.start_ns < from_ns_ || event.start_ns >= to_ns_) return false;
+  return selection_.patterns.empty() || hasFile(event.file);
+}
+
+bool SelectedEvents::hasFile(event::FileId file) {
+  if (file == event::kNoFile) return false;
+  const auto number = static_cast<std::size_t>(file);
+  if (number >= files_.size()) files_.resize(number + 1);
+  if (!files_[number]) {
+    const wire::PathParts path{.directory = {}, .name = paths_.path(file)};
+    files_[number] = std::ranges::any_of(selection_.patterns, [&](const std::string& pattern) {
+      return wire::matchesPattern(pattern, path);
+    });
+  }
+  return *files_[number];
+}
+
+std::int64_t startOfRun(const tracefile::Trace& trace) {
+  std::int64_t start = std::numeric_limits<std::int64_t>::max();
+  for (const auto& process : trace.processes()) {
+    for (const tracefile::Log& log : process->logs) {
+      event::PathTable paths;
+      tracefile::LogReader events(*process, log, paths);
+      if (const event::Event* first = events.next()) start = std::min(start, first->start_ns);
+    }
+  }
+  return start == std::numeric_limits<std::int64_t>::max() ? 0 : start;
+}
+
+}  // namespace omnio::stats
