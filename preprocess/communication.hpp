@@ -67,7 +67,7 @@ class CommunicationOrder {
   // Behind what the thread did last, so long a time is the recorder's and not its own. Not beyond
   // `most_ns`.
   void leaveOut(std::uint32_t thread, std::int64_t length_ns, std::int64_t most_ns);
-  // What the thread did goes on to `from_ns`. From there to `to_ns` it did nothing.
+  // The thread goes on with its own work to `from_ns`. From there to `to_ns` it does nothing.
   void leaveOutBetween(std::uint32_t thread, std::int64_t from_ns, std::int64_t to_ns);
   // The rule of the thread as it is at that time, or after its last call where that is later.
   DueTime ruleAt(std::uint32_t thread, std::int64_t at_ns) const;

@@ -167,7 +167,7 @@ class Accumulator {
   static constexpr std::int64_t kNoRank = 1LL << 40;  // behind all ranks
   static constexpr std::size_t kNoGroup = std::numeric_limits<std::size_t>::max();
 
-  // What is counted by process: the numbers of requests are those of the process.
+  // Counted by process, since the numbers of requests are those of the process.
   struct OfProcess {
     explicit OfProcess(const tracefile::Process& process)
         : later(process.logs.size() == 1 ? event::LaterReads::Order::kByTime
@@ -207,7 +207,7 @@ class Accumulator {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       OfProcess& process = processes[i];
       process.later.finish(took_);
-      // What was left out belongs to no path and no window.
+      // Whether calls below belong to a path or a window is not looked at.
       const bool has_others = selection_.patterns.empty() && !selection_.window;
       const std::uint64_t below = has_others ? events.leftOut(sources[i]) : 0;
       events_below_ += below;
@@ -269,7 +269,7 @@ class Accumulator {
     return place->second;
   }
 
-  // Of files and calls.
+  // Where groups are files or calls.
   std::size_t placeOf(const event::Event& event) {
     // The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
     const std::size_t number =

@@ -99,7 +99,7 @@ void appendTransfers(std::string& out, const Report& report, std::string_view ti
   }
 }
 
-// What of the trace is shown; empty for all of it.
+// Names the part of the trace that is shown; empty for all of it.
 std::string shownOf(const Selection& selection) {
   std::vector<std::string> parts;
   if (selection.rank) parts.push_back(fmt::format("rank {}", *selection.rank));

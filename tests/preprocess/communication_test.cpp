@@ -152,7 +152,7 @@ TEST_F(Communication, ABarrierOfAFewIsAnEdgeFromEachOther) {
 // something else.
 class SharedProcessors : public Communication {
  protected:
-  // What ranks 0 and 1 do from 1130, and the work of rank 2 before its next write.
+  // The work of rank 2 before its next write, where ranks 0 and 1 do `then` from 1130 on.
   template <typename Then>
   Work workOfTheLate(Then then, std::int64_t bytes = 0) {
     std::vector<Thread> ranks;
