@@ -9,10 +9,10 @@ namespace {
 
 class OwnCalls final : public event::EventSource {
  public:
-  // `requests`: of the process, since the numbers of asynchronous operations are.
+  // `requests` and `left_out` are of the process: the numbers of asynchronous operations are.
   OwnCalls(const tracefile::Process& process, const tracefile::Log& log, event::PathTable& paths,
-           event::IoRequests& requests)
-      : events_(process, log, paths), requests_(requests) {}
+           event::IoRequests& requests, std::uint64_t& left_out)
+      : events_(process, log, paths), requests_(requests), left_out_(left_out) {}
 
   const event::Event* next() override {
     while (const event::Event* const event = events_.next()) {
@@ -27,23 +27,17 @@ class OwnCalls final : public event::EventSource {
   std::uint64_t undecodable() const override { return events_.undecodable(); }
   event::ThinkTime thinkTime() const override { return events_.thinkTime(); }
 
-  std::uint64_t leftOut() const { return left_out_; }
-
  private:
   tracefile::LogReader events_;
   event::IoRequests& requests_;
-  std::uint64_t left_out_ = 0;
+  std::uint64_t& left_out_;
 };
 
 }  // namespace
 
 RankEvents::RankEvents(const std::vector<Source>& sources, const Selection& selection,
                        event::PathTable& paths)
-    : layer_(selection.layer) {
-  const auto add = [this](auto reader) {
-    left_out_.emplace_back([reader = reader.get()] { return reader->leftOut(); });
-    events_.add(std::move(reader));
-  };
+    : layer_(selection.layer), left_out_(sources.size()) {
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& source = sources[i];
     for (const tracefile::Log& log : source.process->logs) {
@@ -51,9 +45,9 @@ RankEvents::RankEvents(const std::vector<Source>& sources, const Selection& sele
       event::IoRequests& below = below_[source.process];
       logs_.push_back({.source = &source, .source_number = i, .log = &log, .below = &below});
       if (selection.layer == Layer::kPosix) {
-        add(std::make_unique<tracefile::IoReader>(*source.process, log, paths));
+        events_.add(std::make_unique<tracefile::IoReader>(*source.process, log, paths));
       } else {
-        add(std::make_unique<OwnCalls>(*source.process, log, paths, below));
+        events_.add(std::make_unique<OwnCalls>(*source.process, log, paths, below, left_out_[i]));
       }
     }
   }
@@ -64,18 +58,9 @@ const event::Event* RankEvents::next() {
     // Threads may begin and end each other's, so that one has to look in the order of time.
     if (layer_ == Layer::kPosix || !log().below->endsBelow(*event)) return event;
     // OMPIO's operations end in MPI_Wait at depth 0. MPI_File_iwrite has counted their bytes.
-    ++ended_below_[log().source];
+    ++left_out_[log().source_number];
   }
   return nullptr;
-}
-
-std::uint64_t RankEvents::leftOut(const Source& source) const {
-  const auto ended = ended_below_.find(&source);
-  std::uint64_t sum = ended == ended_below_.end() ? 0 : ended->second;
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    if (logs_[i].source == &source) sum += left_out_[i]();
-  }
-  return sum;
 }
 
 void RankClock::take(const event::Event& event, const RankEvents& events, bool counts) {

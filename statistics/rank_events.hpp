@@ -2,7 +2,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <vector>
@@ -25,8 +24,9 @@ struct Source {
 };
 
 // The calls of all processes and threads of a rank, at the layer and of the thread that are
-// selected, by the time they began. Those that libraries made below the application's own are what
-// these did: they are left out (at the layer of the application).
+// selected, by the time they began. Memory is a chunk for each thread of the rank. Those that
+// libraries made below the application's own are what these did: they are left out (at the layer of
+// the application).
 class RankEvents {
  public:
   struct Log {
@@ -47,15 +47,15 @@ class RankEvents {
 
   const std::vector<Log>& logs() const { return logs_; }
   std::uint64_t undecodable() const { return events_.undecodable(); }
-  // Calls of the process that were left out so far.
-  std::uint64_t leftOut(const Source& source) const;
+  // Calls below those of the application that were left out so far, of the process of that number
+  // among those of the rank. At the POSIX layer none are counted.
+  std::uint64_t leftOut(std::size_t source_number) const { return left_out_[source_number]; }
 
  private:
   Layer layer_;
   std::map<const tracefile::Process*, event::IoRequests> below_;
-  std::map<const Source*, std::uint64_t> ended_below_;
   std::vector<Log> logs_;
-  std::vector<std::function<std::uint64_t()>> left_out_;  // by log
+  std::vector<std::uint64_t> left_out_;  // by process of the rank
   tracefile::MergedReader events_;
 };
 

@@ -209,7 +209,7 @@ class Accumulator {
       process.later.finish(took_);
       // Whether calls below belong to a path or a window is not looked at.
       const bool has_others = selection_.patterns.empty() && !selection_.window;
-      const std::uint64_t below = has_others ? events.leftOut(sources[i]) : 0;
+      const std::uint64_t below = has_others ? events.leftOut(i) : 0;
       events_below_ += below;
       recording_ns_ +=
           static_cast<double>(process.events + below) * sources[i].process->info.eventCostNs();

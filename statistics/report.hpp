@@ -1,5 +1,6 @@
 // The statistics of a trace: one pass over its events, and a second one where ranks may have waited
-// for each other in collective calls of MPI-IO. Memory is for the groups alone.
+// for each other in collective calls of MPI-IO. Memory is for the groups, and a chunk for each
+// thread of the rank that is read.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -221,7 +221,7 @@ void appendHistograms(std::string& out, const Group& total) {
     std::vector<Row> rows = {{"from", "below", "calls", "share", ""}};
     for (const Histogram::Bin& bin : bins) {
       const auto part = static_cast<double>(bin.count);
-      // Whoever occurs has a bar.
+      // Rounded up, so that few calls can be seen beside many.
       const auto bar = static_cast<std::size_t>(
           std::ceil(part / static_cast<double>(most) * static_cast<double>(kWidth)));
       rows.push_back({human(name, static_cast<double>(bin.from)),

@@ -18,7 +18,7 @@ constexpr double kNsPerS = 1e9;
 std::optional<std::int64_t> readSeconds(std::string_view text) {
   double seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  constexpr double kMost = 9e9;  // what int64_t holds in ns
+  constexpr double kMost = 1e9;  // 31 years: the sum with a time of the trace fits into int64_t
   const bool is_number = error == std::errc{} && end == text.data() + text.size();
   if (!is_number || !(seconds >= 0) || seconds > kMost) return {};
   return std::llround(seconds * kNsPerS);
