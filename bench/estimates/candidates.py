@@ -18,38 +18,32 @@ import shutil
 import signal
 import sys
 
-from estimates import PROGRAMS, TOP, Failed, estimated, measured, ok, total
+from estimates import PROGRAMS, TOP, Failed, Row, ok, wakefulProcessors
 from omnio_testing import omnio, run
 from targets import Memory, Slow, us
 
 NAMES = ("one", "two", "slow")
 
 
-def sized(what, seconds, first):
-    return int(min(max(what.steps, what.steps * seconds * 1.2 / max(first, 1e-3)), what.most()))
-
-
 def results(work, targets, what, seconds, runs):
-    """The model, and {by: {target: [results]}}."""
-    first = total(measured(work, targets["one"], what, what.steps)["measured"])
-    steps = sized(what, seconds, first)
-    model = os.path.join(work, "model.json")
-    measured(work, targets["memory"], what, steps, keep=model)
+    """The model, and {by: {target: [paths of results]}}."""
+    rows = {name: Row(work, {"tmpfs": targets["memory"]}, targets[name], what, None) for name in NAMES}
+    steps = rows["one"].sized(seconds)
     found = {by: {name: [] for name in NAMES} for by in ("phase runner", "application")}
     order = list(NAMES)
     for number in range(runs):
         for name in order:
-            estimated(work, targets[name], model)
+            rows[name].estimated()
             path = os.path.join(work, f"{name}-{number}.json")
             os.replace(os.path.join(work, "results.json"), path)
             found["phase runner"][name].append(path)
-            measured(work, targets[name], what, steps)
+            rows[name].truth(steps)
             path = os.path.join(work, f"{name}-{number}.trace")
             shutil.rmtree(path, ignore_errors=True)
             os.replace(os.path.join(work, "trace"), path)
             found["application"][name].append(path)
         order = order[1:] + order[:1]  # none is always the first
-    return model, found
+    return rows["one"].model, found
 
 
 def judged(model, found):
@@ -96,7 +90,7 @@ def main():
     print(f"each call takes {quick} us on one and two, {slow} us on slow; {words.runs} runs each")
     print("| program | by | one, s | two, s | slow, s | slow to the best | verdict | right |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
-    with Memory(work, "memory") as memory, Slow(work, "one", *us(*[quick] * 4)) as one, \
+    with wakefulProcessors(), Memory(work, "memory") as memory, Slow(work, "one", *us(*[quick] * 4)) as one, \
             Slow(work, "two", *us(*[quick] * 4)) as two, Slow(work, "slow", *us(*[slow] * 4)) as three:
         targets = {"memory": memory, "one": one, "two": two, "slow": three}
         for name in words.program or ("btio-full", "madbench", "s3d"):
