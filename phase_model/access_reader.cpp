@@ -15,6 +15,7 @@
 #include "core/event/io_requests.hpp"
 #include "core/mpi/data_layout.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "phase_model/file_position.hpp"
 
 namespace omnio::phases {
@@ -280,7 +281,7 @@ ReadRank readAccesses(const std::vector<const tracefile::Process*>& processes, i
       const auto [thread, is_new] = threads.try_emplace({process, log.thread}, number);
       if (is_new) outcome.threads.emplace_back(i, log.thread);
       sources.push_back({.process = process, .thread = thread->second});
-      events.add(std::make_unique<tracefile::LogReader>(*process, log, paths));
+      events.addLog<tracefile::LogReader>(*process, log, paths);
     }
   }
   while (const event::Event* event = events.next()) {

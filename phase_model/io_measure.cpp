@@ -11,6 +11,7 @@
 
 #include "core/order/io_waits.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 #include "phase_model/file_settings.hpp"
 
@@ -60,8 +61,8 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
         auto& phases = threads[{place, log.thread}];
         if (!phases) phases = std::make_unique<PhasesOfThread>(steps, place, log.thread);
         sources.push_back({place, log.thread, phases.get()});
-        events.add(std::make_unique<tracefile::IoReader>(
-            process, log, paths, tracefile::IoChoice{.layer = event::IoLayer::kMpi}));
+        events.addLog<tracefile::IoReader>(process, log, paths,
+                                           tracefile::IoChoice{.layer = event::IoLayer::kMpi});
       }
     }
     event::IoUnion all;

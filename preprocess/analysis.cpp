@@ -16,6 +16,7 @@
 #include <iterator>
 
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::preprocess {
@@ -28,7 +29,7 @@ std::unique_ptr<event::EventSource> SourceThread::open(event::PathTable& paths,
                                                        tracefile::IoChoice choice) const {
   auto merged = std::make_unique<tracefile::MergedReader>();
   for (const tracefile::Log* lane : lanes)
-    merged->add(std::make_unique<tracefile::IoReader>(*process, *lane, paths, choice));
+    merged->addLog<tracefile::IoReader>(*process, *lane, paths, choice);
   return merged;
 }
 

@@ -18,6 +18,7 @@
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "replay/issue/backend.hpp"
 #include "replay/plan/schedule_digest.hpp"
 #include "replay/report.hpp"
@@ -93,8 +94,7 @@ std::unique_ptr<event::EventSource> sourceOf(const tracefile::Trace& trace,
   for (const auto& process : trace.processes()) {
     if (process->pid != thread.pid) continue;
     for (const tracefile::Log& log : process->logs) {
-      if (log.tid == thread.tid)
-        merged->add(std::make_unique<tracefile::IoReader>(*process, log, paths));
+      if (log.tid == thread.tid) merged->addLog<tracefile::IoReader>(*process, log, paths);
     }
   }
   return merged;

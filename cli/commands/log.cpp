@@ -17,6 +17,7 @@
 #include "core/event/event_text.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::cli {
@@ -80,7 +81,7 @@ class Printer {
     }
     tracefile::MergedReader reader;
     for (const tracefile::Log* lane : lanes) {
-      reader.add(std::make_unique<tracefile::LogReader>(process, *lane, paths_));
+      reader.addLog<tracefile::LogReader>(process, *lane, paths_);
     }
     while (const event::Event* event = reader.next()) {
       if (reader.missingBefore() > 0) noteGap(reader.missingBefore());

@@ -11,6 +11,7 @@
 #include "core/event/event_text.hpp"
 #include "core/mpi/file_layout.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::cli {
@@ -132,7 +133,7 @@ MpiIoJson::InProcess& MpiIoJson::in(const tracefile::Process& process) {
   event::PathTable paths;
   tracefile::MergedReader events;
   for (const tracefile::Log& log : process.logs) {
-    events.add(std::make_unique<tracefile::LogReader>(process, log, paths));
+    events.addLog<tracefile::LogReader>(process, log, paths);
   }
   mpi::MpiFileOffsets offsets(process.info);
   while (const event::Event* event = events.next()) {

@@ -9,6 +9,7 @@
 #include "core/mpi/file_offsets.hpp"
 #include "core/mpi/groups.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
 
 namespace omnio::mpi {
@@ -267,7 +268,7 @@ MpiSharedOffsets::MpiSharedOffsets(const std::vector<const tracefile::Process*>&
     tracefile::MergedReader events;
     std::vector<std::uint32_t> threads;
     for (const tracefile::Log& log : process->logs) {
-      events.add(std::make_unique<tracefile::LogReader>(*process, log, paths));
+      events.addLog<tracefile::LogReader>(*process, log, paths);
       threads.push_back(log.number);
     }
     MpiFileOffsets offsets(process->info);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 
 namespace omnio::order {
 
@@ -116,7 +117,10 @@ MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups
   for (const auto& process : trace.processes()) {
     const auto index = static_cast<mpi::ProcessIndex>(logs_left.size());
     for (const tracefile::Log& log : process->logs) {
-      events.add(std::make_unique<MpiLogSource>(*process, log, paths));
+      // At once: a process without calls of MPI, a shell say, must not keep the matcher waiting.
+      events.add([&process = *process, &log, &paths] {
+        return std::make_unique<MpiLogSource>(process, log, paths);
+      });
       sources.push_back({index, log.thread, &numbers[{index, log.thread}]});
     }
     logs_left.push_back(process->logs.size());

@@ -1,14 +1,9 @@
-// Streams of events: one log, the application's own I/O in a log, and several logs by time.
+// Streams of events: one log, and the application's own I/O in a log.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <queue>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/file.hpp"
@@ -113,40 +108,6 @@ class IoReader final : public event::EventSource {
   event::Event inner_;
   std::uint64_t missing_before_ = 0;
   std::uint64_t left_out_ = 0;
-};
-
-// Several logs as one stream of events, by the time they began.
-class MergedReader final : public event::EventSource {
- public:
-  // Readers come in the order that decides between events of the same time.
-  void add(std::unique_ptr<event::EventSource> reader);
-
-  const event::Event* next() override;
-
-  // As in LogReader, for the log of the event that next() returned last; after the end, the events
-  // missing at the ends of all logs.
-  std::uint64_t missingBefore() const override { return missing_before_; }
-
-  // The reader, in the order of add(), that the last event came from.
-  std::size_t source() const { return current_; }
-  // Whether this reader has no more events, as far as next() has looked: it looks at all readers
-  // the first time, and later at the one that the last event came from.
-  bool isAtEnd(std::size_t reader) const { return events_[reader] == nullptr; }
-
-  std::uint64_t undecodable() const override;
-  event::ThinkTime thinkTime() const override;
-
- private:
-  using Head = std::pair<std::int64_t, std::size_t>;  // when a reader's event begins, which reader
-  void pull(std::size_t reader);
-
-  std::vector<std::unique_ptr<event::EventSource>> readers_;
-  std::vector<const event::Event*> events_;
-  std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
-  std::size_t current_ = 0;
-  bool started_ = false;
-  std::uint64_t missing_at_ends_ = 0;
-  std::uint64_t missing_before_ = 0;
 };
 
 }  // namespace omnio::tracefile

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/tracefile/trace.hpp"
 #include "core/wire/record.hpp"
 #include "tests/core/temporary_directory.hpp"
@@ -44,7 +45,7 @@ std::string textOfTrace(const test::ContainerBuilder& container) {
   event::PathTable paths;
   tracefile::MergedReader reader;
   for (const tracefile::Log& log : process.logs) {
-    reader.add(std::make_unique<tracefile::LogReader>(process, log, paths));
+    reader.addLog<tracefile::LogReader>(process, log, paths);
   }
   std::string out;
   while (const event::Event* event = reader.next()) event::appendText(out, *event);

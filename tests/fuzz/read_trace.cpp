@@ -6,6 +6,7 @@
 #include "core/event/event_text.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/tracefile/trace.hpp"
 #include "statistics/report.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
@@ -37,7 +38,7 @@ std::uint64_t mergeLogs(const tracefile::Trace& trace) {
   tracefile::MergedReader merged;
   for (const auto& process : trace.processes()) {
     for (const tracefile::Log& log : process->logs) {
-      merged.add(std::make_unique<tracefile::LogReader>(*process, log, paths));
+      merged.addLog<tracefile::LogReader>(*process, log, paths);
     }
   }
   std::uint64_t events = 0;
