@@ -4,6 +4,23 @@
 #include <utility>
 
 namespace omnio::wire {
+namespace {
+
+// The lowest bytes of a number, by how many.
+constexpr std::array<std::uint64_t, 9> kMaskOfLength = [] {
+  std::array<std::uint64_t, 9> masks{};
+  for (unsigned length = 1; length <= 8; ++length)
+    masks[length] = ~std::uint64_t{0} >> (64 - 8 * length);
+  return masks;
+}();
+
+std::uint64_t load64(const char* in) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, in, sizeof value);
+  return value;
+}
+
+}  // namespace
 
 Decoded ChunkDecoder::next(RawEvent& event, TextDefinition& text, HandleDefinition& handle) {
   std::uint32_t number = 0;
@@ -50,20 +67,32 @@ bool ChunkDecoder::decodeEvent(std::uint32_t number, RawEvent& event) {
   const RecordLayout& layout = kRecordLayouts[number];
   const auto left = static_cast<std::size_t>(end_ - at_);
   if (left < layout.headerBytes()) return false;
-  std::uint64_t header = loadBytes(at_, layout.headerBytes());
+  // Then all of the record is inside, whatever the lengths of its fields, and 8 bytes behind each.
+  const bool is_inside = left >= kMaxFixedRecord;
+  std::uint64_t header = is_inside ? load64(at_) & kMaskOfLength[layout.headerBytes()]
+                                   : loadBytes(at_, layout.headerBytes());
   const char* in = at_ + layout.headerBytes();
 
   event.row = row;
   event.failed = ((header >> kFailedShift) & 1) != 0;
   event.depth = (header >> kDepthShift) & ((1U << kDepthBits) - 1);
   header >>= kFirstCodeShift;
-  std::array<std::uint64_t, calls::kMaxArguments + 3> values{};
-  for (unsigned i = 0; i < layout.fields(); ++i) {
-    const unsigned length = codedLength(header & 7);
-    if (static_cast<std::size_t>(end_ - in) < length) return false;
-    values[i] = loadBytes(in, length);
-    in += length;
-    header >>= kLengthCodeBits;
+  std::array<std::uint64_t, calls::kMaxArguments + 3> values;  // as many as there are fields
+  if (is_inside) {
+    for (unsigned i = 0; i < layout.fields(); ++i) {
+      const unsigned length = codedLength(header & 7);
+      values[i] = load64(in) & kMaskOfLength[length];
+      in += length;
+      header >>= kLengthCodeBits;
+    }
+  } else {
+    for (unsigned i = 0; i < layout.fields(); ++i) {
+      const unsigned length = codedLength(header & 7);
+      if (static_cast<std::size_t>(end_ - in) < length) return false;
+      values[i] = loadBytes(in, length);
+      in += length;
+      header >>= kLengthCodeBits;
+    }
   }
 
   event.start = state_.last_end + static_cast<std::uint64_t>(unzigzag(values[0]));
