@@ -1,12 +1,14 @@
 # The libraries and tools that omnio is built from. Those which its own libraries need are in
 # OmnioLibraryDependencies.cmake, since a user of the installed package needs them as well.
 #
-# Set for the folders below: OMNIO_HAVE_MPI, OMNIO_HAVE_OPENMP, OMNIO_HAVE_FORTRAN, and for the
+# Set for the folders below: OMNIO_HAVE_MPI, OMNIO_HAVE_FORTRAN, and for the
 # tracer's MPI flavours the folders of headers OMNIO_OPEN_MPI_INCLUDE_DIR, OMNIO_MPICH_INCLUDE_DIR.
 
 include(OmnioLibraryDependencies)
 
 omnio_require(CLI11 PACKAGE libcli11-dev)
+# Protocol Buffers: the timelines of `omnio export`.
+omnio_require(protozero PACKAGE libprotozero-dev HEADER protozero/pbf_writer.hpp)
 # Boost.Math: quantiles of distributions.
 omnio_require(boost PACKAGE libboost-dev HEADER boost/math/distributions/students_t.hpp)
 
@@ -132,8 +134,6 @@ if(OMNIO_BUILD_TESTS AND OMNIO_MPICH_INCLUDE_DIR
   endif()
 endif()
 
-find_package(OpenMP QUIET COMPONENTS CXX)
-set(OMNIO_HAVE_OPENMP ${OpenMP_CXX_FOUND})
 
 function(omnio_print_summary)
   set(build "${CMAKE_BUILD_TYPE}")
@@ -161,6 +161,6 @@ function(omnio_print_summary)
   endif()
   message(STATUS "omnio ${PROJECT_VERSION}: ${build}")
   message(STATUS "  MPI flavours: ${mpi}")
-  message(STATUS "  OpenMP: ${OMNIO_HAVE_OPENMP}, Fortran: ${OMNIO_HAVE_FORTRAN}, "
+  message(STATUS "  Fortran: ${OMNIO_HAVE_FORTRAN}, "
                  "tests: ${OMNIO_BUILD_TESTS}, benchmarks: ${OMNIO_BUILD_BENCH}")
 endfunction()

@@ -10,13 +10,13 @@ fail() { echo "setup.sh: $*" >&2; exit 1; }
 
 build=(g++ cmake ninja-build pkg-config git python3
        rapidjson-dev libspdlog-dev libfmt-dev libcli11-dev libzstd-dev libxxhash-dev
-       libboost-dev
+       libboost-dev libprotozero-dev
        libgtest-dev libbenchmark-dev)
 # Programs under test, and what the tests measure them by: the system calls as strace sees them,
 # hosts as network namespaces, small file systems that fill up, a file system of our own.
 # Real programs that a small Debian lacks; Java and h5py are tested where they are installed.
 tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonschema
-       hdf5-tools fio rsync sqlite3 zstd fuse3 libfuse3-dev
+       hdf5-tools fio protobuf-compiler rsync sqlite3 zstd fuse3 libfuse3-dev
        glusterfs-server glusterfs-client
        libfaketime libeatmydata1 libjemalloc2 libtcmalloc-minimal4)
 # MPICH is the other MPI, which the tracer has to recognise; Open MPI stays the default.

@@ -1,6 +1,7 @@
 // How often a quantity had which value, in buckets that grow with the value: eight to a power of
 // two, so that the values of one are at most an eighth apart. Values below 8 have a bucket each.
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,7 +11,14 @@ namespace omnio::stats {
 // Memory is 16 bytes for each bucket that has a value: at most 496 of them.
 class Histogram {
  public:
-  void add(std::uint64_t value);
+  void add(std::uint64_t value) {
+    const std::uint32_t number = bucketOf(value);
+    if (last_ < buckets_.size() && buckets_[last_].number == number) {
+      ++buckets_[last_].count;
+    } else {
+      ++countOf(number);
+    }
+  }
   void add(const Histogram& other);
 
   // The least value that at least this part (0 to 1) of all values do not exceed, or up to an
@@ -32,6 +40,15 @@ class Histogram {
     std::uint32_t number = 0;
     std::uint64_t count = 0;
   };
+  static constexpr unsigned kBits = 3;  // of a value behind its highest one: eight buckets
+  static constexpr std::uint32_t kEach = 1U << kBits;
+  static constexpr std::uint32_t bucketOf(std::uint64_t value) {
+    if (value < kEach) return static_cast<std::uint32_t>(value);
+    const auto exponent = static_cast<unsigned>(std::bit_width(value)) - 1;
+    const auto behind = static_cast<std::uint32_t>(value >> (exponent - kBits)) & (kEach - 1);
+    return (exponent - kBits + 1) * kEach + behind;
+  }
+  static std::uint64_t endOf(std::uint32_t bucket);  // the largest value of it
   std::uint64_t& countOf(std::uint32_t number);
 
   std::vector<Bucket> buckets_;  // by number

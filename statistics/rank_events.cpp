@@ -35,6 +35,25 @@ class OwnCalls final : public event::EventSource {
 
 }  // namespace
 
+std::vector<std::vector<Source>> byRank(const tracefile::Trace& trace,
+                                        const std::vector<const tracefile::Process*>& processes) {
+  std::map<const tracefile::Process*, std::size_t> places;
+  for (std::size_t i = 0; i < trace.processes().size(); ++i) {
+    places[trace.processes()[i].get()] = i;
+  }
+  std::vector<std::vector<Source>> ranks;
+  std::map<int, std::size_t> index;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const std::optional<int> rank = trace.rankOf(*processes[i]);
+    std::size_t place = ranks.size();
+    if (rank) place = index.try_emplace(*rank, place).first->second;
+    if (place == ranks.size()) ranks.emplace_back();
+    ranks[place].push_back(
+        {.process = processes[i], .in_trace = places.at(processes[i]), .number = i});
+  }
+  return ranks;
+}
+
 RankEvents::RankEvents(const std::vector<Source>& sources, const Selection& selection,
                        event::PathTable& paths)
     : layer_(selection.layer), left_out_(sources.size()) {
@@ -45,9 +64,10 @@ RankEvents::RankEvents(const std::vector<Source>& sources, const Selection& sele
       event::IoRequests& below = below_[source.process];
       logs_.push_back({.source = &source, .source_number = i, .log = &log, .below = &below});
       if (selection.layer == Layer::kPosix) {
-        events_.add(std::make_unique<tracefile::IoReader>(*source.process, log, paths));
+        events_.addLog<tracefile::IoReader>(*source.process, log, paths);
       } else {
-        events_.add(std::make_unique<OwnCalls>(*source.process, log, paths, below, left_out_[i]));
+        events_.addLog<OwnCalls>(*source.process, log, paths, std::ref(below),
+                                 std::ref(left_out_[i]));
       }
     }
   }
@@ -66,7 +86,8 @@ const event::Event* RankEvents::next() {
 void RankClock::take(const event::Event& event, const RankEvents& events, bool counts) {
   first_ns_ = std::min(first_ns_, event.start_ns);
   last_ns_ = std::max(last_ns_, event.end_ns);
-  const bool is_of_mpi_io = requests_[events.logNumber()].take(event);
+  const bool is_of_mpi_io =
+      event.row->api == calls::Api::kMpi && requests_[events.logNumber()].take(event);
   const bool is_io = event.row->call_class != calls::Class::kMpiSync || is_of_mpi_io;
   if (!counts || !is_io || !event::isOfStorage(event)) return;
   may_wait_ = may_wait_ || event::waitsForGroup(*event.row);

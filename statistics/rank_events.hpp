@@ -11,6 +11,7 @@
 #include "core/event/io_time.hpp"
 #include "core/order/io_waits.hpp"
 #include "core/tracefile/log_reader.hpp"
+#include "core/tracefile/merged_reader.hpp"
 #include "core/tracefile/trace.hpp"
 #include "statistics/selection.hpp"
 
@@ -22,6 +23,10 @@ struct Source {
   std::size_t in_trace = 0;
   std::size_t number = 0;
 };
+
+// The processes of each rank, in order; one without a rank is alone.
+std::vector<std::vector<Source>> byRank(const tracefile::Trace& trace,
+                                        const std::vector<const tracefile::Process*>& processes);
 
 // The calls of all processes and threads of a rank, at the layer and of the thread that are
 // selected, by the time they began. Memory is a chunk for each thread of the rank. Those that

@@ -6,15 +6,13 @@
 #include <cerrno>
 #include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 #include "core/calls/table.hpp"
 #include "core/event/deferred_reads.hpp"
-#include "core/order/io_waits.hpp"
-#include "core/wire/info.hpp"
+#include "statistics/grouping.hpp"
 #include "statistics/rank_events.hpp"
 
 namespace omnio::stats {
@@ -96,77 +94,85 @@ namespace {
 constexpr base::Word<By> kNames[] = {
     {By::kFile, "file"}, {By::kRank, "rank"}, {By::kThread, "thread"}, {By::kCall, "call"}};
 
-// The processes of each rank, in order; one without a rank is alone.
-std::vector<std::vector<Source>> byRank(const tracefile::Trace& trace,
-                                        const std::vector<const tracefile::Process*>& processes) {
-  std::map<const tracefile::Process*, std::size_t> places;
-  for (std::size_t i = 0; i < trace.processes().size(); ++i) {
-    places[trace.processes()[i].get()] = i;
-  }
-  std::vector<std::vector<Source>> ranks;
-  std::map<int, std::size_t> index;
-  for (std::size_t i = 0; i < processes.size(); ++i) {
-    const std::optional<int> rank = trace.rankOf(*processes[i]);
-    std::size_t place = ranks.size();
-    if (rank) place = index.try_emplace(*rank, place).first->second;
-    if (place == ranks.size()) ranks.emplace_back();
-    ranks[place].push_back(
-        {.process = processes[i], .in_trace = places.at(processes[i]), .number = i});
-  }
-  return ranks;
+// What is told of each rank by itself.
+struct OfRank {
+  std::optional<RankTime> time;  // none without a rank
+  double recording_ns = 0;
+  bool may_wait = false;  // for other ranks, in a call
+};
+
+RankTime timeOf(int rank, const RankClock& clock) {
+  return {.rank = rank, .io = clock.io(), .run_ns = clock.runNs()};
 }
 
-// Reads the chosen processes, rank by rank. A group is found by a number: of the file, of the call,
-// or of the rank or thread that an event is of.
+// Reads ranks and puts their calls into groups of one or more kinds. Ranks may be read by several
+// of these, which are added up.
 class Accumulator {
  public:
-  Accumulator(const tracefile::Trace& trace, By by, const Selection& selection)
-      : trace_(trace),
-        by_(by),
-        selection_(selection),
-        selected_(selection, paths_, selection.window ? startOfRun(trace) : 0) {}
+  // `run_start_ns` matters to a window alone. What is given outlives it.
+  Accumulator(const tracefile::Trace& trace, const std::vector<By>& kinds,
+              const Selection& selection, std::int64_t run_start_ns)
+      : trace_(trace), selection_(selection), selected_(selection, paths_, run_start_ns) {
+    for (const By by : kinds) groupings_.emplace_back(by, trace, paths_);
+  }
+  Accumulator(const Accumulator&) = delete;  // groupings hold its paths
+  Accumulator& operator=(const Accumulator&) = delete;
 
-  void read(const std::vector<std::vector<Source>>& ranks) {
-    bool may_wait = false;
-    for (const std::vector<Source>& rank : ranks) may_wait = readRank(rank) || may_wait;
-    if (!may_wait) return;
-    const order::IoWaits waits(trace_);
-    ranks_.clear();
-    for (const std::vector<Source>& rank : ranks) readTimes(rank, waits);
+  OfRank read(const std::vector<Source>& sources) {
+    const std::optional<int> rank = trace_.rankOf(*sources.front().process);
+    std::vector<OfProcess> processes;
+    for (const Source& source : sources) processes.emplace_back(*source.process);
+    RankEvents events(sources, selection_, paths_);
+    for (Grouping& grouping : groupings_) grouping.beginRank(rank, events.logs());
+    begun_.clear();
+    RankClock clock(events.logs().size(), nullptr);
+    while (const event::Event* const event = events.next()) {
+      const bool is_selected = selected_.has(*event);
+      clock.take(*event, events, is_selected);
+      OfProcess& process = processes[events.log().source_number];
+      if (is_selected) ++process.events;
+      count(*event, events.logNumber(), is_selected, process.later);
+    }
+    OfRank told{.time = {}, .may_wait = clock.mayWait()};
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      OfProcess& process = processes[i];
+      process.later.finish(took_);
+      // Whether calls below belong to a path or a window is not looked at.
+      const bool has_others = selection_.patterns.empty() && !selection_.window;
+      const std::uint64_t below = has_others ? events.leftOut(i) : 0;
+      events_below_ += below;
+      told.recording_ns +=
+          static_cast<double>(process.events + below) * sources[i].process->info.eventCostNs();
+    }
+    undecodable_ += events.undecodable();
+    if (rank) told.time = timeOf(*rank, clock);
+    return told;
   }
 
-  void finish(Report& report) {
-    for (const auto& [key, index] : index_) {
-      if (by_ == By::kRank) {
-        groups_[index].name = key.first == kNoRank ? "none" : fmt::format("{}", key.first);
-      }
-      report.groups.push_back(std::move(groups_[index]));
+  std::size_t size() const {
+    std::size_t most = 0;
+    for (const Grouping& grouping : groupings_) most = std::max(most, grouping.size());
+    return most;
+  }
+
+  void add(const Accumulator& other) {
+    for (std::size_t i = 0; i < groupings_.size(); ++i) groupings_[i].add(other.groupings_[i]);
+    events_below_ += other.events_below_;
+    undecodable_ += other.undecodable_;
+  }
+
+  void finish(std::vector<Report>& reports) {
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      Report& report = reports[i];
+      report.groups = groupings_[i].take();
+      for (const Group& group : report.groups) report.total.add(group);
+      report.total.name = "total";
+      report.events_below = events_below_;
+      tracefile::addUndecodable(report.wholeness, undecodable_);
     }
-    if (by_ == By::kFile || by_ == By::kCall) {
-      for (std::size_t number = 0; number < groups_.size(); ++number) {
-        Group& group = groups_[number];
-        if (group.events() == 0) continue;
-        group.name = by_ == By::kCall ? std::string(calls::kTable[number].name) : fileName(number);
-        report.groups.push_back(std::move(group));
-      }
-      std::ranges::stable_sort(report.groups, {}, [](const Group& group) {
-        return std::tuple(~group.time_ns.total, ~group.mpi_sync_ns.total,
-                          std::string_view(group.name));
-      });
-    }
-    for (const Group& group : report.groups) report.total.add(group);
-    report.total.name = "total";
-    report.ranks = std::move(ranks_);
-    report.events_below = events_below_;
-    report.recording_ns = recording_ns_;
-    tracefile::addUndecodable(report.wholeness, undecodable_);
   }
 
  private:
-  using Key = std::pair<std::int64_t, std::int64_t>;
-  static constexpr std::int64_t kNoRank = 1LL << 40;  // behind all ranks
-  static constexpr std::size_t kNoGroup = std::numeric_limits<std::size_t>::max();
-
   // Counted by process, since the numbers of requests are those of the process.
   struct OfProcess {
     explicit OfProcess(const tracefile::Process& process)
@@ -175,127 +181,92 @@ class Accumulator {
     event::LaterReads later;
     std::uint64_t events = 0;
   };
+  static constexpr std::size_t kNoPlace = std::numeric_limits<std::size_t>::max();
 
-  // Whether a call may have waited for other ranks.
-  bool readRank(const std::vector<Source>& sources) {
-    const std::optional<int> rank = trace_.rankOf(*sources.front().process);
-    // A rank without a single event is a finding too.
-    if (by_ == By::kRank) groupOf({rank.value_or(kNoRank), 0});
-    std::vector<OfProcess> processes;
-    for (const Source& source : sources) processes.emplace_back(*source.process);
-    RankEvents events(sources, selection_, paths_);
-    std::vector<std::size_t> places;  // by log; of files and calls each event has its own
-    for (const RankEvents::Log& log : events.logs()) {
-      if (by_ == By::kThread) nameThread(*log.source, *log.log);
-      places.push_back(by_ == By::kThread ? groupOf(threadKey(*log.source, *log.log))
-                       : by_ == By::kRank ? groupOf({rank.value_or(kNoRank), 0})
-                                          : kNoGroup);
-    }
-    RankClock clock(events.logs().size(), nullptr);
-    while (const event::Event* const event = events.next()) {
-      const bool is_selected = selected_.has(*event);
-      clock.take(*event, events, is_selected);
-      OfProcess& process = processes[events.log().source_number];
-      std::size_t place = kNoGroup;
-      if (is_selected) {
-        ++process.events;
-        place = places[events.logNumber()];
-        if (place == kNoGroup) place = placeOf(*event);
-      }
-      count(*event, place, process.later);
-    }
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      OfProcess& process = processes[i];
-      process.later.finish(took_);
-      // Whether calls below belong to a path or a window is not looked at.
-      const bool has_others = selection_.patterns.empty() && !selection_.window;
-      const std::uint64_t below = has_others ? events.leftOut(i) : 0;
-      events_below_ += below;
-      recording_ns_ +=
-          static_cast<double>(process.events + below) * sources[i].process->info.eventCostNs();
-    }
-    undecodable_ += events.undecodable();
-    if (rank) ranks_.push_back({.rank = *rank, .io = clock.io(), .run_ns = clock.runNs()});
-    return clock.mayWait();
-  }
-
-  void readTimes(const std::vector<Source>& sources, const order::IoWaits& waits) {
-    const std::optional<int> rank = trace_.rankOf(*sources.front().process);
-    if (!rank) return;
-    RankEvents events(sources, selection_, paths_);
-    RankClock clock(events.logs().size(), &waits);
-    while (const event::Event* const event = events.next()) {
-      clock.take(*event, events, selected_.has(*event));
-    }
-    ranks_.push_back({.rank = *rank, .io = clock.io(), .run_ns = clock.runNs()});
-  }
-
-  void count(const event::Event& event, std::size_t place, event::LaterReads& later) {
+  void count(const event::Event& event, std::size_t log_number, bool is_selected,
+             event::LaterReads& later) {
     const bool bytes_later = event::LaterReads::begins(event);
-    if (place != kNoGroup) groups_[place].add(event, bytes_later);
+    const std::size_t begun = bytes_later && is_selected ? begun_.size() : kNoPlace;
+    for (std::size_t i = 0; is_selected && i < groupings_.size(); ++i) {
+      const std::size_t place = groupings_[i].placeOf(event, log_number);
+      groupings_[i].at(place).add(event, bytes_later);
+      if (bytes_later) begun_.push_back(place);
+    }
     if (bytes_later) {
-      later.begin(event, place, took_);
+      later.begin(event, begun, took_);
     } else {
       later.end(event, took_);
     }
   }
 
-  // Lanes of a thread are one group.
-  static Key threadKey(const Source& source, const tracefile::Log& log) {
-    return {static_cast<std::int64_t>(source.number), log.thread};
-  }
-
-  void nameThread(const Source& source, const tracefile::Log& log) {
-    const tracefile::Process& process = *source.process;
-    const auto rank = trace_.rankOf(process);
-    const std::string omp = log.omp_thread_plus_1 == 0
-                                ? std::string()
-                                : fmt::format(", OpenMP thread {}", log.omp_thread_plus_1 - 1);
-    const std::string where = base::printable(process.info.text(wire::info::kHost));
-    groups_[groupOf(threadKey(source, log))].name = fmt::format(
-        "rank {} thread {} (host {}, pid {}, tid {}{})", rank ? fmt::format("{}", *rank) : "none",
-        log.thread, where.empty() ? "unknown" : where, process.pid, log.tid, omp);
-  }
-
-  std::string fileName(std::size_t number) const {
-    return number == 0 ? "(no file)"
-                       : base::printable(
-                             paths_.path(event::FileId(static_cast<std::uint32_t>(number - 1))));
-  }
-
-  std::size_t groupOf(Key key) {
-    const auto [place, is_new] = index_.try_emplace(key, groups_.size());
-    if (is_new) groups_.emplace_back();
-    return place->second;
-  }
-
-  // Where groups are files or calls.
-  std::size_t placeOf(const event::Event& event) {
-    // The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
-    const std::size_t number =
-        by_ == By::kCall ? event.row->number : static_cast<std::uint32_t>(event.file) + 1U;
-    if (number >= groups_.size()) groups_.resize(number + 1);
-    return number;
-  }
-
-  const event::LaterReads::Take took_ = [this](std::size_t place, std::uint64_t bytes) {
-    if (place == kNoGroup) return;
-    Transfer& read = groups_[place].read;
-    read.size_bytes.add(bytes);
-    read.begun_bytes += bytes;
+  const event::LaterReads::Take took_ = [this](std::size_t begun, std::uint64_t bytes) {
+    for (std::size_t i = 0; begun != kNoPlace && i < groupings_.size(); ++i) {
+      Transfer& read = groupings_[i].at(begun_[begun + i]).read;
+      read.size_bytes.add(bytes);
+      read.begun_bytes += bytes;
+    }
   };
   const tracefile::Trace& trace_;
-  const By by_;
   const Selection& selection_;
   event::PathTable paths_;
   SelectedEvents selected_;
-  std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
-  std::vector<Group> groups_;         // else of calls by number, or of files by number plus 1
-  std::vector<RankTime> ranks_;
+  std::vector<Grouping> groupings_;
+  std::vector<std::size_t> begun_;  // of each read whose bytes come later, its place by grouping
   std::uint64_t events_below_ = 0;
   std::uint64_t undecodable_ = 0;
-  double recording_ns_ = 0;
 };
+
+// Of all ranks, several at a time. Each worker has groups of its own; where these become too many,
+// they are added to those of all at once.
+void readAll(const tracefile::Trace& trace, const std::vector<std::vector<Source>>& ranks,
+             std::vector<Report>& reports) {
+  constexpr std::size_t kMostOwn = std::size_t{1} << 14;
+  const Selection& selection = reports.front().selection;
+  std::vector<By> kinds;
+  for (const Report& report : reports) kinds.push_back(report.by);
+  const std::int64_t start_ns = selection.window ? startOfRun(trace) : 0;
+  Accumulator all(trace, kinds, selection, start_ns);
+  std::vector<OfRank> told(ranks.size());
+#pragma omp parallel
+  {
+    std::optional<Accumulator> own;
+    const auto give = [&] {
+#pragma omp critical
+      all.add(*own);
+      own.reset();
+    };
+#pragma omp for schedule(dynamic)
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (!own) own.emplace(trace, kinds, selection, start_ns);
+      told[i] = own->read(ranks[i]);
+      if (own->size() > kMostOwn) give();
+    }
+    if (own) give();
+  }
+  if (std::ranges::any_of(told, &OfRank::may_wait)) {
+    const auto waits = std::make_shared<const order::IoWaits>(trace);
+    for (Report& report : reports) report.waits = waits;
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (!told[i].time) continue;
+      event::PathTable paths;
+      SelectedEvents selected(selection, paths, start_ns);
+      RankEvents events(ranks[i], selection, paths);
+      RankClock clock(events.logs().size(), waits.get());
+      while (const event::Event* const event = events.next()) {
+        clock.take(*event, events, selected.has(*event));
+      }
+      told[i].time = timeOf(told[i].time->rank, clock);
+    }
+  }
+  for (Report& report : reports) {
+    for (const OfRank& rank : told) {
+      report.recording_ns += rank.recording_ns;
+      if (rank.time) report.ranks.push_back(*rank.time);
+    }
+  }
+  all.finish(reports);
+}
 
 }  // namespace
 
@@ -313,20 +284,27 @@ double averageIoNs(const std::vector<RankTime>& ranks) {
   return ranks.empty() ? 0 : static_cast<double>(sum) / static_cast<double>(ranks.size());
 }
 
-base::Result<Report> makeReport(const tracefile::Trace& trace, By by, const Selection& selection) {
+base::Result<std::vector<Report>> makeReports(const tracefile::Trace& trace,
+                                              const std::vector<By>& kinds,
+                                              const Selection& selection) {
   const base::Result<std::vector<const tracefile::Process*>> processes =
       trace.processesOf(selection.rank, selection.thread);
   if (!processes) return processes.failure();
-  Report report;
-  report.trace = trace.directory().native();
-  report.by = by;
-  report.selection = selection;
-  report.wholeness = tracefile::assess(trace);
-  report.clocks = trace.clocks();
-  Accumulator accumulator(trace, by, selection);
-  accumulator.read(byRank(trace, *processes));
-  accumulator.finish(report);
-  return report;
+  Report common;
+  common.trace = trace.directory().native();
+  common.selection = selection;
+  common.wholeness = tracefile::assess(trace);
+  common.clocks = trace.clocks();
+  std::vector<Report> reports(kinds.size(), common);
+  for (std::size_t i = 0; i < kinds.size(); ++i) reports[i].by = kinds[i];
+  readAll(trace, byRank(trace, *processes), reports);
+  return reports;
+}
+
+base::Result<Report> makeReport(const tracefile::Trace& trace, By by, const Selection& selection) {
+  base::Result<std::vector<Report>> reports = makeReports(trace, {by}, selection);
+  if (!reports) return reports.failure();
+  return std::move(reports->front());
 }
 
 }  // namespace omnio::stats

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "core/calls/role.hpp"
 #include "core/event/event.hpp"
 #include "core/event/io_time.hpp"
+#include "core/order/io_waits.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
 #include "statistics/histogram.hpp"
@@ -95,6 +97,9 @@ struct Group {
   void add(const Group& other);
 };
 
+// The group of calls that belong to no file.
+inline constexpr std::string_view kNoFileName = "(no file)";
+
 enum class By { kFile, kRank, kThread, kCall };
 
 // "file", "rank", ..., and back.
@@ -134,6 +139,8 @@ struct Report {
   std::vector<Group> groups;
   Group total;                  // of all groups
   std::vector<RankTime> ranks;  // in order; without those that did not report
+  std::shared_ptr<const order::IoWaits>
+      waits;  // none where no call can have waited for other ranks
   // Calls made by libraries below the application's own: they are what those calls did, so they
   // stand in no group.
   std::uint64_t events_below = 0;
@@ -143,9 +150,13 @@ struct Report {
 };
 
 // Groups come in a fixed order: files and calls by the time spent in them, ranks and threads by
-// number.
+// number. Fails where the rank or thread that is selected does not exist.
 base::Result<Report> makeReport(const tracefile::Trace& trace, By by,
                                 const Selection& selection = {});
+// A report of each of these kinds, in one pass.
+base::Result<std::vector<Report>> makeReports(const tracefile::Trace& trace,
+                                              const std::vector<By>& kinds,
+                                              const Selection& selection = {});
 
 // A table for people.
 std::string textOf(const Report& report, bool with_histograms = false);

@@ -84,7 +84,11 @@ std::int64_t startOfRun(const tracefile::Trace& trace) {
     for (const tracefile::Log& log : process->logs) {
       event::PathTable paths;
       tracefile::LogReader events(*process, log, paths);
-      if (const event::Event* first = events.next()) start = std::min(start, first->start_ns);
+      // A call below another one comes before it.
+      for (const event::Event* event = events.next(); event != nullptr; event = events.next()) {
+        start = std::min(start, event->start_ns);
+        if (event->depth == 0) break;
+      }
     }
   }
   return start == std::numeric_limits<std::int64_t>::max() ? 0 : start;

@@ -133,7 +133,8 @@ std::string jsonDocument(std::string_view format, int version, JsonLayout layout
     json.put("version", version);
     body(json);
   });
-  return out + '\n';
+  out += '\n';
+  return out;
 }
 
 }  // namespace omnio::base

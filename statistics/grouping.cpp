@@ -1,0 +1,102 @@
+#include "statistics/grouping.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "core/base/printable.hpp"
+#include "core/calls/table.hpp"
+#include "core/wire/info.hpp"
+
+namespace omnio::stats {
+namespace {
+
+event::FileId fileAt(std::size_t place) {
+  return event::FileId(static_cast<std::uint32_t>(place - 1));
+}
+// The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
+std::size_t placeOfFile(event::FileId file) { return static_cast<std::uint32_t>(file) + 1U; }
+
+}  // namespace
+
+void Grouping::beginRank(std::optional<int> rank, const std::vector<RankEvents::Log>& logs) {
+  of_logs_.clear();
+  if (by_ == By::kRank) of_logs_.assign(logs.size(), groupOf({rank.value_or(kNoRank), 0}));
+  if (by_ != By::kThread) return;
+  for (const RankEvents::Log& log : logs) {
+    // Lanes of a thread are one group.
+    of_logs_.push_back(groupOf({static_cast<std::int64_t>(log.source->number), log.log->thread}));
+    groups_[of_logs_.back()].name = threadName(log);
+  }
+}
+
+std::size_t Grouping::placeOf(const event::Event& event, std::size_t log_number) {
+  if (!of_logs_.empty()) return of_logs_[log_number];
+  const std::size_t place = by_ == By::kCall ? event.row->number : placeOfFile(event.file);
+  if (place >= groups_.size()) groups_.resize(place + 1);
+  return place;
+}
+
+void Grouping::add(const Grouping& other) {
+  for (const auto& [key, index] : other.index_) {
+    Group& group = groups_[groupOf(key)];
+    group.add(other.groups_[index]);
+    group.name = other.groups_[index].name;
+  }
+  if (by_ == By::kRank || by_ == By::kThread) return;
+  for (std::size_t place = 0; place < other.groups_.size(); ++place) {
+    if (other.groups_[place].events() == 0) continue;
+    const bool is_path = by_ == By::kFile && place > 0;
+    const std::size_t own =
+        is_path ? placeOfFile(paths_.idOf(other.paths_.path(fileAt(place)))) : place;
+    if (own >= groups_.size()) groups_.resize(own + 1);
+    groups_[own].add(other.groups_[place]);
+  }
+}
+
+std::vector<Group> Grouping::take() {
+  std::vector<Group> taken;
+  for (const auto& [key, index] : index_) {
+    if (by_ == By::kRank) {
+      groups_[index].name = key.first == kNoRank ? "none" : fmt::format("{}", key.first);
+    }
+    taken.push_back(std::move(groups_[index]));
+  }
+  if (by_ == By::kRank || by_ == By::kThread) return taken;
+  for (std::size_t place = 0; place < groups_.size(); ++place) {
+    Group& group = groups_[place];
+    if (group.events() == 0) continue;
+    group.name = by_ == By::kCall ? std::string(calls::kTable[place].name) : fileName(place);
+    taken.push_back(std::move(group));
+  }
+  std::ranges::stable_sort(taken, {}, [](const Group& group) {
+    return std::tuple(~group.time_ns.total, ~group.mpi_sync_ns.total, std::string_view(group.name));
+  });
+  return taken;
+}
+
+std::string Grouping::threadName(const RankEvents::Log& log) const {
+  const tracefile::Process& process = *log.source->process;
+  const auto rank = trace_.rankOf(process);
+  const std::string omp = log.log->omp_thread_plus_1 == 0
+                              ? std::string()
+                              : fmt::format(", OpenMP thread {}", log.log->omp_thread_plus_1 - 1);
+  const std::string where = base::printable(process.info.text(wire::info::kHost));
+  return fmt::format("rank {} thread {} (host {}, pid {}, tid {}{})",
+                     rank ? fmt::format("{}", *rank) : "none", log.log->thread,
+                     where.empty() ? "unknown" : where, process.pid, log.log->tid, omp);
+}
+
+std::string Grouping::fileName(std::size_t place) const {
+  return place == 0 ? std::string(kNoFileName) : base::printable(paths_.path(fileAt(place)));
+}
+
+std::size_t Grouping::groupOf(Key key) {
+  const auto [place, is_new] = index_.try_emplace(key, groups_.size());
+  if (is_new) groups_.emplace_back();
+  return place->second;
+}
+
+}  // namespace omnio::stats

@@ -1,0 +1,54 @@
+// The groups that a report has: a line for each file, rank, thread or call.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/event/event.hpp"
+#include "core/tracefile/trace.hpp"
+#include "statistics/rank_events.hpp"
+#include "statistics/report.hpp"
+
+namespace omnio::stats {
+
+// Finds the group of each event by a number: that of the file, of the call, or of the rank or
+// thread that the event is of.
+class Grouping {
+ public:
+  // What is given outlives it.
+  Grouping(By by, const tracefile::Trace& trace, event::PathTable& paths)
+      : by_(by), trace_(trace), paths_(paths) {}
+
+  // Events of this rank follow. It has a group without a single event, too: that is a finding.
+  void beginRank(std::optional<int> rank, const std::vector<RankEvents::Log>& logs);
+  std::size_t placeOf(const event::Event& event, std::size_t log_number);
+  Group& at(std::size_t place) { return groups_[place]; }
+
+  std::size_t size() const { return groups_.size(); }
+  void add(const Grouping& other);
+
+  // The groups with their names: files and calls by the time spent in them, ranks and threads by
+  // number. Nothing is left in it.
+  std::vector<Group> take();
+
+ private:
+  using Key = std::pair<std::int64_t, std::int64_t>;
+  static constexpr std::int64_t kNoRank = 1LL << 40;  // behind all ranks
+
+  std::string threadName(const RankEvents::Log& log) const;
+  std::string fileName(std::size_t place) const;
+  std::size_t groupOf(Key key);
+
+  By by_;
+  const tracefile::Trace& trace_;
+  event::PathTable& paths_;
+  std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
+  std::vector<Group> groups_;         // else of calls by number, or of files by number plus 1
+  std::vector<std::size_t> of_logs_;  // of ranks or threads: the groups of the rank's logs
+};
+
+}  // namespace omnio::stats
