@@ -33,6 +33,7 @@ void addVerifyCommand(base::Command program);
 void addIorCommand(base::Command program);
 void addEstimateCommand(base::Command program);
 void addCompareCommand(base::Command program);
+void addExportCommand(base::Command program);
 
 // The trace a command reads, and which part of it: TRACE, --rank, --thread.
 struct TraceSelection {

@@ -87,7 +87,7 @@ class CheckCalls(unittest.TestCase):
 
     def test_all_folders_of_code_are_read(self):
         for folder in ("bench", "cli", "core/order", "ior_bridge", "phase_model", "preprocess",
-                       "statistics", "trace/wrap"):
+                       "report", "statistics", "trace/wrap"):
             self.assertEqual(self.places('bool b = plain == "unlink";\n', folder + "/a.hpp"), [1])
 
     def test_a_tree_without_calls_is_refused(self):

@@ -8,7 +8,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("docs", "core", "trace", "statistics", "preprocess", "phase_model", "replay", "ior_bridge",
-           "cli", "tests", "bench", "scripts", "configs")
+           "report", "cli", "tests", "bench", "scripts", "configs")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"#{1,6}\s+(.*)")
 
