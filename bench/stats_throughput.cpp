@@ -187,10 +187,11 @@ int readTrace(const char* directory, omnio::stats::By by) {
     return 1;
   }
   const auto report = omnio::stats::makeReport(*trace, by);
-  const auto text = omnio::stats::jsonOf(*report);
+  std::string text;
+  omnio::stats::appendJson(text, *report, [&text] { text.clear(); });
   const auto time = std::chrono::steady_clock::now() - begin;
   if (!report->wholeness.whole) {
-    fmt::print(stderr, "the trace was not read as it was made: {}\n", text);
+    fmt::print(stderr, "the trace was not read as it was made\n");
     return 1;
   }
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();

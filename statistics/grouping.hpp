@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,7 +48,7 @@ class Grouping {
   const tracefile::Trace& trace_;
   event::PathTable& paths_;
   std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
-  std::vector<Group> groups_;         // else of calls by number, or of files by number plus 1
+  std::deque<Group> groups_;          // else of calls by number, or of files by number plus 1
   std::vector<std::size_t> of_logs_;  // of ranks or threads: the groups of the rank's logs
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -163,6 +164,8 @@ std::string textOf(const Report& report, bool with_histograms = false);
 
 // A document for programs, with the newline at its end: docs/commands/stats.md.
 std::string jsonOf(const Report& report);
+// Appends it. `drain` is called now and then, and may take away what is there.
+void appendJson(std::string& out, const Report& report, const std::function<void()>& drain);
 
 // A line of names, and a line for each group (RFC 4180).
 std::string csvOf(const Report& report);

@@ -122,8 +122,8 @@ void putClock(JsonWriter& json, const tracefile::HostClock& c) {
 
 }  // namespace
 
-std::string jsonOf(const Report& report) {
-  return base::jsonDocument("omnio-stats", 1, {.decimals = 3}, [&](auto& json) {
+void appendJson(std::string& out, const Report& report, const std::function<void()>& drain) {
+  base::appendJsonDocument(out, "omnio-stats", 1, {.decimals = 3}, [&](auto& json) {
     putWholeness(json, report);
     json.list("clocks", report.clocks, [&](const auto& clock) { putClock(json, clock); });
     json.put("by", nameOf(report.by));
@@ -133,8 +133,17 @@ std::string jsonOf(const Report& report) {
     json.list("ranks", report.ranks, [&](const RankTime& rank) { putRank(json, rank); });
     json.key("total");
     putGroup(json, report.total);
-    json.list("groups", report.groups, [&](const Group& group) { putGroup(json, group); });
+    json.list("groups", report.groups, [&](const Group& group) {
+      putGroup(json, group);
+      drain();
+    });
   });
+}
+
+std::string jsonOf(const Report& report) {
+  std::string out;
+  appendJson(out, report, [] {});
+  return out;
 }
 
 }  // namespace omnio::stats

@@ -27,7 +27,11 @@ int runStats(const StatsOptions& options) {
   const base::Result<stats::Report> report =
       stats::makeReport(*trace, *stats::byName(options.by), selection);
   if (!report) return fail(report.failure());
-  if (options.json) return printJson(stats::jsonOf(*report));
+  if (options.json) {
+    Output output(OutputForm::kJson);
+    stats::appendJson(output.text(), *report, [&output] { output.drain(); });
+    return output.finish();
+  }
   return printAll(options.csv ? stats::csvOf(*report) : stats::textOf(*report, options.histograms));
 }
 

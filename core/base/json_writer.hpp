@@ -122,11 +122,12 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
-// The text of a whole document, with a newline at its end. The body is called with the writer and
-// writes the members that follow the format and its version.
+// Appends a whole document, with a newline at its end. The body is called with the writer and
+// writes the members that follow the format and its version. It may take away what has been
+// appended: a long document need not be in memory as a whole.
 template <typename Body>
-std::string jsonDocument(std::string_view format, int version, JsonLayout layout, Body body) {
-  std::string out;
+void appendJsonDocument(std::string& out, std::string_view format, int version, JsonLayout layout,
+                        Body body) {
   JsonWriter json(out, layout);
   json.object([&] {
     json.put("format", format);
@@ -134,6 +135,12 @@ std::string jsonDocument(std::string_view format, int version, JsonLayout layout
     body(json);
   });
   out += '\n';
+}
+
+template <typename Body>
+std::string jsonDocument(std::string_view format, int version, JsonLayout layout, Body body) {
+  std::string out;
+  appendJsonDocument(out, format, version, layout, body);
   return out;
 }
 
