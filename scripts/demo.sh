@@ -159,5 +159,8 @@ step "side by side"
 "$source/scripts/demo_table.py" "$omnio" "${applications[@]}" \
   --replay "asap=$output/replay-asap" --replay "dt=$output/replay-dt" \
   --model "$output/model.json" "${results[@]}"
+
+step "report: a page for the browser (omnio report)"
+"$omnio" report "$trace" -o "$output/report.html" | sed "s|$source/||"
 echo
-echo "next: build/release/cli/omnio stats ${trace#"$source"/} --by rank; docs/tutorial.md has the rest"
+echo "next: open that page; build/release/cli/omnio stats ${trace#"$source"/} --by rank; docs/tutorial.md has the rest"

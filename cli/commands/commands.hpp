@@ -34,6 +34,7 @@ void addIorCommand(base::Command program);
 void addEstimateCommand(base::Command program);
 void addCompareCommand(base::Command program);
 void addExportCommand(base::Command program);
+void addReportCommand(base::Command program);
 
 // The trace a command reads, and which part of it: TRACE, --rank, --thread.
 struct TraceSelection {

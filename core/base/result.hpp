@@ -17,6 +17,7 @@ enum class Code {
   kNotOurs,       // not a trace, or not a file of ours
   kOtherVersion,  // ours, of a version that this program does not read
   kDamaged,       // ours, but broken where nothing can be read
+  kEmpty,         // ours, and nothing is in it
   kUnwritten,     // ours: its process could not write a byte of it
   kInvalid,       // what was asked for does not exist in the data
   kSystem,        // the system refused

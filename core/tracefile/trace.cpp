@@ -128,7 +128,7 @@ base::Result<Trace> Trace::open(const fs::path& directory) {
     // A command was traced into it, and did nothing that is recorded.
     if (hasLaunch(directory)) {
       return base::fileFailure(
-          directory, base::Code::kNotFound,
+          directory, base::Code::kEmpty,
           "holds no event: what ran there did no I/O on files that are recorded");
     }
     return base::fileFailure(

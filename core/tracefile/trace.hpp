@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -21,6 +22,13 @@ class Trace {
   // a directory, without a container, or when none can be read. A container of 0 bytes, whose
   // process could not write to it, makes a trace: of no process when it is the only one.
   static base::Result<Trace> open(const std::filesystem::path& directory);
+
+  // The trace of a run that open() refuses as kEmpty: it did nothing that is recorded.
+  static Trace empty(std::filesystem::path directory) {
+    Trace trace;
+    trace.directory_ = std::move(directory);
+    return trace;
+  }
 
   const std::filesystem::path& directory() const { return directory_; }
 

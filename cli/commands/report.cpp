@@ -1,0 +1,119 @@
+// omnio report: one page that shows where the I/O time went.
+#include "statistics/report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/call_selection.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/output.hpp"
+#include "core/base/document_file.hpp"
+#include "core/base/printable.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "phase_model/model_builder.hpp"
+#include "report/activity.hpp"
+#include "report/page.hpp"
+#include "report/page_data.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct ReportOptions {
+  CallSelection selection;
+  std::string output;
+  std::string phases = "auto";
+};
+
+// Of more, finding phases takes several times as long as all else.
+constexpr std::uint64_t kMostCalls = 5'000'000;
+
+// Why the page has no phases; empty: it has.
+std::string withoutPhases(const ReportOptions& options, const stats::Selection& selection,
+                          std::uint64_t events) {
+  if (options.phases == "no") return "Phases were left out (--phases no).";
+  if (selection.rank || selection.thread || selection.window || !selection.patterns.empty()) {
+    return "Phases are of whole runs, and this page is of chosen calls.";
+  }
+  if (options.phases == "auto" && events > kMostCalls) {
+    return fmt::format(
+        "Phases are left out where there are more than {} calls (--phases yes has "
+        "them).",
+        kMostCalls);
+  }
+  return "";
+}
+
+void findPhases(const ReportOptions& options, const tracefile::Trace& trace,
+                report::PageData& data) {
+  data.no_phases = withoutPhases(options, data.by_file.selection, data.by_file.wholeness.events);
+  if (!data.no_phases.empty()) return;
+  base::Result<phases::MadeModel> made = phases::makePhaseModel(trace, {});
+  if (made) {
+    data.phases = std::move(made->model);
+  } else {
+    data.no_phases = base::safeText(made.failure().sentence);
+  }
+}
+
+int runReport(const ReportOptions& options) {
+  base::Result<tracefile::Trace> trace = options.selection.open();
+  // Whoever asks for pictures of many runs gets one of each.
+  if (!trace && trace.failure().code == base::Code::kEmpty) {
+    trace = tracefile::Trace::empty(options.selection.trace);
+  }
+  if (!trace) return fail(trace.failure());
+  const stats::Selection selection = options.selection.chosen();
+  base::Result<std::vector<stats::Report>> reports =
+      stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank}, selection);
+  if (!reports) return fail(reports.failure());
+  base::Result<report::Activity> activity =
+      report::readActivity(*trace, selection, reports->front().waits.get());
+  if (!activity) return fail(activity.failure());
+  report::PageData data;
+  data.made = fmt::format(
+      "{:%Y-%m-%dT%H:%M:%SZ}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  data.version = OMNIO_VERSION;
+  data.by_file = std::move((*reports)[0]);
+  data.by_call = std::move((*reports)[1]);
+  data.by_rank = std::move((*reports)[2]);
+  data.activity = std::move(*activity);
+  findPhases(options, *trace, data);
+  const std::string page = report::pageOf(base::safeJson(report::jsonOf(*trace, data)));
+  if (const auto written = base::writeDocument(options.output, page); !written) {
+    return fail(written.failure());
+  }
+  const tracefile::Wholeness& wholeness = data.by_file.wholeness;
+  if (!wholeness.whole) {
+    printFailure(fmt::format("{}: the trace is not whole; {}",
+                             base::printable(options.selection.trace),
+                             tracefile::missingSentence(wholeness)));
+  }
+  return printAll(fmt::format("{}: {} KiB, for any browser\n", base::printable(options.output),
+                              (page.size() + 1023) / 1024));
+}
+
+}  // namespace
+
+void addReportCommand(base::Command program) {
+  const auto options = std::make_shared<ReportOptions>();
+  const base::Command command = program.subcommand(
+      "report", "A page for the browser: where the I/O time went, by time, rank, file and call");
+  options->selection.addTo(command);
+  command.option("-o,--output", options->output, "The page to write").required().typeName("PAGE");
+  command
+      .option("--phases", options->phases,
+              "Whether the page has the I/O phases; auto: of traces that are not too large")
+      .oneOf({"auto", "yes", "no"})
+      .showDefault();
+  command.callback([options] { return runReport(*options); });
+}
+
+}  // namespace omnio::cli

@@ -1,0 +1,48 @@
+// What each rank did at which time of the run.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/base/text_table.hpp"
+#include "core/order/io_waits.hpp"
+#include "core/tracefile/trace.hpp"
+#include "report/time_bins.hpp"
+#include "statistics/selection.hpp"
+
+namespace omnio::report {
+
+// A wait for an asynchronous transfer counts as the direction that the thread began last.
+enum class ActivityKind { kRead, kWrite, kMetadata, kSync, kWaiting };
+inline constexpr base::Word<ActivityKind> kActivityKinds[] = {{ActivityKind::kRead, "read"},
+                                                              {ActivityKind::kWrite, "write"},
+                                                              {ActivityKind::kMetadata, "metadata"},
+                                                              {ActivityKind::kSync, "sync"},
+                                                              {ActivityKind::kWaiting, "waiting"}};
+
+struct Activity {
+  std::vector<std::string> rows;  // "rank 3", "rank 3 thread 1", "ranks 16 to 31"
+  std::size_t most_lanes = 1;     // threads, or ranks, that a row sums up at most
+  std::int64_t start_ns = 0;      // of the run, as times of events are
+  std::int64_t end_ns = 0;        // of the last call
+  // By kind: for each row the ns in such calls. At one time a rank or thread is in one call.
+  std::vector<TimeBins> time;
+  // The bytes that omnio stats counts, those of pipes too.
+  TimeBins read_bytes{1};
+  TimeBins written_bytes{1};
+
+  // All have bins of that width.
+  std::int64_t binNs() const { return read_bytes.binNs(); }
+};
+inline constexpr std::size_t kMostRows = 256;
+
+// A row for each thread, where these are not more than kMostRows, else for each rank, else for
+// ranks side by side. Reads ranks in parallel; memory is for the bins of each worker.
+// `waits` may be null: then no rank waited for another one.
+base::Result<Activity> readActivity(const tracefile::Trace& trace,
+                                    const stats::Selection& selection,
+                                    const order::IoWaits* waits);
+
+}  // namespace omnio::report

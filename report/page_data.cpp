@@ -1,0 +1,415 @@
+#include "report/page_data.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/base/json_writer.hpp"
+#include "core/base/printable.hpp"
+#include "core/calls/words/names.hpp"
+#include "core/wire/info.hpp"
+#include "phase_model/phase_table.hpp"
+
+namespace omnio::report {
+namespace {
+
+using base::JsonWriter;
+using stats::Group;
+
+// RFC 4648, section 4.
+std::string base64(const std::vector<std::uint8_t>& bytes) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t there = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < there ? bytes[i + k] : 0U);
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += k <= there ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+// The square root lets short times be seen beside long ones.
+std::uint8_t shade(std::uint64_t ns, double most_ns) {
+  if (ns == 0) return 0;
+  const double part = std::min(1.0, static_cast<double>(ns) / most_ns);
+  return static_cast<std::uint8_t>(std::max(1L, std::lround(255 * std::sqrt(part))));
+}
+
+std::size_t binsOf(const Activity& activity) {
+  const std::int64_t run_ns = activity.end_ns - activity.start_ns;
+  if (run_ns <= 0) return activity.rows.empty() ? 0 : 1;
+  // The end of the last call may be that of the last bin.
+  return static_cast<std::size_t>(std::min<std::int64_t>(run_ns / activity.binNs() + 1,
+                                                         TimeBins::kMostBins));
+}
+
+void putActivity(JsonWriter& json, const Activity& activity) {
+  const std::size_t bins = binsOf(activity);
+  json.object("time", [&] {
+    json.put("bins", bins);
+    json.put("bin_ns", activity.binNs());
+  });
+  const auto padded = [bins](const TimeBins& sums) {
+    std::vector<std::uint64_t> row = sums.row(0);
+    row.resize(bins);
+    return row;
+  };
+  json.object("bandwidth", [&] {
+    json.put("read_bytes", padded(activity.read_bytes));
+    json.put("written_bytes", padded(activity.written_bytes));
+  });
+  json.list("rows", activity.rows,
+            [&](const std::string& name) { json.object([&] { json.put("name", name); }); });
+  json.put("row_threads", activity.most_lanes);
+  json.object("activity", [&] {
+    const double most_ns =
+        static_cast<double>(activity.binNs()) * static_cast<double>(activity.most_lanes);
+    for (const auto& [kind, name] : kActivityKinds) {
+      std::vector<std::uint8_t> shades(activity.rows.size() * bins);
+      for (std::size_t row = 0; row < activity.rows.size(); ++row) {
+        const std::vector<std::uint64_t>& sums = activity.time[static_cast<std::size_t>(kind)].row(row);
+        for (std::size_t bin = 0; bin < std::min(bins, sums.size()); ++bin) {
+          shades[row * bins + bin] = shade(sums[bin], most_ns);
+        }
+      }
+      json.put(name, base64(shades));
+    }
+  });
+}
+
+std::uint64_t bytesRead(const Group& group) { return group.read.size_bytes.total; }
+std::uint64_t bytesWritten(const Group& group) { return group.write.size_bytes.total; }
+std::uint64_t callsOf(const Group& group) { return group.events(); }
+
+// The class of a group of one call.
+calls::Class classOf(const Group& call) {
+  const auto used = std::ranges::find_if(call.operations, [](auto count) { return count > 0; });
+  return static_cast<calls::Class>(used - call.operations.begin());
+}
+
+void putCalls(JsonWriter& json, const stats::Report& by_call) {
+  json.list("calls", by_call.groups, [&](const Group& call) {
+    const stats::Summary& time =
+        classOf(call) == calls::Class::kMpiSync ? call.mpi_sync_ns : call.time_ns;
+    json.object([&] {
+      json.put("name", call.name);
+      json.put("class", calls::className(classOf(call)));
+      json.put("count", callsOf(call));
+      json.put("failed", call.failed + call.mpi_sync_failed);
+      json.put("bytes", bytesRead(call) + bytesWritten(call));
+      json.put("time_ns", time.total);
+      json.put("p50_ns", time.quantile(0.5));
+      json.put("p99_ns", time.quantile(0.99));
+      json.put("max_ns", time.most);
+    });
+  });
+}
+
+bool isFile(const Group& group) { return group.name != stats::kNoFileName; }
+
+std::size_t filesOf(const stats::Report& by_file) {
+  return static_cast<std::size_t>(std::ranges::count_if(by_file.groups, isFile));
+}
+
+void putFiles(JsonWriter& json, const stats::Report& by_file) {
+  std::vector<const Group*> files;
+  std::size_t name_bytes = 0;
+  for (const Group& group : by_file.groups) {
+    if (!isFile(group)) continue;
+    name_bytes += group.name.size();
+    if (files.size() == kMostFiles || name_bytes > kMostNameBytes) break;
+    files.push_back(&group);
+  }
+  json.list("files", files, [&](const Group* file) {
+    const std::uint64_t moving_ns = file->read.time_ns.total + file->write.time_ns.total;
+    json.object([&] {
+      json.put("name", file->name);
+      json.put("reads", file->read.time_ns.count);
+      json.put("writes", file->write.time_ns.count);
+      json.put("metadata", file->time_ns.count - file->read.time_ns.count - file->write.time_ns.count);
+      json.put("bytes_read", bytesRead(*file));
+      json.put("bytes_written", bytesWritten(*file));
+      json.put("time_ns", file->time_ns.total);
+      json.put("metadata_ns", file->time_ns.total - moving_ns);
+      json.put("failed", file->failed);
+    });
+  });
+  json.put("files_left_out", filesOf(by_file) - files.size());
+}
+
+std::map<std::string, std::string> hostsOfRanks(const tracefile::Trace& trace) {
+  std::map<std::string, std::string> hosts;
+  for (const auto& process : trace.processes()) {
+    if (const auto rank = trace.rankOf(*process)) {
+      hosts.try_emplace(fmt::format("{}", *rank),
+                        base::printable(process->info.text(wire::info::kHost)));
+    }
+  }
+  return hosts;
+}
+
+// Ranks, or many of them side by side: counts are sums, times those of the slowest.
+void putRanks(JsonWriter& json, const tracefile::Trace& trace, const stats::Report& by_rank) {
+  std::map<std::string, stats::RankTime> times;
+  for (const stats::RankTime& rank : by_rank.ranks) times[fmt::format("{}", rank.rank)] = rank;
+  const std::map<std::string, std::string> hosts = hostsOfRanks(trace);
+  const std::size_t each = (by_rank.groups.size() + kMostRows - 1) / kMostRows;
+  std::vector<std::size_t> firsts;
+  for (std::size_t i = 0; i < by_rank.groups.size(); i += each) firsts.push_back(i);
+  json.list("ranks", firsts, [&](std::size_t first) {
+    const std::size_t end = std::min(first + each, by_rank.groups.size());
+    const Group& head = by_rank.groups[first];
+    std::uint64_t calls = 0;
+    std::uint64_t read = 0;
+    std::uint64_t written = 0;
+    stats::RankTime slowest;
+    for (std::size_t i = first; i < end; ++i) {
+      const Group& group = by_rank.groups[i];
+      calls += callsOf(group);
+      read += bytesRead(group);
+      written += bytesWritten(group);
+      const stats::RankTime& time = times[group.name];
+      if (i == first || time.io.total() > slowest.io.total()) slowest = time;
+    }
+    const auto host = hosts.find(head.name);
+    json.object([&] {
+      json.put("name", end - first == 1
+                           ? fmt::format("rank {}", head.name)
+                           : fmt::format("ranks {} to {}", head.name, by_rank.groups[end - 1].name));
+      json.put("host", host == hosts.end() ? std::string() : host->second);
+      json.put("calls", calls);
+      json.put("bytes_read", read);
+      json.put("bytes_written", written);
+      json.put("data_ns", slowest.io.data_ns);
+      json.put("metadata_ns", slowest.io.metadata_ns);
+      json.put("sync_ns", slowest.io.sync_ns);
+      json.put("waiting_ns", slowest.io.waiting_ns);
+      json.put("run_ns", slowest.run_ns);
+    });
+  });
+}
+
+void putHistogram(JsonWriter& json, std::string_view name, const stats::Histogram& histogram) {
+  json.list(name, histogram.powersOfTwo(), [&](const stats::Histogram::Bin& bin) {
+    json.value(std::vector<std::uint64_t>{bin.from, bin.to, bin.count});
+  });
+}
+
+void putHistograms(JsonWriter& json, const PageData& data) {
+  const Group& total = data.by_call.total;
+  stats::Histogram metadata;
+  stats::Histogram sync;
+  for (const Group& call : data.by_call.groups) {
+    switch (classOf(call)) {
+      case calls::Class::kRead:
+      case calls::Class::kWrite:
+      case calls::Class::kMpiSync:
+        break;
+      case calls::Class::kSync:
+        sync.add(call.time_ns.histogram);
+        break;
+      default:
+        metadata.add(call.time_ns.histogram);
+    }
+  }
+  json.object("sizes", [&] {
+    putHistogram(json, "read", total.read.size_bytes.histogram);
+    putHistogram(json, "write", total.write.size_bytes.histogram);
+  });
+  json.object("times", [&] {
+    putHistogram(json, "read", total.read.time_ns.histogram);
+    putHistogram(json, "write", total.write.time_ns.histogram);
+    putHistogram(json, "metadata", metadata);
+    putHistogram(json, "sync", sync);
+  });
+}
+
+void putPhases(JsonWriter& json, const PageData& data) {
+  const model::PhaseModel& model = data.phases;
+  std::vector<const model::Phase*> shown;
+  for (const model::Phase& phase : model.phases) {
+    if (shown.size() < kMostPhases) shown.push_back(&phase);
+  }
+  json.list("phases", shown, [&](const model::Phase* phase) {
+    const model::ModelFile& file = model.files[static_cast<std::size_t>(phase->file)];
+    const int sharers = phase->ranks.size() > 1 && file.shared ? model.processes : 1;
+    const phases::Series alone = {phase};
+    std::vector<std::string> operations;
+    std::vector<std::string> offsets;
+    for (std::size_t i = 0; i < phase->operations.size(); ++i) {
+      operations.emplace_back(model::nameOf(phase->operations[i].operation));
+      offsets.push_back(phases::offsetText(alone, i, sharers));
+    }
+    const auto again = std::ranges::unique(offsets);
+    offsets.erase(again.begin(), again.end());
+    json.object([&] {
+      json.put("id", phase->id);
+      json.put("start_ns", phase->begin_ns);
+      json.put("end_ns", phase->end_ns);
+      json.put("operation", fmt::format("{}", fmt::join(operations, ", ")));
+      json.put("file", file.path);
+      json.put("ranks", phase->ranks.size());
+      json.put("repetitions", phase->operations.front().repetitions);
+      json.put("request_bytes", phase->operations.front().request_bytes);
+      json.put("weight_bytes", phase->weight_bytes);
+      json.put("pattern", model::nameOf(phase->mode));
+      json.put("offset", fmt::format("{}", fmt::join(offsets, "; ")));
+      json.put("io_ns", phase->io.total());
+    });
+  });
+  json.put("phases_left_out", model.phases.size() - shown.size());
+  json.put("phases_missing", data.no_phases);
+}
+
+void putHosts(JsonWriter& json, const tracefile::Trace& trace) {
+  std::map<std::string, std::size_t> ranks;
+  for (const auto& process : trace.processes()) {
+    std::size_t& count = ranks[base::printable(process->info.text(wire::info::kHost))];
+    if (process->info.rank()) ++count;
+  }
+  std::vector<std::pair<std::string, std::size_t>> shown;
+  for (const auto& host : ranks) {
+    if (shown.size() < kMostHosts) shown.push_back(host);
+  }
+  json.list("hosts", shown, [&](const auto& host) {
+    json.object([&] {
+      json.put("name", host.first);
+      json.put("ranks", host.second);
+    });
+  });
+  json.put("hosts_left_out", ranks.size() - shown.size());
+}
+
+std::string commandOf(const tracefile::Trace& trace) {
+  if (trace.processes().empty()) return "";
+  std::string command;
+  for (const std::string& word : trace.processes().front()->info.command()) {
+    if (!command.empty()) command += ' ';
+    command += base::printable(word);
+    if (command.size() > kMostCommandBytes) return command.substr(0, kMostCommandBytes) + " ...";
+  }
+  return command;
+}
+
+std::optional<std::string> beginOf(const tracefile::Trace& trace) {
+  std::uint64_t first = UINT64_MAX;
+  for (const auto& process : trace.processes()) {
+    if (process->begin.realtime_ns > 0) first = std::min(first, process->begin.realtime_ns);
+  }
+  if (first == UINT64_MAX) return {};
+  constexpr std::uint64_t kNsPerS = 1'000'000'000;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(first / kNsPerS)));
+}
+
+void putSummary(JsonWriter& json, const tracefile::Trace& trace, const PageData& data) {
+  const stats::Report& report = data.by_file;
+  const tracefile::Wholeness& wholeness = report.wholeness;
+  std::size_t threads = 0;
+  for (const auto& process : trace.processes()) threads += process->logs.size();
+  const auto sentence = [&](const std::string& text) { json.value(base::safeText(text)); };
+  json.object("summary", [&] {
+    json.put("command", commandOf(trace));
+    json.put("directory", trace.processes().empty()
+                              ? std::string()
+                              : base::printable(trace.processes().front()->info.text(
+                                    wire::info::kDirectory)));
+    json.put("began", beginOf(trace));
+    putHosts(json, trace);
+    json.put("ranks", data.by_rank.ranks.size());
+    json.put("processes", trace.processes().size());
+    json.put("threads", threads);
+    json.put("run_ns", std::max<std::int64_t>(0, data.activity.end_ns - data.activity.start_ns));
+    json.put("calls", callsOf(report.total));
+    json.put("calls_below", report.events_below);
+    json.put("bytes_read", bytesRead(report.total));
+    json.put("bytes_written", bytesWritten(report.total));
+    json.put("files", filesOf(report));
+    json.key("slowest");
+    if (report.ranks.empty()) {
+      json.null();
+    } else {
+      const stats::RankTime& slowest = stats::slowestOf(report.ranks);
+      json.object([&] {
+        json.put("rank", slowest.rank);
+        json.put("data_ns", slowest.io.data_ns);
+        json.put("metadata_ns", slowest.io.metadata_ns);
+        json.put("sync_ns", slowest.io.sync_ns);
+        json.put("waiting_ns", slowest.io.waiting_ns);
+        json.put("run_ns", slowest.run_ns);
+      });
+    }
+    json.put("average_io_ns", stats::averageIoNs(report.ranks));
+    json.put("recording_ns", report.recording_ns);
+    json.put("whole", wholeness.whole);
+    json.put("missing", wholeness.whole ? std::string() : tracefile::missingSentence(wholeness));
+    json.list("reasons", tracefile::reasonsInBrief(wholeness), sentence);
+    json.list("notes", wholeness.notes, sentence);
+  });
+}
+
+// For a shell: as it is where nothing in it means something there.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,=";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      text += "'\\''";
+    } else {
+      text += c;
+    }
+  }
+  return text + "'";
+}
+
+void putCommands(JsonWriter& json, const std::string& trace) {
+  const std::string name = quoted(trace);
+  const std::vector<std::pair<std::string_view, std::string>> commands = {
+      {"All files", fmt::format("omnio stats {} --by file", name)},
+      {"All ranks", fmt::format("omnio stats {} --by rank", name)},
+      {"All threads", fmt::format("omnio stats {} --by thread", name)},
+      {"Every call, in order", fmt::format("omnio log {}", name)},
+      {"Who waited for whom", fmt::format("omnio log {} --mpi", name)},
+      {"A timeline of all calls", fmt::format("omnio export {} --perfetto -o run.perfetto-trace", name)},
+      {"The phase model", fmt::format("omnio phases {} -o run.phases.json", name)},
+      {"A schedule to replay elsewhere", fmt::format("omnio preprocess {} -o run.schedule.json", name)}};
+  json.list("commands", commands, [&](const auto& command) {
+    json.object([&] {
+      json.put("what", command.first);
+      json.put("command", command.second);
+    });
+  });
+}
+
+}  // namespace
+
+std::string jsonOf(const tracefile::Trace& trace, const PageData& data) {
+  const std::string name = base::printable(data.by_file.trace);
+  return base::jsonDocument("omnio-report", 1, {.decimals = 3}, [&](auto& json) {
+    json.put("omnio", data.version);
+    json.put("trace", name);
+    json.put("made", data.made);
+    putSummary(json, trace, data);
+    putActivity(json, data.activity);
+    putCalls(json, data.by_call);
+    putFiles(json, data.by_file);
+    putRanks(json, trace, data.by_rank);
+    putHistograms(json, data);
+    putPhases(json, data);
+    putCommands(json, name);
+  });
+}
+
+}  // namespace omnio::report

@@ -1,0 +1,36 @@
+// The data of the report page, as the JSON that the page's own script reads
+// (docs/formats/report_page.md).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/model/phase_model.hpp"
+#include "core/tracefile/trace.hpp"
+#include "report/activity.hpp"
+#include "statistics/report.hpp"
+
+namespace omnio::report {
+
+// What a page lists at most; of more it says how many there are, and which command lists all.
+inline constexpr std::size_t kMostFiles = 1000;
+inline constexpr std::size_t kMostNameBytes = std::size_t{160} << 10;  // of all these files
+inline constexpr std::size_t kMostCommandBytes = 2000;
+inline constexpr std::size_t kMostPhases = 200;
+inline constexpr std::size_t kMostHosts = 16;
+
+struct PageData {
+  std::string made;     // when, as of RFC 3339
+  std::string version;  // of omnio
+  stats::Report by_file;
+  stats::Report by_call;
+  stats::Report by_rank;
+  Activity activity;
+  model::PhaseModel phases;
+  std::string no_phases;  // a sentence where `phases` was not made
+};
+
+std::string jsonOf(const tracefile::Trace& trace, const PageData& data);
+
+}  // namespace omnio::report
