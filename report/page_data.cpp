@@ -397,11 +397,14 @@ void putCommands(JsonWriter& json, const std::string& trace) {
 
 std::string jsonOf(const tracefile::Trace& trace, const PageData& data) {
   const std::string name = base::printable(data.by_file.trace);
-  return base::jsonDocument("omnio-report", 1, {.decimals = 3}, [&](auto& json) {
+  return base::jsonDocument("omnio-report", 1, {.decimals = 6}, [&](auto& json) {
     json.put("omnio", data.version);
     json.put("trace", name);
     json.put("made", data.made);
     putSummary(json, trace, data);
+    json.key("advice");
+    putFindings(json, data.advice);
+    json.put("advice_missing", data.no_advice);
     putActivity(json, data.activity);
     putCalls(json, data.by_call);
     putFiles(json, data.by_file);

@@ -9,6 +9,7 @@
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/trace.hpp"
 #include "report/activity.hpp"
+#include "report/advice.hpp"
 #include "statistics/report.hpp"
 
 namespace omnio::report {
@@ -26,6 +27,8 @@ struct PageData {
   stats::Report by_file;
   stats::Report by_call;
   stats::Report by_rank;
+  std::vector<Finding> advice;
+  std::string no_advice;  // a sentence where it was not looked for
   Activity activity;
   model::PhaseModel phases;
   std::string no_phases;  // a sentence where `phases` was not made

@@ -23,6 +23,7 @@ std::size_t placeOfFile(event::FileId file) { return static_cast<std::uint32_t>(
 
 void Grouping::beginRank(std::optional<int> rank, const std::vector<RankEvents::Log>& logs) {
   of_logs_.clear();
+  ++rank_number_;
   if (by_ == By::kRank) of_logs_.assign(logs.size(), groupOf({rank.value_or(kNoRank), 0}));
   if (by_ != By::kThread) return;
   for (const RankEvents::Log& log : logs) {
@@ -36,6 +37,13 @@ std::size_t Grouping::placeOf(const event::Event& event, std::size_t log_number)
   if (!of_logs_.empty()) return of_logs_[log_number];
   const std::size_t place = by_ == By::kCall ? event.row->number : placeOfFile(event.file);
   if (place >= groups_.size()) groups_.resize(place + 1);
+  if (by_ == By::kFile) {
+    if (place >= last_.size()) last_.resize(groups_.size());
+    if (last_[place] != rank_number_) {
+      last_[place] = rank_number_;
+      ++groups_[place].ranks;
+    }
+  }
   return place;
 }
 
@@ -68,7 +76,8 @@ std::vector<Group> Grouping::take() {
   for (std::size_t place = 0; place < groups_.size(); ++place) {
     Group& group = groups_[place];
     if (group.events() == 0) continue;
-    group.name = by_ == By::kCall ? std::string(calls::kTable[place].name) : fileName(place);
+    if (by_ == By::kCall) group.row = &calls::kTable[place];
+    group.name = by_ == By::kCall ? std::string(group.row->name) : fileName(place);
     taken.push_back(std::move(group));
   }
   std::ranges::stable_sort(taken, {}, [](const Group& group) {

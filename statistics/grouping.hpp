@@ -49,6 +49,8 @@ class Grouping {
   event::PathTable& paths_;
   std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
   std::deque<Group> groups_;          // else of calls by number, or of files by number plus 1
+  std::uint32_t rank_number_ = 0;     // of the rank that is read, from 1
+  std::vector<std::uint32_t> last_;   // of files: the rank that used it last, by place
   std::vector<std::size_t> of_logs_;  // of ranks or threads: the groups of the rank's logs
 };
 

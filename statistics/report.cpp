@@ -87,6 +87,7 @@ void Group::add(const Group& other) {
   write.add(other.write);
   time_ns.add(other.time_ns);
   mpi_sync_ns.add(other.mpi_sync_ns);
+  ranks += other.ranks;
 }
 
 namespace {

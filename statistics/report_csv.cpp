@@ -55,6 +55,7 @@ void appendLine(std::string& out, const std::vector<std::string>& cells) {
 Columns columnsOf(const Group& group, std::string_view by) {
   Columns columns;
   columns.add(std::string(by), group.name);
+  if (by == nameOf(By::kFile)) columns.add("ranks", group.ranks);
   for (int c = 0; c < calls::kClassCount; ++c) {
     const auto call_class = static_cast<calls::Class>(c);
     if (call_class == calls::Class::kThreadSync) continue;

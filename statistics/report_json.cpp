@@ -35,9 +35,10 @@ void putTransfer(JsonWriter& json, std::string_view name, const Transfer& t) {
   });
 }
 
-void putGroup(JsonWriter& json, const Group& g) {
+void putGroup(JsonWriter& json, const Group& g, By by) {
   json.object([&] {
     json.put("name", g.name);
+    if (by == By::kFile) json.put("ranks", g.ranks);
     json.object("operations", [&] {
       for (int c = 0; c < calls::kClassCount; ++c) {
         const auto call_class = static_cast<calls::Class>(c);
@@ -132,9 +133,9 @@ void appendJson(std::string& out, const Report& report, const std::function<void
     json.put("recording_ns", report.recording_ns);
     json.list("ranks", report.ranks, [&](const RankTime& rank) { putRank(json, rank); });
     json.key("total");
-    putGroup(json, report.total);
+    putGroup(json, report.total, By::kRank);
     json.list("groups", report.groups, [&](const Group& group) {
-      putGroup(json, group);
+      putGroup(json, group, report.by);
       drain();
     });
   });

@@ -46,10 +46,10 @@ int run(int argc, const char* const* argv) {
       "omnio");
   app.setVersion("omnio " OMNIO_VERSION);
   app.requireOneSubcommand();
-  for (const auto add :
-       {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand, addPackCommand,
-        addPhasesCommand, addPreprocessCommand, addReplayCommand, addVerifyCommand, addIorCommand,
-        addEstimateCommand, addCompareCommand, addExportCommand, addReportCommand}) {
+  for (const auto add : {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand,
+                         addPackCommand, addPhasesCommand, addPreprocessCommand, addReplayCommand,
+                         addVerifyCommand, addIorCommand, addEstimateCommand, addCompareCommand,
+                         addExportCommand, addReportCommand, addAdviseCommand}) {
     add(app);
   }
   std::string helped;

@@ -35,6 +35,7 @@ void addEstimateCommand(base::Command program);
 void addCompareCommand(base::Command program);
 void addExportCommand(base::Command program);
 void addReportCommand(base::Command program);
+void addAdviseCommand(base::Command program);
 
 // The trace a command reads, and which part of it: TRACE, --rank, --thread.
 struct TraceSelection {

@@ -19,6 +19,8 @@
 #include "core/tracefile/completeness.hpp"
 #include "phase_model/model_builder.hpp"
 #include "report/activity.hpp"
+#include "report/advice.hpp"
+#include "report/advice_settings.hpp"
 #include "report/page.hpp"
 #include "report/page_data.hpp"
 
@@ -29,16 +31,21 @@ struct ReportOptions {
   CallSelection selection;
   std::string output;
   std::string phases = "auto";
+  std::string settings;
 };
 
 // Of more, finding phases takes several times as long as all else.
 constexpr std::uint64_t kMostCalls = 5'000'000;
 
+bool isChosen(const stats::Selection& selection) {
+  return selection.rank || selection.thread || selection.window || !selection.patterns.empty();
+}
+
 // Why the page has no phases; empty: it has.
 std::string withoutPhases(const ReportOptions& options, const stats::Selection& selection,
                           std::uint64_t events) {
   if (options.phases == "no") return "Phases were left out (--phases no).";
-  if (selection.rank || selection.thread || selection.window || !selection.patterns.empty()) {
+  if (isChosen(selection)) {
     return "Phases are of whole runs, and this page is of chosen calls.";
   }
   if (options.phases == "auto" && events > kMostCalls) {
@@ -62,7 +69,21 @@ void findPhases(const ReportOptions& options, const tracefile::Trace& trace,
   }
 }
 
+void findAdvice(const report::AdviceSettings& settings, report::PageData& data) {
+  if (isChosen(data.by_file.selection)) {
+    data.no_advice = "Advice is of whole runs, and this page is of chosen calls.";
+    return;
+  }
+  data.advice = report::adviceOn({data.by_file, data.by_call, data.by_rank}, settings);
+}
+
 int runReport(const ReportOptions& options) {
+  report::AdviceSettings settings;
+  if (!options.settings.empty()) {
+    const base::Result<report::AdviceSettings> read = report::readAdviceSettings(options.settings);
+    if (!read) return fail(read.failure(), kWrongUsage);
+    settings = *read;
+  }
   base::Result<tracefile::Trace> trace = options.selection.open();
   // Whoever asks for pictures of many runs gets one of each.
   if (!trace && trace.failure().code == base::Code::kEmpty) {
@@ -85,6 +106,7 @@ int runReport(const ReportOptions& options) {
   data.by_call = std::move((*reports)[1]);
   data.by_rank = std::move((*reports)[2]);
   data.activity = std::move(*activity);
+  findAdvice(settings, data);
   findPhases(options, *trace, data);
   const std::string page = report::pageOf(base::safeJson(report::jsonOf(*trace, data)));
   if (const auto written = base::writeDocument(options.output, page); !written) {
@@ -113,6 +135,9 @@ void addReportCommand(base::Command program) {
               "Whether the page has the I/O phases; auto: of traces that are not too large")
       .oneOf({"auto", "yes", "no"})
       .showDefault();
+  command
+      .option("--settings", options->settings, "The thresholds of the advice (configs/advice.toml)")
+      .typeName("FILE");
   command.callback([options] { return runReport(*options); });
 }
 

@@ -2095,6 +2095,38 @@
     );
   }
 
+  function findingNode(finding) {
+    const share =
+      finding.run_share > 0 ? `concerns ${percent(finding.run_share)} of the run at most` : "";
+    return element(
+      "li",
+      { class: `finding ${finding.grade}` },
+      element(
+        "h3",
+        {},
+        element("span", { class: "grade" }, finding.grade),
+        ` ${finding.title}`,
+      ),
+      element("p", { class: "evidence" }, finding.evidence.join(" ")),
+      element("p", {}, `${finding.why} ${finding.remedy}`),
+      element("p", { class: "code" }, [finding.code, share].filter(Boolean).join(", ")),
+    );
+  }
+
+  function adviceSection(report) {
+    const title = "Advice";
+    if (report.advice_missing) return section("advice", title, "", empty(report.advice_missing));
+    if (report.advice.length === 0) {
+      return section("advice", title, "", empty("Nothing in the I/O of this run stands out."));
+    }
+    return section(
+      "advice",
+      title,
+      "What may be done in another way, the gravest first.",
+      element("ul", { class: "findings" }, ...report.advice.map(findingNode)),
+    );
+  }
+
   function showEnd(report) {
     document
       .getElementById("end")
@@ -2112,6 +2144,7 @@
   // ---------------------------------------------------------------- start
 
   const SECTIONS = [
+    adviceSection,
     bandwidthSection,
     activitySection,
     histogramSection,

@@ -72,6 +72,9 @@ def checkData(checks, to, data):
             checks.equal(data[which][kind], [[bin["from"], bin["to"], bin["count"]] for bin in histogram],
                          f"{which} of {kind}")
     checkActivity(checks, data, by_rank)
+    result = run([omnio(), "advise", to, "--json"])
+    checks.equal(result.status, 0, f"advise: {result}")
+    checks.equal(data["advice"], json.loads(result.out)["findings"], "advice")
     return {key: wanted[key] for key in ("calls", "bytes_read", "bytes_written", "files")}
 
 

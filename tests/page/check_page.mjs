@@ -69,7 +69,7 @@ async function checkSections(page) {
     [...document.querySelectorAll("main > section")].map((section) => ({
       id: section.id,
       hasContent:
-        section.querySelector("[data-chart] canvas, .empty:not([hidden]), table, dl") !== null,
+        section.querySelector("[data-chart] canvas, .empty:not([hidden]), table, dl, .findings > li") !== null,
       title: section.querySelector("h2")?.textContent ?? "",
     })),
   );

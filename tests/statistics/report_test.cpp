@@ -197,11 +197,29 @@ TEST_F(ReportTest, AHistogramHasABarForEachPowerOfTwo) {
             "2.00 MiB  4.00 MiB      2  50.0 %  ########################################");
 }
 
+TEST_F(ReportTest, FilesSayHowManyRanksUsedThem) {
+  const Report r = report(By::kFile);
+  ASSERT_EQ(r.groups.size(), 3U);
+  for (const Group& group : r.groups) {
+    EXPECT_EQ(group.ranks, group.name == "/data/none" ? 2U : 1U) << group.name;
+  }
+}
+
+TEST_F(ReportTest, SeveralKindsInOnePassAreThoseOfOneEach) {
+  const auto trace = tracefile::Trace::open(directory_.path());
+  const std::vector<By> kinds = {By::kFile, By::kCall, By::kRank, By::kThread};
+  const auto together = makeReports(*trace, kinds);
+  ASSERT_EQ(together->size(), kinds.size());
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    EXPECT_EQ(jsonOf((*together)[i]), jsonOf(*makeReport(*trace, kinds[i])));
+  }
+}
+
 TEST_F(ReportTest, TheCsvHasALineForEachGroupAndQuotesNames) {
   Report r = report(By::kFile);
   r.groups[0].name = "/a,\"b\"";
   const std::string csv = csvOf(r);
-  EXPECT_EQ(csv.substr(0, csv.find(',', 5)), "file,open_calls");
+  EXPECT_EQ(csv.substr(0, csv.find(',', 5)), "file,ranks");
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < csv.size();) {
     const std::size_t end = csv.find("\r\n", at);
@@ -209,7 +227,7 @@ TEST_F(ReportTest, TheCsvHasALineForEachGroupAndQuotesNames) {
     at = end + 2;
   }
   ASSERT_EQ(lines.size(), 4U);
-  EXPECT_TRUE(lines[1].starts_with("\"/a,\"\"b\"\"\",1,1,2,3,")) << lines[1];
+  EXPECT_TRUE(lines[1].starts_with("\"/a,\"\"b\"\"\",1,1,1,2,3,")) << lines[1];
   const auto commas = [](const std::string& line) { return std::ranges::count(line, ','); };
   EXPECT_EQ(commas(lines[1]), commas(lines[0]) + 1) << "one of these is in the name";
   EXPECT_EQ(commas(lines[2]), commas(lines[0]));

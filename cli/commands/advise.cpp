@@ -1,0 +1,69 @@
+// omnio advise: what in the I/O of a run costs time that another way would not.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/output.hpp"
+#include "core/base/json_writer.hpp"
+#include "core/base/printable.hpp"
+#include "core/tracefile/completeness.hpp"
+#include "report/advice.hpp"
+#include "report/advice_settings.hpp"
+#include "statistics/report.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct AdviseOptions {
+  TraceSelection selection;
+  std::string settings;
+  bool json = false;
+};
+
+int runAdvise(const AdviseOptions& options) {
+  report::AdviceSettings settings;
+  if (!options.settings.empty()) {
+    const base::Result<report::AdviceSettings> read = report::readAdviceSettings(options.settings);
+    if (!read) return fail(read.failure(), kWrongUsage);
+    settings = *read;
+  }
+  const base::Result<tracefile::Trace> trace = options.selection.open();
+  if (!trace) return fail(trace.failure());
+  const base::Result<std::vector<stats::Report>> reports =
+      stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank});
+  if (!reports) return fail(reports.failure());
+  const report::AdviceInput input{(*reports)[0], (*reports)[1], (*reports)[2]};
+  const std::vector<report::Finding> findings = report::adviceOn(input, settings);
+  const tracefile::Wholeness& wholeness = input.by_file.wholeness;
+  const std::string name = base::printable(options.selection.trace);
+  if (!wholeness.whole) {
+    printFailure(
+        fmt::format("{}: the trace is not whole; {}", name, tracefile::missingSentence(wholeness)));
+  }
+  if (!options.json) return printAll(report::textOf(findings));
+  return printJson(
+      base::jsonDocument("omnio-advice", 1, {.indent = 2, .decimals = 6}, [&](auto& json) {
+        json.put("trace", name);
+        json.put("whole", wholeness.whole);
+        json.key("findings");
+        report::putFindings(json, findings);
+      }));
+}
+
+}  // namespace
+
+void addAdviseCommand(base::Command program) {
+  const auto options = std::make_shared<AdviseOptions>();
+  const base::Command command = program.subcommand(
+      "advise", "What in the I/O costs time that another way of doing the same would not");
+  options->selection.addTrace(command);
+  command.option("--settings", options->settings, "The thresholds (configs/advice.toml)")
+      .typeName("FILE");
+  command.flag("--json", options->json, "A JSON document instead of text");
+  command.callback([options] { return runAdvise(*options); });
+}
+
+}  // namespace omnio::cli

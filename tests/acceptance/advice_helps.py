@@ -1,0 +1,122 @@
+"""omnio advise: for each rule a program that does what the rule finds, and one that does the same as it
+advises, both on slow storage. The rule finds the first and not the second, and the second has at most
+half the I/O time: the calls that it saves cost a fixed latency each."""
+
+import json
+import os
+import sys
+
+from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, omnio, program, run, stats, trace)
+from slow_storage import SlowStorage, needSlowStorage
+
+SLOW = ("--read-us", 2000, "--write-us", 2000, "--metadata-us", 2000, "--sync-us", 5000)
+
+WRITE = """
+import os, sys
+size, count, syncs = map(int, sys.argv[1:])
+fd = os.open("data", os.O_WRONLY | os.O_CREAT)
+for turn in range(count):
+    os.write(fd, bytes(size))
+    if (turn + 1) % (count // syncs if syncs else count + 1) == 0: os.fsync(fd)
+os.close(fd)
+"""
+READ = """
+import os, sys
+fd = os.open("input", os.O_RDONLY)
+while os.read(fd, int(sys.argv[1])): pass
+os.close(fd)
+"""
+APPEND = """
+import os, sys
+fd = -1
+for turn in range(200):
+    if fd < 0 or sys.argv[1] == "again":
+        fd = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    if turn % 20 == 0: os.write(fd, bytes(1 << 20))
+    if sys.argv[1] == "again": os.close(fd)
+"""
+FILES = """
+import os, sys
+fd = -1
+for turn in range(1100):
+    if fd < 0 or sys.argv[1] == "many":
+        fd = os.open(f"out.{turn}", os.O_WRONLY | os.O_CREAT)
+    os.write(fd, bytes(1000))
+    if sys.argv[1] == "many": os.close(fd)
+"""
+LOOK = """
+import os, sys
+folders = int(sys.argv[1])
+for module in range(20):
+    for folder in range(folders):
+        try: os.close(os.open(f"path{folder}/module{module}", os.O_RDONLY))
+        except OSError: pass
+    os.close(os.open("input", os.O_RDONLY))
+"""
+# Each rank that writes has a part of 64 MiB.
+GATHER = """
+import os, sys
+ranks, rank = 4, int(os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK")))
+writers = 1 if sys.argv[1] == "one" else ranks
+if rank < writers:
+    fd = os.open(f"part.{rank}", os.O_WRONLY | os.O_CREAT)
+    for turn in range(64 // writers): os.write(fd, bytes(1 << 20))
+    os.close(fd)
+"""
+
+
+def python(script, *words):
+    return [sys.executable, "-c", script, *[str(word) for word in words]]
+
+
+def cases():
+    yield "small-writes", python(WRITE, 4096, 512, 0), python(WRITE, 1 << 20, 2, 0), None
+    yield "small-reads", python(READ, 4096), python(READ, 1 << 20), None
+    yield "sync-often", python(WRITE, 1 << 19, 64, 64), python(WRITE, 1 << 19, 64, 1), None
+    yield "many-opens", python(APPEND, "again"), python(APPEND, "once"), None
+    yield "small-files", python(FILES, "many"), python(FILES, "one"), None
+    yield "failed-calls", python(LOOK, 10), python(LOOK, 1), None
+    yield "one-rank", python(GATHER, "one"), python(GATHER, "all"), 4
+    kernels = program("c_kernels")
+    yield ("independent-mpi-io", [kernels, "btio-simple", "24", "2", "0"],
+           [kernels, "btio-full", "24", "2", "0"], 4)
+
+
+def measured(checks, work, storage, words, ranks):
+    """The codes of the findings, and the I/O time of the slowest rank."""
+    directory = emptied(os.path.join(storage.path, "run"))
+    with open(os.path.join(directory, "input"), "wb") as file:
+        file.write(bytes(1 << 20))
+    to = os.path.join(work, "trace")
+    run(["rm", "-rf", to])
+    command = mpirun(ranks) + words if ranks else words
+    # What Python reads of its own is not the program's I/O.
+    result = trace(to, command, options=["--exclude", "/*", "--include", storage.path + "/*"], cwd=directory)
+    checks.equal(result.status, 0, f"{words}: {result}")
+    result = run([omnio(), "advise", to, "--json"])
+    checks.equal(result.status, 0, f"{words}: {result}")
+    codes = {finding["code"] for finding in json.loads(result.out)["findings"]}
+    return codes, max(rank["io_ns"] for rank in stats(to)["ranks"])
+
+
+def main():
+    needSlowStorage()
+    checks = Checks()
+    with WorkDirectory() as work, SlowStorage(work, *SLOW) as storage:
+        for code, before, after, ranks in cases():
+            if ranks and mpirun(ranks) is None:
+                checks.skip(code, "no MPI launcher")
+                continue
+            with checks.case(code):
+                codes, ns = measured(checks, work, storage, before, ranks)
+                checks.that(code in codes, f"{code} is not found: {codes}")
+                codes, ns_after = measured(checks, work, storage, after, ranks)
+                checks.that(code not in codes, f"{code} is found in spite of the change")
+                print(f"{code}: {ns / 1e6:.0f} ms, and {ns_after / 1e6:.0f} ms as advised "
+                      f"({ns / ns_after:.1f} times as fast)")
+                checks.that(ns_after * 2 < ns, f"{code}: {ns} ns, and {ns_after} ns as advised")
+    return checks.finish()
+
+
+if __name__ == "__main__":
+    main()
