@@ -77,7 +77,9 @@ Rows rowsOf(const tracefile::Trace& trace, const std::vector<Rank>& ranks) {
 class Bins {
  public:
   Bins(const Rows& rows, std::int64_t start_ns)
-      : rows_(rows), start_ns_(start_ns), time_(std::size(kActivityKinds), TimeBins(rows.names.size())) {}
+      : rows_(rows),
+        start_ns_(start_ns),
+        time_(std::size(kActivityKinds), TimeBins(rows.names.size())) {}
 
   void read(const Rank& rank, std::size_t place, const stats::Selection& selection,
             const order::IoWaits* waits) {
@@ -98,8 +100,7 @@ class Bins {
     };
     while (const event::Event* const event = events.next()) {
       const std::size_t log = events.logNumber();
-      const bool is_of_mpi_io =
-          event->row->api == calls::Api::kMpi && requests[log].take(*event);
+      const bool is_of_mpi_io = event->row->api == calls::Api::kMpi && requests[log].take(*event);
       const bool is_io = event->row->call_class != calls::Class::kMpiSync || is_of_mpi_io;
       const bool is_selected = selected.has(*event);
       now_ns = sinceStart(event->end_ns);
@@ -116,9 +117,9 @@ class Bins {
       }
       if (!is_selected || !is_io || !event::isOfStorage(*event)) continue;
       const std::int64_t waited_ns =
-          waits == nullptr ? 0
-                           : waits->waited(events.log().source->in_trace,
-                                           events.log().log->thread, *event);
+          waits == nullptr
+              ? 0
+              : waits->waited(events.log().source->in_trace, events.log().log->thread, *event);
       const std::size_t row = rows_.first_of_rank[place] + (rows_.by_thread ? lane_of[log] : 0);
       addTime(*event, waited_ns, kindOf(*event, direction[log]), row, lanes[lane_of[log]]);
     }
@@ -144,7 +145,8 @@ class Bins {
     const auto threads = threadsOf(rank);
     std::vector<std::size_t> lanes;
     for (const stats::RankEvents::Log& log : logs) {
-      const auto at = std::ranges::lower_bound(threads, std::pair(log.source_number, log.log->thread));
+      const auto at =
+          std::ranges::lower_bound(threads, std::pair(log.source_number, log.log->thread));
       lanes.push_back(rows_.by_thread ? static_cast<std::size_t>(at - threads.begin()) : 0);
     }
     return lanes;
@@ -165,8 +167,7 @@ class Bins {
 
   void addBytes(const event::Event& event) {
     if (event.bytes == 0) return;
-    TimeBins& bins =
-        event.row->call_class == calls::Class::kWrite ? written_bytes_ : read_bytes_;
+    TimeBins& bins = event.row->call_class == calls::Class::kWrite ? written_bytes_ : read_bytes_;
     bins.spread(0, sinceStart(event.start_ns), sinceStart(event.end_ns), event.bytes);
   }
 

@@ -42,7 +42,6 @@ inline constexpr std::size_t kMostRows = 256;
 // ranks side by side. Reads ranks in parallel; memory is for the bins of each worker.
 // `waits` may be null: then no rank waited for another one.
 base::Result<Activity> readActivity(const tracefile::Trace& trace,
-                                    const stats::Selection& selection,
-                                    const order::IoWaits* waits);
+                                    const stats::Selection& selection, const order::IoWaits* waits);
 
 }  // namespace omnio::report

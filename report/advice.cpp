@@ -68,7 +68,7 @@ class Adviser {
   struct Way {
     std::string_view code;
     std::string_view name;
-    Transfer Group::* transfer;
+    Transfer Group::*transfer;
   };
 
   // `ns` of the slowest rank are concerned.
@@ -99,8 +99,10 @@ class Adviser {
     for (const Group& group : groups) {
       if (amount(group) > 0) ordered.emplace_back(amount(group), &group);
     }
-    const auto end = ordered.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, ordered.size()));
-    std::ranges::partial_sort(ordered, end, std::greater<>(), &std::pair<std::uint64_t, const Group*>::first);
+    const auto end =
+        ordered.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, ordered.size()));
+    std::ranges::partial_sort(ordered, end, std::greater<>(),
+                              &std::pair<std::uint64_t, const Group*>::first);
     std::string text;
     for (auto each = ordered.begin(); each != end; ++each) {
       text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", each->second->name, each->first);
@@ -137,15 +139,16 @@ class Adviser {
     Finding& finding = add(way.code, ofSlowest(ns),
                            fmt::format("{} of {} {} move less than {}", small, requests, way.name,
                                        base::humanBytes(settings_.small_bytes)));
-    finding.evidence.push_back(fmt::format("Half of them move at most {}; calls that are mostly small take {} in all.",
-                                           base::humanBytes(asDouble(sizes.quantile(0.5))),
-                                           base::humanNs(asDouble(ns))));
+    finding.evidence.push_back(
+        fmt::format("Half of them move at most {}; calls that are mostly small take {} in all.",
+                    base::humanBytes(asDouble(sizes.quantile(0.5))), base::humanNs(asDouble(ns))));
     if (!has_streams) {
       finding.evidence.push_back("Files with most: " +
                                  most(input_.by_file.groups,
                                       [&](const Group& group) {
-                                        return countBelow((group.*way.transfer).size_bytes.histogram,
-                                                          settings_.small_bytes);
+                                        return countBelow(
+                                            (group.*way.transfer).size_bytes.histogram,
+                                            settings_.small_bytes);
                                       }) +
                                  ".");
     }
@@ -153,7 +156,8 @@ class Adviser {
         "Each request costs the latency of the storage, however little it moves; bandwidth comes "
         "with requests of a MiB and more.";
     finding.remedy =
-        "Gather data in memory and move it in larger pieces: buffered streams, collective buffering "
+        "Gather data in memory and move it in larger pieces: buffered streams, collective "
+        "buffering "
         "of MPI-IO, chunks and caches of HDF5.";
   }
 
@@ -164,7 +168,8 @@ class Adviser {
     Finding& finding = add("metadata-time", own_ns,
                            fmt::format("Rank {} spends {} of its I/O time in metadata calls",
                                        slowest_->rank, percent(own_ns / io_ns)));
-    finding.evidence.push_back(fmt::format("{} of {}.", base::humanNs(own_ns), base::humanNs(io_ns)));
+    finding.evidence.push_back(
+        fmt::format("{} of {}.", base::humanNs(own_ns), base::humanNs(io_ns)));
     std::string calls;
     std::size_t named = 0;
     for (const Group& call : input_.by_call.groups) {
@@ -179,7 +184,8 @@ class Adviser {
     finding.why =
         "Opens, closes and the like go to metadata servers, which all jobs of a site share.";
     finding.remedy =
-        "Open files once and keep them open; let one rank create directories; write one shared file "
+        "Open files once and keep them open; let one rank create directories; write one shared "
+        "file "
         "in place of many; ask for the size of a file once.";
   }
 
@@ -192,17 +198,21 @@ class Adviser {
         asDouble(written) > settings_.sync_bytes * asDouble(count)) {
       return;
     }
-    Finding& finding = add("sync-often", own_ns,
-                           fmt::format("Files are synced {}, for {} written each time",
-                                       times(count), base::humanBytes(asDouble(written) / asDouble(count))));
+    Finding& finding =
+        add("sync-often", own_ns,
+            fmt::format("Files are synced {}, for {} written each time", times(count),
+                        base::humanBytes(asDouble(written) / asDouble(count))));
     finding.evidence.push_back(fmt::format("Rank {} spends {} of its I/O time in it.",
                                            slowest_->rank, percent(own_ns / io_ns)));
-    finding.evidence.push_back("Files with most: " + most(input_.by_file.groups, [](const Group& group) {
-                                 return group.of(calls::Class::kSync);
-                               }) + ".");
+    finding.evidence.push_back(
+        "Files with most: " +
+        most(input_.by_file.groups,
+             [](const Group& group) { return group.of(calls::Class::kSync); }) +
+        ".");
     finding.why = "A sync waits until the device has the data, and nothing is gathered across it.";
     finding.remedy =
-        "Sync once behind a whole checkpoint, not behind each piece of it; fflush alone hands data to "
+        "Sync once behind a whole checkpoint, not behind each piece of it; fflush alone hands data "
+        "to "
         "the kernel and needs no fsync behind it.";
   }
 
@@ -217,7 +227,8 @@ class Adviser {
     finding.evidence.push_back(fmt::format("{}, and {} on average over {}.", base::humanNs(own_ns),
                                            base::humanNs(average),
                                            base::counted(ranks.size(), "rank", "ranks")));
-    finding.why = "The others wait for it at the next barrier: the job is as slow as its slowest rank.";
+    finding.why =
+        "The others wait for it at the next barrier: the job is as slow as its slowest rank.";
     finding.remedy =
         "Spread the data, or the files, evenly; look whether that rank writes what all could write "
         "together (one-rank), or shares its node or storage server with others.";
@@ -233,16 +244,17 @@ class Adviser {
     const auto top = std::ranges::max_element(ranks, {}, bytesOf);
     const std::uint64_t all = bytesOf(input_.by_rank.total);
     if (all == 0 || asDouble(bytesOf(*top)) < settings_.one_rank_share * asDouble(all)) return;
-    Finding& finding =
-        add("one-rank", static_cast<double>(slowest_->io.data_ns),
-            fmt::format("Rank {} moves {} of all bytes", top->name,
-                        percent(asDouble(bytesOf(*top)) / asDouble(all))));
+    Finding& finding = add("one-rank", static_cast<double>(slowest_->io.data_ns),
+                           fmt::format("Rank {} moves {} of all bytes", top->name,
+                                       percent(asDouble(bytesOf(*top)) / asDouble(all))));
     finding.evidence.push_back(fmt::format("{} of {}, of {} ranks.",
                                            base::humanBytes(asDouble(bytesOf(*top))),
                                            base::humanBytes(asDouble(all)), ranks.size()));
-    finding.why = "One process cannot use the bandwidth of a parallel file system, and the others wait.";
+    finding.why =
+        "One process cannot use the bandwidth of a parallel file system, and the others wait.";
     finding.remedy =
-        "Let all ranks write their part: MPI-IO with collective calls, parallel HDF5 or NetCDF, or a "
+        "Let all ranks write their part: MPI-IO with collective calls, parallel HDF5 or NetCDF, or "
+        "a "
         "rank of each node.";
   }
 
@@ -261,12 +273,18 @@ class Adviser {
       if (worst == nullptr || opensOf(file) > opensOf(*worst)) worst = &file;
     }
     if (worst == nullptr) return;
-    Finding& finding = add("many-opens", ofSlowest(ns),
-                           fmt::format("{} opened again and again", files == 1 ? "A file is" : fmt::format("{} files are", files)));
-    finding.evidence.push_back(fmt::format("{} is opened {} by {}.", worst->name, times(opensOf(*worst)),
-                                           base::counted(std::max<std::uint64_t>(1, worst->ranks), "rank", "ranks")));
-    finding.why = "Each open asks the metadata server, and drops what was cached of the file on some systems.";
-    finding.remedy = "Keep the file open, or read it once into memory and send it to the other ranks.";
+    Finding& finding =
+        add("many-opens", ofSlowest(ns),
+            fmt::format("{} opened again and again",
+                        files == 1 ? "A file is" : fmt::format("{} files are", files)));
+    finding.evidence.push_back(
+        fmt::format("{} is opened {} by {}.", worst->name, times(opensOf(*worst)),
+                    base::counted(std::max<std::uint64_t>(1, worst->ranks), "rank", "ranks")));
+    finding.why =
+        "Each open asks the metadata server, and drops what was cached of the file on some "
+        "systems.";
+    finding.remedy =
+        "Keep the file open, or read it once into memory and send it to the other ranks.";
   }
 
   void smallFiles() {
@@ -275,7 +293,8 @@ class Adviser {
     std::uint64_t bytes = 0;
     for (const Group& file : input_.by_file.groups) {
       const std::uint64_t moved = file.read.size_bytes.total + file.write.size_bytes.total;
-      if (file.name == stats::kNoFileName || moved == 0 || asDouble(moved) >= settings_.small_file_bytes) {
+      if (file.name == stats::kNoFileName || moved == 0 ||
+          asDouble(moved) >= settings_.small_file_bytes) {
         continue;
       }
       ++files;
@@ -286,12 +305,14 @@ class Adviser {
     Finding& finding = add("small-files", ofSlowest(ns),
                            fmt::format("{} files have less than {} read or written", files,
                                        base::humanBytes(settings_.small_file_bytes)));
-    finding.evidence.push_back(fmt::format("{} in all, {} a file on average, in {}.",
-                                           base::humanBytes(asDouble(bytes)),
-                                           base::humanBytes(asDouble(bytes) / asDouble(files)),
-                                           base::humanNs(asDouble(ns))));
-    finding.why = "Parallel file systems are made for few large files: each file costs several metadata calls.";
-    finding.remedy = "Put many into one: HDF5, NetCDF, ADIOS, an archive; or use the node's own storage.";
+    finding.evidence.push_back(fmt::format(
+        "{} in all, {} a file on average, in {}.", base::humanBytes(asDouble(bytes)),
+        base::humanBytes(asDouble(bytes) / asDouble(files)), base::humanNs(asDouble(ns))));
+    finding.why =
+        "Parallel file systems are made for few large files: each file costs several metadata "
+        "calls.";
+    finding.remedy =
+        "Put many into one: HDF5, NetCDF, ADIOS, an archive; or use the node's own storage.";
   }
 
   void independent() {
@@ -300,7 +321,8 @@ class Adviser {
     std::uint64_t bytes = 0;
     std::uint64_t ns = 0;
     for (const Group& call : input_.by_call.groups) {
-      if (call.row == nullptr || !calls::isMpiIo(*call.row) || !event::transfersData(*call.row)) continue;
+      if (call.row == nullptr || !calls::isMpiIo(*call.row) || !event::transfersData(*call.row))
+        continue;
       if (call.row->sync == calls::Sync::kAll) {
         together += call.events();
         continue;
@@ -309,15 +331,21 @@ class Adviser {
       bytes += call.read.size_bytes.total + call.write.size_bytes.total;
       ns += call.time_ns.total;
     }
-    if (input_.by_rank.ranks.size() < 2 || asDouble(alone) < settings_.least_calls || together > alone / 10 ||
-        asDouble(bytes) / asDouble(alone) >= settings_.small_file_bytes) {
+    if (input_.by_rank.ranks.size() < 2 || asDouble(alone) < settings_.least_calls ||
+        together > alone / 10 || asDouble(bytes) / asDouble(alone) >= settings_.small_file_bytes) {
       return;
     }
     Finding& finding = add("independent-mpi-io", ofSlowest(ns),
-                           fmt::format("{} of {} data calls of MPI-IO are independent, and small", alone, alone + together));
-    finding.evidence.push_back(fmt::format("They move {} each on average.", base::humanBytes(asDouble(bytes) / asDouble(alone))));
-    finding.why = "In collective calls the library joins the pieces of all ranks to large requests; in independent ones it cannot.";
-    finding.remedy = "Use MPI_File_write_at_all, MPI_File_write_all and their like where all ranks come to the call; set a view for scattered pieces.";
+                           fmt::format("{} of {} data calls of MPI-IO are independent, and small",
+                                       alone, alone + together));
+    finding.evidence.push_back(fmt::format("They move {} each on average.",
+                                           base::humanBytes(asDouble(bytes) / asDouble(alone))));
+    finding.why =
+        "In collective calls the library joins the pieces of all ranks to large requests; in "
+        "independent ones it cannot.";
+    finding.remedy =
+        "Use MPI_File_write_at_all, MPI_File_write_all and their like where all ranks come to the "
+        "call; set a view for scattered pieces.";
   }
 
   void failures() {
@@ -331,27 +359,45 @@ class Adviser {
       failed += call.failed;
       ns += asDouble(call.failed) > 0 ? call.time_ns.total : 0;
     }
-    if (asDouble(failed) < settings_.least_calls || asDouble(failed) < settings_.failed_share * asDouble(all)) return;
-    Finding& finding = add("failed-calls", ofSlowest(ns) * asDouble(failed) / asDouble(all),
-                           fmt::format("{} of {} opens and other metadata calls fail", failed, all));
-    finding.evidence.push_back("Calls with most: " + most(input_.by_call.groups, [](const Group& call) {
-                                 return call.of(calls::Class::kOpen) + call.of(calls::Class::kMetadata) > 0 ? call.failed : 0;
-                               }) + ".");
+    if (asDouble(failed) < settings_.least_calls ||
+        asDouble(failed) < settings_.failed_share * asDouble(all))
+      return;
+    Finding& finding =
+        add("failed-calls", ofSlowest(ns) * asDouble(failed) / asDouble(all),
+            fmt::format("{} of {} opens and other metadata calls fail", failed, all));
+    finding.evidence.push_back(
+        "Calls with most: " +
+        most(input_.by_call.groups,
+             [](const Group& call) {
+               return call.of(calls::Class::kOpen) + call.of(calls::Class::kMetadata) > 0
+                          ? call.failed
+                          : 0;
+             }) +
+        ".");
     finding.why = "Looking for files along search paths costs a request each, of every rank.";
-    finding.remedy = "Shorten search paths of libraries and modules (LD_LIBRARY_PATH, PYTHONPATH); pack Python environments; let one rank look and tell the others.";
+    finding.remedy =
+        "Shorten search paths of libraries and modules (LD_LIBRARY_PATH, PYTHONPATH); pack Python "
+        "environments; let one rank look and tell the others.";
   }
 
   void waiting() {
     const auto& ranks = input_.by_rank.ranks;
     if (ranks.size() < 2 || run_ns_ <= 0) return;
-    const RankTime& most = *std::ranges::max_element(ranks, {}, [](const RankTime& rank) { return rank.io.waiting_ns; });
+    const RankTime& most = *std::ranges::max_element(
+        ranks, {}, [](const RankTime& rank) { return rank.io.waiting_ns; });
     const auto own_ns = static_cast<double>(most.io.waiting_ns);
     if (own_ns < settings_.waiting_share * run_ns_) return;
-    Finding& finding = add("waiting-for-ranks", own_ns,
-                           fmt::format("Rank {} waits for other ranks in collective calls of MPI-IO for {} of the run", most.rank, percent(own_ns / run_ns_)));
-    finding.evidence.push_back(fmt::format("{}, and {} of I/O of its own.", base::humanNs(own_ns), base::humanNs(static_cast<double>(most.io.total()))));
-    finding.why = "A collective call begins when the last rank has come: what made that one late costs all.";
-    finding.remedy = "See who comes late, and why, with omnio log --mpi: uneven work before the call, or one rank that does other I/O first.";
+    Finding& finding = add(
+        "waiting-for-ranks", own_ns,
+        fmt::format("Rank {} waits for other ranks in collective calls of MPI-IO for {} of the run",
+                    most.rank, percent(own_ns / run_ns_)));
+    finding.evidence.push_back(fmt::format("{}, and {} of I/O of its own.", base::humanNs(own_ns),
+                                           base::humanNs(static_cast<double>(most.io.total()))));
+    finding.why =
+        "A collective call begins when the last rank has come: what made that one late costs all.";
+    finding.remedy =
+        "See who comes late, and why, with omnio log --mpi: uneven work before the call, or one "
+        "rank that does other I/O first.";
   }
 
   void notSeen() {
@@ -360,10 +406,14 @@ class Adviser {
     const std::uint64_t unseen = bytes.unseen.read + bytes.unseen.written;
     if (unseen == 0 || asDouble(unseen) < settings_.unseen_share * asDouble(seen + unseen)) return;
     Finding& finding = add("not-seen", run_ns_,
-                           fmt::format("{} of the bytes moved are not in the trace", percent(asDouble(unseen) / asDouble(seen + unseen))));
-    finding.evidence.push_back(fmt::format("The kernel counted {} more than the recorded calls moved.", base::humanBytes(asDouble(unseen))));
+                           fmt::format("{} of the bytes moved are not in the trace",
+                                       percent(asDouble(unseen) / asDouble(seen + unseen))));
+    finding.evidence.push_back(
+        fmt::format("The kernel counted {} more than the recorded calls moved.",
+                    base::humanBytes(asDouble(unseen))));
     finding.why = "All other advice is of the part that was seen.";
-    finding.remedy = "See the notes of omnio stats: io_uring, static programs and the like are not recorded.";
+    finding.remedy =
+        "See the notes of omnio stats: io_uring, static programs and the like are not recorded.";
   }
 
   const AdviceInput& input_;
@@ -382,7 +432,8 @@ std::vector<Finding> adviceOn(const AdviceInput& input, const AdviceSettings& se
 std::string textOf(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
-    text += fmt::format("{}: {} [{}]\n", base::wordOf(kGrades, finding.grade), finding.title, finding.code);
+    text += fmt::format("{}: {} [{}]\n", base::wordOf(kGrades, finding.grade), finding.title,
+                        finding.code);
     for (const std::string& sentence : finding.evidence) text += fmt::format("  {}\n", sentence);
     text += fmt::format("  Why: {}\n  Try: {}\n\n", finding.why, finding.remedy);
   }

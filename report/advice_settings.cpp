@@ -40,8 +40,8 @@ base::Result<AdviceSettings> readAdviceSettings(const std::filesystem::path& pat
   for (const base::ConfigLine& line : *lines) {
     const auto refused = [&](std::string_view why) {
       return base::failure(base::Code::kInvalid, "{}: line {}: {} {}",
-                           base::printable(path.native()), line.number,
-                           base::printable(line.name), why);
+                           base::printable(path.native()), line.number, base::printable(line.name),
+                           why);
     };
     const auto member = base::valueOf(kNames, line.name);
     if (!member) return refused("is not a threshold of the advice");
@@ -51,7 +51,7 @@ base::Result<AdviceSettings> readAdviceSettings(const std::filesystem::path& pat
     if (error != std::errc{} || stop != end || !(value >= 0)) {
       return refused("needs a number that is not below 0");
     }
-    settings.**member = value;
+    settings.** member = value;
   }
   return settings;
 }

@@ -7,26 +7,27 @@
 namespace omnio::report {
 
 struct AdviceSettings {
-  double small_bytes = 64 * 1024;    // reads and writes below are small
-  double small_share = 0.5;          // of all of these, when it is a finding
-  double least_calls = 100;          // fewer calls of a kind are none
-  double metadata_share = 0.3;       // of the I/O time of the slowest rank
-  double sync_share = 0.2;           // of the same
-  double sync_bytes = 1024 * 1024;   // written for each sync, at most
-  double waiting_share = 0.2;        // of the run of the rank that waits most
-  double imbalance = 1.5;            // the slowest rank's I/O time to the average
-  double one_rank_share = 0.7;       // of all bytes moved, by one of four or more ranks
-  double opens_each = 10;            // of one file, for each rank that uses it
-  double small_file_bytes = 1 << 20; // read and written, a file
-  double small_files = 1000;         // so many of them
-  double failed_share = 0.3;         // of opens and other metadata calls
-  double unseen_share = 0.1;         // of the bytes that the kernel counted
-  double least_io_share = 0.01;      // of the run in I/O: below, only what is not seen is told
-  double warning_share = 0.02;       // of the run, which a finding concerns
-  double serious_share = 0.1;        // of the same
+  double small_bytes = 64 * 1024;     // reads and writes below are small
+  double small_share = 0.5;           // of all of these, when it is a finding
+  double least_calls = 100;           // fewer calls of a kind are none
+  double metadata_share = 0.3;        // of the I/O time of the slowest rank
+  double sync_share = 0.2;            // of the same
+  double sync_bytes = 1024 * 1024;    // written for each sync, at most
+  double waiting_share = 0.2;         // of the run of the rank that waits most
+  double imbalance = 1.5;             // the slowest rank's I/O time to the average
+  double one_rank_share = 0.7;        // of all bytes moved, by one of four or more ranks
+  double opens_each = 10;             // of one file, for each rank that uses it
+  double small_file_bytes = 1 << 20;  // read and written, a file
+  double small_files = 1000;          // so many of them
+  double failed_share = 0.3;          // of opens and other metadata calls
+  double unseen_share = 0.1;          // of the bytes that the kernel counted
+  double least_io_share = 0.01;       // of the run in I/O: below, only what is not seen is told
+  double warning_share = 0.02;        // of the run, which a finding concerns
+  double serious_share = 0.1;         // of the same
 };
 
-// Reads lines `name = number`. Fails with the line where a name is not known or the value no number.
+// Reads lines `name = number`. Fails with the line where a name is not known or the value no
+// number.
 base::Result<AdviceSettings> readAdviceSettings(const std::filesystem::path& path);
 
 }  // namespace omnio::report

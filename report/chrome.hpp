@@ -1,5 +1,5 @@
-// A timeline in the JSON of Chrome's trace viewer (the "Trace Event Format" document of the Chromium
-// project), which many tools read. They keep all of it in memory: for small traces.
+// A timeline in the JSON of Chrome's trace viewer (the "Trace Event Format" document of the
+// Chromium project), which many tools read. They keep all of it in memory: for small traces.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -21,8 +21,8 @@ void CsvSink::process(const TimelineProcess& process) {
 
 void CsvSink::track(const TimelineTrack& /*track*/) {}
 
-bool CsvSink::slice(const TimelineTrack& track, const event::Event& event,
-                    const Flows& /*flows*/, std::int64_t start_ns, std::int64_t end_ns) {
+bool CsvSink::slice(const TimelineTrack& track, const event::Event& event, const Flows& /*flows*/,
+                    std::int64_t start_ns, std::int64_t end_ns) {
   std::string arguments;
   for (const Argument& each : argumentsOf(event)) {
     if (!arguments.empty()) arguments += ' ';
@@ -34,9 +34,10 @@ bool CsvSink::slice(const TimelineTrack& track, const event::Event& event,
     }
   }
   line_.clear();
-  fmt::format_to(std::back_inserter(line_), "{},{},{},{},{},{},{},{},{},{}\r\n", process_, track.thread,
-                 start_ns, end_ns, event.row->name, calls::className(event.row->call_class),
-                 event.depth, event::countsBytes(*event.row) ? event.bytes : 0,
+  fmt::format_to(std::back_inserter(line_), "{},{},{},{},{},{},{},{},{},{}\r\n", process_,
+                 track.thread, start_ns, end_ns, event.row->name,
+                 calls::className(event.row->call_class), event.depth,
+                 event::countsBytes(*event.row) ? event.bytes : 0,
                  event.failed && !event.endOfFile() ? 1 : 0, base::csvCell(arguments));
   return write_(line_);
 }

@@ -4,18 +4,25 @@
 #include <utility>
 
 // The assembler looks for the files in report/page (CMakeLists.txt).
-#define OMNIO_ASSET(name, file)                        \
-  __asm__(                                             \
-      ".pushsection .rodata,\"a\",%progbits\n"         \
-      ".hidden omnio_asset_" #name "\n"                \
-      ".hidden omnio_asset_" #name "_end\n"            \
-      ".global omnio_asset_" #name "\n"                \
-      ".global omnio_asset_" #name "_end\n"            \
-      "omnio_asset_" #name ":\n"                       \
-      ".incbin \"" file "\"\n"                         \
-      "omnio_asset_" #name "_end:\n"                   \
-      ".byte 0\n"                                      \
-      ".popsection\n");                                \
+#define OMNIO_ASSET(name, file)                                             \
+  __asm__(                                                                  \
+      ".pushsection .rodata,\"a\",%progbits\n"                              \
+      ".hidden omnio_asset_" #name                                          \
+      "\n"                                                                  \
+      ".hidden omnio_asset_" #name                                          \
+      "_end\n"                                                              \
+      ".global omnio_asset_" #name                                          \
+      "\n"                                                                  \
+      ".global omnio_asset_" #name                                          \
+      "_end\n"                                                              \
+      "omnio_asset_" #name                                                  \
+      ":\n"                                                                 \
+      ".incbin \"" file                                                     \
+      "\"\n"                                                                \
+      "omnio_asset_" #name                                                  \
+      "_end:\n"                                                             \
+      ".byte 0\n"                                                           \
+      ".popsection\n");                                                     \
   extern "C" [[gnu::visibility("hidden")]] const char omnio_asset_##name[]; \
   extern "C" [[gnu::visibility("hidden")]] const char omnio_asset_##name##_end[]
 

@@ -50,8 +50,8 @@ std::size_t binsOf(const Activity& activity) {
   const std::int64_t run_ns = activity.end_ns - activity.start_ns;
   if (run_ns <= 0) return activity.rows.empty() ? 0 : 1;
   // The end of the last call may be that of the last bin.
-  return static_cast<std::size_t>(std::min<std::int64_t>(run_ns / activity.binNs() + 1,
-                                                         TimeBins::kMostBins));
+  return static_cast<std::size_t>(
+      std::min<std::int64_t>(run_ns / activity.binNs() + 1, TimeBins::kMostBins));
 }
 
 void putActivity(JsonWriter& json, const Activity& activity) {
@@ -78,7 +78,8 @@ void putActivity(JsonWriter& json, const Activity& activity) {
     for (const auto& [kind, name] : kActivityKinds) {
       std::vector<std::uint8_t> shades(activity.rows.size() * bins);
       for (std::size_t row = 0; row < activity.rows.size(); ++row) {
-        const std::vector<std::uint64_t>& sums = activity.time[static_cast<std::size_t>(kind)].row(row);
+        const std::vector<std::uint64_t>& sums =
+            activity.time[static_cast<std::size_t>(kind)].row(row);
         for (std::size_t bin = 0; bin < std::min(bins, sums.size()); ++bin) {
           shades[row * bins + bin] = shade(sums[bin], most_ns);
         }
@@ -137,7 +138,8 @@ void putFiles(JsonWriter& json, const stats::Report& by_file) {
       json.put("name", file->name);
       json.put("reads", file->read.time_ns.count);
       json.put("writes", file->write.time_ns.count);
-      json.put("metadata", file->time_ns.count - file->read.time_ns.count - file->write.time_ns.count);
+      json.put("metadata",
+               file->time_ns.count - file->read.time_ns.count - file->write.time_ns.count);
       json.put("bytes_read", bytesRead(*file));
       json.put("bytes_written", bytesWritten(*file));
       json.put("time_ns", file->time_ns.total);
@@ -184,9 +186,9 @@ void putRanks(JsonWriter& json, const tracefile::Trace& trace, const stats::Repo
     }
     const auto host = hosts.find(head.name);
     json.object([&] {
-      json.put("name", end - first == 1
-                           ? fmt::format("rank {}", head.name)
-                           : fmt::format("ranks {} to {}", head.name, by_rank.groups[end - 1].name));
+      json.put("name", end - first == 1 ? fmt::format("rank {}", head.name)
+                                        : fmt::format("ranks {} to {}", head.name,
+                                                      by_rank.groups[end - 1].name));
       json.put("host", host == hosts.end() ? std::string() : host->second);
       json.put("calls", calls);
       json.put("bytes_read", read);
@@ -309,7 +311,8 @@ std::optional<std::string> beginOf(const tracefile::Trace& trace) {
   }
   if (first == UINT64_MAX) return {};
   constexpr std::uint64_t kNsPerS = 1'000'000'000;
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(first / kNsPerS)));
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(static_cast<std::time_t>(first / kNsPerS)));
 }
 
 void putSummary(JsonWriter& json, const tracefile::Trace& trace, const PageData& data) {
@@ -320,10 +323,10 @@ void putSummary(JsonWriter& json, const tracefile::Trace& trace, const PageData&
   const auto sentence = [&](const std::string& text) { json.value(base::safeText(text)); };
   json.object("summary", [&] {
     json.put("command", commandOf(trace));
-    json.put("directory", trace.processes().empty()
-                              ? std::string()
-                              : base::printable(trace.processes().front()->info.text(
-                                    wire::info::kDirectory)));
+    json.put("directory",
+             trace.processes().empty()
+                 ? std::string()
+                 : base::printable(trace.processes().front()->info.text(wire::info::kDirectory)));
     json.put("began", beginOf(trace));
     putHosts(json, trace);
     json.put("ranks", data.by_rank.ranks.size());
@@ -382,9 +385,11 @@ void putCommands(JsonWriter& json, const std::string& trace) {
       {"All threads", fmt::format("omnio stats {} --by thread", name)},
       {"Every call, in order", fmt::format("omnio log {}", name)},
       {"Who waited for whom", fmt::format("omnio log {} --mpi", name)},
-      {"A timeline of all calls", fmt::format("omnio export {} --perfetto -o run.perfetto-trace", name)},
+      {"A timeline of all calls",
+       fmt::format("omnio export {} --perfetto -o run.perfetto-trace", name)},
       {"The phase model", fmt::format("omnio phases {} -o run.phases.json", name)},
-      {"A schedule to replay elsewhere", fmt::format("omnio preprocess {} -o run.schedule.json", name)}};
+      {"A schedule to replay elsewhere",
+       fmt::format("omnio preprocess {} -o run.schedule.json", name)}};
   json.list("commands", commands, [&](const auto& command) {
     json.object([&] {
       json.put("what", command.first);

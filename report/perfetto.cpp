@@ -83,8 +83,7 @@ void addEnd(std::string& out, std::uint64_t uuid, std::int64_t end_ns) {
 
 }  // namespace
 
-PerfettoSink::PerfettoSink(Write write)
-    : write_(std::move(write)) {}
+PerfettoSink::PerfettoSink(Write write) : write_(std::move(write)) {}
 
 void PerfettoSink::process(const TimelineProcess& process) {
   std::string out;
@@ -166,8 +165,7 @@ bool PerfettoSink::slice(const TimelineTrack& track, const event::Event& event, 
   const std::uint64_t uuid =
       overlaps ? trackBeside(track, start_ns, end_ns) : uuidOfTrack(track.number);
   const std::uint64_t name = idOf(Interned::kName, event.row->name);
-  const std::uint64_t category =
-      idOf(Interned::kCategory, calls::className(event.row->call_class));
+  const std::uint64_t category = idOf(Interned::kCategory, calls::className(event.row->call_class));
   const std::vector<Argument> arguments = argumentsOf(event);
   std::vector<std::uint64_t> keys;
   for (const Argument& each : arguments) keys.push_back(idOf(Interned::kArgument, each.key));

@@ -40,8 +40,8 @@ void TimeBins::spread(std::size_t row, std::int64_t start_ns, std::int64_t end_n
   std::uint64_t given = 0;
   for (std::size_t bin = first; bin < last; ++bin) {
     const std::int64_t until = static_cast<std::int64_t>(bin + 1) << shift_;
-    const auto by_then = std::min(
-        amount, static_cast<std::uint64_t>(each * static_cast<double>(until - start_ns)));
+    const auto by_then =
+        std::min(amount, static_cast<std::uint64_t>(each * static_cast<double>(until - start_ns)));
     sums[bin] += by_then - given;
     given = by_then;
   }

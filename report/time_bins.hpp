@@ -21,7 +21,8 @@ class TimeBins {
   void spread(std::size_t row, std::int64_t start_ns, std::int64_t end_ns, std::uint64_t amount);
   // The time itself, in ns.
   void addTime(std::size_t row, std::int64_t start_ns, std::int64_t end_ns) {
-    if (end_ns > start_ns) spread(row, start_ns, end_ns, static_cast<std::uint64_t>(end_ns - start_ns));
+    if (end_ns > start_ns)
+      spread(row, start_ns, end_ns, static_cast<std::uint64_t>(end_ns - start_ns));
   }
   // Of the same number of rows.
   void add(const TimeBins& other);

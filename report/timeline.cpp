@@ -150,12 +150,12 @@ class Reader {
       if (!selected_.has(*event)) continue;
       ++end_.slices;
       const bool may_send = event->depth == 0 && event->row->api == calls::Api::kMpi;
-      const Flows flows =
-          may_send ? messages_.of({place, log.thread, event->start_ns}) : Flows{};
+      const Flows flows = may_send ? messages_.of({place, log.thread, event->start_ns}) : Flows{};
       // A time before the run, or an end before a start, can only be damage.
       const std::int64_t start_ns = event->start_ns <= start_ns_ ? 0 : event->start_ns - start_ns_;
-      const std::int64_t end_ns =
-          event->end_ns <= event->start_ns ? start_ns : std::max(event->end_ns - start_ns_, start_ns);
+      const std::int64_t end_ns = event->end_ns <= event->start_ns
+                                      ? start_ns
+                                      : std::max(event->end_ns - start_ns_, start_ns);
       if (!sink_.slice(track, *event, flows, start_ns, end_ns)) return false;
     }
     end_.undecodable += events.undecodable();

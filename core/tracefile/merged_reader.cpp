@@ -22,11 +22,6 @@ void MergedReader::add(Open open, std::int64_t begin_ns) {
   readers_.push_back({.open = std::move(open), .events = nullptr});
 }
 
-void MergedReader::add(std::unique_ptr<event::EventSource> reader) {
-  heap_.emplace(kAtOnce, readers_.size());
-  readers_.push_back({.open = {}, .events = std::move(reader)});
-}
-
 bool MergedReader::pull(std::size_t number) {
   Reader& reader = readers_[number];
   if (reader.open) reader.events = std::exchange(reader.open, {})();

@@ -21,7 +21,6 @@ class MergedReader final : public event::EventSource {
   // Readers come in the order that decides between events of the same time. A reader is opened at
   // the first next(), or, when that is later, at its begin: none of its events is before that.
   void add(Open open, std::int64_t begin_ns = kAtOnce);
-  void add(std::unique_ptr<event::EventSource> reader);
   // A reader of one log (Reader is LogReader or IoReader). All but `more` outlives this object.
   template <typename Reader, typename... More>
   void addLog(const Process& process, const Log& log, event::PathTable& paths, More... more) {
