@@ -49,7 +49,7 @@ int run(int argc, const char* const* argv) {
   for (const auto add : {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand,
                          addPackCommand, addPhasesCommand, addPreprocessCommand, addReplayCommand,
                          addVerifyCommand, addIorCommand, addEstimateCommand, addCompareCommand,
-                         addExportCommand, addReportCommand, addAdviseCommand}) {
+                         addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand}) {
     add(app);
   }
   std::string helped;

@@ -36,6 +36,7 @@ void addCompareCommand(base::Command program);
 void addExportCommand(base::Command program);
 void addReportCommand(base::Command program);
 void addAdviseCommand(base::Command program);
+void addDiffCommand(base::Command program);
 
 // The trace a command reads, and which part of it: TRACE, --rank, --thread.
 struct TraceSelection {

@@ -1,0 +1,113 @@
+// omnio diff: two traces side by side.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "cli/output.hpp"
+#include "core/base/printable.hpp"
+#include "report/difference.hpp"
+
+namespace omnio::cli {
+namespace {
+
+struct DiffOptions {
+  TraceSelection a;
+  std::string b;
+  std::vector<std::string> map;
+  std::string layer = "application";
+  std::string tolerance;
+  bool all = false;
+  bool json = false;
+};
+
+// "10%" and "10" are 0.1.
+std::optional<double> readPercent(std::string word) {
+  if (word.ends_with('%')) word.pop_back();
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool is_number = error == std::errc{} && end == word.data() + word.size();
+  if (!is_number || !(value >= 0) || value > 1e6) return {};
+  return value / 100;
+}
+
+int judge(const report::Difference& difference, double tolerance) {
+  const std::vector<report::Excess> found = report::beyond(difference, tolerance);
+  for (const report::Excess& excess : found) {
+    printFailure(fmt::format("{} differ{} by {:+.1f} %: {:.0f} and {:.0f}", excess.what,
+                             excess.what.starts_with("I/O") ? "s" : "", 100 * excess.relative(),
+                             excess.a, excess.b));
+  }
+  return found.empty() ? kDone : kDifferences;
+}
+
+int runDiff(const DiffOptions& options) {
+  report::DifferenceOptions chosen;
+  if (options.layer == "posix") chosen.layer = stats::Layer::kPosix;
+  for (const std::string& pair : options.map) {
+    const std::size_t at = pair.find('=');
+    if (at == std::string::npos || at == 0) {
+      return fail(
+          {base::Code::kInvalid, fmt::format("--map {}: has to be FROM=TO", base::printable(pair))},
+          kWrongUsage);
+    }
+    chosen.map.emplace_back(base::printable(pair.substr(0, at)),
+                            base::printable(pair.substr(at + 1)));
+  }
+  const base::Result<tracefile::Trace> a = options.a.open();
+  if (!a) return fail(a.failure());
+  TraceSelection other;
+  other.trace = options.b;
+  const base::Result<tracefile::Trace> b = other.open();
+  if (!b) return fail(b.failure());
+  const base::Result<report::Difference> difference = report::differenceOf(*a, *b, chosen);
+  if (!difference) return fail(difference.failure());
+  constexpr std::size_t kUsualLines = 20;
+  const int printed =
+      options.json
+          ? printJson(report::jsonOf(*difference))
+          : printAll(report::textOf(
+                *difference, options.all ? std::numeric_limits<std::size_t>::max() : kUsualLines));
+  if (printed != kDone || options.tolerance.empty()) return printed;
+  return judge(*difference, *readPercent(options.tolerance));
+}
+
+}  // namespace
+
+void addDiffCommand(base::Command program) {
+  const auto options = std::make_shared<DiffOptions>();
+  const base::Command command = program.subcommand(
+      "diff", "Two traces side by side: an application and its replay, before and after a change");
+  command.option("A", options->a.trace, "A trace").required();
+  command.option("B", options->b, "The trace that is compared with it").required();
+  command
+      .option("--map", options->map,
+              "What lies below FROM in A lies below TO in B; may be given more than once")
+      .typeName("FROM=TO")
+      .repeatable();
+  command
+      .option("--layer", options->layer,
+              "The application's own calls, or POSIX calls, those that MPI-IO makes too")
+      .oneOf({"application", "posix"})
+      .showDefault();
+  command
+      .option("--tolerance", options->tolerance,
+              "Ends with status 3 where I/O time, or calls or bytes of a class, differ by more")
+      .typeName("PERCENT")
+      .check([](const std::string& word) {
+        return readPercent(word) ? std::string() : "is not a part in percent that is not below 0";
+      });
+  command.flag("--all", options->all, "All lines, in place of the 20 that differ most in time");
+  command.flag("--json", options->json, "A JSON document instead of tables");
+  command.callback([options] { return runDiff(*options); });
+}
+
+}  // namespace omnio::cli
