@@ -16,7 +16,7 @@ namespace {
 
 using Rank = std::vector<stats::Source>;
 
-// Which row the calls of a log belong to, and the lane: what is in one call at a time.
+// The rows of the picture, and which of them the calls of a rank belong to.
 struct Rows {
   std::vector<std::string> names;
   std::size_t most_lanes = 1;
@@ -30,11 +30,14 @@ std::string nameOfRank(const tracefile::Trace& trace, const Rank& rank) {
   return number ? fmt::format("rank {}", *number) : fmt::format("process {}", process.pid);
 }
 
-// Threads of a rank, each once: (place of the process in the rank, thread).
-std::vector<std::pair<std::size_t, std::uint32_t>> threadsOf(const Rank& rank) {
+// Threads of a rank that are selected, each once: (place of the process in the rank, thread).
+std::vector<std::pair<std::size_t, std::uint32_t>> threadsOf(const Rank& rank,
+                                                             const stats::Selection& selection) {
   std::vector<std::pair<std::size_t, std::uint32_t>> threads;
   for (std::size_t i = 0; i < rank.size(); ++i) {
-    for (const tracefile::Log& log : rank[i].process->logs) threads.emplace_back(i, log.thread);
+    for (const tracefile::Log& log : rank[i].process->logs) {
+      if (!selection.thread || log.thread == *selection.thread) threads.emplace_back(i, log.thread);
+    }
   }
   std::ranges::sort(threads);
   const auto again = std::ranges::unique(threads);
@@ -42,15 +45,16 @@ std::vector<std::pair<std::size_t, std::uint32_t>> threadsOf(const Rank& rank) {
   return threads;
 }
 
-Rows rowsOf(const tracefile::Trace& trace, const std::vector<Rank>& ranks) {
+Rows rowsOf(const tracefile::Trace& trace, const std::vector<Rank>& ranks,
+            const stats::Selection& selection) {
   Rows rows;
   std::size_t threads = 0;
-  for (const Rank& rank : ranks) threads += threadsOf(rank).size();
+  for (const Rank& rank : ranks) threads += threadsOf(rank, selection).size();
   if (threads <= kMostRows) {
     rows.by_thread = true;
     for (const Rank& rank : ranks) {
       rows.first_of_rank.push_back(rows.names.size());
-      const auto of_rank = threadsOf(rank);
+      const auto of_rank = threadsOf(rank, selection);
       const std::string name = nameOfRank(trace, rank);
       for (const auto& [process, thread] : of_rank) {
         std::string row = name;
@@ -86,8 +90,8 @@ class Bins {
     event::PathTable paths;
     stats::SelectedEvents selected(selection, paths, start_ns_);
     stats::RankEvents events(rank, selection, paths);
-    std::vector<Lane> lanes(rows_.by_thread ? threadsOf(rank).size() : 1);
-    const std::vector<std::size_t> lane_of = lanesOf(rank, events.logs());
+    std::vector<Lane> lanes(rows_.by_thread ? threadsOf(rank, selection).size() : 1);
+    const std::vector<std::size_t> lane_of = lanesOf(rank, selection, events.logs());
     std::vector<event::IoRequests> requests(events.logs().size());
     std::vector<ActivityKind> direction(events.logs().size(), ActivityKind::kRead);
     std::vector<event::LaterReads> later(rank.size());
@@ -140,9 +144,9 @@ class Bins {
   };
 
   // By log: the lane within the rank.
-  std::vector<std::size_t> lanesOf(const Rank& rank,
+  std::vector<std::size_t> lanesOf(const Rank& rank, const stats::Selection& selection,
                                    const std::vector<stats::RankEvents::Log>& logs) const {
-    const auto threads = threadsOf(rank);
+    const auto threads = threadsOf(rank, selection);
     std::vector<std::size_t> lanes;
     for (const stats::RankEvents::Log& log : logs) {
       const auto at =
@@ -203,7 +207,7 @@ base::Result<Activity> readActivity(const tracefile::Trace& trace,
   const auto processes = trace.processesOf(selection.rank, selection.thread);
   if (!processes) return processes.failure();
   const std::vector<Rank> ranks = stats::byRank(trace, *processes);
-  Rows rows = rowsOf(trace, ranks);
+  Rows rows = rowsOf(trace, ranks, selection);
   Activity activity;
   activity.start_ns = stats::startOfRun(trace);
   activity.most_lanes = rows.most_lanes;

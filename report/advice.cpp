@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/calls/table.hpp"
+#include "core/event/event.hpp"
+#include "core/event/io_time.hpp"
 
 namespace omnio::report {
 namespace {
@@ -18,17 +20,25 @@ using stats::Transfer;
 
 constexpr std::size_t kNamed = 3;  // files or calls in a sentence
 
-std::string percent(double part) { return fmt::format("{:.2g} %", 100 * part); }
+std::string percent(double part) {
+  return part < 0.1 ? fmt::format("{:.1f} %", 100 * part) : fmt::format("{:.0f} %", 100 * part);
+}
 double asDouble(std::uint64_t number) { return static_cast<double>(number); }
 std::string times(std::uint64_t count) { return base::counted(count, "time", "times"); }
 
-// The values below a bound, as well as the histogram's buckets tell them.
-std::uint64_t countBelow(const stats::Histogram& histogram, double bound) {
-  std::uint64_t count = 0;
+// Sizes of transfers that moved anything: a read that finds the end of the file moves nothing.
+struct Sizes {
+  std::uint64_t all = 0;
+  std::uint64_t small = 0;  // below a bound, rounded down to a power of two
+};
+Sizes sizesOf(const stats::Histogram& histogram, double bound) {
+  Sizes sizes;
   for (const stats::Histogram::Bin& bin : histogram.powersOfTwo()) {
-    if (asDouble(bin.to) < bound) count += bin.count;
+    if (bin.to == 0) continue;
+    sizes.all += bin.count;
+    if (asDouble(bin.to) < bound) sizes.small += bin.count;
   }
-  return count;
+  return sizes;
 }
 
 class Adviser {
@@ -110,61 +120,67 @@ class Adviser {
     return text;
   }
 
-  // What streams gather in their buffers is left out: it reaches the storage in larger pieces.
+  // Left out are calls whose data is gathered before it reaches the storage: by streams in their
+  // buffers, and by MPI-IO over all ranks of a collective call.
+  static bool isGathered(const calls::Row& row) {
+    return row.api == calls::Api::kStdio || row.sync == calls::Sync::kAll;
+  }
+
   void smallRequests(const Way& way) {
-    std::uint64_t requests = 0;
-    std::uint64_t small = 0;
+    Sizes sizes;
     std::uint64_t ns = 0;  // of the calls that are mostly small
-    bool has_streams = false;
-    stats::Histogram sizes;
+    bool has_gathered = false;
     for (const Group& call : input_.by_call.groups) {
       const Transfer& transfer = call.*way.transfer;
-      if (transfer.size_bytes.count == 0) continue;
-      if (call.row != nullptr && call.row->api == calls::Api::kStdio) {
-        has_streams = true;
+      const Sizes own = sizesOf(transfer.size_bytes.histogram, settings_.small_bytes);
+      if (own.all == 0) continue;
+      if (isGathered(*call.row)) {
+        has_gathered = true;
         continue;
       }
-      const std::uint64_t below = countBelow(transfer.size_bytes.histogram, settings_.small_bytes);
-      requests += transfer.size_bytes.count;
-      small += below;
-      sizes.add(transfer.size_bytes.histogram);
-      if (asDouble(below) >= settings_.small_share * asDouble(transfer.size_bytes.count)) {
+      sizes.all += own.all;
+      sizes.small += own.small;
+      if (asDouble(own.small) >= settings_.small_share * asDouble(own.all)) {
         ns += transfer.time_ns.total;
       }
     }
-    if (asDouble(requests) < settings_.least_calls ||
-        asDouble(small) < settings_.small_share * asDouble(requests)) {
+    if (sizes.small == 0 || asDouble(sizes.all) < settings_.least_calls ||
+        asDouble(sizes.small) < settings_.small_share * asDouble(sizes.all)) {
       return;
     }
     Finding& finding = add(way.code, ofSlowest(ns),
-                           fmt::format("{} of {} {} move less than {}", small, requests, way.name,
-                                       base::humanBytes(settings_.small_bytes)));
-    finding.evidence.push_back(
-        fmt::format("Half of them move at most {}; calls that are mostly small take {} in all.",
-                    base::humanBytes(asDouble(sizes.quantile(0.5))), base::humanNs(asDouble(ns))));
-    if (!has_streams) {
-      finding.evidence.push_back("Files with most: " +
-                                 most(input_.by_file.groups,
-                                      [&](const Group& group) {
-                                        return countBelow(
-                                            (group.*way.transfer).size_bytes.histogram,
-                                            settings_.small_bytes);
-                                      }) +
-                                 ".");
+                           fmt::format("{} of {} {} move less than {}", sizes.small, sizes.all,
+                                       way.name, base::humanBytes(settings_.small_bytes)));
+    finding.evidence.push_back(fmt::format("Calls that are mostly small take {} over all ranks.",
+                                           base::humanNs(asDouble(ns))));
+    if (!has_gathered) {
+      const auto small_of = [&](const Group& group) {
+        return sizesOf((group.*way.transfer).size_bytes.histogram, settings_.small_bytes).small;
+      };
+      finding.evidence.push_back(
+          fmt::format("Files with most: {}.", most(input_.by_file.groups, small_of)));
     }
     finding.why =
         "Each request costs the latency of the storage, however little it moves; bandwidth comes "
         "with requests of a MiB and more.";
     finding.remedy =
-        "Gather data in memory and move it in larger pieces: buffered streams, collective "
-        "buffering "
+        "Gather data in memory and move it in larger pieces: buffered streams, collective calls "
         "of MPI-IO, chunks and caches of HDF5.";
+  }
+
+  static bool isMetadata(const Group& call) {
+    return call.time_ns.count > 0 && event::ioKindOf(*call.row) == event::IoKind::kMetadata;
   }
 
   void metadata() {
     const auto io_ns = static_cast<double>(slowest_->io.total());
     const auto own_ns = static_cast<double>(slowest_->io.metadata_ns);
-    if (own_ns < settings_.metadata_share * io_ns) return;
+    std::uint64_t count = 0;
+    for (const Group& call : input_.by_call.groups) count += isMetadata(call) ? call.events() : 0;
+    if (asDouble(count) < settings_.least_calls || own_ns < settings_.metadata_share * io_ns ||
+        own_ns == 0) {
+      return;
+    }
     Finding& finding = add("metadata-time", own_ns,
                            fmt::format("Rank {} spends {} of its I/O time in metadata calls",
                                        slowest_->rank, percent(own_ns / io_ns)));
@@ -173,9 +189,7 @@ class Adviser {
     std::string calls;
     std::size_t named = 0;
     for (const Group& call : input_.by_call.groups) {
-      const bool is_metadata = call.time_ns.count > 0 && call.read.time_ns.count == 0 &&
-                               call.write.time_ns.count == 0 && call.of(calls::Class::kSync) == 0;
-      if (!is_metadata || named == kNamed) continue;
+      if (!isMetadata(call) || named == kNamed) continue;
       ++named;
       calls += fmt::format("{}{} {} in {}", calls.empty() ? "" : ", ", call.name,
                            times(call.time_ns.count), base::humanNs(asDouble(call.time_ns.total)));
@@ -189,31 +203,31 @@ class Adviser {
         "in place of many; ask for the size of a file once.";
   }
 
+  // Flushing a stream hands its buffer to the kernel, and waits for no device.
+  static std::uint64_t deviceSyncs(const Group& call) {
+    return call.row->api == calls::Api::kStdio ? 0 : call.of(calls::Class::kSync);
+  }
+
   void syncs() {
-    const auto io_ns = static_cast<double>(slowest_->io.total());
-    const auto own_ns = static_cast<double>(slowest_->io.sync_ns);
-    const std::uint64_t count = input_.by_file.total.of(calls::Class::kSync);
-    const std::uint64_t written = input_.by_file.total.write.size_bytes.total;
-    if (own_ns < settings_.sync_share * io_ns ||
-        asDouble(written) > settings_.sync_bytes * asDouble(count)) {
-      return;
+    std::uint64_t count = 0;
+    std::uint64_t ns = 0;
+    for (const Group& call : input_.by_call.groups) {
+      count += deviceSyncs(call);
+      if (deviceSyncs(call) > 0) ns += call.time_ns.total;
     }
-    Finding& finding =
-        add("sync-often", own_ns,
-            fmt::format("Files are synced {}, for {} written each time", times(count),
-                        base::humanBytes(asDouble(written) / asDouble(count))));
-    finding.evidence.push_back(fmt::format("Rank {} spends {} of its I/O time in it.",
-                                           slowest_->rank, percent(own_ns / io_ns)));
-    finding.evidence.push_back(
-        "Files with most: " +
-        most(input_.by_file.groups,
-             [](const Group& group) { return group.of(calls::Class::kSync); }) +
-        ".");
+    if (count == 0) return;
+    const auto io_ns = static_cast<double>(slowest_->io.total());
+    const double own_ns = ofSlowest(ns);
+    const double each = asDouble(input_.by_file.total.write.size_bytes.total) / asDouble(count);
+    if (own_ns < settings_.sync_share * io_ns || each > settings_.sync_bytes) return;
+    Finding& finding = add("sync-often", own_ns,
+                           fmt::format("Files are synced {}, for {} written each time",
+                                       times(count), base::humanBytes(each)));
+    finding.evidence.push_back(fmt::format("Syncs take {} over all ranks; calls with most: {}.",
+                                           base::humanNs(asDouble(ns)),
+                                           most(input_.by_call.groups, deviceSyncs)));
     finding.why = "A sync waits until the device has the data, and nothing is gathered across it.";
-    finding.remedy =
-        "Sync once behind a whole checkpoint, not behind each piece of it; fflush alone hands data "
-        "to "
-        "the kernel and needs no fsync behind it.";
+    finding.remedy = "Sync once after a whole checkpoint, not after each piece of it.";
   }
 
   void imbalance() {
@@ -222,7 +236,7 @@ class Adviser {
     const auto own_ns = static_cast<double>(slowest_->io.total());
     if (ranks.size() < 2 || own_ns < settings_.imbalance * average) return;
     Finding& finding = add("rank-imbalance", own_ns - average,
-                           fmt::format("Rank {} has {:.2g} times the average I/O time of all ranks",
+                           fmt::format("Rank {} has {:.1f} times the average I/O time of all ranks",
                                        slowest_->rank, own_ns / average));
     finding.evidence.push_back(fmt::format("{}, and {} on average over {}.", base::humanNs(own_ns),
                                            base::humanNs(average),
@@ -235,48 +249,66 @@ class Adviser {
   }
 
   void oneRank() {
-    const auto& ranks = input_.by_rank.groups;
+    const auto& ranks = input_.by_rank.ranks;
     constexpr std::size_t kFew = 4;
     if (ranks.size() < kFew) return;
     const auto bytesOf = [](const Group& group) {
       return group.read.size_bytes.total + group.write.size_bytes.total;
     };
-    const auto top = std::ranges::max_element(ranks, {}, bytesOf);
+    // Behind the ranks may be a group of the processes that have none.
+    const auto& groups = input_.by_rank.groups;
+    const auto top = std::ranges::max_element(groups, {}, bytesOf);
     const std::uint64_t all = bytesOf(input_.by_rank.total);
-    if (all == 0 || asDouble(bytesOf(*top)) < settings_.one_rank_share * asDouble(all)) return;
-    Finding& finding = add("one-rank", static_cast<double>(slowest_->io.data_ns),
+    const auto time = std::ranges::find_if(
+        ranks, [&](const RankTime& rank) { return fmt::format("{}", rank.rank) == top->name; });
+    if (time == ranks.end() || asDouble(all) < settings_.one_rank_bytes || all == 0 ||
+        asDouble(bytesOf(*top)) < settings_.one_rank_share * asDouble(all)) {
+      return;
+    }
+    Finding& finding = add("one-rank", static_cast<double>(time->io.data_ns),
                            fmt::format("Rank {} moves {} of all bytes", top->name,
                                        percent(asDouble(bytesOf(*top)) / asDouble(all))));
     finding.evidence.push_back(fmt::format("{} of {}, of {} ranks.",
                                            base::humanBytes(asDouble(bytesOf(*top))),
                                            base::humanBytes(asDouble(all)), ranks.size()));
     finding.why =
-        "One process cannot use the bandwidth of a parallel file system, and the others wait.";
+        "One process cannot use the bandwidth of a parallel file system, and the others wait for "
+        "it.";
     finding.remedy =
-        "Let all ranks write their part: MPI-IO with collective calls, parallel HDF5 or NetCDF, or "
-        "a "
-        "rank of each node.";
+        "Let all ranks move their part: MPI-IO with collective calls, parallel HDF5 or NetCDF, or "
+        "one rank of each node. Small input is better read by one rank and sent to the others.";
   }
 
   void opens() {
     const Group* worst = nullptr;
     std::uint64_t files = 0;
-    std::uint64_t ns = 0;
-    const auto opensOf = [](const Group& group) { return group.of(calls::Class::kOpen); };
+    std::uint64_t found = 0;
+    const auto opensOf = [](const Group& group) {
+      const std::uint64_t opens = group.of(calls::Class::kOpen);
+      return opens - std::min(opens, group.failed);
+    };
     for (const Group& file : input_.by_file.groups) {
       const std::uint64_t ranks = std::max<std::uint64_t>(1, file.ranks);
-      const bool is_many = asDouble(opensOf(file)) >= settings_.opens_each * asDouble(ranks) &&
+      const bool is_many = opensOf(file) > 0 &&
+                           asDouble(opensOf(file)) >= settings_.opens_each * asDouble(ranks) &&
                            asDouble(opensOf(file)) >= settings_.least_calls;
       if (!is_many || file.name == stats::kNoFileName) continue;
       ++files;
-      ns += file.time_ns.total - file.read.time_ns.total - file.write.time_ns.total;
+      found += opensOf(file);
       if (worst == nullptr || opensOf(file) > opensOf(*worst)) worst = &file;
     }
     if (worst == nullptr) return;
+    std::uint64_t all = 0;
+    std::uint64_t ns = 0;
+    for (const Group& call : input_.by_call.groups) {
+      const std::uint64_t opens = call.of(calls::Class::kOpen);
+      all += opens;
+      if (opens > 0 || call.of(calls::Class::kClose) > 0) ns += call.time_ns.total;
+    }
     Finding& finding =
-        add("many-opens", ofSlowest(ns),
-            fmt::format("{} opened again and again",
-                        files == 1 ? "A file is" : fmt::format("{} files are", files)));
+        add("many-opens", ofSlowest(ns) * asDouble(found) / asDouble(std::max(all, found)),
+            files == 1 ? "A file is opened again and again"
+                       : fmt::format("{} files are opened again and again", files));
     finding.evidence.push_back(
         fmt::format("{} is opened {} by {}.", worst->name, times(opensOf(*worst)),
                     base::counted(std::max<std::uint64_t>(1, worst->ranks), "rank", "ranks")));
@@ -301,7 +333,7 @@ class Adviser {
       bytes += moved;
       ns += file.time_ns.total;
     }
-    if (asDouble(files) < settings_.small_files) return;
+    if (files == 0 || asDouble(files) < settings_.small_files) return;
     Finding& finding = add("small-files", ofSlowest(ns),
                            fmt::format("{} files have less than {} read or written", files,
                                        base::humanBytes(settings_.small_file_bytes)));
@@ -331,7 +363,7 @@ class Adviser {
       bytes += call.read.size_bytes.total + call.write.size_bytes.total;
       ns += call.time_ns.total;
     }
-    if (input_.by_rank.ranks.size() < 2 || asDouble(alone) < settings_.least_calls ||
+    if (input_.by_rank.ranks.size() < 2 || alone == 0 || asDouble(alone) < settings_.least_calls ||
         together > alone / 10 || asDouble(bytes) / asDouble(alone) >= settings_.small_file_bytes) {
       return;
     }
@@ -351,33 +383,33 @@ class Adviser {
   void failures() {
     std::uint64_t failed = 0;
     std::uint64_t all = 0;
-    std::uint64_t ns = 0;
+    double ns = 0;
+    const auto countOf = [](const Group& call) {
+      return call.of(calls::Class::kOpen) + call.of(calls::Class::kMetadata);
+    };
     for (const Group& call : input_.by_call.groups) {
-      const std::uint64_t count = call.of(calls::Class::kOpen) + call.of(calls::Class::kMetadata);
-      if (count == 0) continue;
-      all += count;
+      if (countOf(call) == 0) continue;
+      all += countOf(call);
       failed += call.failed;
-      ns += asDouble(call.failed) > 0 ? call.time_ns.total : 0;
+      ns += asDouble(call.time_ns.total) * asDouble(call.failed) / asDouble(countOf(call));
     }
-    if (asDouble(failed) < settings_.least_calls ||
-        asDouble(failed) < settings_.failed_share * asDouble(all))
+    if (failed == 0 || asDouble(failed) < settings_.least_calls ||
+        asDouble(failed) < settings_.failed_share * asDouble(all)) {
       return;
+    }
     Finding& finding =
-        add("failed-calls", ofSlowest(ns) * asDouble(failed) / asDouble(all),
+        add("failed-calls", ofSlowest(static_cast<std::uint64_t>(ns)),
             fmt::format("{} of {} opens and other metadata calls fail", failed, all));
     finding.evidence.push_back(
-        "Calls with most: " +
-        most(input_.by_call.groups,
-             [](const Group& call) {
-               return call.of(calls::Class::kOpen) + call.of(calls::Class::kMetadata) > 0
-                          ? call.failed
-                          : 0;
-             }) +
-        ".");
-    finding.why = "Looking for files along search paths costs a request each, of every rank.";
+        fmt::format("Calls with most: {}.", most(input_.by_call.groups, [&](const Group& call) {
+                      return countOf(call) > 0 ? call.failed : 0;
+                    })));
+    finding.why =
+        "Often these look for files along search paths, which costs a request for each folder, of "
+        "every rank.";
     finding.remedy =
         "Shorten search paths of libraries and modules (LD_LIBRARY_PATH, PYTHONPATH); pack Python "
-        "environments; let one rank look and tell the others.";
+        "environments; let one rank look and send the result to the others.";
   }
 
   void waiting() {

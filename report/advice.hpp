@@ -27,7 +27,7 @@ struct Finding {
   std::string_view remedy;            // what to try
 };
 
-// Of one trace, each made in full (without a selection).
+// Reports of one trace, made without a selection.
 struct AdviceInput {
   const stats::Report& by_file;
   const stats::Report& by_call;

@@ -22,6 +22,7 @@ constexpr base::Word<double AdviceSettings::*> kNames[] = {
     {&AdviceSettings::waiting_share, "waiting-share"},
     {&AdviceSettings::imbalance, "imbalance"},
     {&AdviceSettings::one_rank_share, "one-rank-share"},
+    {&AdviceSettings::one_rank_bytes, "one-rank-bytes"},
     {&AdviceSettings::opens_each, "opens-each"},
     {&AdviceSettings::small_file_bytes, "small-file-bytes"},
     {&AdviceSettings::small_files, "small-files"},

@@ -16,6 +16,7 @@ struct AdviceSettings {
   double waiting_share = 0.2;         // of the run of the rank that waits most
   double imbalance = 1.5;             // the slowest rank's I/O time to the average
   double one_rank_share = 0.7;        // of all bytes moved, by one of four or more ranks
+  double one_rank_bytes = 64 << 20;   // all bytes together, at least
   double opens_each = 10;             // of one file, for each rank that uses it
   double small_file_bytes = 1 << 20;  // read and written, a file
   double small_files = 1000;          // so many of them
@@ -24,6 +25,8 @@ struct AdviceSettings {
   double least_io_share = 0.01;       // of the run in I/O: below, only what is not seen is told
   double warning_share = 0.02;        // of the run, which a finding concerns
   double serious_share = 0.1;         // of the same
+
+  bool operator==(const AdviceSettings&) const = default;
 };
 
 // Reads lines `name = number`. Fails with the line where a name is not known or the value no

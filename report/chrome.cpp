@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/calls/words/names.hpp"
@@ -69,16 +70,17 @@ bool ChromeSink::slice(const TimelineTrack& track, const event::Event& event, co
       }
     });
   });
-  const auto message = [&](std::string_view phase, std::uint64_t flow) {
+  const auto message = [&](std::string_view phase, std::uint64_t flow, std::int64_t at_ns) {
     put([&] {
-      place(phase, "message", us(start_ns));
+      place(phase, "message", us(at_ns));
       json_.put("name", "message");
       json_.put("id", flow);
       if (phase == "f") json_.put("bp", "e");  // it ends in the slice that is there
     });
   };
-  for (const std::uint64_t flow : flows.out) message("s", flow);
-  for (const std::uint64_t flow : flows.in) message("f", flow);
+  for (const std::uint64_t flow : flows.out) message("s", flow, start_ns);
+  // Inside of the call, and not before the message was sent.
+  for (const std::uint64_t flow : flows.in) message("f", flow, std::max(start_ns, end_ns - 1));
   return goes_on_;
 }
 

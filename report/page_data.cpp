@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/json_writer.hpp"
@@ -117,6 +118,30 @@ void putCalls(JsonWriter& json, const stats::Report& by_call) {
   });
 }
 
+// In JSON within HTML, where "<" becomes \u003c.
+std::size_t bytesInPage(std::string_view text) {
+  constexpr std::size_t kEscaped = 6;
+  std::size_t bytes = 0;
+  for (const char c : text) bytes += c == '<' ? kEscaped : c == '"' || c == '\\' ? 2 : 1;
+  return bytes;
+}
+
+// Its beginning and its end, where it is long.
+std::string shortened(std::string text) {
+  if (bytesInPage(text) <= kMostTextBytes) return text;
+  const auto isWithin = [](unsigned char c) { return (c & 0xC0) == 0x80; };  // a character of UTF-8
+  std::size_t half = std::min(text.size(), kMostTextBytes) / 2;
+  while (bytesInPage(text.substr(0, half)) + bytesInPage(text.substr(text.size() - half)) >
+         kMostTextBytes) {
+    --half;
+  }
+  std::size_t end = half;
+  std::size_t begin = text.size() - half;
+  while (end > 0 && isWithin(static_cast<unsigned char>(text[end]))) --end;
+  while (begin < text.size() && isWithin(static_cast<unsigned char>(text[begin]))) ++begin;
+  return text.substr(0, end) + "..." + text.substr(begin);
+}
+
 bool isFile(const Group& group) { return group.name != stats::kNoFileName; }
 
 std::size_t filesOf(const stats::Report& by_file) {
@@ -128,7 +153,7 @@ void putFiles(JsonWriter& json, const stats::Report& by_file) {
   std::size_t name_bytes = 0;
   for (const Group& group : by_file.groups) {
     if (!isFile(group)) continue;
-    name_bytes += group.name.size();
+    name_bytes += bytesInPage(group.name);
     if (files.size() == kMostFiles || name_bytes > kMostNameBytes) break;
     files.push_back(&group);
   }
@@ -259,14 +284,14 @@ void putPhases(JsonWriter& json, const PageData& data) {
       json.put("id", phase->id);
       json.put("start_ns", phase->begin_ns);
       json.put("end_ns", phase->end_ns);
-      json.put("operation", fmt::format("{}", fmt::join(operations, ", ")));
-      json.put("file", file.path);
+      json.put("operation", shortened(fmt::format("{}", fmt::join(operations, ", "))));
+      json.put("file", shortened(file.path));
       json.put("ranks", phase->ranks.size());
       json.put("repetitions", phase->operations.front().repetitions);
       json.put("request_bytes", phase->operations.front().request_bytes);
       json.put("weight_bytes", phase->weight_bytes);
       json.put("pattern", model::nameOf(phase->mode));
-      json.put("offset", fmt::format("{}", fmt::join(offsets, "; ")));
+      json.put("offset", shortened(fmt::format("{}", fmt::join(offsets, "; "))));
       json.put("io_ns", phase->io.total());
     });
   });
@@ -274,15 +299,17 @@ void putPhases(JsonWriter& json, const PageData& data) {
   json.put("phases_missing", data.no_phases);
 }
 
-void putHosts(JsonWriter& json, const tracefile::Trace& trace) {
-  std::map<std::string, std::size_t> ranks;
-  for (const auto& process : trace.processes()) {
-    std::size_t& count = ranks[base::printable(process->info.text(wire::info::kHost))];
-    if (process->info.rank()) ++count;
+using Processes = std::vector<const tracefile::Process*>;
+
+void putHosts(JsonWriter& json, const tracefile::Trace& trace, const Processes& processes) {
+  std::map<std::string, std::set<int>> ranks;
+  for (const tracefile::Process* process : processes) {
+    std::set<int>& of_host = ranks[base::printable(process->info.text(wire::info::kHost))];
+    if (const auto rank = trace.rankOf(*process)) of_host.insert(*rank);
   }
   std::vector<std::pair<std::string, std::size_t>> shown;
-  for (const auto& host : ranks) {
-    if (shown.size() < kMostHosts) shown.push_back(host);
+  for (const auto& [host, of_host] : ranks) {
+    if (shown.size() < kMostHosts) shown.emplace_back(host, of_host.size());
   }
   json.list("hosts", shown, [&](const auto& host) {
     json.object([&] {
@@ -318,8 +345,15 @@ std::optional<std::string> beginOf(const tracefile::Trace& trace) {
 void putSummary(JsonWriter& json, const tracefile::Trace& trace, const PageData& data) {
   const stats::Report& report = data.by_file;
   const tracefile::Wholeness& wholeness = report.wholeness;
-  std::size_t threads = 0;
-  for (const auto& process : trace.processes()) threads += process->logs.size();
+  const auto chosen = trace.processesOf(report.selection.rank, report.selection.thread);
+  const Processes processes = chosen ? *chosen : Processes();
+  std::set<std::pair<const tracefile::Process*, std::uint32_t>> threads;
+  for (const tracefile::Process* process : processes) {
+    for (const tracefile::Log& log : process->logs) {
+      const auto& only = report.selection.thread;
+      if (!only || log.thread == *only) threads.emplace(process, log.thread);
+    }
+  }
   const auto sentence = [&](const std::string& text) { json.value(base::safeText(text)); };
   json.object("summary", [&] {
     json.put("command", commandOf(trace));
@@ -328,10 +362,10 @@ void putSummary(JsonWriter& json, const tracefile::Trace& trace, const PageData&
                  ? std::string()
                  : base::printable(trace.processes().front()->info.text(wire::info::kDirectory)));
     json.put("began", beginOf(trace));
-    putHosts(json, trace);
+    putHosts(json, trace, processes);
     json.put("ranks", data.by_rank.ranks.size());
-    json.put("processes", trace.processes().size());
-    json.put("threads", threads);
+    json.put("processes", processes.size());
+    json.put("threads", threads.size());
     json.put("run_ns", std::max<std::int64_t>(0, data.activity.end_ns - data.activity.start_ns));
     json.put("calls", callsOf(report.total));
     json.put("calls_below", report.events_below);
@@ -384,7 +418,7 @@ void putCommands(JsonWriter& json, const std::string& trace) {
       {"All ranks", fmt::format("omnio stats {} --by rank", name)},
       {"All threads", fmt::format("omnio stats {} --by thread", name)},
       {"Every call, in order", fmt::format("omnio log {}", name)},
-      {"Who waited for whom", fmt::format("omnio log {} --mpi", name)},
+      {"Which ranks waited for which", fmt::format("omnio log {} --mpi", name)},
       {"A timeline of all calls",
        fmt::format("omnio export {} --perfetto -o run.perfetto-trace", name)},
       {"The phase model", fmt::format("omnio phases {} -o run.phases.json", name)},

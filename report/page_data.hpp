@@ -14,9 +14,10 @@
 
 namespace omnio::report {
 
-// What a page lists at most; of more it says how many there are, and which command lists all.
+// The most that a page lists. It says how many more there are, and which command lists all.
 inline constexpr std::size_t kMostFiles = 1000;
-inline constexpr std::size_t kMostNameBytes = std::size_t{160} << 10;  // of all these files
+inline constexpr std::size_t kMostNameBytes = std::size_t{96} << 10;  // of all these files, as JSON
+inline constexpr std::size_t kMostTextBytes = 160;                    // of a text of a phase
 inline constexpr std::size_t kMostCommandBytes = 2000;
 inline constexpr std::size_t kMostPhases = 200;
 inline constexpr std::size_t kMostHosts = 16;

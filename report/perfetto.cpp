@@ -46,6 +46,7 @@ constexpr protozero::pbf_tag_type kFlowIds = 47;
 constexpr protozero::pbf_tag_type kTerminatingFlowIds = 48;
 constexpr std::int32_t kSliceBegin = 1;
 constexpr std::int32_t kSliceEnd = 2;
+constexpr std::int32_t kInstant = 3;
 // DebugAnnotation
 constexpr protozero::pbf_tag_type kAnnotationNameIid = 1;
 constexpr protozero::pbf_tag_type kIntValue = 4;
@@ -137,7 +138,7 @@ std::uint64_t PerfettoSink::trackBeside(const TimelineTrack& track, std::int64_t
   return uuid;
 }
 
-// A name has to stand in the file before the first packet that uses its number.
+// A name comes in the file before the first packet that uses its number.
 std::uint64_t PerfettoSink::idOf(Interned kind, std::string_view name) {
   const auto which = static_cast<std::size_t>(kind);
   const auto [place, is_new] = ids_[which].try_emplace(std::string(name), ids_[which].size() + 1);
@@ -158,7 +159,7 @@ std::uint64_t PerfettoSink::idOf(Interned kind, std::string_view name) {
 
 bool PerfettoSink::slice(const TimelineTrack& track, const event::Event& event, const Flows& flows,
                          std::int64_t start_ns, std::int64_t end_ns) {
-  // What began after it is inside of it.
+  // Slices that began after it are inside of it.
   auto inside = pending_.end();
   while (inside != pending_.begin() && (inside - 1)->start_ns >= start_ns) --inside;
   const bool overlaps = inside != pending_.begin() && (inside - 1)->end_ns > start_ns;
@@ -166,6 +167,7 @@ bool PerfettoSink::slice(const TimelineTrack& track, const event::Event& event, 
       overlaps ? trackBeside(track, start_ns, end_ns) : uuidOfTrack(track.number);
   const std::uint64_t name = idOf(Interned::kName, event.row->name);
   const std::uint64_t category = idOf(Interned::kCategory, calls::className(event.row->call_class));
+  const std::uint64_t received = flows.in.empty() ? 0 : idOf(Interned::kName, "message received");
   const std::vector<Argument> arguments = argumentsOf(event);
   std::vector<std::uint64_t> keys;
   for (const Argument& each : arguments) keys.push_back(idOf(Interned::kArgument, each.key));
@@ -190,15 +192,30 @@ bool PerfettoSink::slice(const TimelineTrack& track, const event::Event& event, 
       }
     }
     for (const std::uint64_t flow : flows.out) of_event.add_fixed64(kFlowIds, flow);
-    for (const std::uint64_t flow : flows.in) of_event.add_fixed64(kTerminatingFlowIds, flow);
   });
+  // A receive often begins before its message is sent. An arrow leads forward in time: to its end.
+  const auto end_flows = [&](std::string& out) {
+    if (flows.in.empty()) return;
+    addPacket(out, [&](pbf_writer& packet) {
+      packet.add_uint64(kTimestamp, static_cast<std::uint64_t>(end_ns));
+      packet.add_uint32(kSequenceId, kSequence);
+      packet.add_uint32(kSequenceFlags, kNeedsState);
+      pbf_writer of_event(packet, kTrackEvent);
+      of_event.add_enum(kType, kInstant);
+      of_event.add_uint64(kNameIid, received);
+      of_event.add_uint64(kTrackUuid, uuid);
+      for (const std::uint64_t flow : flows.in) of_event.add_fixed64(kTerminatingFlowIds, flow);
+    });
+  };
   if (overlaps) {
+    end_flows(slice.packets);
     addEnd(slice.packets, uuid, end_ns);
     write(slice.packets);
     return goes_on_;
   }
   for (auto each = inside; each != pending_.end(); ++each) slice.packets += each->packets;
   pending_.erase(inside, pending_.end());
+  end_flows(slice.packets);
   addEnd(slice.packets, uuid, end_ns);
   // Nothing that comes is around what came before a call of the application's own.
   if (event.depth == 0) flush();

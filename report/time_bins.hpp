@@ -24,7 +24,7 @@ class TimeBins {
     if (end_ns > start_ns)
       spread(row, start_ns, end_ns, static_cast<std::uint64_t>(end_ns - start_ns));
   }
-  // Of the same number of rows.
+  // `other` has as many rows.
   void add(const TimeBins& other);
 
   std::int64_t binNs() const { return std::int64_t{1} << shift_; }

@@ -105,7 +105,7 @@ class Reader {
   void readMessages(const tracefile::Trace& trace) {
     const mpi::MpiGroups groups = order::mpiGroupsOf(trace);
     order::readMpiPicture(trace, groups, paths_, messages_);
-    end_.flows = messages_.count();
+    ends_.resize(messages_.count() + 1);
     end_.has_all_flows = messages_.hasAll();
   }
 
@@ -151,6 +151,8 @@ class Reader {
       ++end_.slices;
       const bool may_send = event->depth == 0 && event->row->api == calls::Api::kMpi;
       const Flows flows = may_send ? messages_.of({place, log.thread, event->start_ns}) : Flows{};
+      for (const std::uint64_t flow : flows.out) noteEnd(flow);
+      for (const std::uint64_t flow : flows.in) noteEnd(flow);
       // A time before the run, or an end before a start, can only be damage.
       const std::int64_t start_ns = event->start_ns <= start_ns_ ? 0 : event->start_ns - start_ns_;
       const std::int64_t end_ns = event->end_ns <= event->start_ns
@@ -162,12 +164,18 @@ class Reader {
     return true;
   }
 
+  // A message counts when both of its ends are shown.
+  void noteEnd(std::uint64_t flow) {
+    if (++ends_[flow] == 2) ++end_.flows;
+  }
+
   const stats::Selection& selection_;
   TimelineSink& sink_;
   std::int64_t start_ns_;
   event::PathTable paths_;
   stats::SelectedEvents selected_;
   Messages messages_;
+  std::vector<std::uint8_t> ends_;  // by message: how many of its ends were shown
   Numbers pids_;
   Numbers tids_;
   std::uint64_t processes_ = 0;

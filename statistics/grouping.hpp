@@ -20,7 +20,7 @@ namespace omnio::stats {
 // thread that the event is of.
 class Grouping {
  public:
-  // What is given outlives it.
+  // The arguments outlive it.
   Grouping(By by, const tracefile::Trace& trace, event::PathTable& paths)
       : by_(by), trace_(trace), paths_(paths) {}
 

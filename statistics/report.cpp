@@ -95,7 +95,7 @@ namespace {
 constexpr base::Word<By> kNames[] = {
     {By::kFile, "file"}, {By::kRank, "rank"}, {By::kThread, "thread"}, {By::kCall, "call"}};
 
-// What is told of each rank by itself.
+// The findings of one rank.
 struct OfRank {
   std::optional<RankTime> time;  // none without a rank
   double recording_ns = 0;
@@ -110,7 +110,7 @@ RankTime timeOf(int rank, const RankClock& clock) {
 // of these, which are added up.
 class Accumulator {
  public:
-  // `run_start_ns` matters to a window alone. What is given outlives it.
+  // `run_start_ns` matters to a window alone. The arguments outlive it.
   Accumulator(const tracefile::Trace& trace, const std::vector<By>& kinds,
               const Selection& selection, std::int64_t run_start_ns)
       : trace_(trace), selection_(selection), selected_(selection, paths_, run_start_ns) {
@@ -217,8 +217,8 @@ class Accumulator {
   std::uint64_t undecodable_ = 0;
 };
 
-// Of all ranks, several at a time. Each worker has groups of its own; where these become too many,
-// they are added to those of all at once.
+// Reads all ranks, several at a time. Each worker has groups of its own; where these become too
+// many, they are added to those of all at once.
 void readAll(const tracefile::Trace& trace, const std::vector<std::vector<Source>>& ranks,
              std::vector<Report>& reports) {
   constexpr std::size_t kMostOwn = std::size_t{1} << 14;

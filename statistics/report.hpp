@@ -89,9 +89,9 @@ struct Group {
   Transfer write;
   Summary time_ns;      // of all operations on files
   Summary mpi_sync_ns;  // of the MPI calls that order ranks: transfer, and waiting for others
-  // Of files: how many ranks used it. A process without a rank counts as one.
+  // How many ranks used the file, where groups are files. A process without a rank counts as one.
   std::uint64_t ranks = 0;
-  const calls::Row* row = nullptr;  // of calls: which it is
+  const calls::Row* row = nullptr;  // the call, where groups are calls
 
   std::uint64_t events() const { return time_ns.count + mpi_sync_ns.count; }
 

@@ -85,7 +85,7 @@ int runReport(const ReportOptions& options) {
     settings = *read;
   }
   base::Result<tracefile::Trace> trace = options.selection.open();
-  // Whoever asks for pictures of many runs gets one of each.
+  // A script that makes pages of many runs gets one for each.
   if (!trace && trace.failure().code == base::Code::kEmpty) {
     trace = tracefile::Trace::empty(options.selection.trace);
   }

@@ -45,7 +45,7 @@ class MergedReader final : public event::EventSource {
   event::ThinkTime thinkTime() const override;
 
   static constexpr std::int64_t kAtOnce = INT64_MIN;
-  // The begin of a process's logs, kAtOnce where it is not known.
+  // When the process of the logs began; kAtOnce where it is not known.
   static std::int64_t beginNs(const Process& process);
 
  private:
@@ -60,13 +60,13 @@ class MergedReader final : public event::EventSource {
   bool pull(std::size_t number);
 
   std::vector<Reader> readers_;
-  // Of a reader that is not open yet, its begin.
+  // A reader that is not open yet is there with its begin.
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heap_;
   std::size_t current_ = 0;
   bool has_event_ = false;  // next() gave one, of current_
   std::uint64_t missing_at_ends_ = 0;
   std::uint64_t missing_before_ = 0;
-  // Of the readers that have been closed.
+  // The sums of readers that have been closed.
   std::uint64_t undecodable_ = 0;
   event::ThinkTime think_;
 };

@@ -1,5 +1,5 @@
-"""omnio advise: for each rule a program that does what the rule finds, and one that does the same as it
-advises, both on slow storage. The rule finds the first and not the second, and the second has at most
+"""omnio advise: for eight rules a program that does what the rule finds, and one that does the same as
+it advises, both on slow storage. The rule finds the first and not the second, and the second has at most
 half the I/O time: the calls that it saves cost a fixed latency each."""
 
 import json

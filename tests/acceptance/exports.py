@@ -64,6 +64,8 @@ def checkPerfetto(checks, to, events, messages):
     ended = [flow for each in file.slices for flow in each.ending]
     checks.equal(sorted(begun), sorted(ended), "each arrow begins and ends once")
     checks.equal(len(set(begun)), messages, "arrows")
+    checks.equal([arrow for arrow in file.arrows.values() if arrow[0] > arrow[1]], [],
+                 "arrows that lead back in time")
     start = min(event["start_ns"] for event in events)
     of_pid = {each["pid"]: uuid for uuid, each in file.processes.items()}
     tracks = {(each["parent"], each["tid"]): uuid for uuid, each in file.tracks.items()}
@@ -90,8 +92,12 @@ def checkChrome(checks, to, events, messages):
     wanted = sums((event["call"], event["end_ns"] - event["start_ns"]) for event in events)
     checks.equal(sums((each["name"], round(each["dur"] * 1e3)) for each in slices), wanted,
                  "time by call, chrome")
+    times = {phase: {each["id"]: each["ts"] for each in found if each["ph"] == phase}
+             for phase in "sf"}
     for phase in "sf":
-        checks.equal(sum(each["ph"] == phase for each in found), messages, f"messages, {phase}")
+        checks.equal(len(times[phase]), messages, f"messages, {phase}")
+    checks.equal([flow for flow, at in times["s"].items() if times["f"][flow] < at], [],
+                 "arrows that lead back in time, chrome")
 
 
 def checkCsv(checks, to, events):
@@ -137,8 +143,13 @@ def checkChoices(checks, work, to, events):
     start = min(event["start_ns"] for event in events)
     wanted = sum(event["start_ns"] - start < 1_000_000 for event in events)
     checks.equal(by_window, wanted, "calls of the first millisecond")
-    of_rank = PerfettoFile(exported(checks, to, "perfetto", "--rank", "1")).slices
-    checks.equal(len(of_rank), sum(event["rank"] == 1 for event in events), "calls of rank 1")
+    of_rank = PerfettoFile(exported(checks, to, "perfetto", "--rank", "1"))
+    wanted = sum(event["rank"] == 1 for event in events)
+    checks.equal(len(of_rank.slices), wanted, "calls of rank 1")
+    result = run([omnio(), "export", to, "--perfetto", "--rank", "1", "-o", os.path.join(work, "1")])
+    whole = sum(None not in arrow for arrow in of_rank.arrows.values())
+    checks.that(f"{wanted} calls of ".encode() in result.out, f"rank 1: {result}")
+    checks.that(f", {whole} message".encode() in result.out, f"rank 1, {whole} messages: {result}")
 
     path = os.path.join(work, "out")
     for words, status, sentence in (

@@ -8,7 +8,7 @@ PACKET = 1
 TIMESTAMP, SEQUENCE, TRACK_EVENT, INTERNED, FLAGS, DESCRIPTOR = 8, 10, 11, 12, 13, 60
 UUID, TRACK_NAME, PROCESS, THREAD, PARENT = 1, 2, 3, 4, 5
 CATEGORIES, ANNOTATIONS, TYPE, NAME, TRACK, FLOWS, ENDING_FLOWS = 3, 4, 9, 10, 11, 47, 48
-SLICE_BEGIN, SLICE_END = 1, 2
+SLICE_BEGIN, SLICE_END, INSTANT = 1, 2, 3
 
 
 def varint(data, at):
@@ -56,17 +56,18 @@ class Slice:
             key = names[3][annotation[1][0]]
             self.arguments[key] = (signed(annotation[4][0]) if 4 in annotation
                                    else annotation[6][0].decode())
-        self.flows, self.ending = event.get(FLOWS, []), event.get(ENDING_FLOWS, [])
+        self.flows, self.ending = event.get(FLOWS, []), []
 
 
 class PerfettoFile:
     """`processes` and `tracks` by uuid: {name, pid} and {name, tid, parent}. `slices` in the order
-    of their ends. Raises ValueError where slices of a track do not nest."""
+    of their ends. `arrows` by their numbers: [begin, end] in ns. Raises ValueError where slices of a
+    track do not nest."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
             packets = fields(file.read()).get(PACKET, [])
-        self.processes, self.tracks, self.slices = {}, {}, []
+        self.processes, self.tracks, self.slices, self.arrows = {}, {}, [], {}
         names = {1: {}, 2: {}, 3: {}}
         open_slices, last = {}, {}
         for data in packets:
@@ -83,7 +84,12 @@ class PerfettoFile:
                 if time < last.get(track, 0):
                     raise ValueError(f"track {track} goes back in time")
                 last[track] = time
-                if event[TYPE][0] == SLICE_BEGIN:
+                for at, kind in enumerate((FLOWS, ENDING_FLOWS)):
+                    for flow in event.get(kind, ()):
+                        self.arrows.setdefault(flow, [None, None])[at] = time
+                if event[TYPE][0] == INSTANT:  # a message that came, within a call
+                    open_slices[track][-1].ending += event[ENDING_FLOWS]
+                elif event[TYPE][0] == SLICE_BEGIN:
                     open_slices.setdefault(track, []).append(Slice(track, time, event, names))
                 else:
                     ended = open_slices[track].pop()

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,6 +115,22 @@ TEST_F(Advice, SmallWritesThatStreamsGatherAreNone) {
   EXPECT_NE(found().front().title.find("100 of 100 writes"), std::string::npos);
 }
 
+TEST_F(Advice, SmallWritesThatCollectiveCallsGatherAreNone) {
+  calls("MPI_File_write_at_all", 400, 4096, kMs);
+  EXPECT_FALSE(has("small-writes"));
+  calls("MPI_File_write_at", 100, 4096, kMs);
+  EXPECT_TRUE(has("small-writes"));
+}
+
+TEST_F(Advice, TheReadsThatFindTheEndsOfFilesAreNotSmall) {
+  calls("read", 400, kMib, kMs);
+  calls("read", 400, 0, kMs / 100);
+  EXPECT_FALSE(has("small-reads"));
+  calls("read", 400, 512, kMs);
+  ASSERT_TRUE(has("small-reads"));
+  EXPECT_NE(found().front().title.find("400 of 800 reads"), std::string::npos);
+}
+
 TEST_F(Advice, FewSmallReadsAreNone) {
   calls("read", 96, 4096, kMs);
   EXPECT_FALSE(has("small-reads"));
@@ -122,12 +139,15 @@ TEST_F(Advice, FewSmallReadsAreNone) {
 }
 
 TEST_F(Advice, MetadataTime) {
-  calls("open", 40, 0, 10 * kMs);
+  calls("open", 120, 0, 3 * kMs);
   by_rank_.ranks[2].io = {
       .data_ns = 300 * kMs, .metadata_ns = 200 * kMs, .sync_ns = 0, .waiting_ns = 0};
   ASSERT_TRUE(has("metadata-time"));
   EXPECT_NE(textOf(found()).find("Rank 2 spends 40 % of its I/O time in metadata calls"),
             std::string::npos);
+  settings_.least_calls = 121;
+  EXPECT_FALSE(has("metadata-time")) << "few calls";
+  settings_.least_calls = 100;
   by_rank_.ranks[2].io.metadata_ns = 120 * kMs;
   EXPECT_FALSE(has("metadata-time"));
 }
@@ -139,6 +159,13 @@ TEST_F(Advice, SyncOften) {
   EXPECT_TRUE(has("sync-often"));
   calls("write", 400, 4 * kMib, kMs);
   EXPECT_FALSE(has("sync-often")) << "much is written for each sync";
+}
+
+TEST_F(Advice, FlushesOfStreamsAreNoSyncs) {
+  calls("fwrite", 400, 4096, kMs);
+  calls("fflush", 400, 0, kMs);
+  for (stats::RankTime& rank : by_rank_.ranks) rank.io.sync_ns = 200 * kMs;
+  EXPECT_FALSE(has("sync-often"));
 }
 
 TEST_F(Advice, RankImbalance) {
@@ -156,12 +183,28 @@ TEST_F(Advice, OneRank) {
   EXPECT_FALSE(has("one-rank"));
 }
 
+TEST_F(Advice, OneRankWithLittleDataIsNone) {
+  calls("write", 40, kMib, kMs, "/scratch/data", 1);
+  EXPECT_FALSE(has("one-rank"));
+  settings_.one_rank_bytes = 40.0 * kMib;
+  ASSERT_TRUE(has("one-rank"));
+  EXPECT_NE(textOf(found()).find("Rank 1 moves 100 % of all bytes"), std::string::npos);
+}
+
+TEST_F(Advice, WhatHasNoRankIsNotTheOneRank) {
+  addTo(groupOf(by_rank_, "none"), 400, kMib, kMs, Class::kWrite);
+  EXPECT_FALSE(has("one-rank"));
+}
+
 TEST_F(Advice, ManyOpens) {
   calls("open", 400, 0, kMs / 100);
   groupOf(by_file_, "/scratch/data").ranks = 4;
   EXPECT_TRUE(has("many-opens"));
   groupOf(by_file_, "/scratch/data").ranks = 400;
   EXPECT_FALSE(has("many-opens")) << "each rank opens it once";
+  groupOf(by_file_, "/scratch/data").ranks = 4;
+  groupOf(by_file_, "/scratch/data").failed = 400;
+  EXPECT_FALSE(has("many-opens")) << "it is not there";
 }
 
 TEST_F(Advice, SmallFiles) {
@@ -209,6 +252,29 @@ TEST_F(Advice, NotSeen) {
   EXPECT_FALSE(has("not-seen"));
 }
 
+TEST_F(Advice, ThresholdsOfZeroFindNothingWhereNothingIs) {
+  settings_ = {.small_bytes = 0,
+               .small_share = 0,
+               .least_calls = 0,
+               .metadata_share = 0,
+               .sync_share = 0,
+               .sync_bytes = 0,
+               .waiting_share = 0,
+               .imbalance = 0,
+               .one_rank_share = 0,
+               .one_rank_bytes = 0,
+               .opens_each = 0,
+               .small_file_bytes = 0,
+               .small_files = 0,
+               .failed_share = 0,
+               .unseen_share = 0,
+               .least_io_share = 0};
+  for (const Finding& finding : found()) {
+    EXPECT_TRUE(finding.code == "rank-imbalance" || finding.code == "waiting-for-ranks")
+        << finding.code;
+  }
+}
+
 TEST_F(Advice, LittleIoIsNoMatter) {
   calls("write", 400, 4096, kMs);
   for (stats::RankTime& rank : by_rank_.ranks) rank.io.data_ns = kMs;
@@ -227,13 +293,11 @@ TEST_F(Advice, GravestFirst) {
 TEST(AdviceSettings, TheFileOfThresholdsSaysWhatHoldsWithoutIt) {
   const auto read = readAdviceSettings(OMNIO_CONFIGS "/advice.toml");
   ASSERT_TRUE(read) << read.failure().sentence;
-  const AdviceSettings usual;
-  EXPECT_EQ(read->small_bytes, usual.small_bytes);
-  EXPECT_EQ(read->imbalance, usual.imbalance);
-  EXPECT_EQ(read->serious_share, usual.serious_share);
-  // As many lines as there are thresholds, so each has one.
-  EXPECT_EQ(base::readConfigLines(OMNIO_CONFIGS "/advice.toml")->size(),
-            sizeof(AdviceSettings) / sizeof(double));
+  EXPECT_EQ(*read, AdviceSettings());
+  const auto lines = base::readConfigLines(OMNIO_CONFIGS "/advice.toml");
+  std::set<std::string> names;
+  for (const base::ConfigLine& line : *lines) names.insert(line.name);
+  EXPECT_EQ(names.size(), sizeof(AdviceSettings) / sizeof(double)) << "each has its line";
 }
 
 TEST(AdviceSettings, WhatIsNoThresholdIsRefused) {
