@@ -1,4 +1,4 @@
-// What each rank did at which time of the run.
+// The activity of each rank over the time of the run.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -44,7 +44,7 @@ bool isBelow(std::string_view path, std::string_view directory) {
                                          directory.ends_with('/') || path[directory.size()] == '/');
 }
 
-// What a trace says, by the names under which it is compared.
+// The sums of a trace, by the names under which they are compared.
 struct Contents {
   DifferenceSide side;
   Named classes;

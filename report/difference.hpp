@@ -15,7 +15,7 @@
 
 namespace omnio::report {
 
-// Of a group of calls. Times are sums over all threads, but of ranks, whose I/O time it is.
+// The sums of a group of calls. Times are sums over all threads; that of a rank is its I/O time.
 struct Amounts {
   std::uint64_t calls = 0;
   std::uint64_t failed = 0;

@@ -106,8 +106,8 @@ RankTime timeOf(int rank, const RankClock& clock) {
   return {.rank = rank, .io = clock.io(), .run_ns = clock.runNs()};
 }
 
-// Reads ranks and puts their calls into groups of one or more kinds. Ranks may be read by several
-// of these, which are added up.
+// Reads ranks and puts their calls into groups of one or more kinds. Several objects may share the
+// ranks; add() puts them together.
 class Accumulator {
  public:
   // `run_start_ns` matters to a window alone. The arguments outlive it.

@@ -34,7 +34,7 @@ struct ReportOptions {
   std::string settings;
 };
 
-// Of more, finding phases takes several times as long as all else.
+// With more calls, finding phases takes several times as long as all else.
 constexpr std::uint64_t kMostCalls = 5'000'000;
 
 bool isChosen(const stats::Selection& selection) {

@@ -90,7 +90,7 @@ def measured(checks, work, storage, words, ranks):
     to = os.path.join(work, "trace")
     run(["rm", "-rf", to])
     command = mpirun(ranks) + words if ranks else words
-    # What Python reads of its own is not the program's I/O.
+    # Python's reading of its own files is not the program's I/O.
     result = trace(to, command, options=["--exclude", "/*", "--include", storage.path + "/*"], cwd=directory)
     checks.equal(result.status, 0, f"{words}: {result}")
     result = run([omnio(), "advise", to, "--json"])
