@@ -1,5 +1,10 @@
 #include "cli/call_selection.hpp"
 
+#include <fmt/format.h>
+
+#include "cli/output.hpp"
+#include "core/base/printable.hpp"
+
 namespace omnio::cli {
 
 void CallSelection::addTo(base::Command command) {
@@ -23,6 +28,13 @@ stats::Selection CallSelection::chosen() const {
   stats::Selection selection{.rank = rank, .thread = thread, .patterns = paths};
   if (!window.empty()) selection.window = *stats::readWindow(window);
   return selection;
+}
+
+void sayWhatIsMissing(const std::string& trace, const tracefile::Wholeness& wholeness) {
+  if (wholeness.whole) return;
+  printFailure(fmt::format("{}: the trace is not whole; {}", base::printable(trace),
+                           tracefile::missingSentence(wholeness)));
+  for (const std::string& reason : tracefile::reasonsInBrief(wholeness)) printFailure(reason);
 }
 
 }  // namespace omnio::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "core/base/json_writer.hpp"
@@ -38,15 +39,11 @@ int runAdvise(const AdviseOptions& options) {
   const report::AdviceInput input{(*reports)[0], (*reports)[1], (*reports)[2]};
   const std::vector<report::Finding> findings = report::adviceOn(input, settings);
   const tracefile::Wholeness& wholeness = input.by_file.wholeness;
-  const std::string name = base::printable(options.selection.trace);
-  if (!wholeness.whole) {
-    printFailure(
-        fmt::format("{}: the trace is not whole; {}", name, tracefile::missingSentence(wholeness)));
-  }
+  sayWhatIsMissing(options.selection.trace, wholeness);
   if (!options.json) return printAll(report::textOf(findings));
   return printJson(
       base::jsonDocument("omnio-advice", 1, {.indent = 2, .decimals = 6}, [&](auto& json) {
-        json.put("trace", name);
+        json.put("trace", base::printable(options.selection.trace));
         json.put("whole", wholeness.whole);
         json.key("findings");
         report::putFindings(json, findings);

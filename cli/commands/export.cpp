@@ -27,14 +27,6 @@ struct ExportOptions {
   std::string output;
 };
 
-void noteWholeness(const tracefile::Trace& trace, const std::string& name) {
-  const tracefile::Wholeness wholeness = tracefile::assess(trace);
-  if (wholeness.whole) return;
-  printFailure(fmt::format("{}: the trace is not whole; {}", base::printable(name),
-                           tracefile::missingSentence(wholeness)));
-  for (const std::string& reason : tracefile::reasonsInBrief(wholeness)) printFailure(reason);
-}
-
 std::string summaryOf(const ExportOptions& options, const report::TimelineEnd& end) {
   std::string text = fmt::format("{}: {} of {}", base::printable(options.output),
                                  base::counted(end.slices, "call", "calls"),
@@ -57,7 +49,7 @@ int runExport(const ExportOptions& options) {
   }
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
-  noteWholeness(*trace, options.selection.trace);
+  sayWhatIsMissing(options.selection.trace, tracefile::assess(*trace));
   const stats::Selection selection = options.selection.chosen();
   base::DocumentFile file(options.output);
   const report::Write write = [&file](std::string_view text) {

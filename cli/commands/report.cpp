@@ -112,12 +112,7 @@ int runReport(const ReportOptions& options) {
   if (const auto written = base::writeDocument(options.output, page); !written) {
     return fail(written.failure());
   }
-  const tracefile::Wholeness& wholeness = data.by_file.wholeness;
-  if (!wholeness.whole) {
-    printFailure(fmt::format("{}: the trace is not whole; {}",
-                             base::printable(options.selection.trace),
-                             tracefile::missingSentence(wholeness)));
-  }
+  sayWhatIsMissing(options.selection.trace, data.by_file.wholeness);
   return printAll(fmt::format("{}: {} KiB, for any browser\n", base::printable(options.output),
                               (page.size() + 1023) / 1024));
 }
