@@ -1,5 +1,4 @@
-// Where in a file a POSIX or stream call reads or writes: told by the call, or known from the calls
-// before it on the same open file description. Of the processes of one rank.
+// Where in a file a call reads or writes, as the phase model speaks of it.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +6,11 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "core/event/file_positions.hpp"
 #include "core/mpi/file_offsets.hpp"
+#include "core/tracefile/posix_offsets.hpp"
 #include "core/tracefile/process.hpp"
 #include "phase_model/access_reader.hpp"
 #include "phase_model/byte_places.hpp"
@@ -29,46 +27,29 @@ struct Place {
   Manner manner{};
 };
 
+// Where POSIX and stream calls of the processes of one rank read or write.
 class PosixPositions {
  public:
-  // The processes of the rank, the paths of their events, and the number of open instances it came
-  // to so far, which MPI files count in too; all of them, and the doubts, outlive this object.
+  // As PosixOffsets; the doubts outlive this object, too.
   PosixPositions(const std::vector<const tracefile::Process*>& processes, event::PathTable& paths,
-                 std::uint64_t& sessions, Doubts& doubts);
+                 std::uint64_t& sessions, Doubts& doubts)
+      : offsets_(processes, paths, sessions), doubts_(doubts) {}
 
   // Takes every event of the application in the order of time. Returns where a read or write began.
   Place take(const tracefile::Process& process, const event::Event& event);
 
   // There are no more events: adds the files whose positions count from where they stood.
-  void finish() { doubts_.began_elsewhere.merge(began_elsewhere_); }
+  void finish() {
+    const std::set<event::FileId>& began = offsets_.beganElsewhere();
+    doubts_.began_elsewhere.insert(began.begin(), began.end());
+  }
 
  private:
-  // An open file description: the process that opened it, and its first handle there.
-  using Key = std::pair<std::uint64_t, std::uint32_t>;
-  struct Description {
-    event::OpenFile open;
-    std::shared_ptr<event::FileSize> size;  // of the file that was opened, whatever its name is now
-    std::uint64_t session = 0;
-    bool is_shared = false;  // by dup or fork: a close is not its end
-  };
-
-  Key keyOf(const tracefile::Process& process, const wire::HandleDefinition& handle) const;
-  Description& descriptionOf(const tracefile::Process& process, const event::Handle& handle);
-  void opened(const tracefile::Process& process, const event::Event& event);
-  // The size of the file that has the name now.
-  const std::shared_ptr<event::FileSize>& sizeOf(event::FileId name);
-  void takeNames(const event::Event& event);
-
-  event::PathTable& paths_;
-  std::uint64_t& sessions_;
-  std::map<std::uint64_t, const tracefile::Process*> by_token_;
-  std::map<Key, Description> descriptions_;
-  std::unordered_map<event::FileId, std::shared_ptr<event::FileSize>> sizes_;
-  std::set<event::FileId> began_elsewhere_;
+  tracefile::PosixOffsets offsets_;
   Doubts& doubts_;
 };
 
-// Where in a file an MPI-IO call reads or writes, as the phase model speaks of it. Of one rank.
+// Where MPI-IO calls of one rank read or write.
 class MpiPositions {
  public:
   // `sessions` as of PosixPositions.

@@ -1,0 +1,84 @@
+// Where in a file a POSIX or stream call reads or writes: told by the call, or known from the calls
+// before it on the same open file description (core/event/file_positions.hpp). Of the processes of
+// one rank: those that a fork made share descriptions with their parent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/integers.hpp"
+#include "core/event/event.hpp"
+#include "core/event/file_positions.hpp"
+#include "core/tracefile/process.hpp"
+
+namespace omnio::tracefile {
+
+class PosixOffsets {
+ public:
+  struct Located {
+    event::Transfer transfer;
+    std::uint64_t session = 0;  // the open instance, numbered in the order in which they came up
+    bool is_behind_unknown = false;  // appended to a file whose size is not known
+  };
+
+  // The processes of the rank, the paths of their events, and the number of open instances it came
+  // to so far, which others count in too. All of them outlive this object.
+  PosixOffsets(const std::vector<const Process*>& processes, event::PathTable& paths,
+               std::uint64_t& sessions);
+
+  // Takes every event of POSIX and streams in the order of time. Returns the place of a read or
+  // write.
+  std::optional<Located> take(const Process& process, const event::Event& event);
+
+  // Files whose positions count from where they stood: they were open before the recording began.
+  const std::set<event::FileId>& beganElsewhere() const { return began_elsewhere_; }
+
+ private:
+  // An open file description: the process that opened it, and its first handle there.
+  struct Key {
+    std::uint64_t process = 0;
+    std::uint32_t description = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return base::mixed(key.process, key.description);
+    }
+  };
+  struct Description {
+    event::OpenFile open;
+    std::shared_ptr<event::FileSize> size;  // of the file that was opened, whatever its name is now
+    std::uint64_t session = 0;
+    bool is_shared = false;  // by dup or fork: a close is not its end
+  };
+  // Descriptions that were used last, by their number: most calls are on one of these.
+  struct Recent {
+    Key key;
+    Description* description = nullptr;
+  };
+
+  Key keyOf(const Process& process, const wire::HandleDefinition& handle) const;
+  Description* find(const Key& key);
+  Description& descriptionOf(const Process& process, const event::Handle& handle);
+  void opened(const Process& process, const event::Event& event);
+  // The size of the file that has the name now.
+  const std::shared_ptr<event::FileSize>& sizeOf(event::FileId name);
+  void takeNames(const event::Event& event);
+  void close(const Process& process, const event::Event& event);
+
+  event::PathTable& paths_;
+  std::uint64_t& sessions_;
+  std::unordered_map<std::uint64_t, const Process*> by_token_;
+  std::unordered_map<Key, Description, Hash> descriptions_;
+  std::array<Recent, 64> recent_{};
+  std::unordered_map<event::FileId, std::shared_ptr<event::FileSize>> sizes_;
+  std::set<event::FileId> began_elsewhere_;
+};
+
+}  // namespace omnio::tracefile
