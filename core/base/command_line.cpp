@@ -162,6 +162,7 @@ template OptionHandle Command::option(Text, std::uint64_t&, Text) const;
 template OptionHandle Command::option(Text, double&, Text) const;
 template OptionHandle Command::option(Text, std::optional<int>&, Text) const;
 template OptionHandle Command::option(Text, std::optional<unsigned>&, Text) const;
+template OptionHandle Command::option(Text, std::optional<std::uint64_t>&, Text) const;
 template OptionHandle Command::option(Text, std::optional<double>&, Text) const;
 template OptionHandle Command::option(Text, std::vector<std::string>&, Text) const;
 template OptionHandle Command::option(Text, std::vector<std::filesystem::path>&, Text) const;

@@ -84,26 +84,26 @@ void setRange(FileLock& lock, std::optional<std::int64_t> base, std::int64_t off
 
 }  // namespace
 
+std::optional<FileLock::Type> lockAskedFor(const Event& event) {
+  if (event.row->plain == CallId::flock) return typeOfFlock(argumentOf(event, Role::kNumber));
+  if (event.row->plain == CallId::lockf) return typeOfLockf(argumentOf(event, Role::kNumber));
+  const bool sets =
+      calls::has(*event.row, Role::kLockType) && calls::setsLock(argumentOf(event, Role::kCommand));
+  return sets ? typeOfRecordLock(argumentOf(event, Role::kLockType)) : std::nullopt;
+}
+
 std::optional<FileLock> lockOf(const Event& event, const OpenFile& open, const FileSize& size) {
-  if (event.failed) return {};
-  FileLock lock;
-  std::optional<Type> type;
-  if (event.row->plain == CallId::flock) {
-    type = typeOfFlock(argumentOf(event, Role::kNumber));
-  } else if (event.row->plain == CallId::lockf) {
-    type = typeOfLockf(argumentOf(event, Role::kNumber));
+  const std::optional<Type> type = lockAskedFor(event);
+  if (event.failed || !type) return {};
+  FileLock lock{.type = *type};
+  if (event.row->plain == CallId::lockf) {
     lock.is_of_process = true;
     setRange(lock, baseOf(SEEK_CUR, open, size), 0, argumentOf(event, Role::kLength));
   } else if (calls::has(*event.row, Role::kLockType)) {
-    const std::int64_t command = argumentOf(event, Role::kCommand);
-    if (!calls::setsLock(command)) return {};
-    type = typeOfRecordLock(argumentOf(event, Role::kLockType));
-    lock.is_of_process = calls::setsProcessLock(command);
+    lock.is_of_process = calls::setsProcessLock(argumentOf(event, Role::kCommand));
     setRange(lock, baseOf(argumentOf(event, Role::kWhence), open, size),
              argumentOf(event, Role::kOffset), argumentOf(event, Role::kLength));
   }
-  if (!type) return {};
-  lock.type = *type;
   return lock;
 }
 

@@ -20,6 +20,10 @@ struct FileLock {
   std::uint64_t end = UINT64_MAX;  // one past the last byte
 };
 
+// The kind of lock that a call asks for, also where it failed; kNone where it gives one up. Nothing
+// of other calls, and of those that only ask who has one.
+std::optional<FileLock::Type> lockAskedFor(const Event& event);
+
 // Nothing of other calls, and of those that failed or only asked. `open`, `size`: as they were
 // when the call was made; ranges may count from there.
 std::optional<FileLock> lockOf(const Event& event, const OpenFile& open, const FileSize& size);
