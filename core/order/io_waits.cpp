@@ -12,6 +12,7 @@ class IoWaits::Collector final : public MpiPictureSink {
   void seen(std::uint64_t, const MpiEventRef&, const event::Event&) override {}
   void settled(const MatchedEvent& matched) override {
     const MpiEventRef& call = matched.event;
+    waits_.states_.take(matched);
     if (!event::waitsForGroup(*call.row)) return;
     if (!matched.waited_ns) {
       ++waits_.unmatched_;

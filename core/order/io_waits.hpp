@@ -1,4 +1,4 @@
-// How long ranks waited for each other in collective calls of MPI-IO.
+// How long ranks waited for each other in collective calls of MPI-IO, and in all MPI calls.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 
 #include "core/base/integers.hpp"
 #include "core/event/event.hpp"
+#include "core/order/wait_states.hpp"
 #include "core/tracefile/trace.hpp"
 
 namespace omnio::order {
@@ -19,6 +20,8 @@ class IoWaits {
   // From the call's start until the last other rank had come; 0 where it did not wait, or that is
   // not known. `process`: by place in the trace; `thread`: of its log.
   std::int64_t waited(std::size_t process, std::uint32_t thread, const event::Event& event) const;
+  // All MPI calls, those that do no I/O too.
+  const WaitStates& states() const { return states_; }
   // Calls of which a counterpart is missing.
   std::uint64_t unmatched() const { return unmatched_; }
 
@@ -38,6 +41,7 @@ class IoWaits {
   class Collector;
 
   std::unordered_map<Key, std::int64_t, Hash> waited_;
+  WaitStates states_;
   std::uint64_t unmatched_ = 0;
 };
 
