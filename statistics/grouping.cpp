@@ -19,6 +19,18 @@ event::FileId fileAt(std::size_t place) {
 // The wrap of kNoFile to 0 is meant: what belongs to no file has the first place.
 std::size_t placeOfFile(event::FileId file) { return static_cast<std::uint32_t>(file) + 1U; }
 
+// The first folders of a path; all of a path that has no more.
+std::string topOf(std::string_view path, unsigned depth) {
+  std::size_t end = 0;
+  for (unsigned i = 0; i < depth && end != std::string_view::npos; ++i) {
+    end = path.find('/', end + 1);
+  }
+  return std::string(path.substr(0, end));
+}
+
+// A file may be used below the calls of the application alone.
+bool isUsed(const Group& group) { return group.events() > 0 || !group.pattern.isEmpty(); }
+
 }  // namespace
 
 void Grouping::beginRank(std::optional<int> rank, const std::vector<RankEvents::Log>& logs) {
@@ -35,7 +47,7 @@ void Grouping::beginRank(std::optional<int> rank, const std::vector<RankEvents::
 
 std::size_t Grouping::placeOf(const event::Event& event, std::size_t log_number) {
   if (!of_logs_.empty()) return of_logs_[log_number];
-  const std::size_t place = by_ == By::kCall ? event.row->number : placeOfFile(event.file);
+  const std::size_t place = by_ == By::kCall ? event.row->number : placeOfPath(event.file);
   if (place >= groups_.size()) groups_.resize(place + 1);
   if (by_ == By::kFile) {
     if (place >= last_.size()) last_.resize(groups_.size());
@@ -47,6 +59,23 @@ std::size_t Grouping::placeOf(const event::Event& event, std::size_t log_number)
   return place;
 }
 
+std::size_t Grouping::placeOfPath(event::FileId file) {
+  if (depth_ == 0 || file == event::kNoFile) return placeOfFile(file);
+  const auto number = static_cast<std::size_t>(file);
+  if (number >= folders_.size()) folders_.resize(std::max(number + 1, paths_.size()));
+  if (folders_[number] == 0) {
+    folders_[number] = placeOfFile(paths_.idOf(topOf(paths_.path(file), depth_))) + 1;
+  }
+  return folders_[number] - 1;
+}
+
+void Grouping::addPattern(event::FileId file, const AccessPattern& pattern) {
+  if (by_ == By::kThread || by_ == By::kCall || (by_ == By::kRank && of_logs_.empty())) return;
+  const std::size_t place = by_ == By::kRank ? of_logs_.front() : placeOfPath(file);
+  if (place >= groups_.size()) groups_.resize(place + 1);
+  groups_[place].pattern.add(pattern);
+}
+
 void Grouping::add(const Grouping& other) {
   for (const auto& [key, index] : other.index_) {
     Group& group = groups_[groupOf(key)];
@@ -55,7 +84,7 @@ void Grouping::add(const Grouping& other) {
   }
   if (by_ == By::kRank || by_ == By::kThread) return;
   for (std::size_t place = 0; place < other.groups_.size(); ++place) {
-    if (other.groups_[place].events() == 0) continue;
+    if (!isUsed(other.groups_[place])) continue;
     const bool is_path = by_ == By::kFile && place > 0;
     const std::size_t own =
         is_path ? placeOfFile(paths_.idOf(other.paths_.path(fileAt(place)))) : place;
@@ -75,7 +104,7 @@ std::vector<Group> Grouping::take() {
   if (by_ == By::kRank || by_ == By::kThread) return taken;
   for (std::size_t place = 0; place < groups_.size(); ++place) {
     Group& group = groups_[place];
-    if (group.events() == 0) continue;
+    if (!isUsed(group)) continue;
     if (by_ == By::kCall) group.row = &calls::kTable[place];
     group.name = by_ == By::kCall ? std::string(group.row->name) : fileName(place);
     taken.push_back(std::move(group));

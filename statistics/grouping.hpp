@@ -20,13 +20,15 @@ namespace omnio::stats {
 // thread that the event is of.
 class Grouping {
  public:
-  // The arguments outlive it.
-  Grouping(By by, const tracefile::Trace& trace, event::PathTable& paths)
-      : by_(by), trace_(trace), paths_(paths) {}
+  // The arguments outlive it. `depth`: as in Selection.
+  Grouping(By by, const tracefile::Trace& trace, event::PathTable& paths, unsigned depth)
+      : by_(by), trace_(trace), paths_(paths), depth_(depth) {}
 
   // Events of this rank follow. It has a group without a single event, too: that is a finding.
   void beginRank(std::optional<int> rank, const std::vector<RankEvents::Log>& logs);
   std::size_t placeOf(const event::Event& event, std::size_t log_number);
+  // The pattern of this rank's requests in a file. Threads and calls have none.
+  void addPattern(event::FileId file, const AccessPattern& pattern);
   Group& at(std::size_t place) { return groups_[place]; }
 
   std::size_t size() const { return groups_.size(); }
@@ -43,10 +45,13 @@ class Grouping {
   std::string threadName(const RankEvents::Log& log) const;
   std::string fileName(std::size_t place) const;
   std::size_t groupOf(Key key);
+  std::size_t placeOfPath(event::FileId file);
 
   By by_;
   const tracefile::Trace& trace_;
   event::PathTable& paths_;
+  unsigned depth_;
+  std::vector<std::size_t> folders_;  // by number of the file: its place plus 1; 0: not known yet
   std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
   std::deque<Group> groups_;          // else of calls by number, or of files by number plus 1
   std::uint32_t rank_number_ = 0;     // of the rank that is read, from 1

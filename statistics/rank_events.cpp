@@ -11,8 +11,13 @@ class OwnCalls final : public event::EventSource {
  public:
   // `requests` and `left_out` are of the process: the numbers of asynchronous operations are.
   OwnCalls(const tracefile::Process& process, const tracefile::Log& log, event::PathTable& paths,
-           event::IoRequests& requests, std::uint64_t& left_out)
-      : events_(process, log, paths), requests_(requests), left_out_(left_out) {}
+           event::IoRequests& requests, std::uint64_t& left_out,
+           const RankEvents::TakeBelow& take_below, std::size_t source_number)
+      : events_(process, log, paths),
+        requests_(requests),
+        left_out_(left_out),
+        take_below_(take_below),
+        source_number_(source_number) {}
 
   const event::Event* next() override {
     while (const event::Event* const event = events_.next()) {
@@ -20,6 +25,7 @@ class OwnCalls final : public event::EventSource {
       if (event->depth == 0) return event;
       requests_.takeBelow(*event);
       ++left_out_;
+      if (take_below_ && event->row->api != calls::Api::kMpi) take_below_(source_number_, *event);
     }
     return nullptr;
   }
@@ -31,6 +37,8 @@ class OwnCalls final : public event::EventSource {
   tracefile::LogReader events_;
   event::IoRequests& requests_;
   std::uint64_t& left_out_;
+  const RankEvents::TakeBelow& take_below_;
+  std::size_t source_number_;
 };
 
 }  // namespace
@@ -55,8 +63,8 @@ std::vector<std::vector<Source>> byRank(const tracefile::Trace& trace,
 }
 
 RankEvents::RankEvents(const std::vector<Source>& sources, const Selection& selection,
-                       event::PathTable& paths)
-    : layer_(selection.layer), left_out_(sources.size()) {
+                       event::PathTable& paths, TakeBelow below)
+    : layer_(selection.layer), take_below_(std::move(below)), left_out_(sources.size()) {
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const Source& source = sources[i];
     for (const tracefile::Log& log : source.process->logs) {
@@ -67,7 +75,7 @@ RankEvents::RankEvents(const std::vector<Source>& sources, const Selection& sele
         events_.addLog<tracefile::IoReader>(*source.process, log, paths);
       } else {
         events_.addLog<OwnCalls>(*source.process, log, paths, std::ref(below),
-                                 std::ref(left_out_[i]));
+                                 std::ref(left_out_[i]), std::cref(take_below_), i);
       }
     }
   }

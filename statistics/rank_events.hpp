@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <vector>
@@ -41,9 +42,13 @@ class RankEvents {
     event::IoRequests* below = nullptr;  // of the process
   };
 
-  // `sources` and `paths` outlive it.
+  // Takes a POSIX or stream call that was made below one of the application, while events are read:
+  // in the order of its log. `source_number`: its process, among those of the rank.
+  using TakeBelow = std::function<void(std::size_t source_number, const event::Event& event)>;
+
+  // `sources` and `paths` outlive it. At the POSIX layer there is nothing for `below`.
   RankEvents(const std::vector<Source>& sources, const Selection& selection,
-             event::PathTable& paths);
+             event::PathTable& paths, TakeBelow below = {});
 
   const event::Event* next();
   // Where the last event is from, and the number of that log, from 0.
@@ -58,6 +63,7 @@ class RankEvents {
 
  private:
   Layer layer_;
+  TakeBelow take_below_;
   std::map<const tracefile::Process*, event::IoRequests> below_;
   std::vector<Log> logs_;
   std::vector<std::uint64_t> left_out_;  // by process of the rank

@@ -59,6 +59,9 @@ void Group::add(const event::Event& event, bool bytes_later) {
     return;
   }
   time_ns.add(time);
+  const event::IoKind kind = event::ioKindOf(*event.row);
+  if (kind == event::IoKind::kMetadata) metadata_ns += time;
+  if (kind == event::IoKind::kSync) sync_ns += time;
   if (error) ++failed;
   if (call_class != calls::Class::kRead && call_class != calls::Class::kWrite) return;
   Transfer& transfer = call_class == calls::Class::kRead ? read : write;
@@ -87,6 +90,9 @@ void Group::add(const Group& other) {
   write.add(other.write);
   time_ns.add(other.time_ns);
   mpi_sync_ns.add(other.mpi_sync_ns);
+  metadata_ns += other.metadata_ns;
+  sync_ns += other.sync_ns;
+  pattern.add(other.pattern);
   ranks += other.ranks;
 }
 
@@ -112,9 +118,11 @@ class Accumulator {
  public:
   // `run_start_ns` matters to a window alone. The arguments outlive it.
   Accumulator(const tracefile::Trace& trace, const std::vector<By>& kinds,
-              const Selection& selection, std::int64_t run_start_ns)
+              const Selection& selection, const std::optional<PatternOptions>& patterns,
+              std::int64_t run_start_ns)
       : trace_(trace), selection_(selection), selected_(selection, paths_, run_start_ns) {
-    for (const By by : kinds) groupings_.emplace_back(by, trace, paths_);
+    if (patterns) patterns_.emplace(paths_, patterns->alignment_bytes);
+    for (const By by : kinds) groupings_.emplace_back(by, trace, paths_, selection.depth);
   }
   Accumulator(const Accumulator&) = delete;  // groupings hold its paths
   Accumulator& operator=(const Accumulator&) = delete;
@@ -122,8 +130,19 @@ class Accumulator {
   OfRank read(const std::vector<Source>& sources) {
     const std::optional<int> rank = trace_.rankOf(*sources.front().process);
     std::vector<OfProcess> processes;
-    for (const Source& source : sources) processes.emplace_back(*source.process);
-    RankEvents events(sources, selection_, paths_);
+    std::vector<const tracefile::Process*> all;
+    for (const Source& source : sources) {
+      processes.emplace_back(*source.process);
+      all.push_back(source.process);
+    }
+    RankEvents::TakeBelow below;
+    if (patterns_) {
+      patterns_->beginRank(all);
+      below = [&](std::size_t source, const event::Event& event) {
+        patterns_->take(*all[source], event, selected_.has(event));
+      };
+    }
+    RankEvents events(sources, selection_, paths_, below);
     for (Grouping& grouping : groupings_) grouping.beginRank(rank, events.logs());
     begun_.clear();
     RankClock clock(events.logs().size(), nullptr);
@@ -132,6 +151,9 @@ class Accumulator {
       clock.take(*event, events, is_selected);
       OfProcess& process = processes[events.log().source_number];
       if (is_selected) ++process.events;
+      if (patterns_ && event->row->api != calls::Api::kMpi) {
+        patterns_->take(*events.log().source->process, *event, is_selected);
+      }
       count(*event, events.logNumber(), is_selected, process.later);
     }
     OfRank told{.time = {}, .may_wait = clock.mayWait()};
@@ -144,6 +166,11 @@ class Accumulator {
       events_below_ += below;
       told.recording_ns +=
           static_cast<double>(process.events + below) * sources[i].process->info.eventCostNs();
+    }
+    if (patterns_) {
+      patterns_->endRank([&](event::FileId file, const AccessPattern& pattern) {
+        for (Grouping& grouping : groupings_) grouping.addPattern(file, pattern);
+      });
     }
     undecodable_ += events.undecodable();
     if (rank) told.time = timeOf(*rank, clock);
@@ -212,6 +239,7 @@ class Accumulator {
   event::PathTable paths_;
   SelectedEvents selected_;
   std::vector<Grouping> groupings_;
+  std::optional<PatternCounter> patterns_;
   std::vector<std::size_t> begun_;  // of each read whose bytes come later, its place by grouping
   std::uint64_t events_below_ = 0;
   std::uint64_t undecodable_ = 0;
@@ -226,7 +254,8 @@ void readAll(const tracefile::Trace& trace, const std::vector<std::vector<Source
   std::vector<By> kinds;
   for (const Report& report : reports) kinds.push_back(report.by);
   const std::int64_t start_ns = selection.window ? startOfRun(trace) : 0;
-  Accumulator all(trace, kinds, selection, start_ns);
+  const std::optional<PatternOptions>& patterns = reports.front().patterns;
+  Accumulator all(trace, kinds, selection, patterns, start_ns);
   std::vector<OfRank> told(ranks.size());
 #pragma omp parallel
   {
@@ -238,7 +267,7 @@ void readAll(const tracefile::Trace& trace, const std::vector<std::vector<Source
     };
 #pragma omp for schedule(dynamic)
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      if (!own) own.emplace(trace, kinds, selection, start_ns);
+      if (!own) own.emplace(trace, kinds, selection, patterns, start_ns);
       told[i] = own->read(ranks[i]);
       if (own->size() > kMostOwn) give();
     }
@@ -287,13 +316,15 @@ double averageIoNs(const std::vector<RankTime>& ranks) {
 
 base::Result<std::vector<Report>> makeReports(const tracefile::Trace& trace,
                                               const std::vector<By>& kinds,
-                                              const Selection& selection) {
+                                              const Selection& selection,
+                                              const std::optional<PatternOptions>& patterns) {
   const base::Result<std::vector<const tracefile::Process*>> processes =
       trace.processesOf(selection.rank, selection.thread);
   if (!processes) return processes.failure();
   Report common;
   common.trace = trace.directory().native();
   common.selection = selection;
+  common.patterns = patterns;
   common.wholeness = tracefile::assess(trace);
   common.clocks = trace.clocks();
   std::vector<Report> reports(kinds.size(), common);
@@ -302,8 +333,13 @@ base::Result<std::vector<Report>> makeReports(const tracefile::Trace& trace,
   return reports;
 }
 
-base::Result<Report> makeReport(const tracefile::Trace& trace, By by, const Selection& selection) {
-  base::Result<std::vector<Report>> reports = makeReports(trace, {by}, selection);
+std::shared_ptr<const order::IoWaits> waitsOf(const tracefile::Trace& trace, const Report& report) {
+  return report.waits ? report.waits : std::make_shared<const order::IoWaits>(trace);
+}
+
+base::Result<Report> makeReport(const tracefile::Trace& trace, By by, const Selection& selection,
+                                const std::optional<PatternOptions>& patterns) {
+  base::Result<std::vector<Report>> reports = makeReports(trace, {by}, selection, patterns);
   if (!reports) return reports.failure();
   return std::move(reports->front());
 }

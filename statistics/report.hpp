@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
 #include "core/calls/role.hpp"
 #include "core/event/event.hpp"
@@ -19,6 +20,7 @@
 #include "core/order/io_waits.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
+#include "statistics/access_pattern.hpp"
 #include "statistics/histogram.hpp"
 #include "statistics/selection.hpp"
 
@@ -87,11 +89,16 @@ struct Group {
   std::uint64_t mpi_sync_failed = 0;                           // of the MPI calls that order ranks
   Transfer read;
   Transfer write;
-  Summary time_ns;      // of all operations on files
+  Summary time_ns;                // of all operations on files
+  std::uint64_t metadata_ns = 0;  // the part in metadata calls (event::IoKind)
+  std::uint64_t sync_ns = 0;      // the part in syncs
   Summary mpi_sync_ns;  // of the MPI calls that order ranks: transfer, and waiting for others
   // How many ranks used the file, where groups are files. A process without a rank counts as one.
   std::uint64_t ranks = 0;
   const calls::Row* row = nullptr;  // the call, where groups are calls
+  // Of files and ranks, where it was asked for. What AccessPattern says of all ranks' reads holds
+  // of files alone.
+  AccessPattern pattern;
 
   std::uint64_t events() const { return time_ns.count + mpi_sync_ns.count; }
 
@@ -134,11 +141,17 @@ struct Percentile {
 inline constexpr Percentile kPercentiles[] = {
     {0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p99.9"}};
 
+// Groups of files and ranks get patterns, which takes a third more time.
+struct PatternOptions {
+  std::uint64_t alignment_bytes = kUsualAlignment;
+};
+
 struct Report {
   std::string trace;  // the directory, as it was given
   By by = By::kFile;
   Selection selection;
-  tracefile::Wholeness wholeness;  // of the whole trace
+  std::optional<PatternOptions> patterns;  // none: groups have no patterns
+  tracefile::Wholeness wholeness;          // of the whole trace
   std::vector<tracefile::HostClock> clocks;
   std::vector<Group> groups;
   Group total;                  // of all groups
@@ -151,24 +164,33 @@ struct Report {
   // The part of the application's time that recording the events of `groups` and those below took,
   // at the least: each process measured what an event costs it.
   double recording_ns = 0;
+
+  bool hasPatterns() const { return patterns && (by == By::kFile || by == By::kRank); }
 };
 
 // Groups come in a fixed order: files and calls by the time spent in them, ranks and threads by
 // number. Fails where the rank or thread that is selected does not exist.
 base::Result<Report> makeReport(const tracefile::Trace& trace, By by,
-                                const Selection& selection = {});
+                                const Selection& selection = {},
+                                const std::optional<PatternOptions>& patterns = {});
 // A report of each of these kinds, in one pass.
 base::Result<std::vector<Report>> makeReports(const tracefile::Trace& trace,
                                               const std::vector<By>& kinds,
-                                              const Selection& selection = {});
+                                              const Selection& selection = {},
+                                              const std::optional<PatternOptions>& patterns = {});
+
+// The waits of all MPI calls, read from the trace where the report has none.
+std::shared_ptr<const order::IoWaits> waitsOf(const tracefile::Trace& trace, const Report& report);
 
 // A table for people.
 std::string textOf(const Report& report, bool with_histograms = false);
 
 // A document for programs, with the newline at its end: docs/commands/stats.md.
 std::string jsonOf(const Report& report);
-// Appends it. `drain` is called now and then, and may take away what is there.
-void appendJson(std::string& out, const Report& report, const std::function<void()>& drain);
+// Appends it. `drain` is called now and then, and may take away what is there. `more` puts what
+// else belongs into the document.
+void appendJson(std::string& out, const Report& report, const std::function<void()>& drain,
+                const std::function<void(base::JsonWriter&)>& more = {});
 
 // A line of names, and a line for each group (RFC 4180).
 std::string csvOf(const Report& report);

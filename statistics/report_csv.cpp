@@ -52,10 +52,35 @@ void appendLine(std::string& out, const std::vector<std::string>& cells) {
   out += "\r\n";
 }
 
-Columns columnsOf(const Group& group, std::string_view by) {
+void addWay(Columns& columns, const std::string& name, const AccessPattern::Way& way) {
+  columns.add(name + "_placed", way.placed);
+  columns.add(name + "_unplaced", way.unplaced);
+  columns.add(name + "_first", way.first);
+  columns.add(name + "_consecutive", way.consecutive);
+  columns.add(name + "_sequential", way.sequential());
+  columns.add(name + "_random", way.random());
+  columns.add(name + "_alignment_checked", way.checked);
+  columns.add(name + "_misaligned", way.misaligned);
+}
+
+void addPattern(Columns& columns, const AccessPattern& pattern, By by) {
+  addWay(columns, "reads", pattern.read);
+  addWay(columns, "writes", pattern.write);
+  columns.add("switches", pattern.switches);
+  columns.add("read_back", pattern.read_back);
+  columns.add("read_back_bytes", pattern.read_back_bytes);
+  columns.add("reread_bytes", pattern.reread_bytes);
+  if (by == By::kFile) columns.add("reread_by_any_bytes", pattern.rereadByAny());
+  columns.add("locks", pattern.locks);
+  columns.add("locks_refused", pattern.locks_refused);
+  columns.add("locks_ns", pattern.locks_ns);
+  columns.add("tiny_buffered", pattern.tiny_buffered);
+}
+
+Columns columnsOf(const Group& group, const Report& report) {
   Columns columns;
-  columns.add(std::string(by), group.name);
-  if (by == nameOf(By::kFile)) columns.add("ranks", group.ranks);
+  columns.add(std::string(nameOf(report.by)), group.name);
+  if (report.by == By::kFile) columns.add("ranks", group.ranks);
   for (int c = 0; c < calls::kClassCount; ++c) {
     const auto call_class = static_cast<calls::Class>(c);
     if (call_class == calls::Class::kThreadSync) continue;
@@ -63,10 +88,13 @@ Columns columnsOf(const Group& group, std::string_view by) {
   }
   columns.add("failed", group.failed);
   columns.add("time_ns", group.time_ns.total);
+  columns.add("metadata_ns", group.metadata_ns);
+  columns.add("sync_ns", group.sync_ns);
   columns.addTransfer("reads", group.read);
   columns.addTransfer("writes", group.write);
   columns.add("mpi_sync_ns", group.mpi_sync_ns.total);
   columns.add("mpi_sync_failed", group.mpi_sync_failed);
+  if (report.hasPatterns()) addPattern(columns, group.pattern, report.by);
   return columns;
 }
 
@@ -74,9 +102,9 @@ Columns columnsOf(const Group& group, std::string_view by) {
 
 std::string csvOf(const Report& report) {
   std::string out;
-  appendLine(out, columnsOf(Group{}, nameOf(report.by)).names());
+  appendLine(out, columnsOf(Group{}, report).names());
   for (const Group& group : report.groups) {
-    appendLine(out, columnsOf(group, nameOf(report.by)).values());
+    appendLine(out, columnsOf(group, report).values());
   }
   return out;
 }

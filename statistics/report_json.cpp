@@ -35,7 +35,36 @@ void putTransfer(JsonWriter& json, std::string_view name, const Transfer& t) {
   });
 }
 
-void putGroup(JsonWriter& json, const Group& g, By by) {
+void putWay(JsonWriter& json, std::string_view name, const AccessPattern::Way& way) {
+  json.object(name, [&] {
+    json.put("placed", way.placed);
+    json.put("unplaced", way.unplaced);
+    json.put("first", way.first);
+    json.put("consecutive", way.consecutive);
+    json.put("sequential", way.sequential());
+    json.put("random", way.random());
+    json.put("alignment_checked", way.checked);
+    json.put("misaligned", way.misaligned);
+  });
+}
+
+void putPattern(JsonWriter& json, const AccessPattern& pattern, By by) {
+  json.object("pattern", [&] {
+    putWay(json, "read", pattern.read);
+    putWay(json, "write", pattern.write);
+    json.put("switches", pattern.switches);
+    json.put("read_back", pattern.read_back);
+    json.put("read_back_bytes", pattern.read_back_bytes);
+    json.put("reread_bytes", pattern.reread_bytes);
+    if (by == By::kFile) json.put("reread_by_any_bytes", pattern.rereadByAny());
+    json.put("locks", pattern.locks);
+    json.put("locks_refused", pattern.locks_refused);
+    json.put("locks_ns", pattern.locks_ns);
+    json.put("tiny_buffered", pattern.tiny_buffered);
+  });
+}
+
+void putGroup(JsonWriter& json, const Group& g, By by, bool has_pattern) {
   json.object([&] {
     json.put("name", g.name);
     if (by == By::kFile) json.put("ranks", g.ranks);
@@ -50,8 +79,11 @@ void putGroup(JsonWriter& json, const Group& g, By by) {
     putTransfer(json, "read", g.read);
     putTransfer(json, "write", g.write);
     putSummary(json, "time_ns", g.time_ns);
+    json.put("metadata_ns", g.metadata_ns);
+    json.put("sync_ns", g.sync_ns);
     putSummary(json, "mpi_sync_ns", g.mpi_sync_ns);
     json.put("mpi_sync_failed", g.mpi_sync_failed);
+    if (has_pattern) putPattern(json, g.pattern, by);
   });
 }
 
@@ -90,6 +122,7 @@ void putSelection(JsonWriter& json, const Selection& selection) {
            selection.window ? std::optional(selection.window->from_ns) : std::nullopt);
   json.put("window_to_ns", selection.window ? selection.window->to_ns : std::nullopt);
   json.put("layer", selection.layer == Layer::kPosix ? "posix" : "application");
+  json.put("depth", selection.depth == 0 ? std::nullopt : std::optional(selection.depth));
 }
 
 void putRank(JsonWriter& json, const RankTime& rank) {
@@ -123,19 +156,24 @@ void putClock(JsonWriter& json, const tracefile::HostClock& c) {
 
 }  // namespace
 
-void appendJson(std::string& out, const Report& report, const std::function<void()>& drain) {
+void appendJson(std::string& out, const Report& report, const std::function<void()>& drain,
+                const std::function<void(JsonWriter&)>& more) {
   base::appendJsonDocument(out, "omnio-stats", 1, {.decimals = 3}, [&](auto& json) {
     putWholeness(json, report);
     json.list("clocks", report.clocks, [&](const auto& clock) { putClock(json, clock); });
     json.put("by", nameOf(report.by));
     putSelection(json, report.selection);
+    const bool has_patterns = report.hasPatterns();
+    json.put("alignment_bytes",
+             has_patterns ? std::optional(report.patterns->alignment_bytes) : std::nullopt);
     json.put("events_below", report.events_below);
     json.put("recording_ns", report.recording_ns);
     json.list("ranks", report.ranks, [&](const RankTime& rank) { putRank(json, rank); });
+    if (more) more(json);
     json.key("total");
-    putGroup(json, report.total, By::kRank);
+    putGroup(json, report.total, By::kRank, has_patterns);
     json.list("groups", report.groups, [&](const Group& group) {
-      putGroup(json, group, report.by);
+      putGroup(json, group, report.by, has_patterns);
       drain();
     });
   });

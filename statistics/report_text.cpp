@@ -29,6 +29,11 @@ std::vector<calls::Class> usedClasses(const Group& total) {
 
 std::string countCell(std::uint64_t n) { return n == 0 ? "-" : fmt::format("{}", n); }
 
+std::string partCell(std::uint64_t part, std::uint64_t all) {
+  if (all == 0) return "-";
+  return fmt::format("{:.0f} %", 100 * static_cast<double>(part) / static_cast<double>(all));
+}
+
 void appendOperations(std::string& out, const Report& report) {
   const std::vector<calls::Class> classes = usedClasses(report.total);
   Row head;
@@ -50,6 +55,16 @@ void appendOperations(std::string& out, const Report& report) {
   if (rows.size() > 2) add(report.total);
   out += "Operations on files, and the time spent in them\n";
   base::appendTable(out, rows, base::Align::kRight);
+  if (report.by != By::kFile || report.selection.depth > 0) return;
+  const auto is_file = [](const Group& group) { return group.name != kNoFileName; };
+  const auto files = std::ranges::count_if(report.groups, is_file);
+  const auto shared = std::ranges::count_if(
+      report.groups, [&](const Group& group) { return is_file(group) && group.ranks > 1; });
+  if (files > 0 && report.ranks.size() > 1) {
+    out += fmt::format("{}: {} used by one rank, {} shared by several\n",
+                       base::counted(static_cast<std::uint64_t>(files), "file", "files"),
+                       files - shared, shared);
+  }
 }
 
 // Calls that order ranks are no I/O, and most of their time is waiting for others.
@@ -96,6 +111,47 @@ void appendTransfers(std::string& out, const Report& report, std::string_view ti
     out += fmt::format(
         "{} call{} only began a transfer (nonblocking or split MPI-IO): not in the bandwidth\n",
         begins, begins == 1 ? "" : "s");
+  }
+}
+
+void appendPatterns(std::string& out, const Report& report) {
+  std::vector<Row> rows = {{"", "requests", "consecutive", "sequential", "random", "misaligned",
+                            "switches", "read back", "read again", std::string(nameOf(report.by))}};
+  const auto add = [&](const Group& group, std::string_view name, const AccessPattern::Way& way,
+                       bool is_first) {
+    const AccessPattern& pattern = group.pattern;
+    const bool reads = &way == &pattern.read;
+    const std::uint64_t again =
+        report.by == By::kFile ? pattern.rereadByAny() : pattern.reread_bytes;
+    rows.push_back(
+        {std::string(name), fmt::format("{}", way.placed + way.unplaced),
+         partCell(way.consecutive, way.follows()), partCell(way.sequential(), way.follows()),
+         partCell(way.random(), way.follows()), partCell(way.misaligned, way.checked),
+         is_first ? countCell(pattern.switches) : "", reads ? countCell(pattern.read_back) : "",
+         reads && again > 0 ? base::humanBytes(static_cast<double>(again)) : "", group.name});
+  };
+  for (const Group& group : report.groups) {
+    const AccessPattern& pattern = group.pattern;
+    const bool has_reads = pattern.read.placed + pattern.read.unplaced > 0;
+    if (has_reads) add(group, "reads", pattern.read, true);
+    if (pattern.write.placed + pattern.write.unplaced > 0) {
+      add(group, "writes", pattern.write, !has_reads);
+    }
+  }
+  if (rows.size() == 1) return;
+  out += fmt::format(
+      "\nAccess patterns of POSIX and stream calls, those of MPI-IO too (alignment: {})\n",
+      base::humanBytes(static_cast<double>(report.patterns->alignment_bytes)));
+  base::appendTable(out, rows, base::Align::kRight);
+  const AccessPattern& total = report.total.pattern;
+  if (const std::uint64_t unplaced = total.read.unplaced + total.write.unplaced; unplaced > 0) {
+    out += fmt::format("{} of these have no known offset\n",
+                       base::counted(unplaced, "request", "requests"));
+  }
+  if (total.locks > 0) {
+    out += fmt::format("{} asked for in {}; {} refused\n",
+                       base::counted(total.locks, "lock of a file", "locks of files"),
+                       base::humanNs(static_cast<double>(total.locks_ns)), total.locks_refused);
   }
 }
 
@@ -245,6 +301,7 @@ std::string textOf(const Report& report, bool with_histograms) {
   appendTransfers(out, report, "Writes", &Group::write);
   appendPercentiles(out, report.total);
   if (with_histograms) appendHistograms(out, report.total);
+  if (report.hasPatterns()) appendPatterns(out, report);
   appendCommunication(out, report);
   return out;
 }

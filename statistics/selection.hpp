@@ -33,6 +33,8 @@ struct Selection {
   std::vector<std::string> patterns = {};  // of paths (core/wire/path_pattern.hpp); none: all
   std::optional<Window> window = {};
   Layer layer = Layer::kApplication;
+  // Groups of files are those of the first folders of their paths, so many; 0: each file has one.
+  unsigned depth = 0;
 };
 
 // Says of events whether they are selected, by path and window.

@@ -264,6 +264,7 @@ TEST_F(ReportTest, TheTextIsATable) {
             "   1      1     2      3       1  11.0 ms  1.57 ms  4.00 ms  /data/rank1\n"
             "   2      -     -      -       2  2.00 ms  1.00 ms  1.00 ms  /data/none\n"
             "   4      2     4      6       4  24.0 ms  1.50 ms  4.00 ms  total\n"
+            "3 files: 2 used by one rank, 1 shared by several\n"
             "\n"
             "Reads (bandwidth: bytes by the time spent in the calls)\n"
             "calls  bytes  min  avg  max  time   min   avg   max   bandwidth  file\n"
