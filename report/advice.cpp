@@ -66,6 +66,13 @@ class Adviser {
       smallFiles();
       independent();
       failures();
+      unevenBytes();
+      misaligned();
+      random();
+      redundantReads();
+      readAfterWrite();
+      locks();
+      tinyBuffers();
     }
     waiting();
     std::ranges::stable_sort(found_, std::greater<>(), [](const Finding& finding) {
@@ -252,9 +259,6 @@ class Adviser {
     const auto& ranks = input_.by_rank.ranks;
     constexpr std::size_t kFew = 4;
     if (ranks.size() < kFew) return;
-    const auto bytesOf = [](const Group& group) {
-      return group.read.size_bytes.total + group.write.size_bytes.total;
-    };
     // Behind the ranks may be a group of the processes that have none.
     const auto& groups = input_.by_rank.groups;
     const auto top = std::ranges::max_element(groups, {}, bytesOf);
@@ -324,7 +328,7 @@ class Adviser {
     std::uint64_t ns = 0;
     std::uint64_t bytes = 0;
     for (const Group& file : input_.by_file.groups) {
-      const std::uint64_t moved = file.read.size_bytes.total + file.write.size_bytes.total;
+      const std::uint64_t moved = bytesOf(file);
       if (file.name == stats::kNoFileName || moved == 0 ||
           asDouble(moved) >= settings_.small_file_bytes) {
         continue;
@@ -412,6 +416,229 @@ class Adviser {
         "environments; let one rank look and send the result to the others.";
   }
 
+  static std::uint64_t bytesOf(const Group& group) {
+    return group.read.size_bytes.total + group.write.size_bytes.total;
+  }
+
+  void unevenBytes() {
+    const auto& ranks = input_.by_rank.ranks;
+    const std::uint64_t all = bytesOf(input_.by_rank.total);
+    if (ranks.size() < 2 || all == 0 || asDouble(all) < settings_.one_rank_bytes) return;
+    const auto& groups = input_.by_rank.groups;
+    const Group& top = *std::ranges::max_element(groups, {}, bytesOf);
+    const double average = asDouble(all) / static_cast<double>(ranks.size());
+    if (asDouble(bytesOf(top)) < settings_.imbalance * average ||
+        asDouble(bytesOf(top)) >= settings_.one_rank_share * asDouble(all)) {
+      return;
+    }
+    const auto time = std::ranges::find_if(
+        ranks, [&](const RankTime& rank) { return fmt::format("{}", rank.rank) == top.name; });
+    if (time == ranks.end()) return;
+    Finding& finding =
+        add("uneven-bytes",
+            static_cast<double>(time->io.data_ns) * (1 - average / asDouble(bytesOf(top))),
+            fmt::format("Rank {} moves {:.1f} times the average bytes of all ranks", top.name,
+                        asDouble(bytesOf(top)) / average));
+    finding.evidence.push_back(fmt::format("{}, and {} on average over {} ranks.",
+                                           base::humanBytes(asDouble(bytesOf(top))),
+                                           base::humanBytes(average), ranks.size()));
+    finding.why = "The rank with most data ends last, and the others wait for it.";
+    finding.remedy =
+        "Spread the data evenly; with collective calls of MPI-IO the library does it, over as many "
+        "aggregators as the hints say (cb_nodes).";
+  }
+
+  static std::uint64_t transferNs(const Group& file) {
+    return file.read.time_ns.total + file.write.time_ns.total;
+  }
+  // The mean size of requests that went to the storage: of the calls on the file where it has any,
+  // else unknown.
+  static double meanBytes(const Group& file) {
+    const std::uint64_t calls = file.read.size_bytes.count + file.write.size_bytes.count;
+    return calls == 0 ? 0 : asDouble(bytesOf(file)) / asDouble(calls);
+  }
+
+  // Files in which a part of the requests stands out.
+  struct OfFiles {
+    std::uint64_t part = 0;
+    std::uint64_t all = 0;
+    double ns = 0;  // over all ranks
+    std::vector<const Group*> files;
+  };
+  // Sums up the files in which part(file) is at least `share` of all(file).
+  template <typename Part, typename All>
+  OfFiles inFiles(Part part, All all, double share, double most_bytes, double least_bytes) const {
+    OfFiles sum;
+    for (const Group& file : input_.by_file.groups) {
+      if (file.name == stats::kNoFileName || part(file) == 0) continue;
+      if (asDouble(part(file)) < share * asDouble(all(file))) continue;
+      if (meanBytes(file) > most_bytes || meanBytes(file) < least_bytes) continue;
+      sum.part += part(file);
+      sum.all += all(file);
+      sum.ns += asDouble(transferNs(file)) * asDouble(part(file)) / asDouble(all(file));
+      sum.files.push_back(&file);
+    }
+    return sum;
+  }
+  static constexpr double kAnyBytes = 1e18;
+
+  void misaligned() {
+    const auto part = [](const Group& file) {
+      return file.pattern.read.misaligned + file.pattern.write.misaligned;
+    };
+    const OfFiles found = inFiles(
+        part,
+        [](const Group& file) { return file.pattern.read.checked + file.pattern.write.checked; },
+        settings_.misaligned_share, kAnyBytes, settings_.alignment_bytes);
+    if (found.part == 0 || asDouble(found.all) < settings_.least_calls) return;
+    Finding& finding =
+        add("misaligned", ofSlowest(static_cast<std::uint64_t>(found.ns)),
+            fmt::format("{} of {} requests of {} do not begin at a multiple of {}", found.part,
+                        found.all, base::counted(found.files.size(), "file", "files"),
+                        base::humanBytes(settings_.alignment_bytes)));
+    finding.evidence.push_back(
+        fmt::format("Files with most: {}.", most(input_.by_file.groups, part)));
+    finding.why =
+        "Such a request touches a block, or a stripe, more than it has to; a write reads the rest "
+        "of a block first, and ranks that share a block wait for its lock.";
+    finding.remedy =
+        "Put data at multiples of the block: H5Pset_alignment in HDF5, nc_var_align in PnetCDF, "
+        "the "
+        "hint striping_unit of MPI-IO, a header padded to a whole block.";
+  }
+
+  void random() {
+    const auto part = [](const Group& file) {
+      return file.pattern.read.random() + file.pattern.write.random();
+    };
+    const OfFiles found = inFiles(
+        part,
+        [](const Group& file) {
+          return file.pattern.read.follows() + file.pattern.write.follows();
+        },
+        settings_.random_share, settings_.random_bytes, 0);
+    if (found.part == 0 || asDouble(found.all) < settings_.least_calls) return;
+    Finding& finding =
+        add("random", ofSlowest(static_cast<std::uint64_t>(found.ns)),
+            fmt::format("{} of {} requests of {} begin before the end of the one before",
+                        found.part, found.all, base::counted(found.files.size(), "file", "files")));
+    finding.evidence.push_back(
+        fmt::format("Files with most: {}.", most(input_.by_file.groups, part)));
+    finding.why =
+        "Nothing is read ahead for such requests, and writes are not joined; disks seek for each.";
+    finding.remedy =
+        "Sort requests by offset, or collect them with MPI-IO's collective calls; read a small "
+        "file "
+        "whole; lay data out in the order in which it is used.";
+  }
+
+  void redundantReads() {
+    std::uint64_t again = 0;
+    std::uint64_t by_same_rank = 0;
+    std::uint64_t all = 0;
+    double ns = 0;
+    for (const Group& file : input_.by_file.groups) {
+      const stats::AccessPattern& pattern = file.pattern;
+      all += pattern.read_bytes;
+      const std::uint64_t own = pattern.rereadByAny();
+      if (own == 0) continue;
+      again += own;
+      by_same_rank += std::min(own, pattern.reread_bytes);
+      ns += asDouble(file.read.time_ns.total) * asDouble(own) / asDouble(pattern.read_bytes);
+    }
+    if (asDouble(again) < settings_.reread_bytes || again == 0 ||
+        asDouble(again) < settings_.reread_share * asDouble(all)) {
+      return;
+    }
+    Finding& finding =
+        add("redundant-reads", ofSlowest(static_cast<std::uint64_t>(ns)),
+            fmt::format("{} of the {} that are read had been read before",
+                        base::humanBytes(asDouble(again)), base::humanBytes(asDouble(all))));
+    finding.evidence.push_back(
+        fmt::format("The same rank read {} of that again; the rest had been read by other ranks.",
+                    base::humanBytes(asDouble(by_same_rank))));
+    finding.evidence.push_back(fmt::format(
+        "Files with most bytes: {}.",
+        most(input_.by_file.groups, [](const Group& file) { return file.pattern.rereadByAny(); })));
+    finding.why = "The storage sends the same bytes again, where no cache of the node has them.";
+    finding.remedy =
+        "Keep what was read; let one rank read what all need, and send it (MPI_Bcast), or read it "
+        "with a collective call.";
+  }
+
+  void readAfterWrite() {
+    const auto part = [](const Group& file) { return file.pattern.read_back; };
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+    double ns = 0;
+    for (const Group& file : input_.by_file.groups) {
+      const stats::AccessPattern& pattern = file.pattern;
+      if (pattern.read_back == 0 ||
+          asDouble(pattern.read_back) < settings_.read_back_share * asDouble(pattern.read.placed) ||
+          asDouble(pattern.read_back_bytes) >=
+              settings_.small_bytes * asDouble(pattern.read_back)) {
+        continue;
+      }
+      count += pattern.read_back;
+      bytes += pattern.read_back_bytes;
+      ns += asDouble(file.read.time_ns.total);
+    }
+    if (asDouble(count) < settings_.least_calls || count == 0) return;
+    Finding& finding =
+        add("read-after-write", ofSlowest(static_cast<std::uint64_t>(ns)),
+            fmt::format("{} reads fetch what the same rank has just written", count));
+    finding.evidence.push_back(fmt::format("{} each on average. Files with most: {}.",
+                                           base::humanBytes(asDouble(bytes) / asDouble(count)),
+                                           most(input_.by_file.groups, part)));
+    finding.why =
+        "Each change between writing and reading ends what the file system gathers, and on some "
+        "systems waits for the data to reach the servers.";
+    finding.remedy =
+        "Keep the data in memory until it is complete; write and read in separate phases; with "
+        "MPI-IO switch data sieving of writes off (romio_ds_write) or use collective calls.";
+  }
+
+  void locks() {
+    const stats::AccessPattern& all = input_.by_file.total.pattern;
+    if (all.locks == 0) return;
+    const double own_ns = ofSlowest(all.locks_ns);
+    const bool takes_long =
+        own_ns >= settings_.lock_share * static_cast<double>(slowest_->io.total()) && own_ns > 0;
+    const bool is_refused =
+        asDouble(all.locks_refused) >= settings_.least_calls &&
+        asDouble(all.locks_refused) >= settings_.refused_share * asDouble(all.locks);
+    if (!takes_long && !is_refused) return;
+    Finding& finding =
+        add("lock-contention", own_ns,
+            fmt::format("Locks of files are asked for {}, and take {} over all ranks",
+                        times(all.locks), base::humanNs(asDouble(all.locks_ns))));
+    finding.evidence.push_back(fmt::format(
+        "{} refused. Files with most locks: {}.", all.locks_refused,
+        most(input_.by_file.groups, [](const Group& file) { return file.pattern.locks; })));
+    finding.why = "A lock lets one rank go on and keeps the others waiting, at the lock server.";
+    finding.remedy =
+        "Give each rank a region or a file of its own; let MPI-IO coordinate (collective calls, "
+        "atomicity off); for HDF5, HDF5_USE_FILE_LOCKING=FALSE where no one else writes the file.";
+  }
+
+  void tinyBuffers() {
+    const auto part = [](const Group& file) { return file.pattern.tiny_buffered; };
+    const std::uint64_t count = part(input_.by_file.total);
+    if (count == 0 || asDouble(count) < settings_.least_calls) return;
+    double ns = 0;
+    for (const Group& file : input_.by_file.groups) {
+      if (part(file) > 0) ns += asDouble(transferNs(file));
+    }
+    Finding& finding = add("tiny-buffers", ofSlowest(static_cast<std::uint64_t>(ns)),
+                           fmt::format("{} requests go through streams without a buffer, or with "
+                                       "one of less than a page",
+                                       count));
+    finding.evidence.push_back(
+        fmt::format("Files with most: {}.", most(input_.by_file.groups, part)));
+    finding.why = "Each such request is a system call, and a request to the storage.";
+    finding.remedy = "Leave out setvbuf(…, _IONBF, …), or give it a buffer of a MiB.";
+  }
+
   void waiting() {
     const auto& ranks = input_.by_rank.ranks;
     if (ranks.size() < 2 || run_ns_ <= 0) return;
@@ -425,10 +652,12 @@ class Adviser {
                     most.rank, percent(own_ns / run_ns_)));
     finding.evidence.push_back(fmt::format("{}, and {} of I/O of its own.", base::humanNs(own_ns),
                                            base::humanNs(static_cast<double>(most.io.total()))));
+    for (const std::string& sentence : input_.lateness) finding.evidence.push_back(sentence);
     finding.why =
         "A collective call begins when the last rank has come: what made that one late costs all.";
     finding.remedy =
-        "See who comes late, and why, with omnio log --mpi: uneven work before the call, or one "
+        "See who comes late, and why, with omnio stats --waits and omnio log --mpi: uneven work "
+        "before the call, or one "
         "rank that does other I/O first.";
   }
 
@@ -456,6 +685,12 @@ class Adviser {
 };
 
 }  // namespace
+
+stats::PatternOptions patternsFor(const AdviceSettings& settings) {
+  // At least a byte; no file system aligns to more than that.
+  constexpr double kMost = 1ULL << 40;
+  return {static_cast<std::uint64_t>(std::clamp(settings.alignment_bytes, 1.0, kMost))};
+}
 
 std::vector<Finding> adviceOn(const AdviceInput& input, const AdviceSettings& settings) {
   return Adviser(input, settings).findings();

@@ -27,12 +27,17 @@ struct Finding {
   std::string_view remedy;            // what to try
 };
 
-// Reports of one trace, made without a selection.
+// Reports of one trace, made without a selection, and with patterns (those of the files count).
 struct AdviceInput {
   const stats::Report& by_file;
   const stats::Report& by_call;
   const stats::Report& by_rank;
+  // Who came late behind the longest wait (statistics/lateness.hpp); empty where none is known.
+  std::vector<std::string> lateness = {};
 };
+
+// The patterns that the reports have to be made with.
+stats::PatternOptions patternsFor(const AdviceSettings& settings);
 
 // The gravest first.
 std::vector<Finding> adviceOn(const AdviceInput& input, const AdviceSettings& settings);

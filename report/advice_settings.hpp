@@ -21,6 +21,15 @@ struct AdviceSettings {
   double small_file_bytes = 1 << 20;  // read and written, a file
   double small_files = 1000;          // so many of them
   double failed_share = 0.3;          // of opens and other metadata calls
+  double alignment_bytes = 4096;      // of a file's blocks
+  double misaligned_share = 0.5;      // of the requests that are no smaller than that
+  double random_share = 0.5;          // of the requests that follow another one
+  double random_bytes = 4 << 20;      // of each: larger ones may go anywhere
+  double reread_share = 0.3;          // of the bytes that are read
+  double reread_bytes = 64 << 20;     // at least
+  double read_back_share = 0.3;       // of the reads
+  double lock_share = 0.1;            // of the I/O time of the slowest rank
+  double refused_share = 0.3;         // of the locks that are asked for
   double unseen_share = 0.1;          // of the bytes that the kernel counted
   double least_io_share = 0.01;       // of the run in I/O: below, only what is not seen is told
   double warning_share = 0.02;        // of the run, which a finding concerns

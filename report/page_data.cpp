@@ -148,6 +148,23 @@ std::size_t filesOf(const stats::Report& by_file) {
   return static_cast<std::size_t>(std::ranges::count_if(by_file.groups, isFile));
 }
 
+// Shares are null where no request tells.
+void putPattern(JsonWriter& json, const stats::AccessPattern& pattern) {
+  stats::AccessPattern::Way all = pattern.read;
+  all.add(pattern.write);
+  const auto share = [](std::uint64_t part, std::uint64_t whole) -> std::optional<double> {
+    if (whole == 0) return {};
+    return static_cast<double>(part) / static_cast<double>(whole);
+  };
+  json.put("requests", all.placed + all.unplaced);
+  json.put("consecutive", share(all.consecutive, all.follows()));
+  json.put("sequential", share(all.sequential(), all.follows()));
+  json.put("misaligned", share(all.misaligned, all.checked));
+  json.put("switches", pattern.switches);
+  json.put("read_back", pattern.read_back);
+  json.put("read_again_bytes", pattern.rereadByAny());
+}
+
 void putFiles(JsonWriter& json, const stats::Report& by_file) {
   std::vector<const Group*> files;
   std::size_t name_bytes = 0;
@@ -170,6 +187,8 @@ void putFiles(JsonWriter& json, const stats::Report& by_file) {
       json.put("time_ns", file->time_ns.total);
       json.put("metadata_ns", file->time_ns.total - moving_ns);
       json.put("failed", file->failed);
+      json.put("ranks", file->ranks);
+      putPattern(json, file->pattern);
     });
   });
   json.put("files_left_out", filesOf(by_file) - files.size());
@@ -448,6 +467,8 @@ std::string jsonOf(const tracefile::Trace& trace, const PageData& data) {
     putCalls(json, data.by_call);
     putFiles(json, data.by_file);
     putRanks(json, trace, data.by_rank);
+    json.list("lateness", data.lateness,
+              [&](const std::string& sentence) { json.value(base::safeText(sentence)); });
     putHistograms(json, data);
     putPhases(json, data);
     putCommands(json, name);

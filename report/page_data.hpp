@@ -30,6 +30,8 @@ struct PageData {
   stats::Report by_rank;
   std::vector<Finding> advice;
   std::string no_advice;  // a sentence where it was not looked for
+  // Who came late behind the longest wait (statistics/lateness.hpp).
+  std::vector<std::string> lateness;
   Activity activity;
   model::PhaseModel phases;
   std::string no_phases;  // a sentence where `phases` was not made

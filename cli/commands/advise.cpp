@@ -13,6 +13,7 @@
 #include "core/tracefile/completeness.hpp"
 #include "report/advice.hpp"
 #include "report/advice_settings.hpp"
+#include "statistics/lateness.hpp"
 #include "statistics/report.hpp"
 
 namespace omnio::cli {
@@ -34,9 +35,13 @@ int runAdvise(const AdviseOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const base::Result<std::vector<stats::Report>> reports =
-      stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank});
+      stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank}, {},
+                         report::patternsFor(settings));
   if (!reports) return fail(reports.failure());
-  const report::AdviceInput input{(*reports)[0], (*reports)[1], (*reports)[2]};
+  report::AdviceInput input{(*reports)[0], (*reports)[1], (*reports)[2]};
+  if (const auto& waits = input.by_file.waits) {
+    input.lateness = stats::sentencesOf(stats::latenessOf(*trace, *waits));
+  }
   const std::vector<report::Finding> findings = report::adviceOn(input, settings);
   const tracefile::Wholeness& wholeness = input.by_file.wholeness;
   sayWhatIsMissing(options.selection.trace, wholeness);

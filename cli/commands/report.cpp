@@ -23,6 +23,7 @@
 #include "report/advice_settings.hpp"
 #include "report/page.hpp"
 #include "report/page_data.hpp"
+#include "statistics/lateness.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -74,7 +75,8 @@ void findAdvice(const report::AdviceSettings& settings, report::PageData& data) 
     data.no_advice = "Advice is of whole runs, and this page is of chosen calls.";
     return;
   }
-  data.advice = report::adviceOn({data.by_file, data.by_call, data.by_rank}, settings);
+  data.advice =
+      report::adviceOn({data.by_file, data.by_call, data.by_rank, data.lateness}, settings);
 }
 
 int runReport(const ReportOptions& options) {
@@ -92,7 +94,8 @@ int runReport(const ReportOptions& options) {
   if (!trace) return fail(trace.failure());
   const stats::Selection selection = options.selection.chosen();
   base::Result<std::vector<stats::Report>> reports =
-      stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank}, selection);
+      stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank}, selection,
+                         report::patternsFor(settings));
   if (!reports) return fail(reports.failure());
   base::Result<report::Activity> activity =
       report::readActivity(*trace, selection, reports->front().waits.get());
@@ -106,6 +109,9 @@ int runReport(const ReportOptions& options) {
   data.by_call = std::move((*reports)[1]);
   data.by_rank = std::move((*reports)[2]);
   data.activity = std::move(*activity);
+  if (const auto& waits = data.by_file.waits) {
+    data.lateness = stats::sentencesOf(stats::latenessOf(*trace, *waits));
+  }
   findAdvice(settings, data);
   findPhases(options, *trace, data);
   const std::string page = report::pageOf(base::safeJson(report::jsonOf(*trace, data)));

@@ -1793,6 +1793,50 @@
     );
   }
 
+  function shareColumn(key, title) {
+    return {
+      ...numberColumn(key, title),
+      value: (row) => row[key] ?? -1,
+      show: (row) => (row[key] === null ? "-" : percent(row[key])),
+    };
+  }
+
+  function patternsSection(report) {
+    const rows = report.files.filter(({ requests }) => requests > 0);
+    if (rows.length === 0)
+      return section("patterns", "Access patterns", "", empty("The trace has no reads or writes."));
+    return section(
+      "patterns",
+      "Access patterns",
+      "How the requests of a rank follow each other in a file, as the storage sees them: POSIX " +
+        "and stream calls, those of MPI-IO too. A consecutive request begins where the one before " +
+        "ended, a sequential one there or further on.",
+      dataTable({
+        id: "table-patterns",
+        label: "Access patterns",
+        rows,
+        noun: ["file", "files"],
+        sortedBy: "requests",
+        leftOut: report.files_left_out,
+        note:
+          report.files_left_out > 0
+            ? ["All files: ", element("code", {}, commandFor(report, "--by file --patterns"))]
+            : "",
+        columns: [
+          textColumn("name", "File", "path", (row) => pathNode(row.name)),
+          numberColumn("ranks", "Ranks"),
+          numberColumn("requests", "Requests"),
+          shareColumn("consecutive", "Consecutive"),
+          shareColumn("sequential", "Sequential"),
+          shareColumn("misaligned", "Misaligned"),
+          numberColumn("switches", "Read/write switches"),
+          numberColumn("read_back", "Read back"),
+          numberColumn("read_again_bytes", "Read again", bytes),
+        ],
+      }),
+    );
+  }
+
   function ranksSection(report) {
     const { ranks, summary } = report;
     const title = summary.ranks > 0 ? "Ranks" : "Processes";
@@ -1856,6 +1900,13 @@
       (isGrouped ? "A row has several ranks: its times are those of the slowest of them. " : "") +
         "I/O time is data, metadata and sync. Waiting is the time in collective calls until the " +
         "other ranks came.",
+      report.lateness.length > 0
+        ? element(
+            "ol",
+            { class: "lateness" },
+            ...report.lateness.map((sentence) => element("li", {}, sentence)),
+          )
+        : "",
       // A single bar has nothing to be compared with.
       rows.length > 1
         ? figure(
@@ -2150,6 +2201,7 @@
     histogramSection,
     callsSection,
     filesSection,
+    patternsSection,
     ranksSection,
     phasesSection,
     commandsSection,

@@ -252,6 +252,98 @@ TEST_F(Advice, NotSeen) {
   EXPECT_FALSE(has("not-seen"));
 }
 
+TEST_F(Advice, UnevenBytes) {
+  calls("write", 40, 4 * kMib, kMs);
+  EXPECT_FALSE(has("uneven-bytes"));
+  calls("write", 40, 4 * kMib, kMs, "/scratch/more", 2);
+  EXPECT_TRUE(has("uneven-bytes"));
+  EXPECT_FALSE(has("one-rank"));
+  settings_.one_rank_bytes = 1e12;
+  EXPECT_FALSE(has("uneven-bytes"));
+}
+
+TEST_F(Advice, Misaligned) {
+  calls("write", 400, kMib, kMs);
+  stats::AccessPattern& pattern = by_file_.groups[0].pattern;
+  pattern.write = {.placed = 400, .first = 400, .checked = 400, .misaligned = 199};
+  EXPECT_FALSE(has("misaligned"));
+  pattern.write.misaligned = 300;
+  ASSERT_TRUE(has("misaligned"));
+  EXPECT_NE(found().front().title.find("300 of 400 requests of 1 file"), std::string::npos);
+}
+
+TEST_F(Advice, SmallRequestsAreNotMisaligned) {
+  calls("write", 400, 100, kMs);
+  by_file_.groups[0].pattern.write = {
+      .placed = 400, .first = 400, .checked = 400, .misaligned = 399};
+  EXPECT_FALSE(has("misaligned"));
+}
+
+TEST_F(Advice, Random) {
+  calls("read", 400, 64 << 10, kMs);
+  stats::AccessPattern& pattern = by_file_.groups[0].pattern;
+  pattern.read = {.placed = 400, .first = 4, .consecutive = 0, .forward = 200};
+  EXPECT_FALSE(has("random"));
+  pattern.read.forward = 190;
+  EXPECT_TRUE(has("random"));
+}
+
+TEST_F(Advice, LargeRequestsMayGoAnywhere) {
+  calls("read", 400, 8 * kMib, kMs);
+  by_file_.groups[0].pattern.read = {.placed = 400, .first = 4};
+  EXPECT_FALSE(has("random"));
+}
+
+TEST_F(Advice, RedundantReads) {
+  calls("read", 400, kMib, kMs);
+  stats::AccessPattern& pattern = by_file_.groups[0].pattern;
+  pattern.read_begin = 0;
+  pattern.read_bytes = 400 * kMib;
+  pattern.read_end = 400 * kMib;
+  EXPECT_FALSE(has("redundant-reads"));
+  pattern.read_end = 100 * kMib;
+  pattern.reread_bytes = 20 * kMib;
+  ASSERT_TRUE(has("redundant-reads"));
+  EXPECT_NE(found().front().evidence.front().find("20"), std::string::npos);
+  pattern.read_bytes = 110 * kMib;  // 10 MiB again
+  EXPECT_FALSE(has("redundant-reads"));
+}
+
+TEST_F(Advice, ReadAfterWrite) {
+  calls("pwrite", 400, 4096, kMs);
+  calls("pread", 400, 4096, kMs);
+  stats::AccessPattern& pattern = by_file_.groups[0].pattern;
+  pattern.read.placed = 400;
+  pattern.read_back = 100;
+  pattern.read_back_bytes = 100 * 4096;
+  EXPECT_FALSE(has("read-after-write"));
+  pattern.read_back = 200;
+  pattern.read_back_bytes = 200 * 4096;
+  EXPECT_TRUE(has("read-after-write"));
+  pattern.read_back_bytes = 200 * kMib;  // large pieces
+  EXPECT_FALSE(has("read-after-write"));
+}
+
+TEST_F(Advice, LockContention) {
+  calls("write", 400, kMib, kMs);
+  stats::AccessPattern& pattern = by_file_.groups[0].pattern;
+  pattern.locks = 400;
+  pattern.locks_ns = kMs;
+  EXPECT_FALSE(has("lock-contention"));
+  pattern.locks_refused = 200;
+  EXPECT_TRUE(has("lock-contention"));
+  pattern.locks_refused = 0;
+  pattern.locks_ns = 200 * kMs;
+  EXPECT_TRUE(has("lock-contention"));
+}
+
+TEST_F(Advice, TinyBuffers) {
+  calls("fwrite", 400, 40, kMs);
+  EXPECT_FALSE(has("tiny-buffers"));
+  by_file_.groups[0].pattern.tiny_buffered = 400;
+  EXPECT_TRUE(has("tiny-buffers"));
+}
+
 TEST_F(Advice, ThresholdsOfZeroFindNothingWhereNothingIs) {
   settings_ = {.small_bytes = 0,
                .small_share = 0,
@@ -267,6 +359,15 @@ TEST_F(Advice, ThresholdsOfZeroFindNothingWhereNothingIs) {
                .small_file_bytes = 0,
                .small_files = 0,
                .failed_share = 0,
+               .alignment_bytes = 0,
+               .misaligned_share = 0,
+               .random_share = 0,
+               .random_bytes = 0,
+               .reread_share = 0,
+               .reread_bytes = 0,
+               .read_back_share = 0,
+               .lock_share = 0,
+               .refused_share = 0,
                .unseen_share = 0,
                .least_io_share = 0};
   for (const Finding& finding : found()) {
