@@ -1,6 +1,7 @@
 // How many events a second `omnio stats` reads, and what memory it takes for it.
 //
 //   stats_throughput [--check] [--events N]
+//   stats_throughput --make DIRECTORY EVENTS RANKS THREADS
 //
 // Makes traces in a temporary directory and reads each in a process of its own:
 //
@@ -10,6 +11,8 @@
 // time
 //   to read the same bytes;
 // - 4,096 ranks that have 100,000 files in all.
+//
+// With --make it only makes a trace, for tests: each thread of each rank works on 64 files.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -281,10 +284,20 @@ int main(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[1]) == "--read") {
     return readTrace(argv[2], omnio::stats::byName(argv[3]).value_or(omnio::stats::By::kFile));
   }
+  if (argc == 6 && std::string_view(argv[1]) == "--make") {
+    const auto number = [](const char* word) {
+      return static_cast<std::uint32_t>(std::strtoul(word, nullptr, 10));
+    };
+    makeTrace(argv[2], {.events = std::strtoull(argv[3], nullptr, 10),
+                        .ranks = number(argv[4]),
+                        .threads = number(argv[5])});
+    return 0;
+  }
   const bool check = argc == 2 && std::string_view(argv[1]) == "--check";
   const bool has_events = argc == 3 && std::string_view(argv[1]) == "--events";
   if (argc > 1 && !check && !has_events) {
-    fmt::print(stderr, "usage: stats_throughput [--check] [--events N]\n");
+    fmt::print(stderr, "usage: stats_throughput [--check] [--events N]\n"
+                       "       stats_throughput --make DIRECTORY EVENTS RANKS THREADS\n");
     return 2;
   }
   return compare(check, has_events ? std::strtoull(argv[2], nullptr, 10) : 50'000'000);

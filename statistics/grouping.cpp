@@ -104,7 +104,7 @@ std::vector<Group> Grouping::take() {
   if (by_ == By::kRank || by_ == By::kThread) return taken;
   for (std::size_t place = 0; place < groups_.size(); ++place) {
     Group& group = groups_[place];
-    if (!isUsed(group)) continue;
+    if (group.events() == 0) continue;  // used below the calls of the application alone
     if (by_ == By::kCall) group.row = &calls::kTable[place];
     group.name = by_ == By::kCall ? std::string(group.row->name) : fileName(place);
     taken.push_back(std::move(group));

@@ -165,7 +165,11 @@ TEST_F(AccessPatterns, BytesThatAreReadAgainAreCountedByRankAndOverAllRanks) {
 }
 
 TEST_F(AccessPatterns, CallsBelowTheApplicationCount) {
-  Writer(0, 1).pwrite(0, kBlock, 1).pwrite(kBlock, kBlock, 1).save(directory_);
+  Writer(0, 1)
+      .pwrite(0, kBlock, 1)
+      .pwrite(kBlock, kBlock, 1)
+      .event("fsync", {.arguments = {1}})
+      .save(directory_);
   const AccessPattern pattern = ofFile();
   EXPECT_EQ(pattern.write.consecutive, 1U);
   EXPECT_EQ(report(By::kFile).total.write.time_ns.count, 0U);
