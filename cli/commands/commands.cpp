@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,16 +32,20 @@ void printUsageError(const base::Parsed& parsed, int argc, const char* const* ar
   fmt::print(stderr, "Try `omnio --help`.\n");
 }
 
+// run() turns its words into those of --help before they are parsed.
+void addHelpCommand(const base::Program& app) {
+  const auto helped = std::make_shared<std::string>();
+  std::vector<std::string> names;
+  for (const auto& command : app.description().subcommands) names.push_back(command.name);
+  const base::Command command = app.subcommand("help", "What a command does, and its options");
+  command.option("COMMAND", *helped, "The command; without it, all of them are listed")
+      .suggest(names);
+  command.callback([helped] { return kDone; });
+}
+
 }  // namespace
 
 int run(int argc, const char* const* argv) {
-  // `omnio help stats` is `omnio stats --help`.
-  if (argc > 1 && argv[1] == std::string_view("help")) {
-    std::vector<const char*> words = {argv[0]};
-    if (argc > 2) words.push_back(argv[2]);
-    words.push_back("--help");
-    return run(static_cast<int>(words.size()), words.data());
-  }
   const base::Program app(
       "Records the I/O of an application, replays it on another storage system, and estimates what "
       "it would take there.",
@@ -52,14 +58,22 @@ int run(int argc, const char* const* argv) {
                          addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand}) {
     add(app);
   }
-  std::string helped;
-  app.subcommand("help", "What a command does, and its options").option("COMMAND", helped, "");
+  addHelpCommand(app);
 
+  // `omnio help stats` is `omnio stats --help`. An unknown command is refused as it is by itself.
+  std::vector<const char*> words(argv, argv + argc);
+  const bool is_help = argc > 1 && words[1] == std::string_view("help");
+  if (is_help && argc == 2) words[1] = "--help";
+  if (is_help && argc == 3 && words[2][0] != '-') {
+    words.erase(words.begin() + 1);
+    if (app.hasSubcommand(words[1])) words.push_back("--help");
+  }
+  const int count = static_cast<int>(words.size());
   try {
-    const base::Parsed parsed = app.parse(argc, argv);
+    const base::Parsed parsed = app.parse(count, words.data());
     if (parsed.outcome == base::Parsed::Outcome::kShown) return printAll(parsed.text);
     if (parsed.outcome == base::Parsed::Outcome::kRefused) {
-      printUsageError(parsed, argc, argv);
+      printUsageError(parsed, count, words.data());
       return kWrongUsage;
     }
     return parsed.exit_code;

@@ -107,6 +107,8 @@ void addDiffCommand(base::Command program) {
       });
   command.flag("--all", options->all, "All lines, in place of the 20 that differ most in time");
   command.flag("--json", options->json, "A JSON document instead of tables");
+  command.addExitStatus(fmt::format("{}", kDifferences),
+                        "the traces differ by more than --tolerance");
   command.callback([options] { return runDiff(*options); });
 }
 

@@ -246,6 +246,9 @@ void addReplayCommand(base::Command program) {
               "A word for the launcher; may be given more than once")
       .typeName("WORD")
       .repeatable();
+  command.addExitStatus(
+      fmt::format("{}", kDifferences),
+      "done, but results of calls differ from the recording, or the schedule lacks data");
   command.callback([options] { return runReplay(*options); });
 }
 

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -232,6 +233,14 @@ constexpr base::Word<wire::SettingType> kPlaceholders[] = {
     {wire::SettingType::kSize, "SIZE"},
     {wire::SettingType::kWhenSlow, "wait|drop"}};
 
+// The words that a placeholder names.
+std::vector<std::string> wordsOf(wire::SettingType type) {
+  std::istringstream split{std::string(base::wordOf(kPlaceholders, type))};
+  std::vector<std::string> words;
+  for (std::string word; std::getline(split, word, '|');) words.push_back(word);
+  return words;
+}
+
 void addSetting(base::Command command, const wire::Setting& setting, GivenOption& given) {
   const std::string name = setting.option;  // "--exclude"
   if (setting.type == wire::SettingType::kSwitch) {
@@ -244,6 +253,8 @@ void addSetting(base::Command command, const wire::Setting& setting, GivenOption
       command.option(is_output ? "-o," + name : name, given.words, setting.help)
           .typeName(std::string(base::wordOf(kPlaceholders, setting.type)))
           .check([&setting](const std::string& word) { return complaintAbout(setting, word); });
+  const std::vector<std::string> words = wordsOf(setting.type);
+  if (words.size() > 1) given.option->suggest(words);
   if (setting.type == wire::SettingType::kPatterns) {
     given.option->repeatable();
   } else {
@@ -272,6 +283,10 @@ void addTraceCommand(base::Command program) {
                "Print the patterns of what is left out by default, and do nothing else");
   command.option("COMMAND", request->command, "The command and its arguments, after --");
   command.endOptionsAtFirstArgument();
+  command.setExitStatuses({{"0 to 255", "the status of COMMAND; 128+N when signal N ended it"},
+                           {"2", "wrong usage"},
+                           {fmt::format("{}", kOwnTrouble), "COMMAND could not be traced"},
+                           {"126, 127", "COMMAND could not be run, or was not found"}});
   command.callback([request] {
     if (request->command.empty() && !request->list_filters && !request->dump_config) {
       base::refuseMissing("a COMMAND to run");

@@ -99,6 +99,8 @@ void addVerifyCommand(base::Command program) {
   command.flag("--json", options->json, "As a JSON document");
   command.flag("--partial", options->partial,
                "Takes a schedule or a trace that lacks data as it is; else the status is 3");
+  command.addExitStatus(fmt::format("{}", kDifferences),
+                        "done, with differences or with data that is missing");
   command.callback([options] { return runVerify(*options); });
 }
 

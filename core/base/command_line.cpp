@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -18,6 +19,13 @@
 #include "core/base/printable.hpp"
 
 namespace omnio::base {
+
+struct ProgramState {
+  int exit_code = 0;
+  std::string version;
+  std::map<const CLI::Option*, std::vector<std::string>> words;
+  std::map<const CLI::App*, std::vector<ExitStatus>> statuses;
+};
 
 namespace {
 
@@ -65,6 +73,69 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
   return found;
 }
 
+// "-o" before "--output", as they were given.
+std::vector<std::string> namesOf(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// The numbers are CLI11's names of types; all other values may name a file.
+bool isNumber(const CLI::Option& option) {
+  const std::string type = option.get_type_name().substr(0, option.get_type_name().find(':'));
+  return type == "INT" || type == "UINT" || type == "FLOAT" || type == "NUMBER" ||
+         type == "POSITIVE";
+}
+
+OptionDescription descriptionOf(const CLI::Option& option, const ProgramState& state) {
+  OptionDescription description;
+  description.names = namesOf(option);
+  description.help = option.get_description();
+  const bool has_value = option.get_type_size() != 0;
+  if (option.get_positional()) {
+    description.value = option.get_name(true);
+  } else if (has_value) {
+    // CLI11 appends what its own checks say of themselves, behind a colon.
+    const std::string type = option.get_type_name();
+    description.value = type.substr(0, type.find(':'));
+  }
+  if (has_value) description.default_value = option.get_default_str();
+  description.is_required = option.get_required();
+  description.is_list = option.get_expected_max() == CLI::detail::expected_max_vector_size;
+  description.is_number = has_value && isNumber(option);
+  if (const auto words = state.words.find(&option); words != state.words.end()) {
+    description.words = words->second;
+  }
+  return description;
+}
+
+// Its own, or those of the program.
+std::vector<ExitStatus> statusesOf(const CLI::App& app, const ProgramState& state) {
+  for (const CLI::App* above = &app; above != nullptr; above = above->get_parent()) {
+    const auto statuses = state.statuses.find(above);
+    if (statuses != state.statuses.end()) return statuses->second;
+  }
+  return {};
+}
+
+CommandDescription descriptionOf(const CLI::App& app, const ProgramState& state) {
+  CommandDescription description;
+  description.name = app.get_name();
+  description.help = app.get_description();
+  description.ends_with_command = app.get_positionals_at_end();
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
+    (option->get_positional() ? description.arguments : description.options)
+        .push_back(descriptionOf(*option, state));
+  }
+  description.exit_statuses = statusesOf(app, state);
+  for (const CLI::App* command : app.get_subcommands({})) {
+    description.subcommands.push_back(descriptionOf(*command, state));
+  }
+  return description;
+}
+
 std::vector<std::string> optionsOf(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -93,7 +164,12 @@ OptionHandle OptionHandle::check(WordCheck check) const {
 }
 
 OptionHandle OptionHandle::oneOf(std::vector<std::string> words) const {
-  option_->check(CLI::IsMember(std::move(words)));
+  option_->check(CLI::IsMember(words));
+  return suggest(std::move(words));
+}
+
+OptionHandle OptionHandle::suggest(std::vector<std::string> words) const {
+  state_->words[option_] = std::move(words);
   return *this;
 }
 
@@ -149,7 +225,7 @@ std::size_t OptionHandle::count() const { return option_->count(); }
 template <typename Value>
 OptionHandle Command::option(const std::string& names, Value& value,
                              const std::string& help) const {
-  return OptionHandle(app_->add_option(names, value, help));
+  return {app_->add_option(names, value, help), state_};
 }
 
 using Text = const std::string&;
@@ -168,33 +244,64 @@ template OptionHandle Command::option(Text, std::vector<std::string>&, Text) con
 template OptionHandle Command::option(Text, std::vector<std::filesystem::path>&, Text) const;
 
 OptionHandle Command::flag(const std::string& names, bool& value, const std::string& help) const {
-  return OptionHandle(app_->add_flag(names, value, help));
+  return {app_->add_flag(names, value, help), state_};
 }
 
 Command Command::subcommand(const std::string& name, const std::string& help) const {
-  return Command(app_->add_subcommand(name, help), exit_code_);
+  return {app_->add_subcommand(name, help), state_};
 }
 
 void Command::endOptionsAtFirstArgument() const { app_->positionals_at_end(); }
 
 void Command::callback(std::function<int()> work) const {
-  app_->callback([work = std::move(work), to = exit_code_] { *to = work(); });
+  app_->callback([work = std::move(work), to = state_] { to->exit_code = work(); });
+}
+
+void Command::addExitStatus(const std::string& status, const std::string& meaning) const {
+  std::vector<ExitStatus> statuses = statusesOf(*app_, *state_);
+  statuses.push_back({status, meaning});
+  setExitStatuses(std::move(statuses));
+}
+
+void Command::setExitStatuses(std::vector<ExitStatus> statuses) const {
+  std::string text = "Exit status:";
+  for (const ExitStatus& status : statuses) {
+    text += fmt::format("\n  {:<27} {}", status.status, status.meaning);
+  }
+  app_->footer(text);
+  state_->statuses[app_] = std::move(statuses);
 }
 
 void refuseMissing(const std::string& what) { throw CLI::RequiredError(what); }
 
 Program::Program(const std::string& help, const std::string& name)
-    : Command(nullptr, &status_), owned_(std::make_unique<CLI::App>(help, name)) {
+    : Command(nullptr, nullptr),
+      shared_(std::make_unique<ProgramState>()),
+      owned_(std::make_unique<CLI::App>(help, name)) {
   app_ = owned_.get();
+  state_ = shared_.get();
+  setExitStatuses({{"0", "the work is done"},
+                   {"1", "the work failed; standard error says why"},
+                   {"2", "wrong usage"}});
 }
 
 Program::~Program() = default;
 
 void Program::setVersion(const std::string& text) const {
   app_->set_version_flag("--version", text);
+  state_->version = text;
 }
 
 void Program::requireOneSubcommand() const { app_->require_subcommand(1); }
+
+bool Program::hasSubcommand(const std::string& name) const {
+  for (const CLI::App* command : app_->get_subcommands({})) {
+    if (command->get_name() == name) return true;
+  }
+  return false;
+}
+
+CommandDescription Program::description() const { return descriptionOf(*app_, *state_); }
 
 Parsed Program::parse(int argc, const char* const* argv) const {
   Parsed parsed;
@@ -206,12 +313,13 @@ Parsed Program::parse(int argc, const char* const* argv) const {
       app_->exit(error, out, out);
       parsed.outcome = Parsed::Outcome::kShown;
       parsed.text = out.str();
+      if (!parsed.text.ends_with('\n')) parsed.text += '\n';  // which CLI11 forgets behind a footer
     } else {
       parsed.outcome = Parsed::Outcome::kRefused;
       parsed.text = error.what();
     }
   }
-  parsed.exit_code = status_;
+  parsed.exit_code = state_->exit_code;
   const auto subcommands = app_->get_subcommands();
   if (!subcommands.empty()) parsed.command = subcommands.front()->get_name();
   if (parsed.outcome != Parsed::Outcome::kRefused) return parsed;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/command_description.hpp"
 #include "core/base/result.hpp"
 
 namespace CLI {
@@ -24,15 +25,20 @@ namespace omnio::base {
 // Says why a word is refused; empty when it is taken.
 using WordCheck = std::function<std::string(const std::string& word)>;
 
+// What a Program and its handles share.
+struct ProgramState;
+
 class OptionHandle {
  public:
-  explicit OptionHandle(CLI::Option* option) : option_(option) {}
+  OptionHandle(CLI::Option* option, ProgramState* state) : option_(option), state_(state) {}
 
   // Each returns the handle, so that calls can be chained.
   OptionHandle required(bool is_required = true) const;
   OptionHandle typeName(const std::string& name) const;
   OptionHandle check(WordCheck check) const;
   OptionHandle oneOf(std::vector<std::string> words) const;
+  // Words that completion offers; another check decides which are taken.
+  OptionHandle suggest(std::vector<std::string> words) const;
   // A whole number, and no other word.
   OptionHandle between(std::uint64_t minimum, std::uint64_t maximum) const;
   OptionHandle positive() const;
@@ -51,11 +57,12 @@ class OptionHandle {
 
  private:
   CLI::Option* option_;
+  ProgramState* state_;
 };
 
 class Command {
  public:
-  Command(CLI::App* app, int* exit_code) : app_(app), exit_code_(exit_code) {}
+  Command(CLI::App* app, ProgramState* state) : app_(app), state_(state) {}
 
   // `names` is "-o,--output", "--rank", or "TRACE" for an argument without a name.
   // Values are texts, paths and numbers, optional numbers, and lists of texts or paths: the types
@@ -70,10 +77,15 @@ class Command {
   void endOptionsAtFirstArgument() const;
   // Called when this command was chosen and its options are right. Returns the exit status.
   void callback(std::function<int()> work) const;
+  // What --help and the manual page say of the exit status. A program has the usual ones (0 done, 1
+  // failed, 2 wrong usage), and its subcommands have the same. One that has more adds them; one
+  // that has others names all of them.
+  void addExitStatus(const std::string& status, const std::string& meaning) const;
+  void setExitStatuses(std::vector<ExitStatus> statuses) const;
 
  protected:
   CLI::App* app_;
-  int* exit_code_;
+  ProgramState* state_;
 };
 
 // Thrown by a callback: an option or argument that the options themselves do not require is
@@ -103,11 +115,13 @@ class Program : public Command {
 
   void setVersion(const std::string& text) const;
   void requireOneSubcommand() const;
+  bool hasSubcommand(const std::string& name) const;
+  CommandDescription description() const;
   Parsed parse(int argc, const char* const* argv) const;
 
  private:
+  std::unique_ptr<ProgramState> shared_;
   std::unique_ptr<CLI::App> owned_;
-  int status_ = 0;
 };
 
 // A line of a configuration file: an option and its value.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -286,7 +287,41 @@ TEST(Usage, ANameThatIsAlmostOneIsGuessed) {
 TEST(Usage, HelpOfACommandIsThatOfItsOption) {
   EXPECT_EQ(omnio({"help"}).out, omnio({"--help"}).out);
   EXPECT_EQ(omnio({"help", "stats"}).out, omnio({"stats", "--help"}).out);
-  EXPECT_EQ(omnio({"help", "stat"}).out, omnio({"--help"}).out) << "which names all commands";
+  EXPECT_EQ(omnio({"help", "help"}).out, omnio({"help", "--help"}).out);
+}
+
+TEST(Usage, HelpOfEachCommandNamesIt) {
+  const std::string all = omnio({"--help"}).out;
+  std::istringstream lines(all.substr(all.find("Subcommands:\n")));
+  std::string line;
+  std::getline(lines, line);
+  int commands = 0;
+  while (std::getline(lines, line) && line.starts_with("  ")) {
+    const std::string name = line.substr(2, line.find(' ', 2) - 2);
+    const Ran ran = omnio({"help", name.c_str()});
+    EXPECT_EQ(ran.status, 0) << name;
+    EXPECT_NE(ran.out.find("Usage: omnio " + name + ' '), std::string::npos) << ran.out;
+    ++commands;
+  }
+  EXPECT_GE(commands, 17);
+}
+
+TEST(Usage, HelpOfAnUnknownCommandIsRefused) {
+  const Ran ran = omnio({"help", "stat"});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, "omnio: unknown command `stat`; did you mean `stats`?\nTry `omnio --help`.\n");
+  EXPECT_EQ(omnio({"help", "stats", "TRACE"}).status, 2);
+}
+
+TEST(Usage, HelpNamesTheExitStatuses) {
+  const std::string usual =
+      "Exit status:\n"
+      "  0                           the work is done\n"
+      "  1                           the work failed; standard error says why\n"
+      "  2                           wrong usage\n";
+  EXPECT_NE(omnio({"stats", "--help"}).out.find(usual), std::string::npos);
+  EXPECT_NE(omnio({"verify", "--help"}).out.find(usual + "  3   "), std::string::npos);
 }
 
 TEST(Usage, HelpAndVersionAreDone) {
