@@ -53,6 +53,32 @@ function(omnio_install_folder folder)
   endif()
 endfunction()
 
+# The same of the scripts of `omnio completion`, each where its shell looks for it.
+function(omnio_install_completion target)
+  if(OMNIO_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))
+    return()
+  endif()
+  set(places_bash bash-completion/completions omnio)
+  set(places_zsh zsh/site-functions _omnio)
+  set(places_fish fish/vendor_completions.d omnio.fish)
+  set(scripts)
+  foreach(shell IN ITEMS bash zsh fish)
+    list(GET places_${shell} 0 folder)
+    list(GET places_${shell} 1 name)
+    set(script "${CMAKE_CURRENT_BINARY_DIR}/completion-${shell}/${name}")
+    file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/completion-${shell}")
+    add_custom_command(
+      OUTPUT "${script}"
+      COMMAND ${target} completion ${shell} > "${script}"
+      DEPENDS ${target}
+      COMMENT "Completion of ${target} for ${shell}"
+      VERBATIM)
+    list(APPEND scripts "${script}")
+    install(FILES "${script}" DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} COMPONENT runtime)
+  endforeach()
+  add_custom_target(${target}-completion ALL DEPENDS ${scripts})
+endfunction()
+
 function(omnio_install_package)
   include(CMakePackageConfigHelpers)
 

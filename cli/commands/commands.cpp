@@ -58,6 +58,7 @@ int run(int argc, const char* const* argv) {
                          addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand}) {
     add(app);
   }
+  addCompletionCommand(app);
   addHelpCommand(app);
 
   // `omnio help stats` is `omnio stats --help`. An unknown command is refused as it is by itself.

@@ -75,7 +75,7 @@ base::Result<std::optional<std::int64_t>> makeSchedule(const tracefile::Trace& t
 }
 
 // A schedule has about 110 bytes a call.
-constexpr std::uint64_t kMostCalls = 20'000'000;
+constexpr std::uint64_t kMostScheduledCalls = 20'000'000;
 
 bool wantsSchedule(const PhasesOptions& options, const tracefile::Trace& trace) {
   if (options.output.empty() || options.schedule == "no") return false;
@@ -84,7 +84,7 @@ bool wantsSchedule(const PhasesOptions& options, const tracefile::Trace& trace) 
   for (const auto& process : trace.processes()) {
     for (const tracefile::StoredChunk& chunk : process->chunks) events += chunk.header.event_count;
   }
-  if (events <= kMostCalls) return true;
+  if (events <= kMostScheduledCalls) return true;
   printFailure(
       fmt::format("{}: {} events; a schedule of them is left out (--schedule yes writes it)",
                   base::printable(options.selection.trace), events));
