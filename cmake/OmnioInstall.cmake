@@ -53,6 +53,27 @@ function(omnio_install_folder folder)
   endif()
 endfunction()
 
+# Writes the manual pages of a program when it is built, and installs them: the program makes them
+# of the definitions of its command line (core/base/manual_page.hpp). A sanitized program may not
+# run everywhere, and one for another machine does not run here.
+function(omnio_install_manual_pages target)
+  if(OMNIO_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))
+    return()
+  endif()
+  set(pages "${CMAKE_CURRENT_BINARY_DIR}/man-${target}")
+  add_custom_command(
+    OUTPUT "${pages}/made"
+    COMMAND "${CMAKE_COMMAND}" -E rm -rf "${pages}"
+    COMMAND ${target} --manual-pages "${pages}"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${pages}/made"
+    DEPENDS ${target}
+    COMMENT "Manual pages of ${target}"
+    VERBATIM)
+  add_custom_target(${target}-manual ALL DEPENDS "${pages}/made")
+  install(DIRECTORY "${pages}/" DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime
+          FILES_MATCHING PATTERN "*.1")
+endfunction()
+
 # The same of the scripts of `omnio completion`, each where its shell looks for it.
 function(omnio_install_completion target)
   if(OMNIO_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))

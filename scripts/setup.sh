@@ -14,14 +14,14 @@ build=(g++ cmake ninja-build pkg-config git python3
        libgtest-dev libbenchmark-dev)
 # Programs under test, and what the tests measure them by: the system calls as strace sees them,
 # hosts as network namespaces, small file systems that fill up, a file system of our own.
-# Shells, for completion.
+# Shells and readers of manual pages, for completion and man pages.
 # A browser for the report page; what drives it follows below.
 # Real programs that a small Debian lacks; Java and h5py are tested where they are installed.
 tests=(gfortran strace iproute2 e2fsprogs xfsprogs clang-format python3-jsonschema
        hdf5-tools fio protobuf-compiler rsync sqlite3 zstd fuse3 libfuse3-dev
        glusterfs-server glusterfs-client
        chromium
-       zsh fish bash-completion
+       zsh fish bash-completion man-db mandoc
        libfaketime libeatmydata1 libjemalloc2 libtcmalloc-minimal4)
 # Other packages of Node.js than Debian's have npm in them, and conflict with Debian's npm.
 command -v npm >/dev/null || tests+=(nodejs npm)

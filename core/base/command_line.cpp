@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/base/integers.hpp"
+#include "core/base/manual_page.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::base {
@@ -305,6 +306,12 @@ CommandDescription Program::description() const { return descriptionOf(*app_, *s
 
 Parsed Program::parse(int argc, const char* const* argv) const {
   Parsed parsed;
+  if (argc == 3 && std::string_view(argv[1]) == kManualPagesOption) {
+    const Result<void> written = writeManualPages(description(), state_->version, argv[2]);
+    parsed.outcome = written ? Parsed::Outcome::kShown : Parsed::Outcome::kRefused;
+    if (!written) parsed.text = written.failure().sentence;
+    return parsed;
+  }
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {

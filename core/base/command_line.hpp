@@ -106,6 +106,10 @@ struct Parsed {
   int exit_code = 0;    // of its callback
 };
 
+// With this word and a directory alone, a Program writes its manual pages there: the build makes
+// them so. No help names it.
+inline constexpr const char* kManualPagesOption = "--manual-pages";
+
 class Program : public Command {
  public:
   Program(const std::string& help, const std::string& name);

@@ -368,6 +368,9 @@ int work(Options options, const std::string& command, replay::Session& session,
   return kDone;
 }
 
+constexpr const char* kAbout =
+    "Runs the phases of a model on this storage and measures them; started by mpirun.";
+
 void addOptions(const base::Program& app, Options& options) {
   app.setVersion("omnio-phase-run " OMNIO_VERSION);
   app.option("MODEL", options.model, "A phase model (omnio phases)").required();
@@ -393,13 +396,22 @@ void addOptions(const base::Program& app, Options& options) {
   app.flag("--keep", options.runner.keep, "Leaves the files below the target");
 }
 
+// Before MPI starts: it does not have to run where the program is built.
+int writeManualPages(int argc, char** argv) {
+  Options options;
+  const base::Program app(kAbout, "omnio-phase-run");
+  addOptions(app, options);
+  const base::Parsed parsed = app.parse(argc, argv);
+  if (parsed.outcome == base::Parsed::Outcome::kShown) return kDone;
+  fmt::print(stderr, "omnio-phase-run: {}\n", base::safeText(parsed.text));
+  return kFailed;
+}
+
 // Each process reads the same words; the first one answers.
 int run(int argc, char** argv, replay::Session& session, replay::Request& request) {
   const PhaseTeam world(session.world());
   Options options;
-  const base::Program app(
-      "Runs the phases of a model on this storage and measures them; started by mpirun.",
-      "omnio-phase-run");
+  const base::Program app(kAbout, "omnio-phase-run");
   addOptions(app, options);
   const base::Parsed parsed = app.parse(argc, argv);
   if (parsed.outcome == base::Parsed::Outcome::kShown) {
@@ -423,6 +435,9 @@ int run(int argc, char** argv, replay::Session& session, replay::Request& reques
 }  // namespace omnio::ior
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == omnio::base::kManualPagesOption) {
+    return omnio::ior::writeManualPages(argc, argv);
+  }
   omnio::replay::Request request;
   request.program = "omnio-phase-run";
   omnio::replay::Session session(&argc, &argv, request);

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,24 @@ def check_control(given, prefix, scratch):
     expect("the Fortran module is installed", (prefix / "include" / "omnio.f90").exists(), True)
 
 
+def check_manual_and_completion(given, prefix):
+    """A manual page of each command, and the scripts where the shells look for them."""
+    omnio = prefix / "bin" / "omnio"
+    commands = re.findall(r"^  ([a-z]+) ", run(omnio, "--help").partition("Subcommands:")[2],
+                          re.MULTILINE)
+    pages = {"omnio.1"} | {f"omnio-{name}.1" for name in commands}
+    # omnio-replay.1 is that of `omnio replay`, which starts the program of this name.
+    if (prefix / "bin" / "omnio-phase-run").exists():
+        pages.add("omnio-phase-run.1")
+    manual = prefix / "share" / "man" / "man1"
+    expect("manual pages", {path.name for path in manual.iterdir()}, pages)
+    for shell, place in {"bash": "bash-completion/completions/omnio",
+                         "zsh": "zsh/site-functions/_omnio",
+                         "fish": "fish/vendor_completions.d/omnio.fish"}.items():
+        expect(f"completion for {shell}", (prefix / "share" / place).read_text(),
+               run(omnio, "completion", shell))
+
+
 def check_no_path_of_the_build(given, prefix):
     """No text file of the installation may name the build tree or the first prefix."""
     texts = [path for path in prefix.rglob("*") if path.suffix in (".cmake", ".pc")]
@@ -124,6 +143,7 @@ def main():
             check_cmake_package(given, prefix, scratch, trace, statistics)
             check_pkg_config(given, prefix, scratch, trace, statistics)
             check_control(given, prefix, scratch)
+            check_manual_and_completion(given, prefix)
         except Failure as failure:
             print(f"installed.py: {failure}", file=sys.stderr)
             return 1
