@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::cli {
 
 void printFailure(std::string_view sentence) {
+  const ProgressPause pause;
   fmt::print(stderr, "omnio: {}\n", base::safeText(sentence));
 }
 
@@ -32,6 +34,9 @@ bool Output::flush() {
   if (!base::isPlainText(text_)) {
     text_ = form_ == OutputForm::kJson ? base::safeJson(text_) : base::safeText(text_, "\n");
   }
+  if (text_.empty()) return error_ == 0;
+  // What a command prints on a terminal shows by itself how far it has come.
+  const ProgressPause pause(isatty(STDOUT_FILENO) != 0);
   std::size_t done = 0;
   while (error_ == 0 && done < text_.size()) {
     const ssize_t n = ::write(STDOUT_FILENO, text_.data() + done, text_.size() - done);

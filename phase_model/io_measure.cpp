@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/progress.hpp"
 #include "core/order/io_waits.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/merged_reader.hpp"
@@ -46,6 +47,7 @@ void measureIo(const tracefile::Trace& trace, const StepPhases& steps, model::Ph
   std::unordered_map<int, std::unordered_map<std::uint16_t, std::uint64_t>> calls;
   FileSettings settings;
   event::PathTable paths;
+  const base::ProgressStage stage("measuring the phases", "events", trace.storedEvents());
   for (const auto& [rank, processes] : ranks) {
     struct Source {
       std::size_t process;

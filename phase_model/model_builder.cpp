@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "phase_model/access_reader.hpp"
 #include "phase_model/file_family.hpp"
@@ -145,6 +146,7 @@ base::Result<MadeModel> makePhaseModel(const tracefile::Trace& trace, const Opti
   ModelBuilder builder(options);
   std::uint64_t undecodable = 0;
   std::optional<std::int64_t> origin_ns;
+  const base::ProgressStage stage("finding the phases", "events", trace.storedEvents());
   for (const auto& [rank, processes] : ranks) {
     builder.beginRank(rank);
     const ReadRank read = readAccesses(processes, rank, shared, paths, doubts,

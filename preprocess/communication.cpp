@@ -387,7 +387,8 @@ class Sweep : public order::MpiPictureSink {
     for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
       const SourceThread& thread = sources.threads[place];
       Thread& own = threads_.emplace_back();
-      own.events = thread.open(paths_, {.layer = layer, .thread_waits = true});
+      own.events =
+          thread.open(paths_, {.layer = layer, .thread_waits = true, .is_progress = false});
       for (const tracefile::Log* lane : thread.lanes) {
         places_[{static_cast<mpi::ProcessIndex>(thread.process_index), lane->thread}] = place;
       }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
 #include "core/calls/mpi_errors.hpp"
 #include "core/event/event_text.hpp"
 #include "core/model/schedule_keys.hpp"
@@ -510,7 +511,10 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   event::PathTable paths;
   MpiTables mpi(trace);
   Analysis analysis(sources, locations, mounts, settings.size_scale, settings.layer, mpi);
-  analysis.run(paths);
+  {
+    const base::ProgressStage stage("ordering calls on files", "events", trace.storedEvents());
+    analysis.run(paths);
+  }
   mpi.settle();
   if (analysis.events() == 0) return nothing();
   if (!mpi.tables().groups.empty()) {
@@ -592,6 +596,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   }
   std::optional<ScheduleChain> chain;
   if (settings.chain) chain.emplace();
+  const base::ProgressStage stage("writing the schedule", "events", trace.storedEvents());
   for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
     model::ScheduleThread header = sources.threads[place].header;
     header.computing = analysis.threads()[place].think.computing();

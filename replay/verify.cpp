@@ -12,6 +12,7 @@
 
 #include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
 #include "core/calls/lock_commands.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event_text.hpp"
@@ -482,6 +483,7 @@ base::Result<Verification> verify(const std::filesystem::path& schedule,
   }
   Verification result;
   Comparison comparison(trace, identity, files, result);
+  const base::ProgressStage stage("comparing the replay", "events", trace.storedEvents());
   if (auto read = model::readSchedule(schedule, comparison); !read) return read.failure();
   return result;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/progress.hpp"
 #include "core/event/deferred_reads.hpp"
 #include "core/event/io_requests.hpp"
 #include "statistics/rank_events.hpp"
@@ -212,6 +213,8 @@ base::Result<Activity> readActivity(const tracefile::Trace& trace,
   activity.start_ns = stats::startOfRun(trace);
   activity.most_lanes = rows.most_lanes;
   activity.time.assign(std::size(kActivityKinds), TimeBins(rows.names.size()));
+  const base::ProgressStage stage("reading the activity over time", "events",
+                                  tracefile::storedEvents(*processes));
 #pragma omp parallel
   {
     Bins own(rows, activity.start_ns);

@@ -11,6 +11,7 @@
 
 #include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event_text.hpp"
 #include "core/order/matched_events.hpp"
@@ -228,6 +229,8 @@ base::Result<TimelineEnd> readTimeline(const tracefile::Trace& trace,
   }
   Reader reader(trace, selection, sink);
   if (with_flows) reader.readMessages(trace);
+  const base::ProgressStage stage("writing the timeline", "events",
+                                  tracefile::storedEvents(*processes));
   for (const tracefile::Process* process : *processes) {
     if (!reader.read(trace, *process, places.at(process))) break;
   }

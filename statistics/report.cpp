@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
 #include "core/base/text_table.hpp"
 #include "core/calls/table.hpp"
 #include "core/event/deferred_reads.hpp"
@@ -257,6 +258,12 @@ void readAll(const tracefile::Trace& trace, const std::vector<std::vector<Source
   const std::optional<PatternOptions>& patterns = reports.front().patterns;
   Accumulator all(trace, kinds, selection, patterns, start_ns);
   std::vector<OfRank> told(ranks.size());
+  std::vector<const tracefile::Process*> processes;
+  for (const std::vector<Source>& rank : ranks) {
+    for (const Source& source : rank) processes.push_back(source.process);
+  }
+  const base::ProgressStage stage("reading the trace", "events",
+                                  tracefile::storedEvents(processes));
 #pragma omp parallel
   {
     std::optional<Accumulator> own;
@@ -276,6 +283,8 @@ void readAll(const tracefile::Trace& trace, const std::vector<std::vector<Source
   if (std::ranges::any_of(told, &OfRank::may_wait)) {
     const auto waits = std::make_shared<const order::IoWaits>(trace);
     for (Report& report : reports) report.waits = waits;
+    const base::ProgressStage waiting("finding collective waits", "events",
+                                      tracefile::storedEvents(processes));
 #pragma omp parallel for schedule(dynamic)
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       if (!told[i].time) continue;

@@ -8,6 +8,7 @@
 #include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -26,6 +27,7 @@ struct AdviseOptions {
 };
 
 int runAdvise(const AdviseOptions& options) {
+  const ProgressLine progress;
   report::AdviceSettings settings;
   if (!options.settings.empty()) {
     const base::Result<report::AdviceSettings> read = report::readAdviceSettings(options.settings);

@@ -9,6 +9,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
 #include "core/tracefile/trace_identity.hpp"
@@ -51,6 +52,7 @@ int discard(const std::filesystem::path& trace) {
 // Clears away the rings of runs that are over: brings their events into traces that still exist,
 // and removes the other rings.
 int collectOrphans() {
+  const ProgressLine progress;
   bool all = true;
   std::string text;
   const tracefile::Orphans before = tracefile::findOrphans();
@@ -99,6 +101,7 @@ int collectOrphans() {
 }
 
 int runCollect(const TraceSelection& selection) {
+  const ProgressLine progress;
   // Opening it says what is wrong with a trace; only then is anything changed.
   if (const auto opened = selection.open(); !opened) return fail(opened.failure());
   const tracefile::CollectReport report = tracefile::collectRings(selection.trace);

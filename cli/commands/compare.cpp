@@ -13,6 +13,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/comparison.hpp"
@@ -304,6 +305,7 @@ std::optional<PeakFailure> takePeak(const std::string& word,
 }
 
 int runCompare(const CompareOptions& options) {
+  const ProgressLine progress;
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
   if (!model) return fail(model.failure());
   std::vector<ior::Candidate> candidates;

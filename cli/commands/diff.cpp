@@ -13,6 +13,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
 #include "report/difference.hpp"
 
@@ -50,6 +51,7 @@ int judge(const report::Difference& difference, double tolerance) {
 }
 
 int runDiff(const DiffOptions& options) {
+  const ProgressLine progress;
   report::DifferenceOptions chosen;
   if (options.layer == "posix") chosen.layer = stats::Layer::kPosix;
   for (const std::string& pair : options.map) {

@@ -7,6 +7,7 @@
 #include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
@@ -47,6 +48,7 @@ int runExport(const ExportOptions& options) {
   if (!options.perfetto && !options.chrome && !options.csv) {
     base::refuseMissing("one of --perfetto, --chrome and --csv");
   }
+  const ProgressLine progress;
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   sayWhatIsMissing(options.selection.trace, tracefile::assess(*trace));

@@ -13,7 +13,9 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
 #include "core/event/event_text.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/log_reader.hpp"
@@ -118,6 +120,7 @@ class Printer {
 };
 
 int runLog(const LogOptions& options) {
+  const ProgressLine progress;
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const base::Result<std::vector<const tracefile::Process*>> processes =
@@ -136,6 +139,8 @@ int runLog(const LogOptions& options) {
     const int status = printer.finish();
     return status == kDone ? printMpiLog(*trace, options.selection, options.json) : status;
   }
+  const base::ProgressStage stage("reading the trace", "events",
+                                  tracefile::storedEvents(*processes));
   for (const tracefile::Process* process : *processes) {
     for (const auto& [thread, lanes] : threadsOf(*process, options.selection.thread)) {
       if (!printer.print(*process, lanes)) return printer.finish();

@@ -1,16 +1,16 @@
 // omnio pack: makes a finished trace small.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
 #include "core/base/text_table.hpp"
 #include "core/tracefile/pack_trace.hpp"
 
@@ -21,25 +21,6 @@ struct PackOptions {
   TraceSelection selection;
   tracefile::PackOptions pack{.jobs = tracefile::usualPackJobs()};
   bool json = false;
-};
-
-// One line that is written over and over, on a terminal alone.
-class ProgressLine {
- public:
-  void show(std::uint64_t done, std::uint64_t all) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - shown_ < std::chrono::milliseconds(200)) return;
-    shown_ = now;
-    written_ = true;
-    fmt::print(stderr, "\r{} of {} MiB", done >> 20, all >> 20);
-  }
-  ~ProgressLine() {
-    if (written_) fmt::print(stderr, "\r\x1b[K");
-  }
-
- private:
-  std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
-  bool written_ = false;
 };
 
 double perEvent(const tracefile::PackReport& report, std::uint64_t bytes) {
@@ -86,14 +67,14 @@ std::string textOf(const tracefile::PackReport& report, const PackOptions& optio
 }
 
 int runPack(const PackOptions& options) {
+  const ProgressLine line;
+  base::ProgressStage stage("packing", "MiB", 0);
   tracefile::PackOptions wanted = options.pack;
-  const base::Result<tracefile::PackReport> report = [&] {
-    ProgressLine line;
-    if (isatty(STDERR_FILENO) != 0) {
-      wanted.progress = [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); };
-    }
-    return tracefile::packTrace(options.selection.trace, wanted);
-  }();
+  wanted.progress = [&stage](std::uint64_t done, std::uint64_t all) {
+    stage.reach(done >> 20, all >> 20);
+  };
+  const base::Result<tracefile::PackReport> report =
+      tracefile::packTrace(options.selection.trace, wanted);
   if (!report) return fail(report.failure());
   for (const std::string& kept : report->kept) {
     printFailure(fmt::format("{}; it is left as it is", kept));

@@ -12,6 +12,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -80,10 +81,7 @@ constexpr std::uint64_t kMostScheduledCalls = 20'000'000;
 bool wantsSchedule(const PhasesOptions& options, const tracefile::Trace& trace) {
   if (options.output.empty() || options.schedule == "no") return false;
   if (options.schedule == "yes") return true;
-  std::uint64_t events = 0;
-  for (const auto& process : trace.processes()) {
-    for (const tracefile::StoredChunk& chunk : process->chunks) events += chunk.header.event_count;
-  }
+  const std::uint64_t events = trace.storedEvents();
   if (events <= kMostScheduledCalls) return true;
   printFailure(
       fmt::format("{}: {} events; a schedule of them is left out (--schedule yes writes it)",
@@ -116,6 +114,7 @@ int growPhases(const PhasesOptions& options) {
 }
 
 int runPhases(const PhasesOptions& options) {
+  const ProgressLine progress;
   if (options.ranks) return growPhases(options);
   if (!options.other_model.empty() || !options.scaling.empty()) base::refuseMissing("--ranks");
   const base::Result<tracefile::Trace> trace = options.selection.open();

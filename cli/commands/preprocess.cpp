@@ -12,6 +12,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/schedule_keys.hpp"
@@ -42,6 +43,7 @@ const base::WordCheck kScale = [](const std::string& text) {
 };
 
 int runPreprocess(const PreprocessOptions& options) {
+  const ProgressLine progress;
   preprocess::Settings settings = options.settings;
   settings.timing = *base::valueOf(model::kTimings, options.timing);
   settings.order = *base::valueOf(model::kOrders, options.order);

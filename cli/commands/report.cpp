@@ -14,6 +14,7 @@
 #include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -80,6 +81,7 @@ void findAdvice(const report::AdviceSettings& settings, report::PageData& data) 
 }
 
 int runReport(const ReportOptions& options) {
+  const ProgressLine progress;
   report::AdviceSettings settings;
   if (!options.settings.empty()) {
     const base::Result<report::AdviceSettings> read = report::readAdviceSettings(options.settings);

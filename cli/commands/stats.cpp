@@ -8,6 +8,7 @@
 #include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "statistics/lateness.hpp"
 #include "statistics/report.hpp"
 
@@ -28,6 +29,7 @@ struct StatsOptions {
 };
 
 int runStats(const StatsOptions& options) {
+  const ProgressLine progress;
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   stats::Selection selection = options.selection.chosen();

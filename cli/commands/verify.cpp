@@ -11,6 +11,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -66,6 +67,7 @@ std::string textOf(const replay::Verification& result) {
 }
 
 int runVerify(const VerifyOptions& options) {
+  const ProgressLine progress;
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const auto identity = replay::readReplayIdentity(trace->directory());

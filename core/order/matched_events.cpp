@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/progress.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/merged_reader.hpp"
 
@@ -126,6 +127,7 @@ MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups
     logs_left.push_back(process->logs.size());
     several_threads.push_back(process->logs.size() > 1);
   }
+  const base::ProgressStage stage("matching messages", "events", trace.storedEvents());
   MpiMatcher matcher(groups, std::move(several_threads), rulesOf(trace, groups), sink, limits);
   MpiPictureEnd end;
   const auto next = [&] {

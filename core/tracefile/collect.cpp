@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/base/progress.hpp"
 #include "core/tracefile/container_file.hpp"
 #include "core/tracefile/process.hpp"
 #include "core/tracefile/ring_file.hpp"
@@ -392,7 +393,10 @@ CollectReport collectRings(const fs::path& trace) {
   for (const fs::path& path : survey.unfinished) report.rings += fs::remove(path, error) ? 1 : 0;
   const auto& [dead, running] = std::tie(survey.dead, survey.running);
   report.running = running.size();
+  base::ProgressStage stage("collecting", "processes", dead.size());
+  std::uint64_t done = 0;
   for (const auto& [token, rings] : dead) {
+    stage.reach(done++, dead.size());
     if (running.contains(token)) continue;
     const auto container = by_token.find(token);
     ProcessCollector collector(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/progress.hpp"
 #include "core/tracefile/container_file.hpp"
 #include "core/wire/record.hpp"
 
@@ -17,8 +18,9 @@ bool isBefore(const StoredChunk& a, const StoredChunk& b) {
 
 }  // namespace
 
-LogReader::LogReader(const Process& process, const Log& log, event::PathTable& paths)
-    : process_(process), log_(log), paths_(paths) {}
+LogReader::LogReader(const Process& process, const Log& log, event::PathTable& paths,
+                     bool is_progress)
+    : process_(process), log_(log), paths_(paths), is_progress_(is_progress) {}
 
 const event::Event* LogReader::next() {
   missing_before_ = 0;
@@ -65,6 +67,7 @@ bool LogReader::openChunk() {
   if (!loadPayload(chunk)) payload_.clear();
   // A trace may have more threads than a process may have files open.
   if (next_chunk_ == log_.chunk_count) container_.reset();
+  if (is_progress_) base::progressBy(chunk.header.event_count);
   decoder_.emplace(std::string_view(payload_.data(), payload_.size()), chunk.header.base_ticks);
   return true;
 }
@@ -210,7 +213,9 @@ std::int64_t LogReader::toNs(std::uint64_t ticks) {
 }
 
 IoReader::IoReader(const Process& process, const Log& log, event::PathTable& paths, IoChoice choice)
-    : choice_(choice), events_(process, log, paths), scout_(process, log, paths) {}
+    : choice_(choice),
+      events_(process, log, paths, choice.is_progress),
+      scout_(process, log, paths, false) {}
 
 // The event is the inner one that events_ has come to, and scout_ has not.
 bool IoReader::isPartOfFileAccess() {

@@ -17,8 +17,10 @@ namespace omnio::tracefile {
 // Reads the events of one log, in order. Memory is one chunk, however long the log is.
 class LogReader final : public event::EventSource {
  public:
-  // `process` and `paths` outlive the reader; `paths` may be shared by readers of one thread.
-  LogReader(const Process& process, const Log& log, event::PathTable& paths);
+  // `process` and `paths` outlive the reader; `paths` may be shared by readers of one thread. What
+  // is read counts as progress (core/base/progress.hpp), unless another reader does so for it.
+  LogReader(const Process& process, const Log& log, event::PathTable& paths,
+            bool is_progress = true);
 
   const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
@@ -41,6 +43,7 @@ class LogReader final : public event::EventSource {
   const Process& process_;
   const Log& log_;
   event::PathTable& paths_;
+  const bool is_progress_;
   std::optional<base::File> container_;
   // Where this log's chunks are in a file that has taken the container's place since it was
   // scanned: it was packed, or restored.
@@ -74,6 +77,7 @@ struct IoChoice {
   // are left out.
   bool below = false;
   bool thread_waits = false;  // and the calls by which threads wait for each other
+  bool is_progress = true;    // as of LogReader
 };
 
 // Reads the application's I/O in a log, at one of its two layers (IoLayer). It leaves out I/O that

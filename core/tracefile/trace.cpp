@@ -48,6 +48,20 @@ bool hasLaunch(const fs::path& directory) {
 
 }  // namespace
 
+std::uint64_t storedEvents(const std::vector<const Process*>& processes) {
+  std::uint64_t events = 0;
+  for (const Process* process : processes) {
+    for (const StoredChunk& chunk : process->chunks) events += chunk.header.event_count;
+  }
+  return events;
+}
+
+std::uint64_t Trace::storedEvents() const {
+  std::vector<const Process*> all;
+  for (const auto& process : processes_) all.push_back(process.get());
+  return tracefile::storedEvents(all);
+}
+
 base::Result<std::vector<fs::path>> containersIn(const fs::path& directory) {
   std::error_code error;
   const fs::file_status status = fs::status(directory, error);

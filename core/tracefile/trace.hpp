@@ -1,6 +1,7 @@
 // A trace directory, opened for reading. Nothing in it is ever modified.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -45,6 +46,9 @@ class Trace {
   // Containers that could not be read, each with its sentence.
   const std::vector<base::Failure>& unreadable() const { return unreadable_; }
 
+  // Of all processes, as the chunks say.
+  std::uint64_t storedEvents() const;
+
   // Programs that ran without the tracer, by path.
   const std::vector<UntracedProgram>& untraced() const { return untraced_; }
 
@@ -66,6 +70,9 @@ class Trace {
   std::vector<UntracedProgram> untraced_;
   bool has_ranks_ = false;
 };
+
+// How many events the chunks of these processes have, as they say themselves.
+std::uint64_t storedEvents(const std::vector<const Process*>& processes);
 
 // The containers in a directory, in order; the sentence of a failure names the directory.
 base::Result<std::vector<std::filesystem::path>> containersIn(
