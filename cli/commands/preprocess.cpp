@@ -110,17 +110,17 @@ int runPreprocess(const PreprocessOptions& options) {
         summary->files_on_nodes);
   }
   if (summary->mpi_unmatched > 0) {
-    text += fmt::format(
-        "missing order: {} of {} MPI calls have no counterpart in the trace, and order nothing\n",
-        summary->mpi_unmatched, summary->mpi_events);
+    printFailure(fmt::format(
+        "missing order: {} of {} MPI calls have no counterpart in the trace, and order nothing",
+        summary->mpi_unmatched, summary->mpi_events));
   }
   if (summary->early > 0) {
-    text += fmt::format(
+    printFailure(fmt::format(
         "delays of 0: {} of {} MPI calls ended up to {:.1f} us before what they waited for began, "
-        "since the clocks of the hosts differ\n",
-        summary->early, summary->mpi_events, static_cast<double>(summary->early_most_ns) / 1e3);
+        "since the clocks of the hosts differ",
+        summary->early, summary->mpi_events, static_cast<double>(summary->early_most_ns) / 1e3));
   }
-  for (const std::string& words : summary->left_out) text += fmt::format("left out: {}\n", words);
+  for (const std::string& words : summary->left_out) printFailure("left out: " + words);
   return printAll(text);
 }
 

@@ -1,0 +1,121 @@
+"""Standard output has nothing but data: what each command prints with --json or --csv is a document
+from its first byte to its last, also where it has something to say of a trace that is not whole.
+
+  data_alone.py
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+
+from omnio_testing import Checks, WorkDirectory, emptied, mpirun, omnio, program, run, trace
+from replay_testing import MPI_ENVIRONMENT
+from omnio_testing import environment
+
+
+def formsOf(name):
+    """The options of a command that choose a form of its standard output."""
+    text = run([omnio(), name, "--help"]).out.decode()
+    forms = set(re.findall(r"^  (--json|--csv)\b", text, re.MULTILINE))
+    # With -o, the form is that of a file.
+    return forms - {"--csv"} if name == "export" else forms
+
+
+def damaged(recorded, to):
+    """A copy of the trace whose last event is cut off, so that commands have to say so."""
+    shutil.copytree(recorded, to)
+    container = max((os.path.join(to, name) for name in os.listdir(to) if name.endswith(".omnio")),
+                    key=os.path.getsize)
+    os.truncate(container, os.path.getsize(container) - 3)
+    return to
+
+
+def commandsOn(checks, work):
+    """{command: [its words, without the form]}; some of them on a trace that is not whole."""
+    recorded, directory = os.path.join(work, "trace"), emptied(os.path.join(work, "run"))
+    result = trace(recorded, [program("c_posix"), directory])
+    checks.equal(result.status, 0, f"a trace: {result.err!r}")
+    broken = damaged(recorded, os.path.join(work, "broken"))
+    at = {name: os.path.join(work, name) for name in
+          ("schedule.json", "model.json", "results.json", "replayed", "copy")}
+
+    def make(*words):
+        done = run([omnio(), *words], env=environment(**MPI_ENVIRONMENT))
+        checks.equal(done.status, 0, f"{words[0]}: {done.err!r}")
+
+    make("preprocess", recorded, "-o", at["schedule.json"])
+    make("phases", recorded, "-o", at["model.json"])
+    commands = {"log": [["log", recorded], ["log", broken], ["log", recorded, "--mpi"]],
+                "stats": [["stats", recorded], ["stats", broken]],
+                "advise": [["advise", recorded], ["advise", broken]],
+                "diff": [["diff", recorded, recorded], ["diff", recorded, broken],
+                         ["diff", recorded, broken, "--tolerance", "0"]],
+                "pack": [["pack", shutil.copytree(recorded, at["copy"])], ["pack", at["copy"]]],
+                "phases": [["phases", recorded], ["phases", broken]],
+                "ior": [["ior", at["model.json"]], ["ior", "--peak", at["model.json"]]]}
+    if mpirun(1) is None:
+        return commands
+    make("replay", at["schedule.json"], "--target", os.path.join(work, "target"), "-o",
+         at["replayed"])
+    commands["verify"] = [["verify", at["schedule.json"], at["replayed"]],
+                          ["verify", at["schedule.json"],
+                           damaged(at["replayed"], os.path.join(work, "half"))]]
+    runner = os.environ.get("OMNIO_TEST_PHASE_RUN")
+    if runner is None:
+        return commands
+    measured = run([*mpirun(1), runner, at["model.json"], "--target",
+                    emptied(os.path.join(work, "phases")), "-o", at["results.json"]])
+    checks.equal(measured.status, 0, f"omnio-phase-run: {measured.err!r}")
+    results = at["results.json"]
+    commands["estimate"] = [["estimate", at["model.json"], results]]
+    commands["compare"] = [["compare", at["model.json"], f"a={results}", f"b={results}"]]
+    return commands
+
+
+def checkForm(checks, words, form):
+    done = run([omnio(), *words, form])
+    what = f"{' '.join(words)} {form}"
+    checks.that(done.status in (0, 3), f"{what}: status {done.status}, {done.err!r}")
+    text = done.out.decode()
+    checks.that(text.endswith("\n"), f"{what}: ends with the end of a line")
+    for line in done.err.decode().splitlines():
+        checks.that(line.startswith("omnio: "), f"{what}: says {line!r}")
+    try:
+        if form == "--csv":
+            rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+            checks.equal({len(row) for row in rows}, {len(rows[0])}, f"{what}: columns")
+        elif words[0] == "log":
+            for line in text.splitlines():
+                checks.that(isinstance(json.loads(line), dict), f"{what}: {line}")
+        else:
+            checks.that("format" in json.loads(text), f"{what}: names its format")
+    except ValueError as problem:
+        checks.that(False, f"{what}: {problem}: {text[:200]!r}")
+
+
+def main():
+    checks = Checks()
+    with WorkDirectory() as work:
+        commands = commandsOn(checks, work)
+        names = re.findall(r"^  ([a-z]+) ", run([omnio(), "--help"]).out.decode().partition(
+            "Subcommands:")[2], re.MULTILINE)
+        for name in names:
+            forms = formsOf(name)
+            if name not in commands and forms and (mpirun(1) is None or
+                                                   "OMNIO_TEST_PHASE_RUN" not in os.environ):
+                checks.skip(name, "needs MPI")
+                continue
+            checks.that(name in commands or not forms, f"{name} {forms} is tried here")
+            for words in commands.get(name, ()):
+                for form in sorted(forms):
+                    if form == "--csv" and "--mpi" in words:
+                        continue
+                    checkForm(checks, words, form)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
