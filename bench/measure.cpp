@@ -217,7 +217,8 @@ std::optional<ChildRun> runChild(const std::vector<std::string>& command,
   return ChildRun{
       .figures = figuresIn(output),
       .cpu_ns = (seconds(used.ru_utime) + seconds(used.ru_stime)) * 1e9,
-      .wall_ns = std::chrono::duration<double, std::nano>(Clock::now() - before).count()};
+      .wall_ns = std::chrono::duration<double, std::nano>(Clock::now() - before).count(),
+      .peak_kib = static_cast<double>(used.ru_maxrss)};
 }
 
 }  // namespace omnio::bench

@@ -125,6 +125,7 @@ struct ChildRun {
   Figures figures;    // that it printed
   double cpu_ns = 0;  // user and system time of the process and its children
   double wall_ns = 0;
+  double peak_kib = 0;  // the most memory at one time
 };
 
 // Runs `command`; with a `library` it is preloaded and writes its trace to `trace`, without one

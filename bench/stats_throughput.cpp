@@ -1,4 +1,4 @@
-// How many events a second `omnio stats` reads, and what memory it takes for it.
+// How many events a second `omnio stats` and `omnio report` read, and what memory they take for it.
 //
 //   stats_throughput [--check] [--events N]
 //   stats_throughput --make DIRECTORY EVENTS RANKS THREADS
@@ -7,9 +7,8 @@
 //
 // - 1,000,000 and 10,000,000 events of one process with four threads. With --check that is all, and
 //   it fails when the larger one takes 20 MiB more memory;
-// - N events (50,000,000) in 64 logs of 64 ranks, as --by file and --by call, and beside it the
-// time
-//   to read the same bytes;
+// - N events (50,000,000) in 64 logs of 64 ranks, as --by file and --by call, and as a page, and
+//   beside it the time to read the same bytes;
 // - 4,096 ranks that have 100,000 files in all.
 //
 // With --make it only makes a trace, for tests: each thread of each rank works on 64 files.
@@ -217,6 +216,21 @@ double readBytes(const fs::path& trace) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// `omnio report` of the trace, as users start it; and how large its page is.
+std::optional<omnio::bench::Figures> makePage(const fs::path& trace, std::uint64_t events) {
+  const fs::path page = trace.parent_path() / "page.html";
+  const auto run = omnio::bench::runChild(
+      {OMNIO_BENCH_PROGRAM, "report", trace.native(), "-o", page.native()}, {}, {});
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(page, error);
+  constexpr std::uintmax_t kMost = 2 << 20;
+  if (!run || error || bytes > kMost) return {};
+  return omnio::bench::Figures{{"events", static_cast<double>(events)},
+                               {"groups", 0},
+                               {"nanoseconds", run->wall_ns},
+                               {"peak_kib", run->peak_kib}};
+}
+
 // Each of its own reads; the most memory of them in KiB, or nothing when one failed.
 std::optional<double> measure(const fs::path& directory, const Shape& shape,
                               const std::vector<std::string>& kinds) {
@@ -227,9 +241,13 @@ std::optional<double> measure(const fs::path& directory, const Shape& shape,
   double most_kib = 0;
   for (const std::string& by : kinds) {
     const double bytes_s = readBytes(trace);
-    const auto run =
-        omnio::bench::runChild({"/proc/self/exe", "--read", trace.native(), by}, {}, {});
-    const omnio::bench::Figures r = run ? run->figures : omnio::bench::Figures{};
+    omnio::bench::Figures r;
+    if (by == "page") {
+      r = makePage(trace, shape.events).value_or(r);
+    } else if (const auto run = omnio::bench::runChild(
+                   {"/proc/self/exe", "--read", trace.native(), by}, {}, {})) {
+      r = run->figures;
+    }
     const auto wanted = static_cast<double>(shape.ranks) * shape.threads * shape.files;
     if (r.size() != 4 || r.at("events") != static_cast<double>(shape.events) ||
         (by == "file" && r.at("groups") != wanted) || r.at("peak_kib") == 0) {
@@ -263,11 +281,12 @@ int compare(bool check, std::uint64_t events) {
     constexpr std::uint32_t kManyRanks = 4096;
     constexpr std::uint32_t kFilesEach = 25;  // 102,400 in all
     good =
-        measure(directory, {.events = rounded, .ranks = 64, .threads = 1}, {"file", "call"}) &&
+        measure(directory, {.events = rounded, .ranks = 64, .threads = 1},
+                {"file", "call", "page"}) &&
         measure(
             directory,
             {.events = kManyRanks * 2000, .ranks = kManyRanks, .threads = 1, .files = kFilesEach},
-            {"file"});
+            {"file", "page"});
   }
   fs::remove_all(directory);
   if (!good) return 1;
@@ -296,8 +315,9 @@ int main(int argc, char** argv) {
   const bool check = argc == 2 && std::string_view(argv[1]) == "--check";
   const bool has_events = argc == 3 && std::string_view(argv[1]) == "--events";
   if (argc > 1 && !check && !has_events) {
-    fmt::print(stderr, "usage: stats_throughput [--check] [--events N]\n"
-                       "       stats_throughput --make DIRECTORY EVENTS RANKS THREADS\n");
+    fmt::print(stderr,
+               "usage: stats_throughput [--check] [--events N]\n"
+               "       stats_throughput --make DIRECTORY EVENTS RANKS THREADS\n");
     return 2;
   }
   return compare(check, has_events ? std::strtoull(argv[2], nullptr, 10) : 50'000'000);
