@@ -414,24 +414,8 @@ void putSummary(JsonWriter& json, const tracefile::Trace& trace, const PageData&
   });
 }
 
-// For a shell: as it is where nothing in it means something there.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+,=";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      text += "'\\''";
-    } else {
-      text += c;
-    }
-  }
-  return text + "'";
-}
-
 void putCommands(JsonWriter& json, const std::string& trace) {
-  const std::string name = quoted(trace);
+  const std::string name = base::shellWord(trace);
   const std::vector<std::pair<std::string_view, std::string>> commands = {
       {"All files", fmt::format("omnio stats {} --by file", name)},
       {"All ranks", fmt::format("omnio stats {} --by rank", name)},

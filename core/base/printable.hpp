@@ -47,6 +47,9 @@ void appendJsonText(std::string& out, std::string_view text);
 // A text of a document, fit for an error message: the beginning of one that is long.
 std::string inBrief(std::string_view text);
 
+// Text as one word of a shell's command line: in quotes where a shell would read more into it.
+std::string shellWord(std::string_view text);
+
 // Whether the text is printable ASCII and newlines alone: safeText(text, "\n") and safeJson(text)
 // leave it as it is. Quick, for long output.
 bool isPlainText(std::string_view text);
