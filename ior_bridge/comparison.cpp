@@ -19,6 +19,7 @@ namespace {
 constexpr double kLevel = 0.05;
 // A clock tick: a phase may take no time that is measured.
 constexpr double kShortest = 1e-9;
+constexpr double kNsInSecond = 1e9;
 
 // The logarithms of the values are what is counted and averaged here.
 struct Moments {
@@ -136,13 +137,27 @@ std::optional<SummaryRun> partsOf(const Candidate& candidate) {
   return result;
 }
 
+double secondsOf(const event::IoTime& io) { return static_cast<double>(io.total()) / kNsInSecond; }
+
+std::optional<double> applicationTime(const model::PhaseModel& model, TimeKind kind) {
+  double seconds = 0;
+  if (kind == TimeKind::kTogether) {
+    seconds = secondsOf(model.io);
+  } else {
+    for (const model::Phase& phase : model.phases) seconds += secondsOf(phase.io);
+  }
+  return seconds > 0 ? std::optional(seconds) : std::nullopt;
+}
+
 }  // namespace
 
 Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates) {
   Comparison result;
   result.source = model.source;
+  result.source_whole = model.source_whole;
   for (const model::Phase& phase : model.phases) result.weight_bytes += phase.weight_bytes;
   result.kind = candidates.front().kind.value_or(TimeKind::kTogether);
+  result.application_s = applicationTime(model, result.kind);
   const std::size_t pairs = candidates.size() * (candidates.size() - 1) / 2;
   for (Candidate& candidate : candidates) {
     result.order.push_back(candidate.name);
@@ -176,12 +191,19 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   for (const model::Phase& phase : model.phases) {
     ComparedPhase& compared = result.phases.emplace_back(
         ComparedPhase{.phase = phase.id, .weight_bytes = phase.weight_bytes});
+    if (phase.io.total() > 0) compared.application_s = secondsOf(phase.io);
     for (std::size_t i = 0; i < result.ranking.size(); ++i) {
       const Candidate& candidate = result.ranking[i].candidate;
       const auto times = candidate.phases.find(phase.id);
       const bool is_there = times != candidate.phases.end() && !times->second.all_s.empty();
-      compared.times.push_back(is_there ? std::optional(measureOf(times->second.all_s))
-                                        : std::nullopt);
+      const auto measured = [&](std::vector<double> PhaseTimes::*part) {
+        return is_there && !(times->second.*part).empty()
+                   ? std::optional(measureOf(times->second.*part))
+                   : std::nullopt;
+      };
+      compared.times.push_back(measured(&PhaseTimes::all_s));
+      compared.write_times.push_back(measured(&PhaseTimes::write_s));
+      compared.read_times.push_back(measured(&PhaseTimes::read_s));
       compared.peak_share.emplace_back();
       if (!is_there || !candidate.peak) continue;
       const MovedBoth here = movedIn(phase, times->second);
@@ -221,6 +243,8 @@ std::set<int> longest(const Comparison& comparison, std::size_t rows) {
   return result;
 }
 
+}  // namespace
+
 std::string verdictOf(const Comparison& comparison) {
   const std::string first = comparison.ranking.front().candidate.name;
   if (comparison.winner) return fmt::format("{} is the fastest", base::printable(first));
@@ -241,6 +265,35 @@ std::string verdictOf(const Comparison& comparison) {
           : fmt::format("; {} {} slower", namesOf(comparison.slower), is_one ? "is" : "are"),
       is_short_of_runs ? "; of one run it is not known how much others differ" : "");
 }
+
+std::vector<std::string> warningsOf(const Comparison& comparison) {
+  if (comparison.source_whole) return {};
+  return {"the model was made from a trace that is not whole"};
+}
+
+std::vector<std::string> notesOf(const Comparison& comparison) {
+  std::vector<std::string> notes;
+  if (comparison.kind == TimeKind::kSum) {
+    notes.emplace_back("I/O times are sums over the phases, which were run one by one");
+  }
+  if (comparison.application_s) {
+    notes.push_back(
+        fmt::format("the application took {} s where it was recorded (one run{})",
+                    secondsText(*comparison.application_s),
+                    comparison.kind == TimeKind::kSum ? "; the sum over its phases" : ""));
+  }
+  for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
+    if (comparison.phases.empty()) break;
+    const bool has_phases = std::ranges::any_of(
+        comparison.phases, [i](const ComparedPhase& phase) { return phase.times[i].has_value(); });
+    if (has_phases) continue;
+    notes.push_back(fmt::format("{} has no times of single phases",
+                                base::printable(comparison.ranking[i].candidate.name)));
+  }
+  return notes;
+}
+
+namespace {
 
 // A row for each candidate whose runs have parts.
 std::string partsTable(const Comparison& comparison) {
@@ -316,9 +369,8 @@ std::string textOf(const Comparison& comparison, std::size_t rows) {
   }
   base::appendTable(out, table, base::Align::kRight);
   out += '\n' + verdictOf(comparison) + '\n';
-  if (comparison.kind == TimeKind::kSum) {
-    out += "I/O times are sums over the phases, which were run one by one\n";
-  }
+  for (const std::string& warning : warningsOf(comparison)) out += warning + '\n';
+  for (const std::string& note : notesOf(comparison)) out += note + '\n';
   out += partsTable(comparison);
 
   const std::set<int> shown = longest(comparison, rows);
@@ -371,69 +423,110 @@ void putShare(base::JsonWriter& json, const PeakShare& share) {
   });
 }
 
+void putTime(base::JsonWriter& json, std::string_view name, const std::optional<Measure>& time) {
+  if (time) json.object(name, [&] { putMeasure(json, *time); });
+}
+
+constexpr base::Word<Origin> kOrigins[] = {{Origin::kApplication, "application"},
+                                           {Origin::kReplay, "replay"},
+                                           {Origin::kPhaseRun, "phase run"},
+                                           {Origin::kIor, "ior"}};
+
+void putCandidate(base::JsonWriter& json, const ComparedCandidate& each) {
+  json.put("name", base::printable(each.candidate.name));
+  json.put("target", base::printable(each.candidate.target));
+  json.list("origins", each.candidate.origins,
+            [&](Origin origin) { json.value(base::wordOf(kOrigins, origin)); });
+  json.list("sources", each.candidate.sources,
+            [&](const std::string& source) { json.value(base::printable(source)); });
+  json.object("io_s", [&] { putMeasure(json, each.io_s); });
+  json.put("bandwidth_mib_s", each.bandwidth_mib_s);
+  json.object("times_the_best", [&] {
+    json.put("middle", each.to_best.middle);
+    putInterval(json, each.to_best.interval);
+  });
+  json.put("slowest_phase", each.slowest_phase);
+  if (const auto& parts = each.parts) {
+    json.object("parts", [&] {
+      json.put("data_s", parts->data_s);
+      json.put("metadata_s", parts->metadata_s);
+      json.put("sync_s", parts->sync_s);
+      json.put("waiting_s", parts->waiting_s);
+      json.put("sum_s", parts->sum_s);
+      json.put("chain_s", parts->chain_s);
+    });
+  }
+  if (const auto& peak = each.candidate.peak) {
+    json.object("peak", [&] {
+      json.put("write_mib_s", peak->write_mib_s);
+      json.put("read_mib_s", peak->read_mib_s);
+      if (!peak->source.empty()) json.put("source", base::printable(peak->source));
+    });
+    putShare(json, each.peak_share);
+  }
+}
+
+// The members that the document and the data of the page have in common. Phases that `shown` does
+// not have are left out.
+void putComparison(base::JsonWriter& json, const Comparison& comparison,
+                   const std::set<int>& shown) {
+  json.put("source", comparison.source);
+  json.put("weight_bytes", comparison.weight_bytes);
+  json.put("by", comparison.kind == TimeKind::kSum ? "the sum over the phases"
+                                                   : "runs of all phases together");
+  json.put("winner", comparison.winner);
+  json.put("not_told_apart", comparison.not_told_apart);
+  json.put("slower", comparison.slower);
+  json.put("verdict", verdictOf(comparison));
+  json.put("warnings", warningsOf(comparison));
+  json.put("notes", notesOf(comparison));
+  json.put("application_s", comparison.application_s);
+  json.list("ranking", comparison.ranking,
+            [&](const ComparedCandidate& each) { json.object([&] { putCandidate(json, each); }); });
+  json.key("phases");
+  json.beginList();
+  for (const ComparedPhase& phase : comparison.phases) {
+    if (!shown.contains(phase.phase)) continue;
+    json.object([&] {
+      json.put("phase", phase.phase);
+      json.put("weight_bytes", phase.weight_bytes);
+      json.put("application_s", phase.application_s);
+      json.key("candidates");
+      json.beginList();
+      for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
+        json.object([&] {
+          json.put("name", base::printable(comparison.ranking[i].candidate.name));
+          if (!phase.times[i]) return;
+          putTime(json, "time_s", phase.times[i]);
+          putTime(json, "write_s", phase.write_times[i]);
+          putTime(json, "read_s", phase.read_times[i]);
+          if (comparison.ranking[i].candidate.peak) putShare(json, phase.peak_share[i]);
+        });
+      }
+      json.endList();
+    });
+  }
+  json.endList();
+}
+
 }  // namespace
 
 std::string jsonOf(const Comparison& comparison) {
-  return base::jsonDocument(
-      "omnio-comparison", kComparisonVersion, {.indent = 2}, [&](base::JsonWriter& json) {
-        json.put("source", comparison.source);
-        json.put("weight_bytes", comparison.weight_bytes);
-        json.put("by", comparison.kind == TimeKind::kSum ? "the sum over the phases"
-                                                         : "runs of all phases together");
-        json.put("winner", comparison.winner);
-        json.put("not_told_apart", comparison.not_told_apart);
-        json.put("slower", comparison.slower);
-        json.list("ranking", comparison.ranking, [&](const ComparedCandidate& each) {
-          json.object([&] {
-            json.put("name", base::printable(each.candidate.name));
-            json.put("target", base::printable(each.candidate.target));
-            json.list("sources", each.candidate.sources,
-                      [&](const std::string& source) { json.value(base::printable(source)); });
-            json.object("io_s", [&] { putMeasure(json, each.io_s); });
-            json.put("bandwidth_mib_s", each.bandwidth_mib_s);
-            json.object("times_the_best", [&] {
-              json.put("middle", each.to_best.middle);
-              putInterval(json, each.to_best.interval);
-            });
-            json.put("slowest_phase", each.slowest_phase);
-            if (const auto& parts = each.parts) {
-              json.object("parts", [&] {
-                json.put("data_s", parts->data_s);
-                json.put("metadata_s", parts->metadata_s);
-                json.put("sync_s", parts->sync_s);
-                json.put("waiting_s", parts->waiting_s);
-                json.put("sum_s", parts->sum_s);
-                json.put("chain_s", parts->chain_s);
-              });
-            }
-            if (const auto& peak = each.candidate.peak) {
-              json.object("peak", [&] {
-                json.put("write_mib_s", peak->write_mib_s);
-                json.put("read_mib_s", peak->read_mib_s);
-                if (!peak->source.empty()) json.put("source", base::printable(peak->source));
-              });
-              putShare(json, each.peak_share);
-            }
-          });
-        });
-        json.list("phases", comparison.phases, [&](const ComparedPhase& phase) {
-          json.object([&] {
-            json.put("phase", phase.phase);
-            json.put("weight_bytes", phase.weight_bytes);
-            json.key("candidates");
-            json.beginList();
-            for (std::size_t i = 0; i < comparison.ranking.size(); ++i) {
-              json.object([&] {
-                json.put("name", base::printable(comparison.ranking[i].candidate.name));
-                if (!phase.times[i]) return;
-                json.object("time_s", [&] { putMeasure(json, *phase.times[i]); });
-                if (comparison.ranking[i].candidate.peak) putShare(json, phase.peak_share[i]);
-              });
-            }
-            json.endList();
-          });
-        });
-      });
+  const std::set<int> all = longest(comparison, comparison.phases.size());
+  return base::jsonDocument("omnio-comparison", kComparisonVersion, {.indent = 2},
+                            [&](auto& json) { putComparison(json, comparison, all); });
+}
+
+std::string pageDataOf(const Comparison& comparison, const PageAbout& about) {
+  const std::set<int> shown = longest(comparison, kMostPagePhases);
+  return base::jsonDocument("omnio-comparison-page", 1, {}, [&](base::JsonWriter& json) {
+    json.put("omnio", about.version);
+    json.put("made", about.made);
+    json.put("model", base::printable(about.model));
+    json.put("all_command", base::printable(about.all_command));
+    putComparison(json, comparison, shown);
+    json.put("phases_left_out", comparison.phases.size() - shown.size());
+  });
 }
 
 namespace {

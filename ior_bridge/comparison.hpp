@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,12 +70,16 @@ enum class TimeKind : std::uint8_t {
   kSum        // the sum over the phases, which were run one by one
 };
 
+// Where the times of a candidate are from.
+enum class Origin : std::uint8_t { kApplication, kReplay, kPhaseRun, kIor };
+
 // The times of a candidate in seconds, by run.
 struct Candidate {
   std::string name;
   std::string target;                // in words; may be empty
   std::vector<std::string> sources;  // files and traces
-  std::optional<TimeKind> kind;      // nothing: no times yet
+  std::set<Origin> origins;
+  std::optional<TimeKind> kind;  // nothing: no times yet
   std::vector<double> io_s;
   std::map<int, PhaseTimes> phases;  // by phase of the model
   std::vector<SummaryRun> runs;      // as many, or none: phases were run one by one
@@ -93,7 +98,12 @@ struct ComparedPhase {
   std::uint64_t weight_bytes = 0;
   // By candidate; nothing where it has no result of the phase.
   std::vector<std::optional<Measure>> times{};
+  // The same for the writes alone and the reads alone, where these were measured.
+  std::vector<std::optional<Measure>> write_times{};
+  std::vector<std::optional<Measure>> read_times{};
   std::vector<PeakShare> peak_share{};
+  // As recorded in the application, by the model.
+  std::optional<double> application_s{};
 };
 
 struct ComparedCandidate {
@@ -109,8 +119,12 @@ struct ComparedCandidate {
 
 struct Comparison {
   std::string source;  // the model's
+  bool source_whole = true;
   std::uint64_t weight_bytes = 0;
-  TimeKind kind = TimeKind::kTogether;     // of all candidates
+  TimeKind kind = TimeKind::kTogether;  // of all candidates
+  // The I/O time of the application where it was recorded, by the model: a time of the kind of the
+  // candidates. Nothing: the model does not have it.
+  std::optional<double> application_s;
   std::vector<ComparedCandidate> ranking;  // the shortest I/O time first
   std::vector<std::string> order;          // candidates as given
   std::vector<ComparedPhase> phases;       // candidates in the order of `ranking`
@@ -125,8 +139,26 @@ struct Comparison {
 // At least two candidates, each with a time, and all of one kind.
 Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candidates);
 
+// Which candidate is the fastest, or that it is not known; why the result may be wrong; what else a
+// reader has to know. Each is a sentence without its full stop.
+std::string verdictOf(const Comparison& comparison);
+std::vector<std::string> warningsOf(const Comparison& comparison);
+std::vector<std::string> notesOf(const Comparison& comparison);
+
 std::string textOf(const Comparison& comparison, std::size_t rows);
 std::string jsonOf(const Comparison& comparison);
 std::string csvOf(const Comparison& comparison);
+
+// What the page of a comparison says about itself.
+struct PageAbout {
+  std::string made;         // when, as of RFC 3339
+  std::string version;      // of omnio
+  std::string model;        // the file, as it was given
+  std::string all_command;  // prints all phases
+};
+// The most phases that a page shows: those that take longest.
+inline constexpr std::size_t kMostPagePhases = 200;
+// The data of the page of a comparison (docs/formats/comparison_page.md).
+std::string pageDataOf(const Comparison& comparison, const PageAbout& about);
 
 }  // namespace omnio::ior

@@ -29,6 +29,7 @@
 OMNIO_ASSET(html, "page.html");
 OMNIO_ASSET(css, "page.css");
 OMNIO_ASSET(script, "page.js");
+OMNIO_ASSET(comparison, "comparison.js");
 OMNIO_ASSET(echarts, "vendor/echarts.js");
 
 namespace omnio::report {
@@ -54,13 +55,15 @@ std::string withoutTags(std::string_view data) {
 
 }  // namespace
 
-std::string pageOf(std::string_view data) {
+std::string pageOf(PageKind kind, std::string_view data) {
   const std::string safe = withoutTags(data);
+  const std::string_view comparison = asset(omnio_asset_comparison, omnio_asset_comparison_end);
   // In the order in which the page has them.
-  const std::array<std::pair<std::string_view, std::string_view>, 4> parts = {
+  const std::array<std::pair<std::string_view, std::string_view>, 5> parts = {
       {{"/*CSS*/", asset(omnio_asset_css, omnio_asset_css_end)},
        {"/*DATA*/", safe},
        {"/*ECHARTS*/", asset(omnio_asset_echarts, omnio_asset_echarts_end)},
+       {"/*COMPARISON*/", kind == PageKind::kComparison ? comparison : std::string_view()},
        {"/*PAGE*/", asset(omnio_asset_script, omnio_asset_script_end)}}};
   std::string_view rest = asset(omnio_asset_html, omnio_asset_html_end);
   std::string page;

@@ -1,11 +1,17 @@
-// The report page: one file that any browser shows, without a network.
+// The pages of `omnio report`, `omnio compare` and `omnio diff`: one file that any browser shows,
+// without a network.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace omnio::report {
 
-// Puts the data, a JSON document, into the page.
-std::string pageOf(std::string_view data);
+// All pages have page.js, which draws the report and has the means to draw others. A comparison has
+// comparison.js too.
+enum class PageKind : std::uint8_t { kReport, kComparison };
+
+// Puts the data, a JSON document, into the page. Its format says what the page draws.
+std::string pageOf(PageKind kind, std::string_view data);
 
 }  // namespace omnio::report

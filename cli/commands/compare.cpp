@@ -13,6 +13,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/page_file.hpp"
 #include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/phase_model.hpp"
@@ -37,6 +38,7 @@ struct CompareOptions {
   bool all = false;
   bool json = false;
   bool csv = false;
+  std::string page;
 };
 
 std::string_view kindText(ior::TimeKind kind) {
@@ -115,6 +117,7 @@ base::Result<void> addPlan(const model::PhaseModel& model, const std::string& pa
   if (bandwidths->mib_s.empty()) return refuse(path, "the model has no phases");
   if (auto taken = takeKind(path, ior::TimeKind::kSum, into); !taken) return taken;
   if (auto taken = takeTarget(path, bandwidths->target, into); !taken) return taken;
+  into.origins.insert(ior::Origin::kIor);
   addSums(model, *bandwidths, into);
   return {};
 }
@@ -161,6 +164,7 @@ base::Result<void> addResults(const model::PhaseModel& model, const std::string&
                                     base::inBrief(summary->of.model), model::digestOf(model)));
   }
   if (auto taken = takeTarget(path, summary->of.target, into); !taken) return taken;
+  into.origins.insert(ior::Origin::kPhaseRun);
   if (summary->runs.empty()) return addApart(model, path, *summary, into);
   if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
   for (const ior::SummaryRun& run : summary->runs) {
@@ -209,6 +213,10 @@ base::Result<void> addTrace(const model::PhaseModel& model, const std::string& p
                                     own.processes, weight(own), model.processes, weight(model)));
   }
   if (auto taken = takeKind(path, ior::TimeKind::kTogether, into); !taken) return taken;
+  std::error_code ignored;
+  into.origins.insert(fs::exists(fs::path(path) / "replay.json", ignored)
+                          ? ior::Origin::kReplay
+                          : ior::Origin::kApplication);
   const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) / kNsInSecond; };
   into.io_s.push_back(seconds(own.io.total()));
   std::int64_t sum_ns = own.io_outside.total();
@@ -304,6 +312,15 @@ std::optional<PeakFailure> takePeak(const std::string& word,
   return std::nullopt;
 }
 
+// The command that prints all phases of the comparison.
+std::string allCommand(const CompareOptions& options) {
+  std::vector<std::string> words = {"omnio", "compare", options.model};
+  words.insert(words.end(), options.candidates.begin(), options.candidates.end());
+  for (const std::string& peak : options.peaks) words.insert(words.end(), {"--peak", peak});
+  words.emplace_back("--all");
+  return shellLine(words);
+}
+
 int runCompare(const CompareOptions& options) {
   const ProgressLine progress;
   const base::Result<model::PhaseModel> model = model::readPhaseModel(options.model);
@@ -337,6 +354,15 @@ int runCompare(const CompareOptions& options) {
     }
   }
   const ior::Comparison comparison = ior::compare(*model, std::move(candidates));
+  if (!options.page.empty()) {
+    const ior::PageAbout about = {.made = timeNow(),
+                                  .version = OMNIO_VERSION,
+                                  .model = options.model,
+                                  .all_command = allCommand(options)};
+    const base::Result<std::size_t> written =
+        writePage(options.page, report::PageKind::kComparison, ior::pageDataOf(comparison, about));
+    if (!written) return fail(written.failure());
+  }
   if (options.json) return printJson(ior::jsonOf(comparison));
   if (options.csv) return printAll(ior::csvOf(comparison));
   return printAll(
@@ -364,6 +390,7 @@ void addCompareCommand(base::Command program) {
   command.flag("--all", options->all, "A row for each phase, not for the longest alone");
   command.flag("--json", options->json, "Prints a JSON document instead of tables");
   command.flag("--csv", options->csv, "Prints comma-separated values instead of tables");
+  command.option("--page", options->page, "Writes a page for the browser too").typeName("PAGE");
   command.callback([options] { return runCompare(*options); });
 }
 

@@ -1,10 +1,8 @@
 // omnio report: one page that shows where the I/O time went.
 #include "statistics/report.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,15 +12,14 @@
 #include "cli/call_selection.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/page_file.hpp"
 #include "cli/progress_line.hpp"
-#include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "phase_model/model_builder.hpp"
 #include "report/activity.hpp"
 #include "report/advice.hpp"
 #include "report/advice_settings.hpp"
-#include "report/page.hpp"
 #include "report/page_data.hpp"
 #include "statistics/lateness.hpp"
 
@@ -103,9 +100,7 @@ int runReport(const ReportOptions& options) {
       report::readActivity(*trace, selection, reports->front().waits.get());
   if (!activity) return fail(activity.failure());
   report::PageData data;
-  data.made = fmt::format(
-      "{:%Y-%m-%dT%H:%M:%SZ}",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  data.made = timeNow();
   data.version = OMNIO_VERSION;
   data.by_file = std::move((*reports)[0]);
   data.by_call = std::move((*reports)[1]);
@@ -116,13 +111,12 @@ int runReport(const ReportOptions& options) {
   }
   findAdvice(settings, data);
   findPhases(options, *trace, data);
-  const std::string page = report::pageOf(base::safeJson(report::jsonOf(*trace, data)));
-  if (const auto written = base::writeDocument(options.output, page); !written) {
-    return fail(written.failure());
-  }
+  const base::Result<std::size_t> bytes =
+      writePage(options.output, report::PageKind::kReport, report::jsonOf(*trace, data));
+  if (!bytes) return fail(bytes.failure());
   sayWhatIsMissing(options.selection.trace, data.by_file.wholeness);
   return printAll(fmt::format("{}: {} KiB, for any browser\n", base::printable(options.output),
-                              (page.size() + 1023) / 1024));
+                              (*bytes + 1023) / 1024));
 }
 
 }  // namespace

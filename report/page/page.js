@@ -2245,20 +2245,34 @@
     });
   }
 
-  function start(report) {
+  // What the pages of comparison.js are made with.
+  const MEANS = {
+    ...{ FONT_SIZE, KIND_NAMES, MAX_BARS, NO_BREAK },
+    ...{ barChart, bytes, categoryAxis, choices, clamp, count, counted, dataTable, dateText },
+    ...{ duration, element, empty, exactBytes, figure, fit, grid, keyFigure, largest, legend },
+    ...{ nodeTip, numberColumn, pathNode, percent, roundDuration, section, shortened, sum, swatch },
+    ...{ textColumn, theme, threeDigits, tipNode, valueAxis, widthOf },
+  };
+
+  function reportSections(report) {
     if (report.format !== "omnio-report" || report.version !== 1) {
       throw new Error(
         `format ${report.format}, version ${report.version}: this page reads omnio-report, version 1`,
       );
     }
-    readTheme();
     timeView.begin(report.time, report.summary.run_ns);
     longestLabel = largest(
       [...report.rows, ...lanesOf(report.phases)].map(({ name }) => widthOf(name)),
     );
     showBanner(report);
     showTitle(report);
-    const sections = SECTIONS.map((make) => make(report));
+    return SECTIONS.map((make) => make(report));
+  }
+
+  function start(report) {
+    readTheme();
+    const otherSections = globalThis.omnioPages?.(MEANS)[report.format];
+    const sections = (otherSections ?? reportSections)(report);
     showContents(sections);
     document.getElementById("report").append(...sections);
     showEnd(report);

@@ -23,7 +23,7 @@ def dataOf(checks, page):
     with open(page, encoding="utf-8") as text:
         html = text.read()
     checks.that(len(html.encode()) <= MOST_BYTES, f"{page}: {len(html)} characters")
-    checks.equal(re.findall(r"/\*(?:CSS|ECHARTS|DATA|PAGE)\*/", html), [], "marks that were not replaced")
+    checks.equal(re.findall(r"/\*(?:CSS|ECHARTS|DATA|COMPARISON|PAGE)\*/", html), [], "marks that were not replaced")
     found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
     checks.equal(len(found), 1, "documents in the page")
     checks.that("<" not in found[0], "no tag in the document")

@@ -117,6 +117,47 @@ TEST(Comparison, SharesOfThePeakAreOfWritesAndOfReads) {
   EXPECT_NEAR(*result.ranking[0].peak_share.read, 0.25, 1e-9);
 }
 
+TEST(Comparison, WhatIsSaidBesideTheVerdict) {
+  model::PhaseModel model = sampleModel();
+  model.source_whole = false;
+  model.io.data_ns = 1'500'000'000;
+  model.phases[0].io.data_ns = 1'250'000'000;
+  Candidate without_phases = candidate("b", {3, 3.1});
+  without_phases.phases.clear();
+  const Comparison result = compare(model, {candidate("a", {1, 1.1}), without_phases});
+  EXPECT_EQ(warningsOf(result),
+            std::vector<std::string>{"the model was made from a trace that is not whole"});
+  EXPECT_EQ(notesOf(result),
+            (std::vector<std::string>{"the application took 1.5 s where it was recorded (one run)",
+                                      "b has no times of single phases"}));
+  EXPECT_EQ(result.phases[0].application_s, 1.25);
+  EXPECT_TRUE(result.phases[0].write_times[0]);
+  EXPECT_FALSE(result.phases[0].read_times[0]);
+  for (const std::string& sentence : notesOf(result)) {
+    EXPECT_NE(textOf(result, 10).find("\n" + sentence + "\n"), std::string::npos) << sentence;
+  }
+}
+
+TEST(Comparison, ThePageHasThePhasesThatTakeLongest) {
+  model::PhaseModel model = sampleModel();
+  Candidate first = candidate("a", {1, 1});
+  while (model.phases.size() < kMostPagePhases + 10) {
+    model::Phase phase = model.phases.front();
+    phase.id = static_cast<int>(model.phases.size()) + 1;
+    first.phases[phase.id] = {.all_s = {1.0 + phase.id}, .write_s = {}, .read_s = {}};
+    model.phases.push_back(phase);
+  }
+  Candidate second = first;
+  second.name = "b";
+  const Comparison result = compare(model, {first, second});
+  const std::string data = pageDataOf(
+      result, {.made = "", .version = "1", .model = "m", .all_command = "omnio compare m --all"});
+  EXPECT_NE(data.find("\"phases_left_out\":10"), std::string::npos);
+  EXPECT_EQ(data.find("\"phase\":10,"), std::string::npos) << "among the ten shortest";
+  EXPECT_NE(data.find("\"phase\":11,"), std::string::npos);
+  EXPECT_NE(jsonOf(result).find("\"phase\": 10,"), std::string::npos);
+}
+
 TEST(Comparison, WithoutAWinnerTheSlowerOnesAreNamed) {
   const Comparison result =
       compare(sampleModel(), {candidate("a", {1, 1.1, 1.05}), candidate("b", {1.02, 1.1, 1.06}),

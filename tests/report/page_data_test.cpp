@@ -53,7 +53,8 @@ PageData largest() {
 }
 
 TEST(PageData, TheLargestPageIsBelowTwoMebibytes) {
-  const std::string page = pageOf(jsonOf(tracefile::Trace::empty("/scratch/run.trace"), largest()));
+  const std::string page =
+      pageOf(PageKind::kReport, jsonOf(tracefile::Trace::empty("/scratch/run.trace"), largest()));
   EXPECT_LE(page.size(), std::size_t{2} << 20);
   EXPECT_GE(page.size(), std::size_t{3} << 19) << "nearly as large as it may be";
 }

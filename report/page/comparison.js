@@ -1,0 +1,818 @@
+// The pages of `omnio compare` and `omnio diff`, drawn with the means of page.js, which comes after
+// this file in the page. Each page is a function that shows its title and returns its sections; the
+// format of the data chooses it, at the end of this file.
+"use strict";
+
+globalThis.omnioPages = (means) => {
+  const { FONT_SIZE, MAX_BARS, NO_BREAK } = means;
+  const { categoryAxis, choices, clamp, count, counted, dataTable, dateText, duration } = means;
+  const { bytes, element, empty, figure, fit, grid, keyFigure, largest, legend, nodeTip } = means;
+  const { numberColumn, percent, roundDuration, section, shortened, textColumn, theme } = means;
+  const { threeDigits, tipNode, valueAxis, widthOf } = means;
+
+  // ---------------------------------------------------------------- what both pages have
+
+  const NS = 1e9;
+  // Colours of candidates, in the order of the ranking; with more candidates they come again.
+  const COLOURS = ["read", "write", "metadata", "sync", "data", "other"];
+  const colourOf = (at) => COLOURS[at % COLOURS.length];
+  const APPLICATION_COLOUR = "waiting";
+
+  const seconds = (value) => duration(value * NS);
+  const interval = (range, show) => (range ? `${show(range[0])} to ${show(range[1])}` : "1 run");
+  const times = (value) => `${threeDigits(value)}${NO_BREAK}x`;
+  // The name of a candidate begins a sentence as it is.
+  const sentence = (text, names) =>
+    names.some((name) => text.startsWith(`${name} `))
+      ? `${text}.`
+      : `${text[0].toUpperCase()}${text.slice(1)}.`;
+
+  // A number that may be missing; what is missing comes last where the largest come first.
+  function maybeColumn(key, title, valueOf, show) {
+    const value = (row) => {
+      const number = valueOf(row);
+      return typeof number === "number" ? number : null;
+    };
+    return {
+      key,
+      title,
+      kind: "number",
+      value: (row) => value(row) ?? -1,
+      show: (row) => {
+        const number = value(row);
+        return number === null ? "-" : show(number);
+      },
+    };
+  }
+
+  // Sorted by the lower end.
+  function intervalColumn(key, rangeOf, show) {
+    return {
+      key,
+      title: "95\u00a0%",
+      kind: "number",
+      value: (row) => rangeOf(row)?.[0] ?? -1,
+      show: (row) => (rangeOf(row) ? interval(rangeOf(row), show) : "-"),
+    };
+  }
+
+  function showTop({ title, about, verdict, figures, warnings, notes, names = [] }) {
+    document.title = `${title}: omnio`;
+    const list = (sentences) =>
+      element("ul", {}, ...sentences.map((text) => element("li", {}, sentence(text, names))));
+    const banner = document.getElementById("banner");
+    if (warnings.length) {
+      banner.append(
+        element(
+          "div",
+          { class: "banner", role: "region", "aria-label": "Warnings" },
+          list(warnings),
+        ),
+      );
+    }
+    document
+      .getElementById("top")
+      .append(
+        element("h1", {}, title),
+        element("div", { class: "about" }, ...about.map((parts) => element("span", {}, ...parts))),
+        element("p", { class: "verdict" }, sentence(verdict, names)),
+        notes.length
+          ? element("div", { class: "notes", role: "region", "aria-label": "Notes" }, list(notes))
+          : "",
+        element("dl", { class: "figures" }, ...figures),
+      );
+  }
+
+  // Room for the names on the left of horizontal bars.
+  function gutterOf(names, width) {
+    return Math.round(clamp(largest(names.map(widthOf)) + 14, 60, Math.min(260, width * 0.38)));
+  }
+
+  // Intervals of few runs can be many times as wide as their bars: the axis leaves them out.
+  function axisEnd(measures) {
+    const middle = largest(measures.map((measure) => measure.middle));
+    return Math.min(
+      Math.max(middle, largest(measures.map(({ interval_95: range }) => range?.[1] ?? 0))),
+      middle * 1.6,
+    );
+  }
+  const cutNote = (measures) =>
+    measures.some(({ interval_95: range }) => range && range[1] > axisEnd(measures))
+      ? " An interval that reaches beyond the chart is cut off."
+      : "";
+
+  // A line with a tick at each end, along the bars.
+  function whisker(from, to, across, half, isHorizontal) {
+    const style = { stroke: theme.text, lineWidth: 1.5 };
+    const at = (along, off) => (isHorizontal ? [along, across + off] : [across + off, along]);
+    const line = ([x1, y1], [x2, y2]) => ({
+      type: "line",
+      shape: { x1, y1, x2, y2 },
+      style,
+      silent: true,
+    });
+    return [
+      line(at(from, 0), at(to, 0)),
+      ...[from, to].map((end) => line(at(end, -half), at(end, half))),
+    ];
+  }
+
+  // Horizontal bars with intervals: rows are { name, measure, colour }.
+  function intervalBars({ id, twin, rows, what, lines }) {
+    const names = rows.map(({ name }) => name);
+    const chart = {
+      name: id,
+      twin,
+      height: () => rows.length * 34 + 12 + 28,
+      label: () =>
+        `Bar chart of ${what}: ${rows
+          .slice(0, MAX_BARS)
+          .map(
+            ({ name, measure }) =>
+              `${name} ${seconds(measure.middle)} (${interval(measure.interval_95, seconds)})`,
+          )
+          .join(", ")}.`,
+      option: () => {
+        const left = gutterOf(names, chart.holder.clientWidth);
+        const end = axisEnd(rows.map(({ measure }) => measure)) * NS;
+        return {
+          grid: grid({ left, right: 86, top: 12, bottom: 28 }),
+          tooltip: nodeTip(({ dataIndex }) => tipNode(names[dataIndex], lines(rows[dataIndex])), {
+            trigger: "axis",
+            axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
+          }),
+          xAxis: valueAxis((ns) => (ns > end * 0.999 ? "" : roundDuration(ns)), {
+            splitNumber: 5,
+            max: end * 1.02,
+          }),
+          yAxis: categoryAxis(
+            names,
+            { formatter: (name) => shortened(name, left - 12), interval: 0 },
+            { inverse: true },
+          ),
+          series: [
+            {
+              type: "bar",
+              barCategoryGap: "40%",
+              barMaxWidth: 24,
+              data: rows.map(({ measure, colour }) => ({
+                value: measure.middle * NS,
+                itemStyle: { color: theme[colour] },
+              })),
+            },
+            {
+              type: "custom",
+              clip: true,
+              silent: true,
+              z: 3,
+              encode: { x: [0, 1], y: 2 },
+              data: rows.flatMap(({ measure: { interval_95: range } }, at) =>
+                range ? [[range[0] * NS, range[1] * NS, at]] : [],
+              ),
+              renderItem: (_, api) => {
+                const [from, across] = api.coord([api.value(0), api.value(2)]);
+                const [to] = api.coord([api.value(1), api.value(2)]);
+                return { type: "group", children: whisker(from, to, across, 5, true) };
+              },
+            },
+            // Beside the chart's right end, where no interval hides them.
+            {
+              type: "custom",
+              silent: true,
+              encode: { y: 1 },
+              data: rows.map(({ measure }, at) => [measure.middle, at]),
+              renderItem: ({ coordSys }, api) => ({
+                type: "text",
+                style: {
+                  text: seconds(api.value(0)),
+                  x: coordSys.x + coordSys.width + 8,
+                  y: api.coord([0, api.value(1)])[1],
+                  verticalAlign: "middle",
+                  fill: theme.quiet,
+                  font: `${FONT_SIZE}px system-ui, sans-serif`,
+                },
+              }),
+            },
+          ],
+        };
+      },
+    };
+    return chart;
+  }
+
+  function commandsOf(list) {
+    return section(
+      "commands",
+      "Commands",
+      "",
+      element(
+        "dl",
+        { class: "commands" },
+        ...list.flatMap(([what, command]) => [
+          element("dt", {}, what),
+          element("dd", {}, element("code", {}, command)),
+        ]),
+      ),
+    );
+  }
+
+  // ---------------------------------------------------------------- omnio compare
+
+  const ORIGIN_NAMES = {
+    application: "application",
+    replay: "replay",
+    "phase run": "phase run",
+    ior: "IOR",
+  };
+  const originsText = ({ origins }) => origins.map((origin) => ORIGIN_NAMES[origin]).join(", ");
+  const applicationRow = (time) => ({
+    name: "application, as recorded",
+    measure: { middle: time, runs: 1, interval_95: null },
+    colour: APPLICATION_COLOUR,
+  });
+
+  function rankingSection(data) {
+    const rows = data.ranking.map((each, at) => ({
+      name: each.name,
+      measure: each.io_s,
+      colour: colourOf(at),
+      each,
+    }));
+    if (data.application_s !== null) rows.push(applicationRow(data.application_s));
+    const measures = rows.map(({ measure }) => measure);
+    const chart = intervalBars({
+      id: "io-time",
+      twin: "table-ranking",
+      rows,
+      what: "I/O times",
+      lines: ({ measure, each }) => [
+        ["I/O time", seconds(measure.middle)],
+        ["95 %", interval(measure.interval_95, seconds)],
+        ["Runs", count(measure.runs)],
+        ...(each ? [["Times of", originsText(each) || "-"]] : []),
+      ],
+    });
+    const ratio = (each) => each.times_the_best;
+    return section(
+      "ranking",
+      "I/O time",
+      `${data.by === "the sum over the phases" ? "The sum over the phases, which were run one by one" : "The I/O time of the slowest process"}: ` +
+        "the geometric mean of the runs, with its 95\u00a0% interval. A candidate is slower than the " +
+        "best where the whole interval of the ratio is above 1." +
+        cutNote(measures),
+      figure(chart, null),
+      dataTable({
+        id: "table-ranking",
+        label: "Ranking",
+        rows,
+        noun: ["row", "rows"],
+        sortedBy: null,
+        columns: [
+          textColumn("name", "Candidate"),
+          {
+            ...textColumn("origin", "Times of"),
+            value: ({ each }) => (each ? originsText(each) : "application"),
+            show: ({ each }) => (each ? originsText(each) : "application"),
+          },
+          {
+            ...textColumn("target", "Target", "path"),
+            value: ({ each }) => each?.target ?? "",
+            show: ({ each }) => each?.target || "-",
+          },
+          maybeColumn("runs", "Runs", ({ measure }) => measure.runs, count),
+          maybeColumn("io_s", "I/O time", ({ measure }) => measure.middle, seconds),
+          intervalColumn("interval", ({ measure }) => measure.interval_95, seconds),
+          maybeColumn("mib_s", "MiB/s", ({ each }) => each?.bandwidth_mib_s, threeDigits),
+          maybeColumn("ratio", "Times the best", ({ each }) => each && ratio(each).middle, times),
+          intervalColumn(
+            "ratio_interval",
+            ({ each }) => (each && each !== data.ranking[0] ? ratio(each).interval_95 : null),
+            times,
+          ),
+        ],
+      }),
+    );
+  }
+
+  const PARTS = [
+    ["data", "data_s", "Data"],
+    ["metadata", "metadata_s", "Metadata"],
+    ["sync", "sync_s", "Sync"],
+  ];
+
+  // Bars side by side, one of stacked parts for each row.
+  function stackedBars({ id, twin, rows, parts, what, show, axis }) {
+    const names = rows.map(({ name }) => name);
+    const chart = {
+      name: id,
+      twin,
+      height: () => rows.length * 34 + 12 + 28,
+      label: () =>
+        `Bar chart of ${what}: ${rows
+          .map(
+            (row) =>
+              `${row.name} ${parts.map(([, key, name]) => `${name} ${show(row[key])}`).join(", ")}`,
+          )
+          .join("; ")}.`,
+      option: () => {
+        const left = gutterOf(names, chart.holder.clientWidth);
+        return {
+          grid: grid({ left, right: 24, top: 12, bottom: 28 }),
+          tooltip: nodeTip(
+            ({ dataIndex }) =>
+              tipNode(
+                names[dataIndex],
+                parts.map(([kind, key, name]) => [name, show(rows[dataIndex][key]), kind]),
+              ),
+            {
+              trigger: "axis",
+              axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
+            },
+          ),
+          xAxis: valueAxis(axis, { splitNumber: 5 }),
+          yAxis: categoryAxis(
+            names,
+            { formatter: (name) => shortened(name, left - 12), interval: 0 },
+            { inverse: true },
+          ),
+          series: parts.map(([kind, key]) => ({
+            type: "bar",
+            stack: "parts",
+            barCategoryGap: "40%",
+            barMaxWidth: 24,
+            itemStyle: { color: theme[kind] },
+            data: rows.map((row) => row[key]),
+          })),
+        };
+      },
+    };
+    return chart;
+  }
+
+  function partsSection(data) {
+    const rows = data.ranking
+      .filter(({ parts }) => parts)
+      .map(({ name, parts }) => ({
+        name,
+        ...Object.fromEntries(
+          Object.entries(parts).map(([key, value]) => [key, value === null ? null : value * NS]),
+        ),
+      }));
+    const title = "Parts of the I/O time";
+    if (rows.length === 0) {
+      return section(
+        "parts",
+        title,
+        "",
+        empty("The parts are not known: the phases were run one by one."),
+      );
+    }
+    return section(
+      "parts",
+      title,
+      "Medians of the runs. Waiting for other processes lies beside the I/O time. Sum adds up the " +
+        "phases, and chain is the longest path through the I/O of all processes.",
+      figure(
+        stackedBars({
+          id: "io-parts",
+          twin: "table-parts",
+          rows,
+          parts: PARTS,
+          what: "the parts of the I/O time",
+          show: duration,
+          axis: roundDuration,
+        }),
+        null,
+        element("div", { class: "controls" }, legend(PARTS.map(([kind, , name]) => [kind, name]))),
+      ),
+      dataTable({
+        id: "table-parts",
+        label: "Parts of the I/O time",
+        rows,
+        noun: ["candidate", "candidates"],
+        sortedBy: null,
+        columns: [
+          textColumn("name", "Candidate"),
+          ...PARTS.map(([, key, name]) => numberColumn(key, name, duration)),
+          numberColumn("waiting_s", "Waiting", duration),
+          numberColumn("sum_s", "Sum", duration),
+          maybeColumn("chain_s", "Chain", (row) => row.chain_s, duration),
+        ],
+      }),
+    );
+  }
+
+  const PHASE_KINDS = [
+    ["time_s", "All"],
+    ["write_s", "Writes"],
+    ["read_s", "Reads"],
+  ];
+
+  // Bars of all candidates side by side, for each phase.
+  function phasesChart(data, state) {
+    const { phases, ranking } = data;
+    const hasApplication = () =>
+      state.kind === "time_s" && phases.some(({ application_s: time }) => time !== null);
+    const series = () => [
+      ...ranking
+        .map(({ name }, at) => ({
+          name,
+          colour: colourOf(at),
+          of: (phase) => phase.candidates[at][state.kind],
+        }))
+        .filter(({ of }) => phases.some(of)),
+      ...(hasApplication()
+        ? [
+            {
+              name: "application, as recorded",
+              colour: APPLICATION_COLOUR,
+              of: ({ application_s: time }) =>
+                time === null ? undefined : applicationRow(time).measure,
+            },
+          ]
+        : []),
+    ];
+    const all = () =>
+      series().flatMap(({ of }) => phases.map((phase) => of(phase)).filter(Boolean));
+    const chart = {
+      name: "phase-times",
+      twin: "table-phases-of-candidates",
+      height: () => 300,
+      label: () => {
+        const most = phases.reduce(
+          (best, phase) =>
+            largest(series().map(({ of }) => of(phase)?.middle ?? 0)) > best.time
+              ? { phase, time: largest(series().map(({ of }) => of(phase)?.middle ?? 0)) }
+              : best,
+          { phase: phases[0], time: 0 },
+        );
+        return (
+          `Bar chart of the times of ${counted(phases.length, "phase")} with ` +
+          `${counted(series().length, "candidate")}. The longest: phase ${most.phase.phase} with ` +
+          `${seconds(most.time)}.`
+        );
+      },
+      option: () => {
+        const list = series();
+        const end = axisEnd(all()) * NS;
+        return {
+          grid: grid({ left: 76, right: 16, top: 12, bottom: 28 }),
+          tooltip: nodeTip(
+            ({ dataIndex }) =>
+              tipNode(
+                `Phase ${phases[dataIndex].phase}`,
+                list.map(({ name, colour, of }) => {
+                  const time = of(phases[dataIndex]);
+                  const range = time?.interval_95;
+                  return [
+                    name,
+                    time
+                      ? `${seconds(time.middle)}${range ? ` (${interval(range, seconds)})` : ""}`
+                      : "-",
+                    colour,
+                  ];
+                }),
+              ),
+            {
+              trigger: "axis",
+              axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
+            },
+          ),
+          xAxis: categoryAxis(
+            phases.map(({ phase }) => String(phase)),
+            { color: theme.quiet, hideOverlap: true },
+          ),
+          yAxis: valueAxis((ns) => (ns > end ? "" : roundDuration(ns)), {
+            splitNumber: 4,
+            max: end * 1.05,
+          }),
+          series: list.map(({ colour, of }, at) => ({
+            type: "custom",
+            clip: true,
+            encode: { x: 0, y: 1 },
+            data: phases.map((phase, index) => {
+              const time = of(phase);
+              const range = time?.interval_95;
+              return [index, (time?.middle ?? 0) * NS, (range?.[0] ?? -1) * NS, (range?.[1] ?? 0) * NS];
+            }),
+            renderItem: (_, api) => {
+              const index = api.value(0);
+              const [centre, top] = api.coord([index, api.value(1)]);
+              const [, bottom] = api.coord([index, 0]);
+              const band = Math.min(api.size([1, 0])[0] * 0.76, list.length * 44);
+              const width = Math.max(1, band / list.length);
+              const x = centre - band / 2 + at * width;
+              const bar = {
+                type: "rect",
+                shape: { x, y: top, width: Math.max(1, width - (width > 6 ? 2 : 0)), height: bottom - top },
+                style: { fill: theme[colour] },
+              };
+              const hasWhisker = api.value(2) >= 0 && width >= 6;
+              return {
+                type: "group",
+                children: [
+                  bar,
+                  ...(hasWhisker
+                    ? whisker(
+                        api.coord([index, api.value(2)])[1],
+                        api.coord([index, api.value(3)])[1],
+                        x + (width - 2) / 2,
+                        Math.min(5, width / 3),
+                        false,
+                      )
+                    : []),
+                ],
+              };
+            },
+          })),
+        };
+      },
+    };
+    return { chart, series };
+  }
+
+  function phasesOfCandidates(data) {
+    const { phases, ranking } = data;
+    const title = "Phases";
+    const id = "phases";
+    if (!phases.some((phase) => phase.candidates.some(({ time_s: time }) => time))) {
+      return section(
+        id,
+        title,
+        "",
+        empty(
+          phases.length === 0
+            ? "The model has no phases."
+            : "No candidate has times of single phases: the phases of its traces are not those of the model.",
+        ),
+      );
+    }
+    const has = (key) => phases.some((phase) => phase.candidates.some((each) => each[key]));
+    // Where each phase has writes or reads alone, their times are those of the phase.
+    const hasBoth = (at) =>
+      phases.some(({ candidates }) => candidates[at].write_s && candidates[at].read_s);
+    const state = { kind: "time_s" };
+    const { chart, series } = phasesChart(data, state);
+    const legendPlace = element("div");
+    const showLegend = () =>
+      legendPlace.replaceChildren(legend(series().map(({ colour, name }) => [colour, name])));
+    showLegend();
+    const pick = choices(
+      "Time of",
+      PHASE_KINDS.filter(([key]) => has(key)),
+      state.kind,
+      (kind) => {
+        state.kind = kind;
+        showLegend();
+        fit(chart);
+      },
+    );
+    const hasKinds = has("write_s") && has("read_s");
+    const left = data.phases_left_out;
+    const note =
+      left > 0
+        ? [
+            `${counted(left, "more phase takes", "more phases take")} less time and ` +
+              `${left === 1 ? "is" : "are"} not on this page. All phases: `,
+            element("code", {}, data.all_command),
+          ]
+        : "";
+    return section(
+      id,
+      title,
+      "Times of each phase, geometric means with 95\u00a0% intervals. A candidate whose times are " +
+        "of a trace has separate times of writes and reads only where a phase has one of the two.",
+      element(
+        "div",
+        { class: "part" },
+        element("div", { class: "controls" }, hasKinds ? pick : "", legendPlace),
+        figure(chart, null),
+      ),
+      dataTable({
+        id: "table-phases-of-candidates",
+        label: title,
+        rows: phases,
+        noun: ["phase", "phases"],
+        sortedBy: null,
+        note,
+        leftOut: left,
+        columns: [
+          numberColumn("phase", "Phase", String),
+          numberColumn("weight_bytes", "Weight", bytes),
+          maybeColumn("application", "Application", (phase) => phase.application_s, seconds),
+          ...ranking.flatMap(({ name }, at) =>
+            (hasBoth(at) ? PHASE_KINDS : PHASE_KINDS.slice(0, 1)).map(([key, kind]) =>
+              maybeColumn(
+                `${key}-${at}`,
+                key === "time_s" ? name : `${name}: ${kind.toLowerCase()}`,
+                (phase) => phase.candidates[at][key]?.middle,
+                seconds,
+              ),
+            ),
+          ),
+        ],
+      }),
+    );
+  }
+
+  function peakSection(data) {
+    const title = "Share of the peak";
+    const id = "peak";
+    const withPeak = data.ranking
+      .map((each, at) => ({ each, at }))
+      .filter(({ each }) => each.peak);
+    if (withPeak.length === 0) {
+      return section(
+        id,
+        title,
+        "",
+        empty("No peak was given: --peak NAME=FILE takes what omnio ior --peak found."),
+      );
+    }
+    const rows = withPeak.map(({ each }) => ({
+      name: each.name,
+      write: each.peak_share.write ?? 0,
+      read: each.peak_share.read ?? 0,
+      each,
+    }));
+    const parts = [
+      ["write", "write", "Writes"],
+      ["read", "read", "Reads"],
+    ];
+    const chart = sideBySideBars({
+      id: "peak-shares",
+      twin: "table-peaks",
+      rows,
+      parts,
+      what: "the share of the peak that was used",
+      show: percent,
+    });
+    const share = (kind) => (row) => row.each.peak_share[kind];
+    const phases = data.phases.filter(({ candidates }) =>
+      candidates.some(({ peak_share: part }) => part && (part.write !== null || part.read !== null)),
+    );
+    return section(
+      id,
+      title,
+      "The bandwidth of the writes over the peak for writes, and the same for reads, over all phases " +
+        "whose writes and reads were measured apart. More than 100\u00a0% means that the candidate was " +
+        "quicker than its peak, by a cache for example.",
+      figure(
+        chart,
+        null,
+        element("div", { class: "controls" }, legend(parts.map(([kind, , name]) => [kind, name]))),
+      ),
+      dataTable({
+        id: "table-peaks",
+        label: "Peaks",
+        rows,
+        noun: ["candidate", "candidates"],
+        sortedBy: null,
+        columns: [
+          textColumn("name", "Candidate"),
+          maybeColumn("write", "Writes", share("write"), percent),
+          maybeColumn("read", "Reads", share("read"), percent),
+          maybeColumn("write_peak", "Peak of writes, MiB/s", ({ each }) => each.peak.write_mib_s, threeDigits),
+          maybeColumn("read_peak", "Peak of reads, MiB/s", ({ each }) => each.peak.read_mib_s, threeDigits),
+          {
+            ...textColumn("source", "Peak from", "path"),
+            value: ({ each }) => each.peak.source ?? "the command line",
+            show: ({ each }) => each.peak.source ?? "the command line",
+          },
+        ],
+      }),
+      phases.length > 0
+        ? element(
+            "div",
+            { class: "part" },
+            element("h3", {}, "By phase"),
+            dataTable({
+              id: "table-peaks-of-phases",
+              label: "Share of the peak by phase",
+              rows: phases,
+              noun: ["phase", "phases"],
+              sortedBy: null,
+              columns: [
+                numberColumn("phase", "Phase", String),
+                ...withPeak.flatMap(({ each, at }) =>
+                  parts.map(([, key, kind]) =>
+                    maybeColumn(
+                      `${key}-${at}`,
+                      `${each.name}: ${kind.toLowerCase()}`,
+                      (phase) => phase.candidates[at].peak_share?.[key],
+                      percent,
+                    ),
+                  ),
+                ),
+              ],
+            }),
+          )
+        : "",
+    );
+  }
+
+  // Bars of each row side by side, by part: `parts` are [kind, key, name].
+  function sideBySideBars({ id, twin, rows, parts, what, show, axis = show }) {
+    const names = rows.map(({ name }) => name);
+    const chart = {
+      name: id,
+      twin,
+      height: () => rows.length * (parts.length * 14 + 12) + 12 + 28,
+      label: () =>
+        `Bar chart of ${what}: ${rows
+          .slice(0, MAX_BARS)
+          .map(
+            (row) =>
+              `${row.name}: ${parts.map(([, key, name]) => `${name} ${show(row[key])}`).join(", ")}`,
+          )
+          .join("; ")}.`,
+      option: () => {
+        const left = gutterOf(names, chart.holder.clientWidth);
+        return {
+          grid: grid({ left, right: 76, top: 12, bottom: 28 }),
+          tooltip: nodeTip(
+            ({ dataIndex }) =>
+              tipNode(
+                names[dataIndex],
+                parts.map(([kind, key, name]) => [name, show(rows[dataIndex][key]), kind]),
+              ),
+            {
+              trigger: "axis",
+              axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
+            },
+          ),
+          xAxis: valueAxis(axis, { splitNumber: 4 }),
+          yAxis: categoryAxis(
+            names,
+            { formatter: (name) => shortened(name, left - 12), interval: 0 },
+            { inverse: true },
+          ),
+          series: parts.map(([kind, key]) => ({
+            type: "bar",
+            barGap: "10%",
+            barCategoryGap: "30%",
+            barMaxWidth: 16,
+            itemStyle: { color: theme[kind] },
+            data: rows.map((row) => row[key]),
+            label: {
+              show: true,
+              position: "right",
+              color: theme.quiet,
+              fontSize: FONT_SIZE,
+              formatter: ({ dataIndex }) => show(rows[dataIndex][key]),
+            },
+          })),
+        };
+      },
+    };
+    return chart;
+  }
+
+  function comparisonPage(data) {
+    if (data.version !== 1) throw new Error(`version ${data.version}: this page reads version 1`);
+    const best = data.ranking[0];
+    const runs = data.ranking.map(({ io_s: time }) => time.runs);
+    const fewest = Math.min(...runs);
+    const most = Math.max(...runs);
+    const phases = data.phases.length + data.phases_left_out;
+    showTop({
+      title: `I/O of ${data.ranking.length} candidates`,
+      about: [
+        ["Model: ", data.model],
+        ["Application: ", data.source],
+        data.made ? ["Made: ", dateText(data.made)] : [],
+        [`omnio ${data.omnio}`],
+      ],
+      names: data.ranking.map(({ name }) => name),
+      verdict: data.verdict,
+      warnings: data.warnings,
+      notes: data.notes,
+      figures: [
+        keyFigure(
+          `I/O time of ${best.name}, the shortest`,
+          seconds(best.io_s.middle),
+          best.io_s.interval_95
+            ? `95\u00a0%: ${interval(best.io_s.interval_95, seconds)}`
+            : "1 run, so that it has no interval",
+        ),
+        keyFigure("Bandwidth", `${threeDigits(best.bandwidth_mib_s)}${NO_BREAK}MiB/s`, best.name),
+        keyFigure("Weight", bytes(data.weight_bytes), "read and written"),
+        keyFigure("Candidates", count(data.ranking.length), ""),
+        keyFigure("Runs of each", fewest === most ? count(fewest) : `${fewest} to ${most}`, ""),
+        keyFigure("Phases", count(phases), ""),
+        ...(data.application_s === null
+          ? []
+          : [keyFigure("Application", seconds(data.application_s), "as recorded, one run")]),
+      ],
+    });
+    return [
+      rankingSection(data),
+      partsSection(data),
+      phasesOfCandidates(data),
+      peakSection(data),
+      commandsOf([["All phases, as text", data.all_command]]),
+    ];
+  }
+
+  return { "omnio-comparison-page": comparisonPage };
+};

@@ -1,0 +1,96 @@
+"""omnio compare --page: the data of the page against `omnio compare --json`, and the page itself in
+Chromium (tests/page/check_page.mjs), where node, npm and chromium are.
+
+  comparison_page.py FOLDER-OF-CHECK_PAGE"""
+
+import json
+import os
+import signal
+import sys
+
+from omnio_testing import (Checks, WorkDirectory, emptied, mpirun, omnio, program, run, skipTest,
+                           trace)
+from report_page import Browser, dataOf
+
+RANKS = 4
+RUNS = 3
+
+
+def done(checks, words, **more):
+    result = run(words, **more)
+    checks.equal(result.status, 0, f"{words}: {result}")
+    return result
+
+
+def recorded(checks, work):
+    """A trace of BT-IO, its model, and a trace of its replay."""
+    to, directory = os.path.join(work, "app.trace"), emptied(os.path.join(work, "app"))
+    result = trace(to, mpirun(RANKS) + [program("c_kernels"), "btio-full", "24", "3", "0"],
+                   cwd=directory)
+    checks.equal(result.status, 0, f"trace: {result}")
+    model, schedule = os.path.join(work, "app.phases.json"), os.path.join(work, "app.json")
+    done(checks, [omnio(), "phases", to, "-o", model])
+    done(checks, [omnio(), "preprocess", to, "-o", schedule])
+    replayed = os.path.join(work, "replayed")
+    done(checks, [omnio(), "replay", schedule, "--target", os.path.join(work, "target"), "-o",
+                  replayed, "--launcher", " ".join(mpirun(RANKS))])
+    return to, model, replayed
+
+
+def results(checks, work, model):
+    found = {"flash": [], "a <script>": []}
+    for turn in range(RUNS):
+        for number, names in enumerate(found.values()):
+            target = os.path.join(work, f"target{number}")
+            os.makedirs(target, exist_ok=True)
+            names.append(os.path.join(work, f"{number}-{turn}.json"))
+            done(checks, mpirun(RANKS) + [os.environ["OMNIO_TEST_PHASE_RUN"], model, "--target",
+                                          target, "-o", names[-1]])
+    return [f"{name}={','.join(paths)}" for name, paths in found.items()]
+
+
+def checkPage(checks, work, browser, name, words):
+    """The page says what the command says, and a browser shows it."""
+    page = os.path.join(work, name + ".html")
+    text = done(checks, [omnio(), "compare", *words, "--page", page]).out.decode()
+    document = json.loads(done(checks, [omnio(), "compare", *words, "--json"]).out)
+    data = dataOf(checks, page)
+    checks.that(document["verdict"] in text, f"{name}: {document['verdict']}: {text}")
+    for key in document.keys() - {"format", "version"}:
+        checks.equal(data[key], document[key], f"{name}: {key}")
+    checks.equal(data["phases_left_out"], 0, f"{name}: phases left out")
+    checks.that("--all" in data["all_command"], f"{name}: {data['all_command']}")
+    browser.check(checks, page, {})
+    return data
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    checks = Checks()
+    if mpirun(1) is None or not os.access(os.environ.get("OMNIO_TEST_PHASE_RUN", ""), os.X_OK):
+        skipTest("no MPI, or no omnio-phase-run")
+    with WorkDirectory() as work:
+        browser = Browser(work, sys.argv[1])
+        to, model, replayed = recorded(checks, work)
+        candidates = results(checks, work, model)
+        with checks.case("runs"):
+            data = checkPage(checks, work, browser, "runs",
+                             [model, *candidates, "--peak", "flash=3000,2000"])
+            checks.equal([each["origins"] for each in data["ranking"]], [["phase run"]] * 2, "origins")
+            checks.that(data["application_s"] > 0, "the application's time")
+            checks.that(all("write_s" in each or "read_s" in each for phase in data["phases"]
+                            for each in phase["candidates"]), "times of writes and reads")
+        with checks.case("traces"):
+            data = checkPage(checks, work, browser, "traces",
+                             [model, candidates[0], f"replay={replayed}", f"app={to}"])
+            checks.equal({each["name"]: each["origins"] for each in data["ranking"]},
+                         {"flash": ["phase run"], "replay": ["replay"], "app": ["application"]},
+                         "origins")
+        with checks.case("a page that cannot be written"):
+            result = run([omnio(), "compare", model, *candidates, "--page", "/dev/full"])
+            checks.equal(result.status, 1, f"/dev/full: {result}")
+    return checks.finish()
+
+
+if __name__ == "__main__":
+    main()
