@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
-#include <cmath>
 #include <set>
 #include <utility>
 
@@ -16,71 +14,7 @@
 namespace omnio::ior {
 namespace {
 
-constexpr double kLevel = 0.05;
-// A clock tick: a phase may take no time that is measured.
-constexpr double kShortest = 1e-9;
 constexpr double kNsInSecond = 1e9;
-
-// The logarithms of the values are what is counted and averaged here.
-struct Moments {
-  double count = 0;
-  double mean = 0;
-  double variance = 0;  // of the sample
-};
-
-Moments momentsOf(const std::vector<double>& values) {
-  Moments m;
-  m.count = static_cast<double>(values.size());
-  for (const double value : values) m.mean += std::log(std::max(value, kShortest)) / m.count;
-  for (const double value : values) {
-    const double off = std::log(std::max(value, kShortest)) - m.mean;
-    m.variance += off * off / std::max(1.0, m.count - 1);
-  }
-  return m;
-}
-
-// Student's t that is exceeded, to either side, with probability `level`.
-double quantile(double freedom, double level) {
-  return boost::math::quantile(
-      boost::math::complement(boost::math::students_t(freedom), level / 2));
-}
-
-Interval around(double mean, double half) {
-  return {.least = std::exp(mean - half), .most = std::exp(mean + half)};
-}
-
-}  // namespace
-
-Measure measureOf(const std::vector<double>& values) {
-  const Moments m = momentsOf(values);
-  Measure measure{.runs = values.size(), .middle = std::exp(m.mean), .interval = {}};
-  if (values.size() < 2) return measure;
-  measure.interval =
-      around(m.mean, quantile(m.count - 1, kLevel) * std::sqrt(m.variance / m.count));
-  return measure;
-}
-
-Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second,
-              std::size_t pairs) {
-  const Moments a = momentsOf(first);
-  const Moments b = momentsOf(second);
-  Ratio ratio{.middle = std::exp(a.mean - b.mean), .interval = {}};
-  if (first.size() < 2 || second.size() < 2) return ratio;
-  const double of_a = a.variance / a.count;
-  const double of_b = b.variance / b.count;
-  const double sum = of_a + of_b;
-  if (!(sum > 0)) {  // runs that took the same to the last digit
-    ratio.interval = {.least = ratio.middle, .most = ratio.middle};
-    return ratio;
-  }
-  // Welch's degrees of freedom.
-  const double freedom = sum * sum / (of_a * of_a / (a.count - 1) + of_b * of_b / (b.count - 1));
-  const double level = kLevel / static_cast<double>(std::max<std::size_t>(pairs, 1));
-  ratio.interval = around(a.mean - b.mean, quantile(freedom, level) * std::sqrt(sum));
-  return ratio;
-}
-
-namespace {
 
 // Bytes that were moved in a time.
 struct Moved {
@@ -89,7 +23,7 @@ struct Moved {
 
   std::optional<double> shareOf(double peak_mib_s) const {
     if (!(mib > 0)) return std::nullopt;
-    return mib / std::max(seconds, kShortest) / peak_mib_s;
+    return mib / std::max(seconds, base::kShortest) / peak_mib_s;
   }
 };
 
@@ -164,7 +98,7 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
     ComparedCandidate& compared = result.ranking.emplace_back();
     compared.io_s = measureOf(candidate.io_s);
     compared.bandwidth_mib_s = static_cast<double>(result.weight_bytes) / model::kMiB /
-                               std::max(compared.io_s.middle, kShortest);
+                               std::max(compared.io_s.middle, base::kShortest);
     compared.parts = partsOf(candidate);
     double longest = 0;
     for (const auto& [phase, times] : candidate.phases) {

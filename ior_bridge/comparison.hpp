@@ -1,12 +1,5 @@
 // Candidates side by side: which storage system is the faster one for an application, and how sure
-// that is.
-//
-// Times of repeated runs are compared by their logarithms, since they vary by a share of
-// themselves: their mean is that of the geometric mean, and a difference is a ratio. The 95 %
-// interval of a candidate is Student's. Two candidates are compared by Welch's t (B. L. Welch, "The
-// generalization of Student's problem when several different population variances are involved",
-// Biometrika 34, 1947); the level is divided by the number of pairs (Bonferroni), so that among any
-// number of equal candidates a winner is found in at most 5 % of all comparisons.
+// that is (core/base/repeats.hpp).
 #pragma once
 
 #include <cstddef>
@@ -17,37 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "core/base/repeats.hpp"
 #include "core/base/result.hpp"
 #include "core/model/phase_model.hpp"
 #include "ior_bridge/ior/summary_reader.hpp"
 
 namespace omnio::ior {
 
-// The two ends of a 95 % interval. Not there: of one run nothing is known.
-struct Interval {
-  double least = 0;
-  double most = 0;
-};
-
-struct Measure {
-  std::size_t runs = 0;
-  double middle = 0;  // geometric mean
-  std::optional<Interval> interval;
-};
-// There is at least one value, and each is above 0.
-Measure measureOf(const std::vector<double>& values);
-
-// How many times as long as the second the first takes. `pairs`: that are compared at a time.
-struct Ratio {
-  double middle = 1;
-  std::optional<Interval> interval;
-
-  // Whether the first takes longer, or less long, than the second, surely.
-  bool isSlower() const { return interval && interval->least > 1; }
-  bool isFaster() const { return interval && interval->most < 1; }
-};
-Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second,
-              std::size_t pairs);
+using base::Interval;
+using base::Measure;
+using base::measureOf;
+using base::Ratio;
+using base::ratioOf;
 
 // The times of a phase in seconds, by run.
 struct PhaseTimes {

@@ -27,28 +27,6 @@ Candidate candidate(const std::string& name, std::vector<double> times) {
   return made;
 }
 
-// Tables of Student's t: 2.776445 of 4 degrees of freedom, 12.7062 of 1, two-sided 5 %.
-TEST(Comparison, IntervalsByHand) {
-  const Measure two = measureOf({std::exp(1.0), std::exp(3.0)});
-  EXPECT_NEAR(std::log(two.middle), 2, 1e-12);
-  ASSERT_TRUE(two.interval);
-  // The standard error of the mean of 1 and 3 is 1.
-  EXPECT_NEAR(std::log(two.interval->least), 2 - 12.7062, 1e-4);
-  EXPECT_NEAR(std::log(two.interval->most), 2 + 12.7062, 1e-4);
-  const Measure five = measureOf({std::exp(1), std::exp(2), std::exp(3), std::exp(4), std::exp(5)});
-  EXPECT_NEAR(std::log(five.interval->most), 3 + 2.776445 * std::sqrt(2.5 / 5), 1e-6);
-  EXPECT_FALSE(measureOf({4}).interval);
-
-  // Welch: variances 2.5 / 5 and 10 / 5, so 5.8823 degrees of freedom (0.5 + 2)^2 / (0.25 / 4 + 4 /
-  // 4).
-  const Ratio ratio =
-      ratioOf({std::exp(1), std::exp(2), std::exp(3), std::exp(4), std::exp(5)},
-              {std::exp(2), std::exp(4), std::exp(6), std::exp(8), std::exp(10)}, 1);
-  EXPECT_NEAR(std::log(ratio.middle), -3, 1e-12);
-  EXPECT_NEAR(std::log(ratio.interval->most), -3 + 2.4588 * std::sqrt(2.5), 1e-3);
-  EXPECT_FALSE(ratio.isFaster());
-}
-
 TEST(Comparison, OfOneRunNothingIsSure) {
   const Comparison result = compare(sampleModel(), {candidate("a", {1}), candidate("b", {50})});
   EXPECT_FALSE(result.winner);
@@ -99,6 +77,7 @@ TEST(Comparison, SharesOfThePeakAreOfWritesAndOfReads) {
   Candidate each{.name = "a",
                  .target = {},
                  .sources = {},
+                 .origins = {},
                  .kind = {},
                  .io_s = {5, 5},
                  .phases = {},

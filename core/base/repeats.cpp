@@ -1,0 +1,77 @@
+#include "core/base/repeats.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+namespace omnio::base {
+namespace {
+
+constexpr double kLevel = 0.05;
+
+// The logarithms of the values are what is counted and averaged here.
+struct Moments {
+  double count = 0;
+  double mean = 0;
+  double variance = 0;  // of the sample
+};
+
+Moments momentsOf(const std::vector<double>& values) {
+  Moments m;
+  m.count = static_cast<double>(values.size());
+  for (const double value : values) m.mean += std::log(std::max(value, kShortest)) / m.count;
+  for (const double value : values) {
+    const double off = std::log(std::max(value, kShortest)) - m.mean;
+    m.variance += off * off / std::max(1.0, m.count - 1);
+  }
+  return m;
+}
+
+// Student's t that is exceeded, to either side, with probability `level`.
+double quantile(double freedom, double level) {
+  return boost::math::quantile(
+      boost::math::complement(boost::math::students_t(freedom), level / 2));
+}
+
+Interval around(double mean, double half) {
+  return {.least = std::exp(mean - half), .most = std::exp(mean + half)};
+}
+
+}  // namespace
+
+Measure measureOf(const std::vector<double>& values) {
+  const Moments m = momentsOf(values);
+  Measure measure{.runs = values.size(), .middle = std::exp(m.mean), .interval = {}};
+  if (values.size() < 2) return measure;
+  measure.interval =
+      around(m.mean, quantile(m.count - 1, kLevel) * std::sqrt(m.variance / m.count));
+  return measure;
+}
+
+Ratio ratioOf(const std::vector<double>& first, const std::vector<double>& second,
+              std::size_t pairs) {
+  const Moments a = momentsOf(first);
+  const Moments b = momentsOf(second);
+  Ratio ratio{.middle = std::exp(a.mean - b.mean), .interval = {}};
+  if (first.size() < 2 || second.size() < 2) return ratio;
+  const double of_a = a.variance / a.count;
+  const double of_b = b.variance / b.count;
+  const double sum = of_a + of_b;
+  if (!(sum > 0)) {  // runs that took the same to the last digit
+    ratio.interval = {.least = ratio.middle, .most = ratio.middle};
+    return ratio;
+  }
+  // Welch's degrees of freedom.
+  const double freedom = sum * sum / (of_a * of_a / (a.count - 1) + of_b * of_b / (b.count - 1));
+  const double level = kLevel / static_cast<double>(std::max<std::size_t>(pairs, 1));
+  ratio.interval = around(a.mean - b.mean, quantile(freedom, level) * std::sqrt(sum));
+  return ratio;
+}
+
+double medianOf(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace omnio::base
