@@ -125,6 +125,11 @@ Comparison compare(const model::PhaseModel& model, std::vector<Candidate> candid
   for (const model::Phase& phase : model.phases) {
     ComparedPhase& compared = result.phases.emplace_back(
         ComparedPhase{.phase = phase.id, .weight_bytes = phase.weight_bytes});
+    for (const model::PhaseOperation& operation : phase.operations) {
+      compared.operations.push_back(operation.operation);
+    }
+    const auto file = static_cast<std::size_t>(phase.file);
+    if (file < model.files.size()) compared.file = model.files[file].path;
     if (phase.io.total() > 0) compared.application_s = secondsOf(phase.io);
     for (std::size_t i = 0; i < result.ranking.size(); ++i) {
       const Candidate& candidate = result.ranking[i].candidate;
@@ -424,6 +429,9 @@ void putComparison(base::JsonWriter& json, const Comparison& comparison,
     json.object([&] {
       json.put("phase", phase.phase);
       json.put("weight_bytes", phase.weight_bytes);
+      json.list("operations", phase.operations,
+                [&](model::Operation operation) { json.value(model::nameOf(operation)); });
+      json.put("file", phase.file);
       json.put("application_s", phase.application_s);
       json.key("candidates");
       json.beginList();

@@ -70,6 +70,8 @@ struct PeakShare {
 struct ComparedPhase {
   int phase = 0;
   std::uint64_t weight_bytes = 0;
+  std::vector<model::Operation> operations{};
+  std::string file{};  // as the model has it
   // By candidate; nothing where it has no result of the phase.
   std::vector<std::optional<Measure>> times{};
   // The same for the writes alone and the reads alone, where these were measured.

@@ -7,7 +7,7 @@ globalThis.omnioPages = (means) => {
   const { FONT_SIZE, MAX_BARS, NO_BREAK } = means;
   const { categoryAxis, choices, clamp, count, counted, dataTable, dateText, duration } = means;
   const { bytes, element, empty, figure, fit, grid, keyFigure, largest, legend, nodeTip } = means;
-  const { numberColumn, percent, roundDuration, section, shortened, textColumn, theme } = means;
+  const { numberColumn, pathNode, percent, roundDuration, section, shortened, textColumn, theme } = means;
   const { threeDigits, tipNode, valueAxis, widthOf } = means;
 
   // ---------------------------------------------------------------- what both pages have
@@ -408,6 +408,13 @@ globalThis.omnioPages = (means) => {
     ["read_s", "Reads"],
   ];
 
+  const operationsText = ({ operations }) => operations.join(", ");
+  const PHASE_COLUMNS = [
+    numberColumn("phase", "Phase", String),
+    { ...textColumn("operations", "Operation"), value: operationsText, show: operationsText },
+    textColumn("file", "File", "path", ({ file }) => pathNode(file)),
+  ];
+
   // Bars of all candidates side by side, for each phase.
   function phasesChart(data, state) {
     const { phases, ranking } = data;
@@ -460,7 +467,7 @@ globalThis.omnioPages = (means) => {
           tooltip: nodeTip(
             ({ dataIndex }) =>
               tipNode(
-                `Phase ${phases[dataIndex].phase}`,
+                `Phase ${phases[dataIndex].phase}: ${operationsText(phases[dataIndex])}`,
                 list.map(({ name, colour, of }) => {
                   const time = of(phases[dataIndex]);
                   const range = time?.interval_95;
@@ -597,7 +604,7 @@ globalThis.omnioPages = (means) => {
         note,
         leftOut: left,
         columns: [
-          numberColumn("phase", "Phase", String),
+          ...PHASE_COLUMNS,
           numberColumn("weight_bytes", "Weight", bytes),
           maybeColumn("application", "Application", (phase) => phase.application_s, seconds),
           ...ranking.flatMap(({ name }, at) =>
@@ -693,7 +700,7 @@ globalThis.omnioPages = (means) => {
               noun: ["phase", "phases"],
               sortedBy: null,
               columns: [
-                numberColumn("phase", "Phase", String),
+                ...PHASE_COLUMNS,
                 ...withPeak.flatMap(({ each, at }) =>
                   parts.map(([, key, kind]) =>
                     maybeColumn(
