@@ -108,7 +108,8 @@ fi
 step "answer (omnio compare)"
 candidates=()
 for name in "${names[@]}"; do candidates+=("$name=${results[$name]}"); done
-"$omnio" compare "$output/app.phases.json" "${candidates[@]}" "${peaks[@]}" |
+"$omnio" compare "$output/app.phases.json" "${candidates[@]}" "${peaks[@]}" \
+  --page "$output/comparison.html" |
   tee "$output/comparison.txt"
 "$omnio" compare "$output/app.phases.json" "${candidates[@]}" "${peaks[@]}" --json \
   >"$output/comparison.json"

@@ -47,6 +47,7 @@ def checkAnswer(checks, work):
         checks.that(said in out, f"{said}: {out}")
     checks.that("no winner" in out or "is the fastest" in out, f"a verdict: {out}")
     output = os.path.join(work, "procurement.out")
+    checks.that(os.path.getsize(os.path.join(output, "comparison.html")) > 100_000, "a page")
     with open(os.path.join(output, "comparison.json"), encoding="utf-8") as file:
         ranking = json.load(file)["ranking"]
     checks.equal(sorted(each["name"] for each in ranking), sorted(NAMES), "candidates")
