@@ -21,6 +21,8 @@ inline constexpr std::size_t kMostTextBytes = 160;                    // of a te
 inline constexpr std::size_t kMostCommandBytes = 2000;
 inline constexpr std::size_t kMostPhases = 200;
 inline constexpr std::size_t kMostHosts = 16;
+// With more calls, finding phases takes several times as long as all else.
+inline constexpr std::uint64_t kMostPhaseCalls = 5'000'000;
 
 struct PageData {
   std::string made;     // when, as of RFC 3339

@@ -15,14 +15,16 @@
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
+#include "core/base/text_table.hpp"
 #include "report/difference.hpp"
 
 namespace omnio::cli {
 namespace {
 
 struct DiffOptions {
-  TraceSelection a;
-  std::string b;
+  std::vector<std::string> traces;
+  std::vector<std::string> with;
+  std::string phases = "auto";
   std::vector<std::string> map;
   std::string layer = "application";
   std::string tolerance;
@@ -50,10 +52,52 @@ int judge(const report::Difference& difference, double tolerance) {
   return found.empty() ? kDone : kDifferences;
 }
 
+// The words of both sides. `A B` are two traces, and `A... --with B...` repeats of both.
+base::Result<void> takeSides(const DiffOptions& options, std::vector<std::string>& a,
+                             std::vector<std::string>& b) {
+  a = options.traces;
+  b = options.with;
+  if (b.empty() && a.size() == 2) {
+    b.push_back(a.back());
+    a.pop_back();
+  }
+  if (b.empty()) {
+    return base::failure(base::Code::kInvalid,
+                         "{}: give two traces, A and B, or repeats of both, A... --with B...",
+                         base::counted(a.size(), "trace is given", "traces are given"));
+  }
+  if (!options.tolerance.empty() && (a.size() == 1) != (b.size() == 1)) {
+    return base::failure(base::Code::kInvalid,
+                         "--tolerance: one run of a side does not say how much its runs vary; give "
+                         "one trace of each side, or several of both");
+  }
+  return {};
+}
+
+base::Result<std::vector<tracefile::Trace>> openAll(const std::vector<std::string>& words) {
+  std::vector<tracefile::Trace> traces;
+  for (const std::string& word : words) {
+    TraceSelection selection;
+    selection.trace = word;
+    base::Result<tracefile::Trace> trace = selection.open();
+    if (!trace) return trace.failure();
+    traces.push_back(std::move(*trace));
+  }
+  return traces;
+}
+
+report::Traces pointersTo(const std::vector<tracefile::Trace>& traces) {
+  report::Traces pointers;
+  for (const tracefile::Trace& trace : traces) pointers.push_back(&trace);
+  return pointers;
+}
+
 int runDiff(const DiffOptions& options) {
   const ProgressLine progress;
   report::DifferenceOptions chosen;
   if (options.layer == "posix") chosen.layer = stats::Layer::kPosix;
+  if (options.phases == "auto") chosen.phases = report::Phases::kAuto;
+  if (options.phases == "yes") chosen.phases = report::Phases::kYes;
   for (const std::string& pair : options.map) {
     const std::size_t at = pair.find('=');
     if (at == std::string::npos || at == 0) {
@@ -64,13 +108,17 @@ int runDiff(const DiffOptions& options) {
     chosen.map.emplace_back(base::printable(pair.substr(0, at)),
                             base::printable(pair.substr(at + 1)));
   }
-  const base::Result<tracefile::Trace> a = options.a.open();
+  std::vector<std::string> words_a;
+  std::vector<std::string> words_b;
+  if (const auto taken = takeSides(options, words_a, words_b); !taken) {
+    return fail(taken.failure(), kWrongUsage);
+  }
+  const auto a = openAll(words_a);
   if (!a) return fail(a.failure());
-  TraceSelection other;
-  other.trace = options.b;
-  const base::Result<tracefile::Trace> b = other.open();
+  const auto b = openAll(words_b);
   if (!b) return fail(b.failure());
-  const base::Result<report::Difference> difference = report::differenceOf(*a, *b, chosen);
+  const base::Result<report::Difference> difference =
+      report::differenceOf(pointersTo(*a), pointersTo(*b), chosen);
   if (!difference) return fail(difference.failure());
   constexpr std::size_t kUsualLines = 20;
   const int printed =
@@ -88,8 +136,14 @@ void addDiffCommand(base::Command program) {
   const auto options = std::make_shared<DiffOptions>();
   const base::Command command = program.subcommand(
       "diff", "Two traces side by side: an application and its replay, before and after a change");
-  command.option("A", options->a.trace, "A trace").required();
-  command.option("B", options->b, "The trace that is compared with it").required();
+  command
+      .option("TRACE", options->traces,
+              "A and B, two traces; or, with --with, one or more traces of A, repeats of one run")
+      .required();
+  command
+      .option("--with", options->with,
+              "One or more traces of B, where A and B are given as repeats")
+      .typeName("TRACE...");
   command
       .option("--map", options->map,
               "What lies below FROM in A lies below TO in B; may be given more than once")
@@ -102,11 +156,17 @@ void addDiffCommand(base::Command program) {
       .showDefault();
   command
       .option("--tolerance", options->tolerance,
-              "Ends with status 3 where I/O time, or calls or bytes of a class, differ by more")
+              "Ends with status 3 where I/O time, or calls or bytes of a class, differ by more; of "
+              "repeats, where they surely differ")
       .typeName("PERCENT")
       .check([](const std::string& word) {
         return readPercent(word) ? std::string() : "is not a part in percent that is not below 0";
       });
+  command
+      .option("--phases", options->phases,
+              "Whether I/O phases are compared; auto: of traces that are not too large")
+      .oneOf({"auto", "yes", "no"})
+      .showDefault();
   command.flag("--all", options->all, "All lines, in place of the 20 that differ most in time");
   command.flag("--json", options->json, "A JSON document instead of tables");
   command.addExitStatus(fmt::format("{}", kDifferences),

@@ -33,9 +33,6 @@ struct ReportOptions {
   std::string settings;
 };
 
-// With more calls, finding phases takes several times as long as all else.
-constexpr std::uint64_t kMostCallsWithPhases = 5'000'000;
-
 bool isChosen(const stats::Selection& selection) {
   return selection.rank || selection.thread || selection.window || !selection.patterns.empty();
 }
@@ -47,11 +44,11 @@ std::string withoutPhases(const ReportOptions& options, const stats::Selection& 
   if (isChosen(selection)) {
     return "Phases are of whole runs, and this page is of chosen calls.";
   }
-  if (options.phases == "auto" && events > kMostCallsWithPhases) {
+  if (options.phases == "auto" && events > report::kMostPhaseCalls) {
     return fmt::format(
         "Phases are left out where there are more than {} calls (--phases yes has "
         "them).",
-        kMostCallsWithPhases);
+        report::kMostPhaseCalls);
   }
   return "";
 }
