@@ -718,4 +718,25 @@ std::string jsonOf(const Difference& difference) {
   });
 }
 
+std::string pageDataOf(const Difference& difference, const DifferenceAbout& about) {
+  return base::jsonDocument(
+      "omnio-difference-page", 1, {.decimals = 3}, [&](base::JsonWriter& json) {
+        json.put("omnio", about.version);
+        json.put("made", about.made);
+        json.put("all_command", about.all_command);
+        putMembers(json, difference);
+        for (const auto& [name, lines] : kLists) {
+          std::vector<const DifferenceLine*> shown = byDifference(difference.*lines);
+          shown.resize(std::min(shown.size(), kMostPhases));
+          std::size_t name_bytes = 0;
+          std::erase_if(shown, [&](const DifferenceLine* line) {
+            name_bytes += line->name.size();
+            return name_bytes > kMostNameBytes;
+          });
+          json.list(name, shown, [&](const DifferenceLine* line) { putLine(json, *line); });
+          json.put(fmt::format("{}_left_out", name), (difference.*lines).size() - shown.size());
+        }
+      });
+}
+
 }  // namespace omnio::report

@@ -143,4 +143,14 @@ std::vector<std::string> notesOf(const Difference& difference);
 std::string textOf(const Difference& difference, std::size_t most_lines);
 std::string jsonOf(const Difference& difference);
 
+// What the page of a difference says about itself.
+struct DifferenceAbout {
+  std::string made;         // when, as of RFC 3339
+  std::string version;      // of omnio
+  std::string all_command;  // prints all lines
+};
+// The data of the page of a difference (docs/formats/difference_page.md): those lines of each table
+// that differ most.
+std::string pageDataOf(const Difference& difference, const DifferenceAbout& about);
+
 }  // namespace omnio::report

@@ -13,6 +13,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/page_file.hpp"
 #include "cli/progress_line.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/text_table.hpp"
@@ -25,6 +26,7 @@ struct DiffOptions {
   std::vector<std::string> traces;
   std::vector<std::string> with;
   std::string phases = "auto";
+  std::string page;
   std::vector<std::string> map;
   std::string layer = "application";
   std::string tolerance;
@@ -92,6 +94,17 @@ report::Traces pointersTo(const std::vector<tracefile::Trace>& traces) {
   return pointers;
 }
 
+// The command that prints all lines of the difference.
+std::string allCommand(const DiffOptions& options) {
+  std::vector<std::string> words = {"omnio", "diff"};
+  words.insert(words.end(), options.traces.begin(), options.traces.end());
+  if (!options.with.empty()) words.emplace_back("--with");
+  words.insert(words.end(), options.with.begin(), options.with.end());
+  for (const std::string& pair : options.map) words.insert(words.end(), {"--map", pair});
+  words.insert(words.end(), {"--layer", options.layer, "--phases", options.phases, "--all"});
+  return shellLine(words);
+}
+
 int runDiff(const DiffOptions& options) {
   const ProgressLine progress;
   report::DifferenceOptions chosen;
@@ -120,6 +133,13 @@ int runDiff(const DiffOptions& options) {
   const base::Result<report::Difference> difference =
       report::differenceOf(pointersTo(*a), pointersTo(*b), chosen);
   if (!difference) return fail(difference.failure());
+  if (!options.page.empty()) {
+    const report::DifferenceAbout about = {
+        .made = timeNow(), .version = OMNIO_VERSION, .all_command = allCommand(options)};
+    const base::Result<std::size_t> written = writePage(options.page, report::PageKind::kComparison,
+                                                        report::pageDataOf(*difference, about));
+    if (!written) return fail(written.failure());
+  }
   constexpr std::size_t kUsualLines = 20;
   const int printed =
       options.json
@@ -167,6 +187,7 @@ void addDiffCommand(base::Command program) {
               "Whether I/O phases are compared; auto: of traces that are not too large")
       .oneOf({"auto", "yes", "no"})
       .showDefault();
+  command.option("--page", options->page, "Writes a page for the browser too").typeName("PAGE");
   command.flag("--all", options->all, "All lines, in place of the 20 that differ most in time");
   command.flag("--json", options->json, "A JSON document instead of tables");
   command.addExitStatus(fmt::format("{}", kDifferences),

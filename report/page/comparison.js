@@ -821,5 +821,291 @@ globalThis.omnioPages = (means) => {
     ];
   }
 
-  return { "omnio-comparison-page": comparisonPage };
+  // ---------------------------------------------------------------- omnio diff
+
+  const SIDES = [
+    ["read", "a", "A"],
+    ["write", "b", "B"],
+  ];
+  const sidesLegend = () =>
+    element("div", { class: "controls" }, legend(SIDES.map(([kind, , name]) => [kind, name])));
+
+  // As the text has it: "~" where runs vary as much.
+  function change(a, b, judgement) {
+    if (a === b) return "=";
+    if (judgement && !judgement.differs) return "~";
+    if (a === 0) return "new";
+    if (b === 0) return "gone";
+    const part = 100 * (b / a - 1);
+    return `${part > 0 ? "+" : ""}${part.toFixed(1)}${NO_BREAK}%`;
+  }
+  const relative = (a, b) => (a === 0 ? (b === 0 ? 0 : 1e9) : b / a - 1);
+  const signed = (ratio) => `${ratio > 1 ? "+" : ""}${(100 * (ratio - 1)).toFixed(1)}`;
+  const MUCH = 1e4; // an interval that is wider says nothing
+  function changeInterval(judgement) {
+    if (!judgement?.interval_95) return judgement ? "1 run" : "-";
+    const [least, most] = judgement.interval_95;
+    return most > MUCH || least < 1 / MUCH
+      ? "not known"
+      : `${signed(least)} to ${signed(most)}${NO_BREAK}%`;
+  }
+
+  const TOTALS = {
+    io_ns: ["I/O time of the slowest rank", duration],
+    data_ns: ["Data", duration],
+    metadata_ns: ["Metadata", duration],
+    sync_ns: ["Sync", duration],
+    waiting_ns: ["Waiting beside it", duration],
+    run_ns: ["Run", duration],
+    bytes_read: ["Bytes read", bytes],
+    bytes_written: ["Bytes written", bytes],
+    bandwidth_mib_s: ["Bytes over the I/O time", (value) => `${threeDigits(value)}${NO_BREAK}MiB/s`],
+    calls: ["Calls", count],
+    failed: ["Failed calls", count],
+    ranks: ["Ranks", count],
+  };
+
+  function changeColumns(isRepeated, valuesOf, judgementOf) {
+    return [
+      {
+        key: "change",
+        title: "Change",
+        kind: "number",
+        value: (row) => relative(...valuesOf(row)),
+        show: (row) => change(...valuesOf(row), judgementOf(row)),
+      },
+      ...(isRepeated
+        ? [
+            {
+              key: "interval",
+              title: "95\u00a0%",
+              kind: "number",
+              value: (row) => judgementOf(row)?.interval_95?.[0] ?? -1,
+              show: (row) => {
+                const [a, b] = valuesOf(row);
+                return a === b ? "-" : changeInterval(judgementOf(row));
+              },
+            },
+          ]
+        : []),
+    ];
+  }
+
+  function totalsSection(data, isRepeated) {
+    const of = (key, side) => data.totals.find(({ name }) => name === key)[side];
+    const rows = SIDES.map(([, side, name]) => ({
+      name,
+      ...Object.fromEntries(PARTS.map(([kind]) => [kind, of(`${kind}_ns`, side)])),
+    }));
+    const parts = PARTS.map(([kind, , name]) => [kind, kind, name]);
+    const hasTime = of("io_ns", "a") + of("io_ns", "b") > 0;
+    const range = (side) => (row) =>
+      row.repeats
+        ? row.repeats[`${side}_range`].map(TOTALS[row.name][1]).join(" to ")
+        : "-";
+    return section(
+      "totals",
+      "The whole run",
+      "The I/O time is that of the slowest rank, in its parts. Waiting for other ranks lies beside it.",
+      hasTime
+        ? figure(
+            stackedBars({
+              id: "io-of-both",
+              twin: "table-diff-totals",
+              rows,
+              parts,
+              what: "the I/O time of A and B",
+              show: duration,
+              axis: roundDuration,
+            }),
+            null,
+            element("div", { class: "controls" }, legend(parts.map(([kind, , name]) => [kind, name]))),
+          )
+        : empty("Neither side spends time in I/O."),
+      dataTable({
+        id: "table-diff-totals",
+        label: "The whole run",
+        rows: data.totals,
+        noun: ["quantity", "quantities"],
+        sortedBy: null,
+        columns: [
+          {
+            ...textColumn("name", "Quantity"),
+            value: ({ name }) => TOTALS[name][0],
+            show: ({ name }) => TOTALS[name][0],
+          },
+          ...SIDES.map(([, side, name]) => ({
+            key: side,
+            title: name,
+            kind: "number",
+            value: (row) => row[side],
+            show: (row) => TOTALS[row.name][1](row[side]),
+          })),
+          ...changeColumns(
+            isRepeated,
+            (row) => [row.a, row.b],
+            (row) => row.repeats,
+          ),
+          ...(isRepeated
+            ? SIDES.map(([, side, name]) => ({
+                key: `${side}_range`,
+                title: `Runs of ${name}`,
+                kind: "number",
+                value: (row) => row.repeats?.[`${side}_range`][0] ?? -1,
+                show: range(side),
+              }))
+            : []),
+        ],
+      }),
+    );
+  }
+
+  const TABLES = [
+    ["classes", "Classes of calls", "class", ["class", "classes"], "The traces have no calls."],
+    ["calls", "Calls", "call", ["call", "calls"], "The traces have no calls."],
+    ["files", "Files", "file", ["file", "files"], "The traces have no calls on files."],
+    ["ranks", "Ranks", "rank", ["rank", "ranks"], "The traces have no ranks."],
+    ["phases", "Phases", "phase", ["phase", "phases"], ""],
+  ];
+  const LEADS = {
+    classes: "Times are added over all threads.",
+    calls: "Times are added over all threads.",
+    files:
+      "Times are added over all threads. A file is the same where it has one path below the working directories, or one absolute path.",
+    ranks: "The I/O time of each rank.",
+    phases: "The I/O time of the slowest rank of each phase.",
+  };
+
+  function linesSection(data, isRepeated, [id, title, one, noun, none]) {
+    const lines = data[id];
+    if (lines.length === 0) {
+      const why = id === "phases" ? data.phases_missing : "";
+      return section(
+        id,
+        title,
+        "",
+        empty(
+          why
+            ? sentence(why, [])
+            : none || "The traces have no phases, or phases were left out (--phases no).",
+        ),
+      );
+    }
+    const nothing = { calls: 0, bytes_read: 0, bytes_written: 0, time_ns: 0, waiting_ns: 0 };
+    const rows = lines.map((line) => ({
+      ...line,
+      sides: { a: line.a ?? nothing, b: line.b ?? nothing },
+      note: line.a && line.b ? "" : line.a ? "only in A" : "only in B",
+    }));
+    const bars = rows.slice(0, MAX_BARS).map(({ name, sides }) => ({
+      name: id === "ranks" ? `rank ${name}` : name,
+      a: sides.a.time_ns,
+      b: sides.b.time_ns,
+    }));
+    const left = data[`${id}_left_out`];
+    const columnsOf = (key, what, value, show) =>
+      SIDES.map(([, side, name]) =>
+        maybeColumn(`${key}_${side}`, `${what} ${name}`, ({ sides }) => value(sides[side]), show),
+      );
+    const hasWaiting = id === "ranks" || id === "phases";
+    const hasPaths = id === "files" || id === "phases";
+    return section(
+      id,
+      title,
+      `${LEADS[id]} Those first whose times differ most.`,
+      figure(
+        sideBySideBars({
+          id: `time-by-${one}-of-both`,
+          twin: `table-diff-${id}`,
+          rows: bars,
+          parts: SIDES,
+          what: `time by ${one}, in A and in B`,
+          show: duration,
+          axis: roundDuration,
+        }),
+        null,
+        sidesLegend(),
+      ),
+      dataTable({
+        id: `table-diff-${id}`,
+        label: title,
+        rows,
+        noun,
+        sortedBy: null,
+        leftOut: left,
+        note:
+          left > 0
+            ? [
+                `${counted(left, `more ${noun[0]} differs`, `more ${noun[1]} differ`)} less in time ` +
+                  `and ${left === 1 ? "is" : "are"} not on this page. All of them: `,
+                element("code", {}, data.all_command),
+              ]
+            : "",
+        columns: [
+          {
+            ...textColumn("name", `${one[0].toUpperCase()}${one.slice(1)}`, hasPaths ? "path" : "word"),
+            show: ({ name, note }) =>
+              element("span", {}, id === "files" ? pathNode(name) : name, note ? element("span", { class: "quiet" }, ` (${note})`) : ""),
+          },
+          ...columnsOf("calls", "Calls", ({ calls }) => calls, count),
+          ...columnsOf("bytes", "Bytes", (side) => side.bytes_read + side.bytes_written, bytes),
+          ...columnsOf("mib_s", "MiB/s", (side) => side.bandwidth_mib_s, threeDigits),
+          ...(hasWaiting ? columnsOf("waiting", "Waiting", ({ waiting_ns: ns }) => ns, duration) : []),
+          ...columnsOf("time", "Time", ({ time_ns: ns }) => ns, duration),
+          ...changeColumns(
+            isRepeated,
+            ({ sides }) => [sides.a.time_ns, sides.b.time_ns],
+            ({ time }) => time,
+          ),
+        ],
+      }),
+    );
+  }
+
+  function differencePage(data) {
+    if (data.version !== 1) throw new Error(`version ${data.version}: this page reads version 1`);
+    const isRepeated = Boolean(data.a.repeats || data.b.repeats);
+    const tracesOf = ({ trace, repeats = [] }) =>
+      repeats.length
+        ? `${trace} and ${counted(repeats.length, "repeat")}: ${repeats.map((each) => each.trace).join(", ")}`
+        : trace;
+    const total = (key) => data.totals.find(({ name }) => name === key);
+    const figureOf = (key, title) => {
+      const { a, b, repeats } = total(key);
+      const show = TOTALS[key][1];
+      return keyFigure(title, change(a, b, repeats), `${show(a)} in A, ${show(b)} in B`);
+    };
+    showTop({
+      title: "Difference of A and B",
+      about: [
+        ["A: ", tracesOf(data.a)],
+        ["B: ", tracesOf(data.b)],
+        data.made ? ["Made: ", dateText(data.made)] : [],
+        [`omnio ${data.omnio}`],
+      ],
+      names: [data.a, data.b].flatMap((side) => [side, ...(side.repeats ?? [])]).map(({ trace }) => trace),
+      verdict: data.verdict,
+      warnings: data.warnings,
+      notes: data.notes,
+      figures: [
+        figureOf("io_ns", "I/O time of the slowest rank"),
+        figureOf("run_ns", "Run"),
+        figureOf("bytes_read", "Read"),
+        figureOf("bytes_written", "Written"),
+        figureOf("bandwidth_mib_s", "Bandwidth"),
+        figureOf("calls", "Calls"),
+        figureOf("waiting_ns", "Waiting"),
+      ],
+    });
+    return [
+      totalsSection(data, isRepeated),
+      ...TABLES.map((table) => linesSection(data, isRepeated, table)),
+      commandsOf([["All lines, as text", data.all_command]]),
+    ];
+  }
+
+  return {
+    "omnio-comparison-page": comparisonPage,
+    "omnio-difference-page": differencePage,
+  };
 };
