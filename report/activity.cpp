@@ -81,14 +81,21 @@ Rows rowsOf(const tracefile::Trace& trace, const std::vector<Rank>& ranks,
 // The bins of the ranks that one worker reads.
 class Bins {
  public:
-  Bins(const Rows& rows, std::int64_t start_ns)
+  Bins(const Rows& rows, std::int64_t start_ns, OffsetCollector& collector,
+       const mpi::MpiSharedOffsets& shared)
       : rows_(rows),
         start_ns_(start_ns),
+        collector_(collector),
+        shared_(shared),
         time_(std::size(kActivityKinds), TimeBins(rows.names.size())) {}
 
   void read(const Rank& rank, std::size_t place, const stats::Selection& selection,
-            const order::IoWaits* waits) {
+            const order::IoWaits* waits, User user) {
     event::PathTable paths;
+    std::optional<OffsetFollower> offsets;
+    if (collector_.size() > 0) {
+      offsets.emplace(collector_, processesOf(rank), paths, shared_, user);
+    }
     stats::SelectedEvents selected(selection, paths, start_ns_);
     stats::RankEvents events(rank, selection, paths);
     std::vector<Lane> lanes(rows_.by_thread ? threadsOf(rank, selection).size() : 1);
@@ -99,9 +106,10 @@ class Bins {
     begun_.clear();
     std::int64_t now_ns = 0;
     const event::LaterReads::Take took = [&](std::size_t begun, std::uint64_t bytes) {
-      if (begun != kNotSelected) {
-        read_bytes_.spread(0, begun_[begun], std::max(begun_[begun], now_ns), bytes);
-      }
+      if (begun == kNotSelected) return;
+      const auto& [start_ns, where] = begun_[begun];
+      read_bytes_.spread(0, start_ns, std::max(start_ns, now_ns), bytes);
+      if (offsets) offsets->add(where, start_ns, std::max(start_ns, now_ns), bytes);
     };
     while (const event::Event* const event = events.next()) {
       const std::size_t log = events.logNumber();
@@ -112,13 +120,21 @@ class Bins {
       last_ns_ = std::max(last_ns_, event->end_ns);
       if (event->row->call_class == calls::Class::kRead) direction[log] = ActivityKind::kRead;
       if (event->row->call_class == calls::Class::kWrite) direction[log] = ActivityKind::kWrite;
+      const OffsetFollower::Region* const where =
+          offsets ? &offsets->take(*events.log().source->process, *event) : nullptr;
       event::LaterReads& reads = later[events.log().source_number];
       if (event::LaterReads::begins(*event)) {
         reads.begin(*event, is_selected ? begun_.size() : kNotSelected, took);
-        if (is_selected) begun_.push_back(sinceStart(event->start_ns));
+        if (is_selected) {
+          begun_.push_back(
+              {sinceStart(event->start_ns), where == nullptr ? OffsetFollower::Region{} : *where});
+        }
       } else {
         reads.end(*event, took);
         if (is_selected) addBytes(*event);
+        if (is_selected && where != nullptr) {
+          offsets->add(*where, sinceStart(event->start_ns), now_ns, event->bytes);
+        }
       }
       if (!is_selected || !is_io || !event::isOfStorage(*event)) continue;
       const std::int64_t waited_ns =
@@ -143,6 +159,18 @@ class Bins {
   struct Lane {
     std::int64_t covered_ns = 0;  // up to here its time is in a call that has been counted
   };
+
+  // A read whose bytes come later.
+  struct Begun {
+    std::int64_t start_ns;
+    OffsetFollower::Region where;
+  };
+
+  static std::vector<const tracefile::Process*> processesOf(const Rank& rank) {
+    std::vector<const tracefile::Process*> processes;
+    for (const stats::Source& source : rank) processes.push_back(source.process);
+    return processes;
+  }
 
   // By log: the lane within the rank.
   std::vector<std::size_t> lanesOf(const Rank& rank, const stats::Selection& selection,
@@ -193,18 +221,32 @@ class Bins {
 
   const Rows& rows_;
   std::int64_t start_ns_;
+  OffsetCollector& collector_;
+  const mpi::MpiSharedOffsets& shared_;
   std::int64_t last_ns_ = 0;
   std::vector<TimeBins> time_;
   TimeBins read_bytes_{1};
   TimeBins written_bytes_{1};
-  std::vector<std::int64_t> begun_;  // when each read whose bytes come later began
+  std::vector<Begun> begun_;
 };
+
+mpi::MpiSharedOffsets sharedOffsetsOf(const tracefile::Trace& trace) {
+  std::vector<const tracefile::Process*> processes;
+  for (const auto& process : trace.processes()) processes.push_back(process.get());
+  return mpi::MpiSharedOffsets(processes);
+}
+
+User userOf(const tracefile::Trace& trace, const Rank& rank, std::size_t place, bool has_ranks) {
+  if (!has_ranks) return kFirstUser + static_cast<User>(place);
+  const std::optional<int> number = trace.rankOf(*rank.front().process);
+  return number && *number >= 0 ? kFirstUser + static_cast<User>(*number) : kUnrankedUser;
+}
 
 }  // namespace
 
 base::Result<Activity> readActivity(const tracefile::Trace& trace,
-                                    const stats::Selection& selection,
-                                    const order::IoWaits* waits) {
+                                    const stats::Selection& selection, const order::IoWaits* waits,
+                                    const std::vector<std::string>& files) {
   const auto processes = trace.processesOf(selection.rank, selection.thread);
   if (!processes) return processes.failure();
   const std::vector<Rank> ranks = stats::byRank(trace, *processes);
@@ -215,16 +257,27 @@ base::Result<Activity> readActivity(const tracefile::Trace& trace,
   activity.time.assign(std::size(kActivityKinds), TimeBins(rows.names.size()));
   const base::ProgressStage stage("reading the activity over time", "events",
                                   tracefile::storedEvents(*processes));
+  activity.has_ranks = std::ranges::any_of(ranks, [&](const Rank& rank) {
+    return trace.rankOf(*rank.front().process).value_or(-1) >= 0;
+  });
+  OffsetCollector collector(files);
+  const mpi::MpiSharedOffsets shared =
+      files.empty() ? mpi::MpiSharedOffsets() : sharedOffsetsOf(trace);
 #pragma omp parallel
   {
-    Bins own(rows, activity.start_ns);
+    Bins own(rows, activity.start_ns, collector, shared);
 #pragma omp for schedule(dynamic)
-    for (std::size_t i = 0; i < ranks.size(); ++i) own.read(ranks[i], i, selection, waits);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      own.read(ranks[i], i, selection, waits, userOf(trace, ranks[i], i, activity.has_ranks));
+    }
 #pragma omp critical
     own.addTo(activity);
   }
   std::int64_t bin_ns = std::max(activity.read_bytes.binNs(), activity.written_bytes.binNs());
   for (const TimeBins& bins : activity.time) bin_ns = std::max(bin_ns, bins.binNs());
+  activity.offsets = collector.take();
+  for (const FileOffsets& file : activity.offsets) bin_ns = std::max(bin_ns, file.plane.binNs());
+  for (FileOffsets& file : activity.offsets) file.plane.widenTo(bin_ns);
   for (TimeBins& bins : activity.time) bins.widenTo(bin_ns);
   activity.read_bytes.widenTo(bin_ns);
   activity.written_bytes.widenTo(bin_ns);

@@ -9,6 +9,7 @@
 #include "core/base/text_table.hpp"
 #include "core/order/io_waits.hpp"
 #include "core/tracefile/trace.hpp"
+#include "report/file_offsets.hpp"
 #include "report/time_bins.hpp"
 #include "statistics/selection.hpp"
 
@@ -32,6 +33,9 @@ struct Activity {
   // The bytes that omnio stats counts, those of pipes too.
   TimeBins read_bytes{1};
   TimeBins written_bytes{1};
+  // Of the files that were asked for and moved bytes, the most first.
+  std::vector<FileOffsets> offsets;
+  bool has_ranks = false;  // users of cells are ranks; else they are processes, in order
 
   // All have bins of that width.
   std::int64_t binNs() const { return read_bytes.binNs(); }
@@ -40,8 +44,10 @@ inline constexpr std::size_t kMostRows = 256;
 
 // A row for each thread, where these are not more than kMostRows, else for each rank, else for
 // ranks side by side. Reads ranks in parallel; memory is for the bins of each worker.
-// `waits` may be null: then no rank waited for another one.
+// `waits` may be null: then no rank waited for another one. `files` are those whose offsets are
+// followed (filesWithMostBytes).
 base::Result<Activity> readActivity(const tracefile::Trace& trace,
-                                    const stats::Selection& selection, const order::IoWaits* waits);
+                                    const stats::Selection& selection, const order::IoWaits* waits,
+                                    const std::vector<std::string>& files = {});
 
 }  // namespace omnio::report
