@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/base/json_writer.hpp"
@@ -24,7 +25,7 @@ using base::JsonWriter;
 using stats::Group;
 
 // RFC 4648, section 4.
-std::string base64(const std::vector<std::uint8_t>& bytes) {
+std::string base64(std::span<const std::uint8_t> bytes) {
   static constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -127,12 +128,11 @@ std::size_t bytesInPage(std::string_view text) {
 }
 
 // Its beginning and its end, where it is long.
-std::string shortened(std::string text) {
-  if (bytesInPage(text) <= kMostTextBytes) return text;
+std::string shortened(std::string text, std::size_t most = kMostTextBytes) {
+  if (bytesInPage(text) <= most) return text;
   const auto isWithin = [](unsigned char c) { return (c & 0xC0) == 0x80; };  // a character of UTF-8
-  std::size_t half = std::min(text.size(), kMostTextBytes) / 2;
-  while (bytesInPage(text.substr(0, half)) + bytesInPage(text.substr(text.size() - half)) >
-         kMostTextBytes) {
+  std::size_t half = std::min(text.size(), most) / 2;
+  while (bytesInPage(text.substr(0, half)) + bytesInPage(text.substr(text.size() - half)) > most) {
     --half;
   }
   std::size_t end = half;
@@ -254,30 +254,16 @@ void putHistogram(JsonWriter& json, std::string_view name, const stats::Histogra
 
 void putHistograms(JsonWriter& json, const PageData& data) {
   const Group& total = data.by_call.total;
-  stats::Histogram metadata;
-  stats::Histogram sync;
-  for (const Group& call : data.by_call.groups) {
-    switch (classOf(call)) {
-      case calls::Class::kRead:
-      case calls::Class::kWrite:
-      case calls::Class::kMpiSync:
-        break;
-      case calls::Class::kSync:
-        sync.add(call.time_ns.histogram);
-        break;
-      default:
-        metadata.add(call.time_ns.histogram);
-    }
-  }
+  const CallTimes times = timesOfCalls(data.by_call);
   json.object("sizes", [&] {
     putHistogram(json, "read", total.read.size_bytes.histogram);
     putHistogram(json, "write", total.write.size_bytes.histogram);
   });
   json.object("times", [&] {
-    putHistogram(json, "read", total.read.time_ns.histogram);
-    putHistogram(json, "write", total.write.time_ns.histogram);
-    putHistogram(json, "metadata", metadata);
-    putHistogram(json, "sync", sync);
+    putHistogram(json, "read", times.read);
+    putHistogram(json, "write", times.write);
+    putHistogram(json, "metadata", times.metadata);
+    putHistogram(json, "sync", times.sync);
   });
 }
 
@@ -316,6 +302,84 @@ void putPhases(JsonWriter& json, const PageData& data) {
   });
   json.put("phases_left_out", model.phases.size() - shown.size());
   json.put("phases_missing", data.no_phases);
+}
+
+// A plane as the page has it.
+struct PackedPlane {
+  OffsetPlane plane;
+  std::uint64_t unit_bytes = 1;
+  std::string read = {};
+  std::string write = {};
+
+  void pack() {
+    unit_bytes = unitOf(plane);
+    read = cellsOf(plane, false, unit_bytes);
+    write = cellsOf(plane, true, unit_bytes);
+  }
+  std::size_t size() const { return (read.size() + 2) / 3 * 4 + (write.size() + 2) / 3 * 4; }
+};
+
+// All planes within kMostOffsetBytes: the largest ones get coarser cells until they fit.
+std::vector<PackedPlane> packed(const std::vector<FileOffsets>& files) {
+  std::vector<PackedPlane> planes;
+  std::size_t total = 0;
+  for (const FileOffsets& file : files) {
+    planes.push_back({.plane = file.plane});
+    planes.back().pack();
+    total += planes.back().size();
+  }
+  while (total > kMostOffsetBytes) {
+    PackedPlane& largest = *std::ranges::max_element(planes, {}, &PackedPlane::size);
+    total -= largest.size();
+    if (largest.plane.rows() * 2 >= largest.plane.bins()) {
+      largest.plane.halveRows();
+    } else {
+      largest.plane.halveBins();
+    }
+    largest.pack();
+    total += largest.size();
+  }
+  return planes;
+}
+
+std::string base64(const std::string& bytes) {
+  return base64({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
+void putOffsets(JsonWriter& json, const PageData& data) {
+  const std::vector<FileOffsets>& files = data.activity.offsets;
+  const std::vector<PackedPlane> planes = packed(files);
+  std::size_t number = 0;
+  json.list("offsets", files, [&](const FileOffsets& file) {
+    const PackedPlane& packed_plane = planes[number++];
+    std::vector<int> phases;
+    for (const model::Phase* phase : phasesOf(data.phases, file.name)) {
+      if (phases.size() < kMostPhases) phases.push_back(phase->id);
+    }
+    json.object([&] {
+      json.put("name", shortened(file.name, kMostPathBytes));
+      json.put("bytes_read", file.bytes_read);
+      json.put("bytes_written", file.bytes_written);
+      json.put("unplaced_reads", file.unplaced_read.calls);
+      json.put("unplaced_bytes_read", file.unplaced_read.bytes);
+      json.put("unplaced_writes", file.unplaced_write.calls);
+      json.put("unplaced_bytes_written", file.unplaced_write.bytes);
+      json.put("bins", packed_plane.plane.bins());
+      json.put("bin_ns", packed_plane.plane.binNs());
+      json.put("rows", packed_plane.plane.rows());
+      json.put("row_bytes", packed_plane.plane.rowBytes());
+      json.put("unit_bytes", packed_plane.unit_bytes);
+      json.put("read", base64(packed_plane.read));
+      json.put("write", base64(packed_plane.write));
+      json.put("phases", phases);
+    });
+  });
+  const auto moved_bytes = std::ranges::count_if(data.by_file.groups, [](const Group& group) {
+    return isFile(group) && bytesRead(group) + bytesWritten(group) > 0;
+  });
+  json.put("offsets_left_out",
+           std::max<std::ptrdiff_t>(0, moved_bytes - static_cast<std::ptrdiff_t>(files.size())));
+  json.put("users", data.activity.has_ranks ? "rank" : "process");
 }
 
 using Processes = std::vector<const tracefile::Process*>;
@@ -437,6 +501,25 @@ void putCommands(JsonWriter& json, const std::string& trace) {
 
 }  // namespace
 
+CallTimes timesOfCalls(const stats::Report& by_call) {
+  CallTimes times{.read = by_call.total.read.time_ns.histogram,
+                  .write = by_call.total.write.time_ns.histogram};
+  for (const Group& call : by_call.groups) {
+    switch (classOf(call)) {
+      case calls::Class::kRead:
+      case calls::Class::kWrite:
+      case calls::Class::kMpiSync:
+        break;
+      case calls::Class::kSync:
+        times.sync.add(call.time_ns.histogram);
+        break;
+      default:
+        times.metadata.add(call.time_ns.histogram);
+    }
+  }
+  return times;
+}
+
 std::string jsonOf(const tracefile::Trace& trace, const PageData& data) {
   const std::string name = base::printable(data.by_file.trace);
   return base::jsonDocument("omnio-report", 1, {.decimals = 6}, [&](auto& json) {
@@ -448,6 +531,7 @@ std::string jsonOf(const tracefile::Trace& trace, const PageData& data) {
     putFindings(json, data.advice);
     json.put("advice_missing", data.no_advice);
     putActivity(json, data.activity);
+    putOffsets(json, data);
     putCalls(json, data.by_call);
     putFiles(json, data.by_file);
     putRanks(json, trace, data.by_rank);

@@ -23,6 +23,17 @@ inline constexpr std::size_t kMostPhases = 200;
 inline constexpr std::size_t kMostHosts = 16;
 // With more calls, finding phases takes several times as long as all else.
 inline constexpr std::uint64_t kMostPhaseCalls = 5'000'000;
+inline constexpr std::size_t kMostPathBytes = 1000;                      // of a file with offsets
+inline constexpr std::size_t kMostOffsetBytes = std::size_t{128} << 10;  // of all their cells
+
+// How long calls took.
+struct CallTimes {
+  stats::Histogram read;
+  stats::Histogram write;
+  stats::Histogram metadata = {};
+  stats::Histogram sync = {};
+};
+CallTimes timesOfCalls(const stats::Report& by_call);
 
 struct PageData {
   std::string made;     // when, as of RFC 3339

@@ -93,8 +93,9 @@ int runReport(const ReportOptions& options) {
       stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank}, selection,
                          report::patternsFor(settings));
   if (!reports) return fail(reports.failure());
-  base::Result<report::Activity> activity =
-      report::readActivity(*trace, selection, reports->front().waits.get());
+  base::Result<report::Activity> activity = report::readActivity(
+      *trace, selection, reports->front().waits.get(),
+      report::filesWithMostBytes(reports->front(), report::kMostOffsetCandidates));
   if (!activity) return fail(activity.failure());
   report::PageData data;
   data.made = timeNow();

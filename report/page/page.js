@@ -1452,6 +1452,421 @@
     );
   }
 
+  // ---------------------------------------------------------------- offsets
+
+  // Users of cells, as report/offset_plane.hpp has them.
+  const SEVERAL_USERS = 1;
+  const UNRANKED_USER = 2;
+  const FIRST_USER = 3;
+  const PHASE_LABEL_GAP = 6;
+
+  // The cells of a file in one direction (docs/formats/report_page.md): units of bytes, and users.
+  function planeOf({ rows, bins }, base64) {
+    const units = new Uint32Array(rows * bins);
+    const users = new Uint32Array(rows * bins);
+    const text = atob(base64);
+    let at = 0;
+    const varint = () => {
+      let value = 0;
+      for (let factor = 1; ; factor *= 128) {
+        const byte = text.charCodeAt(at);
+        at += 1;
+        value += (byte & 127) * factor;
+        if (byte < 128) return value;
+      }
+    };
+    let cell = 0;
+    let user = 0;
+    while (at < text.length) {
+      cell += varint();
+      for (let left = varint(); left > 0; left -= 1) {
+        units[cell] = varint();
+        const step = varint();
+        user += step % 2 === 0 ? step / 2 : -(step + 1) / 2;
+        users[cell] = user;
+        cell += 1;
+      }
+    }
+    return { units, users };
+  }
+
+  function userName(user, kind) {
+    if (user === SEVERAL_USERS) return kind === "rank" ? "several ranks" : "several processes";
+    if (user === UNRANKED_USER) return "a process without a rank";
+    return kind === "rank"
+      ? `rank ${count(user - FIRST_USER)}`
+      : `process ${count(user - FIRST_USER + 1)}`;
+  }
+
+  // The users of all cells of a file, in order.
+  function usersOf(plane) {
+    const users = new Set([...plane.read.users, ...plane.write.users]);
+    users.delete(0);
+    return [...users].sort((a, b) => a - b);
+  }
+
+  function offsetColours(state, plane) {
+    const background = rgb(theme.page);
+    const most = Math.max(largest(plane.read.units), largest(plane.write.units), 1);
+    const { read, write } = plane;
+    const strength = (units) => 0.4 + 0.6 * Math.sqrt(units / most);
+    if (state.colour === "direction") {
+      const full = [rgb(theme.read), rgb(theme.write), rgb(theme.data)];
+      return (at) => {
+        const kind = read.units[at] === 0 ? 1 : write.units[at] === 0 ? 0 : 2;
+        return pixel(mixed(background, full[kind], strength(read.units[at] + write.units[at])));
+      };
+    }
+    const stops = rampColours().map(rgb);
+    const [first, last] = [state.firstUser, state.lastUser];
+    return (at) => {
+      const user = read.users[at] || write.users[at];
+      if (user === SEVERAL_USERS) return pixel(rgb(theme.waiting));
+      if (user === UNRANKED_USER) return pixel(rgb(theme.other));
+      const position = last > first ? ((user - first) / (last - first)) * (stops.length - 1) : 0;
+      const low = clamp(Math.floor(position), 0, stops.length - 2);
+      return pixel(mixed(stops[low], stops[low + 1], clamp(position - low, 0, 1)));
+    };
+  }
+
+  function offsetImage(area, api, { rows, bins, bin_ns: binNs }, plane, colour) {
+    const ratio = devicePixelRatio || 1;
+    const width = Math.max(1, Math.round(area.width * ratio));
+    const height = Math.max(1, Math.round(area.height * ratio));
+    const origin = api.coord([0, 0])[0];
+    const pixelsPerBin = ((api.coord([timeView.end, 0])[0] - origin) / timeView.end) * binNs;
+    const image = paintCells(
+      { values: plane.values, colour, bins, rows },
+      width,
+      height,
+      (area.x - origin) / pixelsPerBin,
+      1 / (pixelsPerBin * ratio),
+    );
+    // Cells are painted from the top; offsets grow to the top.
+    return {
+      type: "image",
+      scaleY: -1,
+      originY: area.y + area.height / 2,
+      style: { image, x: area.x, y: area.y, width: area.width, height: area.height },
+    };
+  }
+
+  function phaseShades(phases) {
+    let labelled = 0;
+    return {
+      type: "custom",
+      clip: true,
+      silent: true,
+      data: phases.map(({ start_ns: start, end_ns: end }) => [start, end, 0]),
+      encode: { x: [0, 1], y: 2 },
+      renderItem: ({ dataIndex, coordSys: area }, api) => {
+        if (dataIndex === 0) labelled = -Infinity;
+        const left = Math.max(api.coord([api.value(0), 0])[0], area.x);
+        const right = Math.min(api.coord([api.value(1), 0])[0], area.x + area.width);
+        if (right < area.x || left > area.x + area.width) return null;
+        const width = Math.max(1, right - left);
+        const text = String(phases[dataIndex].id);
+        const middle = left + width / 2;
+        const half = widthOf(text) / 2;
+        const fits = middle - half > labelled + PHASE_LABEL_GAP && middle + half < area.x + area.width;
+        if (fits) labelled = middle + half;
+        return {
+          type: "group",
+          children: [
+            {
+              type: "rect",
+              shape: { x: left, y: area.y, width, height: area.height },
+              style: { fill: theme.text, opacity: dataIndex % 2 === 0 ? 0.12 : 0.06 },
+            },
+            ...(fits
+              ? [
+                  {
+                    type: "text",
+                    style: {
+                      text,
+                      x: middle,
+                      y: area.y - 4,
+                      align: "center",
+                      verticalAlign: "bottom",
+                      fill: theme.quiet,
+                      fontSize: FONT_SIZE,
+                    },
+                  },
+                ]
+              : []),
+          ],
+        };
+      },
+    };
+  }
+
+  // The calls on a file in the part of the run that is shown, in at most `most` rows of time.
+  function offsetRows(file, plane, users, most) {
+    const first = clamp(Math.floor(timeView.from / file.bin_ns), 0, file.bins);
+    const last = clamp(Math.ceil(timeView.to / file.bin_ns), first, file.bins);
+    const factor = Math.ceil((last - first) / most) || 1;
+    const result = [];
+    for (let begin = first; begin < last; begin += factor) {
+      const end = Math.min(begin + factor, last);
+      const row = { low: Infinity, high: 0, read: 0, written: 0, users: new Set() };
+      for (let line = 0; line < file.rows; line += 1) {
+        for (let at = line * file.bins + begin; at < line * file.bins + end; at += 1) {
+          if (plane.values[at] === 0) continue;
+          row.low = Math.min(row.low, line * file.row_bytes);
+          row.high = (line + 1) * file.row_bytes;
+          row.read += plane.read.units[at] * file.unit_bytes;
+          row.written += plane.write.units[at] * file.unit_bytes;
+          row.users.add(plane.read.users[at] || plane.write.users[at]);
+        }
+      }
+      if (row.high === 0) continue;
+      const user = row.users.size === 1 ? [...row.users][0] : SEVERAL_USERS;
+      result.push({
+        ...row,
+        from: begin * file.bin_ns,
+        to: Math.min(end * file.bin_ns, timeView.end),
+        user: userName(user, users),
+      });
+    }
+    return result;
+  }
+
+  function offsetSection(report) {
+    const id = "offsets";
+    const title = "Offsets";
+    const files = report.offsets;
+    if (files.length === 0) {
+      return section(id, title, "", empty("The trace has no file that bytes were read from or written to."));
+    }
+    const planes = new Map();
+    const planeOfFile = (file) => {
+      if (!planes.has(file)) {
+        const plane = { read: planeOf(file, file.read), write: planeOf(file, file.write) };
+        plane.values = plane.read.units.map((units, at) => units + plane.write.units[at]);
+        planes.set(file, plane);
+      }
+      return planes.get(file);
+    };
+    const state = { file: files[0], colour: "direction", firstUser: FIRST_USER, lastUser: FIRST_USER };
+    const phasesOf = (file) => {
+      const ids = new Set(file.phases);
+      return report.phases.filter((phase) => ids.has(phase.id));
+    };
+    const unplacedText = (file) => {
+      const parts = [
+        [file.unplaced_reads, "read", file.unplaced_bytes_read],
+        [file.unplaced_writes, "write", file.unplaced_bytes_written],
+      ].filter(([calls]) => calls > 0);
+      return parts.length === 0
+        ? ""
+        : `Without an offset in the trace, and so not in the chart: ${parts
+            .map(([calls, name, amount]) => `${counted(calls, name)} of ${bytes(amount)}`)
+            .join(", ")}.`;
+    };
+    const totals = (file) =>
+      `${bytes(file.bytes_read)} read, ${bytes(file.bytes_written)} written`;
+    const height = 300;
+    const chart = {
+      name: id,
+      isOverTime: true,
+      height: () => height,
+      label: () => {
+        const { file } = state;
+        const phases = phasesOf(file);
+        return (
+          `Chart of offsets in ${file.name} over time: ${totals(file)}. ` +
+          `Offsets go up to ${bytes(file.rows * file.row_bytes)}. ` +
+          (phases.length ? `${counted(phases.length, "phase")} shaded. ` : "") +
+          unplacedText(file)
+        );
+      },
+      tip: (ns, y) => {
+        const { file } = state;
+        const area = gridRect(chart);
+        if (file.rows === 0) return null;
+        const bin = clamp(Math.floor(ns / file.bin_ns), 0, file.bins - 1);
+        const line = clamp(
+          Math.floor(((area.y + area.height - y) / area.height) * file.rows),
+          0,
+          file.rows - 1,
+        );
+        const at = line * file.bins + bin;
+        const plane = planeOfFile(file);
+        const phase = phasesOf(file).find(({ start_ns: from, end_ns: to }) => from <= ns && ns <= to);
+        const lines = [
+          ["Read", plane.read.units[at], "read"],
+          ["Written", plane.write.units[at], "write"],
+        ]
+          .filter(([, units]) => units > 0)
+          .map(([name, units, kind]) => [name, bytes(units * file.unit_bytes), kind]);
+        const user = plane.read.users[at] || plane.write.users[at];
+        if (user) lines.push(["By", userName(user, report.users)]);
+        if (phase) lines.push(["Phase", String(phase.id)]);
+        const until = Math.min((bin + 1) * file.bin_ns, timeView.end);
+        const time = (value) => timeOnAxis(value, file.bin_ns * 2, true);
+        return tipNode(
+          `Offset ${bytes(line * file.row_bytes)} to ${bytes((line + 1) * file.row_bytes)}, ` +
+            `${time(bin * file.bin_ns)} to ${time(until)}`,
+          lines.length ? lines : [["no calls", ""]],
+        );
+      },
+      option: () => {
+        const { file } = state;
+        const top = Math.max(file.rows, 1) * file.row_bytes;
+        // Ticks of offsets are at powers of two, as sizes of files and requests mostly are.
+        const interval = 2 ** Math.ceil(Math.log2(top / 5));
+        const plane = planeOfFile(file);
+        const colour = offsetColours(state, plane);
+        return {
+          tooltip: { show: false },
+          grid: timeGrid(chart, { top: 24 }),
+          xAxis: timeAxis(),
+          dataZoom: zoomOption(),
+          yAxis: valueAxis(
+            (value) => (value === 0 ? "0" : value % interval === 0 ? bytes(value) : ""),
+            { min: 0, max: top, interval },
+          ),
+          series: [
+            { ...phaseShades(phasesOf(file)), z: 1, clip: false },
+            {
+              type: "custom",
+              clip: true,
+              silent: true,
+              z: 2,
+              data: [[0, 0]],
+              encode: { x: 0, y: 1 },
+              renderItem: ({ coordSys: area }, api) =>
+                file.rows > 0 ? offsetImage(area, api, file, plane, colour) : null,
+            },
+          ],
+        };
+      },
+    };
+    const twin = () => {
+      const { file } = state;
+      const time = (ns) => timeOnAxis(ns, timeView.span / 10, true);
+      return twinTable(
+        `Offsets in ${file.name} over time`,
+        [
+          numberColumn("from", "From", time),
+          numberColumn("to", "To", time),
+          numberColumn("low", "Lowest offset", (value) => (value === 0 ? "0" : bytes(value))),
+          numberColumn("high", "Below offset", bytes),
+          numberColumn("read", "Read", bytes),
+          numberColumn("written", "Written", bytes),
+          textColumn("user", "By"),
+        ],
+        offsetRows(file, planeOfFile(file), report.users, MAX_TWIN_ROWS),
+        [
+          `Offsets are rounded to ${bytes(file.row_bytes)}`,
+          file.unit_bytes > 1 ? `, bytes to ${bytes(file.unit_bytes)}` : "",
+          ". ",
+          unplacedText(file),
+        ].join(""),
+      );
+    };
+
+    const legendPlace = element("div", {});
+    const ramp = element("div", { "aria-hidden": "true" });
+    const updateLegend = () => {
+      const plane = planeOfFile(state.file);
+      const used = usersOf(plane);
+      const single = used.filter((user) => user >= FIRST_USER);
+      [state.firstUser, state.lastUser] = single.length
+        ? [single[0], single[single.length - 1]]
+        : [FIRST_USER, FIRST_USER];
+      if (state.colour === "direction") {
+        const both = plane.values.some((_, at) => plane.read.units[at] && plane.write.units[at]);
+        legendPlace.replaceChildren(
+          legend([
+            ["read", "Read"],
+            ["write", "Written"],
+            ...(both ? [["data", "Both"]] : []),
+          ]),
+        );
+        return;
+      }
+      ramp.style.background = `linear-gradient(to right, ${rampColours().join(", ")})`;
+      const tick = (user, left) => {
+        const node = element("span", {}, userName(user, report.users));
+        node.style.left = left;
+        return node;
+      };
+      const ticks =
+        state.lastUser > state.firstUser
+          ? [tick(state.firstUser, "12%"), tick(state.lastUser, "88%")]
+          : [tick(state.firstUser, "50%")];
+      legendPlace.replaceChildren(
+        element("div", { class: "scale" }, element("div", { class: "ramp" }, ramp, ...ticks)),
+        legend(
+          [
+            [SEVERAL_USERS, "waiting"],
+            [UNRANKED_USER, "other"],
+          ]
+            .filter(([user]) => used.includes(user))
+            .map(([user, kind]) => [kind, userName(user, report.users)]),
+        ),
+      );
+    };
+    chart.onTheme = updateLegend;
+    const note = element("p", { class: "table-foot" });
+    const show = () => {
+      updateLegend();
+      note.textContent = [`${totals(state.file)}.`, unplacedText(state.file)].join(" ").trim();
+      draw(chart);
+    };
+    const select = element(
+      "select",
+      { id: "offsets-file" },
+      ...files.map((file, at) => element("option", { value: at }, file.name)),
+    );
+    const figureNode = figure(
+      chart,
+      twin,
+      element(
+        "div",
+        { class: "controls" },
+        element(
+          "div",
+          { class: "search" },
+          element("label", { for: "offsets-file" }, "File"),
+          select,
+        ),
+        choices(
+          "Colour",
+          [
+            ["direction", "Read or written"],
+            ["user", report.users === "rank" ? "Rank" : "Process"],
+          ],
+          state.colour,
+          (value) => {
+            state.colour = value;
+            show();
+          },
+        ),
+      ),
+      element("div", { class: "controls" }, legendPlace, zoomButtons(false)),
+    );
+    select.addEventListener("change", () => {
+      state.file = files[Number(select.value)];
+      show();
+      figureNode.querySelector("details").refresh();
+    });
+    show();
+    const left = report.offsets_left_out;
+    return section(
+      id,
+      title,
+      "Where in a file bytes were read and written, over time. Grey bands are the phases on this " +
+        "file, with their numbers." +
+        (left > 0
+          ? ` The page has the ${counted(files.length, "file")} that moved most bytes; ${counted(left, "other moved", "others moved")} fewer.`
+          : ""),
+      figureNode,
+      note,
+    );
+  }
+
   // ---------------------------------------------------------------- histograms
 
   // Buckets are powers of two, and those without calls may be left out of the data.
@@ -2198,6 +2613,7 @@
     adviceSection,
     bandwidthSection,
     activitySection,
+    offsetSection,
     histogramSection,
     callsSection,
     filesSection,

@@ -72,6 +72,7 @@ def checkData(checks, to, data):
             checks.equal(data[which][kind], [[bin["from"], bin["to"], bin["count"]] for bin in histogram],
                          f"{which} of {kind}")
     checkActivity(checks, data, by_rank)
+    checkOffsets(checks, data, by_file)
     result = run([omnio(), "advise", to, "--json"])
     checks.equal(result.status, 0, f"advise: {result}")
     checks.equal(data["advice"], json.loads(result.out)["findings"], "advice")
@@ -98,6 +99,44 @@ def checkActivity(checks, data, by_rank):
         # Half a shade in each cell that is not empty, at the most.
         slack = 0.02 * ns + rows * bins * bin_ns * data["row_threads"] / 255**2
         checks.that(abs(shown[kind] - ns) <= slack, f"{kind}: {shown[kind]} ns shown, {ns} ns told")
+
+
+def cellsOf(checks, file, kind):
+    """The cells of a direction: the bytes and the user of each that is not empty, by its index."""
+    data = iter(base64.b64decode(file[kind]))
+
+    def varint(first):
+        value, shift = first & 127, 7
+        while first > 127:
+            first = next(data)
+            value |= (first & 127) << shift
+            shift += 7
+        return value
+
+    cells, index, user = {}, 0, 0
+    for first in data:
+        index += varint(first)
+        for _ in range(varint(next(data))):
+            units, step = varint(next(data)), varint(next(data))
+            user += step // 2 if step % 2 == 0 else -(step + 1) // 2
+            cells[index] = (units * file["unit_bytes"], user)
+            index += 1
+    checks.that(index <= file["rows"] * file["bins"], f"{file['name']}: {index} cells")
+    return cells
+
+
+def checkOffsets(checks, data, by_file):
+    """The planes have the bytes of the files, as well as their units tell them."""
+    groups = {group["name"]: group for group in by_file["groups"]}
+    for file in data["offsets"]:
+        for kind, moved in (("read", "bytes_read"), ("write", "bytes_written")):
+            wanted = groups[file["name"]][kind]["size_bytes"]["total"]
+            checks.equal(file[moved], wanted, f"{moved} of {file['name']}")
+            cells = cellsOf(checks, file, kind)
+            shown = sum(amount for amount, _ in cells.values()) + file["unplaced_" + moved]
+            checks.that(abs(shown - wanted) <= len(cells) * file["unit_bytes"] // 2 * 2,
+                        f"{file['name']}: {shown} bytes in cells, {wanted} in all, {kind}")
+            checks.that(all(user > 0 for _, user in cells.values()), f"users of {file['name']}")
 
 
 class Browser:

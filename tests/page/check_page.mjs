@@ -284,7 +284,8 @@ function pictures(page, selector) {
 async function checkZoom(page) {
   const toolbars = await page.locator(".zoom").count();
   if (toolbars === 0) return;
-  const overTime = "[data-chart=bandwidth], [data-chart=activity], [data-chart=phases-over-time]";
+  const overTime = 
+    "[data-chart=bandwidth], [data-chart=activity], [data-chart=offsets], [data-chart=phases-over-time]";
   const texts = () => page.locator(".zoom .range").allTextContents();
   const press = async (name) => {
     await page.locator(`.zoom [data-zoom=${name}]`).first().focus();

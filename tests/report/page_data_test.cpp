@@ -38,6 +38,7 @@ PageData largest() {
     model::Phase& phase = data.phases.phases.emplace_back();
     phase.id = i + 1;
     phase.ranks = {0, 1};
+    phase.end_ns = 1'000'000'000'000;
     phase.operations.emplace_back().init_offset.table = {{0, 1'000'000'000}, {1, 3'000'000'000}};
   }
   Activity& activity = data.activity;
@@ -46,6 +47,24 @@ PageData largest() {
   for (std::size_t row = 0; row < kMostRows; ++row) {
     activity.rows.push_back(fmt::format("ranks {} to {}", row * 16, row * 16 + 15));
     for (TimeBins& kind : activity.time) kind.addTime(row, 0, 511 * 1024);
+  }
+  // Every cell of every file is used, each by another rank than its neighbours.
+  for (std::size_t i = 0; i < kMostOffsetFiles; ++i) {
+    FileOffsets& file = activity.offsets.emplace_back();
+    file.name = fmt::format("/{}{}", odd, i);
+    file.bytes_read = file.bytes_written = 1'000'000'000'000'000;
+    for (std::size_t cell = 0; cell < OffsetPlane::kMostBins * OffsetPlane::kMostRows; ++cell) {
+      const auto now_ns = static_cast<std::int64_t>(cell % OffsetPlane::kMostBins * 1024);
+      for (const bool writes : {false, true}) {
+        file.plane.add({.start_ns = now_ns,
+                        .end_ns = now_ns,
+                        .offset = cell / OffsetPlane::kMostBins * 512,
+                        .span_bytes = 512,
+                        .bytes = 1'000'000'000 + cell,
+                        .user = static_cast<User>(kFirstUser + cell * 977 % 4096),
+                        .writes = writes});
+      }
+    }
   }
   activity.read_bytes.spread(0, 0, 511 * 1024, 1'000'000'000'000'000);
   activity.written_bytes.spread(0, 0, 511 * 1024, 1'000'000'000'000'000);
@@ -64,6 +83,23 @@ TEST(PageData, SaysHowMuchIsLeftOut) {
   EXPECT_NE(json.find("\"phases_left_out\":800,"), std::string::npos);
   EXPECT_EQ(json.find("\"files_left_out\":0,"), std::string::npos);
   EXPECT_NE(json.find("\"name\":\"ranks 0 to 15\""), std::string::npos);
+}
+
+TEST(PageData, FullPlanesOfOffsetsAreMadeCoarser) {
+  const std::string json = jsonOf(tracefile::Trace::empty("/scratch/run.trace"), largest());
+  EXPECT_NE(json.find("\"bins\":64,\"bin_ns\":8192,\"rows\":"), std::string::npos);
+}
+
+TEST(PageData, PhasesOfAFileHaveItsPath) {
+  model::PhaseModel model;
+  model.files = {{.path = "/run/out"}, {.path = "/run/out.{rank:04}.dat"}};
+  model.phases.resize(2);
+  model.phases[0].file = 0;
+  model.phases[1].file = 1;
+  EXPECT_EQ(phasesOf(model, "/run/out").size(), 1U);
+  EXPECT_EQ(phasesOf(model, "/run/out.0007.dat").size(), 1U);
+  EXPECT_EQ(phasesOf(model, "/run/out.x.dat").size(), 0U);
+  EXPECT_EQ(phasesOf(model, "/run/out.0007.dat.bak").size(), 0U);
 }
 
 }  // namespace
