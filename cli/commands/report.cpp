@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,12 +15,14 @@
 #include "cli/output.hpp"
 #include "cli/page_file.hpp"
 #include "cli/progress_line.hpp"
+#include "core/base/document_file.hpp"
 #include "core/base/printable.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "phase_model/model_builder.hpp"
 #include "report/activity.hpp"
 #include "report/advice.hpp"
 #include "report/advice_settings.hpp"
+#include "report/figures.hpp"
 #include "report/page_data.hpp"
 #include "statistics/lateness.hpp"
 
@@ -29,6 +32,7 @@ namespace {
 struct ReportOptions {
   CallSelection selection;
   std::string output;
+  std::string figures;
   std::string phases = "auto";
   std::string settings;
 };
@@ -74,8 +78,27 @@ void findAdvice(const report::AdviceSettings& settings, report::PageData& data) 
       report::adviceOn({data.by_file, data.by_call, data.by_rank, data.lateness}, settings);
 }
 
+base::Result<void> writeFigures(const std::filesystem::path& directory,
+                                const std::vector<report::Figure>& figures) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return base::failure(base::Code::kSystem, "cannot make the directory {}: {}",
+                         base::printable(directory.native()), error.message());
+  }
+  for (const report::Figure& figure : figures) {
+    const auto written = base::writeDocument(directory / figure.name, figure.svg);
+    if (!written) return written;
+  }
+  return {};
+}
+
 int runReport(const ReportOptions& options) {
   const ProgressLine progress;
+  if (options.output.empty() && options.figures.empty()) {
+    printFailure("nothing to write: -o PAGE, --figures DIRECTORY or both are needed");
+    return kWrongUsage;
+  }
   report::AdviceSettings settings;
   if (!options.settings.empty()) {
     const base::Result<report::AdviceSettings> read = report::readAdviceSettings(options.settings);
@@ -109,12 +132,23 @@ int runReport(const ReportOptions& options) {
   }
   findAdvice(settings, data);
   findPhases(options, *trace, data);
-  const base::Result<std::size_t> bytes =
-      writePage(options.output, report::PageKind::kReport, report::jsonOf(*trace, data));
-  if (!bytes) return fail(bytes.failure());
+  std::string said;
+  if (!options.output.empty()) {
+    const base::Result<std::size_t> bytes =
+        writePage(options.output, report::PageKind::kReport, report::jsonOf(*trace, data));
+    if (!bytes) return fail(bytes.failure());
+    said += fmt::format("{}: {} KiB, for any browser\n", base::printable(options.output),
+                        (*bytes + 1023) / 1024);
+  }
+  if (!options.figures.empty()) {
+    const std::vector<report::Figure> figures = report::figuresOf(data);
+    if (const auto written = writeFigures(options.figures, figures); !written) {
+      return fail(written.failure());
+    }
+    said += fmt::format("{}: {} pictures\n", base::printable(options.figures), figures.size());
+  }
   sayWhatIsMissing(options.selection.trace, data.by_file.wholeness);
-  return printAll(fmt::format("{}: {} KiB, for any browser\n", base::printable(options.output),
-                              (*bytes + 1023) / 1024));
+  return printAll(said);
 }
 
 }  // namespace
@@ -124,7 +158,11 @@ void addReportCommand(base::Command program) {
   const base::Command command = program.subcommand(
       "report", "A page for the browser: where the I/O time went, by time, rank, file and call");
   options->selection.addTo(command);
-  command.option("-o,--output", options->output, "The page to write").required().typeName("PAGE");
+  command.option("-o,--output", options->output, "The page to write").typeName("PAGE");
+  command
+      .option("--figures", options->figures,
+              "Writes pictures for papers (SVG) into this directory, which is made where needed")
+      .typeName("DIR");
   command
       .option("--phases", options->phases,
               "Whether the page has the I/O phases; auto: of traces that are not too large")
