@@ -75,9 +75,8 @@ std::string pageOf(const std::string& title, const std::string& call,
   std::string page = fmt::format(
       ".\\\" Made from the definitions of the command line when the program was built.\n"
       ".TH {} 1 \"\" \"{}\" \"User Commands\"\n"
-      ".ad l\n"  // without blanks between words that make lines equally long,
-      upperCase(title),
-      roffText(version));
+      ".ad l\n",  // without blanks between words that make lines equally long
+      upperCase(title), roffText(version));
   page += fmt::format(".SH NAME\n{} \\- {}\n", roffText(title), roffText(command.help));
   page += ".SH SYNOPSIS\n" + synopsisOf(call, command);
   page += fmt::format(".SH DESCRIPTION\n{}{}\n", roffText(command.help),
