@@ -21,6 +21,7 @@ globalThis.omnioPages = (means) => {
   const seconds = (value) => duration(value * NS);
   const interval = (range, show) => (range ? `${show(range[0])} to ${show(range[1])}` : "1 run");
   const times = (value) => `${threeDigits(value)}${NO_BREAK}x`;
+  const rate = (mib) => `${bytes(mib * 2 ** 20)}/s`;
   // The name of a candidate begins a sentence as it is.
   const sentence = (text, names) =>
     names.some((name) => text.startsWith(`${name} `))
@@ -802,7 +803,7 @@ globalThis.omnioPages = (means) => {
             ? `95\u00a0%: ${interval(best.io_s.interval_95, seconds)}`
             : "1 run, so that it has no interval",
         ),
-        keyFigure("Bandwidth", `${threeDigits(best.bandwidth_mib_s)}${NO_BREAK}MiB/s`, best.name),
+        keyFigure("Bandwidth", rate(best.bandwidth_mib_s), best.name),
         keyFigure("Weight", bytes(data.weight_bytes), "read and written"),
         keyFigure("Candidates", count(data.ranking.length), ""),
         keyFigure("Runs of each", fewest === most ? count(fewest) : `${fewest} to ${most}`, ""),
@@ -859,7 +860,7 @@ globalThis.omnioPages = (means) => {
     run_ns: ["Run", duration],
     bytes_read: ["Bytes read", bytes],
     bytes_written: ["Bytes written", bytes],
-    bandwidth_mib_s: ["Bytes over the I/O time", (value) => `${threeDigits(value)}${NO_BREAK}MiB/s`],
+    bandwidth_mib_s: ["Bytes over the I/O time", rate],
     calls: ["Calls", count],
     failed: ["Failed calls", count],
     ranks: ["Ranks", count],

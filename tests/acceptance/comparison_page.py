@@ -120,10 +120,12 @@ def main():
             checks.equal(len(data["a"]["repeats"]), 1, "repeats of A")
         with checks.case("names"):
             checkNames(checks, work, browser)
-        with checks.case("nothing"):
-            nothing = os.path.join(work, "nothing")
-            checks.equal(trace(nothing, ["/bin/true"], cwd=work).status, 0, "trace of nothing")
-            checkPage(checks, work, browser, "nothing", ["diff", nothing, nothing])
+        with checks.case("no data moved"):
+            moved = os.path.join(work, "none.trace")
+            result = trace(moved, ["/bin/sh", "-c", ": > made"], cwd=emptied(os.path.join(work, "none")))
+            checks.equal(result.status, 0, f"trace: {result}")
+            data = checkPage(checks, work, browser, "none", ["diff", moved, moved])
+            checks.equal(data["phases"], [], "phases")
         with checks.case("a page that cannot be written"):
             result = run([omnio(), "compare", model, *candidates, "--page", "/dev/full"])
             checks.equal(result.status, 1, f"/dev/full: {result}")
