@@ -2225,7 +2225,8 @@
       "Access patterns",
       "How the requests of a rank follow each other in a file, as the storage sees them: POSIX " +
         "and stream calls, those of MPI-IO too. A consecutive request begins where the one before " +
-        "ended, a sequential one there or further on.",
+        "ended, a sequential one there or further on. Switches are changes between reading and " +
+        "writing.",
       dataTable({
         id: "table-patterns",
         label: "Access patterns",
@@ -2244,7 +2245,7 @@
           shareColumn("consecutive", "Consecutive"),
           shareColumn("sequential", "Sequential"),
           shareColumn("misaligned", "Misaligned"),
-          numberColumn("switches", "Read/write switches"),
+          numberColumn("switches", "Switches"),
           numberColumn("read_back", "Read back"),
           numberColumn("read_again_bytes", "Read again", bytes),
         ],
