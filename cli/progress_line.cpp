@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "core/base/integers.hpp"
@@ -62,7 +63,11 @@ class Painter {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { work(); });
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {
+      // Without room for a thread the work goes on without the line.
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   Painter(const Painter&) = delete;
@@ -73,7 +78,7 @@ class Painter {
       is_over_ = true;
     }
     changed_.notify_all();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
     hide(false);
   }
 

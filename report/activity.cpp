@@ -104,10 +104,12 @@ class Bins {
     std::vector<ActivityKind> direction(events.logs().size(), ActivityKind::kRead);
     std::vector<event::LaterReads> later(rank.size());
     begun_.clear();
+    free_.clear();
     std::int64_t now_ns = 0;
     const event::LaterReads::Take took = [&](std::size_t begun, std::uint64_t bytes) {
       if (begun == kNotSelected) return;
-      const auto& [start_ns, where] = begun_[begun];
+      const auto [start_ns, where] = std::exchange(begun_[begun], {});
+      free_.push_back(begun);
       read_bytes_.spread(0, start_ns, std::max(start_ns, now_ns), bytes);
       if (offsets) offsets->add(where, start_ns, std::max(start_ns, now_ns), bytes);
     };
@@ -124,11 +126,12 @@ class Bins {
           offsets ? &offsets->take(*events.log().source->process, *event) : nullptr;
       event::LaterReads& reads = later[events.log().source_number];
       if (event::LaterReads::begins(*event)) {
-        reads.begin(*event, is_selected ? begun_.size() : kNotSelected, took);
-        if (is_selected) {
-          begun_.push_back(
-              {sinceStart(event->start_ns), where == nullptr ? OffsetFollower::Region{} : *where});
-        }
+        // Kept first, since its end may have been seen.
+        const std::size_t begun = is_selected
+                                      ? keep({sinceStart(event->start_ns),
+                                              where == nullptr ? OffsetFollower::Region{} : *where})
+                                      : kNotSelected;
+        reads.begin(*event, begun, took);
       } else {
         reads.end(*event, took);
         if (is_selected) addBytes(*event);
@@ -162,9 +165,20 @@ class Bins {
 
   // A read whose bytes come later.
   struct Begun {
-    std::int64_t start_ns;
+    std::int64_t start_ns = 0;
     OffsetFollower::Region where;
   };
+  // Its place, that of one which is over where there is such a one.
+  std::size_t keep(Begun begun) {
+    if (free_.empty()) {
+      begun_.push_back(std::move(begun));
+      return begun_.size() - 1;
+    }
+    const std::size_t place = free_.back();
+    free_.pop_back();
+    begun_[place] = std::move(begun);
+    return place;
+  }
 
   static std::vector<const tracefile::Process*> processesOf(const Rank& rank) {
     std::vector<const tracefile::Process*> processes;
@@ -228,6 +242,7 @@ class Bins {
   TimeBins read_bytes_{1};
   TimeBins written_bytes_{1};
   std::vector<Begun> begun_;
+  std::vector<std::size_t> free_;  // places of reads that are over
 };
 
 mpi::MpiSharedOffsets sharedOffsetsOf(const tracefile::Trace& trace) {

@@ -255,10 +255,17 @@ class Adviser {
         "together (one-rank), or shares its node or storage server with others.";
   }
 
+  // So few ranks that one of them may have most of the bytes.
+  static constexpr std::size_t kSeveral = 4;
+  // Whether the rank is the one of several that moves most of all bytes.
+  bool isOneRank(const Group& rank, std::uint64_t all) const {
+    return input_.by_rank.ranks.size() >= kSeveral &&
+           asDouble(bytesOf(rank)) >= settings_.one_rank_share * asDouble(all);
+  }
+
   void oneRank() {
     const auto& ranks = input_.by_rank.ranks;
-    constexpr std::size_t kFew = 4;
-    if (ranks.size() < kFew) return;
+    if (ranks.size() < kSeveral) return;
     // Behind the ranks may be a group of the processes that have none.
     const auto& groups = input_.by_rank.groups;
     const auto top = std::ranges::max_element(groups, {}, bytesOf);
@@ -266,7 +273,7 @@ class Adviser {
     const auto time = std::ranges::find_if(
         ranks, [&](const RankTime& rank) { return fmt::format("{}", rank.rank) == top->name; });
     if (time == ranks.end() || asDouble(all) < settings_.one_rank_bytes || all == 0 ||
-        asDouble(bytesOf(*top)) < settings_.one_rank_share * asDouble(all)) {
+        !isOneRank(*top, all)) {
       return;
     }
     Finding& finding = add("one-rank", static_cast<double>(time->io.data_ns),
@@ -427,8 +434,7 @@ class Adviser {
     const auto& groups = input_.by_rank.groups;
     const Group& top = *std::ranges::max_element(groups, {}, bytesOf);
     const double average = asDouble(all) / static_cast<double>(ranks.size());
-    if (asDouble(bytesOf(top)) < settings_.imbalance * average ||
-        asDouble(bytesOf(top)) >= settings_.one_rank_share * asDouble(all)) {
+    if (asDouble(bytesOf(top)) < settings_.imbalance * average || isOneRank(top, all)) {
       return;
     }
     const auto time = std::ranges::find_if(

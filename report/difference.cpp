@@ -710,7 +710,7 @@ std::string textOf(const Difference& difference, std::size_t most_lines) {
 }
 
 std::string jsonOf(const Difference& difference) {
-  return base::jsonDocument("omnio-difference", 1, {.decimals = 3}, [&](base::JsonWriter& json) {
+  return base::jsonDocument("omnio-difference", 1, {.decimals = 9}, [&](base::JsonWriter& json) {
     putMembers(json, difference);
     for (const auto& [name, lines] : kLists) {
       json.list(name, difference.*lines, [&](const DifferenceLine& line) { putLine(json, line); });
@@ -720,7 +720,7 @@ std::string jsonOf(const Difference& difference) {
 
 std::string pageDataOf(const Difference& difference, const DifferenceAbout& about) {
   return base::jsonDocument(
-      "omnio-difference-page", 1, {.decimals = 3}, [&](base::JsonWriter& json) {
+      "omnio-difference-page", 1, {.decimals = 9}, [&](base::JsonWriter& json) {
         json.put("omnio", about.version);
         json.put("made", about.made);
         json.put("all_command", about.all_command);

@@ -134,9 +134,13 @@ struct Tick {
 std::vector<Tick> niceTicks(double low, double high, double most_parts) {
   std::vector<Tick> ticks;
   const double step = niceStep(high - low, most_parts);
+  if (!(step > 0)) return ticks;
   // The sum with 0 makes 0 of -0.
-  for (double i = std::ceil(low / step - 1e-9) + 0.0; i * step <= high * (1 + 1e-9); ++i) {
-    ticks.push_back({i * step, tickText(i * step, step)});
+  const double first = std::ceil(low / step - 1e-9) + 0.0;
+  const double count = std::floor((high - first * step) / step + 1e-6);
+  for (double i = 0; i <= count && i <= 4 * most_parts; ++i) {
+    const double value = (first + i) * step;
+    ticks.push_back({value, tickText(value, step)});
   }
   return ticks;
 }
@@ -417,11 +421,13 @@ Heat heatOf(const Activity& activity) {
     const TimeBins& time = activity.time[static_cast<std::size_t>(kind)];
     for (std::size_t row = 0; row < rows; ++row) {
       std::vector<double>& parts = heat.parts[row / heat.rows_each];
+      // The last ones may be fewer.
+      const std::size_t begin = row / heat.rows_each * heat.rows_each;
+      const auto together = static_cast<double>(std::min(heat.rows_each, rows - begin));
       const std::vector<std::uint64_t>& sums = time.row(row);
       if (parts.size() < sums.size()) parts.resize(sums.size());
       for (std::size_t bin = 0; bin < sums.size(); ++bin) {
-        parts[bin] +=
-            static_cast<double>(sums[bin]) / cell_ns / static_cast<double>(heat.rows_each);
+        parts[bin] += static_cast<double>(sums[bin]) / cell_ns / together;
       }
     }
   }

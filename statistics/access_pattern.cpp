@@ -1,5 +1,7 @@
 #include "statistics/access_pattern.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstdio>
 
@@ -32,10 +34,18 @@ void AccessPattern::add(const AccessPattern& other) {
   read_begin = std::min(read_begin, other.read_begin);
   read_end = std::max(read_end, other.read_end);
   read_bytes += other.read_bytes;
+  reread_before_bytes += other.reread_before_bytes;
   locks += other.locks;
   locks_refused += other.locks_refused;
   locks_ns += other.locks_ns;
   tiny_buffered += other.tiny_buffered;
+}
+
+void AccessPattern::beginAnew() {
+  reread_before_bytes = rereadByAny();
+  read_begin = UINT64_MAX;
+  read_end = 0;
+  read_bytes = 0;
 }
 
 void PatternCounter::beginRank(const std::vector<const tracefile::Process*>& processes) {
@@ -58,12 +68,18 @@ void PatternCounter::take(const tracefile::Process& process, const event::Event&
                           bool counts) {
   const auto located = offsets_->take(process, event);
   if (event.file == event::kNoFile) return;
+  if (!located && endsContents(event)) {
+    OfFile& file = of(event.file);
+    file.pattern.beginAnew();
+    file = {.pattern = file.pattern, .is_touched = true};
+    return;
+  }
   if (located) {
+    if (event.failed || event.bytes == 0 || !event::isOfStorage(event)) return;
     if (!tiny_.empty() && counts && event.handle != nullptr &&
         tiny_.contains({process.token, event.handle->definition.handle})) {
       ++of(event.file).pattern.tiny_buffered;
     }
-    if (event.failed || event.bytes == 0 || !event::isOfStorage(event)) return;
     const event::Transfer& transfer = located->transfer;
     const bool is_known = transfer.is_known && transfer.bytes_known && transfer.offset >= 0;
     if (is_known) {
@@ -87,6 +103,18 @@ void PatternCounter::take(const tracefile::Process& process, const event::Event&
   if (event.end_ns > event.start_ns) {
     pattern.locks_ns += static_cast<std::uint64_t>(event.end_ns - event.start_ns);
   }
+}
+
+// Whether the file of that name is empty afterwards, or another one, or none.
+bool PatternCounter::endsContents(const event::Event& event) {
+  if (event.failed) return false;
+  if (event.row->call_class == calls::Class::kOpen && event.new_handle != nullptr) {
+    return (event::openFlags(event) & (O_TRUNC | O_EXCL)) != 0;
+  }
+  if (calls::does(*event.row, calls::Effect::kSetsLength)) {
+    return event::argumentOf(event, calls::Role::kLength) == 0;
+  }
+  return calls::does(*event.row, calls::Effect::kRemovesName);
 }
 
 // setvbuf, and what stands for it (setbuf, setbuffer). Without a buffer given, glibc keeps its own

@@ -49,6 +49,8 @@ struct AccessPattern {
   std::uint64_t read_begin = UINT64_MAX;
   std::uint64_t read_end = 0;
   std::uint64_t read_bytes = 0;
+  // The same as rereadByAny(), of contents that are gone: the file was cut to nothing, or removed.
+  std::uint64_t reread_before_bytes = 0;
   // Locks of files that were asked for, and the time of these calls.
   std::uint64_t locks = 0;
   std::uint64_t locks_refused = 0;  // another had it
@@ -63,8 +65,10 @@ struct AccessPattern {
   // The same over all ranks: of a file that each of them reads, all but one have read again.
   std::uint64_t rereadByAny() const {
     const std::uint64_t range = read_end > read_begin ? read_end - read_begin : 0;
-    return read_bytes - std::min(read_bytes, range);
+    return reread_before_bytes + read_bytes - std::min(read_bytes, range);
   }
+  // What is read from now on is of other contents.
+  void beginAnew();
 };
 
 // Offsets count as aligned at multiples of that: a page, and a block of most file systems.
@@ -108,6 +112,7 @@ class PatternCounter {
 
   OfFile& of(event::FileId file);
   void place(const event::Event& event, std::uint64_t offset, bool counts);
+  static bool endsContents(const event::Event& event);
   void setBuffer(const tracefile::Process& process, const event::Event& event);
   static void finish(OfFile& file);
 

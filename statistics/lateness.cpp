@@ -123,7 +123,7 @@ std::vector<std::string> sentencesOf(const Lateness& lateness) {
   std::vector<std::string> sentences;
   for (const Lateness::Link& link : lateness.links) {
     const std::string_view opening =
-        sentences.empty() ? "The longest wait: {} waited {} for {} in {}, from {} of the run."
+        sentences.empty() ? "The longest wait in MPI calls: {} waited {} for {} in {}, from {}."
                           : "{} came late, since it waited {} for {} in {}, from {}.";
     sentences.push_back(fmt::format(fmt::runtime(opening), link.process, inWords(link.waited_ns),
                                     link.late, link.call, second(link.start_ns)));
@@ -168,7 +168,12 @@ void putLateness(base::JsonWriter& json, const Lateness& lateness) {
 std::string waitsText(const tracefile::Trace& trace, const order::IoWaits& waits) {
   const WaitStates& states = waits.states();
   std::string out = "\nWaiting for other ranks in MPI calls";
-  if (states.byCall().empty()) return out + ": none that could be told\n";
+  const std::string unknown =
+      states.unmatched() == 0
+          ? std::string()
+          : fmt::format("{} without a known counterpart: whether they waited is not known\n",
+                        base::counted(states.unmatched(), "call", "calls"));
+  if (states.byCall().empty()) return out + ": none that is known\n" + unknown;
   out += '\n';
   std::vector<std::vector<std::string>> rows = {{"waits", "time", "longest", "rank"}};
   for (const RankWaits& rank : byRankOf(trace, states))
@@ -178,10 +183,7 @@ std::string waitsText(const tracefile::Trace& trace, const order::IoWaits& waits
   rows = {{"waits", "time", "longest", "call"}};
   for (const auto& [name, sum] : byCallOf(states)) rows.push_back(cellsOf(sum, name));
   base::appendTable(out, rows, base::Align::kRight);
-  if (states.unmatched() > 0) {
-    out += fmt::format("{} without a known counterpart: whether they waited is not known\n",
-                       base::counted(states.unmatched(), "call", "calls"));
-  }
+  out += unknown;
   const std::vector<std::string> sentences = sentencesOf(latenessOf(trace, waits));
   if (!sentences.empty()) out += '\n';
   for (std::size_t i = 0; i < sentences.size(); ++i) {

@@ -166,6 +166,8 @@ struct Report {
   double recording_ns = 0;
 
   bool hasPatterns() const { return patterns && (by == By::kFile || by == By::kRank); }
+  // Whether groups have AccessPattern::rereadByAny(): each is one file.
+  bool hasRereadByAny() const { return by == By::kFile && selection.depth == 0; }
 };
 
 // Groups come in a fixed order: files and calls by the time spent in them, ranks and threads by

@@ -63,14 +63,14 @@ void addWay(Columns& columns, const std::string& name, const AccessPattern::Way&
   columns.add(name + "_misaligned", way.misaligned);
 }
 
-void addPattern(Columns& columns, const AccessPattern& pattern, By by) {
+void addPattern(Columns& columns, const AccessPattern& pattern, bool has_reread_by_any) {
   addWay(columns, "reads", pattern.read);
   addWay(columns, "writes", pattern.write);
   columns.add("switches", pattern.switches);
   columns.add("read_back", pattern.read_back);
   columns.add("read_back_bytes", pattern.read_back_bytes);
   columns.add("reread_bytes", pattern.reread_bytes);
-  if (by == By::kFile) columns.add("reread_by_any_bytes", pattern.rereadByAny());
+  if (has_reread_by_any) columns.add("reread_by_any_bytes", pattern.rereadByAny());
   columns.add("locks", pattern.locks);
   columns.add("locks_refused", pattern.locks_refused);
   columns.add("locks_ns", pattern.locks_ns);
@@ -94,7 +94,7 @@ Columns columnsOf(const Group& group, const Report& report) {
   columns.addTransfer("writes", group.write);
   columns.add("mpi_sync_ns", group.mpi_sync_ns.total);
   columns.add("mpi_sync_failed", group.mpi_sync_failed);
-  if (report.hasPatterns()) addPattern(columns, group.pattern, report.by);
+  if (report.hasPatterns()) addPattern(columns, group.pattern, report.hasRereadByAny());
   return columns;
 }
 

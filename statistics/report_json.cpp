@@ -48,7 +48,7 @@ void putWay(JsonWriter& json, std::string_view name, const AccessPattern::Way& w
   });
 }
 
-void putPattern(JsonWriter& json, const AccessPattern& pattern, By by) {
+void putPattern(JsonWriter& json, const AccessPattern& pattern, bool has_reread_by_any) {
   json.object("pattern", [&] {
     putWay(json, "read", pattern.read);
     putWay(json, "write", pattern.write);
@@ -56,7 +56,7 @@ void putPattern(JsonWriter& json, const AccessPattern& pattern, By by) {
     json.put("read_back", pattern.read_back);
     json.put("read_back_bytes", pattern.read_back_bytes);
     json.put("reread_bytes", pattern.reread_bytes);
-    if (by == By::kFile) json.put("reread_by_any_bytes", pattern.rereadByAny());
+    if (has_reread_by_any) json.put("reread_by_any_bytes", pattern.rereadByAny());
     json.put("locks", pattern.locks);
     json.put("locks_refused", pattern.locks_refused);
     json.put("locks_ns", pattern.locks_ns);
@@ -64,10 +64,10 @@ void putPattern(JsonWriter& json, const AccessPattern& pattern, By by) {
   });
 }
 
-void putGroup(JsonWriter& json, const Group& g, By by, bool has_pattern) {
+void putGroup(JsonWriter& json, const Group& g, const Report& report, bool is_total = false) {
   json.object([&] {
     json.put("name", g.name);
-    if (by == By::kFile) json.put("ranks", g.ranks);
+    if (report.by == By::kFile && !is_total) json.put("ranks", g.ranks);
     json.object("operations", [&] {
       for (int c = 0; c < calls::kClassCount; ++c) {
         const auto call_class = static_cast<calls::Class>(c);
@@ -83,7 +83,9 @@ void putGroup(JsonWriter& json, const Group& g, By by, bool has_pattern) {
     json.put("sync_ns", g.sync_ns);
     putSummary(json, "mpi_sync_ns", g.mpi_sync_ns);
     json.put("mpi_sync_failed", g.mpi_sync_failed);
-    if (has_pattern) putPattern(json, g.pattern, by);
+    if (report.hasPatterns()) {
+      putPattern(json, g.pattern, report.hasRereadByAny() && !is_total);
+    }
   });
 }
 
@@ -163,17 +165,16 @@ void appendJson(std::string& out, const Report& report, const std::function<void
     json.list("clocks", report.clocks, [&](const auto& clock) { putClock(json, clock); });
     json.put("by", nameOf(report.by));
     putSelection(json, report.selection);
-    const bool has_patterns = report.hasPatterns();
     json.put("alignment_bytes",
-             has_patterns ? std::optional(report.patterns->alignment_bytes) : std::nullopt);
+             report.hasPatterns() ? std::optional(report.patterns->alignment_bytes) : std::nullopt);
     json.put("events_below", report.events_below);
     json.put("recording_ns", report.recording_ns);
     json.list("ranks", report.ranks, [&](const RankTime& rank) { putRank(json, rank); });
     if (more) more(json);
     json.key("total");
-    putGroup(json, report.total, By::kRank, has_patterns);
+    putGroup(json, report.total, report, true);
     json.list("groups", report.groups, [&](const Group& group) {
-      putGroup(json, group, report.by, has_patterns);
+      putGroup(json, group, report);
       drain();
     });
   });

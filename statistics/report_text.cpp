@@ -122,7 +122,7 @@ void appendPatterns(std::string& out, const Report& report) {
     const AccessPattern& pattern = group.pattern;
     const bool reads = &way == &pattern.read;
     const std::uint64_t again =
-        report.by == By::kFile ? pattern.rereadByAny() : pattern.reread_bytes;
+        report.hasRereadByAny() ? pattern.rereadByAny() : pattern.reread_bytes;
     rows.push_back(
         {std::string(name), fmt::format("{}", way.placed + way.unplaced),
          partCell(way.consecutive, way.follows()), partCell(way.sequential(), way.follows()),

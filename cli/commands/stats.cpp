@@ -84,18 +84,19 @@ void addStatsCommand(base::Command program) {
   command
       .option(
           "--alignment", options->alignment,
-          "With --patterns: offsets that are no multiple of so many bytes are misaligned (4096)")
+          "With --patterns: offsets that are not a multiple of so many bytes are misaligned (4096)")
       .typeName("BYTES")
       .positive();
-  command.flag(
-      "--waits", options->waits,
-      "How long ranks waited for others in MPI calls, and who came late behind the longest "
-      "wait");
   command.flag("--histograms", options->histograms, "How many calls had which size and time, too");
   const base::OptionHandle json =
       command.flag("--json", options->json, "A JSON document instead of tables");
-  command.flag("--csv", options->csv, "A line of comma-separated values for each of these")
-      .excludes(json);
+  const base::OptionHandle csv =
+      command.flag("--csv", options->csv, "A line of comma-separated values for each of these")
+          .excludes(json);
+  command
+      .flag("--waits", options->waits,
+            "How long ranks waited for others in MPI calls, and which rank caused the longest wait")
+      .excludes(csv);
   command.callback([options] { return runStats(*options); });
 }
 

@@ -19,6 +19,11 @@ struct Moments {
 Moments momentsOf(const std::vector<double>& values) {
   Moments m;
   m.count = static_cast<double>(values.size());
+  const auto [least, most] = std::ranges::minmax(values);
+  if (least == most) {  // exactly, where a sum would be rounded
+    m.mean = std::log(std::max(least, kShortest));
+    return m;
+  }
   for (const double value : values) m.mean += std::log(std::max(value, kShortest)) / m.count;
   for (const double value : values) {
     const double off = std::log(std::max(value, kShortest)) - m.mean;

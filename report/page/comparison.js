@@ -456,7 +456,7 @@ globalThis.omnioPages = (means) => {
         );
         return (
           `Bar chart of the times of ${counted(phases.length, "phase")} with ` +
-          `${counted(series().length, "candidate")}. The longest: phase ${most.phase.phase} with ` +
+          `${counted(series().length, "series", "series")}. The longest: phase ${most.phase.phase} with ` +
           `${seconds(most.time)}.`
         );
       },
@@ -639,8 +639,8 @@ globalThis.omnioPages = (means) => {
     }
     const rows = withPeak.map(({ each }) => ({
       name: each.name,
-      write: each.peak_share.write ?? 0,
-      read: each.peak_share.read ?? 0,
+      write: each.peak_share.write,
+      read: each.peak_share.read,
       each,
     }));
     const parts = [
@@ -653,7 +653,8 @@ globalThis.omnioPages = (means) => {
       rows,
       parts,
       what: "the share of the peak that was used",
-      show: percent,
+      show: (part) => (part === null ? "-" : percent(part)),
+      axis: percent,
     });
     const share = (kind) => (row) => row.each.peak_share[kind];
     const phases = data.phases.filter(({ candidates }) =>
@@ -999,7 +1000,7 @@ globalThis.omnioPages = (means) => {
       note: line.a && line.b ? "" : line.a ? "only in A" : "only in B",
     }));
     const bars = rows.slice(0, MAX_BARS).map(({ name, sides }) => ({
-      name: id === "ranks" ? `rank ${name}` : name,
+      name: id !== "ranks" ? name : name === "none" ? "processes without a rank" : `rank ${name}`,
       a: sides.a.time_ns,
       b: sides.b.time_ns,
     }));
@@ -1013,7 +1014,8 @@ globalThis.omnioPages = (means) => {
     return section(
       id,
       title,
-      `${LEADS[id]} Those first whose times differ most.`,
+      `${LEADS[id]} Those first whose times differ most.` +
+        (rows.length > MAX_BARS ? ` The chart has the first ${MAX_BARS}.` : ""),
       figure(
         sideBySideBars({
           id: `time-by-${one}-of-both`,

@@ -1507,7 +1507,7 @@
 
   function offsetColours(state, plane) {
     const background = rgb(theme.page);
-    const most = Math.max(largest(plane.read.units), largest(plane.write.units), 1);
+    const most = Math.max(largest(plane.values), 1); // reads and writes together
     const { read, write } = plane;
     const strength = (units) => 0.4 + 0.6 * Math.sqrt(units / most);
     if (state.colour === "direction") {
@@ -1634,9 +1634,14 @@
   function offsetSection(report) {
     const id = "offsets";
     const title = "Offsets";
-    const files = report.offsets;
+    const files = report.offsets.filter(({ rows }) => rows > 0);
+    const withoutOffsets = report.offsets.filter(({ rows }) => rows === 0);
     if (files.length === 0) {
-      return section(id, title, "", empty("The trace has no file that bytes were read from or written to."));
+      const why =
+        withoutOffsets.length > 0
+          ? "The trace has no offset of the bytes that were read and written."
+          : "The trace has no file that bytes were read from or written to.";
+      return section(id, title, "", empty(why));
     }
     const planes = new Map();
     const planeOfFile = (file) => {
@@ -1796,23 +1801,27 @@
         state.lastUser > state.firstUser
           ? [tick(state.firstUser, "12%"), tick(state.lastUser, "88%")]
           : [tick(state.firstUser, "50%")];
+      const others = [
+        [SEVERAL_USERS, "waiting"],
+        [UNRANKED_USER, "other"],
+      ].filter(([user]) => used.includes(user));
       legendPlace.replaceChildren(
-        element("div", { class: "scale" }, element("div", { class: "ramp" }, ramp, ...ticks)),
-        legend(
-          [
-            [SEVERAL_USERS, "waiting"],
-            [UNRANKED_USER, "other"],
-          ]
-            .filter(([user]) => used.includes(user))
-            .map(([user, kind]) => [kind, userName(user, report.users)]),
-        ),
+        ...(single.length > 0
+          ? [element("div", { class: "scale" }, element("div", { class: "ramp" }, ramp, ...ticks))]
+          : []),
+        ...(others.length > 0
+          ? [legend(others.map(([user, kind]) => [kind, userName(user, report.users)]))]
+          : []),
       );
     };
     chart.onTheme = updateLegend;
     const note = element("p", { class: "table-foot" });
     const show = () => {
       updateLegend();
-      note.textContent = [`${totals(state.file)}.`, unplacedText(state.file)].join(" ").trim();
+      // On paper the choice of files is hidden.
+      note.textContent = [`${state.file.name}: ${totals(state.file)}.`, unplacedText(state.file)]
+        .join(" ")
+        .trim();
       draw(chart);
     };
     const select = element(
@@ -1864,6 +1873,9 @@
           : ""),
       figureNode,
       note,
+      ...withoutOffsets.map((file) =>
+        element("p", { class: "table-foot" }, `${file.name}: ${totals(file)}. ${unplacedText(file)}`),
+      ),
     );
   }
 

@@ -74,6 +74,7 @@ def cases():
     yield "lock-contention", python(LOCKS, "held"), python(LOCKS, "free"), None
     yield "tiny-buffers", python(STREAMS, "unbuffered"), python(STREAMS, "buffered"), None
     yield "uneven-bytes", python(SHARES, 60), python(SHARES, 20), 4
+    yield "uneven-bytes", python(SHARES, 140), python(SHARES, 50), 2
 
 
 def codesOf(checks, work, words, ranks):

@@ -14,7 +14,7 @@ SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "d
                       "stats.schema.json")
 SYSTEM_PYTHON = "/usr/bin/python3"
 RANKS = 4
-LATE_S = 0.4
+LATE_S = 1
 
 # Issues the requests of a JSON list: [kind, offset, bytes].
 REQUESTS = """
@@ -131,16 +131,17 @@ def checkWaits(checks, work):
     checks.equal(result.status, 0, f"the program: {result}")
     waits = stats(to, "--waits")["waits"]
     by_rank = {line["name"]: line["waited_ns"] / 1e9 for line in waits["ranks"]}
-    for rank in (0, 1, 3):
-        checks.that(by_rank.get(f"rank {rank}", 0) >= LATE_S, f"rank {rank} waits: {by_rank}")
-    checks.that(by_rank.get("rank 2", 0) < LATE_S, f"rank 2 keeps the others waiting: {by_rank}")
+    others = min(by_rank.get(f"rank {rank}", 0) for rank in (0, 1, 3))
+    # A rank may leave the first barrier later than rank 2 does, on a busy machine.
+    checks.that(others >= LATE_S / 2, f"the others wait: {by_rank}")
+    checks.that(by_rank.get("rank 2", 0) < others, f"rank 2 keeps the others waiting: {by_rank}")
     chain = waits["longest"]
     checks.equal([link["late"] for link in chain["waits"]][-1:], ["rank 2"], f"{chain}")
-    checks.that(chain["waits"][0]["waited_ns"] / 1e9 >= LATE_S, f"the longest wait: {chain}")
-    checks.that(chain["other_ns"] / 1e9 >= LATE_S * 0.9, f"rank 2 slept: {chain}")
+    checks.that(chain["waits"][0]["waited_ns"] / 1e9 >= LATE_S / 2, f"the longest wait: {chain}")
+    checks.that(chain["other_ns"] / 1e9 >= LATE_S / 2, f"rank 2 slept: {chain}")
     checks.that(chain["data_ns"] > 0, f"and wrote: {chain}")
     text = run([omnio(), "stats", to, "--waits"]).out.decode()
-    checks.that("The longest wait: rank " in text and "rank 2 came late by itself" in text, text)
+    checks.that("The longest wait in MPI calls: rank " in text and "rank 2 came late by itself" in text, text)
     return to
 
 

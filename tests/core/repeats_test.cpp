@@ -37,6 +37,15 @@ TEST(Repeats, EqualCountsDifferSurely) {
   EXPECT_FALSE(ratioOf({5}, {2, 2}, 1).interval) << "one run";
 }
 
+TEST(Repeats, ManyEqualRunsDoNotDifferByRounding) {
+  for (const double value : {1000.0, 0.1, 3.0, 123456789.0}) {
+    const Ratio same = ratioOf(std::vector<double>(10, value), {value, value}, 1);
+    EXPECT_FALSE(same.isSlower() || same.isFaster()) << value;
+    EXPECT_EQ(same.middle, 1) << value;
+    EXPECT_EQ(measureOf(std::vector<double>(10, value)).interval->least, std::exp(std::log(value)));
+  }
+}
+
 TEST(Repeats, TheMedianOfAnEvenNumberIsBetweenTwo) {
   EXPECT_EQ(medianOf({3, 1, 2}), 2);
   EXPECT_EQ(medianOf({4, 1, 2, 3}), 2.5);

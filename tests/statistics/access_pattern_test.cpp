@@ -164,6 +164,27 @@ TEST_F(AccessPatterns, BytesThatAreReadAgainAreCountedByRankAndOverAllRanks) {
   EXPECT_EQ(pattern.read.random(), 1U);               // the second round begins at the start
 }
 
+TEST_F(AccessPatterns, ANewFileOfTheSameNameIsNotReadAgain) {
+  Writer writer(0, 1);
+  for (int turn = 0; turn < 3; ++turn) {
+    writer.pwrite(0, kBlock).pread(0, kBlock).pread(0, kBlock);
+    writer.event("ftruncate64", {.arguments = {1, 0}});
+  }
+  writer.pread(0, 10).save(directory_);
+  const AccessPattern pattern = ofFile();
+  EXPECT_EQ(pattern.read.first, 4U);
+  EXPECT_EQ(pattern.read.random(), 3U);
+  EXPECT_EQ(pattern.rereadByAny(), 3U * kBlock);  // once in each turn
+  EXPECT_EQ(pattern.reread_bytes, 3U * kBlock);
+  EXPECT_EQ(pattern.read_back, 3U);
+}
+
+TEST_F(AccessPatterns, FoldersHaveNoRangeOfTheirOwn) {
+  Writer(0, 1).pread(0, kBlock).pread(0, kBlock).save(directory_);
+  EXPECT_NE(jsonOf(report(By::kFile)).find("\"reread_by_any_bytes\":4096"), std::string::npos);
+  EXPECT_EQ(jsonOf(report(By::kFile, {.depth = 1})).find("reread_by_any_bytes"), std::string::npos);
+}
+
 TEST_F(AccessPatterns, CallsBelowTheApplicationCount) {
   Writer(0, 1)
       .pwrite(0, kBlock, 1)
