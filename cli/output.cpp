@@ -35,7 +35,7 @@ bool Output::flush() {
     text_ = form_ == OutputForm::kJson ? base::safeJson(text_) : base::safeText(text_, "\n");
   }
   if (text_.empty()) return error_ == 0;
-  // What a command prints on a terminal shows by itself how far it has come.
+  // On a terminal, the results would run into the line of progress.
   const ProgressPause pause(isatty(STDOUT_FILENO) != 0);
   std::size_t done = 0;
   while (error_ == 0 && done < text_.size()) {

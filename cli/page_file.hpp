@@ -1,4 +1,4 @@
-// What the commands that write a page for the browser have in common.
+// Shared by the commands that write a page for the browser.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,7 +16,8 @@ base::Result<std::size_t> writePage(const std::string& path, report::PageKind ki
 // As of RFC 3339, in UTC.
 std::string timeNow();
 
-// The words as text that a shell takes as the same words.
+// The words as a line for a shell, to be read in a page. Bytes that are not plain text are in it as
+// text (core/base/printable.hpp).
 std::string shellLine(const std::vector<std::string>& words);
 
 }  // namespace omnio::cli

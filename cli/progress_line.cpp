@@ -59,7 +59,7 @@ std::size_t columns() {
 class Painter {
  public:
   Painter() : begin_(Clock::now()) {
-    // What a signal does is the business of the thread that works.
+    // Signals go to the thread that works.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

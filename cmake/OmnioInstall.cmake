@@ -53,9 +53,9 @@ function(omnio_install_folder folder)
   endif()
 endfunction()
 
-# Writes the manual pages of a program when it is built, and installs them: the program makes them
-# of the definitions of its command line (core/base/manual_page.hpp). A sanitized program may not
-# run everywhere, and one for another machine does not run here.
+# Writes the manual pages of a program when it is built, and installs them. The program itself makes
+# them, from the definitions of its command line (core/base/manual_page.hpp). A sanitized program may
+# not run everywhere, and one for another machine does not run here.
 function(omnio_install_manual_pages target)
   if(OMNIO_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))
     return()

@@ -125,7 +125,7 @@ std::string textOf(const Comparison& comparison, std::size_t rows);
 std::string jsonOf(const Comparison& comparison);
 std::string csvOf(const Comparison& comparison);
 
-// What the page of a comparison says about itself.
+// The page of a comparison says this about itself.
 struct PageAbout {
   std::string made;         // when, as of RFC 3339
   std::string version;      // of omnio

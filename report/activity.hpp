@@ -33,7 +33,7 @@ struct Activity {
   // The bytes that omnio stats counts, those of pipes too.
   TimeBins read_bytes{1};
   TimeBins written_bytes{1};
-  // Of the files that were asked for and moved bytes, the most first.
+  // The files that were asked for and moved bytes, the one with most first.
   std::vector<FileOffsets> offsets;
   bool has_ranks = false;  // users of cells are ranks; else they are processes, in order
 

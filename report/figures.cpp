@@ -1,3 +1,5 @@
+// One subject, five pictures: scales, axes, colours and legends are shared, then each picture in
+// the order of figuresOf().
 #include "report/figures.hpp"
 
 #include <fmt/format.h>

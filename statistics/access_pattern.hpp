@@ -34,6 +34,19 @@ struct AccessPattern {
     // Consecutive ones are sequential, too.
     std::uint64_t sequential() const { return consecutive + forward; }
     std::uint64_t random() const { return follows() - sequential(); }
+
+    // put(name, value) for each counter of the documents (docs/commands/stats.md).
+    template <typename Put>
+    void eachCounter(Put put) const {
+      put("placed", placed);
+      put("unplaced", unplaced);
+      put("first", first);
+      put("consecutive", consecutive);
+      put("sequential", sequential());
+      put("random", random());
+      put("alignment_checked", checked);
+      put("misaligned", misaligned);
+    }
   };
   Way read;
   Way write;
@@ -67,8 +80,22 @@ struct AccessPattern {
     const std::uint64_t range = read_end > read_begin ? read_end - read_begin : 0;
     return reread_before_bytes + read_bytes - std::min(read_bytes, range);
   }
-  // What is read from now on is of other contents.
+  // From now on other contents are read.
   void beginAnew();
+
+  // As that of Way, for the counters that are of reads and writes together.
+  template <typename Put>
+  void eachCounter(bool has_reread_by_any, Put put) const {
+    put("switches", switches);
+    put("read_back", read_back);
+    put("read_back_bytes", read_back_bytes);
+    put("reread_bytes", reread_bytes);
+    if (has_reread_by_any) put("reread_by_any_bytes", rereadByAny());
+    put("locks", locks);
+    put("locks_refused", locks_refused);
+    put("locks_ns", locks_ns);
+    put("tiny_buffered", tiny_buffered);
+  }
 };
 
 // Offsets count as aligned at multiples of that: a page, and a block of most file systems.

@@ -52,29 +52,15 @@ void appendLine(std::string& out, const std::vector<std::string>& cells) {
   out += "\r\n";
 }
 
-void addWay(Columns& columns, const std::string& name, const AccessPattern::Way& way) {
-  columns.add(name + "_placed", way.placed);
-  columns.add(name + "_unplaced", way.unplaced);
-  columns.add(name + "_first", way.first);
-  columns.add(name + "_consecutive", way.consecutive);
-  columns.add(name + "_sequential", way.sequential());
-  columns.add(name + "_random", way.random());
-  columns.add(name + "_alignment_checked", way.checked);
-  columns.add(name + "_misaligned", way.misaligned);
-}
-
 void addPattern(Columns& columns, const AccessPattern& pattern, bool has_reread_by_any) {
-  addWay(columns, "reads", pattern.read);
-  addWay(columns, "writes", pattern.write);
-  columns.add("switches", pattern.switches);
-  columns.add("read_back", pattern.read_back);
-  columns.add("read_back_bytes", pattern.read_back_bytes);
-  columns.add("reread_bytes", pattern.reread_bytes);
-  if (has_reread_by_any) columns.add("reread_by_any_bytes", pattern.rereadByAny());
-  columns.add("locks", pattern.locks);
-  columns.add("locks_refused", pattern.locks_refused);
-  columns.add("locks_ns", pattern.locks_ns);
-  columns.add("tiny_buffered", pattern.tiny_buffered);
+  const auto adder = [&columns](const std::string& prefix) {
+    return [&columns, prefix](std::string_view name, std::uint64_t value) {
+      columns.add(prefix + std::string(name), value);
+    };
+  };
+  pattern.read.eachCounter(adder("reads_"));
+  pattern.write.eachCounter(adder("writes_"));
+  pattern.eachCounter(has_reread_by_any, adder(""));
 }
 
 Columns columnsOf(const Group& group, const Report& report) {

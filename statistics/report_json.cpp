@@ -35,32 +35,12 @@ void putTransfer(JsonWriter& json, std::string_view name, const Transfer& t) {
   });
 }
 
-void putWay(JsonWriter& json, std::string_view name, const AccessPattern::Way& way) {
-  json.object(name, [&] {
-    json.put("placed", way.placed);
-    json.put("unplaced", way.unplaced);
-    json.put("first", way.first);
-    json.put("consecutive", way.consecutive);
-    json.put("sequential", way.sequential());
-    json.put("random", way.random());
-    json.put("alignment_checked", way.checked);
-    json.put("misaligned", way.misaligned);
-  });
-}
-
 void putPattern(JsonWriter& json, const AccessPattern& pattern, bool has_reread_by_any) {
+  const auto put = [&json](std::string_view name, std::uint64_t value) { json.put(name, value); };
   json.object("pattern", [&] {
-    putWay(json, "read", pattern.read);
-    putWay(json, "write", pattern.write);
-    json.put("switches", pattern.switches);
-    json.put("read_back", pattern.read_back);
-    json.put("read_back_bytes", pattern.read_back_bytes);
-    json.put("reread_bytes", pattern.reread_bytes);
-    if (has_reread_by_any) json.put("reread_by_any_bytes", pattern.rereadByAny());
-    json.put("locks", pattern.locks);
-    json.put("locks_refused", pattern.locks_refused);
-    json.put("locks_ns", pattern.locks_ns);
-    json.put("tiny_buffered", pattern.tiny_buffered);
+    json.object("read", [&] { pattern.read.eachCounter(put); });
+    json.object("write", [&] { pattern.write.eachCounter(put); });
+    pattern.eachCounter(has_reread_by_any, put);
   });
 }
 

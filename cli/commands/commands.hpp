@@ -37,7 +37,7 @@ void addExportCommand(base::Command program);
 void addReportCommand(base::Command program);
 void addAdviseCommand(base::Command program);
 void addDiffCommand(base::Command program);
-// Of all commands that the program has by then, and of itself.
+// Call it last: its scripts have the commands that the program has by then, and this one.
 void addCompletionCommand(const base::Program& program);
 
 // The trace a command reads, and which part of it: TRACE, --rank, --thread.

@@ -105,6 +105,12 @@ std::string allCommand(const DiffOptions& options) {
   return shellLine(words);
 }
 
+// A folder of --map as text, without a "/" at its end: what lies below it is joined with one.
+std::string folderOf(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return base::printable(path);
+}
+
 int runDiff(const DiffOptions& options) {
   const ProgressLine progress;
   report::DifferenceOptions chosen;
@@ -118,8 +124,7 @@ int runDiff(const DiffOptions& options) {
           {base::Code::kInvalid, fmt::format("--map {}: has to be FROM=TO", base::printable(pair))},
           kWrongUsage);
     }
-    chosen.map.emplace_back(base::printable(pair.substr(0, at)),
-                            base::printable(pair.substr(at + 1)));
+    chosen.map.emplace_back(folderOf(pair.substr(0, at)), folderOf(pair.substr(at + 1)));
   }
   std::vector<std::string> words_a;
   std::vector<std::string> words_b;

@@ -1,4 +1,4 @@
-// What a command line takes, for documents that are made of it: manual pages and completion.
+// A command line as data, for documents that are made from it: manual pages and completion.
 // Program::description() (command_line.hpp) makes it of the same definitions as --help.
 #pragma once
 

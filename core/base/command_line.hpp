@@ -25,7 +25,7 @@ namespace omnio::base {
 // Says why a word is refused; empty when it is taken.
 using WordCheck = std::function<std::string(const std::string& word)>;
 
-// What a Program and its handles share.
+// Shared by a Program and its handles.
 struct ProgramState;
 
 class OptionHandle {

@@ -40,7 +40,7 @@ class ProgressStage {
   ProgressStage* outer_;
 };
 
-// What the innermost stage has come to.
+// How far the innermost stage has come.
 struct Progress {
   std::string_view what;
   std::string_view unit;

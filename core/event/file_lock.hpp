@@ -20,8 +20,8 @@ struct FileLock {
   std::uint64_t end = UINT64_MAX;  // one past the last byte
 };
 
-// The kind of lock that a call asks for, also where it failed; kNone where it gives one up. Nothing
-// of other calls, and of those that only ask who has one.
+// The kind of lock that a call asks for, also where it failed; kNone where it gives one up. Other
+// calls, and those that only ask who has one, give nothing.
 std::optional<FileLock::Type> lockAskedFor(const Event& event);
 
 // Nothing of other calls, and of those that failed or only asked. `open`, `size`: as they were

@@ -46,7 +46,7 @@ class Trace {
   // Containers that could not be read, each with its sentence.
   const std::vector<base::Failure>& unreadable() const { return unreadable_; }
 
-  // Of all processes, as the chunks say.
+  // The sum over all processes, as the chunks say.
   std::uint64_t storedEvents() const;
 
   // Programs that ran without the tracer, by path.

@@ -6,8 +6,8 @@
 globalThis.omnioPages = (means) => {
   const { FONT_SIZE, MAX_BARS, NO_BREAK } = means;
   const { categoryAxis, choices, clamp, count, counted, dataTable, dateText, duration } = means;
-  const { bytes, element, empty, figure, fit, grid, keyFigure, largest, legend, nodeTip } = means;
-  const { numberColumn, pathNode, percent, roundDuration, section, shortened, textColumn, theme } = means;
+  const { barTip, bytes, element, empty, figure, fit, grid, keyFigure, largest, legend } = means;
+  const { nameAxis, numberColumn, pathNode, percent, roundDuration, section, textColumn, theme } = means;
   const { threeDigits, tipNode, valueAxis, widthOf } = means;
 
   // ---------------------------------------------------------------- what both pages have
@@ -17,6 +17,15 @@ globalThis.omnioPages = (means) => {
   const COLOURS = ["read", "write", "metadata", "sync", "data", "other"];
   const colourOf = (at) => COLOURS[at % COLOURS.length];
   const APPLICATION_COLOUR = "waiting";
+
+  // A tip with the parts of a row; `parts` are [kind, key, name].
+  const partsTip = (names, rows, parts, show) =>
+    barTip(({ dataIndex }) =>
+      tipNode(
+        names[dataIndex],
+        parts.map(([kind, key, name]) => [name, show(rows[dataIndex][key]), kind]),
+      ),
+    );
 
   const seconds = (value) => duration(value * NS);
   const interval = (range, show) => (range ? `${show(range[0])} to ${show(range[1])}` : "1 run");
@@ -138,19 +147,12 @@ globalThis.omnioPages = (means) => {
         const end = axisEnd(rows.map(({ measure }) => measure)) * NS;
         return {
           grid: grid({ left, right: 86, top: 12, bottom: 28 }),
-          tooltip: nodeTip(({ dataIndex }) => tipNode(names[dataIndex], lines(rows[dataIndex])), {
-            trigger: "axis",
-            axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
-          }),
+          tooltip: barTip(({ dataIndex }) => tipNode(names[dataIndex], lines(rows[dataIndex]))),
           xAxis: valueAxis((ns) => (ns > end * 0.999 ? "" : roundDuration(ns)), {
             splitNumber: 5,
             max: end * 1.02,
           }),
-          yAxis: categoryAxis(
-            names,
-            { formatter: (name) => shortened(name, left - 12), interval: 0 },
-            { inverse: true },
-          ),
+          yAxis: nameAxis(names, left),
           series: [
             {
               type: "bar",
@@ -319,23 +321,9 @@ globalThis.omnioPages = (means) => {
         const left = gutterOf(names, chart.holder.clientWidth);
         return {
           grid: grid({ left, right: 24, top: 12, bottom: 28 }),
-          tooltip: nodeTip(
-            ({ dataIndex }) =>
-              tipNode(
-                names[dataIndex],
-                parts.map(([kind, key, name]) => [name, show(rows[dataIndex][key]), kind]),
-              ),
-            {
-              trigger: "axis",
-              axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
-            },
-          ),
+          tooltip: partsTip(names, rows, parts, show),
           xAxis: valueAxis(axis, { splitNumber: 5 }),
-          yAxis: categoryAxis(
-            names,
-            { formatter: (name) => shortened(name, left - 12), interval: 0 },
-            { inverse: true },
-          ),
+          yAxis: nameAxis(names, left),
           series: parts.map(([kind, key]) => ({
             type: "bar",
             stack: "parts",
@@ -465,7 +453,7 @@ globalThis.omnioPages = (means) => {
         const end = axisEnd(all()) * NS;
         return {
           grid: grid({ left: 76, right: 16, top: 12, bottom: 28 }),
-          tooltip: nodeTip(
+          tooltip: barTip(
             ({ dataIndex }) =>
               tipNode(
                 `Phase ${phases[dataIndex].phase}: ${operationsText(phases[dataIndex])}`,
@@ -481,10 +469,6 @@ globalThis.omnioPages = (means) => {
                   ];
                 }),
               ),
-            {
-              trigger: "axis",
-              axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
-            },
           ),
           xAxis: categoryAxis(
             phases.map(({ phase }) => String(phase)),
@@ -739,23 +723,9 @@ globalThis.omnioPages = (means) => {
         const left = gutterOf(names, chart.holder.clientWidth);
         return {
           grid: grid({ left, right: 76, top: 12, bottom: 28 }),
-          tooltip: nodeTip(
-            ({ dataIndex }) =>
-              tipNode(
-                names[dataIndex],
-                parts.map(([kind, key, name]) => [name, show(rows[dataIndex][key]), kind]),
-              ),
-            {
-              trigger: "axis",
-              axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
-            },
-          ),
+          tooltip: partsTip(names, rows, parts, show),
           xAxis: valueAxis(axis, { splitNumber: 4 }),
-          yAxis: categoryAxis(
-            names,
-            { formatter: (name) => shortened(name, left - 12), interval: 0 },
-            { inverse: true },
-          ),
+          yAxis: nameAxis(names, left),
           series: parts.map(([kind, key]) => ({
             type: "bar",
             barGap: "10%",

@@ -627,6 +627,23 @@
     };
   }
 
+  // A tip for the bar, or the bars of one row, under the pointer.
+  function barTip(makeNode) {
+    return nodeTip(makeNode, {
+      trigger: "axis",
+      axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
+    });
+  }
+
+  // The names of horizontal bars, the first on top, as far as they fit into `left` pixels.
+  function nameAxis(names, left) {
+    return categoryAxis(
+      names,
+      { formatter: (name) => shortened(name, left - 12), interval: 0 },
+      { inverse: true },
+    );
+  }
+
   function figure(chart, twin, ...before) {
     return element(
       "figure",
@@ -1921,16 +1938,12 @@
         const list = buckets();
         return {
           grid: grid({ left: 76, right: 16, top: 12, bottom: 28 }),
-          tooltip: nodeTip(
+          tooltip: barTip(
             ({ dataIndex }) =>
               tipNode(label(list[dataIndex]), [
                 ["Calls", count(list[dataIndex][2]), state.kind],
                 ["Share", percent(list[dataIndex][2] / Math.max(1, total()))],
               ]),
-            {
-              trigger: "axis",
-              axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
-            },
           ),
           xAxis: categoryAxis(
             list.map(([from]) => unit(from)),
@@ -2046,16 +2059,9 @@
         const left = gutter(chart.holder.clientWidth);
         return {
           grid: grid({ left, right: 76, top: 12, bottom: 28 }),
-          tooltip: nodeTip(({ dataIndex }) => tipNode(names[dataIndex], lines(shown[dataIndex])), {
-            trigger: "axis",
-            axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
-          }),
+          tooltip: barTip(({ dataIndex }) => tipNode(names[dataIndex], lines(shown[dataIndex]))),
           xAxis: valueAxis(roundDuration, { splitNumber: 4 }),
-          yAxis: categoryAxis(
-            names,
-            { formatter: (name) => shortened(name, left - 12), interval: 0 },
-            { inverse: true },
-          ),
+          yAxis: nameAxis(names, left),
           series: bars.map(([kind, , value], at) => ({
             type: "bar",
             stack: "time",
@@ -2292,7 +2298,7 @@
       },
       option: () => ({
         grid: grid({ left: 76, right: 16, top: 12, bottom: 28 }),
-        tooltip: nodeTip(
+        tooltip: barTip(
           ({ dataIndex }) =>
             tipNode(rows[dataIndex].name, [
               ["I/O time", duration(rows[dataIndex].io_ns)],
@@ -2302,10 +2308,6 @@
                 kind,
               ]),
             ]),
-          {
-            trigger: "axis",
-            axisPointer: { type: "shadow", shadowStyle: { color: theme.text, opacity: 0.06 } },
-          },
         ),
         xAxis: categoryAxis(
           rows.map(({ name }) => name),
@@ -2676,10 +2678,10 @@
 
   // What the pages of comparison.js are made with.
   const MEANS = {
-    ...{ FONT_SIZE, KIND_NAMES, MAX_BARS, NO_BREAK },
-    ...{ barChart, bytes, categoryAxis, choices, clamp, count, counted, dataTable, dateText },
-    ...{ duration, element, empty, exactBytes, figure, fit, grid, keyFigure, largest, legend },
-    ...{ nodeTip, numberColumn, pathNode, percent, roundDuration, section, shortened, sum, swatch },
+    ...{ FONT_SIZE, MAX_BARS, NO_BREAK },
+    ...{ bytes, categoryAxis, choices, clamp, count, counted, dataTable, dateText },
+    ...{ duration, element, empty, figure, fit, grid, keyFigure, largest, legend },
+    ...{ barTip, nameAxis, numberColumn, pathNode, percent, roundDuration, section, sum },
     ...{ textColumn, theme, threeDigits, tipNode, valueAxis, widthOf },
   };
 

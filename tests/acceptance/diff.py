@@ -67,6 +67,9 @@ def checkReplay(checks, work, to, scale):
     # With a map, and by the working directory of each.
     mapped, _ = diffOf(checks, to, replayed, "--layer", "posix", "--map",
                        f"{os.path.join(work, 'before')}={target}/tree")
+    slashed, _ = diffOf(checks, to, replayed, "--layer", "posix", "--map",
+                        f"{os.path.join(work, 'before')}/={target}/tree")
+    checks.equal(slashed["files"], mapped["files"], "the files, with a slash in the map")
     document, _ = diffOf(checks, to, replayed, "--layer", "posix")
     checks.equal(mapped["files"], document["files"], "the files, with a map")
     checks.equal(amounts(document, "classes", "write"), [(512, 2 << 20), (512, scale * (2 << 20))],
