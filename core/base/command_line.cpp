@@ -74,6 +74,24 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
   return found;
 }
 
+// CLI11 keeps the options that one excludes in the order of their addresses, which differs from run
+// to run. Help lists them by name.
+class SortedFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string before_excluded = " " + get_label("Excludes") + ":";
+    const std::size_t excluded = text.rfind(before_excluded);
+    if (option->get_excludes().empty() || excluded == std::string::npos) return text;
+    std::vector<std::string> names;
+    for (const CLI::Option* other : option->get_excludes()) names.push_back(other->get_name());
+    std::sort(names.begin(), names.end());
+    text.resize(excluded + before_excluded.size());
+    for (const std::string& name : names) text += " " + name;
+    return text;
+  }
+};
+
 // "-o" before "--output", as they were given.
 std::vector<std::string> namesOf(const CLI::Option& option) {
   std::vector<std::string> names;
@@ -281,6 +299,7 @@ Program::Program(const std::string& help, const std::string& name)
       owned_(std::make_unique<CLI::App>(help, name)) {
   app_ = owned_.get();
   state_ = shared_.get();
+  app_->formatter(std::make_shared<SortedFormatter>());
   setExitStatuses({{"0", "the work is done"},
                    {"1", "the work failed; standard error says why"},
                    {"2", "wrong usage"}});

@@ -290,6 +290,13 @@ TEST(Usage, HelpOfACommandIsThatOfItsOption) {
   EXPECT_EQ(omnio({"help", "help"}).out, omnio({"help", "--help"}).out);
 }
 
+TEST(Usage, HelpListsExcludedOptionsByName) {
+  for (int again = 0; again < 20; ++again) {
+    EXPECT_NE(omnio({"stats", "--help"}).out.find("  --csv Excludes: --json --waits\n"),
+              std::string::npos);
+  }
+}
+
 TEST(Usage, HelpOfEachCommandNamesIt) {
   const std::string all = omnio({"--help"}).out;
   std::istringstream lines(all.substr(all.find("Subcommands:\n")));
