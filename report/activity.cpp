@@ -3,27 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <utility>
 
-#include "core/base/progress.hpp"
 #include "core/event/deferred_reads.hpp"
 #include "core/event/io_requests.hpp"
 #include "statistics/rank_events.hpp"
 
 namespace omnio::report {
-namespace {
-
-using Rank = std::vector<stats::Source>;
 
 // The rows of the picture, and which of them the calls of a rank belong to.
-struct Rows {
+struct ActivityRows {
   std::vector<std::string> names;
   std::size_t most_lanes = 1;
   bool by_thread = false;
   std::vector<std::size_t> first_of_rank;  // by place of the rank; of threads, the first one's row
 };
+
+namespace {
+
+using Rank = std::vector<stats::Source>;
 
 std::string nameOfRank(const tracefile::Trace& trace, const Rank& rank) {
   const tracefile::Process& process = *rank.front().process;
@@ -46,9 +47,9 @@ std::vector<std::pair<std::size_t, std::uint32_t>> threadsOf(const Rank& rank,
   return threads;
 }
 
-Rows rowsOf(const tracefile::Trace& trace, const std::vector<Rank>& ranks,
-            const stats::Selection& selection) {
-  Rows rows;
+ActivityRows rowsOf(const tracefile::Trace& trace, const std::vector<Rank>& ranks,
+                    const stats::Selection& selection) {
+  ActivityRows rows;
   std::size_t threads = 0;
   for (const Rank& rank : ranks) threads += threadsOf(rank, selection).size();
   if (threads <= kMostRows) {
@@ -79,75 +80,59 @@ Rows rowsOf(const tracefile::Trace& trace, const std::vector<Rank>& ranks,
 }
 
 // The bins of the ranks that one worker reads.
-class Bins {
+class Bins final : public stats::RankObserver {
  public:
-  Bins(const Rows& rows, std::int64_t start_ns, OffsetCollector& collector,
-       const mpi::MpiSharedOffsets& shared)
+  Bins(const ActivityRows& rows, const std::vector<Rank>& ranks, const stats::Selection& selection,
+       std::int64_t start_ns, const order::IoWaits* waits)
       : rows_(rows),
+        ranks_(ranks),
+        selection_(selection),
         start_ns_(start_ns),
-        collector_(collector),
-        shared_(shared),
+        waits_(waits),
         time_(std::size(kActivityKinds), TimeBins(rows.names.size())) {}
 
-  void read(const Rank& rank, std::size_t place, const stats::Selection& selection,
-            const order::IoWaits* waits, User user) {
-    event::PathTable paths;
-    std::optional<OffsetFollower> offsets;
-    if (collector_.size() > 0) {
-      offsets.emplace(collector_, processesOf(rank), paths, shared_, user);
-    }
-    stats::SelectedEvents selected(selection, paths, start_ns_);
-    stats::RankEvents events(rank, selection, paths);
-    std::vector<Lane> lanes(rows_.by_thread ? threadsOf(rank, selection).size() : 1);
-    const std::vector<std::size_t> lane_of = lanesOf(rank, selection, events.logs());
-    std::vector<event::IoRequests> requests(events.logs().size());
-    std::vector<ActivityKind> direction(events.logs().size(), ActivityKind::kRead);
-    std::vector<event::LaterReads> later(rank.size());
+  void beginRank(std::size_t place, const stats::RankEvents& events) override {
+    const Rank& rank = ranks_[place];
+    const std::vector<stats::RankEvents::Log>& logs = events.logs();
+    first_row_ = rows_.first_of_rank[place];
+    covered_ns_.assign(rows_.by_thread ? threadsOf(rank, selection_).size() : 1, 0);
+    lane_of_ = lanesOf(rank, logs);
+    requests_ = std::vector<event::IoRequests>(logs.size());
+    direction_.assign(logs.size(), ActivityKind::kRead);
+    later_ = std::vector<event::LaterReads>(rank.size());
     begun_.clear();
     free_.clear();
-    std::int64_t now_ns = 0;
-    const event::LaterReads::Take took = [&](std::size_t begun, std::uint64_t bytes) {
-      if (begun == kNotSelected) return;
-      const auto [start_ns, where] = std::exchange(begun_[begun], {});
-      free_.push_back(begun);
-      read_bytes_.spread(0, start_ns, std::max(start_ns, now_ns), bytes);
-      if (offsets) offsets->add(where, start_ns, std::max(start_ns, now_ns), bytes);
-    };
-    while (const event::Event* const event = events.next()) {
-      const std::size_t log = events.logNumber();
-      const bool is_of_mpi_io = event->row->api == calls::Api::kMpi && requests[log].take(*event);
-      const bool is_io = event->row->call_class != calls::Class::kMpiSync || is_of_mpi_io;
-      const bool is_selected = selected.has(*event);
-      now_ns = sinceStart(event->end_ns);
-      last_ns_ = std::max(last_ns_, event->end_ns);
-      if (event->row->call_class == calls::Class::kRead) direction[log] = ActivityKind::kRead;
-      if (event->row->call_class == calls::Class::kWrite) direction[log] = ActivityKind::kWrite;
-      const OffsetFollower::Region* const where =
-          offsets ? &offsets->take(*events.log().source->process, *event) : nullptr;
-      event::LaterReads& reads = later[events.log().source_number];
-      if (event::LaterReads::begins(*event)) {
-        // Kept first, since its end may have been seen.
-        const std::size_t begun = is_selected
-                                      ? keep({sinceStart(event->start_ns),
-                                              where == nullptr ? OffsetFollower::Region{} : *where})
-                                      : kNotSelected;
-        reads.begin(*event, begun, took);
-      } else {
-        reads.end(*event, took);
-        if (is_selected) addBytes(*event);
-        if (is_selected && where != nullptr) {
-          offsets->add(*where, sinceStart(event->start_ns), now_ns, event->bytes);
-        }
-      }
-      if (!is_selected || !is_io || !event::isOfStorage(*event)) continue;
-      const std::int64_t waited_ns =
-          waits == nullptr
-              ? 0
-              : waits->waited(events.log().source->in_trace, events.log().log->thread, *event);
-      const std::size_t row = rows_.first_of_rank[place] + (rows_.by_thread ? lane_of[log] : 0);
-      addTime(*event, waited_ns, kindOf(*event, direction[log]), row, lanes[lane_of[log]]);
+  }
+
+  void take(const event::Event& event, const stats::RankEvents& events, bool is_selected) override {
+    const std::size_t log = events.logNumber();
+    const bool is_of_mpi_io = event.row->api == calls::Api::kMpi && requests_[log].take(event);
+    const bool is_io = event.row->call_class != calls::Class::kMpiSync || is_of_mpi_io;
+    now_ns_ = sinceStart(event.end_ns);
+    last_ns_ = std::max(last_ns_, event.end_ns);
+    if (event.row->call_class == calls::Class::kRead) direction_[log] = ActivityKind::kRead;
+    if (event.row->call_class == calls::Class::kWrite) direction_[log] = ActivityKind::kWrite;
+    event::LaterReads& reads = later_[events.log().source_number];
+    if (event::LaterReads::begins(event)) {
+      // Kept first, since its end may have been seen.
+      const std::size_t begun = is_selected ? keep(sinceStart(event.start_ns)) : kNotSelected;
+      reads.begin(event, begun, took_);
+    } else {
+      reads.end(event, took_);
+      if (is_selected) addBytes(event);
     }
-    for (event::LaterReads& reads : later) reads.finish(took);
+    if (!is_selected || !is_io || !event::isOfStorage(event)) return;
+    const std::int64_t waited_ns =
+        waits_ == nullptr
+            ? 0
+            : waits_->waited(events.log().source->in_trace, events.log().log->thread, event);
+    const std::size_t lane = lane_of_[log];
+    addTime(event, waited_ns, kindOf(event, direction_[log]),
+            first_row_ + (rows_.by_thread ? lane : 0), covered_ns_[lane]);
+  }
+
+  void endRank() override {
+    for (event::LaterReads& reads : later_) reads.finish(took_);
   }
 
   void addTo(Activity& activity) const {
@@ -159,37 +144,24 @@ class Bins {
 
  private:
   static constexpr std::size_t kNotSelected = ~std::size_t{0};
-  struct Lane {
-    std::int64_t covered_ns = 0;  // up to here its time is in a call that has been counted
-  };
 
-  // A read whose bytes come later.
-  struct Begun {
-    std::int64_t start_ns = 0;
-    OffsetFollower::Region where;
-  };
-  // Its place, that of one which is over where there is such a one.
-  std::size_t keep(Begun begun) {
+  // The place of a read whose bytes come later: that of one which is over, where there is such a
+  // one.
+  std::size_t keep(std::int64_t start_ns) {
     if (free_.empty()) {
-      begun_.push_back(std::move(begun));
+      begun_.push_back(start_ns);
       return begun_.size() - 1;
     }
     const std::size_t place = free_.back();
     free_.pop_back();
-    begun_[place] = std::move(begun);
+    begun_[place] = start_ns;
     return place;
   }
 
-  static std::vector<const tracefile::Process*> processesOf(const Rank& rank) {
-    std::vector<const tracefile::Process*> processes;
-    for (const stats::Source& source : rank) processes.push_back(source.process);
-    return processes;
-  }
-
   // By log: the lane within the rank.
-  std::vector<std::size_t> lanesOf(const Rank& rank, const stats::Selection& selection,
+  std::vector<std::size_t> lanesOf(const Rank& rank,
                                    const std::vector<stats::RankEvents::Log>& logs) const {
-    const auto threads = threadsOf(rank, selection);
+    const auto threads = threadsOf(rank, selection_);
     std::vector<std::size_t> lanes;
     for (const stats::RankEvents::Log& log : logs) {
       const auto at =
@@ -218,86 +190,85 @@ class Bins {
     bins.spread(0, sinceStart(event.start_ns), sinceStart(event.end_ns), event.bytes);
   }
 
-  // As IoUnion counts (core/event/io_time.hpp).
+  // As IoUnion counts (core/event/io_time.hpp). Up to `covered_ns` the lane's time is in a call
+  // that has been counted.
   void addTime(const event::Event& event, std::int64_t waited_ns, ActivityKind kind,
-               std::size_t row, Lane& lane) {
+               std::size_t row, std::int64_t& covered_ns) {
     const std::int64_t start_ns = sinceStart(event.start_ns);
     const std::int64_t end_ns = sinceStart(event.end_ns);
-    const std::int64_t from_ns = std::max(start_ns, lane.covered_ns);
+    const std::int64_t from_ns = std::max(start_ns, covered_ns);
     if (end_ns <= from_ns) return;
     const std::int64_t came_ns = std::clamp(start_ns + waited_ns, from_ns, end_ns);
     at(ActivityKind::kWaiting).addTime(row, from_ns, came_ns);
     at(kind).addTime(row, came_ns, end_ns);
-    lane.covered_ns = end_ns;
+    covered_ns = end_ns;
   }
 
   TimeBins& at(ActivityKind kind) { return time_[static_cast<std::size_t>(kind)]; }
 
-  const Rows& rows_;
+  const ActivityRows& rows_;
+  const std::vector<Rank>& ranks_;
+  const stats::Selection& selection_;
   std::int64_t start_ns_;
-  OffsetCollector& collector_;
-  const mpi::MpiSharedOffsets& shared_;
+  const order::IoWaits* waits_;
+  std::int64_t now_ns_ = 0;
   std::int64_t last_ns_ = 0;
   std::vector<TimeBins> time_;
   TimeBins read_bytes_{1};
   TimeBins written_bytes_{1};
-  std::vector<Begun> begun_;
-  std::vector<std::size_t> free_;  // places of reads that are over
+  // Of the rank that is read.
+  std::size_t first_row_ = 0;
+  std::vector<std::int64_t> covered_ns_;  // by lane
+  std::vector<std::size_t> lane_of_;      // by log
+  std::vector<event::IoRequests> requests_;
+  std::vector<ActivityKind> direction_;
+  std::vector<event::LaterReads> later_;
+  std::vector<std::int64_t> begun_;  // when each read whose bytes come later began
+  std::vector<std::size_t> free_;    // places of reads that are over
+  const event::LaterReads::Take took_ = [this](std::size_t begun, std::uint64_t bytes) {
+    if (begun == kNotSelected) return;
+    read_bytes_.spread(0, begun_[begun], std::max(begun_[begun], now_ns_), bytes);
+    free_.push_back(begun);
+  };
 };
-
-mpi::MpiSharedOffsets sharedOffsetsOf(const tracefile::Trace& trace) {
-  std::vector<const tracefile::Process*> processes;
-  for (const auto& process : trace.processes()) processes.push_back(process.get());
-  return mpi::MpiSharedOffsets(processes);
-}
-
-User userOf(const tracefile::Trace& trace, const Rank& rank, std::size_t place, bool has_ranks) {
-  if (!has_ranks) return kFirstUser + static_cast<User>(place);
-  const std::optional<int> number = trace.rankOf(*rank.front().process);
-  return number && *number >= 0 ? kFirstUser + static_cast<User>(*number) : kUnrankedUser;
-}
 
 }  // namespace
 
-base::Result<Activity> readActivity(const tracefile::Trace& trace,
-                                    const stats::Selection& selection, const order::IoWaits* waits,
-                                    const std::vector<std::string>& files) {
-  const auto processes = trace.processesOf(selection.rank, selection.thread);
-  if (!processes) return processes.failure();
-  const std::vector<Rank> ranks = stats::byRank(trace, *processes);
-  Rows rows = rowsOf(trace, ranks, selection);
-  Activity activity;
-  activity.start_ns = stats::startOfRun(trace);
-  activity.most_lanes = rows.most_lanes;
-  activity.time.assign(std::size(kActivityKinds), TimeBins(rows.names.size()));
-  const base::ProgressStage stage("reading the activity over time", "events",
-                                  tracefile::storedEvents(*processes));
-  activity.has_ranks = std::ranges::any_of(ranks, [&](const Rank& rank) {
-    return trace.rankOf(*rank.front().process).value_or(-1) >= 0;
-  });
-  OffsetCollector collector(files);
-  const mpi::MpiSharedOffsets shared =
-      files.empty() ? mpi::MpiSharedOffsets() : sharedOffsetsOf(trace);
-#pragma omp parallel
-  {
-    Bins own(rows, activity.start_ns, collector, shared);
-#pragma omp for schedule(dynamic)
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      own.read(ranks[i], i, selection, waits, userOf(trace, ranks[i], i, activity.has_ranks));
-    }
-#pragma omp critical
-    own.addTo(activity);
+ActivityReader::ActivityReader(const tracefile::Trace& trace, const stats::Selection& selection)
+    : selection_(selection) {
+  // Where the rank does not exist, whoever makes the statistics says so.
+  if (const auto processes = trace.processesOf(selection.rank, selection.thread)) {
+    ranks_ = stats::byRank(trace, *processes);
   }
-  std::int64_t bin_ns = std::max(activity.read_bytes.binNs(), activity.written_bytes.binNs());
-  for (const TimeBins& bins : activity.time) bin_ns = std::max(bin_ns, bins.binNs());
-  activity.offsets = collector.take();
-  for (const FileOffsets& file : activity.offsets) bin_ns = std::max(bin_ns, file.plane.binNs());
-  for (FileOffsets& file : activity.offsets) file.plane.widenTo(bin_ns);
-  for (TimeBins& bins : activity.time) bins.widenTo(bin_ns);
-  activity.read_bytes.widenTo(bin_ns);
-  activity.written_bytes.widenTo(bin_ns);
-  activity.rows = std::move(rows.names);
-  return activity;
+  rows_ = std::make_unique<ActivityRows>(rowsOf(trace, ranks_, selection));
+  activity_.start_ns = stats::startOfRun(trace);
+  activity_.most_lanes = rows_->most_lanes;
+  activity_.time.assign(std::size(kActivityKinds), TimeBins(rows_->names.size()));
+}
+
+ActivityReader::~ActivityReader() = default;
+
+stats::Observers ActivityReader::observers() {
+  return {
+      .make = [this](const order::IoWaits* waits) -> std::unique_ptr<stats::RankObserver> {
+        return std::make_unique<Bins>(*rows_, ranks_, selection_, activity_.start_ns, waits);
+      },
+      .collect =
+          [this](stats::RankObserver& observer) { static_cast<Bins&>(observer).addTo(activity_); }};
+}
+
+Activity ActivityReader::take(FilesOffsets offsets) {
+  activity_.offsets = std::move(offsets.files);
+  activity_.has_ranks = offsets.has_ranks;
+  std::int64_t bin_ns = std::max(activity_.read_bytes.binNs(), activity_.written_bytes.binNs());
+  for (const TimeBins& bins : activity_.time) bin_ns = std::max(bin_ns, bins.binNs());
+  for (const FileOffsets& file : activity_.offsets) bin_ns = std::max(bin_ns, file.plane.binNs());
+  for (FileOffsets& file : activity_.offsets) file.plane.widenTo(bin_ns);
+  for (TimeBins& bins : activity_.time) bins.widenTo(bin_ns);
+  activity_.read_bytes.widenTo(bin_ns);
+  activity_.written_bytes.widenTo(bin_ns);
+  activity_.rows = std::move(rows_->names);
+  return std::move(activity_);
 }
 
 }  // namespace omnio::report

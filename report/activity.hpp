@@ -2,15 +2,15 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/base/result.hpp"
 #include "core/base/text_table.hpp"
-#include "core/order/io_waits.hpp"
 #include "core/tracefile/trace.hpp"
-#include "report/file_offsets.hpp"
+#include "report/read_offsets.hpp"
 #include "report/time_bins.hpp"
+#include "statistics/rank_observer.hpp"
 #include "statistics/selection.hpp"
 
 namespace omnio::report {
@@ -42,12 +42,29 @@ struct Activity {
 };
 inline constexpr std::size_t kMostRows = 256;
 
-// A row for each thread, where these are not more than kMostRows, else for each rank, else for
-// ranks side by side. Reads ranks in parallel; memory is for the bins of each worker.
-// `waits` may be null: then no rank waited for another one. `files` are those whose offsets are
-// followed (filesWithMostBytes).
-base::Result<Activity> readActivity(const tracefile::Trace& trace,
-                                    const stats::Selection& selection, const order::IoWaits* waits,
-                                    const std::vector<std::string>& files = {});
+struct ActivityRows;
+
+// Makes the activity while statistics are made of the same calls. There is a row for each thread,
+// where these are not more than kMostRows, else for each rank, else for ranks side by side. Memory
+// is for the bins of each worker.
+class ActivityReader {
+ public:
+  // The arguments outlive it.
+  ActivityReader(const tracefile::Trace& trace, const stats::Selection& selection);
+  ~ActivityReader();
+  ActivityReader(const ActivityReader&) = delete;
+  ActivityReader& operator=(const ActivityReader&) = delete;
+
+  // For stats::makeReports() of this trace and selection.
+  stats::Observers observers();
+  // Once these reports are made, and the offsets are read. Nothing is left in it.
+  Activity take(FilesOffsets offsets = {});
+
+ private:
+  const stats::Selection& selection_;
+  std::vector<std::vector<stats::Source>> ranks_;
+  std::unique_ptr<ActivityRows> rows_;
+  Activity activity_;
+};
 
 }  // namespace omnio::report

@@ -1,7 +1,7 @@
 #include "report/file_offsets.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include "core/base/printable.hpp"
 #include "core/calls/effects.hpp"
@@ -45,23 +45,6 @@ std::vector<const model::Phase*> phasesOf(const model::PhaseModel& model, std::s
     }
   }
   return phases;
-}
-
-std::vector<std::string> filesWithMostBytes(const stats::Report& by_file, std::size_t most) {
-  const auto bytesOf = [](const stats::Group& group) {
-    return group.read.size_bytes.total + group.write.size_bytes.total;
-  };
-  std::vector<const stats::Group*> files;
-  for (const stats::Group& group : by_file.groups) {
-    if (group.name != stats::kNoFileName && bytesOf(group) > 0) files.push_back(&group);
-  }
-  const std::size_t count = std::min(most, files.size());
-  std::ranges::partial_sort(
-      files, files.begin() + static_cast<std::ptrdiff_t>(count), {},
-      [&](const stats::Group* file) { return std::tuple(~bytesOf(*file), file->name); });
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < count; ++i) names.push_back(files[i]->name);
-  return names;
 }
 
 OffsetCollector::OffsetCollector(const std::vector<std::string>& names) {

@@ -49,9 +49,6 @@ struct FileOffsets {
   std::uint64_t bytes() const { return bytes_read + bytes_written; }
 };
 
-// The names of the files that moved most bytes, the most first.
-std::vector<std::string> filesWithMostBytes(const stats::Report& by_file, std::size_t most);
-
 // The phases of the model on the file of this name, in order.
 std::vector<const model::Phase*> phasesOf(const model::PhaseModel& model, std::string_view name);
 

@@ -33,7 +33,9 @@ bool isUsed(const Group& group) { return group.events() > 0 || !group.pattern.is
 
 }  // namespace
 
-void Grouping::beginRank(std::optional<int> rank, const std::vector<RankEvents::Log>& logs) {
+void Grouping::beginRank(std::optional<int> rank, std::size_t place,
+                         const std::vector<RankEvents::Log>& logs) {
+  rank_place_ = place;
   of_logs_.clear();
   ++rank_number_;
   if (by_ == By::kRank) of_logs_.assign(logs.size(), groupOf({rank.value_or(kNoRank), 0}));
@@ -53,7 +55,11 @@ std::size_t Grouping::placeOf(const event::Event& event, std::size_t log_number)
     if (place >= last_.size()) last_.resize(groups_.size());
     if (last_[place] != rank_number_) {
       last_[place] = rank_number_;
-      ++groups_[place].ranks;
+      Group& file = groups_[place];
+      ++file.ranks;
+      if (file.rank_places.size() < Group::kMostPlaces) {
+        file.rank_places.push_back(static_cast<std::uint32_t>(rank_place_));
+      }
     }
   }
   return place;

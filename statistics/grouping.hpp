@@ -24,8 +24,10 @@ class Grouping {
   Grouping(By by, const tracefile::Trace& trace, event::PathTable& paths, unsigned depth)
       : by_(by), trace_(trace), paths_(paths), depth_(depth) {}
 
-  // Events of this rank follow. It has a group without a single event, too: that is a finding.
-  void beginRank(std::optional<int> rank, const std::vector<RankEvents::Log>& logs);
+  // Events of this rank follow, which has that place among those that are read. Without a single
+  // event it has a group, too: that is a finding.
+  void beginRank(std::optional<int> rank, std::size_t place,
+                 const std::vector<RankEvents::Log>& logs);
   std::size_t placeOf(const event::Event& event, std::size_t log_number);
   // The pattern of this rank's requests in a file. Threads and calls have none.
   void addPattern(event::FileId file, const AccessPattern& pattern);
@@ -54,6 +56,7 @@ class Grouping {
   std::vector<std::size_t> folders_;  // by number of the file: its place plus 1; 0: not known yet
   std::map<Key, std::size_t> index_;  // of ranks or threads, into groups_
   std::deque<Group> groups_;          // else of calls by number, or of files by number plus 1
+  std::size_t rank_place_ = 0;
   std::uint32_t rank_number_ = 0;     // of the rank that is read, from 1
   std::vector<std::uint32_t> last_;   // of files: the rank that used it last, by place
   std::vector<std::size_t> of_logs_;  // of ranks or threads: the groups of the rank's logs

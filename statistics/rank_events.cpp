@@ -98,7 +98,6 @@ void RankClock::take(const event::Event& event, const RankEvents& events, bool c
       event.row->api == calls::Api::kMpi && requests_[events.logNumber()].take(event);
   const bool is_io = event.row->call_class != calls::Class::kMpiSync || is_of_mpi_io;
   if (!counts || !is_io || !event::isOfStorage(event)) return;
-  may_wait_ = may_wait_ || event::waitsForGroup(*event.row);
   const RankEvents::Log& log = events.log();
   union_.add({.kind = event::ioKindOf(*event.row),
               .start_ns = event.start_ns,

@@ -82,8 +82,6 @@ class RankClock {
   const event::IoTime& io() const { return union_.total(); }
   // From the first call to the last, whether they count or not.
   std::int64_t runNs() const { return last_ns_ > first_ns_ ? last_ns_ - first_ns_ : 0; }
-  // Whether a call may have waited for other ranks, so that one has to look.
-  bool mayWait() const { return may_wait_; }
 
  private:
   std::vector<event::IoRequests> requests_;  // of MPI-IO, by log
@@ -91,7 +89,6 @@ class RankClock {
   event::IoUnion union_;
   std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
-  bool may_wait_ = false;
 };
 
 }  // namespace omnio::stats

@@ -13,6 +13,8 @@
 #include "core/base/text_table.hpp"
 #include "core/calls/table.hpp"
 #include "core/event/deferred_reads.hpp"
+#include "core/mpi/groups.hpp"
+#include "core/order/matched_events.hpp"
 #include "statistics/grouping.hpp"
 #include "statistics/rank_events.hpp"
 
@@ -95,6 +97,9 @@ void Group::add(const Group& other) {
   sync_ns += other.sync_ns;
   pattern.add(other.pattern);
   ranks += other.ranks;
+  for (const std::uint32_t place : other.rank_places) {
+    if (rank_places.size() < kMostPlaces) rank_places.push_back(place);
+  }
 }
 
 namespace {
@@ -106,8 +111,18 @@ constexpr base::Word<By> kNames[] = {
 struct OfRank {
   std::optional<RankTime> time;  // none without a rank
   double recording_ns = 0;
-  bool may_wait = false;  // for other ranks, in a call
 };
+
+// Whether ranks may have waited for each other in calls of MPI-IO: where several opened a file
+// together.
+bool mayWait(const tracefile::Trace& trace) {
+  const mpi::MpiGroups groups = order::mpiGroupsOf(trace);
+  for (mpi::GroupIndex i = 0; i < groups.size(); ++i) {
+    const mpi::RankGroup& group = groups.group(i);
+    if (group.kind == "file" && group.ranks() > 1) return true;
+  }
+  return false;
+}
 
 RankTime timeOf(int rank, const RankClock& clock) {
   return {.rank = rank, .io = clock.io(), .run_ns = clock.runNs()};
@@ -120,15 +135,19 @@ class Accumulator {
   // `run_start_ns` matters to a window alone. The arguments outlive it.
   Accumulator(const tracefile::Trace& trace, const std::vector<By>& kinds,
               const Selection& selection, const std::optional<PatternOptions>& patterns,
-              std::int64_t run_start_ns)
-      : trace_(trace), selection_(selection), selected_(selection, paths_, run_start_ns) {
+              std::int64_t run_start_ns, const order::IoWaits* waits)
+      : trace_(trace),
+        selection_(selection),
+        waits_(waits),
+        selected_(selection, paths_, run_start_ns) {
     if (patterns) patterns_.emplace(paths_, patterns->alignment_bytes);
     for (const By by : kinds) groupings_.emplace_back(by, trace, paths_, selection.depth);
   }
   Accumulator(const Accumulator&) = delete;  // groupings hold its paths
   Accumulator& operator=(const Accumulator&) = delete;
 
-  OfRank read(const std::vector<Source>& sources) {
+  // The rank of that place; `observer` may be null.
+  OfRank read(const std::vector<Source>& sources, std::size_t place, RankObserver* observer) {
     const std::optional<int> rank = trace_.rankOf(*sources.front().process);
     std::vector<OfProcess> processes;
     std::vector<const tracefile::Process*> all;
@@ -144,12 +163,14 @@ class Accumulator {
       };
     }
     RankEvents events(sources, selection_, paths_, below);
-    for (Grouping& grouping : groupings_) grouping.beginRank(rank, events.logs());
+    for (Grouping& grouping : groupings_) grouping.beginRank(rank, place, events.logs());
     begun_.clear();
-    RankClock clock(events.logs().size(), nullptr);
+    RankClock clock(events.logs().size(), waits_);
+    if (observer != nullptr) observer->beginRank(place, events);
     while (const event::Event* const event = events.next()) {
       const bool is_selected = selected_.has(*event);
       clock.take(*event, events, is_selected);
+      if (observer != nullptr) observer->take(*event, events, is_selected);
       OfProcess& process = processes[events.log().source_number];
       if (is_selected) ++process.events;
       if (patterns_ && event->row->api != calls::Api::kMpi) {
@@ -157,7 +178,8 @@ class Accumulator {
       }
       count(*event, events.logNumber(), is_selected, process.later);
     }
-    OfRank told{.time = {}, .may_wait = clock.mayWait()};
+    if (observer != nullptr) observer->endRank();
+    OfRank told;
     for (std::size_t i = 0; i < sources.size(); ++i) {
       OfProcess& process = processes[i];
       process.later.finish(took_);
@@ -237,6 +259,7 @@ class Accumulator {
   };
   const tracefile::Trace& trace_;
   const Selection& selection_;
+  const order::IoWaits* waits_;
   event::PathTable paths_;
   SelectedEvents selected_;
   std::vector<Grouping> groupings_;
@@ -249,19 +272,26 @@ class Accumulator {
 // Reads all ranks, several at a time. Each worker has groups of its own; where these become too
 // many, they are added to those of all at once.
 void readAll(const tracefile::Trace& trace, const std::vector<std::vector<Source>>& ranks,
-             std::vector<Report>& reports) {
+             const Observers& observers, std::vector<Report>& reports) {
   constexpr std::size_t kMostOwn = std::size_t{1} << 14;
   const Selection& selection = reports.front().selection;
   std::vector<By> kinds;
   for (const Report& report : reports) kinds.push_back(report.by);
   const std::int64_t start_ns = selection.window ? startOfRun(trace) : 0;
   const std::optional<PatternOptions>& patterns = reports.front().patterns;
-  Accumulator all(trace, kinds, selection, patterns, start_ns);
-  std::vector<OfRank> told(ranks.size());
   std::vector<const tracefile::Process*> processes;
   for (const std::vector<Source>& rank : ranks) {
     for (const Source& source : rank) processes.push_back(source.process);
   }
+  if (mayWait(trace)) {
+    const base::ProgressStage stage("finding collective waits", "events",
+                                    tracefile::storedEvents(processes));
+    const auto waits = std::make_shared<const order::IoWaits>(trace);
+    for (Report& report : reports) report.waits = waits;
+  }
+  const order::IoWaits* const waits = reports.front().waits.get();
+  Accumulator all(trace, kinds, selection, patterns, start_ns, waits);
+  std::vector<OfRank> told(ranks.size());
   const base::ProgressStage stage("reading the trace", "events",
                                   tracefile::storedEvents(processes));
 #pragma omp parallel
@@ -272,30 +302,17 @@ void readAll(const tracefile::Trace& trace, const std::vector<std::vector<Source
       all.add(*own);
       own.reset();
     };
+    const std::unique_ptr<RankObserver> observer = observers.make ? observers.make(waits) : nullptr;
 #pragma omp for schedule(dynamic)
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      if (!own) own.emplace(trace, kinds, selection, patterns, start_ns);
-      told[i] = own->read(ranks[i]);
+      if (!own) own.emplace(trace, kinds, selection, patterns, start_ns, waits);
+      told[i] = own->read(ranks[i], i, observer.get());
       if (own->size() > kMostOwn) give();
     }
     if (own) give();
-  }
-  if (std::ranges::any_of(told, &OfRank::may_wait)) {
-    const auto waits = std::make_shared<const order::IoWaits>(trace);
-    for (Report& report : reports) report.waits = waits;
-    const base::ProgressStage waiting("finding collective waits", "events",
-                                      tracefile::storedEvents(processes));
-#pragma omp parallel for schedule(dynamic)
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      if (!told[i].time) continue;
-      event::PathTable paths;
-      SelectedEvents selected(selection, paths, start_ns);
-      RankEvents events(ranks[i], selection, paths);
-      RankClock clock(events.logs().size(), waits.get());
-      while (const event::Event* const event = events.next()) {
-        clock.take(*event, events, selected.has(*event));
-      }
-      told[i].time = timeOf(told[i].time->rank, clock);
+    if (observer) {
+#pragma omp critical
+      observers.collect(*observer);
     }
   }
   for (Report& report : reports) {
@@ -326,7 +343,8 @@ double averageIoNs(const std::vector<RankTime>& ranks) {
 base::Result<std::vector<Report>> makeReports(const tracefile::Trace& trace,
                                               const std::vector<By>& kinds,
                                               const Selection& selection,
-                                              const std::optional<PatternOptions>& patterns) {
+                                              const std::optional<PatternOptions>& patterns,
+                                              const Observers& observers) {
   const base::Result<std::vector<const tracefile::Process*>> processes =
       trace.processesOf(selection.rank, selection.thread);
   if (!processes) return processes.failure();
@@ -338,7 +356,7 @@ base::Result<std::vector<Report>> makeReports(const tracefile::Trace& trace,
   common.clocks = trace.clocks();
   std::vector<Report> reports(kinds.size(), common);
   for (std::size_t i = 0; i < kinds.size(); ++i) reports[i].by = kinds[i];
-  readAll(trace, byRank(trace, *processes), reports);
+  readAll(trace, byRank(trace, *processes), observers, reports);
   return reports;
 }
 

@@ -22,6 +22,7 @@
 #include "core/tracefile/trace.hpp"
 #include "statistics/access_pattern.hpp"
 #include "statistics/histogram.hpp"
+#include "statistics/rank_observer.hpp"
 #include "statistics/selection.hpp"
 
 namespace omnio::stats {
@@ -95,6 +96,9 @@ struct Group {
   Summary mpi_sync_ns;  // of the MPI calls that order ranks: transfer, and waiting for others
   // How many ranks used the file, where groups are files. A process without a rank counts as one.
   std::uint64_t ranks = 0;
+  // The places of the first of these among the ranks that were read (byRank()).
+  static constexpr std::size_t kMostPlaces = 8;
+  std::vector<std::uint32_t> rank_places;
   const calls::Row* row = nullptr;  // the call, where groups are calls
   // Of files and ranks, where it was asked for. What AccessPattern says of all ranks' reads holds
   // of files alone.
@@ -175,11 +179,12 @@ struct Report {
 base::Result<Report> makeReport(const tracefile::Trace& trace, By by,
                                 const Selection& selection = {},
                                 const std::optional<PatternOptions>& patterns = {});
-// A report of each of these kinds, in one pass.
+// A report of each of these kinds, in one pass, which `observers` see.
 base::Result<std::vector<Report>> makeReports(const tracefile::Trace& trace,
                                               const std::vector<By>& kinds,
                                               const Selection& selection = {},
-                                              const std::optional<PatternOptions>& patterns = {});
+                                              const std::optional<PatternOptions>& patterns = {},
+                                              const Observers& observers = {});
 
 // The waits of all MPI calls, read from the trace where the report has none.
 std::shared_ptr<const order::IoWaits> waitsOf(const tracefile::Trace& trace, const Report& report);

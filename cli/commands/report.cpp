@@ -24,6 +24,7 @@
 #include "report/advice_settings.hpp"
 #include "report/figures.hpp"
 #include "report/page_data.hpp"
+#include "report/read_offsets.hpp"
 #include "statistics/lateness.hpp"
 
 namespace omnio::cli {
@@ -112,21 +113,18 @@ int runReport(const ReportOptions& options) {
   }
   if (!trace) return fail(trace.failure());
   const stats::Selection selection = options.selection.chosen();
+  report::ActivityReader activity(*trace, selection);
   base::Result<std::vector<stats::Report>> reports =
       stats::makeReports(*trace, {stats::By::kFile, stats::By::kCall, stats::By::kRank}, selection,
-                         report::patternsFor(settings));
+                         report::patternsFor(settings), activity.observers());
   if (!reports) return fail(reports.failure());
-  base::Result<report::Activity> activity = report::readActivity(
-      *trace, selection, reports->front().waits.get(),
-      report::filesWithMostBytes(reports->front(), report::kMostOffsetCandidates));
-  if (!activity) return fail(activity.failure());
   report::PageData data;
   data.made = timeNow();
   data.version = OMNIO_VERSION;
   data.by_file = std::move((*reports)[0]);
   data.by_call = std::move((*reports)[1]);
   data.by_rank = std::move((*reports)[2]);
-  data.activity = std::move(*activity);
+  data.activity = activity.take(report::readOffsets(*trace, selection, data.by_file));
   if (const auto& waits = data.by_file.waits) {
     data.lateness = stats::sentencesOf(stats::latenessOf(*trace, *waits));
   }
