@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/model/schedule_keys.hpp"
 #include "core/mpi/datatype.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/plan/schedule_digest.hpp"
