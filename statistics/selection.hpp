@@ -3,24 +3,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/base/result.hpp"
 #include "core/event/event.hpp"
-#include "core/tracefile/trace.hpp"
+#include "core/tracefile/run_window.hpp"
 
 namespace omnio::stats {
 
-// Times from the start of the run: that of the first recorded call of all ranks. An event belongs
-// to the window in which it begins.
-struct Window {
-  std::int64_t from_ns = 0;
-  std::optional<std::int64_t> to_ns;  // not included; none: up to the end
-};
-
-// Reads `1.5..3`, `..3` or `1.5..`, in seconds. Fails with a sentence.
-base::Result<Window> readWindow(std::string_view text);
+using tracefile::readWindow;
+using tracefile::startOfRun;
+using tracefile::Window;
 
 enum class Layer {
   kApplication,  // the application's own calls
@@ -54,8 +46,5 @@ class SelectedEvents {
   std::int64_t to_ns_;
   std::vector<std::optional<bool>> files_;  // by FileId: looked up once
 };
-
-// When the first call of the trace began; 0 where there are none.
-std::int64_t startOfRun(const tracefile::Trace& trace);
 
 }  // namespace omnio::stats

@@ -3,44 +3,22 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include <charconv>
-#include <string>
-
-#include "core/wire/info.hpp"
-
 namespace omnio::tracefile {
-namespace {
-
-std::uint64_t parentOf(const Process& process) {
-  const std::string& text = process.info.text(wire::info::kParentToken);
-  std::uint64_t token = 0;
-  std::from_chars(text.data(), text.data() + text.size(), token, 16);
-  return token;
-}
-
-}  // namespace
 
 PosixOffsets::PosixOffsets(const std::vector<const Process*>& processes, event::PathTable& paths,
                            std::uint64_t& sessions)
-    : paths_(paths), sessions_(sessions) {
-  for (const Process* process : processes) by_token_[process->token] = process;
+    : paths_(paths), sessions_(sessions), keys_(processes) {}
+
+std::optional<PosixOffsets::State> PosixOffsets::stateOf(const Process& process,
+                                                         const event::Handle& handle) {
+  const Description* const description = find(keys_.of(process, handle.definition));
+  if (description == nullptr) return {};
+  State state{.position = {}, .size_bytes = description->size->bytes};
+  if (description->open.is_known) state.position = description->open.position;
+  return state;
 }
 
-PosixOffsets::Key PosixOffsets::keyOf(const Process& process,
-                                      const wire::HandleDefinition& handle) const {
-  const Process* owner = &process;
-  // Inherited over one fork or more: the opener is the ancestor of that number. (What says of
-  // itself that it is its own ancestor is damaged.)
-  for (std::size_t forks = 0; handle.birth_pid != 0 && owner->pid != handle.birth_pid; ++forks) {
-    const auto parent = by_token_.find(parentOf(*owner));
-    if (parent == by_token_.end() || forks == by_token_.size())
-      return {process.token, handle.description};
-    owner = parent->second;
-  }
-  return {owner->token, handle.description};
-}
-
-PosixOffsets::Description* PosixOffsets::find(const Key& key) {
+PosixOffsets::Description* PosixOffsets::find(const DescriptionKey& key) {
   Recent& recent = recent_[key.description % recent_.size()];
   if (recent.description != nullptr && recent.key == key) return recent.description;
   const auto found = descriptions_.find(key);
@@ -52,7 +30,7 @@ PosixOffsets::Description* PosixOffsets::find(const Key& key) {
 PosixOffsets::Description& PosixOffsets::descriptionOf(const Process& process,
                                                        const event::Handle& handle) {
   const wire::HandleDefinition& definition = handle.definition;
-  const Key key = keyOf(process, definition);
+  const DescriptionKey key = keys_.of(process, definition);
   Description* description = find(key);
   if (description == nullptr) {
     description = &descriptions_[key];
@@ -112,7 +90,7 @@ void PosixOffsets::takeNames(const event::Event& event) {
 }
 
 void PosixOffsets::close(const Process& process, const event::Event& event) {
-  const Key key = keyOf(process, event.handle->definition);
+  const DescriptionKey key = keys_.of(process, event.handle->definition);
   const Description* const known = find(key);
   if (known == nullptr || known->is_shared || event.failed) return;
   recent_[key.description % recent_.size()] = {};
@@ -145,7 +123,7 @@ std::optional<PosixOffsets::Located> PosixOffsets::take(const Process& process,
   if (moves) {
     description = &descriptionOf(process, *event.handle);
   } else {
-    description = find(keyOf(process, event.handle->definition));
+    description = find(keys_.of(process, event.handle->definition));
     if (description == nullptr) {
       event::OpenFile unused;
       event::follow(event, unused, *sizeOf(event.file));

@@ -9,12 +9,11 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "core/base/integers.hpp"
 #include "core/event/event.hpp"
 #include "core/event/file_positions.hpp"
+#include "core/tracefile/description_keys.hpp"
 #include "core/tracefile/process.hpp"
 
 namespace omnio::tracefile {
@@ -36,21 +35,18 @@ class PosixOffsets {
   // write.
   std::optional<Located> take(const Process& process, const event::Event& event);
 
+  // Where the descriptor stands after the events that were taken, and how long its file is as far
+  // as they tell. None of a descriptor that they did not use.
+  struct State {
+    std::optional<std::int64_t> position;  // bytes; none where it is not known
+    std::int64_t size_bytes = 0;
+  };
+  std::optional<State> stateOf(const Process& process, const event::Handle& handle);
+
   // Files whose positions count from where they stood: they were open before the recording began.
   const std::set<event::FileId>& beganElsewhere() const { return began_elsewhere_; }
 
  private:
-  // An open file description: the process that opened it, and its first handle there.
-  struct Key {
-    std::uint64_t process = 0;
-    std::uint32_t description = 0;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return base::mixed(key.process, key.description);
-    }
-  };
   struct Description {
     event::OpenFile open;
     std::shared_ptr<event::FileSize> size;  // of the file that was opened, whatever its name is now
@@ -59,12 +55,11 @@ class PosixOffsets {
   };
   // Descriptions that were used last, by their number: most calls are on one of these.
   struct Recent {
-    Key key;
+    DescriptionKey key;
     Description* description = nullptr;
   };
 
-  Key keyOf(const Process& process, const wire::HandleDefinition& handle) const;
-  Description* find(const Key& key);
+  Description* find(const DescriptionKey& key);
   Description& descriptionOf(const Process& process, const event::Handle& handle);
   void opened(const Process& process, const event::Event& event);
   // The size of the file that has the name now.
@@ -74,8 +69,8 @@ class PosixOffsets {
 
   event::PathTable& paths_;
   std::uint64_t& sessions_;
-  std::unordered_map<std::uint64_t, const Process*> by_token_;
-  std::unordered_map<Key, Description, Hash> descriptions_;
+  DescriptionKeys keys_;
+  std::unordered_map<DescriptionKey, Description, DescriptionKey::Hash> descriptions_;
   std::array<Recent, 64> recent_{};
   std::unordered_map<event::FileId, std::shared_ptr<event::FileSize>> sizes_;
   std::set<event::FileId> began_elsewhere_;
