@@ -26,7 +26,15 @@ using calls::Role;
 using model::Step;
 
 std::unique_ptr<event::EventSource> SourceThread::open(event::PathTable& paths,
-                                                       tracefile::IoChoice choice) const {
+                                                       tracefile::IoChoice choice,
+                                                       FilterCounts* counts) const {
+  auto all = openAll(paths, choice);
+  return filter == nullptr ? std::move(all)
+                           : filter->filtered(std::move(all), *this, paths, counts);
+}
+
+std::unique_ptr<event::EventSource> SourceThread::openAll(event::PathTable& paths,
+                                                          tracefile::IoChoice choice) const {
   auto merged = std::make_unique<tracefile::MergedReader>();
   for (const tracefile::Log* lane : lanes)
     merged->addLog<tracefile::IoReader>(*process, *lane, paths, choice);
@@ -161,7 +169,7 @@ std::string otherPathOf(const event::Event& event) {
 void Analysis::run(event::PathTable& paths) {
   std::vector<std::unique_ptr<event::EventSource>> events;
   for (const SourceThread& thread : sources_.threads) {
-    events.push_back(thread.open(paths, {.layer = layer_, .below = true}));
+    events.push_back(thread.open(paths, {.layer = layer_, .below = true}, &filtered_));
   }
   EffectOrder order(*this, std::move(events));
   first_start_ = order.firstStart();
@@ -1252,17 +1260,21 @@ InstanceId Analysis::copyOf(InstanceId base) {
 
 // A descriptor that no recorded call made.
 InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& when) {
-  const int rank = sources_.threads[when.ref.thread].header.rank;
+  const SourceThread& thread = sources_.threads[when.ref.thread];
+  const int rank = thread.header.rank;
   const wire::HandleDefinition& definition = handle.definition;
   const model::FileNumber file = fileOf(handle.path.absolute, when.ref.thread);
   const int access = accessOf(definition.open_flags);
+  const auto before = thread.filter == nullptr
+                          ? std::nullopt
+                          : thread.filter->before(thread.process_index, definition.handle);
   // Processes that write to it most likely have one open in common, as a job's output is. Of those
   // that read, each most likely has its own: else the second would find nothing.
-  const bool is_shared = (access & O_ACCMODE) != O_RDONLY;
+  const bool is_shared = !before && (access & O_ACCMODE) != O_RDONLY;
   const auto key = std::tuple(rank, definition.device, definition.inode, access);
   const auto given = is_shared ? given_.find(key) : given_.end();
   if (given != given_.end() && opens_[given->second].file == file) return copyOf(given->second);
-  int flags = keptFlags(definition.open_flags);
+  int flags = keptFlags(before ? static_cast<std::uint32_t>(before->flags) : definition.open_flags);
   if (definition.kind == wire::FileKind::kDirectory) flags |= O_DIRECTORY;
   if (is_below_) {
     return opens_.make({.rank = rank,
@@ -1274,10 +1286,14 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
                         .access = access,
                         .is_below = true});
   }
-  const bool is_of_the_run = files_.isOfTheRun(file);
+  const bool is_of_the_run = !before && files_.isOfTheRun(file);
+  const std::int64_t position = before ? before->position : 0;
   Instance opened =
-      is_of_the_run ? openedUnseen(file, flags, when) : openBefore(file, flags, when.ref);
-  if (!is_of_the_run) files_.foundSize(opened.content, definition.size);
+      is_of_the_run ? openedUnseen(file, flags, when) : openBefore(file, flags, position, when.ref);
+  if (!is_of_the_run) {
+    files_.foundSize(opened.content,
+                     before ? std::max(before->size, definition.size) : definition.size);
+  }
   opened.rank = rank;
   opened.file = file;
   opened.access = access;
@@ -1288,14 +1304,15 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
 }
 
 // It was there before the run.
-Instance Analysis::openBefore(model::FileNumber file, int flags, EventRef ref) {
+Instance Analysis::openBefore(model::FileNumber file, int flags, std::int64_t position,
+                              EventRef ref) {
   ExtraStep extra;
   extra.event.step = Step::kPreopened;
   extra.event.file = file;
   extra.event.arguments[0] = flags;
-  extra.event.offset = 0;
+  extra.event.offset = position;
   threads_[ref.thread].extras.push_back(std::move(extra));
-  return {.description = opens_.makeDescription(flags),
+  return {.description = opens_.makeDescription(flags, position),
           .content = files_.inherited(file, flags),
           .made = {ref},
           .before_run = true};

@@ -21,6 +21,7 @@
 #include "preprocess/dependencies.hpp"
 #include "preprocess/effect_order.hpp"
 #include "preprocess/file_history.hpp"
+#include "preprocess/filter.hpp"
 #include "preprocess/lock_history.hpp"
 #include "preprocess/mpi_tables.hpp"
 #include "preprocess/open_table.hpp"
@@ -37,9 +38,15 @@ struct SourceThread {
   std::vector<const tracefile::Log*>
       lanes;  // the thread's own log, and that of its signal handlers
 
-  // Its calls, by the time they began (core/tracefile/log_reader.hpp).
-  std::unique_ptr<event::EventSource> open(event::PathTable& paths,
-                                           tracefile::IoChoice choice) const;
+  const Filter* filter = nullptr;  // none: all of its calls are in the schedule
+
+  // Its calls that are in the schedule, by the time they began (core/tracefile/log_reader.hpp).
+  // `counts`, which may be null, counts the others.
+  std::unique_ptr<event::EventSource> open(event::PathTable& paths, tracefile::IoChoice choice,
+                                           FilterCounts* counts = nullptr) const;
+  // The same of all of its calls.
+  std::unique_ptr<event::EventSource> openAll(event::PathTable& paths,
+                                              tracefile::IoChoice choice) const;
 };
 
 struct SourceThreads {
@@ -125,6 +132,7 @@ class Analysis : private FileScene {
   std::int64_t firstStart() const { return first_start_; }
   std::uint64_t events() const { return events_; }
   std::uint64_t dropped() const { return dropped_; }
+  const FilterCounts& filtered() const { return filtered_; }
 
  private:
   // Bytes in a stream's buffer.
@@ -152,7 +160,7 @@ class Analysis : private FileScene {
   bool isUsable(const event::Event& event) const;
   InstanceId resolve(const event::Handle& handle, const PastEvent& when);
   InstanceId preopened(const event::Handle& handle, const PastEvent& when);
-  Instance openBefore(model::FileNumber file, int flags, EventRef ref);
+  Instance openBefore(model::FileNumber file, int flags, std::int64_t position, EventRef ref);
   Instance openedUnseen(model::FileNumber file, int flags, const PastEvent& when);
   InstanceId copyOf(InstanceId base);
   InstanceId keptOverExec(const event::Handle& handle, const SourceThread& thread);
@@ -226,6 +234,7 @@ class Analysis : private FileScene {
   std::int64_t first_start_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t dropped_ = 0;
+  FilterCounts filtered_;
 };
 
 }  // namespace omnio::preprocess

@@ -30,6 +30,7 @@ inline constexpr InstanceId kNoInstance{0xFFFFFFFF};
 struct Description {
   event::OpenFile open{};
   bool appended_at_first = false;
+  std::int64_t first_position = 0;  // bytes
   // The threads that moved the position.
   std::optional<std::uint32_t> first_thread{};  // by place in SourceThreads
   bool of_many_threads = false;                 // their order is not kept
@@ -69,9 +70,11 @@ class OpenTable {
     instances_.push_back(std::move(instance));
     return InstanceId{static_cast<std::uint32_t>(instances_.size() - 1)};
   }
-  std::uint32_t makeDescription(int open_flags) {
+  std::uint32_t makeDescription(int open_flags, std::int64_t position = 0) {
     const bool appends = (open_flags & O_APPEND) != 0;
-    descriptions_.push_back({.open = {.appends = appends}, .appended_at_first = appends});
+    descriptions_.push_back({.open = {.appends = appends, .position = position},
+                             .appended_at_first = appends,
+                             .first_position = position});
     return static_cast<std::uint32_t>(descriptions_.size() - 1);
   }
 

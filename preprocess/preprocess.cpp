@@ -196,6 +196,10 @@ class ThreadPass {
       ScheduleEvent event = notes_.extras[next_extra_].event;
       if (event.start_ns != 0) event.start_ns = event.end_ns = timeOf(event.start_ns);
       event.offset = std::max<std::int64_t>(event.offset, 0);
+      if (event.step == model::Step::kPreopened) {
+        event.offset = static_cast<std::int64_t>(
+            scaleOf(contentOf(event.file)).position(static_cast<std::uint64_t>(event.offset)));
+      }
       if (!keepsFileOrder()) {
         // Only what it waits for makes a delay worth a step.
         if (event.step == model::Step::kDelay) continue;
@@ -464,8 +468,11 @@ class ThreadPass {
 
   // As the first pass found it at its beginning; moved by this thread's events alone.
   event::OpenFile& positionOf(std::uint32_t description) {
-    const bool appends = analysis_.opens().description(description).appended_at_first;
-    return positions_.try_emplace(description, event::OpenFile{.appends = appends}).first->second;
+    const Description& first = analysis_.opens().description(description);
+    return positions_
+        .try_emplace(description, event::OpenFile{.appends = first.appended_at_first,
+                                                  .position = first.first_position})
+        .first->second;
   }
 
   const SourceThread& thread_;
@@ -500,12 +507,25 @@ class ThreadPass {
 base::Result<Summary> preprocess(const tracefile::Trace& trace,
                                  const tracefile::Wholeness& wholeness, const Settings& settings,
                                  const std::filesystem::path& schedule) {
-  const SourceThreads sources = sourceThreads(trace);
+  SourceThreads sources = sourceThreads(trace);
   const auto nothing = [&trace] {
     return base::failure(base::Code::kInvalid, "{}: holds no I/O on files that could be replayed",
                          base::printable(trace.directory().native()));
   };
   if (sources.threads.empty()) return nothing();
+  std::optional<Filter> filter;
+  if (!settings.filters.isEmpty()) {
+    const FilterRule* const splits = settings.filters.firstThatSplitsGroups();
+    if (settings.layer == event::IoLayer::kMpi && splits != nullptr) {
+      return base::failure(base::Code::kInvalid,
+                           "'{}': ranks meet in calls of MPI-IO (--layer mpi), and this could keep "
+                           "those of some ranks; --include and --exclude can name paths, calls, "
+                           "classes and sizes of files there",
+                           base::printable(splits->text));
+    }
+    filter.emplace(settings.filters, trace, sources, settings.layer);
+    for (SourceThread& thread : sources.threads) thread.filter = &*filter;
+  }
   const LocationMap locations(settings.map, runDirectory(sources));
   const NodeMounts mounts(sources.nodes, settings.shared);
   event::PathTable paths;
@@ -516,6 +536,11 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     analysis.run(paths);
   }
   mpi.settle();
+  if (analysis.events() == 0 && analysis.filtered().left_out > 0) {
+    return base::failure(base::Code::kInvalid, "{}: {} leaves out all of its {} calls",
+                         base::printable(trace.directory().native()), settings.filters.text(),
+                         analysis.filtered().left_out);
+  }
   if (analysis.events() == 0) return nothing();
   if (!mpi.tables().groups.empty()) {
     const auto refuse = [&trace](std::string_view why) {
@@ -570,6 +595,15 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   summary.ranks = sources.ranks;
   summary.threads = sources.threads.size();
   summary.left_out = leftOut(sources, analysis, wholeness);
+  if (filter) summary.unused_rules = filter->unused(analysis.filtered());
+  if (const FilterCounts& counts = analysis.filtered(); counts.left_out > 0) {
+    summary.left_out.push_back(
+        fmt::format("{} calls, by {}", counts.left_out, settings.filters.text()));
+    if (counts.on_descriptors > 0) {
+      summary.left_out.back() += fmt::format(
+          "; {} of them since the open of their descriptor is left out", counts.on_descriptors);
+    }
+  }
   if (dropped > 0) {
     summary.left_out.push_back(
         fmt::format("{} waits for files that contradict the order of messages, because the clocks "

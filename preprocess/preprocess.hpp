@@ -12,6 +12,7 @@
 #include "core/model/schedule.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
+#include "preprocess/filter_rule.hpp"
 #include "preprocess/location.hpp"
 
 namespace omnio::preprocess {
@@ -42,6 +43,7 @@ struct Settings {
   // Makes a schedule in `dt` also where the counterparts of MPI calls that may have waited are
   // missing.
   bool partial = false;
+  FilterRules filters{};
   bool chain = false;  // Summary has the chain of the recorded run
   std::vector<MapRule> map{};
   // Absolute paths of directories that all nodes have in common, whatever their mounts say.
@@ -54,15 +56,16 @@ struct Summary {
   std::size_t files = 0;
   std::size_t files_on_nodes = 0;  // that not all nodes had in common
   std::uint64_t events = 0;
-  std::uint64_t edges = 0;               // waits for events
-  std::uint64_t mpi_events = 0;          // calls that order ranks
-  std::uint64_t mpi_unmatched = 0;       // of these, such whose counterpart is missing
-  std::uint64_t early = 0;               // delays that count as 0, since clocks of hosts differ
-  std::int64_t early_most_ns = 0;        // the largest of these differences
-  std::uint64_t bytes_recorded = 0;      // that calls moved
-  std::uint64_t bytes_scaled = 0;        // that they move in the schedule
-  std::vector<std::string> left_out;     // in words
-  std::optional<std::int64_t> chain_ns;  // core/order/io_chain.hpp
+  std::uint64_t edges = 0;                // waits for events
+  std::uint64_t mpi_events = 0;           // calls that order ranks
+  std::uint64_t mpi_unmatched = 0;        // of these, such whose counterpart is missing
+  std::uint64_t early = 0;                // delays that count as 0, since clocks of hosts differ
+  std::int64_t early_most_ns = 0;         // the largest of these differences
+  std::uint64_t bytes_recorded = 0;       // that calls moved
+  std::uint64_t bytes_scaled = 0;         // that they move in the schedule
+  std::vector<std::string> left_out;      // in words
+  std::vector<std::string> unused_rules;  // of the filters, which were for no call
+  std::optional<std::int64_t> chain_ns;   // core/order/io_chain.hpp
 };
 
 // Reads the trace three times and writes the schedule. Fails, with nothing left behind, when the

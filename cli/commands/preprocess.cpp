@@ -28,6 +28,8 @@ struct PreprocessOptions {
   std::string order = "all";
   std::string layer = "posix";
   std::vector<std::string> map;
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
   preprocess::Settings settings;
 };
 
@@ -41,6 +43,19 @@ const base::WordCheck kScale = [](const std::string& text) {
   return fits ? std::string()
               : fmt::format("{} is not a number from 0.000001 to 1000000", base::printable(text));
 };
+
+base::WordCheck isFilterRule() {
+  return [](const std::string& text) {
+    const base::Result<preprocess::FilterRule> rule = preprocess::parseFilterRule(text);
+    return rule ? std::string() : rule.failure().sentence;
+  };
+}
+
+std::vector<preprocess::FilterRule> rulesOf(const std::vector<std::string>& texts) {
+  std::vector<preprocess::FilterRule> rules;
+  for (const std::string& text : texts) rules.push_back(*preprocess::parseFilterRule(text));
+  return rules;
+}
 
 int runPreprocess(const PreprocessOptions& options) {
   const ProgressLine progress;
@@ -66,6 +81,7 @@ int runPreprocess(const PreprocessOptions& options) {
                                                    base::printable(directory))},
                 kWrongUsage);
   }
+  settings.filters = {.include = rulesOf(options.include), .exclude = rulesOf(options.exclude)};
   base::raiseOpenFileLimit();  // all containers are open at once, to read their events by time
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
@@ -121,6 +137,9 @@ int runPreprocess(const PreprocessOptions& options) {
         summary->early, summary->mpi_events, static_cast<double>(summary->early_most_ns) / 1e3));
   }
   for (const std::string& words : summary->left_out) printFailure("left out: " + words);
+  for (const std::string& rule : summary->unused_rules) {
+    printFailure(rule + ": is for no call of the trace");
+  }
   return printAll(text);
 }
 
@@ -160,6 +179,18 @@ void addPreprocessCommand(base::Command program) {
   command.option("--time-scale", options->settings.time_scale, "Multiply times (default: 1)")
       .check(kScale)
       .typeName("X");
+  command
+      .option("--include", options->include,
+              "Only calls like this; may be given more than once. RULE is conditions with a comma "
+              "between two of them: a pattern of paths, call=, class=, rank=, thread=, window=, "
+              "request<, file-size>")
+      .check(isFilterRule())
+      .typeName("RULE")
+      .repeatable();
+  command.option("--exclude", options->exclude, "No calls like this; may be given more than once")
+      .check(isFilterRule())
+      .typeName("RULE")
+      .repeatable();
   command.flag("--partial", options->settings.partial,
                "Make a schedule in dt although calls that ranks waited for are not in the trace");
   command.flag("--write-overwrite", options->settings.write_overwrite,

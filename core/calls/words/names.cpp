@@ -132,6 +132,11 @@ std::string_view className(calls::Class call_class) {
   return kNames[static_cast<std::size_t>(call_class)];
 }
 
+bool isNamed(const calls::Row& row, std::string_view name) {
+  return row.name == name ||
+         (row.plain != calls::CallId::none && calls::rowOf(row.plain).name == name);
+}
+
 void appendOpenFlags(std::string& out, std::uint64_t flags) {
   const auto mode = flags & O_ACCMODE;
   out += mode < std::size(kAccessModes) ? kAccessModes[mode].text : "O_ACCMODE";

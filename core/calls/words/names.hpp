@@ -15,6 +15,10 @@ namespace omnio::calls {
 // "open", "read", ..., as keys of documents too.
 std::string_view className(calls::Class call_class);
 
+// Whether this is the call's own name, or that of the plain call that it is a form of: open64 is
+// named open, too.
+bool isNamed(const calls::Row& row, std::string_view name);
+
 // Each appends the symbolic form, or the number where there is none.
 void appendOpenFlags(std::string& out, std::uint64_t flags);  // O_WRONLY|O_CREAT
 void appendAmode(std::string& out, std::uint64_t amode);      // MPI_MODE_CREATE|MPI_MODE_RDWR
