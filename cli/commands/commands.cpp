@@ -61,13 +61,15 @@ int run(int argc, const char* const* argv) {
   addCompletionCommand(app);
   addHelpCommand(app);
 
-  // `omnio help stats` is `omnio stats --help`. An unknown command is refused as it is by itself.
+  // `omnio help stats` is `omnio stats --help`, and so with two words where the first is a command
+  // that has commands. An unknown command is refused as it is by itself.
   std::vector<const char*> words(argv, argv + argc);
   const bool is_help = argc > 1 && words[1] == std::string_view("help");
   if (is_help && argc == 2) words[1] = "--help";
-  if (is_help && argc == 3 && words[2][0] != '-') {
+  const bool is_nested = is_help && argc == 4 && app.hasNestedCommands(words[2]);
+  if (is_help && (argc == 3 || is_nested) && words[2][0] != '-') {
     words.erase(words.begin() + 1);
-    if (app.hasSubcommand(words[1])) words.push_back("--help");
+    if (app.hasSubcommand(words[1], is_nested ? words[2] : "")) words.push_back("--help");
   }
   const int count = static_cast<int>(words.size());
   try {

@@ -155,6 +155,19 @@ CommandDescription descriptionOf(const CLI::App& app, const ProgramState& state)
   return description;
 }
 
+std::vector<std::string> subcommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+const CLI::App* subcommandOf(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == name) return command;
+  }
+  return nullptr;
+}
+
 std::vector<std::string> optionsOf(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -270,6 +283,8 @@ Command Command::subcommand(const std::string& name, const std::string& help) co
   return {app_->add_subcommand(name, help), state_};
 }
 
+void Command::requireOneSubcommand() const { app_->require_subcommand(1); }
+
 void Command::endOptionsAtFirstArgument() const { app_->positionals_at_end(); }
 
 void Command::callback(std::function<int()> work) const {
@@ -312,13 +327,14 @@ void Program::setVersion(const std::string& text) const {
   state_->version = text;
 }
 
-void Program::requireOneSubcommand() const { app_->require_subcommand(1); }
+bool Program::hasSubcommand(const std::string& name, const std::string& nested) const {
+  const CLI::App* command = subcommandOf(*app_, name);
+  return command != nullptr && (nested.empty() || subcommandOf(*command, nested) != nullptr);
+}
 
-bool Program::hasSubcommand(const std::string& name) const {
-  for (const CLI::App* command : app_->get_subcommands({})) {
-    if (command->get_name() == name) return true;
-  }
-  return false;
+bool Program::hasNestedCommands(const std::string& name) const {
+  const CLI::App* command = subcommandOf(*app_, name);
+  return command != nullptr && !command->get_subcommands({}).empty();
 }
 
 CommandDescription Program::description() const { return descriptionOf(*app_, *state_); }
@@ -346,18 +362,27 @@ Parsed Program::parse(int argc, const char* const* argv) const {
     }
   }
   parsed.exit_code = state_->exit_code;
-  const auto subcommands = app_->get_subcommands();
-  if (!subcommands.empty()) parsed.command = subcommands.front()->get_name();
+  const CLI::App* chosen = app_;
+  for (auto below = chosen->get_subcommands(); !below.empty(); below = chosen->get_subcommands()) {
+    chosen = below.front();
+    parsed.command += (parsed.command.empty() ? "" : " ") + chosen->get_name();
+  }
   if (parsed.outcome != Parsed::Outcome::kRefused) return parsed;
-  if (subcommands.empty()) {
-    std::vector<std::string> names;
-    for (const CLI::App* command : app_->get_subcommands({})) names.push_back(command->get_name());
-    if (argc > 1) parsed.meant = nearest(argv[1], names);
+  if (chosen == app_) {
+    if (argc > 1) parsed.meant = nearest(argv[1], subcommandsOf(*app_));
     return parsed;
   }
-  for (const std::string& word : subcommands.front()->remaining()) {
+  const std::vector<std::string> rest = chosen->remaining();
+  const std::vector<std::string> names = subcommandsOf(*chosen);
+  if (!names.empty() && !rest.empty() && !rest.front().starts_with('-')) {
+    parsed.text = fmt::format("unknown command `{} {}`", parsed.command, printable(rest.front()));
+    const std::string meant = nearest(rest.front(), names);
+    if (!meant.empty()) parsed.meant = parsed.command + ' ' + meant;
+    return parsed;
+  }
+  for (const std::string& word : rest) {
     if (word.starts_with("--") && parsed.meant.empty()) {
-      parsed.meant = nearest(word.substr(0, word.find('=')), optionsOf(*subcommands.front()));
+      parsed.meant = nearest(word.substr(0, word.find('=')), optionsOf(*chosen));
     }
   }
   return parsed;

@@ -73,6 +73,7 @@ class Command {
   OptionHandle flag(const std::string& names, bool& value, const std::string& help) const;
 
   Command subcommand(const std::string& name, const std::string& help) const;
+  void requireOneSubcommand() const;
   // Words after the first argument without a name belong to that argument, options too.
   void endOptionsAtFirstArgument() const;
   // Called when this command was chosen and its options are right. Returns the exit status.
@@ -101,7 +102,7 @@ struct Parsed {
   };
   Outcome outcome = Outcome::kRun;
   std::string text;
-  std::string command;  // the subcommand that was chosen, if any
+  std::string command;  // the subcommand that was chosen, if any: "stats", "schedule show"
   std::string meant;    // of kRefused: the name that is most like an unknown one; "" for none
   int exit_code = 0;    // of its callback
 };
@@ -118,8 +119,9 @@ class Program : public Command {
   ~Program();
 
   void setVersion(const std::string& text) const;
-  void requireOneSubcommand() const;
-  bool hasSubcommand(const std::string& name) const;
+  // With a second name, whether that subcommand has one of its own of that name.
+  bool hasSubcommand(const std::string& name, const std::string& nested = {}) const;
+  bool hasNestedCommands(const std::string& name) const;
   CommandDescription description() const;
   Parsed parse(int argc, const char* const* argv) const;
 

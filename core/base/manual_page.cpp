@@ -89,6 +89,16 @@ std::string pageOf(const std::string& title, const std::string& call,
       page += fmt::format(".TP\n\\fB{}\\fR\n{}.\n", roffText(one.name), roffText(one.help));
     }
   }
+  // The commands of the program have pages of their own; those of a command are on its page.
+  if (call != title) {
+    for (const CommandDescription& one : command.subcommands) {
+      page += fmt::format(".SH {}\n", roffText(upperCase(call + ' ' + one.name)));
+      page += synopsisOf(call + ' ' + one.name, one);
+      for (const auto* options : {&one.arguments, &one.options}) {
+        for (const OptionDescription& option : *options) page += itemOf(option);
+      }
+    }
+  }
   if (!command.exit_statuses.empty()) {
     page += ".SH EXIT STATUS\n";
     for (const ExitStatus& status : command.exit_statuses) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -78,6 +79,33 @@ TEST(ManualPage, IsMadeOfTheDefinitionsOfTheCommandLine) {
   const std::string whole = test::readAll(directory / "pages" / "look.1");
   EXPECT_NE(whole.find(".SH COMMANDS\n.TP\n\\fBat\\fR\nOne thing;"), std::string::npos) << whole;
   EXPECT_NE(whole.find(".SH SEE ALSO\n\\fBlook\\-at\\fR(1)\n"), std::string::npos) << whole;
+}
+
+TEST(ManualPage, CommandsOfACommandAreOnItsPage) {
+  const Program program("Looks at things.", "look");
+  const Command at = program.subcommand("at", "One thing");
+  const Command far = at.subcommand("far", "From far away");
+  std::string thing;
+  bool all = false;
+  far.option("THING", thing, "What to look at").required();
+  far.flag("--all", all, "Everything");
+
+  const test::TemporaryDirectory directory;
+  const std::string to = (directory / "pages").native();
+  const char* const words[] = {"look", kManualPagesOption, to.c_str()};
+  EXPECT_EQ(program.parse(3, words).outcome, Parsed::Outcome::kShown);
+  const std::string page = test::readAll(directory / "pages" / "look-at.1");
+  EXPECT_NE(page.find("\\fBlook at\\fR [\\fIOPTIONS\\fR] \\fICOMMAND\\fR\n"), std::string::npos)
+      << page;
+  EXPECT_NE(page.find(".SH COMMANDS\n.TP\n\\fBfar\\fR\nFrom far away.\n"
+                      ".SH LOOK AT FAR\n"
+                      "\\fBlook at far\\fR [\\fIOPTIONS\\fR] \\fITHING\\fR\n"
+                      ".TP\n\\fITHING\\fR\nWhat to look at.\n"
+                      ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nPrint this help message and exit.\n"
+                      ".TP\n\\fB\\-\\-all\\fR\nEverything.\n"),
+            std::string::npos)
+      << page;
+  EXPECT_FALSE(std::filesystem::exists(directory / "pages" / "look-at-far.1"));
 }
 
 TEST(ManualPage, OneThatCannotBeWrittenIsRefused) {
