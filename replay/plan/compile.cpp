@@ -93,10 +93,10 @@ Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
 
 Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile& file) {
   plan_.files.push_back({file});
+  if (directory_.empty()) plan_.files.back().lines = false;
   return std::nullopt;
 }
 
-// The file that the call names, or that its descriptor stands for.
 std::uint32_t Compiler::fileOf(const ScheduleEvent& event) const {
   if (event.file != model::kNoFileNumber) return static_cast<std::uint32_t>(event.file);
   const auto slot = static_cast<std::size_t>(event.fd);
@@ -171,18 +171,21 @@ Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
   plan_.ranks.resize(std::max(plan_.ranks.size(), static_cast<std::size_t>(thread.rank) + 1));
   etype_bytes_.clear();
   order_ = 0;
-  writer_ = std::make_unique<ProgramWriter>(programName(directory_, plan_.threads.size() - 1));
+  if (!directory_.empty()) {
+    writer_ = std::make_unique<ProgramWriter>(programName(directory_, plan_.threads.size() - 1));
+  }
   return std::nullopt;
 }
 
 Compiler::Complaint Compiler::endThread() {
-  const base::Result<void> written = writer_->finish();
-  writer_.reset();
   // Without the order of threads any two of them may run at once.
   if (!model::keepsMpi(changes_.order)) {
     thread().first_start_ns = std::numeric_limits<std::int64_t>::min();
     thread().last_end_ns = std::numeric_limits<std::int64_t>::max();
   }
+  if (!writer_) return std::nullopt;
+  const base::Result<void> written = writer_->finish();
+  writer_.reset();
   if (!written) return written.failure().sentence;
   return std::nullopt;
 }
@@ -403,7 +406,8 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     planned.waits.emplace_back();
     op.wait = static_cast<std::uint32_t>(planned.waits.size());
   }
-  if (event.id != 0) {
+  // Where no waits are kept, no event waits for it.
+  if (event.id != 0 && changes_.order != model::Order::kNone) {
     named_.push_back({.id = event.id,
                       .thread = number,
                       .ordinal = static_cast<std::uint32_t>(planned.raises.size()),
@@ -415,6 +419,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     op.named = static_cast<std::uint32_t>(planned.raises.size());
   }
   ++order_;
+  if (!writer_) return std::nullopt;
   // A text that is too long has failed, and its beginning fails as well.
   const bool has_hints = event.step == Step::kCall && calls::isMpiIo(*event.row);
   writer_->add(op, event.arguments, event.pieces,

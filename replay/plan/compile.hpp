@@ -27,7 +27,8 @@ struct Changes {
   bool leave_out_syncs = false;             // fsync and its like take no time, and do nothing
 };
 
-// Takes a schedule piece by piece. `directory` has to exist.
+// Takes a schedule piece by piece. `directory` has to exist. Where it is empty, no programs are
+// written, for those who only want the plan; the plan then has no line ends.
 class Compiler final : public model::ScheduleSink {
  public:
   explicit Compiler(std::filesystem::path directory, const Changes& changes = {})
@@ -43,6 +44,10 @@ class Compiler final : public model::ScheduleSink {
   // each other in a circle, and about files that cannot stand side by side.
   Complaint finish();
   const Plan& plan() const { return plan_; }
+  Plan takePlan() { return std::move(plan_); }  // the last call
+  // The file that the call names, or that its descriptor stands for, by number. kNoFile where it
+  // has none, and while no thread that came so far has made the descriptor.
+  std::uint32_t fileOf(const model::ScheduleEvent& event) const;
 
  private:
   struct Named {
@@ -65,7 +70,6 @@ class Compiler final : public model::ScheduleSink {
   PlannedThread& thread() { return plan_.threads.back(); }
   PlannedRank& rank() { return plan_.ranks[static_cast<std::size_t>(thread().recorded.rank)]; }
   Complaint takeSlot(model::Descriptor descriptor, std::uint32_t& slot);
-  std::uint32_t fileOf(const model::ScheduleEvent& event) const;
   bool appends(const model::ScheduleEvent& event) const;
   void noteUser(std::uint32_t number);
   void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file, bool appends);
