@@ -52,10 +52,11 @@ int run(int argc, const char* const* argv) {
       "omnio");
   app.setVersion("omnio " OMNIO_VERSION);
   app.requireOneSubcommand();
-  for (const auto add : {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand,
-                         addPackCommand, addPhasesCommand, addPreprocessCommand, addReplayCommand,
-                         addVerifyCommand, addIorCommand, addEstimateCommand, addCompareCommand,
-                         addExportCommand, addReportCommand, addAdviseCommand, addDiffCommand}) {
+  for (const auto add :
+       {addTraceCommand, addLogCommand, addStatsCommand, addCollectCommand, addPackCommand,
+        addPhasesCommand, addPreprocessCommand, addScheduleCommand, addReplayCommand,
+        addVerifyCommand, addIorCommand, addEstimateCommand, addCompareCommand, addExportCommand,
+        addReportCommand, addAdviseCommand, addDiffCommand}) {
     add(app);
   }
   addCompletionCommand(app);

@@ -29,6 +29,7 @@ void addPackCommand(base::Command program);
 void addPhasesCommand(base::Command program);
 void addPreprocessCommand(base::Command program);
 void addReplayCommand(base::Command program);
+void addScheduleCommand(base::Command program);
 void addVerifyCommand(base::Command program);
 void addIorCommand(base::Command program);
 void addEstimateCommand(base::Command program);

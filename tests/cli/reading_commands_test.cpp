@@ -260,6 +260,9 @@ TEST(Usage, WrongUsageIsStatus2WithAHint) {
   EXPECT_EQ(error({"log"}), "omnio: TRACE is required\nTry `omnio log --help`.\n");
   EXPECT_EQ(error({"stats", "T", "--by", "colour"}),
             "omnio: --by: colour not in {file,rank,thread,call}\nTry `omnio stats --help`.\n");
+  EXPECT_EQ(error({"schedule"}), "omnio: A subcommand is required\nTry `omnio schedule --help`.\n");
+  EXPECT_EQ(error({"schedule", "show"}),
+            "omnio: SCHEDULE is required\nTry `omnio schedule show --help`.\n");
   EXPECT_NE(error({"log", "T", "--rank", "-1"}), "");
   EXPECT_NE(error({"log", "T", "--colour"}), "");
   EXPECT_EQ(error({"stats", "T", "--window", "2..1"}),
@@ -275,6 +278,11 @@ TEST(Usage, ANameThatIsAlmostOneIsGuessed) {
   EXPECT_EQ(error({"proprecess"}),
             "omnio: unknown command `proprecess`; did you mean `preprocess`?");
   EXPECT_EQ(error({"verbose"}), "omnio: unknown command `verbose`");
+  EXPECT_EQ(error({"schedule", "shwo", "S"}),
+            "omnio: unknown command `schedule shwo`; did you mean `schedule show`?");
+  EXPECT_EQ(error({"schedule", "S"}), "omnio: unknown command `schedule S`");
+  EXPECT_EQ(error({"schedule", "show", "S", "--jsn"}),
+            "omnio: The following argument was not expected: --jsn; did you mean `--json`?");
   EXPECT_EQ(error({"stats", "T", "--jsn"}),
             "omnio: The following argument was not expected: --jsn; did you mean `--json`?");
   EXPECT_EQ(
@@ -288,6 +296,9 @@ TEST(Usage, HelpOfACommandIsThatOfItsOption) {
   EXPECT_EQ(omnio({"help"}).out, omnio({"--help"}).out);
   EXPECT_EQ(omnio({"help", "stats"}).out, omnio({"stats", "--help"}).out);
   EXPECT_EQ(omnio({"help", "help"}).out, omnio({"help", "--help"}).out);
+  const std::string nested = omnio({"schedule", "show", "--help"}).out;
+  EXPECT_NE(nested.find("Usage: omnio schedule show "), std::string::npos) << nested;
+  EXPECT_EQ(omnio({"help", "schedule", "show"}).out, nested);
 }
 
 TEST(Usage, HelpListsExcludedOptionsByName) {
@@ -319,6 +330,9 @@ TEST(Usage, HelpOfAnUnknownCommandIsRefused) {
   EXPECT_EQ(ran.out, "");
   EXPECT_EQ(ran.err, "omnio: unknown command `stat`; did you mean `stats`?\nTry `omnio --help`.\n");
   EXPECT_EQ(omnio({"help", "stats", "TRACE"}).status, 2);
+  EXPECT_EQ(omnio({"help", "schedule", "shwo"}).err,
+            "omnio: unknown command `schedule shwo`; did you mean `schedule show`?\n"
+            "Try `omnio schedule --help`.\n");
 }
 
 TEST(Usage, HelpNamesTheExitStatuses) {
