@@ -78,6 +78,32 @@ std::string bashArgumentOf(const base::CommandDescription& command) {
   return words.empty() ? "_omnio_files" : fmt::format("_omnio_words '{}'", fmt::join(words, " "));
 }
 
+// The branch of a case over commands.
+std::string bashBranchOf(const base::CommandDescription& command) {
+  std::string text = fmt::format("    {})\n", command.name);
+  if (!command.subcommands.empty()) {
+    text += fmt::format(
+        "      _omnio_next\n"
+        "      case $next in\n"
+        "    '') _omnio_words '{} {}' ;;\n",
+        commandsOf(command), allNamesOf(command));
+    for (const base::CommandDescription& one : command.subcommands) text += bashBranchOf(one);
+    return text + "      esac ;;\n";
+  }
+  if (command.ends_with_command) {
+    text += fmt::format(
+        "      _omnio_rest '{}'\n"
+        "      if [[ -n $rest ]]; then _omnio_command; return; fi\n",
+        namesOf(command, " ", takesValue));
+  }
+  const std::string values = bashValuesOf(command);
+  if (!values.empty()) {
+    text += fmt::format("      case $before in\n{}      esac\n", values);
+  }
+  return text + fmt::format("      if [[ $word == -* ]]; then _omnio_words '{}'; else {}; fi ;;\n",
+                            allNamesOf(command), bashArgumentOf(command));
+}
+
 constexpr std::string_view kBashBegin = R"bash(
 _omnio_words() { COMPREPLY=($(compgen -W "$1" -- "$word")); }
 
@@ -112,8 +138,19 @@ _omnio_rest() {
   done
 }
 
+# The next word that is not an option: the command of a command that has commands.
+_omnio_next() {
+  while ((++at < COMP_CWORD)); do
+    if [[ ${COMP_WORDS[at]} != -* ]]; then
+      next=${COMP_WORDS[at]}
+      return
+    fi
+  done
+}
+
 _omnio() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' at rest=''
+  local next=''
   COMPREPLY=()
   # bash takes --by=file apart, at the equals sign.
   if [[ $word == "=" ]]; then
@@ -166,6 +203,21 @@ std::string zshSpecsOf(const base::CommandDescription& command) {
   return text;
 }
 
+// The branch of a case over commands.
+std::string zshBranchOf(const base::CommandDescription& command) {
+  if (command.subcommands.empty()) {
+    return fmt::format("    {})\n      _arguments -S{} ;;\n", command.name, zshSpecsOf(command));
+  }
+  std::string text = fmt::format(
+      "    {})\n      _arguments -C -S{} \\\n        '1:command:({})' \\\n"
+      "        '*::argument:->nested'\n"
+      "      [[ $state == nested ]] || return\n"
+      "      case $words[1] in\n",
+      command.name, zshSpecsOf(command), commandsOf(command));
+  for (const base::CommandDescription& one : command.subcommands) text += zshBranchOf(one);
+  return text + "      esac ;;\n";
+}
+
 // In single quotes, as fish reads it.
 std::string fishQuoted(std::string_view text) { return "'" + withBackslashes(text, "'\\") + "'"; }
 
@@ -177,19 +229,7 @@ std::string bashCompletionOf(const base::CommandDescription& program) {
   text +=
       fmt::format("    '') _omnio_words '{} {}' ;;\n", commandsOf(program), allNamesOf(program));
   for (const base::CommandDescription& command : program.subcommands) {
-    text += fmt::format("    {})\n", command.name);
-    if (command.ends_with_command) {
-      text += fmt::format(
-          "      _omnio_rest '{}'\n"
-          "      if [[ -n $rest ]]; then _omnio_command; return; fi\n",
-          namesOf(command, " ", takesValue));
-    }
-    const std::string values = bashValuesOf(command);
-    if (!values.empty()) {
-      text += fmt::format("      case $before in\n{}      esac\n", values);
-    }
-    text += fmt::format("      if [[ $word == -* ]]; then _omnio_words '{}'; else {}; fi ;;\n",
-                        allNamesOf(command), bashArgumentOf(command));
+    text += bashBranchOf(command);
   }
   text += "  esac\n}\n\ncomplete -F _omnio omnio\n";
   return text;
@@ -214,7 +254,7 @@ std::string zshCompletionOf(const base::CommandDescription& program) {
       "  [[ $state == argument ]] || return\n"
       "  case $words[1] in\n";
   for (const base::CommandDescription& command : program.subcommands) {
-    text += fmt::format("    {})\n      _arguments -S{} ;;\n", command.name, zshSpecsOf(command));
+    text += zshBranchOf(command);
   }
   // Autoloaded, the file is the function; read by `eval`, it has to be made known.
   text +=
@@ -226,16 +266,17 @@ std::string zshCompletionOf(const base::CommandDescription& program) {
 std::string fishCompletionOf(const base::CommandDescription& program) {
   std::string text = fmt::format(fmt::runtime(kNote), "fish");
   text += R"fish(
-# Whether the command is this one; without an argument, whether there is none yet.
+# Whether the command is the first argument, and that command's own one the second; '': there is
+# none yet.
 function __omnio_is
     set -l words (commandline -opc)
     set -e words[1]
+    set -l found
     for word in $words
-        string match -q -- '-*' $word; and continue
-        test (count $argv) -gt 0; and test $word = $argv[1]
-        return
+        string match -q -- '-*' $word; or set -a found $word
     end
-    test (count $argv) -eq 0
+    test "$found[1]" = "$argv[1]"; or return
+    test (count $argv) -eq 1; or test "$found[2]" = "$argv[2]"
 end
 
 # The command behind `omnio trace ... --` and its arguments.
@@ -264,13 +305,15 @@ complete -c omnio -f
       text += fmt::format(" -d {}\n", fishQuoted(option.help));
     }
   };
-  addOptions(program, "__omnio_is");
-  for (const base::CommandDescription& command : program.subcommands) {
-    text += fmt::format("complete -c omnio -n '__omnio_is' -a {} -d {}\n", command.name,
-                        fishQuoted(command.help));
-  }
-  for (const base::CommandDescription& command : program.subcommands) {
-    const std::string when = "__omnio_is " + command.name;
+  // The arguments of __omnio_is, in double quotes: the condition is in single ones.
+  const auto addCommands = [&](const base::CommandDescription& of, const std::string& when) {
+    addOptions(of, when + " \"\"");
+    for (const base::CommandDescription& command : of.subcommands) {
+      text += fmt::format("complete -c omnio -n '{} \"\"' -a {} -d {}\n", when, command.name,
+                          fishQuoted(command.help));
+    }
+  };
+  const auto addArguments = [&](const base::CommandDescription& command, const std::string& when) {
     addOptions(command, when);
     if (command.ends_with_command) {
       text += fmt::format("complete -c omnio -n '{}' -a '(__omnio_command)'\n", when);
@@ -279,6 +322,18 @@ complete -c omnio -f
                           fmt::join(command.arguments.front().words, " "));
     } else if (!command.arguments.empty()) {
       text += fmt::format("complete -c omnio -n '{}' -F\n", when);
+    }
+  };
+  addCommands(program, "__omnio_is");
+  for (const base::CommandDescription& command : program.subcommands) {
+    const std::string when = "__omnio_is " + command.name;
+    if (command.subcommands.empty()) {
+      addArguments(command, when);
+      continue;
+    }
+    addCommands(command, when);
+    for (const base::CommandDescription& one : command.subcommands) {
+      addArguments(one, when + ' ' + one.name);
     }
   }
   return text;
