@@ -18,10 +18,19 @@ from replay_testing import MPI_ENVIRONMENT
 
 def formsOf(name):
     """The options of a command that choose a form of its standard output."""
-    text = run([omnio(), name, "--help"]).out.decode()
+    text = run([omnio(), *name.split(), "--help"]).out.decode()
     forms = set(re.findall(r"^  (--json|--csv)\b", text, re.MULTILINE))
     # With -o, the form is that of a file.
     return forms - {"--csv"} if name == "export" else forms
+
+
+def namesOf(*above):
+    """Of the commands; "schedule show" where one has commands of its own."""
+    text = run([omnio(), *above, "--help"]).out.decode().partition("Subcommands:")[2]
+    names = []
+    for name in re.findall(r"^  ([a-z]+) ", text, re.MULTILINE):
+        names += namesOf(*above, name) or [" ".join([*above, name])]
+    return names
 
 
 def damaged(recorded, to):
@@ -56,6 +65,8 @@ def commandsOn(checks, work):
                          ["diff", recorded, broken, "--tolerance", "0"]],
                 "pack": [["pack", shutil.copytree(recorded, at["copy"])], ["pack", at["copy"]]],
                 "phases": [["phases", recorded], ["phases", broken]],
+                "schedule show": [["schedule", "show", at["schedule.json"]]],
+                "schedule check": [["schedule", "check", at["schedule.json"]]],
                 "ior": [["ior", at["model.json"]], ["ior", "--peak", at["model.json"]]]}
     if mpirun(1) is None:
         return commands
@@ -103,9 +114,7 @@ def main():
     checks = Checks()
     with WorkDirectory() as work:
         commands = commandsOn(checks, work)
-        names = re.findall(r"^  ([a-z]+) ", run([omnio(), "--help"]).out.decode().partition(
-            "Subcommands:")[2], re.MULTILINE)
-        for name in names:
+        for name in namesOf():
             forms = formsOf(name)
             if name not in commands and forms and (mpirun(1) is None or
                                                    "OMNIO_TEST_PHASE_RUN" not in os.environ):

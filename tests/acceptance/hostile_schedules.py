@@ -1,11 +1,11 @@
 """Schedules edited into something hostile or nonsensical: each is refused with one sentence before
-anything is done, or harmless. Files beside the target keep their content, time and inode.
+anything is done, or harmless; `omnio schedule check` agrees. Files beside the target keep their content, time and inode.
 """
 
 import os
 import shutil
 
-from omnio_testing import Checks, WorkDirectory, mpirun, skipTest
+from omnio_testing import Checks, WorkDirectory, mpirun, omnio, run, skipTest
 from replay_testing import closed, file, opened, replay, report, schedule, write
 
 CANARY = "outside/canary"
@@ -281,6 +281,9 @@ def checkRefused(checks, work, name, document, wanted):
     checks.that(wanted in sentence, f"{what}: {wanted!r} in {sentence[:300]!r}")
     checks.that(not os.path.exists(target) and not os.path.exists(output),
                 f"{what}: nothing is made")
+    checked = run([omnio(), "schedule", "check", path])
+    checks.equal((checked.status, checked.out, checked.err), (1, b"", result.err),
+                 f"{what}: by `omnio schedule check` too")
     for made in (target, output):  # one that was not refused is not to fail those after it
         shutil.rmtree(made, ignore_errors=True)
 
@@ -333,6 +336,8 @@ def main():
             with checks.case(name):
                 path = write(os.path.join(work, "hostile.json"), document)
                 target, output = os.path.join(work, "target"), os.path.join(work, "out")
+                checked = run([omnio(), "schedule", "check", path])
+                checks.equal((checked.status, checked.err), (0, b""), f"{name}: check takes it")
                 result = replay(path, target, output, timeout=60)
                 print(f"{name}: status {result.status}; {sentenceOf(result)[:150]}")
                 checks.that(result.status in (0, 3), f"{name}: harmless: {result}")
