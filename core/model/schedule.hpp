@@ -31,12 +31,22 @@ struct MpiTables {
   std::vector<std::string> types;        // datatypes (docs/formats/trace.md, "Types")
 };
 
+// Sizes of the files that the pattern matches (core/wire/path_pattern.hpp) were multiplied by the
+// factor.
+struct SizeScale {
+  std::string pattern;
+  double factor = 1;
+  bool operator==(const SizeScale&) const = default;
+};
+
 struct ScheduleGlobal {
   Timing timing = Timing::kDelta;
   // Files that the application made are there, in full size, before the replay begins: its writes
   // go to blocks that are allocated already.
   bool write_overwrite = false;
   double size_scale = 1;  // that sizes and offsets were multiplied by, when the schedule was made
+  // The same for files of some names; the last one that matches decides.
+  std::vector<SizeScale> size_scales{};
   double time_scale = 1;  // that times were multiplied by
   int ranks = 0;
   std::string source{};  // the trace directory

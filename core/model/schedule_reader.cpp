@@ -405,6 +405,14 @@ double scaleOf(JsonReader& in, JsonObject& object, std::string_view key) {
   return scale;
 }
 
+SizeScale sizeScaleOf(JsonReader& in, const JsonNode& node) {
+  JsonObject object(in, node);
+  SizeScale scale{.pattern = base::bytesOf(object.text("pattern"))};
+  if (object.find("factor") == nullptr) object.refuse("\"factor\" is missing");
+  scale.factor = scaleOf(in, object, "factor");
+  return scale;
+}
+
 MpiTables mpiOf(JsonReader& in, const JsonNode& node, int ranks) {
   MpiTables tables;
   JsonObject object(in, node);
@@ -436,6 +444,11 @@ ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
   global.timing = object.oneOf("time_replay", kTimings);
   global.write_overwrite = object.flag("write_overwrite", false);
   global.size_scale = scaleOf(in, object, "size_scale");
+  if (object.find("size_scales") != nullptr) {
+    for (const JsonNode& item : object.list("size_scales")) {
+      global.size_scales.push_back(sizeScaleOf(in, item));
+    }
+  }
   global.time_scale = scaleOf(in, object, "time_scale");
   global.ranks = static_cast<int>(object.integer("ranks", {.least = 0, .most = kMostRanks}));
   if (const JsonNode* source = object.find("source")) {

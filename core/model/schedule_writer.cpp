@@ -38,6 +38,14 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
     json_.put("time_replay", base::wordOf(kTimings, global.timing));
     json_.put("write_overwrite", global.write_overwrite);
     json_.put("size_scale", global.size_scale);
+    if (!global.size_scales.empty()) {
+      json_.list("size_scales", global.size_scales, [&](const SizeScale& scale) {
+        json_.object([&] {
+          json_.put("pattern", base::printable(scale.pattern));
+          json_.put("factor", scale.factor);
+        });
+      });
+    }
     json_.put("time_scale", global.time_scale);
     json_.put("ranks", global.ranks);
     json_.object("source", [&] {

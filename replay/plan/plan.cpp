@@ -15,7 +15,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 11\n";
+constexpr std::string_view kMagic = "omnio replay plan 12\n";
 
 }  // namespace
 
@@ -51,6 +51,11 @@ void parts(Io& io, PartsOf<model::MpiTables> auto& mpi) {
 }
 
 template <typename Io>
+void parts(Io& io, PartsOf<model::SizeScale> auto& scale) {
+  io.items(scale.pattern, scale.factor);
+}
+
+template <typename Io>
 void parts(Io& io, PartsOf<FlagWaiters> auto& waiters) {
   io.items(waiters.ranks_, waiters.ends_);
 }
@@ -58,10 +63,11 @@ void parts(Io& io, PartsOf<FlagWaiters> auto& waiters) {
 template <typename Io>
 void parts(Io& io, PartsOf<Plan> auto& plan) {
   auto& global = plan.global;
-  io.items(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
-           global.ranks, global.source, global.source_whole, global.source_events_missing,
-           global.command, global.left_out, global.mpi, plan.schedule, plan.schedule_digest,
-           plan.files, plan.ranks, plan.threads, plan.phase_bytes, plan.flag_waiters);
+  io.items(global.timing, global.write_overwrite, global.size_scale, global.size_scales,
+           global.time_scale, global.ranks, global.source, global.source_whole,
+           global.source_events_missing, global.command, global.left_out, global.mpi, plan.schedule,
+           plan.schedule_digest, plan.files, plan.ranks, plan.threads, plan.phase_bytes,
+           plan.flag_waiters);
 }
 
 FlagWaiters::FlagWaiters(const std::vector<std::vector<std::uint32_t>>& by_flag) {

@@ -26,6 +26,7 @@ class DigestingSink final : public model::ScheduleSink {
   Complaint global(const model::ScheduleGlobal& global) override {
     addAll(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
            global.ranks);
+    for (const model::SizeScale& scale : global.size_scales) addAll(scale.pattern, scale.factor);
     if (global.mpi) {
       for (const std::vector<int>& group : global.mpi->groups) {
         addAll(group.size());
