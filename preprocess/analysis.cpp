@@ -295,19 +295,29 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     if (moves) takePosition(event, used.content, transfer, description);
   }
   takeTwoCalls(event, when);
+  note.content = contentWithout(event, ref.thread);
   if (calls::has(*event.row, Role::kMapping)) takeMapping(event, when, instance);
   takeReopened(event, when);
   ContentId content = kNoContent;
   if (const event::Text* path = pathOf(event)) {
     const std::string other = otherPathOf(event);
     const std::uint32_t at = when.ref.thread;
-    content = files_.named(event, when, fileOf(path->absolute, at),
-                           other.empty() ? model::kNoFileNumber : fileOf(other, at));
+    const model::FileNumber file = fileOf(path->absolute, at);
+    content =
+        files_.named(event, when, file, other.empty() ? model::kNoFileNumber : fileOf(other, at));
+    if (calls::does(*event.row, calls::Effect::kSetsLength) && !event.failed) {
+      note.content = files_.contentOf(files_.followed(file));
+    }
   }
   if (calls::has(*event.row, Role::kFdSource)) {
     note.source = opens_.atNumber(thread.process_index,
                                   static_cast<int>(event::argumentOf(event, Role::kFdSource)));
-    if (note.source != kNoInstance) takeSource(event, when, opens_[note.source]);
+    if (note.source != kNoInstance) {
+      takeSource(event, when, opens_[note.source]);
+      if (instance != kNoInstance && !event.failed) {
+        files_.copied(opens_[note.source].content, opens_[instance].content);
+      }
+    }
   }
   if (const std::optional<int> linked = descriptorLinkedBy(event)) {
     note.directory = opens_.atNumber(thread.process_index, *linked);
@@ -323,7 +333,8 @@ void Analysis::take(const event::Event& event, EventRef ref) {
   }
   if (is_below_) return;
   if (note.made != kNoInstance || note.replaced != kNoInstance || note.source != kNoInstance ||
-      note.directory != kNoInstance || note.new_directory != kNoInstance || note.dropped) {
+      note.directory != kNoInstance || note.new_directory != kNoInstance ||
+      note.content != kNoContent || note.dropped) {
     threads_[ref.thread].notes.push_back(note);
   }
 }
@@ -777,6 +788,16 @@ void Analysis::takeTwoCalls(const event::Event& event, const PastEvent& when) {
   }
 }
 
+// The file of a mapping that was made before, where the call is about one and files have different
+// factors; else none.
+ContentId Analysis::contentWithout(const event::Event& event, std::uint32_t thread) const {
+  if (files_.haveOneFactor() || event.handle != nullptr) return kNoContent;
+  if (!calls::has(*event.row, Role::kMapping)) return kNoContent;
+  const auto found = mapped_.find(
+      {sources_.threads[thread].process_index, event::argumentOf(event, Role::kMapping)});
+  return found == mapped_.end() ? kNoContent : found->second.content;
+}
+
 // The descriptor that a mapping has in a replay is closed when the mapping is gone: an application
 // may have thousands of mappings, one after the other.
 void Analysis::takeMapping(const event::Event& event, const PastEvent& when, InstanceId instance) {
@@ -784,7 +805,8 @@ void Analysis::takeMapping(const event::Event& event, const PastEvent& when, Ins
   const std::pair key(sources_.threads[when.ref.thread].process_index,
                       event::argumentOf(event, Role::kMapping));
   if (event.row->plain == calls::CallId::mmap) {
-    mapped_[key] = {.bytes = event::argumentOf(event, Role::kLength)};
+    mapped_[key] = {.bytes = event::argumentOf(event, Role::kLength),
+                    .content = instance == kNoInstance ? kNoContent : opens_[instance].content};
     return;
   }
   const auto found = mapped_.find(key);

@@ -65,6 +65,8 @@ struct EventNote {
   InstanceId source = kNoInstance;
   InstanceId directory = kNoInstance;  // what its path is relative to
   InstanceId new_directory = kNoInstance;
+  // That a call without a descriptor is about: of a mapping, or of the name that it cuts.
+  ContentId content = kNoContent;
   bool dropped = false;
 };
 
@@ -101,15 +103,15 @@ std::string otherPathOf(const event::Event& event);
 
 class Analysis : private FileScene {
  public:
-  // `size_scale`: what sizes in the schedule are multiplied by. `layer`: whose calls its steps are.
+  // `sizes`: what sizes in the schedule are multiplied by. `layer`: whose calls its steps are.
   // Those below MPI-IO tell of files with either; with kMpi, what they tell is of the call of
   // MPI-IO that they were made for.
   Analysis(const SourceThreads& sources, const LocationMap& locations, const NodeMounts& mounts,
-           double size_scale, event::IoLayer layer, MpiTables& mpi)
+           const SizeRules& sizes, event::IoLayer layer, MpiTables& mpi)
       : sources_(sources),
         layer_(layer),
         mpi_(mpi),
-        files_(locations, mounts, dependencies_, size_scale),
+        files_(locations, mounts, dependencies_, sizes),
         conflicts_(dependencies_),
         locks_(dependencies_),
         threads_(sources.threads.size()),
@@ -179,6 +181,7 @@ class Analysis : private FileScene {
   void takeRead(const event::Event& event, const PastEvent& when, ContentId content,
                 const event::Transfer& transfer);
   void takeTwoCalls(const event::Event& event, const PastEvent& when);
+  ContentId contentWithout(const event::Event& event, std::uint32_t thread) const;
   void takeMapping(const event::Event& event, const PastEvent& when, InstanceId instance);
   void beginRead(const event::Event& event, const PastEvent& when, ContentId content);
   void takeHole(const event::Event& event, ContentId content);
@@ -221,6 +224,7 @@ class Analysis : private FileScene {
   // A mapping: its bytes that are not yet unmapped, and the descriptor of its own, if it has one.
   struct Mapped {
     std::int64_t bytes = 0;
+    ContentId content = kNoContent;
     InstanceId instance = kNoInstance;
   };
   std::map<std::pair<std::size_t, std::int64_t>, Mapped> mapped_;  // by process and number

@@ -40,7 +40,13 @@ FileNumber FileHistory::numberOf(std::string_view absolute, std::size_t node) {
   if (const std::string_view owner = mounts_.ownerOf(node, absolute); !owner.empty()) {
     location = model::locationOnNode(owner, location);
   }
-  return numberAt(std::move(location), absolute);
+  const FileNumber number = numberAt(std::move(location), absolute);
+  FileName& file = name(number);
+  if (!std::exchange(file.has_own_path, true) && file.source != absolute) {
+    file.own_path = absolute;
+    file.factor = sizes_.factorOf(absolute);
+  }
+  return number;
 }
 
 FileNumber FileHistory::numberAt(std::string location, std::string_view source) {
@@ -50,19 +56,50 @@ FileNumber FileHistory::numberAt(std::string location, std::string_view source) 
     FileName added;
     added.location = at->first;
     added.source = source;
+    added.factor = sizes_.factorOf(source);
     names_.push_back(std::move(added));
   }
   return at->second;
 }
 
-ContentId FileHistory::makeContent(FileNumber origin) {
-  contents_.emplace_back();
-  contents_.back().origin = origin;
-  contents_.back().scale = ScaleMap(size_scale_);
-  return contents_.size() - 1;
+ContentId FileHistory::makeContent(FileNumber origin, FileNumber named) {
+  const ContentId made = contents_.size();
+  contents_.emplace_back(factors_);
+  contents_[made].origin = origin;
+  contents_[made].factor = sizes_.plain();
+  if (named != kNoFileNumber) noteName(made, named);
+  return made;
 }
 
-ContentId FileHistory::anonymous() { return makeContent(kNoFileNumber); }
+ContentId FileHistory::anonymous() { return makeContent(kNoFileNumber, kNoFileNumber); }
+
+// The content has that name from now on, or was found by it. The first name decides on the factor.
+void FileHistory::noteName(ContentId id, FileNumber file) {
+  if (id == kNoContent) return;
+  Content& content = contents_[id];
+  const double factor = name(file).factor;
+  if (content.first_name == kNoFileNumber) {
+    content.first_name = file;
+    content.factor = factor;
+  } else if (content.factor != factor && content.other_name == kNoFileNumber) {
+    content.other_name = file;
+  }
+}
+
+// The first of all contents that calls copied to or from each other.
+ContentId FileHistory::copyGroup(ContentId id) {
+  ContentId first = id;
+  while (contents_[first].copy_group != kNoContent) first = contents_[first].copy_group;
+  while (id != first) id = std::exchange(contents_[id].copy_group, first);
+  return first;
+}
+
+void FileHistory::copied(ContentId from, ContentId to) {
+  if (sizes_.isPlain() || from == kNoContent || to == kNoContent) return;
+  // By value: std::minmax of two results would refer to what is gone.
+  const auto [first, second] = std::minmax({copyGroup(from), copyGroup(to)});
+  if (first != second) contents_[second].copy_group = first;
+}
 
 FileNumber FileHistory::followed(FileNumber number) const {
   // Links that lead to each other end somewhere in what the system follows, too.
@@ -101,7 +138,7 @@ ContentId FileHistory::find(FileNumber number) {
   if (file.content != kNoContent) return file.content;
   // Nothing in the trace made it: it was there.
   if (!file.is_gone && !file.existed) file.existed = true;
-  file.content = makeContent(file.is_gone ? kNoFileNumber : number);
+  file.content = makeContent(file.is_gone ? kNoFileNumber : number, number);
   file.is_gone = false;
   return file.content;
 }
@@ -119,6 +156,7 @@ void FileHistory::fetchMoved(FileNumber number) {
     name(origin).content = kNoContent;
     name(origin).is_gone = true;
     name(number).make(content, kNoFileNumber);
+    noteName(content, number);
     return;
   }
 }
@@ -223,7 +261,7 @@ ContentId FileHistory::inherited(FileNumber file, int flags) {
   if ((flags & O_DIRECTORY) != 0) entry.is_directory = true;
   if (entry.content != kNoContent) return entry.content;
   // Whoever opened it may have made it empty, as a shell does: only what is read tells.
-  entry.content = makeContent(file);
+  entry.content = makeContent(file, file);
   entry.existed = true;
   return entry.content;
 }
@@ -559,7 +597,41 @@ std::vector<model::Hole> scaledHoles(std::vector<model::Hole> holes, const Scale
 }  // namespace
 
 void FileHistory::settle() {
-  for (Content& content : contents_) content.scale.settle();
+  // The first content of a group that has a name decides for all of it.
+  std::unordered_map<ContentId, const Content*> deciding;
+  if (!sizes_.isPlain()) {
+    for (ContentId id = 0; id < contents_.size(); ++id) {
+      if (contents_[id].first_name != kNoFileNumber)
+        deciding.emplace(copyGroup(id), &contents_[id]);
+    }
+  }
+  const auto count = [this](FileNumber file, std::uint64_t& files, std::string& first) {
+    if (file == kNoFileNumber || name(file).is_directory) return;
+    if (files++ == 0) first = name(file).location;
+  };
+  for (ContentId id = 0; id < contents_.size(); ++id) {
+    Content& content = contents_[id];
+    const auto decides = deciding.empty() ? deciding.end() : deciding.find(copyGroup(id));
+    const double factor = decides == deciding.end() ? content.factor : decides->second->factor;
+    count(content.other_name, other_factors_.renamed, other_factors_.first_renamed);
+    if (factor != content.factor) {
+      count(content.first_name, other_factors_.copied, other_factors_.first_copied);
+    }
+    content.scale.settle(factor);
+  }
+}
+
+std::optional<std::string> FileHistory::unusedPattern(
+    const std::vector<model::ScheduleFile>& files) const {
+  UsedPatterns used(sizes_);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const bool has_bytes =
+        files[i].role != model::FileRole::kDirectory && files[i].role != model::FileRole::kAbsent;
+    if (!has_bytes) continue;
+    used.add(files[i].source);
+    if (!names_[i].own_path.empty()) used.add(names_[i].own_path);
+  }
+  return used.unused();
 }
 
 std::vector<model::ScheduleFile> FileHistory::files() {
@@ -581,9 +653,10 @@ std::vector<model::ScheduleFile> FileHistory::files() {
     if (before != nullptr) {
       file.lines = before->lines;
       if (file.exists) {
-        file.size = before->scale.position(sizeBefore(*before));
-        file.holes = scaledHoles(holesOf(*before), before->scale);
-        file.read_before_written = before->scale.position(before->read_before_written);
+        const ScaleMap& scale = before->scale.map();
+        file.size = scale.position(sizeBefore(*before));
+        file.holes = scaledHoles(holesOf(*before), scale);
+        file.read_before_written = scale.position(before->read_before_written);
       }
     }
     if (entry.location == "." || entry.is_directory) {
@@ -638,6 +711,7 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
     if (!entry.was_made && !entry.existed) entry.existed = true;
     return anonymous();
   }
+  const FileNumber given = file;
   if (name(file).link_to != kNoFileNumber) {
     use(file, when, Presence::kThere);
     file = followed(file);
@@ -652,7 +726,7 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
     change(file, when, fails_otherwise ? Presence::kAbsent : Presence::kUnknown, Presence::kThere);
     const bool maybe_there = !entry.is_gone && !entry.existed && (flags & O_EXCL) == 0;
     if (!entry.existed && !maybe_there) entry.existed = false;
-    entry.content = makeContent(file);
+    entry.content = makeContent(file, file);
     entry.was_made = true;
     entry.is_gone = false;
     contents_[entry.content].maybe_new = maybe_there;
@@ -668,6 +742,8 @@ ContentId FileHistory::openedFile(FileNumber file, const PastEvent& when, int fl
     use(file, when, creates ? Presence::kUnknown : Presence::kThere);
     find(file);
   }
+  noteName(entry.content, file);
+  noteName(entry.content, given);
   Content& content = contents_[entry.content];
   // A file is opened with what others had written to it when they closed it.
   dependencies_.require(when, content.closed);
@@ -764,6 +840,7 @@ void FileHistory::failed(const event::Event& event, const PastEvent& when, FileN
 void FileHistory::linked(ContentId content, FileNumber new_file, const PastEvent& when) {
   change(new_file, when, Presence::kAbsent, Presence::kThere);
   name(new_file).make(content, kNoFileNumber);
+  noteName(content, new_file);
   name(new_file).is_regular = true;
 }
 
@@ -780,12 +857,12 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
   const calls::Row& row = *event.row;
   if (calls::does(row, Effect::kMakesDirectory)) {
     change(file, when, Presence::kAbsent, Presence::kThere);
-    name(file).make(makeContent(kNoFileNumber), kNoFileNumber);
+    name(file).make(makeContent(kNoFileNumber, kNoFileNumber), kNoFileNumber);
     name(file).is_directory = true;
     name(file).entries = 0;
   } else if (calls::does(row, Effect::kMakesNode)) {
     change(file, when, Presence::kAbsent, Presence::kThere);
-    const ContentId content = makeContent(file);
+    const ContentId content = makeContent(file, file);
     name(file).make(content, kNoFileNumber);
     name(file).is_regular = true;
     contents_[content].emptied = true;
@@ -805,6 +882,7 @@ ContentId FileHistory::named(const event::Event& event, const PastEvent& when, F
     use(file, when, Presence::kThere);
     change(new_file, when, Presence::kAbsent, Presence::kThere);
     name(new_file).make(name(file).content, name(file).link_to);
+    noteName(name(file).content, new_file);
   } else if (calls::does(row, Effect::kMakesSymlink)) {
     change(file, when, Presence::kAbsent, Presence::kThere);
     name(file).make(kNoContent, new_file);
@@ -850,9 +928,11 @@ void FileHistory::renamed(const event::Event& event, const PastEvent& when, File
   const FileName replaced = to;
   to.entries = entries;
   to.make(from.content, from.link_to);
+  noteName(to.content, new_file);
   if (exchanges) {
     from.content = replaced.content;
     from.link_to = replaced.link_to;
+    noteName(from.content, file);
   } else {
     from.remove();
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "preprocess/location.hpp"
 #include "preprocess/mounts.hpp"
 #include "preprocess/scale_map.hpp"
+#include "preprocess/size_rules.hpp"
 
 namespace omnio::preprocess {
 
@@ -51,6 +53,9 @@ class SizeHistory {
 
 // The bytes of a file, whatever its names.
 struct Content {
+  // `factors`: those that sizes of a file may be multiplied by.
+  explicit Content(std::span<const double> factors) : scale(factors) {}
+
   model::FileNumber origin = model::kNoFileNumber;  // the name it had before the run, if any
   bool maybe_new = false;  // it came by an O_CREAT that does not tell whether it was there
   bool emptied = false;    // by the application: what it was before matters no more
@@ -79,7 +84,11 @@ struct Content {
   bool writable = false;  // opened for writing, by anyone
   bool buffered = false;  // written through a stream, so calls do not tell when it grew
   Crowd last_access;
-  ScaleMap scale;
+  double factor = 1;  // of its first name
+  model::FileNumber first_name = model::kNoFileNumber;
+  model::FileNumber other_name = model::kNoFileNumber;  // a later one of another factor
+  ContentId copy_group = kNoContent;  // a content before this one that calls copied from or to it
+  FileScale scale;
 };
 
 // Whether a name stands for something.
@@ -94,6 +103,10 @@ struct NameUses {
 struct FileName {
   std::string location;
   std::string source;
+  // The first path that a call had for it, where `source` is that of a name it had before.
+  std::string own_path;
+  bool has_own_path = false;
+  double factor = 1;            // what SizeRules give to that path
   std::optional<bool> existed;  // before the run, where anything told
   bool was_made = false;        // in the run
   bool was_written = false;
@@ -129,13 +142,14 @@ struct FileName {
 
 class FileHistory {
  public:
-  // `size_scale`: what sizes in the schedule are multiplied by.
+  // `sizes`: what sizes in the schedule are multiplied by. All that is given outlives it.
   FileHistory(const LocationMap& locations, const NodeMounts& mounts, Dependencies& dependencies,
-              double size_scale)
+              const SizeRules& sizes)
       : locations_(locations),
         mounts_(mounts),
         dependencies_(dependencies),
-        size_scale_(size_scale) {}
+        sizes_(sizes),
+        factors_(sizes.factors()) {}
 
   // The file an absolute path stands for on a node, which is added when it is new.
   model::FileNumber numberOf(std::string_view absolute, std::size_t node);
@@ -220,8 +234,25 @@ class FileHistory {
   Content& content(ContentId id) { return contents_[id]; }
   const Content& content(ContentId id) const { return contents_[id]; }
 
+  // A call copied bytes from one to the other without the application's memory: as many have to be
+  // there in both, so both get one factor.
+  void copied(ContentId from, ContentId to);
+
   // Once the trace is at its end: where positions of a file come to lie is known then.
   void settle();
+  // Once it is settled: files whose sizes are multiplied by another factor than that of their name.
+  struct OtherFactors {
+    std::uint64_t renamed = 0;  // files that had another name before
+    std::string first_renamed;  // the location of one of them
+    std::uint64_t copied = 0;   // files with bytes that were copied from or to another one
+    std::string first_copied;   // the location of one of them
+  };
+  const OtherFactors& otherFactors() const { return other_factors_; }
+  bool haveOneFactor() const { return sizes_.isPlain(); }
+  double factorOf(model::FileNumber file) const { return name(file).factor; }
+  // A pattern of the rules that matches no file, as `files` says what the names are; nothing where
+  // each matches one.
+  std::optional<std::string> unusedPattern(const std::vector<model::ScheduleFile>& files) const;
   // All files in the order in which they came up, with scaled sizes, once that is settled.
   std::vector<model::ScheduleFile> files();
   // How many files may have been longer before the run than calls show, and one of them.
@@ -240,7 +271,10 @@ class FileHistory {
   ContentId find(model::FileNumber number);
   void fetchMoved(model::FileNumber number);
   void findParent(model::FileNumber number);
-  ContentId makeContent(model::FileNumber origin);
+  // `named`: the name that it has, which may be another than that before the run.
+  ContentId makeContent(model::FileNumber origin, model::FileNumber named);
+  void noteName(ContentId content, model::FileNumber file);
+  ContentId copyGroup(ContentId content);
   // `need`: how the name was when the call took effect, as far as its result tells.
   // `above`: the same for the directories above it.
   void use(model::FileNumber number, const PastEvent& when, Presence need,
@@ -270,7 +304,9 @@ class FileHistory {
   const LocationMap& locations_;
   const NodeMounts& mounts_;
   Dependencies& dependencies_;
-  double size_scale_;
+  const SizeRules& sizes_;
+  const std::vector<double> factors_;  // that files may have
+  OtherFactors other_factors_;
   std::unordered_map<std::string, model::FileNumber> numbers_;  // by location
   std::vector<FileName> names_;
   std::vector<Content> contents_;

@@ -21,6 +21,7 @@
 #include "preprocess/communication.hpp"
 #include "preprocess/schedule_chain.hpp"
 #include "preprocess/shared_pointers.hpp"
+#include "preprocess/size_rules.hpp"
 #include "preprocess/size_scale.hpp"
 
 namespace omnio::preprocess {
@@ -62,6 +63,20 @@ std::vector<std::string> leftOut(const SourceThreads& sources, Analysis& analysi
         "files are prepared as long as calls show them",
         unknown.files, base::printable(unknown.first)));
   }
+  const FileHistory::OtherFactors& others = analysis.files().otherFactors();
+  if (others.renamed > 0) {
+    words.push_back(
+        fmt::format("the factors that --size-scale gives to later names of {} files, {} the first: "
+                    "a file keeps the factor of its first name",
+                    others.renamed, base::printable(others.first_renamed)));
+  }
+  if (others.copied > 0) {
+    words.push_back(
+        fmt::format("the factors that --size-scale gives to {} files, {} the first: calls copied "
+                    "bytes between files of different factors, and all of these have that of the "
+                    "file that was used first",
+                    others.copied, base::printable(others.first_copied)));
+  }
   return words;
 }
 
@@ -90,7 +105,7 @@ class ThreadPass {
   ThreadPass(const SourceThread& thread, std::uint32_t place, Analysis& analysis,
              const MountPoints& mounts, const CommunicationOrder& order,
              const std::vector<std::uint64_t>& meetings, const Settings& settings,
-             ScheduleChain* chain)
+             const SizeRules& sizes, ScheduleChain* chain)
       : thread_(thread),
         place_(place),
         analysis_(analysis),
@@ -101,10 +116,13 @@ class ThreadPass {
         own_meetings_(order.meetingsOf(place)),
         settings_(settings),
         chain_(chain),
-        unknown_(settings.size_scale),
-        unknown_pages_(settings.size_scale),
+        changes_sizes_(sizes.changesSizes()),
         time_scale_(settings.time_scale) {
-    unknown_pages_.keepPages();
+    for (const double factor : sizes.factors()) {
+      unknown_.emplace(factor, ScaleMap(factor));
+      unknown_pages_.emplace(factor, ScaleMap(factor)).first->second.keepPages();
+    }
+    plain_ = &unknown_.at(sizes.plain());
   }
 
   // Returns how many events of the trace it wrote.
@@ -314,8 +332,8 @@ class ThreadPass {
     }
     if (calls::has(*event.row, Role::kIov)) out.pieces = event::pieceSizes(event);
     WorkedAt at;
-    const ScaleMap* scale = &scaleWithout(*event.row, out.file);
-    const ScaleMap* source_scale = &unknown_;
+    const ScaleMap* scale = &scaleWithout(*event.row, note.content, out.file);
+    const ScaleMap* source_scale = nullptr;
     bool reads_foreign_lines = false;
     if (event.handle != nullptr && hasHandle(*event.row)) {
       const InstanceId instance = analysis_.opens().instanceOf(
@@ -338,7 +356,10 @@ class ThreadPass {
       const Instance& source = analysis_.opens()[note.source];
       event::followSource(event, positionOf(source.description), not_followed);
       source_scale = &scaleOf(source.content);
+      // A call that copies to something that is not recorded, such as a socket.
+      if (event.handle == nullptr) scale = &unknown_.at(source_scale->factor());
     }
+    if (source_scale == nullptr) source_scale = &unknown_.at(scale->factor());
     out.new_fd = descriptorOf(note.made);
     out.replaced = descriptorOf(note.replaced);
     out.source = descriptorOf(note.source);
@@ -435,11 +456,15 @@ class ThreadPass {
   }
 
   const ScaleMap& scaleOf(ContentId content) const {
-    return content == kNoContent ? unknown_ : analysis_.files().content(content).scale;
+    return content == kNoContent ? *plain_ : analysis_.files().content(content).scale.map();
   }
-  // For a call without a descriptor.
-  const ScaleMap& scaleWithout(const calls::Row& row, model::FileNumber file) const {
-    return calls::has(row, Role::kMapping) ? unknown_pages_ : scaleOf(contentOf(file));
+  // For a call without a descriptor. `content`: that it is about, as far as that is known.
+  const ScaleMap& scaleWithout(const calls::Row& row, ContentId content,
+                               model::FileNumber file) const {
+    if (calls::has(row, Role::kMapping)) return unknown_pages_.at(scaleOf(content).factor());
+    if (content == kNoContent) content = contentOf(file);
+    if (content != kNoContent || file == model::kNoFileNumber) return scaleOf(content);
+    return unknown_.at(analysis_.files().factorOf(file));
   }
 
   // Where it worked, as far as this thread's events tell: appended bytes are behind those that the
@@ -447,7 +472,7 @@ class ThreadPass {
   WorkedAt workedAt(const event::Event& event, const event::Transfer& transfer,
                     const event::OpenFile& open, ContentId content) {
     WorkedAt at;
-    if (settings_.size_scale == 1) return at;
+    if (!changes_sizes_) return at;
     if (event.row->call_class == calls::Class::kSeek) {
       const bool told = event.row->result == calls::Result::kPosition;
       if (told && event.result >= 0) at.sought = static_cast<std::uint64_t>(event.result);
@@ -485,8 +510,11 @@ class ThreadPass {
   const std::vector<std::uint64_t>& own_meetings_;  // numbers of those in this thread
   const Settings& settings_;
   ScheduleChain* const chain_;  // nullptr: not asked for
-  const ScaleMap unknown_;      // of a file of which nothing is known
-  ScaleMap unknown_pages_;      // of one that is mapped
+  // Of a file of which nothing is known, by factor, and of one that is mapped.
+  std::map<double, ScaleMap> unknown_;
+  std::map<double, ScaleMap> unknown_pages_;
+  const ScaleMap* plain_ = nullptr;  // in unknown_
+  const bool changes_sizes_;
   const double time_scale_;
   std::uint64_t edges_ = 0;
   std::uint64_t bytes_recorded_ = 0;
@@ -530,7 +558,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   const NodeMounts mounts(sources.nodes, settings.shared);
   event::PathTable paths;
   MpiTables mpi(trace);
-  Analysis analysis(sources, locations, mounts, settings.size_scale, settings.layer, mpi);
+  const SizeRules sizes(settings.size_scale, settings.size_scales);
+  Analysis analysis(sources, locations, mounts, sizes, settings.layer, mpi);
   {
     const base::ProgressStage stage("ordering calls on files", "events", trace.storedEvents());
     analysis.run(paths);
@@ -610,11 +639,18 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                     "of the hosts differ",
                     dropped));
   }
+  const std::vector<model::ScheduleFile> files = analysis.files().files();
+  if (const auto unused = analysis.files().unusedPattern(files)) {
+    return base::failure(base::Code::kInvalid,
+                         "{}: no file of the run matches the pattern {} of --size-scale",
+                         base::printable(trace.directory().native()), base::printable(*unused));
+  }
   model::ScheduleWriter writer(schedule);
   writer.global(
       {.timing = settings.timing,
        .write_overwrite = settings.write_overwrite,
-       .size_scale = settings.size_scale,
+       .size_scale = sizes.plain(),
+       .size_scales = sizes.patterns(),
        .time_scale = settings.time_scale,
        .ranks = sources.ranks,
        .source = trace.directory().native(),
@@ -623,7 +659,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
        .command = sources.threads.front().process->info.command(),
        .left_out = summary.left_out,
        .mpi = settings.layer == event::IoLayer::kMpi ? std::optional(mpi.tables()) : std::nullopt});
-  for (const model::ScheduleFile& file : analysis.files().files()) {
+  for (const model::ScheduleFile& file : files) {
     writer.file(file);
     ++summary.files;
     summary.files_on_nodes += model::isOnNode(file.location) ? 1 : 0;
@@ -639,7 +675,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     writer.beginThread(header);
     if (chain) chain->beginThread(header);
     ThreadPass pass(sources.threads[place], place, analysis, mounts.of(sources.threads[place].node),
-                    communication.order, meetings, settings, chain ? &*chain : nullptr);
+                    communication.order, meetings, settings, sizes, chain ? &*chain : nullptr);
     summary.events += pass.write(paths, writer);
     summary.edges += pass.edges();
     summary.bytes_recorded += pass.bytesRecorded();

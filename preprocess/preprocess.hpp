@@ -37,7 +37,9 @@ struct Settings {
   event::IoLayer layer = event::IoLayer::kPosix;
   // The phases of steps; nullptr: not asked for.
   const PhaseOfStep* phases = nullptr;
-  double size_scale = 1;
+  double size_scale = 1;  // of files that no pattern of size_scales matches
+  // The last one whose pattern matches a file decides (size_rules.hpp).
+  std::vector<model::SizeScale> size_scales{};
   double time_scale = 1;
   bool write_overwrite = false;
   // Makes a schedule in `dt` also where the counterparts of MPI calls that may have waited are

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace omnio::preprocess {
 
@@ -80,6 +81,34 @@ std::uint64_t ScaleMap::position(std::uint64_t bytes) const {
   // A unit that is there once, twice or not at all: what lies in it keeps its place in the whole.
   const std::uint64_t begin = unitsAt(bytes / unit_);
   return begin * unit_ + (unitsAt(bytes / unit_ + 1) - begin) * (bytes % unit_);
+}
+
+FileScale::FileScale(std::span<const double> factors) : map_(factors.front()) {
+  for (const double factor : factors.subspan(1)) others_.emplace_back(factor);
+}
+
+void FileScale::keep(std::uint64_t offset, std::uint64_t bytes) {
+  map_.keep(offset, bytes);
+  for (ScaleMap& other : others_) other.keep(offset, bytes);
+}
+
+void FileScale::keepDirect(std::uint64_t offset, std::uint64_t bytes) {
+  map_.keepDirect(offset, bytes);
+  for (ScaleMap& other : others_) other.keepDirect(offset, bytes);
+}
+
+void FileScale::keepPages() {
+  map_.keepPages();
+  for (ScaleMap& other : others_) other.keepPages();
+}
+
+void FileScale::settle(double factor) {
+  for (ScaleMap& other : others_) {
+    if (other.factor() == factor) std::swap(map_, other);
+  }
+  others_.clear();
+  others_.shrink_to_fit();
+  map_.settle();
 }
 
 }  // namespace omnio::preprocess

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace omnio::preprocess {
@@ -40,6 +41,28 @@ class ScaleMap {
   // Ends of pieces that would be empty, in units: from there on, all lies one unit further.
   std::set<std::uint64_t> kept_;      // until it is settled
   std::vector<std::uint64_t> added_;  // then; in order
+};
+
+// The map of a file whose factor is known only when all calls are: a later call may copy it to a
+// file of another factor. Until then there is a map for each factor that the file may have.
+class FileScale {
+ public:
+  // `factors`: at least one, each once.
+  explicit FileScale(std::span<const double> factors);
+
+  // As those of ScaleMap.
+  void keep(std::uint64_t offset, std::uint64_t bytes);
+  void keepDirect(std::uint64_t offset, std::uint64_t bytes);
+  void keepPages();
+  // `factor`: one of those that it was made with.
+  void settle(double factor);
+
+  // Once it is settled.
+  const ScaleMap& map() const { return map_; }
+
+ private:
+  ScaleMap map_;
+  std::vector<ScaleMap> others_;
 };
 
 }  // namespace omnio::preprocess

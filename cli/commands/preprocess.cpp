@@ -17,6 +17,7 @@
 #include "core/base/printable.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/tracefile/completeness.hpp"
+#include "preprocess/size_rules.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -30,6 +31,7 @@ struct PreprocessOptions {
   std::vector<std::string> map;
   std::vector<std::string> include;
   std::vector<std::string> exclude;
+  std::vector<std::string> size_scales;
   preprocess::Settings settings;
 };
 
@@ -63,13 +65,18 @@ int runPreprocess(const PreprocessOptions& options) {
   settings.timing = *base::valueOf(model::kTimings, options.timing);
   settings.order = *base::valueOf(model::kOrders, options.order);
   if (options.layer == "mpi") settings.layer = event::IoLayer::kMpi;
-  if (settings.layer == event::IoLayer::kMpi && settings.size_scale != 1) {
+  const base::Result<preprocess::SizeRules> sizes =
+      preprocess::SizeRules::read(options.size_scales);
+  if (!sizes) return fail(sizes.failure(), kWrongUsage);
+  if (settings.layer == event::IoLayer::kMpi && sizes->changesSizes()) {
     return fail(base::failure(base::Code::kInvalid,
                               "--size-scale {}: sizes of calls of MPI-IO (--layer mpi) cannot be "
                               "scaled",
-                              settings.size_scale),
+                              base::printable(options.size_scales.back())),
                 kWrongUsage);
   }
+  settings.size_scale = sizes->plain();
+  settings.size_scales = sizes->patterns();
   for (const std::string& text : options.map) {
     const base::Result<preprocess::MapRule> rule = preprocess::parseMapRule(text);
     if (!rule) return fail(rule.failure(), kWrongUsage);
@@ -111,12 +118,13 @@ int runPreprocess(const PreprocessOptions& options) {
       "{}: {} events of {} ranks in {} threads on {} files, {} dependencies, timing {}\n",
       base::printable(options.schedule), summary->events, summary->ranks, summary->threads,
       summary->files, summary->edges, options.timing);
-  if (options.settings.size_scale != 1 && summary->bytes_recorded > 0) {
+  if (sizes->changesSizes() && summary->bytes_recorded > 0) {
+    const std::string other = sizes->isPlain() ? "" : " in files that no pattern matches";
     text += fmt::format(
-        "sizes: {} times those of the recording; {:.4g} times the bytes that calls moved, since "
+        "sizes: {} times those of the recording{}; {:.4g} times the bytes that calls moved, since "
         "none "
         "becomes empty and direct I/O stays aligned\n",
-        options.settings.size_scale,
+        sizes->plain(), other,
         static_cast<double>(summary->bytes_scaled) / static_cast<double>(summary->bytes_recorded));
   }
   if (summary->files_on_nodes > 0) {
@@ -172,10 +180,11 @@ void addPreprocessCommand(base::Command program) {
       .oneOf({"posix", "mpi"})
       .typeName("LAYER");
   command
-      .option("--size-scale", options->settings.size_scale,
-              "Multiply sizes and offsets (default: 1)")
-      .check(kScale)
-      .typeName("X");
+      .option("--size-scale", options->size_scales,
+              "Multiply sizes and offsets by X (default: 1), or those of the files that PATTERN "
+              "matches; may be given more than once: the last pattern that matches decides")
+      .typeName("X|PATTERN=X")
+      .repeatable();
   command.option("--time-scale", options->settings.time_scale, "Multiply times (default: 1)")
       .check(kScale)
       .typeName("X");
