@@ -47,7 +47,8 @@ struct ScheduleGlobal {
   double size_scale = 1;  // that sizes and offsets were multiplied by, when the schedule was made
   // The same for files of some names; the last one that matches decides.
   std::vector<SizeScale> size_scales{};
-  double time_scale = 1;  // that times were multiplied by
+  std::uint64_t keep_below = 0;  // bytes; calls of fewer kept their sizes
+  double time_scale = 1;         // that times were multiplied by
   int ranks = 0;
   std::string source{};  // the trace directory
   bool source_whole = true;

@@ -449,6 +449,7 @@ ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
       global.size_scales.push_back(sizeScaleOf(in, item));
     }
   }
+  global.keep_below = static_cast<std::uint64_t>(object.integer("keep_below", {.least = 0}, 0));
   global.time_scale = scaleOf(in, object, "time_scale");
   global.ranks = static_cast<int>(object.integer("ranks", {.least = 0, .most = kMostRanks}));
   if (const JsonNode* source = object.find("source")) {

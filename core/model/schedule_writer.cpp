@@ -46,6 +46,7 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
         });
       });
     }
+    if (global.keep_below > 0) json_.put("keep_below", global.keep_below);
     json_.put("time_scale", global.time_scale);
     json_.put("ranks", global.ranks);
     json_.object("source", [&] {

@@ -15,7 +15,7 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 12\n";
+constexpr std::string_view kMagic = "omnio replay plan 13\n";
 
 }  // namespace
 
@@ -64,7 +64,7 @@ template <typename Io>
 void parts(Io& io, PartsOf<Plan> auto& plan) {
   auto& global = plan.global;
   io.items(global.timing, global.write_overwrite, global.size_scale, global.size_scales,
-           global.time_scale, global.ranks, global.source, global.source_whole,
+           global.keep_below, global.time_scale, global.ranks, global.source, global.source_whole,
            global.source_events_missing, global.command, global.left_out, global.mpi, plan.schedule,
            plan.schedule_digest, plan.files, plan.ranks, plan.threads, plan.phase_bytes,
            plan.flag_waiters);

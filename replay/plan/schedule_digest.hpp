@@ -27,6 +27,7 @@ class DigestingSink final : public model::ScheduleSink {
     addAll(global.timing, global.write_overwrite, global.size_scale, global.time_scale,
            global.ranks);
     for (const model::SizeScale& scale : global.size_scales) addAll(scale.pattern, scale.factor);
+    if (global.keep_below > 0) add(global.keep_below);
     if (global.mpi) {
       for (const std::vector<int>& group : global.mpi->groups) {
         addAll(group.size());

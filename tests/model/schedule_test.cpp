@@ -180,6 +180,7 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
                    .write_overwrite = true,
                    .size_scale = 0.5,
                    .size_scales = {{"y\\*\xff", 3}, {"/a/*", 0.25}},
+                   .keep_below = 100,
                    .time_scale = 2,
                    .ranks = 4,
                    .source = "t\"\n",
@@ -221,6 +222,7 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
   EXPECT_TRUE(got.global_.write_overwrite);
   EXPECT_EQ(got.global_.size_scale, 0.5);
   EXPECT_EQ(got.global_.size_scales, (std::vector<SizeScale>{{"y\\*\xff", 3}, {"/a/*", 0.25}}));
+  EXPECT_EQ(got.global_.keep_below, 100U);
   EXPECT_EQ(got.global_.ranks, 4);
   EXPECT_EQ(got.global_.source_events_missing, 3U);
   EXPECT_EQ(got.global_.command, (std::vector<std::string>{"app", "-x"}));
