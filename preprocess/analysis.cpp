@@ -18,6 +18,7 @@
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/merged_reader.hpp"
 #include "core/wire/info.hpp"
+#include "preprocess/size_scale.hpp"
 
 namespace omnio::preprocess {
 
@@ -286,7 +287,10 @@ void Analysis::take(const event::Event& event, EventRef ref) {
     if (moves) {
       orderByPosition(event, when, description);
       if (!description.first_thread) description.first_thread = ref.thread;
-      if (description.first_thread != ref.thread) description.of_many_threads = true;
+      if (description.first_thread != ref.thread) {
+        description.of_many_threads = true;
+        files_.content(used.content).shared_position = true;
+      }
     }
     event::FileSize& size = files_.content(used.content).size;
     const event::FileSize before = size;
@@ -682,6 +686,18 @@ void Analysis::keepSize(const event::Event& event, ContentId id, const event::Tr
   } else if (calls::has(row, Role::kLength) && !calls::has(row, Role::kLockType)) {
     bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(event::argumentOf(event, Role::kLength), 0));
+  }
+  if (files_.keepBelow() > 0 && event::asksForBytes(row) && !event.failed) {
+    const bool is_known = transfer.fixedOffset() || transfer.at_end;
+    if (row.call_class == Class::kAsync || !is_known) {
+      content.is_unplaced = true;
+    } else if (countedBytes(row, event.request, event.bytes) < files_.keepBelow()) {
+      content.scale.keepSame(static_cast<std::uint64_t>(std::max<std::int64_t>(transfer.offset, 0)),
+                             event.bytes);
+    } else {
+      if (transfer.at_end) content.is_unplaced = true;
+      if (event::isAtPosition(event)) content.large_at_position = true;
+    }
   }
   if (bytes == 0 || !offset || *offset < 0) return;
   const auto from = static_cast<std::uint64_t>(*offset);

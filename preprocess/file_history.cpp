@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/printable.hpp"
@@ -64,7 +65,7 @@ FileNumber FileHistory::numberAt(std::string location, std::string_view source) 
 
 ContentId FileHistory::makeContent(FileNumber origin, FileNumber named) {
   const ContentId made = contents_.size();
-  contents_.emplace_back(factors_);
+  contents_.emplace_back(factors_, sizes_.keepBelow() > 0);
   contents_[made].origin = origin;
   contents_[made].factor = sizes_.plain();
   if (named != kNoFileNumber) noteName(made, named);
@@ -95,7 +96,8 @@ ContentId FileHistory::copyGroup(ContentId id) {
 }
 
 void FileHistory::copied(ContentId from, ContentId to) {
-  if (sizes_.isPlain() || from == kNoContent || to == kNoContent) return;
+  if (sizes_.isPlain() && sizes_.keepBelow() == 0) return;
+  if (from == kNoContent || to == kNoContent) return;
   // By value: std::minmax of two results would refer to what is gone.
   const auto [first, second] = std::minmax({copyGroup(from), copyGroup(to)});
   if (first != second) contents_[second].copy_group = first;
@@ -605,6 +607,13 @@ void FileHistory::settle() {
         deciding.emplace(copyGroup(id), &contents_[id]);
     }
   }
+  // Sizes are kept only where each larger piece has a certain place, since what it covers decides
+  // its size; and not in files of a group, where pieces of one may be parts of larger ones in
+  // another.
+  std::unordered_set<ContentId> joined;
+  for (ContentId id = 0; id < contents_.size(); ++id) {
+    if (contents_[id].copy_group != kNoContent) joined.insert(copyGroup(id));
+  }
   const auto count = [this](FileNumber file, std::uint64_t& files, std::string& first) {
     if (file == kNoFileNumber || name(file).is_directory) return;
     if (files++ == 0) first = name(file).location;
@@ -617,7 +626,9 @@ void FileHistory::settle() {
     if (factor != content.factor) {
       count(content.first_name, other_factors_.copied, other_factors_.first_copied);
     }
-    content.scale.settle(factor);
+    const bool is_placed =
+        !content.is_unplaced && !(content.large_at_position && content.shared_position);
+    content.scale.settle(factor, is_placed && (joined.empty() || !joined.contains(copyGroup(id))));
   }
 }
 

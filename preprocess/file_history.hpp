@@ -53,8 +53,9 @@ class SizeHistory {
 
 // The bytes of a file, whatever its names.
 struct Content {
-  // `factors`: those that sizes of a file may be multiplied by.
-  explicit Content(std::span<const double> factors) : scale(factors) {}
+  // `factors`: those that sizes of a file may be multiplied by. `keeps_some`: some requests keep
+  // their sizes.
+  Content(std::span<const double> factors, bool keeps_some) : scale(factors, keeps_some) {}
 
   model::FileNumber origin = model::kNoFileNumber;  // the name it had before the run, if any
   bool maybe_new = false;  // it came by an O_CREAT that does not tell whether it was there
@@ -88,6 +89,11 @@ struct Content {
   model::FileNumber first_name = model::kNoFileNumber;
   model::FileNumber other_name = model::kNoFileNumber;  // a later one of another factor
   ContentId copy_group = kNoContent;  // a content before this one that calls copied from or to it
+  // A request lies where the last pass cannot tell: one of keepBelow() bytes or more at the end of
+  // the file, one that another call completes, or one at a position that is not known.
+  bool is_unplaced = false;
+  bool large_at_position = false;  // requests of keepBelow() bytes or more went by a position
+  bool shared_position = false;
   FileScale scale;
 };
 
@@ -249,6 +255,8 @@ class FileHistory {
   };
   const OtherFactors& otherFactors() const { return other_factors_; }
   bool haveOneFactor() const { return sizes_.isPlain(); }
+  // Requests of fewer bytes keep their sizes.
+  std::uint64_t keepBelow() const { return sizes_.keepBelow(); }
   double factorOf(model::FileNumber file) const { return name(file).factor; }
   // A pattern of the rules that matches no file, as `files` says what the names are; nothing where
   // each matches one.

@@ -350,6 +350,7 @@ class ThreadPass {
                               !analysis_.opens().description(used.description).of_many_threads;
       if (transfer.fixedOffset() && is_certain) out.offset = transfer.offset;
       at = workedAt(event, transfer, open, used.content);
+      at.is_guess = !is_certain || !transfer.fixedOffset();
     }
     if (note.source != kNoInstance && !event.failed) {
       event::FileSize not_followed;
@@ -373,7 +374,7 @@ class ThreadPass {
     }
     out.request = model::requestOf(out);
     bytes_recorded_ += model::bytesMoved(out);
-    scaleSizes(out, at, *scale, *source_scale);
+    scaleSizes(out, at, *scale, *source_scale, settings_.keep_below);
     bytes_scaled_ += model::bytesMoved(out);
     // By offset and name, a replay learns where lines have to end. Those of a file that took the
     // name over later would spoil the one that has it first.
@@ -558,7 +559,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   const NodeMounts mounts(sources.nodes, settings.shared);
   event::PathTable paths;
   MpiTables mpi(trace);
-  const SizeRules sizes(settings.size_scale, settings.size_scales);
+  const SizeRules sizes(settings.size_scale, settings.size_scales, settings.keep_below);
   Analysis analysis(sources, locations, mounts, sizes, settings.layer, mpi);
   {
     const base::ProgressStage stage("ordering calls on files", "events", trace.storedEvents());
@@ -651,6 +652,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
        .write_overwrite = settings.write_overwrite,
        .size_scale = sizes.plain(),
        .size_scales = sizes.patterns(),
+       .keep_below = sizes.keepBelow(),
        .time_scale = settings.time_scale,
        .ranks = sources.ranks,
        .source = trace.directory().native(),

@@ -40,6 +40,7 @@ struct Settings {
   double size_scale = 1;  // of files that no pattern of size_scales matches
   // The last one whose pattern matches a file decides (size_rules.hpp).
   std::vector<model::SizeScale> size_scales{};
+  std::uint64_t keep_below = 0;  // bytes; requests of fewer keep their sizes
   double time_scale = 1;
   bool write_overwrite = false;
   // Makes a schedule in `dt` also where the counterparts of MPI calls that may have waited are

@@ -1,9 +1,11 @@
 // The factors that the sizes of files are multiplied by, by the names of the files.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -13,9 +15,11 @@ namespace omnio::preprocess {
 
 class SizeRules {
  public:
-  // `plain`: the factor of files that no pattern matches.
-  explicit SizeRules(double plain = 1, std::vector<model::SizeScale> patterns = {})
-      : plain_(plain), patterns_(std::move(patterns)) {}
+  // `plain`: the factor of files that no pattern matches. `keep_below`: requests of fewer bytes
+  // keep their sizes.
+  explicit SizeRules(double plain = 1, std::vector<model::SizeScale> patterns = {},
+                     std::uint64_t keep_below = 0)
+      : plain_(plain), patterns_(std::move(patterns)), keep_below_(keep_below) {}
 
   // Reads the words of --size-scale in their order: "X" or "PATTERN=X". Fails with a sentence that
   // names the word.
@@ -29,10 +33,12 @@ class SizeRules {
   std::vector<double> factors() const;
   bool changesSizes() const;
   bool isPlain() const { return patterns_.empty(); }
+  std::uint64_t keepBelow() const { return keep_below_; }
 
  private:
   double plain_;
   std::vector<model::SizeScale> patterns_;
+  std::uint64_t keep_below_ = 0;
 };
 
 // Collects which patterns match a file.

@@ -64,10 +64,24 @@ std::int64_t soughtOffset(const model::ScheduleEvent& event, std::int64_t offset
          static_cast<std::int64_t>(map.position(static_cast<std::uint64_t>(before)));
 }
 
+// Whether the bytes that the call moves are as many in the schedule.
+bool keepsSize(const model::ScheduleEvent& event, std::uint64_t moved, const WorkedAt& at,
+               const ScaleMap& map, std::uint64_t keep_below) {
+  if (!map.keepsSome() || countedBytes(*event.row, event.request, moved) >= keep_below)
+    return false;
+  if (!at.offset) return false;
+  if (at.is_guess) return true;
+  return map.position(*at.offset + moved) - map.position(*at.offset) == moved;
+}
+
 }  // namespace
 
+std::uint64_t countedBytes(const calls::Row& row, std::uint64_t request, std::uint64_t moved) {
+  return calls::has(row, Role::kLineIn) || request == 0 ? moved : request;
+}
+
 void scaleSizes(model::ScheduleEvent& event, const WorkedAt& at, const ScaleMap& file,
-                const ScaleMap& source) {
+                const ScaleMap& source, std::uint64_t keep_below) {
   if (file.factor() == 1 || event.step != model::Step::kCall) return;
   const calls::Row& row = *event.row;
   // Locks that were not in each other's way stay so, and those that were.
@@ -83,7 +97,8 @@ void scaleSizes(model::ScheduleEvent& event, const WorkedAt& at, const ScaleMap&
   const bool moves = event::asksForBytes(row);
   const std::uint64_t moved = model::bytesMoved(event);
   const bool asks = model::requestOf(event) != 0;  // before the numbers that say so are scaled
-  if (moves && row.result != calls::Result::kChar) {
+  const bool keeps_size = moves && keepsSize(event, moved, at, file, keep_below);
+  if (moves && row.result != calls::Result::kChar && !keeps_size) {
     const std::uint64_t request = lengthOf(file, from, event.request);
     const std::uint64_t result = lengthOf(file, from, moved);
     std::int64_t* items = argument(Role::kItemCount);

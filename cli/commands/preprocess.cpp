@@ -75,6 +75,12 @@ int runPreprocess(const PreprocessOptions& options) {
                               base::printable(options.size_scales.back())),
                 kWrongUsage);
   }
+  if (settings.keep_below > 0 && !sizes->changesSizes()) {
+    return fail(
+        base::failure(base::Code::kInvalid, "--keep-below {}: no size changes without --size-scale",
+                      settings.keep_below),
+        kWrongUsage);
+  }
   settings.size_scale = sizes->plain();
   settings.size_scales = sizes->patterns();
   for (const std::string& text : options.map) {
@@ -185,6 +191,10 @@ void addPreprocessCommand(base::Command program) {
               "matches; may be given more than once: the last pattern that matches decides")
       .typeName("X|PATTERN=X")
       .repeatable();
+  command
+      .option("--keep-below", options->settings.keep_below,
+              "With --size-scale: requests of fewer bytes keep their sizes (default: 0)")
+      .typeName("BYTES");
   command.option("--time-scale", options->settings.time_scale, "Multiply times (default: 1)")
       .check(kScale)
       .typeName("X");

@@ -88,6 +88,12 @@ def main():
             checkSame(checks, scheduleOf(checks, large, os.path.join(work, "halved.json"), "--size-scale",
                                          "0.5", "--size-scale", "log=1", "--size-scale", "*/in.*=1"),
                       scheduleOf(checks, small, os.path.join(work, "small.json")), "0.5")
+        with checks.case("all but small requests"):
+            # Lines of the log, and the input in pieces of 1000 bytes.
+            got = scheduleOf(checks, small, os.path.join(work, "kept.json"), "--size-scale", "2", "--keep-below",
+                             "1001")
+            checkSame(checks, got, of_large, "2, but below 1001")
+            checks.equal(got["global"]["keep_below"], 1001, "what the schedule says of it")
         with checks.case("replay"):
             if mpirun(1) is None:
                 checks.skip("replay", "a replay needs MPI")
@@ -109,6 +115,8 @@ def main():
             checkRefused(checks, small, never, 2,
                          "--size-scale dump.*=0: 0 is not a number from 0.000001 to 1000000",
                          "--size-scale", "dump.*=0")
+            checkRefused(checks, small, never, 2, "--keep-below 9: no size changes without --size-scale",
+                         "--keep-below", "9")
             checkRefused(checks, small, never, 2,
                          "--size-scale dump.*=3: the factor of dump.* was given before, as 2",
                          "--size-scale", "dump.*=2", "--size-scale", "dump.*=3")

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "preprocess/dependencies.hpp"
@@ -193,6 +194,50 @@ TEST(ScaleMap, AnAlignmentFoundLaterHoldsForAll) {
   EXPECT_GT(map.position(1024), map.position(512));
   EXPECT_EQ(map.position(12288) % 512, 0U);
   EXPECT_GT(map.position(12288), map.position(8192));
+}
+
+TEST(ScaleMap, WhatLiesBehindPiecesThatKeepTheirSizesMovesWithThem) {
+  ScaleMap map(2, true);
+  map.keepSame(300, 30);
+  map.keepSame(0, 100);
+  map.keepSame(330, 20);
+  map.settle();
+  EXPECT_EQ(map.position(100), 100U);
+  EXPECT_EQ(map.position(300), 500U);
+  EXPECT_EQ(map.position(340), 540U);
+  EXPECT_EQ(map.position(400), 650U);
+}
+
+TEST(ScaleMap, PiecesThatKeepTheirSizesDoSoByWholePagesOfAMappedFile) {
+  ScaleMap map(3, true);
+  map.keepSame(0, 100);
+  map.keepPages();
+  map.settle();
+  EXPECT_EQ(map.position(100), 100U);
+  EXPECT_EQ(map.position(4096), 4096U);
+  EXPECT_EQ(map.position(8192), 4096U + 3 * 4096);
+}
+
+TEST(ScaleMap, NoPieceIsEmptyBesidePiecesThatKeepTheirSizes) {
+  for (const double factor : {0.01, 0.25, 0.5, 0.7, 0.9}) {
+    ScaleMap map(factor, true);
+    std::mt19937 random(11);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> pieces;
+    for (int i = 0; i < 300; ++i) pieces.emplace_back(random() % 4000, 1 + random() % 9);
+    for (const auto& [begin, bytes] : pieces) {
+      if (bytes < 4) map.keepSame(begin, bytes);
+      map.keep(begin, bytes);
+    }
+    map.settle();
+    for (const auto& [begin, bytes] : pieces) {
+      const std::uint64_t scaled = map.position(begin + bytes) - map.position(begin);
+      if (bytes < 4) {
+        EXPECT_EQ(scaled, bytes) << factor << " at " << begin;
+      } else {
+        EXPECT_GT(scaled, 0U) << factor << " at " << begin;
+      }
+    }
+  }
 }
 
 // An event of that call, with these arguments, scaled as in a file of which nothing is known.

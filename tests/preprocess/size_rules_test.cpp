@@ -144,6 +144,73 @@ TEST_F(SizesByName, FilesThatACallCopiesBetweenHaveOneFactor) {
                 "that was used first"});
 }
 
+TEST_F(SizesByName, SmallRequestsKeepTheirSizesAndTheRestFollowsThem) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/dump", O_RDWR | O_CREAT | O_TRUNC, 1)
+      .data("write", 10200, 10300, 1, 20)
+      .data("write", 10400, 10500, 1, 100)
+      .data("write", 10600, 10700, 1, 49)
+      .data("write", 10800, 10900, 1, 50)
+      .data("pread", 11000, 11100, 1, 219, 0)
+      .shortRead(11200, 11300, 1, 19, 40, 200);
+  save(0, 1, {&thread});
+  const Kept kept = schedule({.timing = model::Timing::kAsap, .size_scale = 2, .keep_below = 50});
+  const auto& events = kept.threads.at(0);
+  EXPECT_EQ(events.at(1).request, 20U);
+  EXPECT_EQ(events.at(2).offset, 20);
+  EXPECT_EQ(events.at(2).request, 200U);
+  EXPECT_EQ(events.at(3).offset, 220);
+  EXPECT_EQ(events.at(3).request, 49U);
+  EXPECT_EQ(events.at(4).offset, 269);
+  // Its last 19 bytes are read by a small request, too.
+  EXPECT_EQ(events.at(4).request, 2 * 31U + 19);
+  EXPECT_EQ(events.at(5).result, 269 + 2 * 31 + 19);
+  EXPECT_EQ(events.at(6).offset, 269 + 2 * 31);
+  EXPECT_EQ(events.at(6).request, 40U);
+  EXPECT_EQ(events.at(6).result, 19);
+  EXPECT_EQ(kept.global.keep_below, 50U);
+}
+
+TEST_F(SizesByName, AppendedRequestsKeepTheirSizesWhereverTheyCameToLie) {
+  Thread first(token(0));
+  first.open(10000, 10100, "/run/log", O_WRONLY | O_APPEND | O_CREAT, 1)
+      .data("write", 10200, 10300, 1, 30)
+      .data("write", 10400, 10500, 1, 20);
+  Thread second(token(1));
+  second.open(10120, 10130, "/run/log", O_WRONLY | O_APPEND | O_CREAT, 1)
+      .open(10140, 10150, "/run/mixed", O_WRONLY | O_APPEND | O_CREAT, 2)
+      .data("write", 10320, 10330, 1, 40)
+      .data("write", 10600, 10700, 2, 40)
+      .data("write", 10800, 10900, 2, 60)
+      .open(11000, 11100, "/run/log", O_RDONLY, 3)
+      .data("read", 11200, 11300, 3, 90);
+  save(0, 2, {&first});
+  save(1, 2, {&second});
+  // Larger requests that are appended lie where others decide: all of that file is multiplied.
+  const Kept kept = schedule(
+      {.timing = model::Timing::kAsap, .size_scale = 2, .keep_below = 50, .partial = true});
+  std::vector<std::uint64_t> requests;
+  for (const auto& events : kept.threads) {
+    for (const ScheduleEvent& event : events) {
+      if (event.request > 0) requests.push_back(event.request);
+    }
+  }
+  EXPECT_EQ(requests, (std::vector<std::uint64_t>{30, 20, 40, 80, 120, 90}));
+}
+
+TEST_F(SizesByName, FilesThatACallCopiesBetweenKeepNoSizes) {
+  Thread thread(token(0));
+  thread.open(10000, 10100, "/run/a", O_RDWR | O_CREAT | O_TRUNC, 1)
+      .data("write", 10200, 10300, 1, 30)
+      .onHandle("lseek", 10310, 10320, 1, 0, 0, SEEK_SET)
+      .open(10400, 10500, "/run/b", O_WRONLY | O_CREAT | O_TRUNC, 2)
+      .copyRange(10600, 10700, 3, 2, 30, 3000);
+  save(0, 1, {&thread});
+  const Kept kept = schedule({.timing = model::Timing::kAsap, .size_scale = 2, .keep_below = 50});
+  EXPECT_EQ(kept.threads.at(0).at(1).request, 60U);
+  EXPECT_EQ(kept.threads.at(0).at(4).result, 60);
+}
+
 TEST_F(SizesByName, APatternThatMatchesNoFileIsRefused) {
   Thread thread(token(0));
   thread.open(10000, 10100, "/run/in", O_RDONLY, 1)
