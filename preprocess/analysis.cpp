@@ -1308,11 +1308,15 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
                           : thread.filter->before(thread.process_index, definition.handle);
   // Processes that write to it most likely have one open in common, as a job's output is. Of those
   // that read, each most likely has its own: else the second would find nothing.
-  const bool is_shared = !before && (access & O_ACCMODE) != O_RDONLY;
+  const bool is_shared = (!before || before->is_given) && (access & O_ACCMODE) != O_RDONLY;
   const auto key = std::tuple(rank, definition.device, definition.inode, access);
   const auto given = is_shared ? given_.find(key) : given_.end();
   if (given != given_.end() && opens_[given->second].file == file) return copyOf(given->second);
+  const auto shared = before ? shared_before_.find(before->state.key) : shared_before_.end();
+  if (shared != shared_before_.end()) return copyOf(shared->second);
   int flags = keptFlags(before ? static_cast<std::uint32_t>(before->flags) : definition.open_flags);
+  if (definition.kind != wire::FileKind::kDirectory) flags &= ~O_TMPFILE;
+  if (before && before->state.appends) flags |= O_APPEND;
   if (definition.kind == wire::FileKind::kDirectory) flags |= O_DIRECTORY;
   if (is_below_) {
     return opens_.make({.rank = rank,
@@ -1325,12 +1329,13 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
                         .is_below = true});
   }
   const bool is_of_the_run = !before && files_.isOfTheRun(file);
-  const std::int64_t position = before ? before->position : 0;
-  Instance opened =
-      is_of_the_run ? openedUnseen(file, flags, when) : openBefore(file, flags, position, when.ref);
-  if (!is_of_the_run) {
-    files_.foundSize(opened.content,
-                     before ? std::max(before->size, definition.size) : definition.size);
+  Instance opened = is_of_the_run
+                        ? openedUnseen(file, flags, when)
+                        : openBefore(file, flags, before ? before->state.position : 0, when.ref);
+  if (before && before->state.size_bytes) {
+    files_.wasAtLeast(opened.content, static_cast<std::uint64_t>(*before->state.size_bytes));
+  } else if (!before && !is_of_the_run) {
+    files_.foundSize(opened.content, definition.size);
   }
   opened.rank = rank;
   opened.file = file;
@@ -1338,6 +1343,7 @@ InstanceId Analysis::preopened(const event::Handle& handle, const PastEvent& whe
   const InstanceId instance = opens_.make(std::move(opened));
   threads_[when.ref.thread].extras.back().event.new_fd = opens_[instance].descriptor;
   if (is_shared) given_[key] = instance;
+  if (before) shared_before_[before->state.key] = instance;
   return instance;
 }
 
@@ -1349,9 +1355,11 @@ Instance Analysis::openBefore(model::FileNumber file, int flags, std::int64_t po
   extra.event.file = file;
   extra.event.arguments[0] = flags;
   extra.event.offset = position;
+  extra.content = files_.inherited(file, flags);
+  const ContentId content = extra.content;
   threads_[ref.thread].extras.push_back(std::move(extra));
   return {.description = opens_.makeDescription(flags, position),
-          .content = files_.inherited(file, flags),
+          .content = content,
           .made = {ref},
           .before_run = true};
 }

@@ -75,6 +75,7 @@ struct EventNote {
 struct ExtraStep {
   std::int64_t behind = -1;  // the event of its thread that it follows; -1: before the first
   model::ScheduleEvent event;
+  ContentId content = kNoContent;  // of a preopened descriptor
 };
 
 // Whether a step in front of an event takes over the work and the waits of communication that the
@@ -221,6 +222,9 @@ class Analysis : private FileScene {
   std::vector<std::pair<std::size_t, InstanceId>> unbound_;
   // Files that several processes were given open: rank, device, inode, access.
   std::map<std::tuple<int, std::uint64_t, std::uint64_t, int>, InstanceId> given_;
+  // Descriptors that were opened before a window, by what dup and fork share.
+  std::unordered_map<tracefile::DescriptionKey, InstanceId, tracefile::DescriptionKey::Hash>
+      shared_before_;
   // A mapping: its bytes that are not yet unmapped, and the descriptor of its own, if it has one.
   struct Mapped {
     std::int64_t bytes = 0;

@@ -529,6 +529,10 @@ void FileHistory::scanned(ContentId id, std::int64_t from, std::int64_t to) {
   content.read_before_written = std::max(content.read_before_written, content.needed);
 }
 
+void FileHistory::wasAtLeast(ContentId id, std::uint64_t size) {
+  contents_[id].needed = std::max(contents_[id].needed, size);
+}
+
 void FileHistory::foundSize(ContentId id, std::int64_t size) {
   Content& content = contents_[id];
   if (content.emptied || content.resized || size == wire::kUnknownSize) return;

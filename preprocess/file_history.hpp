@@ -180,6 +180,8 @@ class FileHistory {
                   model::FileNumber new_file);
   // The content has that name, too, by a call that found nothing there.
   void linked(ContentId content, model::FileNumber new_file, const PastEvent& when);
+  // So long when the replay begins, whatever is known besides.
+  void wasAtLeast(ContentId content, std::uint64_t size);
   // An open, or a descriptor from before the recording, found the file that long.
   void foundSize(ContentId content, std::int64_t size);
   // A descriptor that was open before the recording, with these flags.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
+#include "core/event/io_requests.hpp"
 #include "core/tracefile/merged_reader.hpp"
 #include "core/tracefile/posix_offsets.hpp"
 #include "core/wire/path_pattern.hpp"
@@ -24,7 +26,7 @@ std::string_view newPathOf(const event::Event& event) {
   return index < 0 ? std::string_view() : event.texts[static_cast<std::size_t>(index)].absolute;
 }
 
-// What all calls of a rank tell together, in the order of time.
+// All calls of a rank, in the order of time.
 class RankReader {
  public:
   RankReader(const SourceThreads& sources, std::size_t first, std::size_t last,
@@ -34,9 +36,9 @@ class RankReader {
     for (std::size_t place = first; place < last; ++place) {
       const SourceThread& thread = sources.threads[place];
       processes.push_back(thread.process);
-      merged_.add([this, &thread, layer] {
-        return thread.openAll(paths_, {.layer = layer, .below = true});
-      });
+      merged_.add([this, &thread,
+                   layer] { return thread.openAll(paths_, {.layer = layer, .below = true}); },
+                  tracefile::MergedReader::beginNs(*thread.process));
     }
     offsets_.emplace(processes, paths_, sessions_);
   }
@@ -86,12 +88,22 @@ class FilteredSource final : public event::EventSource {
     while (const event::Event* const event = events_->next()) {
       missing_before_ += events_->missingBefore();
       if (event->row->api == calls::Api::kThreads) return event;
-      // What was done for a call of MPI-IO goes with it.
+      // Calls made for one of MPI-IO go with it, and those of an operation that a wait completes
+      // with their file. The wait itself stays with the operations that it completes.
       const bool is_below = event->outer != nullptr;
-      const event::Event& step = is_below ? *event->outer : *event;
+      const bool is_of_wait = is_below && !calls::isMpiIo(*event->outer->row);
+      const event::Event& step = is_below && !is_of_wait ? *event->outer : *event;
+      const bool is_mpi = step.row->api == calls::Api::kMpi;
+      if (is_mpi && !calls::isMpiIo(*step.row)) {
+        if (kept_.take(step)) return event;
+        continue;
+      }
       FilterCounts* const counts = is_below ? nullptr : counts_;
       const Filter::Verdict verdict = filter_.verdict(step, thread_, bitsOf(step.file), counts);
-      if (verdict == Filter::Verdict::kStays) return event;
+      if (verdict == Filter::Verdict::kStays) {
+        if (is_mpi && !is_below) kept_.take(step);
+        return event;
+      }
       if (counts == nullptr) continue;
       ++counts->left_out;
       if (verdict == Filter::Verdict::kGoesWithOpen) ++counts->on_descriptors;
@@ -104,13 +116,12 @@ class FilteredSource final : public event::EventSource {
   event::ThinkTime thinkTime() const override { return events_->thinkTime(); }
 
  private:
-  // nullptr where the call is about no file.
+  // nullptr where the call is about no file, or no rule asks for files.
   const Filter::FileBits* bitsOf(event::FileId file) {
-    if (file == event::kNoFile) return nullptr;
-    const auto number = static_cast<std::size_t>(file);
-    if (number >= files_.size()) files_.resize(number + 1);
-    if (!files_[number]) files_[number] = filter_.bitsOf(paths_.path(file));
-    return &*files_[number];
+    if (file == event::kNoFile || !filter_.asks_for_files_) return nullptr;
+    const auto [at, is_new] = files_.try_emplace(file);
+    if (is_new) at->second = filter_.bitsOf(paths_.path(file));
+    return &at->second;
   }
 
   const Filter& filter_;
@@ -118,23 +129,30 @@ class FilteredSource final : public event::EventSource {
   const SourceThread& thread_;
   const event::PathTable& paths_;
   FilterCounts* counts_;
-  std::vector<std::optional<Filter::FileBits>> files_;  // by FileId
+  std::unordered_map<event::FileId, Filter::FileBits> files_;
+  event::IoRequests kept_;  // of operations that stay
   std::uint64_t missing_before_ = 0;
 };
 
 Filter::Filter(const FilterRules& rules, const tracefile::Trace& trace,
                const SourceThreads& sources, event::IoLayer layer)
-    : rules_(rules), start_ns_(tracefile::startOfRun(trace)), keys_([&trace] {
+    : rules_(rules), start_ns_(0), asks_for_files_(false), keys_([&trace] {
         std::vector<const tracefile::Process*> processes;
         for (const auto& process : trace.processes()) processes.push_back(process.get());
         return processes;
       }()) {
-  const base::ProgressStage stage("finding what to leave out", "events", trace.storedEvents());
-  if (asksFor(FilterSubject::kFileSize)) readSizes(sources);
   // Other conditions hold of the open of a descriptor if they hold of a call on it.
-  const bool tells_opens_apart = asksFor(FilterSubject::kCall) || asksFor(FilterSubject::kClass) ||
+  const bool tells_calls_apart = asksFor(FilterSubject::kCall) || asksFor(FilterSubject::kClass) ||
                                  asksFor(FilterSubject::kThread) || asksFor(FilterSubject::kWindow);
-  if (tells_opens_apart) readOpens(sources, layer);
+  const bool asks_for_sizes = asksFor(FilterSubject::kFileSize);
+  asks_for_files_ = asks_for_sizes || asksFor(FilterSubject::kPath);
+  if (asksFor(FilterSubject::kWindow)) start_ns_ = tracefile::startOfRun(trace);
+  const unsigned passes = (tells_calls_apart ? 1U : 0U) + (asks_for_sizes ? 1U : 0U);
+  if (passes == 0) return;
+  const base::ProgressStage stage("finding what to leave out", "events",
+                                  passes * trace.storedEvents());
+  if (asks_for_sizes) readSizes(sources);
+  if (tells_calls_apart) readOpens(sources, layer);
 }
 
 bool Filter::asksFor(FilterSubject subject) const {
@@ -171,48 +189,54 @@ void Filter::readSizes(const SourceThreads& sources) {
   });
 }
 
-// Which opens go and take along all calls on their descriptors; and where descriptors stand that
-// were opened before a window.
+// Finds the opens that go and take along all calls on their descriptors; and the state of those
+// descriptors whose calls stay although their open was before a window.
 void Filter::readOpens(const SourceThreads& sources, event::IoLayer layer) {
   forEachRank(sources, layer, [&](RankReader& reader) {
-    std::vector<std::optional<FileBits>> files;
+    std::unordered_map<event::FileId, FileBits> files;
     const auto fileBits = [&](event::FileId file) -> const FileBits* {
-      if (file == event::kNoFile) return nullptr;
-      const auto number = static_cast<std::size_t>(file);
-      if (number >= files.size()) files.resize(number + 1);
-      if (!files[number]) files[number] = bitsOf(reader.paths().path(file));
-      return &*files[number];
+      if (file == event::kNoFile || !asks_for_files_) return nullptr;
+      const auto [at, is_new] = files.try_emplace(file);
+      if (is_new) at->second = bitsOf(reader.paths().path(file));
+      return &at->second;
     };
-    // The flags of opens that go since they were before a window.
-    std::unordered_map<tracefile::DescriptionKey, int, tracefile::DescriptionKey::Hash> earlier;
+    // Flags, in the windows of other calls.
+    std::unordered_map<tracefile::DescriptionKey, int, tracefile::DescriptionKey::Hash>
+        opened_earlier;
+    std::set<std::pair<std::size_t, std::uint32_t>> used;  // process and handle, by calls that stay
     while (const event::Event* const event = reader.next()) {
       const SourceThread& thread = reader.thread();
       const tracefile::Process& process = *thread.process;
       const event::Event& step = event->outer != nullptr ? *event->outer : *event;
       const FileBits* const bits = fileBits(step.file);
-      const bool goes = !stays(step, thread, bits, Windows::kCount, nullptr);
+      const bool goes = !stays(step, thread, bits, Windows::kAsGiven, nullptr);
       const bool is_mpi_open =
           step.row->api == calls::Api::kMpi && step.row->call_class == calls::Class::kOpen;
       const event::Handle* const made = is_mpi_open ? step.handle : step.new_handle;
       // A duplicate goes and stays with its original.
       if (goes && made != nullptr && (is_mpi_open || step.handle == nullptr)) {
         const tracefile::DescriptionKey key = keys_.of(process, made->definition);
-        if (stays(step, thread, bits, Windows::kAreOpen, nullptr)) {
-          earlier[key] = event::openFlags(step) | static_cast<int>(made->definition.open_flags);
+        if (stays(step, thread, bits, Windows::kUnbounded, nullptr)) {
+          opened_earlier[key] =
+              event::openFlags(step) | static_cast<int>(made->definition.open_flags);
         } else {
           gone_.insert(key);
         }
       }
-      if (!goes && step.handle != nullptr && !is_mpi_open && !earlier.empty()) {
-        const auto opened = earlier.find(keys_.of(process, step.handle->definition));
-        const auto state = opened == earlier.end()
-                               ? std::nullopt
-                               : reader.offsets().stateOf(process, *step.handle);
-        if (state) {
-          before_.try_emplace({thread.process_index, step.handle->definition.handle},
-                              Before{.position = state->position.value_or(0),
-                                     .size = state->size_bytes,
-                                     .flags = opened->second});
+      if (!goes && step.handle != nullptr && !is_mpi_open) {
+        const wire::HandleDefinition& handle = step.handle->definition;
+        const bool is_first = used.emplace(thread.process_index, handle.handle).second;
+        const auto state =
+            is_first ? reader.offsets().stateOf(process, *step.handle) : std::nullopt;
+        const auto opened = state ? opened_earlier.find(state->key) : opened_earlier.end();
+        const bool is_given = handle.origin == wire::Origin::kInherited;
+        if (state && (opened != opened_earlier.end() || is_given)) {
+          before_.try_emplace({thread.process_index, handle.handle},
+                              StateBefore{.state = *state,
+                                          .flags = opened != opened_earlier.end()
+                                                       ? opened->second
+                                                       : static_cast<int>(handle.open_flags),
+                                          .is_given = opened == opened_earlier.end()});
         }
       }
       if (event->row->api == calls::Api::kPosix || event->row->api == calls::Api::kStdio) {
@@ -230,7 +254,7 @@ std::unique_ptr<event::EventSource> Filter::filtered(std::unique_ptr<event::Even
   return std::make_unique<FilteredSource>(*this, std::move(events), thread, paths, counts);
 }
 
-std::optional<Filter::Before> Filter::before(std::size_t process, std::uint32_t handle) const {
+std::optional<Filter::StateBefore> Filter::before(std::size_t process, std::uint32_t handle) const {
   const auto found = before_.find({process, handle});
   return found == before_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -266,34 +290,44 @@ Filter::FileBits Filter::bitsOf(std::string_view path) const {
   return bits;
 }
 
-Filter::Answer Filter::answer(const FilterCondition& condition, std::size_t number, bool is_include,
-                              const event::Event& event, const SourceThread& thread,
-                              const FileBits* file, Windows windows) const {
+Filter::Answer Filter::answer(const FilterCondition& condition, std::size_t condition_number,
+                              bool is_include, const event::Event& event,
+                              const SourceThread& thread, const FileBits* file,
+                              Windows windows) const {
   const auto answered = [](bool holds) { return holds ? Answer::kYes : Answer::kNo; };
+  const calls::Row& row = *event.row;
+  // A mapping or an asynchronous operation is several calls, which go and stay together.
+  const bool is_part =
+      row.call_class == calls::Class::kMapping || row.call_class == calls::Class::kAsync ||
+      calls::has(row, calls::Role::kMapping) || calls::has(row, calls::Role::kContext) ||
+      (calls::has(row, calls::Role::kRequest) && row.api != calls::Api::kMpi);
   switch (condition.subject) {
     case FilterSubject::kPath:
-      if (file != nullptr && (*file)[number]) return Answer::kYes;
+      if (event.file == event::kNoFile && is_part) return Answer::kNotAsked;
+      if (file != nullptr && (*file)[condition_number]) return Answer::kYes;
       return answered(matches(condition.pattern, newPathOf(event)));
     case FilterSubject::kFileSize:
-      return answered(file != nullptr && (*file)[number]);
+      if (event.file == event::kNoFile && is_part) return Answer::kNotAsked;
+      return answered(file != nullptr && (*file)[condition_number]);
     case FilterSubject::kCall:
     case FilterSubject::kClass: {
-      // Whoever asks for reads wants the descriptors that are read.
-      const calls::Class call_class = event.row->call_class;
-      if (is_include && (call_class == calls::Class::kOpen || call_class == calls::Class::kClose)) {
-        return Answer::kNotAsked;
-      }
-      return answered(condition.calls[event.row->number]);
+      if (is_part) return Answer::kNotAsked;
+      if (condition.calls[row.number]) return Answer::kYes;
+      // Reads need the descriptors that they read, at the right place.
+      const bool is_needed = row.call_class == calls::Class::kOpen ||
+                             row.call_class == calls::Class::kClose ||
+                             row.call_class == calls::Class::kSeek;
+      return is_include && is_needed ? Answer::kNotAsked : Answer::kNo;
     }
     case FilterSubject::kRank:
       return answered(condition.holds(static_cast<std::uint64_t>(thread.header.rank)));
     case FilterSubject::kThread:
       return answered(condition.holds(static_cast<std::uint64_t>(thread.header.thread)));
     case FilterSubject::kRequest:
-      if (!event::asksForBytes(*event.row)) return Answer::kNotAsked;
+      if (is_part || !event::asksForBytes(row)) return Answer::kNotAsked;
       return answered(condition.holds(event.request));
     case FilterSubject::kWindow: {
-      if (windows == Windows::kAreOpen) return Answer::kNotAsked;
+      if (windows == Windows::kUnbounded) return Answer::kNotAsked;
       const std::int64_t since = event.start_ns - start_ns_;
       return answered(since >= condition.window.from_ns &&
                       (!condition.window.to_ns || since < *condition.window.to_ns));
@@ -302,30 +336,32 @@ Filter::Answer Filter::answer(const FilterCondition& condition, std::size_t numb
   return Answer::kNo;
 }
 
-// A rule of `include` is for a call unless a condition says no; one of `exclude` if all say yes.
-bool Filter::isFor(const FilterRule& rule, std::size_t first_condition, bool is_include,
-                   const event::Event& event, const SourceThread& thread, const FileBits* file,
-                   Windows windows) const {
+Filter::Answer Filter::isFor(const FilterRule& rule, std::size_t first_condition, bool is_include,
+                             const event::Event& event, const SourceThread& thread,
+                             const FileBits* file, Windows windows) const {
+  Answer all = Answer::kYes;
   for (std::size_t i = 0; i < rule.conditions.size(); ++i) {
     const Answer given =
         answer(rule.conditions[i], first_condition + i, is_include, event, thread, file, windows);
-    if (given == Answer::kNo || (!is_include && given != Answer::kYes)) return false;
+    if (given == Answer::kNo) return given;
+    if (given == Answer::kNotAsked) all = given;
   }
-  return true;
+  return all;
 }
 
+// A rule of `include` is for a call unless a condition says no; one of `exclude` if all say yes.
 bool Filter::stays(const event::Event& event, const SourceThread& thread, const FileBits* file,
                    Windows windows, FilterCounts* counts) const {
   std::size_t condition = 0;
-  std::size_t number = 0;
+  std::size_t rule_number = 0;
   const auto isAny = [&](const std::vector<FilterRule>& rules, bool is_include) {
     bool is_any = false;
     for (const FilterRule& rule : rules) {
-      const bool is_one = isFor(rule, condition, is_include, event, thread, file, windows);
-      if (is_one && counts != nullptr) counts->was_used[number] = true;
-      is_any = is_any || is_one;
+      const Answer given = isFor(rule, condition, is_include, event, thread, file, windows);
+      if (given == Answer::kYes && counts != nullptr) counts->was_used[rule_number] = true;
+      is_any = is_any || (is_include ? given != Answer::kNo : given == Answer::kYes);
       condition += rule.conditions.size();
-      ++number;
+      ++rule_number;
     }
     return is_any;
   };
@@ -335,7 +371,7 @@ bool Filter::stays(const event::Event& event, const SourceThread& thread, const 
 
 Filter::Verdict Filter::verdict(const event::Event& event, const SourceThread& thread,
                                 const FileBits* file, FilterCounts* counts) const {
-  if (!stays(event, thread, file, Windows::kCount, counts)) return Verdict::kGoes;
+  if (!stays(event, thread, file, Windows::kAsGiven, counts)) return Verdict::kGoes;
   const bool is_gone = event.handle != nullptr && !gone_.empty() &&
                        gone_.contains(keys_.of(*thread.process, event.handle->definition));
   return is_gone ? Verdict::kGoesWithOpen : Verdict::kStays;

@@ -15,6 +15,7 @@
 
 #include "core/event/event.hpp"
 #include "core/tracefile/description_keys.hpp"
+#include "core/tracefile/posix_offsets.hpp"
 #include "core/tracefile/trace.hpp"
 #include "preprocess/filter_rule.hpp"
 
@@ -44,15 +45,15 @@ class Filter {
                                                const event::PathTable& paths,
                                                FilterCounts* counts) const;
 
-  // How a descriptor is when it is first used, whose open goes and whose calls stay since they are
-  // in a window. In bytes.
-  struct Before {
-    std::int64_t position = 0;  // 0 where it is not known
-    std::int64_t size = 0;      // of the file
-    int flags = 0;              // of its open, as in C
+  // The state of a descriptor at its first call that stays, where calls before that go. `flags`: of
+  // its open, as in C. `is_given`: it was open before the recording.
+  struct StateBefore {
+    tracefile::PosixOffsets::State state;
+    int flags = 0;
+    bool is_given = false;
   };
   // `handle`: of the process at that place in the trace. None where its open stays.
-  std::optional<Before> before(std::size_t process, std::uint32_t handle) const;
+  std::optional<StateBefore> before(std::size_t process, std::uint32_t handle) const;
 
   // The rules that were for no call, as on the command line.
   std::vector<std::string> unused(const FilterCounts& counts) const;
@@ -63,14 +64,16 @@ class Filter {
   // Which conditions on files hold, by their number over all rules.
   using FileBits = std::vector<bool>;
   enum class Answer : std::uint8_t { kNo, kYes, kNotAsked };
-  // Whether an open goes for its time alone.
-  enum class Windows : std::uint8_t { kCount, kAreOpen };
+  // kUnbounded: as if all calls were in all windows, to see whether an open goes for its time
+  // alone.
+  enum class Windows : std::uint8_t { kAsGiven, kUnbounded };
 
   FileBits bitsOf(std::string_view path) const;
-  bool isFor(const FilterRule& rule, std::size_t first_condition, bool is_include,
-             const event::Event& event, const SourceThread& thread, const FileBits* file,
-             Windows windows) const;
-  Answer answer(const FilterCondition& condition, std::size_t number, bool is_include,
+  // kYes: all conditions say so. kNotAsked: none says no.
+  Answer isFor(const FilterRule& rule, std::size_t first_condition, bool is_include,
+               const event::Event& event, const SourceThread& thread, const FileBits* file,
+               Windows windows) const;
+  Answer answer(const FilterCondition& condition, std::size_t condition_number, bool is_include,
                 const event::Event& event, const SourceThread& thread, const FileBits* file,
                 Windows windows) const;
   bool stays(const event::Event& event, const SourceThread& thread, const FileBits* file,
@@ -82,11 +85,12 @@ class Filter {
   bool asksFor(FilterSubject subject) const;
 
   const FilterRules& rules_;
-  std::int64_t start_ns_;
+  std::int64_t start_ns_;  // of the run, where a rule asks for times
+  bool asks_for_files_;
   std::unordered_map<std::string, std::uint64_t> sizes_;  // by path; where a rule asks for them
-  // Whose opens go and take along all calls on them.
+  // Descriptions without their open: no call on them stays.
   std::unordered_set<tracefile::DescriptionKey, tracefile::DescriptionKey::Hash> gone_;
-  std::map<std::pair<std::size_t, std::uint32_t>, Before> before_;
+  std::map<std::pair<std::size_t, std::uint32_t>, StateBefore> before_;
   tracefile::DescriptionKeys keys_;
 };
 

@@ -215,8 +215,9 @@ class ThreadPass {
       if (event.start_ns != 0) event.start_ns = event.end_ns = timeOf(event.start_ns);
       event.offset = std::max<std::int64_t>(event.offset, 0);
       if (event.step == model::Step::kPreopened) {
-        event.offset = static_cast<std::int64_t>(
-            scaleOf(contentOf(event.file)).position(static_cast<std::uint64_t>(event.offset)));
+        event.offset =
+            static_cast<std::int64_t>(scaleOf(notes_.extras[next_extra_].content)
+                                          .position(static_cast<std::uint64_t>(event.offset)));
       }
       if (!keepsFileOrder()) {
         // Only what it waits for makes a delay worth a step.

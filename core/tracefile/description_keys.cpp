@@ -24,8 +24,8 @@ DescriptionKeys::DescriptionKeys(const std::vector<const Process*>& processes) {
 DescriptionKey DescriptionKeys::of(const Process& process,
                                    const wire::HandleDefinition& handle) const {
   const Process* owner = &process;
-  // Inherited over one fork or more: the opener is the ancestor of that number. (What says of
-  // itself that it is its own ancestor is damaged.)
+  // Inherited over one fork or more: the opener is the ancestor of that number. (A damaged
+  // trace may name a process as its own ancestor.)
   for (std::size_t forks = 0; handle.birth_pid != 0 && owner->pid != handle.birth_pid; ++forks) {
     const auto parent = by_token_.find(parentOf(*owner));
     if (parent == by_token_.end() || forks == by_token_.size())

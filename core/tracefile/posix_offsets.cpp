@@ -11,10 +11,15 @@ PosixOffsets::PosixOffsets(const std::vector<const Process*>& processes, event::
 
 std::optional<PosixOffsets::State> PosixOffsets::stateOf(const Process& process,
                                                          const event::Handle& handle) {
-  const Description* const description = find(keys_.of(process, handle.definition));
+  const DescriptionKey key = keys_.of(process, handle.definition);
+  const Description* const description = find(key);
   if (description == nullptr) return {};
-  State state{.position = {}, .size_bytes = description->size->bytes};
-  if (description->open.is_known) state.position = description->open.position;
+  State state{.key = key,
+              .position = description->open.position,
+              .appends = description->open.appends,
+              .size_bytes = {}};
+  const event::FileSize& size = *description->size;
+  if (size.is_known || size.bytes > 0) state.size_bytes = size.bytes;
   return state;
 }
 

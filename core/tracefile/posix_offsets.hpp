@@ -35,11 +35,13 @@ class PosixOffsets {
   // write.
   std::optional<Located> take(const Process& process, const event::Event& event);
 
-  // Where the descriptor stands after the events that were taken, and how long its file is as far
-  // as they tell. None of a descriptor that they did not use.
+  // A descriptor after the events that were taken, as far as they tell. None where they did not use
+  // it.
   struct State {
-    std::optional<std::int64_t> position;  // bytes; none where it is not known
-    std::int64_t size_bytes = 0;
+    DescriptionKey key;
+    std::int64_t position = 0;  // bytes
+    bool appends = false;
+    std::optional<std::int64_t> size_bytes;  // of its file
   };
   std::optional<State> stateOf(const Process& process, const event::Handle& handle);
 

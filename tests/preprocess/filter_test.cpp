@@ -31,6 +31,7 @@ std::vector<std::string> commandsOf(const std::vector<ScheduleEvent>& events) {
   return commands;
 }
 using Commands = std::vector<std::string>;
+constexpr std::uint32_t kForked = 9000;
 
 class FilteredSchedule : public TracedRun {
  protected:
@@ -126,6 +127,43 @@ TEST_F(FilteredSchedule, ReadsOfWhatIsNoLongerWrittenAreOfAnInput) {
   const model::ScheduleFile& file = kept_.files.at("a");
   EXPECT_TRUE(file.exists);
   EXPECT_EQ(file.size, 300U);
+}
+
+TEST_F(FilteredSchedule, ReadsAreWhereTheSeeksBeforeThemLead) {
+  Thread thread(token(0));
+  thread.open(10000, 10050, "/run/in", O_RDONLY, 1, 9000)
+      .onHandle("lseek", 10100, 10150, 1, 8000, 8000, SEEK_SET)
+      .data("read", 10200, 10250, 1, 100)
+      .onHandle("fsync", 10300, 10350, 1);
+  save(0, 1, {&thread});
+  EXPECT_EQ(commandsOf(events(including("class=read"))), (Commands{"open", "lseek", "read"}));
+}
+
+// The parent opened it before the window, and both write to it by turns.
+TEST_F(FilteredSchedule, ADescriptorSharedBeforeAWindowStaysShared) {
+  Thread parent(token(0));
+  parent.open(10000, 10050, "/run/out", O_WRONLY | O_CREAT, 1)
+      .data("write", 10100, 10150, 1, 1000)
+      .data("write", 30000, 30100, 1, 10);
+  Thread child(token(0) + kForked);
+  child.given("/run/out", 1, wire::Origin::kOpened, 4711, O_WRONLY)
+      .data("write", 20000, 20100, 1, 10)
+      .data("write", 40000, 40100, 1, 10);
+  save(0, 1, {&parent});
+  save(0, 1, {&child}, kForked, 4711);
+  const Kept kept = schedule(including("window=0.000005.."));
+  Commands made;
+  for (const auto& thread : kept.threads) {
+    for (const ScheduleEvent& event : thread) {
+      if (event.step == model::Step::kPreopened) {
+        EXPECT_EQ(event.offset, 1000);
+      }
+      if (event.step != model::Step::kCall) made.emplace_back(commandsOf({event}).front());
+    }
+  }
+  std::ranges::sort(made);
+  EXPECT_EQ(made, (Commands{"other", "preopened"}));
+  EXPECT_EQ(kept.files.at("out").size, 1000U);
 }
 
 // Rank 1 has no call left, and passes the order of rank 0 on to rank 2.
