@@ -3,21 +3,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "replay/plan/program.hpp"
+#include "replay/run/engine.hpp"
 
 namespace omnio::replay {
 
 void Traffic::add(const Traffic& other) {
-  operations += other.operations;
-  reads += other.reads;
-  read_bytes += other.read_bytes;
-  writes += other.writes;
-  written_bytes += other.written_bytes;
-  time_ns += other.time_ns;
+  const auto add_to = [](std::uint64_t& sum, std::uint64_t more) {
+    if (__builtin_add_overflow(sum, more, &sum)) sum = UINT64_MAX;
+  };
+  add_to(operations, other.operations);
+  add_to(reads, other.reads);
+  add_to(read_bytes, other.read_bytes);
+  add_to(writes, other.writes);
+  add_to(written_bytes, other.written_bytes);
+  add_to(time_ns, other.time_ns);
 }
 
 namespace {
@@ -54,7 +59,7 @@ class OverviewSink final : public model::ScheduleSink {
 
   Complaint file(model::FileNumber number, const model::ScheduleFile& file) override {
     found_.by_file.emplace_back();
-    uses_.emplace_back();
+    ranks_of_file_.emplace_back();
     return compiler_.file(number, file);
   }
 
@@ -62,8 +67,9 @@ class OverviewSink final : public model::ScheduleSink {
     // The compiler forgets the descriptors of a rank when the next one begins.
     if (thread.rank != thread_.rank) settle();
     thread_ = thread;
-    previous_end_ns_ = 0;
+    recorded_end_ns_ = 0;
     work_ns_ = 0;
+    work_at_last_call_ns_ = 0;
     found_.hosts.insert(thread.host);
     // How many ranks there are is not believed before they have come.
     const auto ranks = static_cast<std::size_t>(thread.rank) + 1;
@@ -77,17 +83,21 @@ class OverviewSink final : public model::ScheduleSink {
     if (++found_.events % kProgressEvery == 0) base::progressBy(kProgressEvery);
     noteUse(static_cast<std::uint32_t>(event.file));
     noteUse(static_cast<std::uint32_t>(event.new_file));
-    if (!event.after.empty()) ++found_.waiting_events;
-    for (const model::Wait& wait : event.after)
+    bool waits = false;
+    for (const model::Wait& wait : event.after) {
+      if (wait.id == 0) continue;
+      waits = true;
       ++found_.waits[static_cast<std::size_t>(wait.reason)];
-    if (event.step == Step::kCall || event.step == Step::kDelay) noteTime(event);
+    }
+    if (waits) ++found_.waiting_events;
+    if (event.step != Step::kPreopened) noteTime(event, waits);
     if (event.step == Step::kCall) count(event);
     return std::nullopt;
   }
 
   Complaint endThread() override {
-    if (work_ns_ > found_.longest_work_ns) {
-      found_.longest_work_ns = work_ns_;
+    if (work_at_last_call_ns_ > found_.longest_work_ns) {
+      found_.longest_work_ns = work_at_last_call_ns_;
       found_.longest_worker = thread_;
     }
     return compiler_.endThread();
@@ -98,11 +108,11 @@ class OverviewSink final : public model::ScheduleSink {
     if (auto complaint = compiler_.finish()) return complaint;
     found_.plan = compiler_.takePlan();
     found_.by_rank.resize(found_.plan.ranks.size());
-    for (std::uint32_t i = 0; i < uses_.size(); ++i) {
-      if (uses_[i].last_rank == kNoRank) found_.unused_files.push_back(i);
-      if (uses_[i].is_shared && found_.by_file[i].writes > 0) ++found_.shared_files;
+    if (order_ == model::Order::kNone) return std::nullopt;
+    for (std::uint32_t i = 0; i < ranks_of_file_.size(); ++i) {
+      if (ranks_of_file_[i].empty()) found_.unused_files.push_back(i);
     }
-    if (order_ != model::Order::kNone) findUnordered();
+    findUnordered();
     return std::nullopt;
   }
 
@@ -110,34 +120,40 @@ class OverviewSink final : public model::ScheduleSink {
 
  private:
   static constexpr int kNoRank = -1;
-  struct Use {
-    int last_rank = kNoRank;
-    bool is_shared = false;
-  };
 
+  // Ranks come in order.
   void noteUse(std::uint32_t number) {
-    if (number >= uses_.size()) return;
-    Use& use = uses_[number];
-    use.is_shared |= use.last_rank != kNoRank && use.last_rank != thread_.rank;
-    use.last_rank = thread_.rank;
+    if (order_ == model::Order::kNone || number >= ranks_of_file_.size()) return;
+    std::vector<int>& ranks = ranks_of_file_[number];
+    if (ranks.empty() || ranks.back() != thread_.rank) ranks.push_back(thread_.rank);
   }
 
-  void noteTime(const ScheduleEvent& event) {
+  // The time that a replay in dt takes for the event at least, by the rules of the engine.
+  std::int64_t workOf(const ScheduleEvent& event, bool waits) const {
+    if (event.step == Step::kInherited) return 0;
     const bool is_delay = event.step == Step::kDelay;
-    if (event.own) {
-      work_ns_ += event.own->total();
-    } else if (event.after.empty()) {
-      work_ns_ += std::max<std::int64_t>(event.start_ns - previous_end_ns_, 0);
-    }
-    if (is_delay) return;
+    if (event.own) return event.own->total() + (is_delay ? event.end_ns - event.start_ns : 0);
+    if (waits) return 0;
+    const std::int64_t begun =
+        behindRecorder(recorded_end_ns_, event.start_ns, thread_.recorder_ns);
+    return std::max<std::int64_t>((is_delay ? event.end_ns : event.start_ns) - begun, 0);
+  }
+
+  void noteTime(const ScheduleEvent& event, bool waits) {
+    work_ns_ = base::saturatingSum(work_ns_, workOf(event, waits));
+    if (event.step == Step::kCall) noteCallTime(event);
+    recorded_end_ns_ = std::max(recorded_end_ns_, event.end_ns);
+  }
+
+  void noteCallTime(const ScheduleEvent& event) {
+    work_at_last_call_ns_ = work_ns_;
     if (!found_.first_start_ns || event.start_ns < *found_.first_start_ns) {
       found_.first_start_ns = event.start_ns;
     }
     found_.last_end_ns = std::max(found_.last_end_ns, event.end_ns);
-    if (event.start_ns < previous_end_ns_ && found_.overlaps++ == 0) {
-      found_.first_overlap = thread_;
+    if (event.start_ns < recorded_end_ns_ && found_.overlaps++ == 0) {
+      found_.first_overlap_thread = thread_;
     }
-    previous_end_ns_ = std::max(previous_end_ns_, event.end_ns);
   }
 
   void count(const ScheduleEvent& event) {
@@ -150,7 +166,7 @@ class OverviewSink final : public model::ScheduleSink {
     if (file != kNoFile) {
       addToFile(file, traffic);
     } else if (event.fd != model::kNoDescriptor) {
-      unknown_[event.fd].add(traffic);
+      by_unknown_descriptor_[event.fd].add(traffic);
     } else {
       found_.without_file.add(traffic);
     }
@@ -161,9 +177,9 @@ class OverviewSink final : public model::ScheduleSink {
     noteUse(file);
   }
 
-  // What went through descriptors that a later thread of the rank has made.
+  // Finds the files of calls whose descriptor a later thread of the rank has made.
   void settle() {
-    for (const auto& [descriptor, traffic] : std::exchange(unknown_, {})) {
+    for (const auto& [descriptor, traffic] : std::exchange(by_unknown_descriptor_, {})) {
       ScheduleEvent event;
       event.fd = descriptor;
       const std::uint32_t file = compiler_.fileOf(event);
@@ -187,25 +203,33 @@ class OverviewSink final : public model::ScheduleSink {
         }
       }
     }
-    for (std::size_t rank = 0; rank < is_ordered.size(); ++rank) {
-      if (!is_ordered[rank] && found_.by_rank[rank].operations > 0) {
-        found_.unordered_ranks.push_back(static_cast<int>(rank));
+    std::set<int> unordered;
+    for (std::size_t i = 0; i < ranks_of_file_.size(); ++i) {
+      const std::vector<int>& ranks = ranks_of_file_[i];
+      if (ranks.size() < 2 || found_.by_file[i].written_bytes == 0) continue;
+      ++found_.shared_files;
+      for (const int rank : ranks) {
+        const auto place = static_cast<std::size_t>(rank);
+        if (!is_ordered[place] && found_.by_rank[place].operations > 0) unordered.insert(rank);
       }
     }
+    found_.unordered_ranks.assign(unordered.begin(), unordered.end());
   }
 
   model::Order order_;
   Compiler compiler_;
   Overview found_;
-  std::vector<Use> uses_;  // by file
+  std::vector<std::vector<int>> ranks_of_file_;  // that use it, unless the order is kNone
   model::ScheduleThread thread_ = [] {
     model::ScheduleThread none;
     none.rank = kNoRank;
     return none;
   }();
-  std::int64_t previous_end_ns_ = 0;
+  // The thread's.
+  std::int64_t recorded_end_ns_ = 0;
   std::int64_t work_ns_ = 0;
-  std::map<Descriptor, Traffic> unknown_;  // of the rank
+  std::int64_t work_at_last_call_ns_ = 0;
+  std::map<Descriptor, Traffic> by_unknown_descriptor_;  // of the rank
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What a replay of a schedule would do, without a target: `omnio schedule`. The schedule is read by
-// the reader and the compiler of a replay, so what a replay refuses is refused here, with the same
-// sentence; only what depends on a target is not looked at.
+// Sums up what a replay of a schedule would do, without a target: `omnio schedule`. The schedule is
+// read by the reader and the compiler of a replay, so what a replay refuses is refused here, with
+// the same sentence; only what depends on a target is not looked at.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Traffic {
   std::uint64_t written_bytes = 0;
   std::uint64_t time_ns = 0;  // in the recording, added over threads
 
-  void add(const Traffic& other);
+  void add(const Traffic& other);  // sums stay at the largest number
   bool operator==(const Traffic&) const = default;
 };
 
@@ -45,30 +45,35 @@ struct Overview {
   Traffic without_file;
   std::map<std::string_view, Traffic> by_call;
   std::map<int, Traffic> by_phase;  // 0: calls of no phase
+  // The events that wait for others, and for how many, by model::Reason. The beginning of the run
+  // is not an event.
   std::uint64_t waiting_events = 0;
-  std::array<std::uint64_t, kReasonCount> waits{};  // by model::Reason
-  // Of the calls, in the recording.
+  std::array<std::uint64_t, kReasonCount> waits{};
+  // The first start and the last end of a call in the recording.
   std::optional<std::int64_t> first_start_ns;
   std::int64_t last_end_ns = 0;
-  // The thread that needs the longest time by itself: its `compute` and `communication`, and the
-  // time between its operations where the schedule neither has these nor a wait.
+  // The longest time that a thread needs by itself up to its last call: its `compute` and
+  // `communication`, and, where an event has neither these nor waits for others, the time before
+  // it, without the recorder's. A delay adds its own time where it has these or does not wait.
   std::int64_t longest_work_ns = 0;
   std::optional<model::ScheduleThread> longest_worker;  // none where no thread needs any
-  // Events that begin, in the recording, before an earlier one of their thread has ended.
+  // Calls that begin, in the recording, before an earlier event of their thread has ended.
   std::uint64_t overlaps = 0;
-  model::ScheduleThread first_overlap;
-  std::vector<std::uint32_t> unused_files;  // that no event names
-  std::uint64_t shared_files = 0;           // that several ranks use, one of which writes
-  // That neither wait for an event of another rank nor are waited for. Only where the order was
-  // kept.
+  model::ScheduleThread first_overlap_thread;
+  // The rest is found only where the order was kept.
+  std::vector<std::uint32_t> unused_files;  // no event names them
+  // The number of files that several ranks use and the run writes to, and the ranks that use one of
+  // them, but neither wait for an event of another rank nor are waited for.
+  std::uint64_t shared_files = 0;
   std::vector<int> unordered_ranks;
 };
 
-// Memory grows with files, ranks and threads, and, unless `order` is kNone, with the events that
-// wait or are waited for, whose circles are then found.
+// Memory grows with files, ranks, their descriptors, threads, phases and ids of events, and, unless
+// `order` is kNone, with waits, whose circles are then found, and with the ranks that use each
+// file. Time grows with the turns of each `repeat`, since each of them is counted.
 base::Result<Overview> readOverview(const std::filesystem::path& schedule, model::Order order);
 
-// What a line of the table is about.
+// The subject of a line of the table.
 enum class OverviewBy : std::uint8_t { kRank, kFile, kCall };
 inline constexpr base::Word<OverviewBy> kOverviewBys[] = {
     {OverviewBy::kRank, "rank"}, {OverviewBy::kFile, "file"}, {OverviewBy::kCall, "call"}};
@@ -77,7 +82,7 @@ inline constexpr base::Word<OverviewBy> kOverviewBys[] = {
 std::string textOf(const Overview& overview, const std::filesystem::path& schedule, OverviewBy by);
 std::string jsonOf(const Overview& overview, const std::filesystem::path& schedule, OverviewBy by);
 
-// What a replay takes, but may not be what was meant: a sentence each.
+// A sentence for each thing that a replay takes, but that may not be as it was meant.
 std::vector<std::string> warningsOf(const Overview& overview);
 std::string checkTextOf(const Overview& overview, const std::filesystem::path& schedule);
 std::string checkJsonOf(const Overview& overview, const std::filesystem::path& schedule);

@@ -25,28 +25,26 @@ using base::JsonWriter;
 struct RoleFiles {
   model::FileRole role;
   std::uint64_t files = 0;
-  std::uint64_t found = 0;  // exist when the replay begins
+  std::uint64_t exist_before = 0;  // when the replay begins
   RoomNeeded room;
-  std::uint64_t read_bytes = 0;
-  std::uint64_t written_bytes = 0;
+  Traffic traffic;
 };
 
 std::vector<RoleFiles> rolesOf(const Overview& overview) {
   const std::vector<PlannedFile>& files = overview.plan.files;
   std::vector<RoleFiles> roles;
   for (const auto& [role, word] : model::kRoles) {
-    RoleFiles of{.role = role, .room = {}};
+    RoleFiles row{.role = role, .room = {}, .traffic = {}};
     for (std::size_t i = 0; i < files.size(); ++i) {
       if (files[i].role != role) continue;
-      ++of.files;
-      of.found += files[i].exists ? 1U : 0U;
-      of.read_bytes += overview.by_file[i].read_bytes;
-      of.written_bytes += overview.by_file[i].written_bytes;
+      ++row.files;
+      if (files[i].exists || wantedSize(overview.plan, files[i])) ++row.exist_before;
+      row.traffic.add(overview.by_file[i]);
     }
-    if (of.files == 0) continue;
-    of.room = roomNeeded(overview.plan,
-                         [&, wanted = role](std::size_t i) { return files[i].role == wanted; });
-    roles.push_back(of);
+    if (row.files == 0) continue;
+    row.room = roomNeeded(overview.plan,
+                          [&, wanted = role](std::size_t i) { return files[i].role == wanted; });
+    roles.push_back(row);
   }
   return roles;
 }
@@ -89,6 +87,7 @@ std::int64_t recordedNs(const Overview& overview) {
 }
 
 std::string bytesText(std::uint64_t bytes) { return base::humanBytes(static_cast<double>(bytes)); }
+std::string timeText(std::uint64_t ns) { return base::humanNs(static_cast<double>(ns)); }
 std::string timeText(std::int64_t ns) { return base::humanNs(static_cast<double>(ns)); }
 
 std::vector<std::string> rowOf(const Traffic& traffic, std::string name) {
@@ -97,7 +96,7 @@ std::vector<std::string> rowOf(const Traffic& traffic, std::string name) {
           bytesText(traffic.read_bytes),
           fmt::format("{}", traffic.writes),
           bytesText(traffic.written_bytes),
-          timeText(static_cast<std::int64_t>(traffic.time_ns)),
+          timeText(traffic.time_ns),
           std::move(name)};
 }
 
@@ -117,15 +116,23 @@ std::string commandText(const std::vector<std::string>& command) {
 }
 
 std::string sourceText(const model::ScheduleGlobal& global) {
-  std::string text = fmt::format("Source: {}, {}", base::printable(global.source),
-                                 global.source_whole ? "whole" : "not whole");
-  if (global.source_events_missing > 0) {
-    text += fmt::format(", {} missing",
-                        counted(global.source_events_missing, "event is", "events are"));
+  std::vector<std::string> parts;
+  if (!global.source.empty()) parts.push_back(base::printable(global.source));
+  if (!global.source_whole) {
+    parts.emplace_back("not whole");
+  } else if (!parts.empty()) {
+    parts.emplace_back("whole");
   }
-  text += '\n';
+  if (global.source_events_missing > 0) {
+    parts.push_back(
+        fmt::format("{} missing", counted(global.source_events_missing, "event is", "events are")));
+  }
+  std::string text;
+  if (!parts.empty()) text += fmt::format("Source: {}\n", fmt::join(parts, ", "));
   if (!global.command.empty()) text += fmt::format("Command: {}\n", commandText(global.command));
-  for (const std::string& words : global.left_out) text += fmt::format("Left out: {}\n", words);
+  for (const std::string& words : global.left_out) {
+    text += fmt::format("Left out: {}\n", base::safeText(words));
+  }
   return text;
 }
 
@@ -224,11 +231,11 @@ std::string textOf(const Overview& overview, const std::filesystem::path& schedu
   if (const std::vector<RoleFiles> roles = rolesOf(overview); !roles.empty()) {
     std::vector<std::vector<std::string>> rows = {
         {"files", "exist before", "prepared", "at the end", "bytes read", "bytes written", "role"}};
-    for (const RoleFiles& of : roles) {
-      rows.push_back({fmt::format("{}", of.files), fmt::format("{}", of.found),
-                      bytesText(of.room.prepared), bytesText(of.room.at_end),
-                      bytesText(of.read_bytes), bytesText(of.written_bytes),
-                      std::string(base::wordOf(model::kRoles, of.role))});
+    for (const RoleFiles& row : roles) {
+      rows.push_back({fmt::format("{}", row.files), fmt::format("{}", row.exist_before),
+                      bytesText(row.room.prepared), bytesText(row.room.at_end),
+                      bytesText(row.traffic.read_bytes), bytesText(row.traffic.written_bytes),
+                      std::string(base::wordOf(model::kRoles, row.role))});
     }
     text += '\n';
     base::appendTable(text, rows, base::Align::kRight);
@@ -264,14 +271,14 @@ std::string jsonOf(const Overview& overview, const std::filesystem::path& schedu
       json.put("bytes", room.bytes());
       putRoom(json, room);
     });
-    json.list("files", rolesOf(overview), [&](const RoleFiles& of) {
+    json.list("files", rolesOf(overview), [&](const RoleFiles& row) {
       json.object([&] {
-        json.put("role", base::wordOf(model::kRoles, of.role));
-        json.put("files", of.files);
-        json.put("exist", of.found);
-        putRoom(json, of.room);
-        json.put("read_bytes", of.read_bytes);
-        json.put("written_bytes", of.written_bytes);
+        json.put("role", base::wordOf(model::kRoles, row.role));
+        json.put("files", row.files);
+        json.put("exist_before", row.exist_before);
+        putRoom(json, row.room);
+        json.put("read_bytes", row.traffic.read_bytes);
+        json.put("written_bytes", row.traffic.written_bytes);
       });
     });
     json.object("total", [&] { putTraffic(json, overview.total); });
@@ -313,7 +320,9 @@ std::vector<std::string> warningsOf(const Overview& overview) {
         "the trace was not whole, so the schedule lacks data; a replay ends with status 3 without "
         "--partial");
   }
-  for (const std::string& words : global.left_out) warnings.push_back("left out: " + words);
+  for (const std::string& words : global.left_out) {
+    warnings.push_back("left out: " + base::safeText(words));
+  }
   for (const auto& [key, scale] :
        {std::pair("size_scale", global.size_scale), std::pair("time_scale", global.time_scale)}) {
     if (scale == 1) continue;
@@ -337,11 +346,10 @@ std::vector<std::string> warningsOf(const Overview& overview) {
     warnings.push_back(fmt::format(
         "{} before the recorded end of an earlier one of the same thread, and a replay starts "
         "them one after another; the first is in rank {}, thread {}",
-        counted(overview.overlaps, "event starts", "events start"), overview.first_overlap.rank,
-        overview.first_overlap.thread));
+        counted(overview.overlaps, "event starts", "events start"),
+        overview.first_overlap_thread.rank, overview.first_overlap_thread.thread));
   }
-  if (overview.shared_files > 0 && !overview.unordered_ranks.empty() &&
-      overview.plan.ranks.size() > 1) {
+  if (!overview.unordered_ranks.empty()) {
     warnings.push_back(fmt::format(
         "several ranks use {} that the run writes, and no wait orders {} with other ranks: {}",
         counted(overview.shared_files, "file", "files"),

@@ -76,19 +76,6 @@ bool isMadeLater(const std::unordered_set<std::string_view>& made, const std::st
   }
 }
 
-// The size that the file has to have, where it has to be there.
-std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& file) {
-  if (file.role == model::FileRole::kDirectory || file.role == model::FileRole::kAbsent) return {};
-  if (file.exists) {
-    const bool grows = plan.global.write_overwrite && file.role != model::FileRole::kInput;
-    return grows ? std::max(file.size, file.written_end) : file.size;
-  }
-  if (plan.global.write_overwrite && !file.made_by_events && file.written_end > 0) {
-    return file.written_end;
-  }
-  return {};
-}
-
 // The first that ends behind there.
 auto firstHoleBehind(const PlannedFile& file, std::uint64_t begin) {
   return std::ranges::upper_bound(file.holes, begin, {}, &model::Hole::end);
@@ -199,6 +186,18 @@ base::Result<Places> placesOf(const Plan& plan, const Tree& tree,
     if (places[i] == kInTree) places[i] = INT_MAX;
   }
   return places;
+}
+
+std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& file) {
+  if (file.role == model::FileRole::kDirectory || file.role == model::FileRole::kAbsent) return {};
+  if (file.exists) {
+    const bool grows = plan.global.write_overwrite && file.role != model::FileRole::kInput;
+    return grows ? std::max(file.size, file.written_end) : file.size;
+  }
+  if (plan.global.write_overwrite && !file.made_by_events && file.written_end > 0) {
+    return file.written_end;
+  }
+  return {};
 }
 
 RoomNeeded roomNeeded(const Plan& plan, const std::function<bool(std::size_t file)>& is_there) {

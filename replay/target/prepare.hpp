@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -64,6 +65,10 @@ struct Residency {
 };
 // Of the pieces that this process made.
 Residency sampleCache(const Plan& plan, const Tree& tree, const Places& places, Share share);
+
+// The size that the file has to have before the replay begins, where it has to be there. Nothing
+// for directories.
+std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& file);
 
 // The least room that the replay takes where `is_there` says that the file lies: for what is
 // prepared, and for what is there at the end, which may be less.

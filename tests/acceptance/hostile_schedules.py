@@ -1,5 +1,6 @@
 """Schedules edited into something hostile or nonsensical: each is refused with one sentence before
-anything is done, or harmless; `omnio schedule check` agrees. Files beside the target keep their content, time and inode.
+anything is done, or harmless; `omnio schedule check` agrees. Files beside the target keep their
+content, time and inode.
 """
 
 import os

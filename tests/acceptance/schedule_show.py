@@ -1,6 +1,6 @@
-"""`omnio schedule show` has the sums of `omnio stats` for the trace that the schedule was made of, and
-those of a count over the schedule's JSON, with and without `repeat`. `omnio schedule check` takes
-it, and refuses what a replay refuses.
+"""`omnio schedule show` has the sums of `omnio stats` for the trace that the schedule was made of,
+and those of a count over the schedule's JSON, with and without `repeat`. `omnio schedule check`
+takes it, and refuses what a replay refuses.
 
   schedule_show.py
 """
@@ -49,28 +49,37 @@ def counted(path):
     for rank in document["ranks"]:
         files = {}
         for thread in rank["threads"]:
-            own, before = 0, 0
+            own, before, recorder = 0, 0, thread.get("recorder", 0)
+            work.append(0)
             for event in eventsOf(thread):
-                for wait in event.get("after", []):
+                waits = [wait for wait in event.get("after", [])
+                         if not isinstance(wait, dict) or wait["id"] != 0]
+                for wait in waits:
                     found["why"][wait["why"] if isinstance(wait, dict) else "file"] += 1
                 location = event.get("location", files.get(event.get("fd")))
                 if event["command"] in ("preopened", "open", "open64", "openat", "openat64",
                                         "fopen", "fopen64") and "result" in event:
                     files[event["result"]] = location
+                is_delay = event["command"] == "delay"
+                if event["command"] in ("preopened", "inherited"):
+                    pass
+                elif "compute" in event or "communication" in event:
+                    own += event.get("compute", 0) + event.get("communication", 0)
+                    own += event["end"] - event["start"] if is_delay else 0
+                elif not waits:
+                    begun = max(before, min(before + recorder, event["start"]))
+                    own += max(0, event["end" if is_delay else "start"] - begun)
+                if event["command"] != "preopened":
+                    before = max(before, event["end"])
                 if event["command"] in STEPS:
                     continue
+                work[-1] = own
                 found["rank"][str(rank["rank"])] += 1
                 found["rank_ns"][str(rank["rank"])] += event["end"] - event["start"]
                 found["call"][event["command"]] += 1
                 found["file"][location] += 1
                 starts.append(event["start"])
                 ends.append(event["end"])
-                if "compute" in event or "communication" in event:
-                    own += event.get("compute", 0) + event.get("communication", 0)
-                elif not event.get("after"):
-                    own += max(0, event["start"] - before)
-                before = max(before, event["end"])
-            work.append(own)
     found["recorded_ns"] = max(ends) - min(starts)
     found["without_io_ns"] = max(work)
     return found
@@ -139,6 +148,13 @@ def checkWritten(checks, work):
                  moved("read", 0, 64 * KIB), closed(0)]]])
     for key in ("start", "end"):  # which the loop's own events have
         del document["ranks"][0]["threads"][0]["events"][1][key]
+    document["ranks"][0]["threads"][0] = {"recorder": 18, **document["ranks"][0]["threads"][0]}
+    document["ranks"][0]["threads"][0]["events"][2:2] = [
+        {"command": "delay", "start": 1_000_000, "end": 1_002_000},
+        {"command": "delay", "start": 1_002_000, "end": 1_003_000, "compute": 40},
+        moved("pread64", 0, 0, start=1_004_000, end=1_004_500, after=[{"id": 0, "why": "mpi"}])]
+    document["ranks"][0]["threads"][0]["events"].append(
+        {"command": "delay", "start": 2_000_000, "end": 3_000_000})
     path = write(os.path.join(work, "written.json"), document)
     found = checkCounts(checks, path)
     checks.equal((found["total"]["written_bytes"], found["total"]["read_bytes"]),
@@ -150,7 +166,7 @@ def checkWritten(checks, work):
     flat = show(checks, write(os.path.join(work, "flat.json"), document))
     checks.equal({**flat, "schedule": ""}, {**found, "schedule": ""},
                  "without repeat, the document is the same")
-    # What a replay refuses, by the same sentence.
+    # Refused with the sentence of a replay.
     document["ranks"][1]["threads"][0]["events"][1]["fd"] = 7
     broken = write(os.path.join(work, "broken.json"), document)
     replayed = run([omnio(), "replay", broken, "--target", os.path.join(work, "target"), "-o",

@@ -134,6 +134,97 @@ TEST_F(OverviewTest, KnowsOrderDurationAndWork) {
   EXPECT_EQ(overview->longest_worker->thread, 0);
 }
 
+// Of one rank with one thread, with these keys and events.
+std::string oneThread(const std::string& keys, const std::string& events) {
+  return R"({"format":"omnio-schedule","version":1,"global":{"time_replay":"dt","ranks":1},"files":[
+{"location":"out","role":"output","exists":false,"size":0}],"ranks":[{"rank":0,"threads":[
+{"thread":0,"pid":1,"tid":1,)" +
+         keys + R"("host":"node1","events":[
+{"start":100,"end":200,"command":"open","location":"out","flags":"O_WRONLY|O_CREAT","mode":"0","result":0},
+)" + events +
+         "]}]}]}";
+}
+
+TEST_F(OverviewTest, WorkIsThatOfTheEngine) {
+  struct Case {
+    const char* what;
+    const char* keys;
+    const char* events;
+    std::int64_t work_ns;
+  };
+  const Case cases[] = {
+      {"the recorder takes its time after each operation, and no more than there is",
+       R"("recorder":30,)",
+       R"({"start":300,"end":400,"command":"fsync","fd":0,"result":0},
+          {"start":410,"end":420,"command":"close","fd":0,"result":0})",
+       70 + 70 + 0},
+      {"a delay adds its time and moves the end", "",
+       R"({"start":250,"end":900,"command":"delay"},
+          {"start":1000,"end":1010,"command":"close","fd":0,"result":0})",
+       100 + 700 + 100},
+      {"a delay with work adds both", "",
+       R"({"start":250,"end":900,"command":"delay","compute":20,"communication":3},
+          {"start":1000,"end":1010,"command":"close","fd":0,"result":0})",
+       100 + 23 + 650 + 100},
+      {"inherited moves the end alone", "",
+       R"({"start":500,"end":600,"command":"inherited","fd":0,"result":1,"compute":7},
+          {"start":1000,"end":1010,"command":"close","fd":0,"result":0})",
+       100 + 400},
+      {"a delay behind the last call takes none of it", "",
+       R"({"start":250,"end":900,"command":"delay"})", 100},
+      {"the beginning of the run is not an event of others", "",
+       R"({"start":300,"end":400,"command":"close","fd":0,"result":0,
+           "after":[{"id":0,"why":"mpi"}]})",
+       100 + 100},
+  };
+  for (const Case& one : cases) {
+    const auto overview = read(oneThread(one.keys, one.events), model::Order::kNone);
+    ASSERT_TRUE(overview) << overview.failure().sentence;
+    EXPECT_EQ(overview->longest_work_ns, one.work_ns) << one.what;
+    EXPECT_EQ(overview->waiting_events, 0U) << one.what;
+    EXPECT_EQ(overview->waits, (std::array<std::uint64_t, kReasonCount>{})) << one.what;
+    EXPECT_EQ(overview->overlaps, 0U) << one.what;
+  }
+}
+
+TEST_F(OverviewTest, SumsStayAtTheLargestNumber) {
+  Traffic sum{.operations = 1, .written_bytes = UINT64_MAX - 1, .time_ns = UINT64_MAX};
+  sum.add({.operations = 1, .written_bytes = 2, .time_ns = 1});
+  EXPECT_EQ(sum, (Traffic{.operations = 2, .written_bytes = UINT64_MAX, .time_ns = UINT64_MAX}));
+  // Each turn needs 20 years.
+  const auto overview = read(oneThread("", R"({"repeat":100,"body":[
+{"start":300,"end":400,"command":"fsync","fd":0,"result":0,
+ "compute":315360000000000000,"communication":315360000000000000}]})"));
+  ASSERT_TRUE(overview) << overview.failure().sentence;
+  EXPECT_EQ(overview->longest_work_ns, INT64_MAX);
+}
+
+TEST_F(OverviewTest, FilesThatTheRunMakesExistBeforeToBeOverwritten) {
+  std::string text = std::string(kHead) + kRanks;
+  text.replace(text.find("\"write_overwrite\":false"), 23, "\"write_overwrite\":true");
+  const auto overview = read(text);
+  ASSERT_TRUE(overview) << overview.failure().sentence;
+  EXPECT_NE(textOf(*overview, "s.json", OverviewBy::kRank)
+                .find("\n    1             1  12.0 KiB    12.0 KiB    8.00 KiB       12.0 KiB  "
+                      "output\n"),
+            std::string::npos)
+      << textOf(*overview, "s.json", OverviewBy::kRank);
+}
+
+TEST_F(OverviewTest, SaysOnlyWhatIsKnownOfTheSource) {
+  std::string text = std::string(kHead) + kRanks;
+  text.replace(text.find("2 calls of"), 10, "2\\nWarning: calls of");
+  const auto forged = read(text);
+  ASSERT_TRUE(forged) << forged.failure().sentence;
+  EXPECT_NE(textOf(*forged, "s.json", OverviewBy::kRank)
+                .find("\nLeft out: 2\\x0AWarning: calls of mq_open\n"),
+            std::string::npos);
+  EXPECT_EQ(warningsOf(*forged)[1], "left out: 2\\x0AWarning: calls of mq_open");
+  const auto without = read(oneThread("", R"({"start":300,"end":400,"command":"delay"})"));
+  ASSERT_TRUE(without) << without.failure().sentence;
+  EXPECT_EQ(textOf(*without, "s.json", OverviewBy::kRank).find("Source"), std::string::npos);
+}
+
 TEST_F(OverviewTest, NeedsTheRoomOfAReplay) {
   const auto overview = read(std::string(kHead) + kRanks, model::Order::kNone);
   ASSERT_TRUE(overview) << overview.failure().sentence;
@@ -160,6 +251,17 @@ TEST_F(OverviewTest, CheckSaysWhatMayNotBeMeant) {
   EXPECT_EQ(warningsOf(*unordered).back(),
             "several ranks use 2 files that the run writes, and no wait orders 2 ranks with other "
             "ranks: 0, 1");
+  // Rank 2 uses a file by itself, and one that all read.
+  std::string more = withoutWaits(std::string(kHead) + kRanks);
+  more.replace(more.find("\"ranks\":2"), 9, "\"ranks\":3");
+  more.replace(more.rfind("]}"), 2, R"(,{"rank":2,"threads":[
+{"thread":0,"pid":9,"tid":9,"host":"node2","events":[
+{"start":10,"end":20,"command":"open","location":"in","flags":"O_RDONLY","mode":"0","result":0},
+{"start":30,"end":40,"command":"open","location":"spare","flags":"O_RDWR","mode":"0","result":1},
+{"start":50,"end":60,"command":"pwrite64","fd":1,"count":5,"offset":0,"result":5}]}]}]})");
+  const auto apart = read(more);
+  ASSERT_TRUE(apart) << apart.failure().sentence;
+  EXPECT_EQ(warningsOf(*apart).back(), warningsOf(*unordered).back());
 }
 
 TEST_F(OverviewTest, RefusesWhatAReplayRefuses) {
@@ -230,7 +332,7 @@ operations  reads  bytes read  writes  bytes written     time  phase
   const std::string document = jsonOf(*overview, "s.json", OverviewBy::kRank);
   EXPECT_NE(document.find(R"("role": "updated",
       "files": 1,
-      "exist": 1,
+      "exist_before": 1,
       "prepared_bytes": 1000,
       "at_end_bytes": 1300,
       "read_bytes": 10,
