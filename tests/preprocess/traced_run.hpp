@@ -287,6 +287,9 @@ class TracedRun : public testing::Test {
     facts[wire::info::kGroupPrefix + std::string("1")] =
         fmt::format("a0 {} {} 0 0 comm", rank, ranks);
     if (parent != 0) facts[wire::info::kParent] = std::to_string(parent);
+    if (parent == 4711 + static_cast<std::uint32_t>(rank)) {  // the first process of the rank
+      facts[wire::info::kParentToken] = fmt::format("{:x}", TracedRun::token(rank));
+    }
     container.facts(facts);
     std::uint64_t events = 0;
     for (const Thread* thread : threads) {
