@@ -65,7 +65,7 @@ struct EventNote {
   InstanceId source = kNoInstance;
   InstanceId directory = kNoInstance;  // what its path is relative to
   InstanceId new_directory = kNoInstance;
-  // That a call without a descriptor is about: of a mapping, or of the name that it cuts.
+  // For a call without a descriptor, the content of its mapping, or of the name that it cuts.
   ContentId content = kNoContent;
   bool dropped = false;
 };

@@ -1,11 +1,13 @@
 #include "preprocess/filter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 
 #include "core/base/printable.hpp"
 #include "core/base/progress.hpp"
+#include "core/calls/words/names.hpp"
 #include "core/event/io_requests.hpp"
 #include "core/tracefile/merged_reader.hpp"
 #include "core/tracefile/posix_offsets.hpp"
@@ -24,6 +26,16 @@ bool matches(const std::string& pattern, std::string_view path) {
 std::string_view newPathOf(const event::Event& event) {
   const int index = calls::indexOf(*event.row, calls::Role::kPathNew);
   return index < 0 ? std::string_view() : event.texts[static_cast<std::size_t>(index)].absolute;
+}
+
+// A mapping or an asynchronous operation is several calls, which go and stay together.
+bool isPart(const calls::Row& row) {
+  static const std::array kIsPart = calls::ofEachRow([](const calls::Row& each) {
+    return each.call_class == calls::Class::kMapping || each.call_class == calls::Class::kAsync ||
+           calls::has(each, calls::Role::kMapping) || calls::has(each, calls::Role::kContext) ||
+           (calls::has(each, calls::Role::kRequest) && each.api != calls::Api::kMpi);
+  });
+  return kIsPart[row.number];
 }
 
 // All calls of a rank, in the order of time.
@@ -72,6 +84,26 @@ void forEachRank(const SourceThreads& sources, event::IoLayer layer, Read read) 
 
 }  // namespace
 
+// Which conditions hold of the files of one table, looked up once for each file.
+class FilterFiles {
+ public:
+  FilterFiles(const Filter& filter, const event::PathTable& paths)
+      : filter_(filter), paths_(paths) {}
+
+  // nullptr where the call is about no file, or no rule asks for files.
+  const Filter::FileBits* of(event::FileId file) {
+    if (file == event::kNoFile || !filter_.asks_for_files_) return nullptr;
+    const auto [at, is_new] = files_.try_emplace(file);
+    if (is_new) at->second = filter_.bitsOf(paths_.path(file));
+    return &at->second;
+  }
+
+ private:
+  const Filter& filter_;
+  const event::PathTable& paths_;
+  std::unordered_map<event::FileId, Filter::FileBits> files_;
+};
+
 // The calls that stay of one thread.
 class FilteredSource final : public event::EventSource {
  public:
@@ -80,7 +112,7 @@ class FilteredSource final : public event::EventSource {
       : filter_(filter),
         events_(std::move(events)),
         thread_(thread),
-        paths_(paths),
+        files_(filter, paths),
         counts_(counts) {}
 
   const event::Event* next() override {
@@ -99,7 +131,7 @@ class FilteredSource final : public event::EventSource {
         continue;
       }
       FilterCounts* const counts = is_below ? nullptr : counts_;
-      const Filter::Verdict verdict = filter_.verdict(step, thread_, bitsOf(step.file), counts);
+      const Filter::Verdict verdict = filter_.verdict(step, thread_, files_.of(step.file), counts);
       if (verdict == Filter::Verdict::kStays) {
         if (is_mpi && !is_below) kept_.take(step);
         return event;
@@ -116,20 +148,11 @@ class FilteredSource final : public event::EventSource {
   event::ThinkTime thinkTime() const override { return events_->thinkTime(); }
 
  private:
-  // nullptr where the call is about no file, or no rule asks for files.
-  const Filter::FileBits* bitsOf(event::FileId file) {
-    if (file == event::kNoFile || !filter_.asks_for_files_) return nullptr;
-    const auto [at, is_new] = files_.try_emplace(file);
-    if (is_new) at->second = filter_.bitsOf(paths_.path(file));
-    return &at->second;
-  }
-
   const Filter& filter_;
   std::unique_ptr<event::EventSource> events_;
   const SourceThread& thread_;
-  const event::PathTable& paths_;
+  FilterFiles files_;
   FilterCounts* counts_;
-  std::unordered_map<event::FileId, Filter::FileBits> files_;
   event::IoRequests kept_;  // of operations that stay
   std::uint64_t missing_before_ = 0;
 };
@@ -193,13 +216,7 @@ void Filter::readSizes(const SourceThreads& sources) {
 // descriptors whose calls stay although their open was before a window.
 void Filter::readOpens(const SourceThreads& sources, event::IoLayer layer) {
   forEachRank(sources, layer, [&](RankReader& reader) {
-    std::unordered_map<event::FileId, FileBits> files;
-    const auto fileBits = [&](event::FileId file) -> const FileBits* {
-      if (file == event::kNoFile || !asks_for_files_) return nullptr;
-      const auto [at, is_new] = files.try_emplace(file);
-      if (is_new) at->second = bitsOf(reader.paths().path(file));
-      return &at->second;
-    };
+    FilterFiles files(*this, reader.paths());
     // Flags, in the windows of other calls.
     std::unordered_map<tracefile::DescriptionKey, int, tracefile::DescriptionKey::Hash>
         opened_earlier;
@@ -208,7 +225,7 @@ void Filter::readOpens(const SourceThreads& sources, event::IoLayer layer) {
       const SourceThread& thread = reader.thread();
       const tracefile::Process& process = *thread.process;
       const event::Event& step = event->outer != nullptr ? *event->outer : *event;
-      const FileBits* const bits = fileBits(step.file);
+      const FileBits* const bits = files.of(step.file);
       const bool goes = !stays(step, thread, bits, Windows::kAsGiven, nullptr);
       const bool is_mpi_open =
           step.row->api == calls::Api::kMpi && step.row->call_class == calls::Class::kOpen;
@@ -296,16 +313,13 @@ Filter::Answer Filter::answer(const FilterCondition& condition, std::size_t cond
                               Windows windows) const {
   const auto answered = [](bool holds) { return holds ? Answer::kYes : Answer::kNo; };
   const calls::Row& row = *event.row;
-  // A mapping or an asynchronous operation is several calls, which go and stay together.
-  const bool is_part =
-      row.call_class == calls::Class::kMapping || row.call_class == calls::Class::kAsync ||
-      calls::has(row, calls::Role::kMapping) || calls::has(row, calls::Role::kContext) ||
-      (calls::has(row, calls::Role::kRequest) && row.api != calls::Api::kMpi);
+  const bool is_part = isPart(row);
   switch (condition.subject) {
     case FilterSubject::kPath:
       if (event.file == event::kNoFile && is_part) return Answer::kNotAsked;
       if (file != nullptr && (*file)[condition_number]) return Answer::kYes;
-      return answered(matches(condition.pattern, newPathOf(event)));
+      return answered(calls::has(row, calls::Role::kPathNew) &&
+                      matches(condition.pattern, newPathOf(event)));
     case FilterSubject::kFileSize:
       if (event.file == event::kNoFile && is_part) return Answer::kNotAsked;
       return answered(file != nullptr && (*file)[condition_number]);

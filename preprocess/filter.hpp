@@ -1,6 +1,6 @@
 // Leaves calls of a trace out of its schedule. All passes see the calls that stay, as if the others
-// had not been recorded: what they wrote and made is there when the replay begins, the order of
-// what stays is worked out anew, and their time is the thread's own.
+// had not been recorded. Files that the others wrote or made are there when the replay begins,
+// their time counts as the thread's own, and the order is worked out from the calls that stay.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,6 @@ struct FilterCounts {
   std::uint64_t left_out = 0;        // calls
   std::uint64_t on_descriptors = 0;  // of these, such that go with the open of their descriptor
   std::vector<bool> was_used;        // by rule: those of `include` first
-
-  bool operator==(const FilterCounts&) const = default;
 };
 
 class Filter {
@@ -59,6 +57,7 @@ class Filter {
   std::vector<std::string> unused(const FilterCounts& counts) const;
 
  private:
+  friend class FilterFiles;
   friend class FilteredSource;
   enum class Verdict : std::uint8_t { kStays, kGoes, kGoesWithOpen };
   // Which conditions on files hold, by their number over all rules.

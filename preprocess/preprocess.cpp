@@ -512,7 +512,7 @@ class ThreadPass {
   const std::vector<std::uint64_t>& own_meetings_;  // numbers of those in this thread
   const Settings& settings_;
   ScheduleChain* const chain_;  // nullptr: not asked for
-  // Of a file of which nothing is known, by factor, and of one that is mapped.
+  // By factor, for files that nothing is known about; the second where such a file is mapped.
   std::map<double, ScaleMap> unknown_;
   std::map<double, ScaleMap> unknown_pages_;
   const ScaleMap* plain_ = nullptr;  // in unknown_

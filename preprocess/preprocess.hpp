@@ -71,9 +71,9 @@ struct Summary {
   std::optional<std::int64_t> chain_ns;   // core/order/io_chain.hpp
 };
 
-// Reads the trace three times and writes the schedule. Fails, with nothing left behind, when the
-// trace holds no I/O that could be replayed, the schedule cannot be written, or it would keep time
-// that ranks waited for calls that the trace does not have.
+// Reads the trace three times, with filters up to five times, and writes the schedule. Fails, with
+// nothing left behind, when the trace holds no I/O that could be replayed, the schedule cannot be
+// written, or it would keep time that ranks waited for calls that the trace does not have.
 base::Result<Summary> preprocess(const tracefile::Trace& trace,
                                  const tracefile::Wholeness& wholeness, const Settings& settings,
                                  const std::filesystem::path& schedule);

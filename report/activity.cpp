@@ -216,7 +216,7 @@ class Bins final : public stats::RankObserver {
   std::vector<TimeBins> time_;
   TimeBins read_bytes_{1};
   TimeBins written_bytes_{1};
-  // Of the rank that is read.
+  // For the rank that is being read:
   std::size_t first_row_ = 0;
   std::vector<std::int64_t> covered_ns_;  // by lane
   std::vector<std::size_t> lane_of_;      // by log

@@ -134,7 +134,7 @@ TEST_F(OverviewTest, KnowsOrderDurationAndWork) {
   EXPECT_EQ(overview->longest_worker->thread, 0);
 }
 
-// Of one rank with one thread, with these keys and events.
+// A schedule with one rank and one thread, with these keys and events.
 std::string oneThread(const std::string& keys, const std::string& events) {
   return R"({"format":"omnio-schedule","version":1,"global":{"time_replay":"dt","ranks":1},"files":[
 {"location":"out","role":"output","exists":false,"size":0}],"ranks":[{"rank":0,"threads":[
