@@ -1,0 +1,81 @@
+// Finds the nests of loops in a sequence of items while it is read. Two steps:
+//
+// - Nested loop recognition (Ketterlin and Clauss, CGO 2008): three turns of the same parts, whose
+//   numbers all change by constant steps, become a loop; parts that continue a loop become one more
+//   turn of it. This finds nests of any depth whose numbers are affine in the turns.
+// - What is left is looked through for runs of the same parts with other numbers. Such a run
+//   becomes a loop with lists of values.
+//
+// The memory is bounded by kMostElements parts and their bodies, so a sequence comes back in
+// pieces, in its order. The cost of an item is bounded too: about kMostInBody comparisons. Not for
+// several threads at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/pattern/nest.hpp"
+
+namespace omnio::pattern {
+
+class NestFinder {
+ public:
+  static constexpr std::size_t kMostInBody = 128;     // parts of a body
+  static constexpr std::size_t kMostElements = 2048;  // parts that are held
+
+  // Takes items and loops in the order of the sequence.
+  using Emit = std::function<void(const Nest& nest)>;
+  explicit NestFinder(Emit emit) : emit_(std::move(emit)) {}
+
+  // Items of a kind have as many numbers, and as many measures, as each other. There may be no
+  // measures; then loops have none.
+  void add(std::uint32_t kind, std::span<const std::int64_t> numbers,
+           std::span<const std::int64_t> measures = {});
+  // Ends the sequence. The finder may be used for another one then.
+  void finish();
+
+ private:
+  struct Element;
+  using Body = std::vector<Element>;
+  // An item, or a loop over the parts of a body.
+  struct Element {
+    std::uint64_t like = 0;  // the same for parts that differ in numbers and measures alone
+    std::uint32_t kind = 0;
+    std::shared_ptr<const Body> body;
+    std::uint64_t count = 1;
+    std::size_t number_count = 0;  // of an item, or of all items of the body
+    std::size_t measure_count = 0;
+    std::vector<std::int64_t> numbers;  // in the first turn; none for a part of a body
+    std::vector<std::int64_t> steps;    // of a loop, by number
+    // Sums over the turns; those of a loop begin with its own one. None for a part of a body.
+    std::vector<std::int64_t> measures;
+
+    std::size_t length() const { return body ? body->size() : 0; }
+    bool isLike(const Element& other) const;
+    void mark();
+  };
+
+  void fold();
+  bool extend();
+  bool begin();
+  bool areTurns(std::size_t length) const;
+  bool continues(const Element& loop, std::size_t first) const;
+  void addTurn(Element& loop, std::size_t first) const;
+  void push(Element element);
+  void drop(std::size_t count);
+  void emitUpTo(std::size_t end);
+  std::size_t emitRun(std::size_t first, std::size_t end);
+  void emitElement(const Element& element);
+
+  Emit emit_;
+  std::vector<Element> elements_;
+  // The same by element, where most comparisons end.
+  std::vector<std::uint64_t> likes_;
+  std::vector<std::size_t> lengths_;
+};
+
+}  // namespace omnio::pattern
