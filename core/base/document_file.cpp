@@ -32,8 +32,8 @@ DocumentFile::DocumentFile(std::filesystem::path path) : path_(std::move(path)) 
 }
 
 DocumentFile::~DocumentFile() {
-  if (file_ == nullptr) return;
-  std::fclose(file_);
+  if (file_ != nullptr) std::fclose(file_);
+  if (draft_.empty()) return;
   std::error_code ignored;
   std::filesystem::remove(draft_, ignored);
 }
@@ -43,20 +43,39 @@ void DocumentFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno;
 }
 
-Result<void> DocumentFile::finish() {
-  if (error_ == 0 && std::fflush(file_) != 0) error_ = errno;
+void DocumentFile::overwrite(std::uint64_t place, std::string_view text) {
+  if (error_ != 0) return;
+  if (fseeko(file_, static_cast<off_t>(place), SEEK_SET) != 0) error_ = errno;
+  write(text);
+}
+
+Result<void> DocumentFile::complete() {
+  if (error_ == 0 && file_ != nullptr && std::fflush(file_) != 0) error_ = errno;
   if (file_ != nullptr && std::fclose(std::exchange(file_, nullptr)) != 0 && error_ == 0) {
     error_ = errno;
   }
-  std::error_code error(error_, std::generic_category());
-  if (error_ == 0) std::filesystem::rename(draft_, path_, error);
-  if (!error) return {};
+  if (error_ == 0) return {};
   if (is_foreign_) {
     return failure(Code::kSystem, "cannot write {}: not a regular file", printable(path_.native()));
   }
+  return failedToWrite(error_);
+}
+
+Result<void> DocumentFile::failedToWrite(int error) {
   std::error_code ignored;
   std::filesystem::remove(draft_, ignored);
-  return failure(Code::kSystem, "cannot write {}: {}", printable(path_.native()), error.message());
+  draft_.clear();
+  return failure(Code::kSystem, "cannot write {}: {}", printable(path_.native()),
+                 std::generic_category().message(error));
+}
+
+Result<void> DocumentFile::finish() {
+  if (const auto written = complete(); !written) return written;
+  std::error_code error;
+  std::filesystem::rename(draft_, path_, error);
+  if (error) return failedToWrite(error.value());
+  draft_.clear();
+  return {};
 }
 
 Result<void> writeDocument(const std::filesystem::path& path, std::string_view text) {

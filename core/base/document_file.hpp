@@ -1,6 +1,7 @@
 // A document being written: it appears under its name only when complete.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
@@ -21,10 +22,16 @@ class DocumentFile {
   void write(std::string_view text);
   bool failed() const { return error_ != 0; }
 
-  // Writes the rest out and gives the document its name. Fails with a sentence that names it.
+  // Replaces bytes that were written, `place` bytes after the begin. For the last change.
+  void overwrite(std::uint64_t place, std::string_view text);
+  // Writes the rest out, before finish() does it. For documents that get their names together.
+  Result<void> complete();
+  // Gives the document its name. Fails with a sentence that names it.
   Result<void> finish();
 
  private:
+  Result<void> failedToWrite(int error);
+
   std::filesystem::path path_;
   std::filesystem::path draft_;
   std::FILE* file_ = nullptr;
