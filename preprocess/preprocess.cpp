@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -97,6 +98,45 @@ std::vector<std::uint64_t> nameSteps(const CommunicationOrder& order, Dependenci
   return ids;
 }
 
+// Numbers the ids anew, by thread and in the order of its events: where a thread does the same in
+// each turn of a loop, its ids advance by the same step, and so do those that others wait for.
+// Returns the new ones by the old ones less 1. `meetings`: the ids of meetings, by number.
+std::vector<std::uint64_t> idsInOrder(const Analysis& analysis, const CommunicationOrder& order,
+                                      const std::vector<std::uint64_t>& meetings) {
+  struct Place {
+    std::uint32_t thread = 0;
+    std::int64_t behind = 0;  // the event, or that which a step of the schedule's own follows
+    std::uint64_t step = 0;   // 0 for the event itself
+    std::uint64_t id = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places;
+  const std::uint64_t ids = analysis.dependencies().ids();
+  for (std::uint64_t id = 1; id <= ids; ++id) {
+    const auto& event = analysis.dependencies().named(id);
+    if (event) places.push_back({event->thread, static_cast<std::int64_t>(event->sequence), 0, id});
+  }
+  for (std::size_t i = 0; i < meetings.size(); ++i) {
+    const Meeting& meeting = order.meetings()[i];
+    places.push_back({meeting.thread, meeting.behind, 1 + i, meetings[i]});
+  }
+  for (std::uint32_t thread = 0; thread < analysis.threads().size(); ++thread) {
+    const auto& extras = analysis.threads()[thread].extras;
+    for (std::size_t i = 0; i < extras.size(); ++i) {
+      if (extras[i].event.id == 0) continue;
+      places.push_back({thread, extras[i].behind, 1 + meetings.size() + i, extras[i].event.id});
+    }
+  }
+  std::ranges::sort(places);
+  std::vector<std::uint64_t> renumbered(ids, 0);
+  std::uint64_t next = 0;
+  for (const Place& place : places) renumbered[place.id - 1] = ++next;
+  for (std::uint64_t& id : renumbered) {
+    if (id == 0) id = ++next;
+  }
+  return renumbered;
+}
+
 // The last pass: the events of one thread as a schedule has them.
 class ThreadPass {
  public:
@@ -104,8 +144,8 @@ class ThreadPass {
   // number.
   ThreadPass(const SourceThread& thread, std::uint32_t place, Analysis& analysis,
              const MountPoints& mounts, const CommunicationOrder& order,
-             const std::vector<std::uint64_t>& meetings, const Settings& settings,
-             const SizeRules& sizes, ScheduleChain* chain)
+             const std::vector<std::uint64_t>& meetings, const std::vector<std::uint64_t>& ids,
+             const Settings& settings, const SizeRules& sizes, ScheduleChain* chain)
       : thread_(thread),
         place_(place),
         analysis_(analysis),
@@ -113,6 +153,7 @@ class ThreadPass {
         mounts_(mounts),
         order_(order),
         meetings_(meetings),
+        ids_(ids),
         own_meetings_(order.meetingsOf(place)),
         settings_(settings),
         chain_(chain),
@@ -167,8 +208,12 @@ class ThreadPass {
   std::uint64_t bytesScaled() const { return bytes_scaled_; }
 
  private:
-  void put(const ScheduleEvent& event, model::ScheduleWriter& writer) {
-    for (const model::Wait& wait : event.after) edges_ += wait.id != 0 ? 1 : 0;
+  void put(ScheduleEvent& event, model::ScheduleWriter& writer) {
+    if (event.id != 0) event.id = ids_[event.id - 1];
+    for (model::Wait& wait : event.after) {
+      edges_ += wait.id != 0 ? 1 : 0;
+      if (wait.id != 0) wait.id = ids_[wait.id - 1];
+    }
     writer.event(event);
     if (chain_ != nullptr) chain_->take(event);
   }
@@ -509,6 +554,7 @@ class ThreadPass {
   const MountPoints& mounts_;
   const CommunicationOrder& order_;
   const std::vector<std::uint64_t>& meetings_;
+  const std::vector<std::uint64_t>& ids_;  // in the schedule, by those of the analysis less 1
   const std::vector<std::uint64_t>& own_meetings_;  // numbers of those in this thread
   const Settings& settings_;
   ScheduleChain* const chain_;  // nullptr: not asked for
@@ -647,7 +693,8 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                          "{}: no file of the run matches the pattern {} of --size-scale",
                          base::printable(trace.directory().native()), base::printable(*unused));
   }
-  model::ScheduleWriter writer(schedule);
+  const std::vector<std::uint64_t> ids = idsInOrder(analysis, communication.order, meetings);
+  model::ScheduleWriter writer(schedule, settings.form);
   writer.global(
       {.timing = settings.timing,
        .write_overwrite = settings.write_overwrite,
@@ -678,7 +725,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     writer.beginThread(header);
     if (chain) chain->beginThread(header);
     ThreadPass pass(sources.threads[place], place, analysis, mounts.of(sources.threads[place].node),
-                    communication.order, meetings, settings, sizes, chain ? &*chain : nullptr);
+                    communication.order, meetings, ids, settings, sizes, chain ? &*chain : nullptr);
     summary.events += pass.write(paths, writer);
     summary.edges += pass.edges();
     summary.bytes_recorded += pass.bytesRecorded();

@@ -10,6 +10,7 @@
 #include "core/base/result.hpp"
 #include "core/event/event.hpp"
 #include "core/model/schedule.hpp"
+#include "core/model/schedule_writer.hpp"
 #include "core/tracefile/completeness.hpp"
 #include "core/tracefile/trace.hpp"
 #include "preprocess/filter_rule.hpp"
@@ -47,6 +48,7 @@ struct Settings {
   // missing.
   bool partial = false;
   FilterRules filters{};
+  model::ScheduleForm form{};
   bool chain = false;  // Summary has the chain of the recorded run
   std::vector<MapRule> map{};
   // Absolute paths of directories that all nodes have in common, whatever their mounts say.

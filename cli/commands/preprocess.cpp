@@ -28,6 +28,8 @@ struct PreprocessOptions {
   std::string timing = "dt";
   std::string order = "all";
   std::string layer = "posix";
+  std::string form = "flat";
+  std::string timing_detail = "exact";
   std::vector<std::string> map;
   std::vector<std::string> include;
   std::vector<std::string> exclude;
@@ -64,6 +66,14 @@ int runPreprocess(const PreprocessOptions& options) {
   preprocess::Settings settings = options.settings;
   settings.timing = *base::valueOf(model::kTimings, options.timing);
   settings.order = *base::valueOf(model::kOrders, options.order);
+  settings.form = {.is_compact = options.form == "compact",
+                   .has_exact_times = options.timing_detail == "exact"};
+  if (!settings.form.is_compact && !settings.form.has_exact_times) {
+    return fail(base::failure(base::Code::kInvalid,
+                              "--timing-detail statistics: only the compact form has them (--form "
+                              "compact)"),
+                kWrongUsage);
+  }
   if (options.layer == "mpi") settings.layer = event::IoLayer::kMpi;
   const base::Result<preprocess::SizeRules> sizes =
       preprocess::SizeRules::read(options.size_scales);
@@ -185,6 +195,18 @@ void addPreprocessCommand(base::Command program) {
               "mpi: its own (default: posix)")
       .oneOf({"posix", "mpi"})
       .typeName("LAYER");
+  command
+      .option("--form", options->form,
+              "flat: a line for each operation; compact: what repeats as loops, and ranks that do "
+              "the same as one program (default: flat)")
+      .oneOf({"flat", "compact"})
+      .typeName("FORM");
+  command
+      .option("--timing-detail", options->timing_detail,
+              "With --form compact: exact: all times, in SCHEDULE.times beside it; statistics: the "
+              "means of each place in a loop (default: exact)")
+      .oneOf({"exact", "statistics"})
+      .typeName("WHICH");
   command
       .option("--size-scale", options->size_scales,
               "Multiply sizes and offsets by X (default: 1), or those of the files that PATTERN "

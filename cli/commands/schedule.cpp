@@ -6,6 +6,7 @@
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
 #include "core/base/text_table.hpp"
+#include "core/model/rewrite_schedule.hpp"
 #include "replay/overview.hpp"
 
 namespace omnio::cli {
@@ -13,6 +14,7 @@ namespace {
 
 struct ScheduleOptions {
   std::string schedule;
+  std::string output;
   std::string by = "rank";
   bool json = false;
 };
@@ -32,6 +34,22 @@ int runScheduleCheck(const ScheduleOptions& options) {
   if (!overview) return fail(overview.failure());
   return options.json ? printJson(replay::checkJsonOf(*overview, options.schedule))
                       : printAll(replay::checkTextOf(*overview, options.schedule));
+}
+
+int runScheduleRewrite(const ScheduleOptions& options, model::ScheduleForm form) {
+  const ProgressLine progress;
+  const auto written = model::rewriteSchedule(options.schedule, options.output, form);
+  return written ? kDone : fail(written.failure());
+}
+
+// A command that writes a schedule in another form.
+std::shared_ptr<ScheduleOptions> addRewrite(const base::Command& command) {
+  const auto options = std::make_shared<ScheduleOptions>();
+  command.option("SCHEDULE", options->schedule, "The schedule to read").required();
+  command.option("-o,--output", options->output, "The schedule to write")
+      .required()
+      .typeName("SCHEDULE");
+  return options;
 }
 
 }  // namespace
@@ -56,6 +74,14 @@ void addScheduleCommand(base::Command program) {
       .required();
   check.flag("--json", checked->json, "A JSON document instead of text");
   check.callback([checked] { return runScheduleCheck(*checked); });
+  const base::Command expand = command.subcommand(
+      "expand", "Write a schedule with a line for each operation, loops and shared programs too");
+  expand.callback([options = addRewrite(expand)] { return runScheduleRewrite(*options, {}); });
+  const base::Command compact = command.subcommand(
+      "compact", "Write what repeats in a schedule as loops, and ranks that do the same once");
+  compact.callback([options = addRewrite(compact)] {
+    return runScheduleRewrite(*options, {.is_compact = true});
+  });
 }
 
 }  // namespace omnio::cli

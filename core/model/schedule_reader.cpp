@@ -13,11 +13,14 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/integers.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
+#include "core/model/repeat.hpp"
 #include "core/model/schedule_keys.hpp"
+#include "core/model/times_file.hpp"
 
 namespace omnio::model {
 namespace {
@@ -30,23 +33,29 @@ using Locations = std::unordered_map<std::string, FileNumber>;
 
 constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
 
+// Where the times of a thread's events are.
+struct ThreadTimes {
+  std::int64_t previous_end_ns = 0;
+  // Takes the place of the next event's own gap: that before a loop.
+  std::optional<std::int64_t> gap_ns;
+  // Where the next times are; nullptr: the document has them, as means in loops.
+  TimesReader* exact = nullptr;
+};
+
 // Reads the members of one event.
 class EventReader {
  public:
   // `mpi`: of the schedule; nullptr where it has no calls of MPI-IO.
   EventReader(JsonReader& in, const JsonNode& node, const Locations& locations,
-              const MpiTables* mpi)
-      : in_(in), object_(in, node), locations_(locations), mpi_(mpi) {}
+              const MpiTables* mpi, ThreadTimes& times)
+      : in_(in), object_(in, node), locations_(locations), mpi_(mpi), times_(times) {}
 
   ScheduleEvent read() {
     ScheduleEvent& event = event_;
-    event.start_ns = object_.integer("start", {.least = 0});
-    event.end_ns = object_.integer("end", {.least = 0});
-    if (event.end_ns < event.start_ns) object_.refuse("it ends before it starts");
-    if (event.end_ns > kTenYears) {
-      object_.refuse("it ends more than ten years after the beginning");
-    }
     const std::string command = object_.text("command");
+    object_.find(kTimesKey);  // of the item, which the reader of the thread takes
+    event.step = base::valueOf(kSteps, command).value_or(Step::kCall);
+    readTimes();
     event.id = static_cast<std::uint64_t>(object_.integer("id", {.least = 1}, 0));
     event.phase = static_cast<int>(object_.integer("phase", {.least = 1, .most = INT32_MAX}, 0));
     if (object_.find("compute") != nullptr || object_.find("communication") != nullptr) {
@@ -56,7 +65,6 @@ class EventReader {
       for (const JsonNode& item : object_.list("after")) event.after.push_back(wait(item));
     }
     if (in_.failed()) return event;
-    event.step = base::valueOf(kSteps, command).value_or(Step::kCall);
     switch (event.step) {
       case Step::kCall:
         readCall(command);
@@ -93,10 +101,48 @@ class EventReader {
         object_.integer(key, {.least = 0, .most = kMostLookups}, kNotGiven));
   }
 
-  static Work work(JsonObject& object) {
+  void readTimes() {
+    ScheduleEvent& event = event_;
+    if (object_.find("gap") == nullptr && object_.find("duration") == nullptr) {
+      event.start_ns = object_.integer("start", {.least = 0});
+      event.end_ns = object_.integer("end", {.least = 0});
+      if (event.end_ns < event.start_ns) object_.refuse("it ends before it starts");
+      times_.gap_ns.reset();
+    } else {
+      // A gap is negative where clocks were put right.
+      std::int64_t gap = object_.integer("gap", {.least = -kTenYears, .most = kTenYears});
+      std::int64_t duration = object_.integer("duration", {.least = 0, .most = kTenYears});
+      const auto before_loop = std::exchange(times_.gap_ns, std::nullopt);
+      if (times_.exact != nullptr) {
+        gap = times_.exact->next();
+        duration = times_.exact->next();
+      } else if (before_loop) {
+        gap = *before_loop;
+      }
+      // Steps that have no time leave that of the thread as it is.
+      if (gap == 0 && duration == 0 &&
+          (event.step == Step::kPreopened || event.step == Step::kInherited)) {
+        return;
+      }
+      event.start_ns = std::max<std::int64_t>(base::saturatingSum(times_.previous_end_ns, gap), 0);
+      event.end_ns = base::saturatingSum(event.start_ns, std::max<std::int64_t>(duration, 0));
+    }
+    if (event.end_ns > kTenYears) {
+      object_.refuse("it ends more than ten years after the beginning");
+    }
+    times_.previous_end_ns = event.end_ns;
+  }
+
+  // Where there are exact times, they are of both members.
+  Work work(JsonObject& object) {
     constexpr base::JsonRange kAny{.least = 0, .most = kTenYears};
-    return {.compute_ns = object.integer("compute", kAny, 0),
-            .communication_ns = object.integer("communication", kAny, 0)};
+    Work work{.compute_ns = object.integer("compute", kAny, 0),
+              .communication_ns = object.integer("communication", kAny, 0)};
+    if (times_.exact != nullptr && object.find("compute") != nullptr) {
+      work.compute_ns = times_.exact->next();
+      work.communication_ns = times_.exact->next();
+    }
+    return work;
   }
 
   // A number alone is the id of an event that uses the same file.
@@ -339,61 +385,20 @@ class EventReader {
   JsonObject object_;
   const Locations& locations_;
   const MpiTables* const mpi_;
+  ThreadTimes& times_;
   ScheduleEvent event_;
 };
 
-// An event of a repeat's body, whose numbers advance with each turn.
-class RepeatedEvent {
- public:
-  RepeatedEvent(JsonReader& in, JsonNode node) : in_(in), node_(std::move(node)) {
-    if (node_.find("id") != nullptr || node_.find("repeat") != nullptr) {
-      in_.refuse(node_.place, "an event that is repeated has neither \"id\" nor \"repeat\"");
-    }
-    auto* members = std::get_if<JsonNode::Members>(&node_.value);
-    if (members == nullptr) return;  // refused as an event
-    const auto found = std::ranges::find(*members, "step", &JsonNode::Members::value_type::first);
-    if (found == members->end()) return;
-    const JsonNode steps = std::move(found->second);
-    members->erase(found);
-    if (steps.as<JsonNode::Members>() == nullptr) {
-      in_.refuse(steps.place, fmt::format("\"step\" has to be an object, not {}", steps.kind()));
-      return;
-    }
-    for (const auto& [key, step] : *steps.as<JsonNode::Members>()) {
-      const auto* by = step.as<std::int64_t>();
-      const auto target = std::ranges::find(*members, key, &JsonNode::Members::value_type::first);
-      auto* number =
-          target == members->end() ? nullptr : std::get_if<std::int64_t>(&target->second.value);
-      if (by == nullptr || number == nullptr) {
-        in_.refuse(step.place, fmt::format("no step for \"{}\"", base::inBrief(key)));
-        return;
-      }
-      steps_.push_back({key, number, *by, target->second.place});
-    }
-  }
-
-  const JsonNode& node() const { return node_; }
-
-  void advance() {
-    for (const Step& step : steps_) {
-      if (__builtin_add_overflow(*step.number, step.by, step.number)) {
-        in_.refuse(step.place, fmt::format("\"{}\" grows beyond any number", step.key));
-      }
-    }
-  }
-
- private:
-  struct Step {
-    std::string key;
-    std::int64_t* number;  // in node_
-    std::int64_t by;
-    base::TextPlace place;
-  };
-
-  JsonReader& in_;
-  JsonNode node_;
-  std::vector<Step> steps_;
-};
+// How many times of an event are in the file of times.
+std::int64_t timesOf(const JsonNode& event) {
+  std::int64_t times = event.find("gap") != nullptr ? 2 : 0;
+  if (event.find("compute") != nullptr) times += 2;
+  const JsonNode* after = event.find("after");
+  const auto* waits = after == nullptr ? nullptr : after->as<JsonNode::List>();
+  if (waits == nullptr) return times;
+  for (const JsonNode& wait : *waits) times += wait.find("compute") != nullptr ? 2 : 0;
+  return times;
+}
 
 double scaleOf(JsonReader& in, JsonObject& object, std::string_view key) {
   const JsonNode* node = object.find(key);
@@ -452,6 +457,8 @@ ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
   global.keep_below = static_cast<std::uint64_t>(object.integer("keep_below", {.least = 0}, 0));
   global.time_scale = scaleOf(in, object, "time_scale");
   global.ranks = static_cast<int>(object.integer("ranks", {.least = 0, .most = kMostRanks}));
+  object.find("comment");
+  object.find(kTimesKey);  // opened by the reader of the document
   if (const JsonNode* source = object.find("source")) {
     JsonObject origin(in, *source);
     global.source = base::bytesOf(origin.text("trace"));
@@ -509,6 +516,7 @@ Hole holeOf(JsonReader& in, const JsonNode& node, const std::vector<Hole>& befor
 ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
   ScheduleFile file;
   JsonObject object(in, node);
+  object.find("comment");
   file.location = base::bytesOf(object.text("location"));
   file.role = object.oneOf("role", kRoles);
   file.exists = object.flag("exists");
@@ -535,7 +543,8 @@ ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
 
 class Reader {
  public:
-  Reader(JsonReader& in, ScheduleSink& sink) : in_(in), sink_(sink) {}
+  Reader(JsonReader& in, ScheduleSink& sink, std::filesystem::path path)
+      : in_(in), sink_(sink), path_(std::move(path)) {}
 
   void read() {
     in_.members([this](std::string_view key) { readPart(key); });
@@ -568,11 +577,12 @@ class Reader {
       if (mpi_) members_ = mpi_->groups;
       for (std::vector<int>& members : members_) std::ranges::sort(members);
       has_global_ = true;
+      if (const JsonNode* times = node.find(kTimesKey)) openTimes(*times);
       pass([&] { return sink_.global(global); }, node.place);
     } else if (key == "files") {
       if (!has_global_) return in_.refuse("\"global\" has to come before \"files\"");
       has_files_ = true;
-      in_.items([this] { readFile(); });
+      in_.items([this] { readFiles(); });
     } else if (key == "ranks") {
       if (!has_files_) return in_.refuse("\"files\" has to come before \"ranks\"");
       has_ranks_ = true;
@@ -612,8 +622,34 @@ class Reader {
                                        version, kScheduleVersion));
   }
 
-  void readFile() {
+  void openTimes(const JsonNode& node) {
+    JsonObject object(in_, node);
+    const std::string name = base::bytesOf(object.text("file"));
+    const std::string digest = object.text("digest");
+    if (in_.failed()) return;
+    if (name.empty() || name == ".." || name.find('/') != std::string::npos) {
+      return in_.refuse(node.place,
+                        "\"file\" of \"times\" has to be a name in the directory of the schedule");
+    }
+    times_.emplace();
+    const auto opened = times_->open(path_.parent_path() / name, digest);
+    if (!opened) {
+      in_.refuse(node.place,
+                 fmt::format("{}; without \"times\" in \"global\", loops have their mean times",
+                             opened.failure().sentence));
+    }
+  }
+
+  void readFiles() {
     const JsonNode node = in_.value();
+    if (node.find("repeat") == nullptr) return readFile(node);
+    Repeat loop(in_, node, scope_);
+    loop.run(
+        {.begin = [](const Repeat&) {}, .item = [this](const JsonNode& item) { readFile(item); }});
+  }
+
+  void readFile(const JsonNode& node) {
+    if (in_.failed()) return;
     const ScheduleFile file = fileOf(in_, node);
     const FileNumber number{static_cast<std::uint32_t>(locations_.size())};
     if (!locations_.emplace(file.location, number).second) {
@@ -625,30 +661,44 @@ class Reader {
 
   void readRank() {
     bool is_known = false;
-    thread_ = -1;
-    made_.clear();
-    wanted_.clear();
+    std::optional<std::pair<int, int>> shared;  // first and last rank
     in_.members([&](std::string_view key) {
       if (key == "rank") {
-        takeRank();
+        takeRank(in_.value());
         is_known = true;
+      } else if (key == "ranks") {
+        shared = takeRanks(in_.value());
+        is_known = true;
+      } else if (key == "comment") {
+        in_.value();
       } else if (key != "threads") {
         refuseUnknown(key);
       } else if (!is_known) {
         in_.refuse("\"rank\" has to come before \"threads\"");
+      } else if (shared) {
+        readShared(in_.value(), *shared);
       } else {
         in_.items([this] { readThread(); });
+        endRank();
       }
     });
     if (!is_known) in_.refuse("a rank without \"rank\"");
+  }
+
+  void beginRank() {
+    thread_ = -1;
+    made_.clear();
+    wanted_.clear();
+  }
+
+  void endRank() {
     if (wanted_.empty()) return;
     const auto& [descriptor, place] = *wanted_.begin();
     in_.refuse(place,
                fmt::format("fd {} is used, but no event of rank {} opens it", descriptor, rank_));
   }
 
-  void takeRank() {
-    const JsonNode node = in_.value();
+  void takeRank(const JsonNode& node) {
     const auto* rank = node.as<std::int64_t>();
     if (rank == nullptr || *rank != rank_ + 1) {
       in_.refuse(node.place,
@@ -656,87 +706,213 @@ class Reader {
     } else if (++rank_ >= ranks_) {
       in_.refuse(node.place, fmt::format("rank {}, but \"global\" names {} ranks", rank_, ranks_));
     }
+    beginRank();
+  }
+
+  // "0-63"
+  std::pair<int, int> takeRanks(const JsonNode& node) {
+    const std::string text = base::textOf(in_, "ranks", node);
+    const std::size_t dash = std::min(text.find('-'), text.size());
+    const auto first = base::wholeNumber<int>(std::string_view(text).substr(0, dash));
+    const auto last = dash == text.size()
+                          ? first
+                          : base::wholeNumber<int>(std::string_view(text).substr(dash + 1));
+    if (!first || !last || *first > *last) {
+      in_.refuse(node.place, "\"ranks\" has to be like \"0-63\"");
+    } else if (*first != rank_ + 1) {
+      in_.refuse(
+          node.place,
+          fmt::format("\"ranks\" has to begin with {}: ranks are in order, from 0", rank_ + 1));
+    } else if (*last >= ranks_) {
+      in_.refuse(node.place, fmt::format("rank {}, but \"global\" names {} ranks", *last, ranks_));
+    } else {
+      return {*first, *last};
+    }
+    return {0, -1};
+  }
+
+  // One program, with the numbers of each of the ranks.
+  void readShared(const JsonNode& threads, std::pair<int, int> ranks) {
+    const auto* list = threads.as<JsonNode::List>();
+    if (list == nullptr) {
+      return in_.refuse(threads.place,
+                        fmt::format("\"threads\" has to be a list, not {}", threads.kind()));
+    }
+    scope_.beginRanks();
+    for (int rank = ranks.first; rank <= ranks.second && !in_.failed(); ++rank) {
+      rank_ = rank;
+      beginRank();
+      scope_.setRank(rank);
+      for (const JsonNode& node : *list) readSharedThread(node);
+      endRank();
+    }
+    scope_.endRanks();
+  }
+
+  void readSharedThread(const JsonNode& node) {
+    const auto* members = node.as<JsonNode::Members>();
+    if (members == nullptr) {
+      return in_.refuse(node.place,
+                        fmt::format("a thread has to be an object, not {}", node.kind()));
+    }
+    ThreadHead head(rank_);
+    bool has_events = false;
+    for (const auto& [key, member] : *members) {
+      if (in_.failed()) return;
+      if (key != "events") {
+        takeMember(head, key, member);
+        continue;
+      }
+      const auto* events = member.as<JsonNode::List>();
+      if (events == nullptr) {
+        return in_.refuse(member.place,
+                          fmt::format("\"events\" has to be a list, not {}", member.kind()));
+      }
+      has_events = true;
+      beginEvents(head);
+      for (const JsonNode& event : *events) takeItem(event);
+      pass([&] { return sink_.endThread(); });
+    }
+    if (!has_events) in_.refuse(node.place, "a thread without \"events\"");
+  }
+
+  struct ThreadHead {
+    explicit ThreadHead(int rank)
+        : thread{.rank = rank, .thread = -1, .pid = 0, .tid = 0, .host = {}, .recorder_ns = 0} {}
+    ScheduleThread thread;
+    const TimesStream* stream = nullptr;
+    std::size_t stream_number = 0;
+  };
+
+  void takeMember(ThreadHead& head, std::string_view key, const JsonNode& node) {
+    ScheduleThread& thread = head.thread;
+    const auto number = [&] {
+      return base::integerOf(in_, key, node, {.least = 0, .most = INT32_MAX});
+    };
+    if (key == "thread") {
+      thread.thread = static_cast<int>(number());
+    } else if (key == "pid") {
+      thread.pid = static_cast<std::uint32_t>(number());
+    } else if (key == "tid") {
+      thread.tid = static_cast<std::uint32_t>(number());
+    } else if (key == "recorder") {
+      thread.recorder_ns = number();
+    } else if (key == "computing") {
+      thread.computing = node.number();
+      if (!thread.computing || !(*thread.computing >= 0 && *thread.computing <= 1)) {
+        in_.refuse(node.place, "\"computing\" has to be a number from 0 to 1");
+      }
+    } else if (key == "host") {
+      thread.host = base::bytesOf(base::textOf(in_, key, node));
+    } else if (key == "times") {
+      takeStream(head, node);
+    } else if (key != "comment") {
+      in_.refuse(node.place, fmt::format("\"{}\" has no place here", base::inBrief(key)));
+    }
+  }
+
+  void takeStream(ThreadHead& head, const JsonNode& node) {
+    TurnNode of_rank(
+        in_, {.value = JsonNode::Members{{std::string(kTimesKey), node}}, .place = node.place},
+        scope_);
+    const JsonNode* value = of_rank.now().find(kTimesKey);
+    const std::int64_t number = base::integerOf(in_, "times", *value, {});
+    // Ranks that were added have no times of their own.
+    head.stream = times_ ? times_->stream(number) : nullptr;
+    head.stream_number = static_cast<std::size_t>(number);
   }
 
   void readThread() {
-    ScheduleThread thread{
-        .rank = rank_, .thread = -1, .pid = 0, .tid = 0, .host = {}, .recorder_ns = 0};
+    ThreadHead head(rank_);
     bool has_events = false;
-    wanted_here_.clear();
-    const auto number = [this](std::string_view key) {
-      return base::integerOf(in_, key, in_.value(), {.least = 0, .most = INT32_MAX});
-    };
-    const auto share = [this](std::string_view key) {
-      const JsonNode node = in_.value();
-      const std::optional<double> number = node.number();
-      if (!number || !(*number >= 0 && *number <= 1)) {
-        in_.refuse(node.place, fmt::format("\"{}\" has to be a number from 0 to 1", key));
-      }
-      return number;
-    };
     in_.members([&](std::string_view key) {
-      if (key == "thread") {
-        thread.thread = static_cast<int>(number(key));
-      } else if (key == "pid") {
-        thread.pid = static_cast<std::uint32_t>(number(key));
-      } else if (key == "tid") {
-        thread.tid = static_cast<std::uint32_t>(number(key));
-      } else if (key == "recorder") {
-        thread.recorder_ns = number(key);
-      } else if (key == "computing") {
-        thread.computing = share(key);
-      } else if (key == "host") {
-        thread.host = base::bytesOf(base::textOf(in_, key, in_.value()));
-      } else if (key == "events") {
-        has_events = true;
-        readEvents(thread);
-      } else {
-        refuseUnknown(key);
-      }
+      if (key != "events") return takeMember(head, key, in_.value());
+      has_events = true;
+      beginEvents(head);
+      in_.items([this] { takeItem(in_.value()); });
+      pass([&] { return sink_.endThread(); });
     });
     if (!has_events) in_.refuse("a thread without \"events\"");
   }
 
-  void readEvents(const ScheduleThread& thread) {
+  void beginEvents(const ThreadHead& head) {
+    wanted_here_.clear();
+    stream_ = head.stream;
+    stream_number_ = head.stream_number;
+    thread_times_ = {};
+    ScheduleThread thread = head.thread;
     if (thread.thread != thread_ + 1) {
       return in_.refuse(fmt::format(
           "\"thread\" has to be {}, before \"events\": threads are in order, from 0", thread_ + 1));
     }
     ++thread_;
+    // What a shared program says of its threads is a mean, or that of the first rank.
+    if (stream_ != nullptr && !scope_.isEmpty()) {
+      thread.pid = stream_->thread.pid;
+      thread.tid = stream_->thread.tid;
+      thread.recorder_ns = stream_->thread.recorder_ns;
+      thread.computing = stream_->thread.computing;
+      thread.host = stream_->thread.host;
+    }
     pass([&] { return sink_.beginThread(thread); });
-    in_.items([this] {
-      JsonNode node = in_.value();
-      if (node.find("repeat") == nullptr) {
-        takeEvent(node);
-      } else {
-        repeat(node);
-      }
-    });
-    pass([&] { return sink_.endThread(); });
   }
 
-  void repeat(const JsonNode& node) {
-    constexpr std::int64_t kMostTimes = 100'000'000;
-    std::int64_t times = 0;
-    std::vector<std::unique_ptr<RepeatedEvent>> body;
-    {
-      JsonObject object(in_, node);
-      times = object.integer("repeat", {.least = 1, .most = kMostTimes});
-      for (const JsonNode& item : object.list("body")) {
-        body.push_back(std::make_unique<RepeatedEvent>(in_, item));
-      }
+  // An event, or a loop.
+  void takeItem(const JsonNode& node) {
+    if (in_.failed()) return;
+    if (node.find("repeat") != nullptr) {
+      Repeat loop(in_, node, scope_);
+      std::int64_t times = 0;
+      loop.forEachItem([&](const JsonNode& item, std::int64_t turns) {
+        times = base::saturatingSum(times, timesOf(item) * turns);
+      });
+      beginTimes(loop.node(), times);
+      loop.run({.begin = [this](const Repeat& inner) { beginLoop(inner); },
+                .item = [this](const JsonNode& item) { takeEvent(item); }});
+    } else if (!scope_.isEmpty()) {
+      TurnNode of_rank(in_, node, scope_);
+      beginTimes(node, timesOf(node));
+      takeEvent(of_rank.now());
+    } else {
+      beginTimes(node, timesOf(node));
+      takeEvent(node);
     }
-    for (std::int64_t i = 0; i < times && !in_.failed(); ++i) {
-      for (const auto& event : body) {
-        if (i > 0) event->advance();
-        takeEvent(event->node());
-      }
+    thread_times_.exact = nullptr;
+  }
+
+  // The time before a loop is that before its first event, and none of the times in it.
+  void beginLoop(const Repeat& loop) {
+    const JsonNode* gap = loop.node().find("gap");
+    if (gap == nullptr || thread_times_.gap_ns) return;
+    thread_times_.gap_ns =
+        base::integerOf(in_, "gap", *gap, {.least = -kTenYears, .most = kTenYears});
+  }
+
+  // Finds the exact times of an item that needs so many: "times" is the first one and how many were
+  // recorded. Where these are not as many, the item was edited, and has its means.
+  void beginTimes(const JsonNode& node, std::int64_t times) {
+    thread_times_.exact = nullptr;
+    const JsonNode* place = node.find(kTimesKey);
+    if (place == nullptr) return;
+    const auto* range = place->as<JsonNode::List>();
+    if (range == nullptr || range->size() != 2) {
+      return in_.refuse(place->place, "\"times\" has to be a list of two numbers");
     }
+    const std::int64_t first = base::integerOf(in_, "times", (*range)[0], {.least = 0});
+    const std::int64_t count = base::integerOf(in_, "times", (*range)[1], {.least = 0});
+    if (in_.failed() || stream_ == nullptr || count != times ||
+        static_cast<std::uint64_t>(base::saturatingSum(first, count)) > stream_->values) {
+      return;
+    }
+    times_->seek(stream_number_, static_cast<std::uint64_t>(first));
+    thread_times_.exact = &*times_;
   }
 
   void takeEvent(const JsonNode& node) {
     if (in_.failed()) return;
-    const ScheduleEvent event = EventReader(in_, node, locations_, mpi_ ? &*mpi_ : nullptr).read();
+    const ScheduleEvent event =
+        EventReader(in_, node, locations_, mpi_ ? &*mpi_ : nullptr, thread_times_).read();
+    if (times_ && times_->failure()) in_.refuse(node.place, times_->failure()->sentence);
     if (in_.failed()) return;
     for (const Descriptor used :
          {event.fd, event.source, event.replaced, event.directory, event.new_directory}) {
@@ -806,6 +982,12 @@ class Reader {
 
   JsonReader& in_;
   ScheduleSink& sink_;
+  const std::filesystem::path path_;
+  TurnScope scope_;
+  std::optional<TimesReader> times_;
+  const TimesStream* stream_ = nullptr;  // of the thread
+  std::size_t stream_number_ = 0;
+  ThreadTimes thread_times_;
   bool format_known_ = false;
   bool version_known_ = false;
   bool has_global_ = false;
@@ -833,7 +1015,7 @@ class Reader {
 
 base::Result<void> readSchedule(const std::filesystem::path& path, ScheduleSink& sink) {
   JsonReader in(path);
-  Reader(in, sink).read();
+  Reader(in, sink, path).read();
   return in.finish();
 }
 

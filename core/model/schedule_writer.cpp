@@ -5,29 +5,26 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
-#include "core/calls/words/names.hpp"
+#include "core/model/schedule_keys.hpp"
 
 namespace omnio::model {
 namespace {
 
-std::string flagsOf(std::int64_t flags) {
-  std::string words;
-  calls::appendOpenFlags(words, static_cast<std::uint64_t>(flags));
-  return words;
-}
+// Takes the place of the digest of the times until it is known.
+constexpr std::string_view kNoDigest = "................";
 
 }  // namespace
 
-ScheduleWriter::ScheduleWriter(std::filesystem::path path) : file_(std::move(path)) {}
+ScheduleWriter::ScheduleWriter(std::filesystem::path path, ScheduleForm form)
+    : path_(path), form_(form), file_(std::move(path)) {
+  if (form_.is_compact && form_.has_exact_times) times_.emplace(timesPath(path_));
+}
+
+ScheduleWriter::~ScheduleWriter() = default;
 
 void ScheduleWriter::flush() {
   file_.write(text_);
   text_.clear();
-}
-
-void ScheduleWriter::putLocation(std::string_view name, FileNumber number) {
-  if (number == kNoFileNumber) return;
-  json_.put(name, base::printable(locations_[static_cast<std::size_t>(number)]));
 }
 
 void ScheduleWriter::global(const ScheduleGlobal& global) {
@@ -49,6 +46,13 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
     if (global.keep_below > 0) json_.put("keep_below", global.keep_below);
     json_.put("time_scale", global.time_scale);
     json_.put("ranks", global.ranks);
+    if (times_) {
+      json_.object("times", [&] {
+        json_.put("file", base::printable(timesPath(path_).filename().native()));
+        json_.put("digest", kNoDigest);
+      });
+      digest_place_ = text_.size() - kNoDigest.size() - std::string_view("\"}").size();
+    }
     json_.object("source", [&] {
       json_.put("trace", base::printable(global.source));
       json_.put("whole", global.source_whole);
@@ -68,7 +72,8 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
 }
 
 void ScheduleWriter::file(const ScheduleFile& file) {
-  text_ = locations_.empty() ? ",\n\"files\":[\n" : ",\n";
+  text_.clear();
+  if (!form_.is_compact) text_ = locations_.empty() ? ",\n\"files\":[\n" : ",\n";
   json_.object([&] {
     json_.put("location", base::printable(file.location));
     json_.put("role", base::wordOf(kRoles, file.role));
@@ -88,13 +93,30 @@ void ScheduleWriter::file(const ScheduleFile& file) {
     }
     json_.put("source", base::printable(file.source));
   });
-  flush();
   locations_.push_back(file.location);
+  if (form_.is_compact) {
+    file_lines_.push_back(text_);
+  } else {
+    flush();
+  }
+}
+
+void ScheduleWriter::endFiles() {
+  if (std::exchange(files_ended_, true)) return;
+  if (form_.is_compact) {
+    text_ = ",\n\"files\":[";
+    if (!file_lines_.empty()) text_.append("\n").append(compactFiles(file_lines_));
+    file_lines_ = {};
+    compact_ = std::make_unique<CompactRanks>(file_, times_ ? &*times_ : nullptr, ranks_);
+  } else {
+    text_ = locations_.empty() ? ",\n\"files\":[" : "";
+  }
+  text_ += "],\n\"ranks\":[\n";
+  flush();
 }
 
 void ScheduleWriter::beginRank(int next) {
-  if (rank_ < 0) text_ += locations_.empty() ? ",\n\"files\":[],\n" : "],\n";
-  text_ += rank_ < 0 ? "\"ranks\":[\n" : rank_ + 1 < ranks_ ? "]},\n" : "]}";
+  if (rank_ >= 0) text_ += rank_ + 1 < ranks_ ? "]},\n" : "]}";
   for (int idle = rank_ + 1; idle < next; ++idle) {
     text_ += fmt::format("{{\"rank\":{},\"threads\":[]}}{}", idle, idle + 1 < ranks_ ? ",\n" : "");
   }
@@ -104,6 +126,9 @@ void ScheduleWriter::beginRank(int next) {
 }
 
 void ScheduleWriter::beginThread(const ScheduleThread& thread) {
+  endFiles();
+  previous_end_ns_ = 0;
+  if (compact_) return compact_->beginThread(thread);
   if (rank_ != thread.rank) beginRank(thread.rank);
   if (!std::exchange(first_thread_, false)) text_ += ",\n";
   first_event_ = true;
@@ -116,148 +141,46 @@ void ScheduleWriter::beginThread(const ScheduleThread& thread) {
   flush();
 }
 
-void ScheduleWriter::putArgument(const ScheduleEvent& event, const ScheduleKey& item) {
-  const std::int64_t number = event.arguments[item.argument];
-  std::string word;
-  switch (item.kind) {
-    case KeyKind::kFd:
-      return json_.put(item.key, static_cast<std::int64_t>(event.fd));
-    case KeyKind::kSourceFd:
-      return json_.put(item.key, static_cast<std::int64_t>(event.source));
-    case KeyKind::kReplaced:
-      return json_.put(item.key, static_cast<std::int64_t>(event.replaced));
-    case KeyKind::kDirectory:
-      return putDirectory(item.key, event.directory);
-    case KeyKind::kNewDirectory:
-      return putDirectory(item.key, event.new_directory);
-    case KeyKind::kLookups:
-      return putLookups(item.key, event.lookups);
-    case KeyKind::kNewLookups:
-      return putLookups(item.key, event.new_lookups);
-    case KeyKind::kLocation:
-      return putName(item.key, event, event.file);
-    case KeyKind::kNewLocation:
-      return putName(item.key, event, event.new_file);
-    case KeyKind::kOpenFlags:
-      word = flagsOf(number);
-      break;
-    case KeyKind::kOctal:
-      word = fmt::format("{:#o}", number & modeBits(*event.row));
-      break;
-    case KeyKind::kWhence:
-      calls::appendWhence(word, number);
-      break;
-    case KeyKind::kCommand:
-      calls::appendCommand(word, number);
-      break;
-    case KeyKind::kLockType:
-      calls::appendLockType(word, number);
-      break;
-    case KeyKind::kAmode:
-      calls::appendAmode(word, static_cast<std::uint64_t>(number));
-      break;
-    case KeyKind::kText:
-      if (event.text.empty() && calls::isMpiIo(*event.row)) return;  // no hints
-      word = base::printable(event.text);
-      break;
-    case KeyKind::kPieces:
-    case KeyKind::kRequests:
-      return json_.put(item.key, event.pieces);
-    case KeyKind::kGroup:
-    case KeyKind::kType:
-    case KeyKind::kNumber:
-    case KeyKind::kSigned:
-    case KeyKind::kTransferOffset:
-      return json_.put(item.key, number);
-    case KeyKind::kNone:
-      return;
-  }
-  json_.put(item.key, word);
-}
-
-void ScheduleWriter::putName(std::string_view key, const ScheduleEvent& event, FileNumber number) {
-  if (number == kNoFileNumber && event.failed) return json_.put(key, "");
-  putLocation(key, number);
-}
-
-void ScheduleWriter::putDirectory(std::string_view key, Descriptor directory) {
-  if (directory != kNoDescriptor) json_.put(key, static_cast<std::int64_t>(directory));
-}
-
-void ScheduleWriter::putLookups(std::string_view key, std::uint16_t lookups) {
-  if (lookups != kAllLookups) json_.put(key, std::uint64_t{lookups});
-}
-
-void ScheduleWriter::putResult(const ScheduleEvent& event) {
-  if (event.failed) {
-    std::string word;
-    if (event.result == 0) {
-      word = "EOF";
-    } else {
-      calls::appendError(word, *event.row, event.result);
-    }
-    json_.put("errno", word);
-  } else if (makesDescriptor(event)) {
-    json_.put("result", static_cast<std::int64_t>(event.new_fd));
-  } else if (event.row->result != calls::Result::kNone) {
-    json_.put("result", event.result);
-  }
-}
-
-void ScheduleWriter::putWork(const Work& work) {
-  json_.put("compute", work.compute_ns);
-  if (work.communication_ns != 0) json_.put("communication", work.communication_ns);
-}
-
-void ScheduleWriter::putWait(const Wait& wait) {
-  if (wait == Wait{.id = wait.id}) return json_.value(wait.id);
-  json_.object([&] {
-    json_.put("id", wait.id);
-    json_.put("why", base::wordOf(kReasons, wait.reason));
-    if (wait.work != Work{}) putWork(wait.work);
-  });
-}
-
-void ScheduleWriter::putCall(const ScheduleEvent& event) {
-  json_.put("command", event.row->name);
-  for (const ScheduleKey& item : keysOf(*event.row)) putArgument(event, item);
-  if (const auto key = positionKey(event); key && event.offset != kUnknownOffset) {
-    json_.put(*key, event.offset);
-  }
-  putResult(event);
-}
-
 void ScheduleWriter::event(const ScheduleEvent& event) {
+  if (compact_) {
+    text_.clear();
+    // Steps that have no time leave that of the thread as it is.
+    const bool has_time = event.step == Step::kCall || event.step == Step::kDelay ||
+                          event.start_ns != 0 || event.end_ns != 0;
+    event_json_.appendAfter(event, has_time ? previous_end_ns_ : 0);
+    if (has_time) previous_end_ns_ = event.end_ns;
+    return compact_->event(text_);
+  }
   if (!std::exchange(first_event_, false)) text_ = ",\n";
-  json_.object([&] {
-    json_.put("start", event.start_ns);
-    json_.put("end", event.end_ns);
-    if (event.step == Step::kCall) {
-      putCall(event);
-    } else {
-      json_.put("command", base::wordOf(kSteps, event.step));
-      if (event.step == Step::kInherited) json_.put("fd", static_cast<std::int64_t>(event.fd));
-      if (event.step == Step::kPreopened) {
-        putLocation("location", event.file);
-        json_.put("flags", flagsOf(event.arguments[0]));
-        json_.put("offset", event.offset);
-      }
-      if (makesDescriptor(event)) json_.put("result", static_cast<std::int64_t>(event.new_fd));
-    }
-    if (event.phase != 0) json_.put("phase", event.phase);
-    if (event.id != 0) json_.put("id", event.id);
-    if (event.own) putWork(*event.own);
-    if (!event.after.empty()) {
-      json_.list("after", event.after, [&](const Wait& wait) { putWait(wait); });
-    }
-  });
+  event_json_.append(event);
   flush();
+}
+
+void ScheduleWriter::endThread() {
+  if (compact_) return compact_->endThread();
+  file_.write("]}");
 }
 
 base::Result<void> ScheduleWriter::finish() {
-  beginRank(ranks_);
+  endFiles();
+  if (compact_) {
+    compact_->finish();
+    text_.clear();
+  } else {
+    beginRank(ranks_);
+  }
   text_ += "]}\n";
   flush();
+  // Both are complete before the first one gets its name: a full disk leaves the old ones.
+  if (times_) {
+    const auto digest = times_->complete();
+    if (!digest) return digest.failure();
+    file_.overwrite(digest_place_, *digest);
+  }
+  if (const auto written = file_.complete(); !written) return written.failure();
+  if (times_) {
+    if (const auto named = times_->finish(); !named) return named.failure();
+  }
   return file_.finish();
 }
 

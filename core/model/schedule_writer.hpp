@@ -1,30 +1,43 @@
-// Writes a schedule as a stream, an event a line. It appears under its name only when complete.
+// Writes a schedule as a stream, an event a line. It appears under its name only when complete, and
+// the file of its times with it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/document_file.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/result.hpp"
+#include "core/model/compact_ranks.hpp"
+#include "core/model/event_json.hpp"
 #include "core/model/schedule.hpp"
-#include "core/model/schedule_keys.hpp"
+#include "core/model/times_file.hpp"
 
 namespace omnio::model {
+
+// How a schedule is written down.
+struct ScheduleForm {
+  bool is_compact = false;  // what repeats as loops, and ranks that do the same once
+  // Of a compact one: all times in a file beside it. Else it has the means of each place.
+  bool has_exact_times = true;
+};
 
 class ScheduleWriter {
  public:
   // Without finish(), nothing is left.
-  explicit ScheduleWriter(std::filesystem::path path);
+  explicit ScheduleWriter(std::filesystem::path path, ScheduleForm form = {});
+  ~ScheduleWriter();
 
   // In the order of ScheduleSink. Errors are kept for finish().
   void global(const ScheduleGlobal& global);
   void file(const ScheduleFile& file);
   void beginThread(const ScheduleThread& thread);
   void event(const ScheduleEvent& event);
-  void endThread() { file_.write("]}"); }
+  void endThread();
 
   // Closes the document and gives it its name.
   base::Result<void> finish();
@@ -34,24 +47,26 @@ class ScheduleWriter {
   void flush();
   // Ends a rank and begins the next one, and those between that did nothing.
   void beginRank(int next);
-  void putLocation(std::string_view name, FileNumber number);
-  void putName(std::string_view key, const ScheduleEvent& event, FileNumber number);
-  void putDirectory(std::string_view key, Descriptor directory);
-  void putLookups(std::string_view key, std::uint16_t lookups);
-  void putArgument(const ScheduleEvent& event, const ScheduleKey& item);
-  void putCall(const ScheduleEvent& event);
-  void putWork(const Work& work);
-  void putWait(const Wait& wait);
-  void putResult(const ScheduleEvent& event);
+  void endFiles();
 
+  std::filesystem::path path_;
+  ScheduleForm form_;
   base::DocumentFile file_;
   std::string text_;
   base::JsonWriter json_{text_};
   std::vector<std::string> locations_;
+  EventJson event_json_{text_, locations_};
   int ranks_ = 0;
   int rank_ = -1;  // whose threads are being written
   bool first_thread_ = true;
   bool first_event_ = true;
+  bool files_ended_ = false;
+  // Of the compact form.
+  std::vector<std::string> file_lines_;
+  std::optional<TimesWriter> times_;
+  std::uint64_t digest_place_ = 0;  // in the document
+  std::unique_ptr<CompactRanks> compact_;
+  std::int64_t previous_end_ns_ = 0;
 };
 
 }  // namespace omnio::model

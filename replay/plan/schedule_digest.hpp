@@ -1,5 +1,6 @@
 // A digest of what a schedule says, by which a replay is known to be of it. Two documents have the
-// same digest when they differ in format alone: blanks, the order of keys, `repeat` written out.
+// same digest when they differ in format alone: blanks, the order of keys and files, loops written
+// out.
 // The source of the schedule, its command and its notes do not count.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/integers.hpp"
@@ -38,9 +40,12 @@ class DigestingSink final : public model::ScheduleSink {
     return next_.global(global);
   }
   Complaint file(model::FileNumber number, const model::ScheduleFile& file) override {
+    const std::uint64_t before = std::exchange(state_, 0);
     addAll(file.location, file.role, (file.exists ? 1U : 0U) | (file.lines ? 2U : 0U), file.size,
            file.read_before_written);
     for (const model::Hole& hole : file.holes) addAll(hole.begin, hole.end);
+    files_ += std::exchange(state_, before);
+    locations_.push_back(digestOf(file.location));
     return next_.file(number, file);
   }
   Complaint beginThread(const model::ScheduleThread& thread) override {
@@ -52,8 +57,9 @@ class DigestingSink final : public model::ScheduleSink {
     if (event.row != nullptr) add(digestOf(event.row->name));
     addAll(event.start_ns, event.end_ns, event.failed, event.result);
     for (const std::int64_t argument : event.arguments) add(argument);
-    addAll(event.fd, event.source, event.replaced, event.new_fd, event.file, event.new_file,
-           event.text, event.request, event.offset, event.pieces, event.id, event.after.size());
+    addAll(event.fd, event.source, event.replaced, event.new_fd, locationOf(event.file),
+           locationOf(event.new_file), event.text, event.request, event.offset, event.pieces,
+           event.id, event.after.size());
     for (const auto& [id, reason, work] : event.after) addAll(id, reason, work);
     if (event.phase != 0) add(static_cast<std::uint64_t>(event.phase));
     addAll(event.own.has_value(), event.own.value_or(model::Work{}));
@@ -65,9 +71,12 @@ class DigestingSink final : public model::ScheduleSink {
   }
 
   // When all of the schedule has been passed on: 16 hexadecimal digits.
-  std::string text() const { return fmt::format("{:016x}", state_); }
+  std::string text() const { return fmt::format("{:016x}", base::mixed(state_, files_)); }
 
  private:
+  std::uint64_t locationOf(model::FileNumber file) const {
+    return file == model::kNoFileNumber ? 0 : locations_[static_cast<std::size_t>(file)];
+  }
   static std::uint64_t digestOf(std::string_view text) {
     return wire::checksum(text.data(), text.size());
   }
@@ -91,6 +100,8 @@ class DigestingSink final : public model::ScheduleSink {
 
   model::ScheduleSink& next_;
   std::uint64_t state_ = 0;
+  std::uint64_t files_ = 0;               // the sum of theirs
+  std::vector<std::uint64_t> locations_;  // by number of the file
 };
 
 }  // namespace omnio::replay

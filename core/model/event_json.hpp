@@ -1,0 +1,45 @@
+// The JSON of an event of a schedule.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/json_writer.hpp"
+#include "core/model/schedule.hpp"
+#include "core/model/schedule_keys.hpp"
+
+namespace omnio::model {
+
+class EventJson {
+ public:
+  // `out` and the locations of the files, by number, outlive it.
+  EventJson(std::string& out, const std::vector<std::string>& locations)
+      : json_(out), locations_(locations) {}
+
+  // Appends the event as an object: with "start" and "end", or, where the end of the thread's event
+  // before is given, with "gap" and "duration". Work without communication, and waits for messages
+  // without any work, are then written with their zeros, so that events of a kind have the same
+  // keys.
+  void append(const ScheduleEvent& event);
+  void appendAfter(const ScheduleEvent& event, std::int64_t previous_end_ns);
+
+ private:
+  void putRest(const ScheduleEvent& event);
+  void putLocation(std::string_view name, FileNumber number);
+  void putName(std::string_view key, const ScheduleEvent& event, FileNumber number);
+  void putDirectory(std::string_view key, Descriptor directory);
+  void putLookups(std::string_view key, std::uint16_t lookups);
+  void putArgument(const ScheduleEvent& event, const ScheduleKey& item);
+  void putCall(const ScheduleEvent& event);
+  void putWork(const Work& work);
+  void putWait(const Wait& wait);
+  void putResult(const ScheduleEvent& event);
+
+  base::JsonWriter json_;
+  const std::vector<std::string>& locations_;
+  bool is_relative_ = false;
+};
+
+}  // namespace omnio::model

@@ -1,0 +1,59 @@
+// Lines of JSON (events, files of a schedule), each taken apart into what it has in common with
+// other lines, its kind, and its numbers; and put together again with expressions for numbers that
+// change from turn to turn of a loop (docs/formats/schedule.md, "Loops").
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/pattern/nest.hpp"
+
+namespace omnio::model {
+
+// What surrounds a line that is written.
+struct LineContext {
+  std::size_t loops = 0;   // around it
+  bool is_shared = false;  // by ranks: the outermost of these "loops" is that over the ranks
+};
+
+class LineKinds {
+ public:
+  // Takes a line apart: a JSON object without line breaks. Numbers are whole numbers outside of
+  // texts, and runs of digits in names of files. Measures are the values of the times
+  // (isMeasureKey). Both are valid until the next call.
+  std::uint32_t split(std::string_view line);
+  const std::vector<std::int64_t>& numbers() const { return numbers_; }
+  const std::vector<std::int64_t>& measures() const { return measures_; }
+
+  // Appends a line of the kind. Measures are written as their means.
+  void append(std::string& out, std::uint32_t kind, const std::vector<pattern::Field>& fields,
+              const pattern::Measures& measures, const LineContext& context) const;
+
+ private:
+  std::vector<std::string> shapes_;  // by kind
+  std::unordered_map<std::string, std::uint32_t> kinds_;
+  std::string shape_;
+  std::vector<std::int64_t> numbers_;
+  std::vector<std::int64_t> measures_;
+};
+
+// "gap", "duration", "compute", "communication": in ns, and not the same in two runs.
+bool isMeasureKey(std::string_view key);
+// "location", "newlocation", "target", "source" of a file: names, in whose text numbers may change.
+bool isNameKey(std::string_view key);
+
+// The mean that a measure is written as; `index`: in its measures.
+std::int64_t meanOf(const pattern::Measures& measures, std::size_t index);
+
+// The name of the n-th list of values: a, b, ..., z, aa, ...
+std::string listName(std::size_t index);
+
+// "{4096*turn+7}"; `width`: of a number with leading zeros, or 0.
+std::string expressionOf(const pattern::Field& field, std::size_t width,
+                         const LineContext& context);
+
+}  // namespace omnio::model
