@@ -89,14 +89,8 @@ bool beginSteps(Field& field, std::int64_t next, int rank) {
 
 }  // namespace
 
-void NestLines::append(std::string& out, const Nest& nest, bool is_shared,
+void NestLines::append(std::string& out, const Nest& nest, const LineContext& context,
                        std::string_view times) const {
-  appendPart(out, nest,
-             {.loops = is_shared ? std::size_t{1} : std::size_t{0}, .is_shared = is_shared}, times);
-}
-
-void NestLines::appendPart(std::string& out, const Nest& nest, const LineContext& context,
-                           std::string_view times) const {
   if (!nest.isLoop()) {
     const std::size_t begin = out.size();
     kinds_.append(out, nest.kind, nest.fields, nest.measures, context);
@@ -117,7 +111,7 @@ void NestLines::appendPart(std::string& out, const Nest& nest, const LineContext
   out += ",\"body\":[\n";
   for (std::size_t i = 0; i < nest.body.size(); ++i) {
     if (i > 0) out += ",\n";
-    appendPart(out, nest.body[i], {.loops = context.loops + 1, .is_shared = context.is_shared}, {});
+    append(out, nest.body[i], {.loops = context.loops + 1, .is_shared = context.is_shared});
   }
   out += "]}";
 }
@@ -141,7 +135,7 @@ std::string compactFiles(const std::vector<std::string>& lines) {
   const NestLines nests(kinds);
   pattern::NestFinder finder([&](const Nest& nest) {
     if (!text.empty()) text += ",\n";
-    nests.append(text, nest, false);
+    nests.append(text, nest, {});
   });
   for (const File& file : files) finder.add(file.kind, file.numbers);
   finder.finish();
@@ -321,11 +315,15 @@ void CompactRanks::writeThreadHead(const Thread& thread, const Program& program,
 
 void CompactRanks::writeItem(const Item& item, const Program& program) {
   const bool is_shared = program.ranks > 1;
-  // What stands for one event has its times in the line.
-  const bool has_times = times_ != nullptr && (is_shared || item.nest.isLoop());
+  // A line for one event needs no means beside its exact times.
+  const bool is_exact = times_ != nullptr;
+  const LineContext context{.loops = 0,
+                            .is_shared = is_shared,
+                            .has_measures = !is_exact || is_shared || item.nest.isLoop() ||
+                                            !kinds_.canLackMeasures(item.nest.kind)};
   text_ = std::exchange(first_item_, false) ? "" : ",\n";
-  lines_.append(text_, item.nest, is_shared,
-                has_times ? fmt::format("\"times\":[{},{}]", item.first_time, item.times) : "");
+  lines_.append(text_, item.nest, context,
+                is_exact ? fmt::format("\"times\":[{},{}]", item.first_time, item.times) : "");
   out_.write(text_);
 }
 

@@ -20,13 +20,11 @@ namespace omnio::model {
 class NestLines {
  public:
   explicit NestLines(const LineKinds& kinds) : kinds_(kinds) {}
-  // `times`: the member "times" of the nest as JSON, or an empty text. `is_shared`: by ranks.
-  void append(std::string& out, const pattern::Nest& nest, bool is_shared,
+  // `times`: the member "times" of the nest as JSON, or an empty text.
+  void append(std::string& out, const pattern::Nest& nest, const LineContext& context,
               std::string_view times = {}) const;
 
  private:
-  void appendPart(std::string& out, const pattern::Nest& nest, const LineContext& context,
-                  std::string_view times) const;
   const LineKinds& kinds_;
 };
 

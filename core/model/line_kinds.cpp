@@ -165,6 +165,12 @@ std::string expressionOf(const pattern::Field& field, std::size_t width,
   return width > 0 ? fmt::format("{{{}:0{}}}", text, width) : fmt::format("{{{}}}", text);
 }
 
+bool LineKinds::canLackMeasures(std::uint32_t kind) const {
+  const std::string& shape = shapes_[kind];
+  return shape.find("\"why\":\"file\",\"compute\"") == std::string::npos &&
+         shape.find("\"why\":\"name\",\"compute\"") == std::string::npos;
+}
+
 void LineKinds::append(std::string& out, std::uint32_t kind,
                        const std::vector<pattern::Field>& fields, const pattern::Measures& measures,
                        const LineContext& context) const {
@@ -185,6 +191,16 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
         break;
       }
       case kMeasure: {
+        if (!context.has_measures) {
+          // The key goes, and one comma.
+          out.resize(out.rfind('"', out.size() - 3));
+          if (out.back() == ',') {
+            out.pop_back();
+          } else if (i + 1 < shape.size() && shape[i + 1] == ',') {
+            ++i;
+          }
+          break;
+        }
         const std::int64_t mean = meanOf(measures, measure++);
         if (mean == 0 && out.ends_with(kNoCommunication)) {
           out.resize(out.size() - kNoCommunication.size());

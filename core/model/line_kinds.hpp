@@ -16,8 +16,9 @@ namespace omnio::model {
 
 // What surrounds a line that is written.
 struct LineContext {
-  std::size_t loops = 0;   // around it
-  bool is_shared = false;  // by ranks: the outermost of these "loops" is that over the ranks
+  std::size_t loops = 0;     // around it
+  bool is_shared = false;    // by ranks: the outermost of these "loops" is that over the ranks
+  bool has_measures = true;  // written down
 };
 
 class LineKinds {
@@ -29,6 +30,9 @@ class LineKinds {
   const std::vector<std::int64_t>& numbers() const { return numbers_; }
   const std::vector<std::int64_t>& measures() const { return measures_; }
 
+  // Whether a line without its measures says where it has some: each has a gap and a duration, and
+  // of its waits those for messages and threads, and no others, have times.
+  bool canLackMeasures(std::uint32_t kind) const;
   // Appends a line of the kind. Measures are written as their means.
   void append(std::string& out, std::uint32_t kind, const std::vector<pattern::Field>& fields,
               const pattern::Measures& measures, const LineContext& context) const;

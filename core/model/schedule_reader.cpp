@@ -40,7 +40,16 @@ struct ThreadTimes {
   std::optional<std::int64_t> gap_ns;
   // Where the next times are; nullptr: the document has them, as means in loops.
   TimesReader* exact = nullptr;
+  // The document has none of the next event's times, `exact` has all.
+  bool are_left_out = false;
+  bool has_own = false;  // there, it has the work of the thread before it, too
 };
+
+// Events that wait for such have times of communication.
+bool isOfCommunication(std::string_view reason) {
+  const auto known = base::valueOf(kReasons, reason);
+  return known == Reason::kMpi || known == Reason::kThread;
+}
 
 // Reads the members of one event.
 class EventReader {
@@ -58,8 +67,10 @@ class EventReader {
     readTimes();
     event.id = static_cast<std::uint64_t>(object_.integer("id", {.least = 1}, 0));
     event.phase = static_cast<int>(object_.integer("phase", {.least = 1, .most = INT32_MAX}, 0));
-    if (object_.find("compute") != nullptr || object_.find("communication") != nullptr) {
-      event.own = work(object_);
+    if (times_.are_left_out
+            ? times_.has_own
+            : object_.find("compute") != nullptr || object_.find("communication") != nullptr) {
+      event.own = work(object_, times_.are_left_out);
     }
     if (object_.find("after") != nullptr) {
       for (const JsonNode& item : object_.list("after")) event.after.push_back(wait(item));
@@ -103,7 +114,10 @@ class EventReader {
 
   void readTimes() {
     ScheduleEvent& event = event_;
-    if (object_.find("gap") == nullptr && object_.find("duration") == nullptr) {
+    if (times_.are_left_out) {
+      const std::int64_t gap = times_.exact->next();
+      takeTimes(gap, times_.exact->next());
+    } else if (object_.find("gap") == nullptr && object_.find("duration") == nullptr) {
       event.start_ns = object_.integer("start", {.least = 0});
       event.end_ns = object_.integer("end", {.least = 0});
       if (event.end_ns < event.start_ns) object_.refuse("it ends before it starts");
@@ -119,22 +133,30 @@ class EventReader {
       } else if (before_loop) {
         gap = *before_loop;
       }
-      // Steps that have no time leave that of the thread as it is.
-      if (gap == 0 && duration == 0 &&
-          (event.step == Step::kPreopened || event.step == Step::kInherited)) {
-        return;
-      }
-      event.start_ns = std::max<std::int64_t>(base::saturatingSum(times_.previous_end_ns, gap), 0);
-      event.end_ns = base::saturatingSum(event.start_ns, std::max<std::int64_t>(duration, 0));
+      takeTimes(gap, duration);
     }
     if (event.end_ns > kTenYears) {
       object_.refuse("it ends more than ten years after the beginning");
     }
-    times_.previous_end_ns = event.end_ns;
+    const bool has_time = event.step == Step::kCall || event.step == Step::kDelay ||
+                          event.start_ns != 0 || event.end_ns != 0;
+    if (has_time) times_.previous_end_ns = event.end_ns;
   }
 
-  // Where there are exact times, they are of both members.
-  Work work(JsonObject& object) {
+  void takeTimes(std::int64_t gap, std::int64_t duration) {
+    // Steps that have no time leave that of the thread as it is.
+    const bool may_lack_time = event_.step == Step::kPreopened || event_.step == Step::kInherited;
+    if (gap == 0 && duration == 0 && may_lack_time) return;
+    event_.start_ns = std::max<std::int64_t>(base::saturatingSum(times_.previous_end_ns, gap), 0);
+    event_.end_ns = base::saturatingSum(event_.start_ns, std::max<std::int64_t>(duration, 0));
+  }
+
+  // Where there are exact times, they are of both members. `are_left_out`: the object has neither.
+  Work work(JsonObject& object, bool are_left_out) {
+    if (are_left_out) {
+      const std::int64_t compute_ns = times_.exact->next();
+      return {.compute_ns = compute_ns, .communication_ns = times_.exact->next()};
+    }
     constexpr base::JsonRange kAny{.least = 0, .most = kTenYears};
     Work work{.compute_ns = object.integer("compute", kAny, 0),
               .communication_ns = object.integer("communication", kAny, 0)};
@@ -151,8 +173,9 @@ class EventReader {
       return {.id = static_cast<std::uint64_t>(base::integerOf(in_, "after", item, {.least = 1}))};
     }
     JsonObject object(in_, item);
-    Wait wait{
-        .id = object.natural("id"), .reason = object.oneOf("why", kReasons), .work = work(object)};
+    Wait wait{.id = object.natural("id"), .reason = object.oneOf("why", kReasons), .work = {}};
+    const bool has_times = wait.reason == Reason::kMpi || wait.reason == Reason::kThread;
+    wait.work = work(object, times_.are_left_out && has_times);
     return wait;
   }
 
@@ -541,6 +564,20 @@ ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
   return file;
 }
 
+// The same of an event whose line has none of them, but for the work of its thread.
+std::int64_t leftOutTimesOf(const JsonNode& event) {
+  std::int64_t times = 2;
+  const JsonNode* after = event.find("after");
+  const auto* waits = after == nullptr ? nullptr : after->as<JsonNode::List>();
+  if (waits == nullptr) return times;
+  for (const JsonNode& wait : *waits) {
+    const JsonNode* why = wait.find("why");
+    const auto* reason = why == nullptr ? nullptr : why->as<std::string>();
+    if (reason != nullptr && isOfCommunication(*reason)) times += 2;
+  }
+  return times;
+}
+
 class Reader {
  public:
   Reader(JsonReader& in, ScheduleSink& sink, std::filesystem::path path)
@@ -878,6 +915,7 @@ class Reader {
       takeEvent(node);
     }
     thread_times_.exact = nullptr;
+    thread_times_.are_left_out = false;
   }
 
   // The time before a loop is that before its first event, and none of the times in it.
@@ -892,18 +930,32 @@ class Reader {
   // recorded. Where these are not as many, the item was edited, and has its means.
   void beginTimes(const JsonNode& node, std::int64_t times) {
     thread_times_.exact = nullptr;
+    thread_times_.are_left_out = false;
     const JsonNode* place = node.find(kTimesKey);
     if (place == nullptr) return;
+    const bool are_left_out = node.find("repeat") == nullptr && node.find("gap") == nullptr &&
+                              node.find("start") == nullptr;
     const auto* range = place->as<JsonNode::List>();
     if (range == nullptr || range->size() != 2) {
       return in_.refuse(place->place, "\"times\" has to be a list of two numbers");
     }
     const std::int64_t first = base::integerOf(in_, "times", (*range)[0], {.least = 0});
     const std::int64_t count = base::integerOf(in_, "times", (*range)[1], {.least = 0});
+    if (are_left_out) {
+      times = leftOutTimesOf(node);
+      thread_times_.has_own = count == times + 2;
+      if (thread_times_.has_own) times = count;
+    }
     if (in_.failed() || stream_ == nullptr || count != times ||
         static_cast<std::uint64_t>(base::saturatingSum(first, count)) > stream_->values) {
+      if (are_left_out) {
+        in_.refuse(place->place,
+                   "its times cannot be found: a line that was changed needs \"gap\" and "
+                   "\"duration\"");
+      }
       return;
     }
+    thread_times_.are_left_out = are_left_out;
     times_->seek(stream_number_, static_cast<std::uint64_t>(first));
     thread_times_.exact = &*times_;
   }
