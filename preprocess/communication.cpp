@@ -889,6 +889,18 @@ class Sweep : public order::MpiPictureSink {
     return true;
   }
 
+  // The member in whose thread all of a collective call meet: the first in the schedule that is
+  // still in the call. Which one leaves it first differs from call to call, and a loop over such
+  // calls would not repeat.
+  std::uint32_t hostOf(const Gathering& gathering, std::uint32_t place) const {
+    for (const CallKey& key : gathering.awaited) {
+      const auto found = calls_.find(key);
+      if (found == calls_.end() || !found->second.is_entered || found->second.is_left) continue;
+      place = std::min(place, found->second.place);
+    }
+    return place;
+  }
+
   // Everything that comes next has to wait for all that a collective call awaits.
   void join(std::uint32_t place, Call::Member& member) {
     if (std::exchange(member.has_joined, true)) return;
@@ -906,10 +918,11 @@ class Sweep : public order::MpiPictureSink {
       result_.order.dropImplied(gathering.rule);
       const std::size_t most = member.is_arrival ? kMostShared : kMostUnshared;
       if (gathering.rule.terms().size() > most) {
-        result_.order.waitFor(place, gathering.rule, gathering.complete_ns);
-        result_.order.simplify(place, most);
-        gathering.rule = result_.order.rule(place);
-        return;
+        const std::uint32_t host = member.is_arrival ? hostOf(gathering, place) : place;
+        result_.order.waitFor(host, gathering.rule, gathering.complete_ns);
+        result_.order.simplify(host, most);
+        gathering.rule = result_.order.rule(host);
+        if (host == place) return;
       }
     }
     result_.order.waitFor(place, gathering.rule, gathering.complete_ns);

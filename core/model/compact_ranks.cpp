@@ -161,6 +161,7 @@ void CompactRanks::beginThread(const ScheduleThread& thread) {
   taken.header = thread;
   taken.recorder_sum = static_cast<double>(thread.recorder_ns);
   taken.computing_sum = thread.computing.value_or(0);
+  taken.computing_count = thread.computing ? 1 : 0;
   taken.stream.base = streams_++;
   thread_times_ = 0;
   if (is_written_) writeThreadHead(taken, current_, written_threads_++ == 0);
@@ -227,8 +228,7 @@ bool CompactRanks::join(Program& program) {
     const Thread& mine = shared.threads[t];
     const Thread& other = program.threads[t];
     if (mine.items.size() != other.items.size() || mine.header.thread != other.header.thread ||
-        mine.header.host != other.header.host ||
-        mine.header.computing.has_value() != other.header.computing.has_value()) {
+        mine.header.host != other.header.host) {
       return false;
     }
     for (std::size_t i = 0; i < mine.items.size(); ++i) {
@@ -261,6 +261,7 @@ bool CompactRanks::join(Program& program) {
     const Thread& other = program.threads[t];
     mine.recorder_sum += other.recorder_sum;
     mine.computing_sum += other.computing_sum;
+    mine.computing_count += other.computing_count;
     for (std::size_t i = 0; i < mine.items.size(); ++i) {
       everyPart(mine.items[i].nest, other.items[i].nest, [](Nest& a, const Nest& b) {
         for (std::size_t m = 0; m < a.measures.sums.size(); ++m) {
@@ -297,8 +298,8 @@ void CompactRanks::writeThreadHead(const Thread& thread, const Program& program,
       fmt::format("{{\"thread\":{},\"pid\":{},\"tid\":{},\"recorder\":{},\"host\":", header.thread,
                   header.pid, header.tid, std::llround(thread.recorder_sum / program.ranks));
   base::appendJsonText(text_, base::printable(header.host));
-  if (header.computing) {
-    text_ += fmt::format(",\"computing\":{:.2f}", thread.computing_sum / program.ranks);
+  if (thread.computing_count > 0) {
+    text_ += fmt::format(",\"computing\":{:.2f}", thread.computing_sum / thread.computing_count);
   }
   if (times_ != nullptr) {
     Field stream = thread.stream;

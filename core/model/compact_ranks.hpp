@@ -56,6 +56,7 @@ class CompactRanks {
     pattern::Field stream;  // of the times
     double recorder_sum = 0;
     double computing_sum = 0;
+    int computing_count = 0;  // of ranks that it is known of
     std::vector<Item> items;
   };
   // What one rank does, or several from `rank` on.

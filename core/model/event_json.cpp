@@ -121,8 +121,9 @@ void EventJson::putWait(const Wait& wait) {
   json_.object([&] {
     json_.put("id", wait.id);
     json_.put("why", base::wordOf(kReasons, wait.reason));
-    const bool may_have_work = wait.reason == Reason::kMpi || wait.reason == Reason::kThread;
-    if (wait.work != Work{} || (is_relative_ && may_have_work)) putWork(wait.work);
+    if (wait.work != Work{} || (is_relative_ && isOfCommunication(wait.reason))) {
+      putWork(wait.work);
+    }
   });
 }
 
@@ -133,6 +134,47 @@ void EventJson::putCall(const ScheduleEvent& event) {
     json_.put(*key, event.offset);
   }
   putResult(event);
+}
+
+// Waits for the same reason, for ids at one distance: how many there are at the begin of `waits`.
+std::size_t runOf(std::span<const Wait> waits) {
+  std::size_t length = 1;
+  while (length < waits.size() && waits[length].reason == waits[0].reason &&
+         waits[length].id - waits[length - 1].id == waits[1].id - waits[0].id &&
+         (isOfCommunication(waits[0].reason) ||
+          (waits[length].work == Work{} && waits[0].work == Work{}))) {
+    ++length;
+  }
+  return length;
+}
+
+void EventJson::putWaits(const std::vector<Wait>& waits) {
+  constexpr std::size_t kShortestRun = 4;
+  json_.beginList();
+  for (std::span<const Wait> rest(waits); !rest.empty();) {
+    const std::size_t length = is_relative_ ? runOf(rest) : 1;
+    if (length >= kShortestRun) {
+      putRun(rest.first(length));
+      rest = rest.subspan(length);
+    } else {
+      putWait(rest.front());
+      rest = rest.subspan(1);
+    }
+  }
+  json_.endList();
+}
+
+void EventJson::putRun(std::span<const Wait> run) {
+  json_.object([&] {
+    json_.put("id", run[0].id);
+    json_.put("repeat", run.size());
+    json_.put("step", static_cast<std::int64_t>(run[1].id - run[0].id));
+    json_.put("why", base::wordOf(kReasons, run[0].reason));
+    if (!isOfCommunication(run[0].reason)) return;
+    json_.list("compute", run, [&](const Wait& wait) { json_.value(wait.work.compute_ns); });
+    json_.list("communication", run,
+               [&](const Wait& wait) { json_.value(wait.work.communication_ns); });
+  });
 }
 
 void EventJson::append(const ScheduleEvent& event) {
@@ -170,7 +212,8 @@ void EventJson::putRest(const ScheduleEvent& event) {
   if (event.id != 0) json_.put("id", event.id);
   if (event.own) putWork(*event.own);
   if (!event.after.empty()) {
-    json_.list("after", event.after, [&](const Wait& wait) { putWait(wait); });
+    json_.key("after");
+    putWaits(event.after);
   }
 }
 

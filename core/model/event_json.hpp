@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ class EventJson {
   void putCall(const ScheduleEvent& event);
   void putWork(const Work& work);
   void putWait(const Wait& wait);
+  void putWaits(const std::vector<Wait>& waits);
+  void putRun(std::span<const Wait> run);
   void putResult(const ScheduleEvent& event);
 
   base::JsonWriter json_;

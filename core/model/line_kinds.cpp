@@ -14,6 +14,8 @@ constexpr char kMeasure = '\x02';
 constexpr char kInName = '\x03';
 constexpr char kPadded = '\x04';  // and a byte more: kWidthBase and the width
 constexpr char kWidthBase = 0x20;
+constexpr char kMeasures = '\x07';  // a list of them; the number of its items and kListEnd follow
+constexpr char kListEnd = '\x08';
 constexpr char kNameBrace = '\x05';  // '{' in a name; kNameBraceEnd is '}'
 constexpr char kNameBraceEnd = '\x06';
 
@@ -94,6 +96,19 @@ std::uint32_t LineKinds::split(std::string_view line) {
       }
       continue;
     }
+    if (c == '[' && isMeasureKey(key)) {
+      const std::size_t before = measures_.size();
+      while (at < line.size() && line[at] != ']') {
+        ++at;
+        const std::size_t length =
+            (line[at] == '-' ? 1 : 0) + digitsFrom(line, at + (line[at] == '-' ? 1 : 0));
+        measures_.push_back(numberOf(line.substr(at, length)));
+        at += length;
+      }
+      ++at;
+      shape_ += fmt::format("{}{}{}", kMeasures, measures_.size() - before, kListEnd);
+      continue;
+    }
     const std::size_t sign = c == '-' ? 1 : 0;
     const std::size_t digits = digitsFrom(line, at + sign);
     // A fraction or an exponent is text.
@@ -122,12 +137,15 @@ std::uint32_t LineKinds::split(std::string_view line) {
   return place->second;
 }
 
-std::int64_t meanOf(const pattern::Measures& measures, std::size_t index) {
-  const std::uint64_t count = index == 0 ? measures.first_count : measures.count;
+std::int64_t meanOf(const pattern::Measures& measures, std::size_t index, std::size_t length) {
+  const std::uint64_t count = index == 0 ? measures.first_count : measures.count * length;
   if (count == 0) return 0;
-  return count == 1 ? measures.sums[index]
-                    : std::llround(static_cast<long double>(measures.sums[index]) /
-                                   static_cast<long double>(count));
+  if (count == 1) return measures.sums[index];
+  long double sum = 0;
+  for (std::size_t i = index; i < index + length; ++i) {
+    sum += static_cast<long double>(measures.sums[i]);
+  }
+  return std::llround(sum / static_cast<long double>(count));
 }
 
 std::string listName(std::size_t index) {
@@ -190,7 +208,15 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
         }
         break;
       }
+      case kMeasures:
       case kMeasure: {
+        std::size_t count = 1;
+        if (shape[i] == kMeasures) {
+          const std::size_t end = shape.find(kListEnd, i);
+          count = static_cast<std::size_t>(
+              numberOf(std::string_view(shape).substr(i + 1, end - i - 1)));
+          i = end;
+        }
         if (!context.has_measures) {
           // The key goes, and one comma.
           out.resize(out.rfind('"', out.size() - 3));
@@ -201,7 +227,8 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
           }
           break;
         }
-        const std::int64_t mean = meanOf(measures, measure++);
+        const std::int64_t mean = meanOf(measures, measure, count);
+        measure += count;
         if (mean == 0 && out.ends_with(kNoCommunication)) {
           out.resize(out.size() - kNoCommunication.size());
         } else {

@@ -50,8 +50,8 @@ bool isMeasureKey(std::string_view key);
 // "location", "newlocation", "target", "source" of a file: names, in whose text numbers may change.
 bool isNameKey(std::string_view key);
 
-// The mean that a measure is written as; `index`: in its measures.
-std::int64_t meanOf(const pattern::Measures& measures, std::size_t index);
+// The mean that so many measures from `index` on are written as.
+std::int64_t meanOf(const pattern::Measures& measures, std::size_t index, std::size_t length = 1);
 
 // The name of the n-th list of values: a, b, ..., z, aa, ...
 std::string listName(std::size_t index);

@@ -144,6 +144,11 @@ enum class Reason : std::uint8_t {
   kThread,  // a thread or process that was started, or that another one waited for
 };
 
+// Whether waits for this reason follow communication, whose time they have.
+constexpr bool isOfCommunication(Reason reason) {
+  return reason == Reason::kMpi || reason == Reason::kThread;
+}
+
 // The order between threads that a schedule is given, or that a replay keeps of it.
 enum class Order : std::uint8_t {
   kNone,

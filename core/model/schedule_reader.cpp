@@ -45,12 +45,6 @@ struct ThreadTimes {
   bool has_own = false;  // there, it has the work of the thread before it, too
 };
 
-// Events that wait for such have times of communication.
-bool isOfCommunication(std::string_view reason) {
-  const auto known = base::valueOf(kReasons, reason);
-  return known == Reason::kMpi || known == Reason::kThread;
-}
-
 // Reads the members of one event.
 class EventReader {
  public:
@@ -73,7 +67,7 @@ class EventReader {
       event.own = work(object_, times_.are_left_out);
     }
     if (object_.find("after") != nullptr) {
-      for (const JsonNode& item : object_.list("after")) event.after.push_back(wait(item));
+      for (const JsonNode& item : object_.list("after")) takeWaits(item);
     }
     if (in_.failed()) return event;
     switch (event.step) {
@@ -168,16 +162,47 @@ class EventReader {
   }
 
   // A number alone is the id of an event that uses the same file.
-  Wait wait(const JsonNode& item) {
+  void takeWaits(const JsonNode& item) {
     if (item.as<JsonNode::Members>() == nullptr) {
-      return {.id = static_cast<std::uint64_t>(base::integerOf(in_, "after", item, {.least = 1}))};
+      event_.after.push_back(
+          {.id = static_cast<std::uint64_t>(base::integerOf(in_, "after", item, {.least = 1}))});
+      return;
     }
     JsonObject object(in_, item);
-    Wait wait{.id = object.natural("id"), .reason = object.oneOf("why", kReasons), .work = {}};
-    const bool has_times = wait.reason == Reason::kMpi || wait.reason == Reason::kThread;
-    wait.work = work(object, times_.are_left_out && has_times);
-    return wait;
+    const Wait wait{
+        .id = object.natural("id"), .reason = object.oneOf("why", kReasons), .work = {}};
+    const bool has_times = times_.are_left_out && isOfCommunication(wait.reason);
+    if (object.find("repeat") == nullptr) {
+      event_.after.push_back(wait);
+      event_.after.back().work = work(object, has_times);
+      return;
+    }
+    // Several, whose ids are `step` apart. Of all of them, computing comes first.
+    const std::int64_t count = object.integer("repeat", {.least = 1, .most = kMostWaits});
+    const std::int64_t step = object.integer("step");
+    const bool is_exact =
+        has_times || (times_.exact != nullptr && object.find("compute") != nullptr);
+    const Work mean = is_exact ? Work{} : work(object, false);
+    object.find("compute");
+    object.find("communication");
+    if (in_.failed()) return;
+    const std::size_t first = event_.after.size();
+    for (std::int64_t i = 0; i < count; ++i) {
+      __extension__ const __int128 id =
+          static_cast<__int128>(wait.id) + static_cast<__int128>(step) * i;
+      if (id < 1 || id > INT64_MAX) return object.refuse("\"after\" with an id below 1");
+      event_.after.push_back(
+          {.id = static_cast<std::uint64_t>(id), .reason = wait.reason, .work = mean});
+    }
+    if (!is_exact) return;
+    for (std::size_t i = first; i < event_.after.size(); ++i) {
+      event_.after[i].work.compute_ns = times_.exact->next();
+    }
+    for (std::size_t i = first; i < event_.after.size(); ++i) {
+      event_.after[i].work.communication_ns = times_.exact->next();
+    }
   }
+  static constexpr std::int64_t kMostWaits = 1 << 20;
 
   FileNumber location(std::string_view key) {
     const JsonNode& value = object_.require(key);
@@ -412,14 +437,26 @@ class EventReader {
   ScheduleEvent event_;
 };
 
-// How many times of an event are in the file of times.
-std::int64_t timesOf(const JsonNode& event) {
-  std::int64_t times = event.find("gap") != nullptr ? 2 : 0;
+// How many times of an event are in the file of times. `are_left_out`: the line has none of them;
+// those of the work of its thread do not count then.
+std::int64_t timesOf(const JsonNode& event, bool are_left_out) {
+  std::int64_t times = are_left_out || event.find("gap") != nullptr ? 2 : 0;
   if (event.find("compute") != nullptr) times += 2;
   const JsonNode* after = event.find("after");
   const auto* waits = after == nullptr ? nullptr : after->as<JsonNode::List>();
   if (waits == nullptr) return times;
-  for (const JsonNode& wait : *waits) times += wait.find("compute") != nullptr ? 2 : 0;
+  for (const JsonNode& wait : *waits) {
+    const JsonNode* why = wait.find("why");
+    const auto* word = why == nullptr ? nullptr : why->as<std::string>();
+    const auto reason = word == nullptr ? std::nullopt : base::valueOf(kReasons, *word);
+    const bool has_times =
+        are_left_out ? reason && isOfCommunication(*reason) : wait.find("compute") != nullptr;
+    if (!has_times) continue;
+    const JsonNode* repeat = wait.find("repeat");
+    const auto* count = repeat == nullptr ? nullptr : repeat->as<std::int64_t>();
+    times = base::saturatingSum(times, 2 * std::clamp<std::int64_t>(count == nullptr ? 1 : *count,
+                                                                    0, std::int64_t{1} << 32));
+  }
   return times;
 }
 
@@ -562,20 +599,6 @@ ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
     object.refuse(fmt::format("location \"{}\" {}", base::inBrief(file.location), why));
   }
   return file;
-}
-
-// The same of an event whose line has none of them, but for the work of its thread.
-std::int64_t leftOutTimesOf(const JsonNode& event) {
-  std::int64_t times = 2;
-  const JsonNode* after = event.find("after");
-  const auto* waits = after == nullptr ? nullptr : after->as<JsonNode::List>();
-  if (waits == nullptr) return times;
-  for (const JsonNode& wait : *waits) {
-    const JsonNode* why = wait.find("why");
-    const auto* reason = why == nullptr ? nullptr : why->as<std::string>();
-    if (reason != nullptr && isOfCommunication(*reason)) times += 2;
-  }
-  return times;
 }
 
 class Reader {
@@ -901,17 +924,17 @@ class Reader {
       Repeat loop(in_, node, scope_);
       std::int64_t times = 0;
       loop.forEachItem([&](const JsonNode& item, std::int64_t turns) {
-        times = base::saturatingSum(times, timesOf(item) * turns);
+        times = base::saturatingSum(times, timesOf(item, false) * turns);
       });
       beginTimes(loop.node(), times);
       loop.run({.begin = [this](const Repeat& inner) { beginLoop(inner); },
                 .item = [this](const JsonNode& item) { takeEvent(item); }});
     } else if (!scope_.isEmpty()) {
       TurnNode of_rank(in_, node, scope_);
-      beginTimes(node, timesOf(node));
+      beginTimes(node, timesOf(node, false));
       takeEvent(of_rank.now());
     } else {
-      beginTimes(node, timesOf(node));
+      beginTimes(node, timesOf(node, false));
       takeEvent(node);
     }
     thread_times_.exact = nullptr;
@@ -942,7 +965,7 @@ class Reader {
     const std::int64_t first = base::integerOf(in_, "times", (*range)[0], {.least = 0});
     const std::int64_t count = base::integerOf(in_, "times", (*range)[1], {.least = 0});
     if (are_left_out) {
-      times = leftOutTimesOf(node);
+      times = timesOf(node, true);
       thread_times_.has_own = count == times + 2;
       if (thread_times_.has_own) times = count;
     }

@@ -26,9 +26,11 @@ int main(int argc, char** argv) {
   memset(block, 'a' + rank % 26, sizeof block);
   char path[kMostPath];
   snprintf(path, sizeof path, "%s/shared", argv[1]);
-  const int shared = open(path, O_WRONLY | O_CREAT, 0644);
+  // The first rank makes it: which of several would is a matter of chance.
+  if (rank != 0) MPI_Barrier(MPI_COMM_WORLD);
+  const int shared = open(path, rank == 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY, 0644);
   CHECK(shared >= 0);
-  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);
   const int left = (rank + ranks - 1) % ranks;
   const int right = (rank + 1) % ranks;
   for (int turn = 0; turn < turns; ++turn) {
