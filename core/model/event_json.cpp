@@ -210,7 +210,8 @@ void EventJson::putRest(const ScheduleEvent& event) {
   }
   if (event.phase != 0) json_.put("phase", event.phase);
   if (event.id != 0) json_.put("id", event.id);
-  if (event.own) putWork(*event.own);
+  if (is_relative_) json_.put("work", event.own ? 1 : 0);
+  if (event.own || is_relative_) putWork(event.own.value_or(Work{}));
   if (!event.after.empty()) {
     json_.key("after");
     putWaits(event.after);

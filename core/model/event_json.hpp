@@ -20,8 +20,8 @@ class EventJson {
       : json_(out), locations_(locations) {}
 
   // Appends the event as an object: with "start" and "end", or, where the end of the thread's event
-  // before is given, with "gap" and "duration". Work without communication, and waits for messages
-  // without any work, are then written with their zeros, so that events of a kind have the same
+  // before is given, with "gap" and "duration". Work is then written with its zeros, also where
+  // there is none ("work" is 0), so that events that differ in their times alone have the same
   // keys.
   void append(const ScheduleEvent& event);
   void appendAfter(const ScheduleEvent& event, std::int64_t previous_end_ns);

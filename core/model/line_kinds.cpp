@@ -19,6 +19,10 @@ constexpr char kListEnd = '\x08';
 constexpr char kNameBrace = '\x05';  // '{' in a name; kNameBraceEnd is '}'
 constexpr char kNameBraceEnd = '\x06';
 
+// Says whether an event has work of its thread: 1 or 0. No document has it.
+constexpr std::string_view kWorkKey = "work";
+constexpr std::string_view kWork = "\"work\":";
+
 // Longer runs of digits do not fit into a number.
 constexpr std::size_t kMostDigits = 18;
 
@@ -46,7 +50,8 @@ std::size_t textEnd(std::string_view line, std::size_t at) {
 }  // namespace
 
 bool isMeasureKey(std::string_view key) {
-  return key == "gap" || key == "duration" || key == "compute" || key == "communication";
+  return key == "gap" || key == "duration" || key == kWorkKey || key == "compute" ||
+         key == "communication";
 }
 
 bool isNameKey(std::string_view key) {
@@ -137,15 +142,21 @@ std::uint32_t LineKinds::split(std::string_view line) {
   return place->second;
 }
 
+namespace {
+
+std::int64_t roundedMean(std::int64_t sum, std::uint64_t count) {
+  if (count <= 1) return sum;
+  return std::llround(static_cast<long double>(sum) / static_cast<long double>(count));
+}
+
+}  // namespace
+
 std::int64_t meanOf(const pattern::Measures& measures, std::size_t index, std::size_t length) {
-  const std::uint64_t count = index == 0 ? measures.first_count : measures.count * length;
-  if (count == 0) return 0;
-  if (count == 1) return measures.sums[index];
-  long double sum = 0;
-  for (std::size_t i = index; i < index + length; ++i) {
-    sum += static_cast<long double>(measures.sums[i]);
-  }
-  return std::llround(sum / static_cast<long double>(count));
+  if (index == 0)
+    return measures.first_count == 0 ? 0 : roundedMean(measures.sums[0], measures.first_count);
+  std::int64_t sum = 0;
+  for (std::size_t i = index; i < index + length; ++i) sum += measures.sums[i];
+  return roundedMean(sum, measures.count * length);
 }
 
 std::string listName(std::size_t index) {
@@ -196,6 +207,10 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
   constexpr std::string_view kNoCommunication = ",\"communication\":";
   std::size_t field = 0;
   std::size_t measure = 0;
+  // Of the thread's own work: the events that have it, and the measures of it that follow.
+  constexpr std::size_t kWorkMeasures = 2;
+  std::uint64_t work_count = 0;
+  std::size_t work_left = 0;
   const std::string& shape = shapes_[kind];
   for (std::size_t i = 0; i < shape.size(); ++i) {
     switch (shape[i]) {
@@ -217,7 +232,16 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
               numberOf(std::string_view(shape).substr(i + 1, end - i - 1)));
           i = end;
         }
-        if (!context.has_measures) {
+        const bool says_work = out.ends_with(kWork);
+        if (says_work) {
+          work_count = static_cast<std::uint64_t>(measures.sums[measure]);
+          work_left = kWorkMeasures;
+        }
+        // Most of the events that the line stands for have none.
+        const bool lacks_work = work_left > 0 && work_count * 2 < measures.count;
+        const bool is_work = !says_work && work_left > 0;
+        if (is_work) --work_left;
+        if (!context.has_measures || says_work || lacks_work) {
           // The key goes, and one comma.
           out.resize(out.rfind('"', out.size() - 3));
           if (out.back() == ',') {
@@ -225,9 +249,11 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
           } else if (i + 1 < shape.size() && shape[i + 1] == ',') {
             ++i;
           }
+          measure += count;
           break;
         }
-        const std::int64_t mean = meanOf(measures, measure, count);
+        const std::int64_t mean = is_work ? roundedMean(measures.sums[measure], work_count)
+                                          : meanOf(measures, measure, count);
         measure += count;
         if (mean == 0 && out.ends_with(kNoCommunication)) {
           out.resize(out.size() - kNoCommunication.size());

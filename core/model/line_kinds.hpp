@@ -45,7 +45,8 @@ class LineKinds {
   std::vector<std::int64_t> measures_;
 };
 
-// "gap", "duration", "compute", "communication": in ns, and not the same in two runs.
+// "gap", "duration", "compute", "communication" in ns, and "work", which says whether there are the
+// latter two: what is not the same in two runs.
 bool isMeasureKey(std::string_view key);
 // "location", "newlocation", "target", "source" of a file: names, in whose text numbers may change.
 bool isNameKey(std::string_view key);

@@ -31,6 +31,7 @@ using base::JsonReader;
 
 using Locations = std::unordered_map<std::string, FileNumber>;
 
+constexpr std::string_view kStartKey = "start";
 constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
 
 // Where the times of a thread's events are.
@@ -42,7 +43,6 @@ struct ThreadTimes {
   TimesReader* exact = nullptr;
   // The document has none of the next event's times, `exact` has all.
   bool are_left_out = false;
-  bool has_own = false;  // there, it has the work of the thread before it, too
 };
 
 // Reads the members of one event.
@@ -61,11 +61,7 @@ class EventReader {
     readTimes();
     event.id = static_cast<std::uint64_t>(object_.integer("id", {.least = 1}, 0));
     event.phase = static_cast<int>(object_.integer("phase", {.least = 1, .most = INT32_MAX}, 0));
-    if (times_.are_left_out
-            ? times_.has_own
-            : object_.find("compute") != nullptr || object_.find("communication") != nullptr) {
-      event.own = work(object_, times_.are_left_out);
-    }
+    event.own = own();
     if (object_.find("after") != nullptr) {
       for (const JsonNode& item : object_.list("after")) takeWaits(item);
     }
@@ -112,7 +108,7 @@ class EventReader {
       const std::int64_t gap = times_.exact->next();
       takeTimes(gap, times_.exact->next());
     } else if (object_.find("gap") == nullptr && object_.find("duration") == nullptr) {
-      event.start_ns = object_.integer("start", {.least = 0});
+      event.start_ns = object_.integer(kStartKey, {.least = 0});
       event.end_ns = object_.integer("end", {.least = 0});
       if (event.end_ns < event.start_ns) object_.refuse("it ends before it starts");
       times_.gap_ns.reset();
@@ -143,6 +139,16 @@ class EventReader {
     if (gap == 0 && duration == 0 && may_lack_time) return;
     event_.start_ns = std::max<std::int64_t>(base::saturatingSum(times_.previous_end_ns, gap), 0);
     event_.end_ns = base::saturatingSum(event_.start_ns, std::max<std::int64_t>(duration, 0));
+  }
+
+  std::optional<Work> own() {
+    const bool has_compute = object_.find("compute") != nullptr;
+    const bool has_any = object_.find("communication") != nullptr || has_compute;
+    if (times_.exact == nullptr)
+      return has_any ? std::optional(work(object_, false)) : std::nullopt;
+    const bool has_work = times_.exact->next() != 0;
+    const Work work = this->work(object_, true);
+    return has_work ? std::optional(work) : std::nullopt;
   }
 
   // Where there are exact times, they are of both members. `are_left_out`: the object has neither.
@@ -437,11 +443,10 @@ class EventReader {
   ScheduleEvent event_;
 };
 
-// How many times of an event are in the file of times. `are_left_out`: the line has none of them;
-// those of the work of its thread do not count then.
+// How many times of an event are in the file of times. `are_left_out`: the line has none of them.
 std::int64_t timesOf(const JsonNode& event, bool are_left_out) {
-  std::int64_t times = are_left_out || event.find("gap") != nullptr ? 2 : 0;
-  if (event.find("compute") != nullptr) times += 2;
+  constexpr std::int64_t kOfEach = 5;  // gap, duration, whether there is work, the work
+  std::int64_t times = are_left_out || event.find("gap") != nullptr ? kOfEach : 0;
   const JsonNode* after = event.find("after");
   const auto* waits = after == nullptr ? nullptr : after->as<JsonNode::List>();
   if (waits == nullptr) return times;
@@ -957,18 +962,14 @@ class Reader {
     const JsonNode* place = node.find(kTimesKey);
     if (place == nullptr) return;
     const bool are_left_out = node.find("repeat") == nullptr && node.find("gap") == nullptr &&
-                              node.find("start") == nullptr;
+                              node.find(kStartKey) == nullptr;
     const auto* range = place->as<JsonNode::List>();
     if (range == nullptr || range->size() != 2) {
       return in_.refuse(place->place, "\"times\" has to be a list of two numbers");
     }
     const std::int64_t first = base::integerOf(in_, "times", (*range)[0], {.least = 0});
     const std::int64_t count = base::integerOf(in_, "times", (*range)[1], {.least = 0});
-    if (are_left_out) {
-      times = timesOf(node, true);
-      thread_times_.has_own = count == times + 2;
-      if (thread_times_.has_own) times = count;
-    }
+    if (are_left_out) times = timesOf(node, true);
     if (in_.failed() || stream_ == nullptr || count != times ||
         static_cast<std::uint64_t>(base::saturatingSum(first, count)) > stream_->values) {
       if (are_left_out) {
