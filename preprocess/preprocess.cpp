@@ -14,7 +14,9 @@
 #include "core/base/progress.hpp"
 #include "core/calls/mpi_errors.hpp"
 #include "core/event/event_text.hpp"
+#include "core/model/flat_digest.hpp"
 #include "core/model/schedule_keys.hpp"
+#include "core/model/schedule_reader.hpp"
 #include "core/model/schedule_writer.hpp"
 #include "core/wire/info.hpp"
 #include "preprocess/analysis.hpp"
@@ -137,6 +139,48 @@ std::vector<std::uint64_t> idsInOrder(const Analysis& analysis, const Communicat
   return renumbered;
 }
 
+// Writes a schedule, and computes what its digest has to be where that is asked for.
+class CheckedWriter {
+ public:
+  CheckedWriter(const std::filesystem::path& path, const Settings& settings)
+      : path_(path), writer_(path, settings.form), is_checked_(settings.check) {}
+
+  void global(const model::ScheduleGlobal& global) { writer_.global(global); }
+  void file(const model::ScheduleFile& file) {
+    writer_.file(file);
+    if (is_checked_) digest_.file(model::FileNumber{files_++}, file);
+  }
+  void beginThread(const model::ScheduleThread& thread) {
+    writer_.beginThread(thread);
+    if (is_checked_) digest_.beginThread(thread);
+  }
+  void event(const ScheduleEvent& event) {
+    writer_.event(event);
+    if (is_checked_) digest_.event(event);
+  }
+  void endThread() { writer_.endThread(); }
+
+  base::Result<model::WrittenSchedule> finish() {
+    if (auto written = writer_.finish(); !written) return written.failure();
+    if (!is_checked_) return writer_.written();
+    const base::ProgressStage stage("reading the schedule again", "events",
+                                    writer_.written().events);
+    model::FlatDigest read;
+    if (const auto done = model::readSchedule(path_, read); !done) return done.failure();
+    if (read.value() == digest_.value()) return writer_.written();
+    return base::failure(base::Code::kDamaged,
+                         "{}: read again, it does not say what was written: a defect of omnio",
+                         base::printable(path_.native()));
+  }
+
+ private:
+  const std::filesystem::path path_;
+  model::ScheduleWriter writer_;
+  const bool is_checked_;
+  std::uint32_t files_ = 0;
+  model::FlatDigest digest_;
+};
+
 // The last pass: the events of one thread as a schedule has them.
 class ThreadPass {
  public:
@@ -167,7 +211,7 @@ class ThreadPass {
   }
 
   // Returns how many events of the trace it wrote.
-  std::uint64_t write(event::PathTable& paths, model::ScheduleWriter& writer) {
+  std::uint64_t write(event::PathTable& paths, CheckedWriter& writer) {
     std::uint64_t written = 0;
     writeExtras(-1, writer);
     const auto events = thread_.open(paths, {.layer = settings_.layer});
@@ -208,7 +252,7 @@ class ThreadPass {
   std::uint64_t bytesScaled() const { return bytes_scaled_; }
 
  private:
-  void put(ScheduleEvent& event, model::ScheduleWriter& writer) {
+  void put(ScheduleEvent& event, CheckedWriter& writer) {
     if (event.id != 0) event.id = ids_[event.id - 1];
     for (model::Wait& wait : event.after) {
       edges_ += wait.id != 0 ? 1 : 0;
@@ -241,7 +285,7 @@ class ThreadPass {
     return is_it ? &steps[next_step_] : nullptr;
   }
 
-  void writeExtras(std::int64_t behind, model::ScheduleWriter& writer) {
+  void writeExtras(std::int64_t behind, CheckedWriter& writer) {
     for (; next_meeting_ < own_meetings_.size() &&
            order_.meetings()[own_meetings_[next_meeting_]].behind == behind;
          ++next_meeting_) {
@@ -694,7 +738,7 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                          base::printable(trace.directory().native()), base::printable(*unused));
   }
   const std::vector<std::uint64_t> ids = idsInOrder(analysis, communication.order, meetings);
-  model::ScheduleWriter writer(schedule, settings.form);
+  CheckedWriter writer(schedule, settings);
   writer.global(
       {.timing = settings.timing,
        .write_overwrite = settings.write_overwrite,
@@ -739,7 +783,9 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                          base::printable(trace.directory().native()), analysis.events(),
                          summary.events + analysis.dropped());
   }
-  if (const auto written = writer.finish(); !written) return written.failure();
+  const base::Result<model::WrittenSchedule> written = writer.finish();
+  if (!written) return written.failure();
+  summary.written = *written;
   if (chain) summary.chain_ns = chain->longest();
   return summary;
 }

@@ -49,6 +49,8 @@ struct Settings {
   bool partial = false;
   FilterRules filters{};
   model::ScheduleForm form{};
+  // Reads the schedule again when it is written, and fails where it does not say what was written.
+  bool check = false;
   bool chain = false;  // Summary has the chain of the recorded run
   std::vector<MapRule> map{};
   // Absolute paths of directories that all nodes have in common, whatever their mounts say.
@@ -70,7 +72,8 @@ struct Summary {
   std::uint64_t bytes_scaled = 0;         // that they move in the schedule
   std::vector<std::string> left_out;      // in words
   std::vector<std::string> unused_rules;  // of the filters, which were for no call
-  std::optional<std::int64_t> chain_ns;   // core/order/io_chain.hpp
+  model::WrittenSchedule written;
+  std::optional<std::int64_t> chain_ns;  // core/order/io_chain.hpp
 };
 
 // Reads the trace three times, with filters up to five times, and writes the schedule. Fails, with

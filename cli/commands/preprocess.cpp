@@ -68,6 +68,12 @@ int runPreprocess(const PreprocessOptions& options) {
   settings.order = *base::valueOf(model::kOrders, options.order);
   settings.form = {.is_compact = options.form == "compact",
                    .has_exact_times = options.timing_detail == "exact"};
+  if (settings.check && !settings.form.has_exact_times) {
+    return fail(base::failure(base::Code::kInvalid,
+                              "--check: with --timing-detail statistics a schedule has other times "
+                              "than the trace"),
+                kWrongUsage);
+  }
   if (!settings.form.is_compact && !settings.form.has_exact_times) {
     return fail(base::failure(base::Code::kInvalid,
                               "--timing-detail statistics: only the compact form has them (--form "
@@ -143,6 +149,18 @@ int runPreprocess(const PreprocessOptions& options) {
         sizes->plain(), other,
         static_cast<double>(summary->bytes_scaled) / static_cast<double>(summary->bytes_recorded));
   }
+  if (settings.form.is_compact && summary->events > 0) {
+    const model::WrittenSchedule& written = summary->written;
+    text += fmt::format("compact: {} lines for {} events, {}", written.lines, written.events,
+                        base::humanBytes(written.bytes));
+    if (written.times_bytes > 0) {
+      text += fmt::format(
+          "; their times {}, {:.2f} bytes an event", base::humanBytes(written.times_bytes),
+          static_cast<double>(written.times_bytes) / static_cast<double>(written.events));
+    }
+    text += '\n';
+  }
+  if (settings.check) text += "checked: read again, it says the same\n";
   if (summary->files_on_nodes > 0) {
     text += fmt::format(
         "on nodes: {} of the files, below @node, are on file systems that not all nodes had in "
@@ -207,6 +225,8 @@ void addPreprocessCommand(base::Command program) {
               "means of each place in a loop (default: exact)")
       .oneOf({"exact", "statistics"})
       .typeName("WHICH");
+  command.flag("--check", options->settings.check,
+               "Read the schedule again, and fail where it does not say what the trace does");
   command
       .option("--size-scale", options->size_scales,
               "Multiply sizes and offsets by X (default: 1), or those of the files that PATTERN "

@@ -41,12 +41,15 @@ DocumentFile::~DocumentFile() {
 void DocumentFile::write(std::string_view text) {
   if (error_ != 0) return;
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno;
+  bytes_ += text.size();
 }
 
 void DocumentFile::overwrite(std::uint64_t place, std::string_view text) {
   if (error_ != 0) return;
   if (fseeko(file_, static_cast<off_t>(place), SEEK_SET) != 0) error_ = errno;
+  const std::uint64_t bytes = bytes_;
   write(text);
+  bytes_ = bytes;
 }
 
 Result<void> DocumentFile::complete() {

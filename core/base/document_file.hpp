@@ -21,6 +21,7 @@ class DocumentFile {
   // The first error is kept for finish(); what comes after it is dropped.
   void write(std::string_view text);
   bool failed() const { return error_ != 0; }
+  std::uint64_t bytes() const { return bytes_; }  // written so far
 
   // Replaces bytes that were written, `place` bytes after the begin. For the last change.
   void overwrite(std::uint64_t place, std::string_view text);
@@ -36,6 +37,7 @@ class DocumentFile {
   std::filesystem::path draft_;
   std::FILE* file_ = nullptr;
   int error_ = 0;
+  std::uint64_t bytes_ = 0;
   bool is_foreign_ = false;  // something other than a file has the name
 };
 

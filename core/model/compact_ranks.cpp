@@ -24,6 +24,13 @@ std::size_t partsOf(const Nest& nest) {
   return parts;
 }
 
+std::uint64_t linesOf(const Nest& nest) {
+  if (!nest.isLoop()) return 1;
+  std::uint64_t lines = 0;
+  for (const Nest& part : nest.body) lines += linesOf(part);
+  return lines;
+}
+
 std::uint64_t timesOf(const Nest& nest) {
   if (!nest.isLoop()) return nest.measures.sums.size();
   std::uint64_t times = 0;
@@ -315,6 +322,7 @@ void CompactRanks::writeThreadHead(const Thread& thread, const Program& program,
 }
 
 void CompactRanks::writeItem(const Item& item, const Program& program) {
+  written_lines_ += linesOf(item.nest);
   const bool is_shared = program.ranks > 1;
   // A line for one event needs no means beside its exact times.
   const bool is_exact = times_ != nullptr;

@@ -44,6 +44,7 @@ class CompactRanks {
   void endThread();
   // Ends the list of ranks.
   void finish();
+  std::uint64_t lines() const { return written_lines_; }  // of events
 
  private:
   struct Item {
@@ -90,6 +91,7 @@ class CompactRanks {
   bool first_item_ = true;
   std::uint64_t thread_times_ = 0;  // of the thread, in the items so far
   int streams_ = 0;
+  std::uint64_t written_lines_ = 0;
   int next_rank_ = 0;  // the first one that is not yet taken
   bool first_program_ = true;
   std::optional<Program> shared_;  // the last ranks, which the next one may join

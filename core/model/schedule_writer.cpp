@@ -142,6 +142,7 @@ void ScheduleWriter::beginThread(const ScheduleThread& thread) {
 }
 
 void ScheduleWriter::event(const ScheduleEvent& event) {
+  ++events_;
   if (compact_) {
     text_.clear();
     // Steps that have no time leave that of the thread as it is.
@@ -159,6 +160,13 @@ void ScheduleWriter::event(const ScheduleEvent& event) {
 void ScheduleWriter::endThread() {
   if (compact_) return compact_->endThread();
   file_.write("]}");
+}
+
+WrittenSchedule ScheduleWriter::written() const {
+  return {.events = events_,
+          .lines = compact_ ? compact_->lines() : events_,
+          .bytes = file_.bytes(),
+          .times_bytes = times_ ? times_->bytes() : 0};
 }
 
 base::Result<void> ScheduleWriter::finish() {

@@ -26,6 +26,14 @@ struct ScheduleForm {
   bool has_exact_times = true;
 };
 
+// What was written.
+struct WrittenSchedule {
+  std::uint64_t events = 0;
+  std::uint64_t lines = 0;  // of these; fewer where a line stands for several
+  std::uint64_t bytes = 0;  // of the document
+  std::uint64_t times_bytes = 0;
+};
+
 class ScheduleWriter {
  public:
   // Without finish(), nothing is left.
@@ -41,6 +49,7 @@ class ScheduleWriter {
 
   // Closes the document and gives it its name.
   base::Result<void> finish();
+  WrittenSchedule written() const;  // after finish()
 
  private:
   // Writes out what was put together.
@@ -67,6 +76,7 @@ class ScheduleWriter {
   std::uint64_t digest_place_ = 0;  // in the document
   std::unique_ptr<CompactRanks> compact_;
   std::int64_t previous_end_ns_ = 0;
+  std::uint64_t events_ = 0;
 };
 
 }  // namespace omnio::model

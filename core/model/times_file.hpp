@@ -43,6 +43,7 @@ class TimesWriter {
   // Writes all out. The file gets its name by finish(). Returns the digest that a schedule names.
   base::Result<std::string> complete();
   base::Result<void> finish() { return file_.finish(); }
+  std::uint64_t bytes() const { return file_.bytes(); }  // written so far
 
  private:
   void flush();

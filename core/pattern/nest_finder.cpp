@@ -109,23 +109,31 @@ bool NestFinder::extend() {
   return false;
 }
 
+// Whether the element and those one and two turns before it have numbers at one distance.
+bool NestFinder::advanceAlike(std::size_t at, std::size_t length) const {
+  const std::vector<std::int64_t>& first = elements_[at - 2 * length].numbers;
+  const std::vector<std::int64_t>& second = elements_[at - length].numbers;
+  const std::vector<std::int64_t>& third = elements_[at].numbers;
+  if (first.size() != third.size() || second.size() != third.size()) return false;
+  for (std::size_t n = third.size(); n-- > 0;) {
+    if (difference(third[n], second[n]) != difference(second[n], first[n])) return false;
+  }
+  return true;
+}
+
 // Whether the last elements are three turns of that many.
 bool NestFinder::areTurns(std::size_t length) const {
   const std::size_t size = elements_.size();
+  // Where all calls are alike, their numbers are not: one of them ends most comparisons.
+  if (!advanceAlike(size - 1, length)) return false;
   for (std::size_t i = size - 2 * length; i < size; ++i) {
     if (likes_[i] != likes_[i - length]) return false;
   }
   for (std::size_t i = size - length; i < size; ++i) {
-    const Element& first = elements_[i - 2 * length];
-    const Element& second = elements_[i - length];
-    const Element& third = elements_[i];
-    if (!first.isLike(second) || !second.isLike(third)) return false;
-    for (std::size_t n = 0; n < third.numbers.size(); ++n) {
-      if (difference(third.numbers[n], second.numbers[n]) !=
-          difference(second.numbers[n], first.numbers[n])) {
-        return false;
-      }
-    }
+    if (!advanceAlike(i, length)) return false;
+  }
+  for (std::size_t i = size - 2 * length; i < size; ++i) {
+    if (!elements_[i].isLike(elements_[i - length])) return false;
   }
   return true;
 }
@@ -248,6 +256,7 @@ std::size_t NestFinder::emitRun(std::size_t first, std::size_t end) {
   std::size_t best_saved = 0;
   std::size_t best_turns = 0;
   for (std::size_t length = 1; length <= kMostInBody && first + 2 * length <= end; ++length) {
+    if (end - first - length <= best_saved) break;  // a longer one saves no more
     std::size_t matched = 0;
     while (first + length + matched < end &&
            likes_[first + matched] == likes_[first + matched + length] &&

@@ -63,6 +63,7 @@ class NestFinder {
   bool extend();
   bool begin();
   bool areTurns(std::size_t length) const;
+  bool advanceAlike(std::size_t at, std::size_t length) const;
   bool continues(const Element& loop, std::size_t first) const;
   void addTurn(Element& loop, std::size_t first) const;
   void push(Element element);
