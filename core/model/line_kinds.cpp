@@ -114,6 +114,7 @@ std::uint32_t LineKinds::split(std::string_view line) {
       shape_ += fmt::format("{}{}{}", kMeasures, measures_.size() - before, kListEnd);
       continue;
     }
+    if (c == '}') key = {};  // what follows in a list has no key
     const std::size_t sign = c == '-' ? 1 : 0;
     const std::size_t digits = digitsFrom(line, at + sign);
     // A fraction or an exponent is text.
