@@ -99,15 +99,17 @@ void TurnNode::find(JsonNode& node, const std::string& key) {
     return;
   }
   if (auto* members = std::get_if<JsonNode::Members>(&node.value)) {
-    for (auto& [name, member] : *members) find(member, name);
+    for (auto& [name, member] : *members) {
+      if (name != "comment") find(member, name);
+    }
     return;
   }
   const auto* text = node.as<std::string>();
   if (text == nullptr || text->find_first_of("{}") == std::string::npos) return;
   const bool is_name = isName(key);
-  // Other texts are words, or bytes of the application.
+  // Other texts are words, or bytes of the application, which may be any where a call failed.
   const bool may_be_number = text->starts_with('{') && text->ends_with('}') && key != "attribute" &&
-                             key != "hints" && key != "comment";
+                             key != "hints" && key != "type";
   if (!is_name && !may_be_number) return;
   auto parsed = TurnText::parsed(*text, scope_.names());
   if (!parsed) {
@@ -145,6 +147,23 @@ const JsonNode& TurnNode::now() {
   return node_;
 }
 
+namespace {
+
+std::vector<std::int64_t> numbersOf(JsonReader& in, std::string_view name, const JsonNode& list) {
+  std::vector<std::int64_t> numbers;
+  const auto* items = list.as<JsonNode::List>();
+  if (items == nullptr) {
+    in.refuse(list.place,
+              fmt::format("\"{}\" has to be a list, not {}", base::inBrief(name), list.kind()));
+    return numbers;
+  }
+  numbers.reserve(items->size());
+  for (const JsonNode& item : *items) numbers.push_back(base::integerOf(in, name, item, {}));
+  return numbers;
+}
+
+}  // namespace
+
 Repeat::Repeat(JsonReader& in, const JsonNode& node, TurnScope& scope, std::int64_t outer)
     : in_(in), scope_(scope), head_{.value = JsonNode::Members{}, .place = node.place} {
   JsonObject object(in, node, JsonObject::Others::kAllowed);
@@ -153,11 +172,15 @@ Repeat::Repeat(JsonReader& in, const JsonNode& node, TurnScope& scope, std::int6
     object.refuse(fmt::format("loops with more than {} turns in all", kMostTurns));
   }
   if (const JsonNode* values = object.find("values")) {
-    JsonObject lists(in, *values, JsonObject::Others::kAllowed);
-    if (const auto* members = values->as<JsonNode::Members>()) {
+    const auto* members = values->as<JsonNode::Members>();
+    if (members == nullptr) {
+      in.refuse(values->place,
+                fmt::format("\"values\" has to be an object, not {}", values->kind()));
+    } else {
+      // There may be more lists than a JsonObject has members.
       for (const auto& [name, list] : *members) {
         names_.push_back(name);
-        lists_.push_back(lists.integers<std::int64_t>(name, {}));
+        lists_.push_back(numbersOf(in, name, list));
         if (static_cast<std::int64_t>(lists_.back().size()) != turns_) {
           in.refuse(list.place, fmt::format("\"{}\" has {} values, and the loop has {} turns",
                                             base::inBrief(name), lists_.back().size(), turns_));
