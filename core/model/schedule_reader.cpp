@@ -56,6 +56,7 @@ class EventReader {
   ScheduleEvent read() {
     ScheduleEvent& event = event_;
     const std::string command = object_.text("command");
+    object_.find("comment");
     object_.find(kTimesKey);  // of the item, which the reader of the thread takes
     event.step = base::valueOf(kSteps, command).value_or(Step::kCall);
     readTimes();
@@ -128,15 +129,14 @@ class EventReader {
     if (event.end_ns > kTenYears) {
       object_.refuse("it ends more than ten years after the beginning");
     }
-    const bool has_time = event.step == Step::kCall || event.step == Step::kDelay ||
-                          event.start_ns != 0 || event.end_ns != 0;
+    const bool has_time =
+        event.step != Step::kPreopened || event.start_ns != 0 || event.end_ns != 0;
     if (has_time) times_.previous_end_ns = event.end_ns;
   }
 
   void takeTimes(std::int64_t gap, std::int64_t duration) {
-    // Steps that have no time leave that of the thread as it is.
-    const bool may_lack_time = event_.step == Step::kPreopened || event_.step == Step::kInherited;
-    if (gap == 0 && duration == 0 && may_lack_time) return;
+    // What was open before leaves the time of the thread as it is.
+    if (gap == 0 && duration == 0 && event_.step == Step::kPreopened) return;
     event_.start_ns = std::max<std::int64_t>(base::saturatingSum(times_.previous_end_ns, gap), 0);
     event_.end_ns = base::saturatingSum(event_.start_ns, std::max<std::int64_t>(duration, 0));
   }

@@ -145,9 +145,9 @@ void ScheduleWriter::event(const ScheduleEvent& event) {
   ++events_;
   if (compact_) {
     text_.clear();
-    // Steps that have no time leave that of the thread as it is.
-    const bool has_time = event.step == Step::kCall || event.step == Step::kDelay ||
-                          event.start_ns != 0 || event.end_ns != 0;
+    // What was open before leaves the time of the thread as it is.
+    const bool has_time =
+        event.step != Step::kPreopened || event.start_ns != 0 || event.end_ns != 0;
     event_json_.appendAfter(event, has_time ? previous_end_ns_ : 0);
     if (has_time) previous_end_ns_ = event.end_ns;
     return compact_->event(text_);
