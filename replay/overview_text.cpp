@@ -335,6 +335,10 @@ std::vector<std::string> warningsOf(const Overview& overview) {
     // Directories are listed for what lies in them.
     if (overview.plan.files[file].role != model::FileRole::kDirectory) unused.push_back(file);
   }
+  // The forms of a schedule have their files in different orders.
+  std::ranges::sort(unused, {}, [&](std::uint32_t file) -> const std::string& {
+    return overview.plan.files[file].location;
+  });
   if (!unused.empty()) {
     warnings.push_back(fmt::format("no event names {}: {}",
                                    counted(unused.size(), "file of the list", "files of the list"),
