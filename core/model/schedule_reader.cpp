@@ -193,6 +193,9 @@ class EventReader {
     object.find("communication");
     if (in_.failed()) return;
     const std::size_t first = event_.after.size();
+    if (first + static_cast<std::size_t>(count) > kMostWaits) {
+      return object.refuse(fmt::format("an event that is after more than {} others", kMostWaits));
+    }
     for (std::int64_t i = 0; i < count; ++i) {
       __extension__ const __int128 id =
           static_cast<__int128>(wait.id) + static_cast<__int128>(step) * i;
