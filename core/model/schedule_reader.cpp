@@ -141,11 +141,15 @@ class EventReader {
     event_.end_ns = base::saturatingSum(event_.start_ns, std::max<std::int64_t>(duration, 0));
   }
 
+  // A line that was added to a loop with its start and end has no exact times.
+  TimesReader* exact() {
+    return times_.are_left_out || object_.find("gap") != nullptr ? times_.exact : nullptr;
+  }
+
   std::optional<Work> own() {
     const bool has_compute = object_.find("compute") != nullptr;
     const bool has_any = object_.find("communication") != nullptr || has_compute;
-    if (times_.exact == nullptr)
-      return has_any ? std::optional(work(object_, false)) : std::nullopt;
+    if (exact() == nullptr) return has_any ? std::optional(work(object_, false)) : std::nullopt;
     const bool has_work = times_.exact->next() != 0;
     const Work work = this->work(object_, true);
     return has_work ? std::optional(work) : std::nullopt;
@@ -160,7 +164,7 @@ class EventReader {
     constexpr base::JsonRange kAny{.least = 0, .most = kTenYears};
     Work work{.compute_ns = object.integer("compute", kAny, 0),
               .communication_ns = object.integer("communication", kAny, 0)};
-    if (times_.exact != nullptr && object.find("compute") != nullptr) {
+    if (exact() != nullptr && object.find("compute") != nullptr) {
       work.compute_ns = times_.exact->next();
       work.communication_ns = times_.exact->next();
     }
@@ -186,8 +190,7 @@ class EventReader {
     // Several, whose ids are `step` apart. Of all of them, computing comes first.
     const std::int64_t count = object.integer("repeat", {.least = 1, .most = kMostWaits});
     const std::int64_t step = object.integer("step");
-    const bool is_exact =
-        has_times || (times_.exact != nullptr && object.find("compute") != nullptr);
+    const bool is_exact = has_times || (exact() != nullptr && object.find("compute") != nullptr);
     const Work mean = is_exact ? Work{} : work(object, false);
     object.find("compute");
     object.find("communication");
@@ -449,7 +452,8 @@ class EventReader {
 // How many times of an event are in the file of times. `are_left_out`: the line has none of them.
 std::int64_t timesOf(const JsonNode& event, bool are_left_out) {
   constexpr std::int64_t kOfEach = 5;  // gap, duration, whether there is work, the work
-  std::int64_t times = are_left_out || event.find("gap") != nullptr ? kOfEach : 0;
+  if (!are_left_out && event.find("gap") == nullptr) return 0;
+  std::int64_t times = kOfEach;
   const JsonNode* after = event.find("after");
   const auto* waits = after == nullptr ? nullptr : after->as<JsonNode::List>();
   if (waits == nullptr) return times;

@@ -386,5 +386,28 @@ TEST_F(Compact, AnEditedLoopHasItsMeansAndTheNextOneItsTimes) {
     EXPECT_EQ(durationOf(found[13 + turn]), durationOf(wanted[21 + turn])) << "exact";
 }
 
+TEST_F(Compact, AnEventThatIsAddedToALoopLeavesTheOthersTheirTimes) {
+  const std::string original = directory_ / "flat.json";
+  test::writeAll(original, schedule(namesOfTurns(1, 20), {{turns(0, 20)}}));
+  ASSERT_TRUE(rewriteSchedule(original, path(), kExact));
+  const auto wanted = linesOf(path());
+  std::string edited = text();
+  const std::size_t body = edited.find("\"body\":[", edited.find("\"ranks\":[")) + 8;
+  edited.insert(body,
+                "{\"start\":0,\"end\":5,\"command\":\"rmdir\",\"location\":\"d.0.0\","
+                "\"result\":0,\"compute\":3},");
+  test::writeAll(path(), edited);
+  const auto found = linesOf(path());
+  ASSERT_EQ(found.size(), 41U);
+  for (std::size_t turn = 0; turn < 20; ++turn) {
+    EXPECT_TRUE(found[1 + 2 * turn].ends_with(" own 3+0")) << found[1 + 2 * turn];
+    const auto durationOf = [](const std::string& line) {
+      const std::size_t dash = line.find('-');
+      return std::stoll(line.substr(dash + 1)) - std::stoll(line.substr(0, dash));
+    };
+    EXPECT_EQ(durationOf(found[2 + 2 * turn]), durationOf(wanted[1 + turn])) << turn;
+  }
+}
+
 }  // namespace
 }  // namespace omnio::model
