@@ -353,19 +353,28 @@ LaunchedAs launchedAs() {
   return {};
 }
 
-std::optional<base::Result<fs::path>> makeReady(const Request& request, LaunchedAs place) {
+std::optional<fs::path> makeReady(const Request& request, LaunchedAs place) {
   if (place.rank == 0) {
-    base::Result<fs::path> tree = prepareOutput(request);
-    if (!tree) tellRefusal(request.output, place);
-    return tree;
+    const base::Result<fs::path> tree = prepareOutput(request);
+    if (tree) return *tree;
+    // Before the other ranks end: a launcher ends all ranks when one fails.
+    sayFailure(request, tree.failure().sentence);
+    tellRefusal(request.output, place);
+    return std::nullopt;
   }
   const pid_t parent = getppid();
   for (;;) {
-    base::Result<fs::path> tree = readyTree(request);
-    if (tree) return tree;
+    const base::Result<fs::path> tree = readyTree(request);
+    if (tree) return *tree;
     std::error_code error;
+    const bool is_refused = fs::exists(refusalOf(request.output), error);
+    // The first rank removes that word itself, which it cannot when the launcher ends it before.
+    for (int tries = 0; is_refused && tries < 100; ++tries) {
+      if (!fs::exists(refusalOf(request.output), error)) break;
+      pauseMs(20);
+    }
     // A launcher that has gone will not start the first rank any more.
-    if (fs::exists(refusalOf(request.output), error) || getppid() != parent) return std::nullopt;
+    if (is_refused || getppid() != parent) return std::nullopt;
     pauseMs(20);
   }
 }

@@ -115,8 +115,7 @@ LaunchedAs launchedAs();
 
 // The work of the first rank, or waiting for it. Returns the tree. nullopt: the first rank was
 // refused and has said why.
-std::optional<base::Result<std::filesystem::path>> makeReady(const Request& request,
-                                                             LaunchedAs place);
+std::optional<std::filesystem::path> makeReady(const Request& request, LaunchedAs place);
 // Where makeReady() has left word of the tree.
 base::Result<std::filesystem::path> readyTree(const Request& request);
 

@@ -32,8 +32,7 @@ int work(const Request& request, int argc, char** argv) {
   } else {
     const auto made = makeReady(request, place);
     if (!made) return kFailed;
-    if (!*made) return fail(request, made->failure().sentence);
-    tree = **made;
+    tree = *made;
     if (request.trace) {
       const base::Result<int> status = runTraced(request, tree, argv);
       if (status) return *status;
