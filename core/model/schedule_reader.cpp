@@ -32,6 +32,12 @@ using base::JsonReader;
 using Locations = std::unordered_map<std::string, FileNumber>;
 
 constexpr std::string_view kStartKey = "start";
+// Permissions are octal in schedules, with the 0 in front that C has.
+std::optional<std::int64_t> octalIn(std::string_view text) {
+  const bool is_octal = text.starts_with('0') && text.find_first_not_of("01234567") == text.npos;
+  return is_octal ? calls::numberIn(text) : std::nullopt;
+}
+
 constexpr std::int64_t kTenYears = std::int64_t{10} * 365 * 86400 * 1'000'000'000;
 
 // Where the times of a thread's events are.
@@ -261,7 +267,7 @@ class EventReader {
         number = object_.word(key.key, calls::openFlagsOf);
         break;
       case KeyKind::kOctal: {
-        number = object_.word(key.key, calls::numberIn);
+        number = object_.word(key.key, octalIn);
         const std::int64_t most = modeBits(*event_.row);
         if (number < 0 || number > most) {
           object_.refuse(fmt::format("\"mode\" is beyond {:#o}", most));
