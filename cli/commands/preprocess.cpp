@@ -6,14 +6,18 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
 #include "core/base/file.hpp"
+#include "core/base/interruption.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/tracefile/completeness.hpp"
@@ -111,12 +115,19 @@ int runPreprocess(const PreprocessOptions& options) {
                 kWrongUsage);
   }
   settings.filters = {.include = rulesOf(options.include), .exclude = rulesOf(options.exclude)};
+  std::error_code error;
+  const bool replaces = std::filesystem::exists(options.schedule, error);
+  std::optional<base::Interruption> interruption(
+      std::in_place, "omnio",
+      replaces ? fmt::format("; {} is as it was before", base::printable(options.schedule))
+               : fmt::format("; nothing of {} is left", base::printable(options.schedule)));
   base::raiseOpenFileLimit();  // all containers are open at once, to read their events by time
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const tracefile::Wholeness wholeness = tracefile::assess(*trace);
   const base::Result<preprocess::Summary> summary =
       preprocess::preprocess(*trace, wholeness, settings, options.schedule);
+  interruption.reset();
   // The time of a stop stands as think time, since a schedule has nothing else to put there.
   for (const std::string& note : wholeness.notes) {
     printFailure(fmt::format("{}: {}", base::printable(options.selection.trace), note));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -16,6 +17,7 @@
 #include "cli/output.hpp"
 #include "cli/trace/child.hpp"
 #include "core/base/document_file.hpp"
+#include "core/base/interruption.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
@@ -84,8 +86,8 @@ int statusOf(const fs::path& path) {
   return count != nullptr && count->number().value_or(0) > 0 ? kDifferences : kDone;
 }
 
-// Where the launcher's own words go until it is known whether they are wanted: what omnio says in a
-// sentence, a launcher says again in many.
+// Where what the launcher itself prints goes until it is known whether it is wanted: what omnio
+// says in a sentence, a launcher says again in many.
 class LauncherWords {
  public:
   LauncherWords() : fd_(memfd_create("omnio launcher", MFD_CLOEXEC)) {}
@@ -94,20 +96,38 @@ class LauncherWords {
   ~LauncherWords() {
     if (fd_ >= 0) close(fd_);
   }
-  // -1 without such memory: the launcher then writes to stderr at once.
+  // -1 without such memory: the launcher then prints at once.
   int fd() const { return fd_; }
-  void pass() const {
+  void passTo(std::FILE* stream) const {
     if (fd_ < 0) return;
     char part[4096];
     off_t at = 0;
     for (ssize_t bytes = 0; (bytes = pread(fd_, part, sizeof part, at)) > 0; at += bytes) {
-      fwrite(part, 1, static_cast<std::size_t>(bytes), stderr);
+      fwrite(part, 1, static_cast<std::size_t>(bytes), stream);
     }
   }
 
  private:
   int fd_;
 };
+
+// Says what is kept of a replay that was interrupted, and ends as what ^C ends.
+[[noreturn]] void endInterrupted(const replay::Request& request, int signal) {
+  std::error_code error;
+  const fs::path tree = request.target / replay::kTreeName;
+  std::string text = fmt::format("interrupted by {}", base::signalName(signal));
+  if (fs::exists(request.output, error)) {
+    text += fmt::format("; the trace of the replay so far is in {}",
+                        base::printable(request.output.native()));
+  } else {
+    text += "; it has no trace";
+  }
+  if (fs::exists(tree, error)) {
+    text += fmt::format(", and its files are in {}", base::printable(tree.native()));
+  }
+  printFailure(text);
+  base::endBySignal(signal);
+}
 
 int replayOnce(const ReplayOptions& options) {
   const replay::Request& request = options.request;
@@ -122,6 +142,13 @@ int replayOnce(const ReplayOptions& options) {
   const auto target = replay::checkTarget(request.target, request.fresh);
   if (!target) return fail(target.failure());
   const fs::path programs = replay::programsIn(request.output);
+  std::optional<base::Interruption> interruption(
+      std::in_place, "omnio", " before the replay began; nothing that was made for it is left");
+  // In this order: one lies in the other.
+  const base::RemovedIfInterrupted programs_removed(programs, base::Removal::kWithFiles);
+  const base::RemovedIfInterrupted output_removed(request.output);
+  const base::RemovedIfInterrupted repeats_removed(options.repeat > 1 ? request.output.parent_path()
+                                                                      : request.output);
   const base::Result<replay::Plan> plan =
       replay::compileSchedule(request.schedule, programs, request.changes);
   if (!plan) return fail(plan.failure());
@@ -146,19 +173,24 @@ int replayOnce(const ReplayOptions& options) {
                              request.target.native(), "-o", request.output.native()});
   const std::vector<std::string> more = options.words();
   words.insert(words.end(), more.begin(), more.end());
+  const LauncherWords launcher_output;
   const LauncherWords launcher_words;
-  const ChildEnd end = runChild(words, 0, launcher_words.fd());
+  interruption.reset();
+  const ChildEnd end = runChild(
+      words, {.apart = true, .output = launcher_output.fd(), .error_output = launcher_words.fd()});
   const std::optional<std::string> failed = replay::failureSaid(request.output);
   const std::optional<std::string> shown = replay::reportSaid(request.output);
   if (end.start_error != 0) {
     fail(base::systemFailure(words.front(), end.start_error, "cannot run"));
   }
   remove_programs();
+  if (end.stopped_by != 0) endInterrupted(request, end.stopped_by);
   if (failed) {
     printFailure(*failed);
     return kFailed;
   }
-  launcher_words.pass();
+  launcher_output.passTo(stdout);
+  launcher_words.passTo(stderr);
   if (end.exitCode() != kDone) return kFailed;
   int status = statusOf(request.output / replay::kReportName);
   if (lacks_data && status == kDone) status = kDifferences;
@@ -188,7 +220,10 @@ int replayOften(const ReplayOptions& options) {
     fs::create_directories(request.output, error);
     if (error) return fail(base::systemFailure(request.output, error.value(), "cannot create"));
     const int ended = replayOnce(once);
-    if (ended != kDone && ended != kDifferences) return ended;
+    if (ended != kDone && ended != kDifferences) {
+      fs::remove(request.output, error);  // if nothing is in it
+      return ended;
+    }
     status = std::max(status, ended);
     base::JsonReader in(once.request.output / replay::kReportName, base::kMostBytesHeld);
     const base::JsonNode report = in.value();
@@ -225,6 +260,7 @@ int runReplay(ReplayOptions options) {
 }  // namespace
 
 void addReplayCommand(base::Command program) {
+  constexpr std::uint64_t kMost = 10000000;  // processes, replays
   const auto options = std::make_shared<ReplayOptions>();
   const base::Command command =
       program.subcommand("replay", "Replay a schedule on a target directory, with mpirun");
@@ -232,11 +268,11 @@ void addReplayCommand(base::Command program) {
   command
       .option("-n,--processes", options->processes,
               "Processes to replay with (default: one for each recorded rank)")
-      .positive();
+      .between(1, kMost);
   command
       .option("--repeat", options->repeat,
               "Replay so often, each time in a fresh tree; the median and the spread are told")
-      .positive()
+      .between(1, kMost)
       .showDefault();
   command
       .option("--launcher", options->launcher, "Instead of `mpirun -n N`, in words: \"srun -n 4\"")

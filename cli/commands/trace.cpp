@@ -206,7 +206,8 @@ int runTrace(Request& request) {
                 .started_ns = unixNs(),
                 .troubles = {}};
   const ChildEnd end =
-      runChild(request.command, *wire::parseSignal(request.word(wire::SettingId::kToggleSignal)));
+      runChild(request.command,
+               {.also_pass_on = *wire::parseSignal(request.word(wire::SettingId::kToggleSignal))});
   launch.ended_ns = unixNs();
   launch.exit_code = end.exitCode();
   launch.signal = end.signal;

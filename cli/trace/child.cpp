@@ -1,6 +1,7 @@
 #include "cli/trace/child.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,12 +16,25 @@ namespace omnio::cli {
 namespace {
 
 constexpr std::array kPassedOn = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM};
-constexpr std::array kLeftToGroup = {SIGINT, SIGQUIT};
+constexpr std::array kOfKeyboard = {SIGINT, SIGQUIT};
 
 volatile std::sig_atomic_t child_pid = 0;
+volatile std::sig_atomic_t stopped_by = 0;
 
 void passOn(int signal) {
+  const bool stops = signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT;
+  if (stops) stopped_by = signal;
   if (child_pid > 0) kill(static_cast<pid_t>(child_pid), signal);
+}
+
+void leaveGroup() {
+  setpgid(0, 0);
+  // What reads from the terminal or writes to it must not be stopped for that.
+  for (const int signal : {SIGTTIN, SIGTTOU}) std::signal(signal, SIG_IGN);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing < 0) return;
+  dup2(nothing, STDIN_FILENO);
+  close(nothing);
 }
 
 }  // namespace
@@ -31,7 +45,7 @@ int ChildEnd::exitCode() const {
   return signal != 0 ? 128 + signal : status;
 }
 
-ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on, int error_output) {
+ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& settings) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -51,7 +65,10 @@ ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on, int
   sigset_t before;
   sigemptyset(&passed_on);
   std::vector<int> signals(kPassedOn.begin(), kPassedOn.end());
-  if (also_pass_on != 0) signals.push_back(also_pass_on);
+  if (settings.apart) {
+    signals.insert(signals.end(), kOfKeyboard.begin(), kOfKeyboard.end());
+  }
+  if (settings.also_pass_on != 0) signals.push_back(settings.also_pass_on);
   for (const int signal : signals) sigaddset(&passed_on, signal);
   sigprocmask(SIG_BLOCK, &passed_on, &before);
   const pid_t pid = fork();
@@ -62,13 +79,16 @@ ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on, int
     return end;
   }
   if (pid == 0) {
+    if (settings.apart) leaveGroup();
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    if (error_output >= 0) dup2(error_output, STDERR_FILENO);
+    if (settings.output >= 0) dup2(settings.output, STDOUT_FILENO);
+    if (settings.error_output >= 0) dup2(settings.error_output, STDERR_FILENO);
     execvp(arguments[0], arguments.data());
     start_error.store(errno);
     _exit(127);
   }
   child_pid = pid;
+  stopped_by = 0;
   struct sigaction action {};
   sigemptyset(&action.sa_mask);
   for (const int signal : signals) {
@@ -79,7 +99,9 @@ ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on, int
     sigaction(signal, &action, nullptr);
   }
   action.sa_handler = SIG_IGN;
-  for (const int signal : kLeftToGroup) sigaction(signal, &action, nullptr);
+  for (const int signal : kOfKeyboard) {
+    if (!settings.apart) sigaction(signal, &action, nullptr);
+  }
   sigprocmask(SIG_SETMASK, &before, nullptr);
 
   int status = 0;
@@ -88,6 +110,7 @@ ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on, int
   end.start_error = start_error.load();
   munmap(shared, sizeof(int));
   child_pid = 0;
+  end.stopped_by = static_cast<int>(stopped_by);
   if (WIFSIGNALED(status)) {
     end.signal = WTERMSIG(status);
   } else {

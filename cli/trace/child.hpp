@@ -10,16 +10,24 @@ struct ChildEnd {
   int start_error = 0;  // errno when the command could not be started, else 0
   int status = 0;       // its exit status
   int signal = 0;       // that ended it, or 0
+  int stopped_by = 0;   // the last signal that asked this process to stop meanwhile, or 0
 
   // As a shell has it: the status, 128+n for a signal, 126 and 127 when it did not start.
   int exitCode() const;
 };
 
+struct ChildSettings {
+  int also_pass_on = 0;  // one more signal that is the command's; 0: none
+  // The command is in a process group of its own and does not read from the terminal, so that it
+  // gets each signal once: from this process, also those of the keyboard.
+  bool apart = false;
+  // Descriptors that are the command's stdout and stderr; -1: those of this process.
+  int output = -1;
+  int error_output = -1;
+};
+
 // Signals that ask this process to stop or do something are the command's: they are passed on to
-// it, and `also_pass_on` (0: none) with them. Those the terminal sends to the whole group reach it
-// by themselves.
-// The command's stderr is the descriptor `error_output`, if one is given.
-ChildEnd runChild(const std::vector<std::string>& command, int also_pass_on = 0,
-                  int error_output = -1);
+// it. Those that the terminal sends to the whole group reach a command in it by themselves.
+ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& settings = {});
 
 }  // namespace omnio::cli

@@ -27,6 +27,7 @@ DocumentFile::DocumentFile(std::filesystem::path path) : path_(std::move(path)) 
   }
   draft_ = path_;
   draft_ += fmt::format(".{}.tmp", getpid());
+  removed_.emplace(draft_);
   file_ = std::fopen(draft_.c_str(), "wbe");
   if (file_ == nullptr) error_ = errno;
 }

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
+#include "core/base/interruption.hpp"
 #include "core/base/result.hpp"
 
 namespace omnio::base {
@@ -35,6 +37,7 @@ class DocumentFile {
 
   std::filesystem::path path_;
   std::filesystem::path draft_;
+  std::optional<RemovedIfInterrupted> removed_;  // the draft
   std::FILE* file_ = nullptr;
   int error_ = 0;
   std::uint64_t bytes_ = 0;

@@ -1,0 +1,273 @@
+"""Commands that are interrupted, and errors of several ranks: one sentence, the status of the signal,
+nothing half-made, and no process that goes on."""
+
+import os
+import signal
+import subprocess
+import time
+
+import devices
+from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, run,
+                           skipTest)
+from replay_testing import (MPI_ENVIRONMENT, closed, file, opened, replay, schedule, write)
+
+RANKS = 4
+MIB = 1 << 20
+
+
+def processesOf(word):
+    """Those that have the word in their command line, but for this one."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words:
+                if int(pid) != os.getpid() and word.encode() in words.read():
+                    found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+def waitUntil(condition, seconds=30):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def start(words):
+    """In a process group of its own."""
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            stdin=subprocess.DEVNULL, env=environment(**MPI_ENVIRONMENT),
+                            start_new_session=True)
+
+
+def endedBy(checks, what, process, number):
+    out, err = process.communicate(timeout=60)
+    print(f"{what}: {err.decode().strip()}")
+    checks.equal(process.returncode, -number, f"{what}: ended by the signal")
+    checks.equal(out, b"", f"{what}: nothing on standard output")
+    lines = err.decode().splitlines()
+    checks.equal(len(lines), 1, f"{what}: one line: {lines}")
+    name = signal.Signals(number).name
+    checks.that(lines and lines[0].startswith(f"omnio: interrupted by {name}"),
+                f"{what}: the sentence: {lines}")
+    return err.decode()
+
+
+def slowSchedule(work):
+    """Each rank writes at once, and then once more after a minute."""
+    late = 60_000_000_000
+    ranks = []
+    for rank in range(RANKS):
+        written = {"command": "pwrite64", "fd": 0, "count": 4096, "offset": 0, "result": 4096}
+        ranks.append([[opened(f"out.{rank}", 0), written,
+                       {**written, "offset": 4096, "start": late, "end": late + 1},
+                       {**closed(0), "start": late + 2, "end": late + 3}]])
+    files = [file("in", "input", True, MIB), *(file(f"out.{rank}") for rank in range(RANKS))]
+    return write(os.path.join(work, "slow.json"), schedule(files, ranks=ranks, timing="start"))
+
+
+def checkReplay(checks, work):
+    path = slowSchedule(work)
+    for number, to_group, options in ((signal.SIGINT, False, []), (signal.SIGINT, True, []),
+                                      (signal.SIGTERM, False, []), (signal.SIGTERM, True, []),
+                                      (signal.SIGHUP, False, []),
+                                      (signal.SIGINT, False, ["--no-trace"])):
+        what = (f"replay, {signal.Signals(number).name} to the {'group' if to_group else 'process'}"
+                f"{' '.join(['', *options])}")
+        target, output = emptied(os.path.join(work, "target")), emptied(os.path.join(work, "out"))
+        process = start([omnio(), "replay", path, "--target", target, "-o", output, *options])
+        tree = os.path.join(target, "tree")
+        wrote = waitUntil(lambda: all(
+            os.path.exists(os.path.join(tree, f"out.{rank}"))
+            and os.path.getsize(os.path.join(tree, f"out.{rank}")) == 4096
+            for rank in range(RANKS)))
+        checks.that(wrote, f"{what}: the ranks have begun")
+        (os.killpg if to_group else os.kill)(process.pid, number)
+        err = endedBy(checks, what, process, number)
+        left = processesOf(path)
+        checks.equal(left, [], f"{what}: processes that are left")
+        checks.that(f"its files are in {tree}" in err, f"{what}: names the files")
+        if options:
+            checks.that("it has no trace" in err, f"{what}: no trace")
+            checks.that(not os.path.exists(output), f"{what}: no output")
+            continue
+        checks.that(f"the trace of the replay so far is in {output}" in err,
+                    f"{what}: names the trace")
+        checks.that(not os.path.exists(os.path.join(output, "replay-programs")),
+                    f"{what}: no programs are left")
+        checks.that(not os.path.exists(os.path.join(output, "replay.json")), f"{what}: no report")
+        seen = run([omnio(), "log", output])
+        calls = [line for line in seen.out.decode().splitlines() if "pwrite" in line]
+        checks.equal(len(calls), RANKS, f"{what}: the writes so far are in the trace: {seen}")
+
+
+def checkTerminal(checks, work):
+    """^C on a terminal reaches omnio, the launcher and the ranks in their groups."""
+    path = slowSchedule(work)
+    target, output = os.path.join(work, "terminal"), os.path.join(work, "terminal.replay")
+    pid, terminal = os.forkpty()
+    if pid == 0:
+        os.environ.update(environment(**MPI_ENVIRONMENT))
+        os.execv(omnio(), [omnio(), "replay", path, "--target", target, "-o", output])
+    last = os.path.join(target, "tree", f"out.{RANKS - 1}")
+    checks.that(waitUntil(lambda: os.path.exists(last) and os.path.getsize(last) == 4096),
+                "terminal: the ranks have begun")
+    os.write(terminal, b"\x03")
+    text = b""
+    try:
+        while part := os.read(terminal, 4096):
+            text += part
+    except OSError:
+        pass  # the other end is closed
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    print(f"terminal: {text!r}")
+    checks.that(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT,
+                f"terminal: ended by SIGINT: {status}")
+    lines = [line for line in text.decode().replace("^C", "").split("\r\n") if line]
+    checks.equal(len(lines), 1, f"terminal: one line: {lines}")
+    checks.that("interrupted by SIGINT; the trace of the replay so far is in" in text.decode(),
+                f"terminal: {text!r}")
+    checks.equal(processesOf(path), [], "terminal: processes that are left")
+
+
+def largeSchedule(work):
+    events = [opened("out", 0)]
+    for at in range(400_000):
+        events.append({"command": "pwrite64", "fd": 0, "count": 8, "offset": 8 * at, "result": 8})
+    return write(os.path.join(work, "large.json"), schedule([file("out")],
+                                                            [[*events, closed(0)]]))
+
+
+def checkCompiling(checks, work):
+    """While the schedule is read, before anything is started."""
+    path = largeSchedule(work)
+    for options in ([], ["--repeat", "2"]):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            what = f"compiling, {signal.Signals(number).name}{' '.join(['', *options])}"
+            target, output = os.path.join(work, "large"), os.path.join(work, "large.replay")
+            process = start([omnio(), "replay", path, "--target", target, "-o", output, *options])
+            programs = os.path.join(output, *(["1"] if options else []), "replay-programs")
+            checks.that(waitUntil(lambda: os.path.exists(os.path.join(programs, "thread.0"))),
+                        f"{what}: has begun")
+            process.send_signal(number)
+            err = endedBy(checks, what, process, number)
+            checks.that("before the replay began" in err, f"{what}: {err}")
+            for left in (target, output):
+                checks.that(not os.path.exists(left), f"{what}: {left} is not there")
+
+
+def checkPreprocess(checks, work):
+    """A long trace; the schedule of that name stays as it was, or is not there."""
+    home, trace = emptied(os.path.join(work, "home")), os.path.join(work, "long.trace")
+    code = ("import os\nfd = os.open('out', os.O_RDWR | os.O_CREAT)\n"
+            "for at in range(200000): os.pwrite(fd, b'12345678', at)\n")
+    made = run([omnio(), "trace", "-o", trace, "--", "python3", "-c", code], cwd=home)
+    checks.equal(made.status, 0, f"preprocess: the trace: {made}")
+    path = os.path.join(work, "made.json")
+    for old in (None, "the old one"):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            what = f"preprocess, {signal.Signals(number).name}, {old or 'none'} before"
+            if old:
+                write(path, old)
+            process = start([omnio(), "preprocess", trace, "-o", path])
+            draft = f"{path}.{process.pid}.tmp"
+            checks.that(waitUntil(lambda: os.path.exists(draft) and os.path.getsize(draft) > 0),
+                        f"{what}: has begun to write")
+            process.send_signal(number)
+            err = endedBy(checks, what, process, number)
+            checks.that(("is as it was before" if old else "nothing of") in err, f"{what}: {err}")
+            left = [name for name in os.listdir(work) if name.startswith("made.json")]
+            checks.equal(left, ["made.json"] if old else [], f"{what}: what is left")
+            if old:
+                with open(path, encoding="utf-8") as kept:
+                    checks.equal(kept.read(), old, f"{what}: the old schedule")
+    with devices.tmpfs(work, "full") as device:
+        path = write(os.path.join(device.mount_point, "made.json"), "the old one")
+        done = run([omnio(), "preprocess", trace, "-o", path])
+        lines = done.err.decode().splitlines()
+        print(f"preprocess, full disk: {lines}")
+        checks.equal(done.status, 1, f"preprocess, full disk: status: {done}")
+        checks.that(len(lines) == 1 and "No space left on device" in lines[0],
+                    f"preprocess, full disk: one sentence: {lines}")
+        checks.equal(os.listdir(device.mount_point), ["made.json"], "preprocess, full disk: left")
+        with open(path, encoding="utf-8") as kept:
+            checks.equal(kept.read(), "the old one", "preprocess, full disk: the old schedule")
+
+
+def refused(checks, what, result, words, status=1):
+    lines = result.err.decode().splitlines()
+    print(f"{what}: {lines}")
+    checks.equal(result.status, status, f"{what}: status")
+    checks.equal(result.out, b"", f"{what}: nothing on standard output")
+    checks.that(lines and words in lines[0], f"{what}: {words!r} in the sentence: {lines}")
+    # Wrong usage has a line that names --help too.
+    checks.equal(len(lines), 1 if status == 1 else 2, f"{what}: one sentence: {lines}")
+
+
+def checkErrors(checks, work):
+    """Of four ranks, before the replay begins: told once, and the launcher's words are not."""
+    ranks = [[[opened(f"out.{rank}", 0), closed(0)]] for rank in range(RANKS)]
+    files = [file(f"out.{rank}") for rank in range(RANKS)]
+    fits = write(os.path.join(work, "fits.json"), schedule(files, ranks=ranks))
+    output = os.path.join(work, "errors.replay")
+
+    with devices.tmpfs(work, "readonly") as device:
+        run(["mount", "-o", "remount,ro", device.mount_point])
+        refused(checks, "target on a read-only device",
+                replay(fits, os.path.join(device.mount_point, "target"), output),
+                "Read-only file system")
+        refused(checks, "output on a read-only device",
+                replay(fits, os.path.join(work, "readonly-target"),
+                       os.path.join(device.mount_point, "out")), "Read-only file system")
+        run(["mount", "-o", "remount,rw", device.mount_point])
+        large = write(os.path.join(work, "no-room.json"), schedule(
+            [*files, file("in", "input", True, 4 * MIB)], ranks=ranks))
+        refused(checks, "no room", replay(large, os.path.join(device.mount_point, "target"),
+                                          output), "too little room")
+    foreign = emptied(os.path.join(work, "foreign"))
+    write(os.path.join(foreign, "precious"), "data")
+    refused(checks, "foreign target", replay(fits, foreign, output), "which no replay made")
+    broken = write(os.path.join(work, "broken.json"), '{"format": "omnio-schedule", "version": 1,')
+    refused(checks, "broken schedule", replay(broken, os.path.join(work, "none"), output),
+            "broken.json")
+    refused(checks, "no schedule", replay(os.path.join(work, "absent.json"),
+                                          os.path.join(work, "none"), output), "absent.json")
+    huge = 1 << 44
+    hungry = write(os.path.join(work, "hungry.json"), schedule(files, ranks=[
+        [[opened(f"out.{rank}", 0), {"command": "pwrite64", "fd": 0, "count": huge, "offset": 0,
+                                     "result": huge}, closed(0)]] for rank in range(RANKS)]))
+    refused(checks, "buffers that do not fit",
+            replay(hungry, os.path.join(work, "hungry"), os.path.join(work, "hungry.replay"),
+                   "--ignore-free-space"),
+            "bytes of memory")
+    mode = [[{**opened(f"out.{rank}", 0), "mode": "999"}, closed(0)] for rank in range(RANKS)]
+    wrong = write(os.path.join(work, "mode.json"), schedule(files, ranks=[[one] for one in mode]))
+    refused(checks, "mode 999", replay(wrong, os.path.join(work, "none"), output),
+            'unknown mode "999"')
+    for option, value in (("-n", "0"), ("-n", "-3"), ("-n", "two"), ("-n", "1.5"), ("-n", "1e3"),
+                          ("--repeat", "0"), ("--repeat", "-1"), ("--repeat", "x")):
+        refused(checks, f"{option} {value}",
+                replay(fits, os.path.join(work, "none"), output, option, value),
+                f"{value} is not a whole number", 2)
+    for left in ("errors.replay", "none"):
+        checks.that(not os.path.exists(os.path.join(work, left)), f"errors: {left} is not there")
+
+
+def main():
+    if mpirun(1) is None:
+        skipTest("a replay needs MPI")
+    checks = Checks()
+    with WorkDirectory() as work:
+        for case in (checkReplay, checkTerminal, checkCompiling, checkPreprocess, checkErrors):
+            with checks.case(case.__name__):
+                case(checks, work)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    devices.runOrSkip(main)
