@@ -214,6 +214,10 @@ void RequestOptions::addTo(base::Command command) {
   command.option("--cache", cache, "State of the page cache for input files")
       .oneOf({"cold", "warm", "as-is"})
       .showDefault();
+  command
+      .option("--place", place, "Which recorded ranks share a process, where processes are fewer")
+      .oneOf({"round-robin", "block", "recorded"})
+      .showDefault();
   command.option("--sync", sync, "What is written back after the last call, beside the makespan")
       .oneOf({"none", "file", "final"})
       .showDefault();
@@ -247,6 +251,7 @@ void RequestOptions::complete() {
   request.changes = {.timing = base::valueOf(model::kTimings, timing),
                      .order = *base::valueOf(model::kOrders, order),
                      .network_scale = network_scale};
+  request.place = *base::valueOf(kPlaces, place);
   request.sync = *base::valueOf(kSyncs, sync);
   request.compute = *base::valueOf(kComputes, compute);
   request.wait = base::valueOf(kWaitKinds, wait);
@@ -264,6 +269,7 @@ void RequestOptions::complete() {
 std::vector<std::string> RequestOptions::words() const {
   std::vector<std::string> words = {"--order",         order,
                                     "--cache",         cache,
+                                    "--place",         place,
                                     "--sync",          sync,
                                     "--compute",       compute,
                                     "--wait",          wait,

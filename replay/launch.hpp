@@ -15,6 +15,7 @@
 #include "core/base/result.hpp"
 #include "core/model/schedule.hpp"
 #include "replay/plan/compile.hpp"
+#include "replay/plan/placement.hpp"
 #include "replay/run/flags.hpp"
 #include "replay/run/sleeper.hpp"
 #include "replay/target/prepare.hpp"
@@ -41,6 +42,7 @@ struct Request {
   std::filesystem::path omnio;  // the command line program; empty: looked for
   Changes changes;
   Cache cache = Cache::kCold;
+  Place place = Place::kRoundRobin;
   Sync sync = Sync::kFinal;
   Compute compute = Compute::kAuto;
   std::optional<WaitKind> wait;         // else by the processors that there are
@@ -60,6 +62,7 @@ struct RequestOptions {
   std::string order = "all";
   double network_scale = 1;
   std::string cache = "cold";
+  std::string place = "round-robin";
   std::string sync = "final";
   std::string compute = "auto";
   std::string wait = "auto";

@@ -1,6 +1,7 @@
 #include "replay/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -106,6 +107,21 @@ void putCounts(base::JsonWriter& json, const RankCounts& counts) {
   });
 }
 
+std::vector<std::uint32_t> idleProcesses(const Report& report) {
+  std::vector<std::uint32_t> idle;
+  for (std::uint32_t i = 0; i < report.ranks_by_process.size(); ++i) {
+    if (report.ranks_by_process[i].empty()) idle.push_back(i);
+  }
+  return idle;
+}
+
+void putPlacement(base::JsonWriter& json, const Report& report) {
+  json.put("place", base::wordOf(kPlaces, report.place));
+  json.list("ranks_by_process", report.ranks_by_process,
+            [&](const std::vector<std::uint32_t>& ranks) { json.value(rangesText(ranks)); });
+  json.put("idle_processes", rangesText(idleProcesses(report)));
+}
+
 }  // namespace
 
 std::string jsonOf(const Report& report) {
@@ -129,6 +145,7 @@ std::string jsonOf(const Report& report) {
     json.put("traced", !report.trace.empty());
     json.put("processes", report.processes);
     json.put("nodes", report.nodes);
+    putPlacement(json, report);
     json.put("spins", report.spins);
     json.put("compute", base::wordOf(kComputes, report.compute));
     if (report.computing) json.put("computing", std::round(*report.computing * 100) / 100);
@@ -215,6 +232,27 @@ std::string cacheSentence(const Report& report) {
                : std::string());
 }
 
+// Which ranks share a process, and which processes have none; nothing where each has one.
+std::string placementText(const Report& report) {
+  constexpr std::size_t kMost = 4;
+  const auto& all = report.ranks_by_process;
+  const bool is_shared =
+      std::ranges::any_of(all, [](const auto& ranks) { return ranks.size() > 1; });
+  std::string text;
+  if (is_shared) {
+    std::vector<std::string> shown;
+    for (std::size_t i = 0; i < std::min(all.size(), kMost); ++i) {
+      shown.push_back(fmt::format("process {}: {}", i, rangesText(all[i])));
+    }
+    text += fmt::format("Ranks share processes ({}): {}{}\n", base::wordOf(kPlaces, report.place),
+                        fmt::join(shown, "; "),
+                        all.size() > kMost ? fmt::format("; and {} more", all.size() - kMost) : "");
+  }
+  const std::vector<std::uint32_t> idle = idleProcesses(report);
+  if (!idle.empty()) text += fmt::format("Processes without ranks: {}\n", rangesText(idle));
+  return text;
+}
+
 std::string line(std::string_view name, const RankCounts& counts) {
   return fmt::format("{:>6}  {:>10}  {:>10.2f}  {:>10.2f}  {:>10.3f}  {:>10.3f}  {:>11}\n", name,
                      counts.operations, mib(counts.bytes_read), mib(counts.bytes_written),
@@ -246,6 +284,7 @@ std::string textOf(const Report& report) {
       base::wordOf(kCaches, report.cache),
       base::counted(static_cast<std::uint64_t>(report.processes), "process", "processes"),
       base::counted(static_cast<std::uint64_t>(report.nodes), "node", "nodes"), report.fence);
+  out += placementText(report);
   out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n", report.prepared.files,
                      mib(report.prepared.bytes), seconds(report.preparation_ns));
   out += cacheSentence(report);

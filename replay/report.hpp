@@ -33,6 +33,8 @@ struct Report {
   std::string fence;
   int processes = 1;
   int nodes = 1;
+  Place place = Place::kRoundRobin;
+  std::vector<std::vector<std::uint32_t>> ranks_by_process{};
   bool spins = true;
   Prepared prepared;
   Residency residency;  // of what was prepared, before the clock started

@@ -168,6 +168,13 @@ int replayOnce(const ReplayOptions& options) {
   const int processes =
       options.processes > 0 ? options.processes : std::max(1, static_cast<int>(plan->ranks.size()));
 
+  if (options.launcher.empty()) {  // else the launcher alone knows how many there will be
+    const auto enough = replay::checkProcesses(*plan, processes);
+    if (!enough) {
+      remove_programs();
+      return fail(enough.failure());
+    }
+  }
   std::vector<std::string> words = launcherWords(options, processes);
   words.insert(words.end(), {program->native(), request.schedule.native(), "--compiled", "--target",
                              request.target.native(), "-o", request.output.native()});

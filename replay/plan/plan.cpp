@@ -119,7 +119,7 @@ base::Result<void> writePlan(const std::filesystem::path& path, const Plan& plan
 }
 
 base::Result<Plan> readPlan(const std::filesystem::path& path,
-                            const std::function<bool(std::uint32_t)>& is_own) {
+                            const std::function<bool(const Plan&, std::uint32_t)>& is_own) {
   const base::Result<base::File> file = base::File::open(path);
   if (!file) return file.failure();
   const auto damaged = [&path] {
@@ -153,7 +153,7 @@ base::Result<Plan> readPlan(const std::filesystem::path& path,
   std::uint64_t begin = 0;
   for (std::size_t i = 0; i < wait_ends.size(); begin = wait_ends[i++]) {
     PlannedThread& thread = plan.threads[i];
-    if (!is_own(static_cast<std::uint32_t>(thread.recorded.rank))) continue;
+    if (!is_own(plan, static_cast<std::uint32_t>(thread.recorded.rank))) continue;
     at = waits_begin + begin;
     const std::string waits = take(wait_ends[i] - begin);
     ByteReader reader(waits);

@@ -121,8 +121,9 @@ std::filesystem::path programName(const std::filesystem::path& directory, std::s
 
 base::Result<void> writePlan(const std::filesystem::path& path, const Plan& plan);
 // With the waits of a process's own ranks alone: those of all would be most of its memory.
+// `is_own` gets the plan without any waits, and the number of a rank.
 base::Result<Plan> readPlan(const std::filesystem::path& path,
-                            const std::function<bool(std::uint32_t)>& is_own);
+                            const std::function<bool(const Plan&, std::uint32_t)>& is_own);
 
 // Where lines end in files that are read by lines, so that the made-up content has its newlines (or
 // other delimiters) there and nowhere else: a replayed fgets then takes as many bytes as the

@@ -6,11 +6,9 @@
 #include <span>
 #include <vector>
 
-namespace omnio::replay {
+#include "replay/plan/placement.hpp"
 
-// The process that replays a recorded rank. With fewer processes than ranks, they take ranks in
-// turn.
-int processOf(std::uint32_t rank, int processes);
+namespace omnio::replay {
 
 // Up to this number of waiting processes on other nodes get a message each. Beyond it, one process
 // of each node gets one, and the flag in shared memory tells the others of its node: a barrier of
@@ -24,6 +22,6 @@ struct Receivers {
 
 // `ranks` wait for an event on the node `home`; `node_of` has the node of each process.
 Receivers receiversOf(std::span<const std::uint32_t> ranks, const std::vector<int>& node_of,
-                      int home);
+                      int home, const Placement& placement);
 
 }  // namespace omnio::replay

@@ -22,6 +22,7 @@
 #include "replay/issue/libc.hpp"
 #include "replay/launch.hpp"
 #include "replay/plan/lanes.hpp"
+#include "replay/plan/placement.hpp"
 #include "replay/report.hpp"
 #include "replay/run/flags.hpp"
 #include "replay/run/mpi_files.hpp"
@@ -41,12 +42,8 @@ constexpr std::int64_t kRestNs = 1000000;
 constexpr std::int64_t kLongRestNs = 20000000;
 constexpr std::int64_t kShortRestNs = 50000;
 
-std::vector<std::uint32_t> ranksOf(const Plan& plan, const Session& session) {
-  std::vector<std::uint32_t> ranks;
-  for (std::uint32_t rank = 0; rank < plan.ranks.size(); ++rank) {
-    if (processOf(rank, session.size()) == session.rank()) ranks.push_back(rank);
-  }
-  return ranks;
+std::vector<std::uint32_t> ranksOf(const Placement& placement, const Session& session) {
+  return placement.ranksByProcess()[static_cast<std::size_t>(session.rank())];
 }
 
 // The number behind a key in a file of /proc, in bytes; UINT64_MAX when the kernel does not say.
@@ -84,18 +81,18 @@ class GrowthLimit {
 
 using ThreadsByProcess = std::map<int, std::vector<const PlannedThread*>>;
 
-ThreadsByProcess threadsByProcess(const Plan& plan, const Session& session) {
+ThreadsByProcess threadsByProcess(const Plan& plan, const Placement& placement) {
   ThreadsByProcess threads;
   for (const PlannedThread& thread : plan.threads) {
     const auto rank = static_cast<std::uint32_t>(thread.recorded.rank);
-    threads[processOf(rank, session.size())].push_back(&thread);
+    threads[placement.processOf(rank)].push_back(&thread);
   }
   return threads;
 }
 
 // That are at work at once.
-std::uint64_t ownThreads(const Plan& plan, const Session& session) {
-  return lanesOf(threadsByProcess(plan, session)[session.rank()]).largest.size();
+std::uint64_t ownThreads(const Plan& plan, const Placement& placement, const Session& session) {
+  return lanesOf(threadsByProcess(plan, placement)[session.rank()]).largest.size();
 }
 
 // The part of their think time in which the recorded threads computed, on average over those of
@@ -121,24 +118,25 @@ bool shareProcessors(std::uint64_t threads, std::uint64_t most, Session& session
   return here <= most * session.nodeProcessors() && crowded == 0;
 }
 
-bool haveProcessorEach(const Plan& plan, Session& session) {
-  return shareProcessors(ownThreads(plan, session), 1, session);
+bool haveProcessorEach(const Plan& plan, const Placement& placement, Session& session) {
+  return shareProcessors(ownThreads(plan, placement, session), 1, session);
 }
 
 // MPI libraries wait by asking again and again, so that a processor is never idle, and let others
 // have it where ranks share it. A replay does the same: a file system answers sooner on a processor
 // that is awake. Not where very many ranks are folded into few processes.
-bool mayPollInMpi(const Plan& plan, Session& session) {
+bool mayPollInMpi(const Placement& placement, Session& session) {
   constexpr std::uint64_t kMostPolling = 4;
-  return shareProcessors(ranksOf(plan, session).size(), kMostPolling, session);
+  return shareProcessors(ranksOf(placement, session).size(), kMostPolling, session);
 }
 
 // Buffers are touched before the clock starts. The kernel promises memory that is not there, and
 // ends a process when it is wanted.
-base::Result<void> checkMemory(const Plan& plan, const Session& session) {
+base::Result<void> checkMemory(const Plan& plan, const Placement& placement,
+                               const Session& session) {
   std::uint64_t needed = 0;
   const PlannedThread* largest = nullptr;
-  for (const auto& [process, threads] : threadsByProcess(plan, session)) {
+  for (const auto& [process, threads] : threadsByProcess(plan, placement)) {
     if (session.nodeOf()[static_cast<std::size_t>(process)] != session.node()) continue;
     for (const LargestRequests& lane : lanesOf(threads).largest) {
       needed += Buffers::bytesTouched(lane);
@@ -317,10 +315,10 @@ std::filesystem::path makeNodeTree(Session& session, const Request& request) {
   return real / kTreeName;
 }
 
-std::vector<int> nodeOfRank(const Plan& plan, const Session& session) {
+std::vector<int> nodeOfRank(const Plan& plan, const Placement& placement, const Session& session) {
   std::vector<int> nodes;
   for (std::uint32_t rank = 0; rank < plan.ranks.size(); ++rank) {
-    const int process = processOf(rank, session.size());
+    const int process = placement.processOf(rank);
     nodes.push_back(session.nodeOf()[static_cast<std::size_t>(process)]);
   }
   return nodes;
@@ -369,22 +367,27 @@ Replayed replayOnce(Session& session, const Request& request,
     if (!result) session.abort(result.failure().sentence);
   };
   const std::filesystem::path programs = programsIn(request.output);
-  const base::Result<Plan> plan = readPlan(programs / kPlanName, [&session](std::uint32_t rank) {
-    return processOf(rank, session.size()) == session.rank();
-  });
+  std::optional<Placement> placement;
+  const base::Result<Plan> plan =
+      readPlan(programs / kPlanName, [&](const Plan& shared, std::uint32_t rank) {
+        if (!placement) placement = placementOf(shared, session.size(), request.place);
+        return placement->processOf(rank) == session.rank();
+      });
   check(plan);
+  if (!placement) placement = placementOf(*plan, session.size(), request.place);
   std::filesystem::path node_tree;
   if (!request.node_local.empty() && hasFilesOnNodes(*plan)) {
     node_tree = makeNodeTree(session, request);
   }
   const base::Result<Tree> tree = Tree::open(tree_path, node_tree);
   check(tree);
-  const base::Result<Places> places = placesOf(*plan, *tree, nodeOfRank(*plan, session));
+  const base::Result<Places> places =
+      placesOf(*plan, *tree, nodeOfRank(*plan, *placement, session));
   check(places);
   base::raiseOpenFileLimit();
 
   if (session.isNodeLeader()) {
-    check(checkMemory(*plan, session));
+    check(checkMemory(*plan, *placement, session));
   }
 
   checkNodeRoom(session, request, *plan, *places);
@@ -426,13 +429,13 @@ Replayed replayOnce(Session& session, const Request& request,
   }
   const Fence fence(writable);
   Flags flags(session.sharedWords(plan->flag_waiters.flags()));
-  const Paths paths(*plan, tree_path.native(), ranksOf(*plan, session), node_tree.native());
-  const bool may_spin = haveProcessorEach(*plan, session);
+  const Paths paths(*plan, tree_path.native(), ranksOf(*placement, session), node_tree.native());
+  const bool may_spin = haveProcessorEach(*plan, *placement, session);
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
   const WaitKind wait_in_mpi =
-      request.wait.value_or(mayPollInMpi(*plan, session) ? WaitKind::kYield : wait);
+      request.wait.value_or(mayPollInMpi(*placement, session) ? WaitKind::kYield : wait);
   std::optional<Signals> signals;
-  if (session.leaderOf().size() > 1) signals.emplace(*plan, session, flags);
+  if (session.leaderOf().size() > 1) signals.emplace(*plan, *placement, session, flags);
   Engine::Settings settings{.plan = *plan,
                             .paths = paths,
                             .programs = programs,
@@ -460,12 +463,7 @@ Replayed replayOnce(Session& session, const Request& request,
                                     wait_in_mpi == WaitKind::kBlock);
   std::optional<MpiFiles> mpi_files;
   if (plan->global.mpi) {
-    if (session.size() != plan->global.ranks) {
-      session.abort(fmt::format(
-          "{} has calls of MPI-IO, which ranks make together: it needs a process for each of its "
-          "{} ranks, and there are {}",
-          base::printable(plan->schedule), plan->global.ranks, session.size()));
-    }
+    check(checkProcesses(*plan, session.size()));
     if (!session.letsThreadsUseMpi()) {
       session.abort("calls of MPI-IO need an MPI library that gives MPI_THREAD_MULTIPLE");
     }
@@ -476,7 +474,7 @@ Replayed replayOnce(Session& session, const Request& request,
     check(mpi_files->prepare(session.world()));
     settings.mpi = &*mpi_files;
   }
-  Engine engine(std::move(settings), ranksOf(*plan, session));
+  Engine engine(std::move(settings), ranksOf(*placement, session));
   check(engine.start());
   // Reading the plan leaves memory unused. Where memory is limited, the application had that much
   // more page cache, which decides how long a write takes.
@@ -519,6 +517,8 @@ Replayed replayOnce(Session& session, const Request& request,
   report.fence = fence.name();
   report.processes = session.size();
   report.nodes = static_cast<int>(session.leaderOf().size());
+  report.place = request.place;
+  report.ranks_by_process = placement->ranksByProcess();
   report.spins = session.largest(may_spin ? 0 : 1) == 0;
   report.prepared.files = session.sum(prepared->files);
   report.prepared.bytes = session.sum(prepared->bytes);

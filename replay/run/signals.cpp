@@ -11,22 +11,22 @@
 
 namespace omnio::replay {
 
-Signals::Signals(const Plan& plan, Session& session, Flags& flags)
+Signals::Signals(const Plan& plan, const Placement& placement, Session& session, Flags& flags)
     : session_(session), flags_(flags), is_remote_(plan.flag_waiters.flags()) {
   for (const PlannedThread& thread : plan.threads) {
-    const int process = processOf(static_cast<std::uint32_t>(thread.recorded.rank), session.size());
+    const int process = placement.processOf(static_cast<std::uint32_t>(thread.recorded.rank));
     const int home = session.nodeOf()[static_cast<std::size_t>(process)];
     for (const std::uint32_t flag : thread.raises) {
       if (flag == kNoFlag) continue;
       is_remote_[flag] = home != session.node();
       const std::span<const std::uint32_t> ranks = plan.flag_waiters.of(flag);
       if (process == session.rank()) {
-        Receivers receivers = receiversOf(ranks, session.nodeOf(), home);
+        Receivers receivers = receiversOf(ranks, session.nodeOf(), home, placement);
         if (!receivers.processes.empty()) {
           receivers_.emplace(flag, std::move(receivers.processes));
         }
       } else if (is_remote_[flag] && ranks.size() > kMostTold && !is_counted_on_) {
-        const Receivers receivers = receiversOf(ranks, session.nodeOf(), home);
+        const Receivers receivers = receiversOf(ranks, session.nodeOf(), home, placement);
         is_counted_on_ = receivers.for_their_nodes &&
                          std::binary_search(receivers.processes.begin(), receivers.processes.end(),
                                             session.rank());

@@ -18,7 +18,7 @@ namespace omnio::replay {
 class Signals {
  public:
   // `session` and `flags` have to outlive the object.
-  Signals(const Plan& plan, Session& session, Flags& flags);
+  Signals(const Plan& plan, const Placement& placement, Session& session, Flags& flags);
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 

@@ -178,8 +178,8 @@ base::Result<Places> placesOf(const Plan& plan, const Tree& tree,
       if (places[i] == node) continue;
       return base::failure(base::Code::kInvalid,
                            "{} was on one node, and is used by the ranks {} and {}, which this "
-                           "replay has on two; place ranks as they were, or replay without "
-                           "--node-local",
+                           "replay has on two; place ranks as they were (--place "
+                           "recorded), or replay without --node-local",
                            base::printable(file.location), file.users.front(), rank);
     }
     // No rank uses it, so that it is made on no node.

@@ -309,7 +309,7 @@ TEST_F(Compile, ThePlanIsReadAsItWasWritten) {
   second.after = {{42}};
   ASSERT_FALSE(feed({{first}, {second}}));
   ASSERT_TRUE(writePlan(directory / "plan", compiler.plan()));
-  const auto all = [](std::uint32_t) { return true; };
+  const auto all = [](const Plan&, std::uint32_t) { return true; };
   const base::Result<Plan> plan = readPlan(directory / "plan", all);
   ASSERT_TRUE(plan) << plan.failure().sentence;
   EXPECT_EQ(plan->files[0].location, "file");
@@ -317,7 +317,7 @@ TEST_F(Compile, ThePlanIsReadAsItWasWritten) {
   EXPECT_EQ(plan->flag_waiters, compiler.plan().flag_waiters);
 
   const base::Result<Plan> of_first =
-      readPlan(directory / "plan", [](std::uint32_t rank) { return rank == 0; });
+      readPlan(directory / "plan", [](const Plan&, std::uint32_t rank) { return rank == 0; });
   ASSERT_TRUE(of_first) << of_first.failure().sentence;
   EXPECT_EQ(of_first->threads[0].raises, plan->threads[0].raises);
   EXPECT_TRUE(of_first->threads[1].waits.empty());
