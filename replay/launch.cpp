@@ -83,15 +83,7 @@ base::Result<void> checkTargetRoom(const Request& request, const Plan& plan) {
 namespace {
 
 base::Result<fs::path> prepareOutput(const Request& request) {
-  if (const auto free = checkOutput(request); !free) return free.failure();
-  // The tree is removed when it is made anew.
-  if (request.output.native().starts_with(request.target.native() + "/")) {
-    return base::failure(base::Code::kInvalid, "the output {} lies in the target {}",
-                         base::printable(request.output.native()),
-                         base::printable(request.target.native()));
-  }
-  if (const auto apart = checkNodeLocal(request); !apart) return apart.failure();
-  if (const auto free = checkTarget(request.target, request.fresh); !free) return free.failure();
+  if (const auto free = checkDirectories(request); !free) return free.failure();
   const fs::path programs = programsIn(request.output);
   base::Result<void> fits;
   if (!request.compiled) {
@@ -348,6 +340,18 @@ base::Result<void> checkOutput(const Request& request) {
                          base::printable(request.output.native()));
   }
   return {};
+}
+
+base::Result<void> checkDirectories(const Request& request) {
+  if (const auto free = checkOutput(request); !free) return free.failure();
+  // The tree is removed when it is made anew.
+  if (request.output.native().starts_with(request.target.native() + "/")) {
+    return base::failure(base::Code::kInvalid, "the output {} lies in the target {}",
+                         base::printable(request.output.native()),
+                         base::printable(request.target.native()));
+  }
+  if (const auto apart = checkNodeLocal(request); !apart) return apart.failure();
+  return checkTarget(request.target, request.fresh);
 }
 
 LaunchedAs launchedAs() {

@@ -108,6 +108,8 @@ base::Result<void> checkTargetRoom(const Request& request, const Plan& plan);
 
 // Fails when the output directory holds anything but, if `compiled`, the programs.
 base::Result<void> checkOutput(const Request& request);
+// That, and fails when one of the directories lies in another, or the target is not for a replay.
+base::Result<void> checkDirectories(const Request& request);
 
 // This process among those that the launcher started; {0, 1} without one.
 struct LaunchedAs {

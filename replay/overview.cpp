@@ -50,8 +50,7 @@ Traffic trafficOf(const ScheduleEvent& event) {
 // Counts what it passes on to the compiler.
 class OverviewSink final : public model::ScheduleSink {
  public:
-  explicit OverviewSink(model::Order order)
-      : order_(order), compiler_({}, Changes{.order = order}) {}
+  explicit OverviewSink(const Changes& changes) : order_(changes.order), compiler_({}, changes) {}
 
   Complaint global(const model::ScheduleGlobal& global) override {
     return compiler_.global(global);
@@ -132,7 +131,9 @@ class OverviewSink final : public model::ScheduleSink {
   std::int64_t workOf(const ScheduleEvent& event, bool waits) const {
     if (event.step == Step::kInherited) return 0;
     const bool is_delay = event.step == Step::kDelay;
-    if (event.own) return event.own->total() + (is_delay ? event.end_ns - event.start_ns : 0);
+    if (event.own) {
+      return compiler_.timeOf(*event.own) + (is_delay ? event.end_ns - event.start_ns : 0);
+    }
     if (waits) return 0;
     const std::int64_t begun =
         behindRecorder(recorded_end_ns_, event.start_ns, thread_.recorder_ns);
@@ -234,9 +235,9 @@ class OverviewSink final : public model::ScheduleSink {
 
 }  // namespace
 
-base::Result<Overview> readOverview(const std::filesystem::path& schedule, model::Order order) {
+base::Result<Overview> readOverview(const std::filesystem::path& schedule, const Changes& changes) {
   const base::ProgressStage stage("reading the schedule", "events", 0);
-  OverviewSink sink(order);
+  OverviewSink sink(changes);
   if (auto read = model::readSchedule(schedule, sink); !read) return read.failure();
   if (auto complaint = sink.finish()) {
     return base::failure(base::Code::kInvalid, "{}: {}", base::printable(schedule.native()),

@@ -52,6 +52,7 @@ struct Overview {
   // The first start and the last end of a call in the recording.
   std::optional<std::int64_t> first_start_ns;
   std::int64_t last_end_ns = 0;
+  std::int64_t recordedNs() const { return first_start_ns ? last_end_ns - *first_start_ns : 0; }
   // The longest time that a thread needs by itself up to its last call: its `compute` and
   // `communication`, and, where an event has neither these nor waits for others, the time before
   // it, without the recorder's. A delay adds its own time where it has these or does not wait.
@@ -69,9 +70,9 @@ struct Overview {
 };
 
 // Memory grows with files, ranks, their descriptors, threads, phases and ids of events, and, unless
-// `order` is kNone, with waits, whose circles are then found, and with the ranks that use each
-// file. Time grows with the turns of each `repeat`, since each of them is counted.
-base::Result<Overview> readOverview(const std::filesystem::path& schedule, model::Order order);
+// the order of `changes` is kNone, with waits, whose circles are then found, and with the ranks
+// that use each file. Time grows with the turns of each `repeat`, since each of them is counted.
+base::Result<Overview> readOverview(const std::filesystem::path& schedule, const Changes& changes);
 
 // The subject of a line of the table.
 enum class OverviewBy : std::uint8_t { kRank, kFile, kCall };
@@ -81,6 +82,9 @@ inline constexpr base::Word<OverviewBy> kOverviewBys[] = {
 // `schedule` is the path as it was given (docs/commands/schedule.md).
 std::string textOf(const Overview& overview, const std::filesystem::path& schedule, OverviewBy by);
 std::string jsonOf(const Overview& overview, const std::filesystem::path& schedule, OverviewBy by);
+
+// "Order: 2 events wait for others (file 2)", and the end of the line.
+std::string waitsText(const Overview& overview);
 
 // A sentence for each thing that a replay takes, but that may not be as it was meant.
 std::vector<std::string> warningsOf(const Overview& overview);

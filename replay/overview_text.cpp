@@ -82,10 +82,6 @@ std::vector<Named> groupsOf(const Overview& overview, OverviewBy by) {
   return groups;
 }
 
-std::int64_t recordedNs(const Overview& overview) {
-  return overview.first_start_ns ? overview.last_end_ns - *overview.first_start_ns : 0;
-}
-
 std::string bytesText(std::uint64_t bytes) { return base::humanBytes(static_cast<double>(bytes)); }
 std::string timeText(std::uint64_t ns) { return base::humanNs(static_cast<double>(ns)); }
 std::string timeText(std::int64_t ns) { return base::humanNs(static_cast<double>(ns)); }
@@ -144,18 +140,6 @@ std::string sizeText(const Overview& overview) {
                      counted(overview.plan.files.size(), "file", "files"));
 }
 
-std::string waitsText(const Overview& overview) {
-  std::string text = fmt::format("Order: {} for others",
-                                 counted(overview.waiting_events, "event waits", "events wait"));
-  std::vector<std::string> parts;
-  for (const auto& [reason, word] : model::kReasons) {
-    const std::uint64_t waits = overview.waits[static_cast<std::size_t>(reason)];
-    if (waits > 0) parts.push_back(fmt::format("{} {}", word, waits));
-  }
-  if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
-  return text + '\n';
-}
-
 void putTraffic(JsonWriter& json, const Traffic& traffic) {
   json.put("operations", traffic.operations);
   json.put("reads", traffic.reads);
@@ -205,6 +189,18 @@ void putWaits(JsonWriter& json, const Overview& overview) {
 
 }  // namespace
 
+std::string waitsText(const Overview& overview) {
+  std::string text = fmt::format("Order: {} for others",
+                                 counted(overview.waiting_events, "event waits", "events wait"));
+  std::vector<std::string> parts;
+  for (const auto& [reason, word] : model::kReasons) {
+    const std::uint64_t waits = overview.waits[static_cast<std::size_t>(reason)];
+    if (waits > 0) parts.push_back(fmt::format("{} {}", word, waits));
+  }
+  if (!parts.empty()) text += fmt::format(" ({})", fmt::join(parts, ", "));
+  return text + '\n';
+}
+
 std::string textOf(const Overview& overview, const std::filesystem::path& schedule, OverviewBy by) {
   const model::ScheduleGlobal& global = overview.plan.global;
   std::string text =
@@ -218,7 +214,7 @@ std::string textOf(const Overview& overview, const std::filesystem::path& schedu
   text += sourceText(global);
   text += waitsText(overview);
   text += fmt::format("Recorded: {} from the first start to the last end\n",
-                      timeText(recordedNs(overview)));
+                      timeText(overview.recordedNs()));
   text += fmt::format("Without I/O: dt takes at least {}", timeText(overview.longest_work_ns));
   if (const auto& worker = overview.longest_worker) {
     text += fmt::format(", which rank {}, thread {} needs by itself", worker->rank, worker->thread);
@@ -260,7 +256,7 @@ std::string jsonOf(const Overview& overview, const std::filesystem::path& schedu
     putHead(json, overview, schedule);
     putWaits(json, overview);
     json.object("duration", [&] {
-      json.put("recorded_ns", recordedNs(overview));
+      json.put("recorded_ns", overview.recordedNs());
       json.put("without_io_ns", overview.longest_work_ns);
       const auto& worker = overview.longest_worker;
       json.put("rank", worker ? std::optional(worker->rank) : std::nullopt);

@@ -5,23 +5,28 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/trace/child.hpp"
 #include "core/base/document_file.hpp"
+#include "core/base/integers.hpp"
 #include "core/base/interruption.hpp"
 #include "core/base/json_reader.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/schedule_keys.hpp"
+#include "replay/dry_run.hpp"
 #include "replay/launch.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/report.hpp"
@@ -37,6 +42,8 @@ struct ReplayOptions : replay::RequestOptions {
   std::vector<std::string> launcher_options;
   int processes = 0;  // 0: one for each recorded rank
   int repeat = 1;
+  bool dry_run = false;
+  bool json = false;
   bool is_told = false;  // that the schedule lacks data
 };
 
@@ -129,18 +136,17 @@ class LauncherWords {
   base::endBySignal(signal);
 }
 
+base::Result<fs::path> findReplayer() {
+  return replay::programBeside("omnio-replay", "replay", "",
+                               " (omnio may have been built without MPI)");
+}
+
 int replayOnce(const ReplayOptions& options) {
   const replay::Request& request = options.request;
-  const base::Result<fs::path> program = replay::programBeside(
-      "omnio-replay", "replay", "", " (omnio may have been built without MPI)");
+  const base::Result<fs::path> program = findReplayer();
   if (!program) return fail(program.failure());
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
-  const auto output = replay::checkOutput(request);
-  if (!output) return fail(output.failure());
-  const auto apart = replay::checkNodeLocal(request);
-  if (!apart) return fail(apart.failure());
-  const auto target = replay::checkTarget(request.target, request.fresh);
-  if (!target) return fail(target.failure());
+  if (const auto fit = replay::checkDirectories(request); !fit) return fail(fit.failure());
   const fs::path programs = replay::programsIn(request.output);
   std::optional<base::Interruption> interruption(
       std::in_place, "omnio", " before the replay began; nothing that was made for it is left");
@@ -215,7 +221,7 @@ std::int64_t medianOf(std::vector<std::int64_t> values) {
 // Each replay has a fresh tree, and a directory of its own in the output, by its number.
 int replayOften(const ReplayOptions& options) {
   const replay::Request& request = options.request;
-  if (const auto free = replay::checkOutput(request); !free) return fail(free.failure());
+  if (const auto fit = replay::checkDirectories(request); !fit) return fail(fit.failure());
   std::vector<std::int64_t> makespans;
   int status = kDone;
   for (int i = 1; i <= options.repeat; ++i) {
@@ -259,8 +265,55 @@ int replayOften(const ReplayOptions& options) {
   return printed != kDone ? printed : status;
 }
 
+// The number that a launcher is given as its -n; 0 where it is not found.
+int processesIn(const std::string& launcher) {
+  std::istringstream words(launcher);
+  std::string before;
+  for (std::string word; words >> word; before = word) {
+    constexpr std::string_view kLong = "--ntasks=";
+    const bool is_number = before == "-n" || before == "-np" || before == "--ntasks";
+    if (!is_number && !word.starts_with(kLong)) continue;
+    const auto number = base::wholeNumber<int>(is_number ? word : word.substr(kLong.size()));
+    if (number && *number > 0) return *number;
+  }
+  return 0;
+}
+
+// Whether a launcher has no way to know of other nodes than this one.
+bool startsHere(const ReplayOptions& options) {
+  constexpr const char* kOfSchedulers[] = {"SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS",
+                                           "PE_HOSTFILE"};
+  return options.launcher.empty() && options.launcher_options.empty() &&
+         std::ranges::none_of(kOfSchedulers,
+                              [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+int runDry(const ReplayOptions& options) {
+  const replay::Request& request = options.request;
+  if (const auto program = findReplayer(); !program) return fail(program.failure());
+  const ProgressLine progress;
+  replay::Launch launch{.processes = options.processes, .one_node = startsHere(options)};
+  if (launch.processes == 0) launch.processes = processesIn(options.launcher);
+  const base::Result<replay::DryRun> dry = replay::dryRun(request, launch);
+  if (!dry) return fail(dry.failure());
+  const bool lacks_data = !request.partial && !dry->overview.plan.global.source_whole;
+  if (lacks_data) {
+    printFailure(replay::lackSentence(request.schedule, dry->overview.plan.global));
+  }
+  const int printed = options.json ? printJson(replay::jsonOf(*dry)) : printAll(textOf(*dry));
+  if (printed != kDone) return printed;
+  return lacks_data ? kDifferences : kDone;
+}
+
 int runReplay(ReplayOptions options) {
   options.complete();
+  if (options.dry_run) return runDry(options);
+  if (options.json) {
+    return fail({base::Code::kInvalid,
+                 "--json needs --dry-run; a replay writes its report to "
+                 "replay.json"},
+                kWrongUsage);
+  }
   return options.repeat > 1 ? replayOften(options) : replayOnce(options);
 }
 
@@ -289,6 +342,8 @@ void addReplayCommand(base::Command program) {
               "A word for the launcher; may be given more than once")
       .typeName("WORD")
       .repeatable();
+  command.flag("--dry-run", options->dry_run, "Say what a replay would do, and do nothing");
+  command.flag("--json", options->json, "With --dry-run: a JSON document instead of text");
   command.addExitStatus(
       fmt::format("{}", kDifferences),
       "done, but results of calls differ from the recording, or the schedule lacks data");

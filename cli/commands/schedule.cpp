@@ -21,7 +21,7 @@ struct ScheduleOptions {
 
 int runScheduleShow(const ScheduleOptions& options) {
   const ProgressLine progress;
-  const auto overview = replay::readOverview(options.schedule, model::Order::kNone);
+  const auto overview = replay::readOverview(options.schedule, {.order = model::Order::kNone});
   if (!overview) return fail(overview.failure());
   const replay::OverviewBy by = *base::valueOf(replay::kOverviewBys, std::string_view(options.by));
   return options.json ? printJson(replay::jsonOf(*overview, options.schedule, by))
@@ -30,7 +30,7 @@ int runScheduleShow(const ScheduleOptions& options) {
 
 int runScheduleCheck(const ScheduleOptions& options) {
   const ProgressLine progress;
-  const auto overview = replay::readOverview(options.schedule, model::Order::kAll);
+  const auto overview = replay::readOverview(options.schedule, {});
   if (!overview) return fail(overview.failure());
   return options.json ? printJson(replay::checkJsonOf(*overview, options.schedule))
                       : printAll(replay::checkTextOf(*overview, options.schedule));

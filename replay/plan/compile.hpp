@@ -48,6 +48,8 @@ class Compiler final : public model::ScheduleSink {
   // The file that the call names, or that its descriptor stands for, by number. kNoFile where it
   // has none, and while no thread that came so far has made the descriptor.
   std::uint32_t fileOf(const model::ScheduleEvent& event) const;
+  // In ns, with the changed time of communication.
+  std::int64_t timeOf(const model::Work& work) const;
 
  private:
   struct Named {
@@ -80,7 +82,6 @@ class Compiler final : public model::ScheduleSink {
   static Complaint checkCall(const model::ScheduleEvent& event);
   Complaint checkView(const model::ScheduleEvent& event);
   void measure(const model::ScheduleEvent& event);
-  std::int64_t timeOf(const model::Work& work) const;  // ns
   Complaint orderThreads();
   Complaint arrangeFiles();
 

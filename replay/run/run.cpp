@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -25,6 +23,7 @@
 #include "replay/plan/placement.hpp"
 #include "replay/report.hpp"
 #include "replay/run/flags.hpp"
+#include "replay/run/memory.hpp"
 #include "replay/run/mpi_files.hpp"
 #include "replay/run/receivers.hpp"
 #include "replay/run/session.hpp"
@@ -44,16 +43,6 @@ constexpr std::int64_t kShortRestNs = 50000;
 
 std::vector<std::uint32_t> ranksOf(const Placement& placement, const Session& session) {
   return placement.ranksByProcess()[static_cast<std::size_t>(session.rank())];
-}
-
-// The number behind a key in a file of /proc, in bytes; UINT64_MAX when the kernel does not say.
-std::uint64_t bytesIn(const char* path, std::string_view wanted) {
-  std::ifstream facts(path);
-  std::string key;
-  for (std::uint64_t kib = 0; facts >> key;) {
-    if (key == wanted && facts >> kib) return kib * 1024;
-  }
-  return UINT64_MAX;
 }
 
 // getline takes as much memory as a line is long, and in a file with holes a line may be as long as
@@ -78,17 +67,6 @@ class GrowthLimit {
   rlimit before_{};
   bool is_set_ = false;
 };
-
-using ThreadsByProcess = std::map<int, std::vector<const PlannedThread*>>;
-
-ThreadsByProcess threadsByProcess(const Plan& plan, const Placement& placement) {
-  ThreadsByProcess threads;
-  for (const PlannedThread& thread : plan.threads) {
-    const auto rank = static_cast<std::uint32_t>(thread.recorded.rank);
-    threads[placement.processOf(rank)].push_back(&thread);
-  }
-  return threads;
-}
 
 // That are at work at once.
 std::uint64_t ownThreads(const Plan& plan, const Placement& placement, const Session& session) {
@@ -128,34 +106,6 @@ bool haveProcessorEach(const Plan& plan, const Placement& placement, Session& se
 bool mayPollInMpi(const Placement& placement, Session& session) {
   constexpr std::uint64_t kMostPolling = 4;
   return shareProcessors(ranksOf(placement, session).size(), kMostPolling, session);
-}
-
-// Buffers are touched before the clock starts. The kernel promises memory that is not there, and
-// ends a process when it is wanted.
-base::Result<void> checkMemory(const Plan& plan, const Placement& placement,
-                               const Session& session) {
-  std::uint64_t needed = 0;
-  const PlannedThread* largest = nullptr;
-  for (const auto& [process, threads] : threadsByProcess(plan, placement)) {
-    if (session.nodeOf()[static_cast<std::size_t>(process)] != session.node()) continue;
-    for (const LargestRequests& lane : lanesOf(threads).largest) {
-      needed += Buffers::bytesTouched(lane);
-    }
-    for (const PlannedThread* thread : threads) {
-      if (largest == nullptr || Buffers::bytesTouched(*thread) > Buffers::bytesTouched(*largest)) {
-        largest = thread;
-      }
-    }
-  }
-  const std::uint64_t available = bytesIn("/proc/meminfo", "MemAvailable:");
-  if (largest == nullptr || needed <= available) return {};
-  return base::failure(
-      base::Code::kSystem,
-      "the requests on this node need {} bytes of memory, and {} are available; the "
-      "largest are those of recorded rank {}, thread {}: reads of {} bytes, writes of "
-      "{}; use more nodes",
-      needed, available, largest->recorded.rank, largest->recorded.thread, largest->read_moved,
-      largest->write_request);
 }
 
 // Tells the other processes, round by round, how this one stands, and finds out when all are done
@@ -387,7 +337,10 @@ Replayed replayOnce(Session& session, const Request& request,
   base::raiseOpenFileLimit();
 
   if (session.isNodeLeader()) {
-    check(checkMemory(*plan, *placement, session));
+    const auto is_here = [&session](int process) {
+      return session.nodeOf()[static_cast<std::size_t>(process)] == session.node();
+    };
+    check(checkMemory(memoryNeeded(*plan, *placement, is_here), memoryAvailable()));
   }
 
   checkNodeRoom(session, request, *plan, *places);

@@ -216,9 +216,6 @@ RoomNeeded roomNeeded(const Plan& plan, const std::function<bool(std::size_t fil
   return needed;
 }
 
-namespace {
-
-// Bytes that the blocks of a tree take. Where it cannot be read, removing it will tell.
 std::uint64_t bytesBelow(const std::filesystem::path& directory) {
   namespace fs = std::filesystem;
   constexpr std::uint64_t kStatBlock = 512;  // stat(2)
@@ -234,10 +231,7 @@ std::uint64_t bytesBelow(const std::filesystem::path& directory) {
   return bytes;
 }
 
-}  // namespace
-
-base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::path& directory,
-                             const std::filesystem::path& removed) {
+std::optional<std::uint64_t> freeBytes(const std::filesystem::path& directory) {
   std::filesystem::path there = directory;
   struct statfs facts {};
   while (raw::systemCall(SYS_statfs, there.c_str(), &facts) != 0) {
@@ -248,7 +242,14 @@ base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::pa
   if (facts.f_blocks == 0) return {};
   const bool takes_reserve = raw::systemCall(SYS_geteuid) == 0;
   const auto blocks = static_cast<std::uint64_t>(takes_reserve ? facts.f_bfree : facts.f_bavail);
-  std::uint64_t free = blocks * static_cast<std::uint64_t>(facts.f_bsize);
+  return blocks * static_cast<std::uint64_t>(facts.f_bsize);
+}
+
+base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::path& directory,
+                             const std::filesystem::path& removed) {
+  const std::optional<std::uint64_t> found = freeBytes(directory);
+  if (!found) return {};
+  std::uint64_t free = *found;
   if (needed.bytes() <= free) return {};
   if (!removed.empty()) free += bytesBelow(removed);
   if (needed.bytes() <= free) return {};

@@ -78,6 +78,11 @@ struct RoomNeeded {
   std::uint64_t bytes() const { return prepared > at_end ? prepared : at_end; }
 };
 RoomNeeded roomNeeded(const Plan& plan, const std::function<bool(std::size_t file)>& is_there);
+// The bytes that are free on the file system of a directory, which may have to be made. Nothing
+// where it does not tell.
+std::optional<std::uint64_t> freeBytes(const std::filesystem::path& directory);
+// The bytes that the blocks of a tree take, as far as it can be read.
+std::uint64_t bytesBelow(const std::filesystem::path& directory);
 // Whether that fits on the file system of a directory, which may have to be made; `removed` (empty:
 // none) is a directory in it that is removed first. One sentence says how much is needed and how
 // much is free.

@@ -70,6 +70,8 @@ def commandsOn(checks, work):
                 "ior": [["ior", at["model.json"]], ["ior", "--peak", at["model.json"]]]}
     if mpirun(1) is None:
         return commands
+    commands["replay"] = [["replay", at["schedule.json"], "--dry-run", "--target",
+                           os.path.join(work, "dry"), "-o", os.path.join(work, "dry.out")]]
     make("replay", at["schedule.json"], "--target", os.path.join(work, "target"), "-o",
          at["replayed"])
     commands["verify"] = [["verify", at["schedule.json"], at["replayed"]],

@@ -58,7 +58,7 @@ class OverviewTest : public ::testing::Test {
  protected:
   base::Result<Overview> read(const std::string& text, model::Order order = model::Order::kAll) {
     std::ofstream(path()) << text;
-    return readOverview(path(), order);
+    return readOverview(path(), {.order = order});
   }
   std::filesystem::path path() const { return directory_ / "s.json"; }
 
