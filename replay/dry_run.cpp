@@ -121,7 +121,8 @@ base::Result<DryRun> dryRun(const Request& request, Launch launch) {
   for (const PlannedFile& file : plan.files) {
     if (wantedSize(plan, file)) ++dry.prepared_files;
   }
-  const MemoryNeeded memory = memoryNeeded(plan, dry.placement, [](int) { return true; });
+  const MemoryNeeded memory =
+      memoryNeeded(plan, dry.placement, request.content, [](int) { return true; });
   dry.memory_bytes = memory.bytes;
   dry.memory_available = memoryAvailable();
   if (launch.one_node) {
@@ -225,9 +226,10 @@ std::string textOf(const DryRun& dry) {
                                  base::printable(request.schedule.native()),
                                  base::printable(request.target.native()));
   text += fmt::format(
-      "Timing {}, order {}, cache {}, {}\n",
+      "Timing {}, order {}, cache {}, data {}, {}\n",
       base::wordOf(model::kTimings, dry.overview.plan.global.timing),
       base::wordOf(model::kOrders, request.changes.order), base::wordOf(kCaches, request.cache),
+      request.content.word(),
       counted(static_cast<std::uint64_t>(dry.launch.processes), "process", "processes"));
   text += orderText(dry);
   text += fmt::format("Prepares {}, {}\n", counted(dry.prepared_files, "file", "files"),
@@ -275,6 +277,7 @@ std::string jsonOf(const DryRun& dry) {
     json.put("order", base::wordOf(model::kOrders, request.changes.order));
     json.put("waiting_events", overview.waiting_events);
     json.put("cache", base::wordOf(kCaches, request.cache));
+    json.put("data", request.content.word());
     json.put("place", base::wordOf(kPlaces, request.place));
     json.list("processes", workByProcess(dry), [&](const Work& work) {
       json.object([&] {

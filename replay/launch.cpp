@@ -210,6 +210,17 @@ void RequestOptions::addTo(base::Command command) {
       .option("--place", place, "Which recorded ranks share a process, where processes are fewer")
       .oneOf({"round-robin", "block", "recorded"})
       .showDefault();
+  command
+      .option("--data", data,
+              "What writes carry and prepared files hold: random, zero, or data that compresses "
+              "(ratio=R) and has copies (ratio=R,duplicates=SHARE)")
+      .check([](const std::string& word) {
+        const base::Result<Content> content = Content::parse(word);
+        return content ? std::string() : content.failure().sentence;
+      })
+      .suggest({"random", "zero", "ratio="})
+      .typeName("DATA")
+      .showDefault();
   command.option("--sync", sync, "What is written back after the last call, beside the makespan")
       .oneOf({"none", "file", "final"})
       .showDefault();
@@ -243,6 +254,7 @@ void RequestOptions::complete() {
   request.changes = {.timing = base::valueOf(model::kTimings, timing),
                      .order = *base::valueOf(model::kOrders, order),
                      .network_scale = network_scale};
+  request.content = *Content::parse(data);
   request.place = *base::valueOf(kPlaces, place);
   request.sync = *base::valueOf(kSyncs, sync);
   request.compute = *base::valueOf(kComputes, compute);
@@ -262,6 +274,7 @@ std::vector<std::string> RequestOptions::words() const {
   std::vector<std::string> words = {"--order",         order,
                                     "--cache",         cache,
                                     "--place",         place,
+                                    "--data",          data,
                                     "--sync",          sync,
                                     "--compute",       compute,
                                     "--wait",          wait,

@@ -43,6 +43,7 @@ struct Request {
   Changes changes;
   Cache cache = Cache::kCold;
   Place place = Place::kRoundRobin;
+  Content content;  // of prepared files and of writes
   Sync sync = Sync::kFinal;
   Compute compute = Compute::kAuto;
   std::optional<WaitKind> wait;         // else by the processors that there are
@@ -63,6 +64,7 @@ struct RequestOptions {
   double network_scale = 1;
   std::string cache = "cold";
   std::string place = "round-robin";
+  std::string data = "random";
   std::string sync = "final";
   std::string compute = "auto";
   std::string wait = "auto";

@@ -141,6 +141,7 @@ std::string jsonOf(const Report& report) {
     json.put("network_scale", report.network_scale);
     json.put("write_overwrite", report.write_overwrite);
     json.put("cache", base::wordOf(kCaches, report.cache));
+    json.put("data", report.data);
     json.put("fence", base::printable(report.fence));
     json.put("traced", !report.trace.empty());
     json.put("processes", report.processes);
@@ -285,6 +286,7 @@ std::string textOf(const Report& report) {
       base::counted(static_cast<std::uint64_t>(report.processes), "process", "processes"),
       base::counted(static_cast<std::uint64_t>(report.nodes), "node", "nodes"), report.fence);
   out += placementText(report);
+  if (report.data != "random") out += fmt::format("Data: {}\n", report.data);
   out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n", report.prepared.files,
                      mib(report.prepared.bytes), seconds(report.preparation_ns));
   out += cacheSentence(report);

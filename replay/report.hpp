@@ -30,6 +30,7 @@ struct Report {
   double network_scale = 1;
   bool write_overwrite = false;
   Cache cache = Cache::kCold;
+  std::string data = "random";  // Content::word()
   std::string fence;
   int processes = 1;
   int nodes = 1;

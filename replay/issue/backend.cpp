@@ -231,9 +231,7 @@ A makeArgument(Call& call) {
   } else if constexpr (role == Role::kBuf) {
     return is_write ? contentFor(call, bytesOf<kCall>(call)).data() : readBuffer(call);
   } else if constexpr (role == Role::kTextOut) {
-    const std::span<char> text = contentFor(call, bytesOf<kCall>(call));
-    text.data()[text.size()] = '\0';  // forWrite() leaves room for it behind the span
-    return text.data();
+    return contentFor(call, bytesOf<kCall>(call), true).data();
   } else if constexpr (role == Role::kLineIn) {
     return readBuffer(call);
   } else if constexpr (role == Role::kBufLimit) {
@@ -469,11 +467,13 @@ std::optional<std::uint64_t> endOfFile(const Call& call) {
 
 }  // namespace
 
-std::span<char> contentFor(Call& call, std::size_t bytes) {
+std::span<char> contentFor(Call& call, std::size_t bytes, bool as_text) {
   IssueContext& context = call.context;
-  const std::span<char> content =
-      context.buffers->forWrite(bytes, context.descriptors.isDirect(call.op().fd));
-  if ((call.op().flags & kOpLines) != 0) {
+  const bool has_lines = (call.op().flags & kOpLines) != 0;
+  const bool aligned = context.descriptors.isDirect(call.op().fd);
+  const std::span<char> content = as_text || has_lines ? context.buffers->forText(bytes, aligned)
+                                                       : context.buffers->forWrite(bytes, aligned);
+  if (has_lines) {
     // An application that appends may have done so after others, or before.
     const std::optional<std::uint64_t> at =
         call.op().offset >= 0 ? static_cast<std::uint64_t>(call.op().offset) : endOfFile(call);

@@ -70,7 +70,7 @@ inline std::int64_t openFlags(const Call& call, std::int64_t recorded) {
 }
 
 // Makes content for the call to write: unlike any before, and with lines where the file has them.
-std::span<char> contentFor(Call& call, std::size_t bytes);
+std::span<char> contentFor(Call& call, std::size_t bytes, bool as_text = false);
 
 // The template that mkstemp or mkdtemp made the name from; `suffix` bytes of it were fixed.
 std::string templateFor(const char* path, std::int64_t suffix);

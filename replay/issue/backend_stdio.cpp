@@ -30,7 +30,7 @@ std::int64_t recordedBytes(const Call& call) {
 
 Text textFor(Call& call, std::int64_t bytes) {
   const auto wanted = static_cast<std::size_t>(std::clamp<std::int64_t>(bytes, 0, INT32_MAX));
-  const std::span<char> content = contentFor(call, wanted);
+  const std::span<char> content = contentFor(call, wanted, true);
   return {static_cast<int>(content.size()), content.data()};
 }
 

@@ -283,7 +283,7 @@ base::Result<void> Engine::reserveLanes() {
       lane = std::make_unique<Lane>();
       const std::uint64_t seed = threads_[i]->number + 1;
       lane->room = lanes.largest[lanes.of_thread[i]];
-      auto reserved = lane->buffers.reserve(lane->room, seed);
+      auto reserved = lane->buffers.reserve(lane->room, seed, settings_.content);
       if (!reserved) return reserved;
     }
     threads_[i]->lane = lane.get();
@@ -320,7 +320,8 @@ Engine::Lane* Engine::spareLane(Thread& thread) {
     made->take();
     spare_lanes_.push_back(std::move(lane));
   }
-  if (const auto reserved = made->buffers.reserve(made->room, kSpareSeed + thread.number);
+  if (const auto reserved =
+          made->buffers.reserve(made->room, kSpareSeed + thread.number, settings_.content);
       !reserved) {
     fail(thread, reserved.failure().sentence);
     return nullptr;

@@ -161,6 +161,7 @@ class Engine {
     WaitKind wait = WaitKind::kSpin;
     WaitKind wait_in_mpi = WaitKind::kYield;
     Compute compute = Compute::kSleep;
+    Content content{};  // that writes carry
     // The replay is traced: each thread makes one call before the clock starts, so that the tracer
     // has its log open. Readers of the trace know it by its path, the tree itself.
     bool warm_up = false;

@@ -27,17 +27,17 @@ ThreadsByProcess threadsByProcess(const Plan& plan, const Placement& placement) 
   return threads;
 }
 
-MemoryNeeded memoryNeeded(const Plan& plan, const Placement& placement,
+MemoryNeeded memoryNeeded(const Plan& plan, const Placement& placement, const Content& content,
                           const std::function<bool(int process)>& is_here) {
   MemoryNeeded needed;
   std::uint64_t most = 0;
   for (const auto& [process, threads] : threadsByProcess(plan, placement)) {
     if (!is_here(process)) continue;
     for (const LargestRequests& lane : lanesOf(threads).largest) {
-      needed.bytes += Buffers::bytesTouched(lane);
+      needed.bytes += Buffers::bytesTouched(lane, content);
     }
     for (const PlannedThread* thread : threads) {
-      const std::uint64_t bytes = Buffers::bytesTouched(*thread);
+      const std::uint64_t bytes = Buffers::bytesTouched(*thread, content);
       if (needed.largest != nullptr && bytes <= most) continue;
       needed.largest = thread;
       most = bytes;

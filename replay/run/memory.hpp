@@ -11,6 +11,7 @@
 #include "core/base/result.hpp"
 #include "replay/plan/placement.hpp"
 #include "replay/plan/plan.hpp"
+#include "replay/target/content.hpp"
 
 namespace omnio::replay {
 
@@ -24,7 +25,7 @@ struct MemoryNeeded {
       nullptr;  // the plan's thread that needs most; none without threads
 };
 // `is_here`: whether a process is on the node.
-MemoryNeeded memoryNeeded(const Plan& plan, const Placement& placement,
+MemoryNeeded memoryNeeded(const Plan& plan, const Placement& placement, const Content& content,
                           const std::function<bool(int process)>& is_here);
 
 // What this node has; UINT64_MAX when the kernel does not say.

@@ -340,7 +340,8 @@ Replayed replayOnce(Session& session, const Request& request,
     const auto is_here = [&session](int process) {
       return session.nodeOf()[static_cast<std::size_t>(process)] == session.node();
     };
-    check(checkMemory(memoryNeeded(*plan, *placement, is_here), memoryAvailable()));
+    check(
+        checkMemory(memoryNeeded(*plan, *placement, request.content, is_here), memoryAvailable()));
   }
 
   checkNodeRoom(session, request, *plan, *places);
@@ -358,7 +359,8 @@ Replayed replayOnce(Session& session, const Request& request,
                     .node = session.node(),
                     .node_process = session.nodeRank(),
                     .node_processes = session.nodeProcesses()};
-  const base::Result<Prepared> prepared = prepareFiles(*plan, *tree, *places, share, request.cache);
+  const base::Result<Prepared> prepared =
+      prepareFiles(*plan, *tree, *places, share, request.cache, request.content);
   check(prepared);
   session.barrier();
   const Residency residency = sampleCache(*plan, *tree, *places, share);
@@ -398,6 +400,7 @@ Replayed replayOnce(Session& session, const Request& request,
                             .wait = wait,
                             .wait_in_mpi = wait_in_mpi,
                             .compute = request.compute,
+                            .content = request.content,
                             .warm_up = isTraced(),
                             .longest_meeting_ns = kLongestMeeting * request.stall_ns,
                             .announce = {},
@@ -465,6 +468,7 @@ Replayed replayOnce(Session& session, const Request& request,
   report.timing = plan->global.timing;
   report.write_overwrite = plan->global.write_overwrite;
   report.cache = request.cache;
+  report.data = request.content.word();
   report.order = request.changes.order;
   report.network_scale = request.changes.network_scale;
   report.fence = fence.name();

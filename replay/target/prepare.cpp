@@ -40,8 +40,8 @@ void fillContent(std::uint64_t file, std::uint64_t offset, std::span<char> out) 
   }
 }
 
-void stampBlocks(std::uint64_t stamp, std::span<char> buffer) {
-  std::uint64_t word = base::finalMix(stamp);
+void stampBlocks(std::uint64_t stamp, std::span<char> buffer, std::uint64_t first) {
+  std::uint64_t word = base::finalMix(stamp) + first * base::kGoldenStep;
   constexpr std::uint64_t kNoControl = 0x2020202020202020;  // neither NUL nor newline
   for (std::size_t at = 0; at < buffer.size(); at += kBlock, word += base::kGoldenStep) {
     const std::uint64_t text = word | kNoControl;
@@ -106,7 +106,8 @@ std::uint64_t dataBytes(const PlannedFile& file, std::uint64_t begin, std::uint6
 
 class Maker {
  public:
-  Maker(const Tree& tree, Cache cache) : tree_(tree), cache_(cache), buffer_(kBufferBytes) {}
+  Maker(const Tree& tree, Cache cache, const Content& content)
+      : tree_(tree), cache_(cache), content_(content), buffer_(kBufferBytes) {}
 
   // The piece of a file of so many bytes. 0 or errno.
   int makePiece(const PlannedFile& file, std::uint64_t number, std::uint64_t begin,
@@ -143,7 +144,7 @@ class Maker {
            int fd) {
     for (; begin < end; begin += next(begin, end).size()) {
       const std::span<char> content = next(begin, end);
-      fillContent(number, begin, content);
+      content_.fill(number, begin, content);
       if (file.lines) setLineEnds(file, begin, content);
       if (!raw::writeWholeAt(fd, content.data(), content.size(), begin)) return errno;
     }
@@ -161,6 +162,7 @@ class Maker {
 
   const Tree& tree_;
   const Cache cache_;
+  const Content& content_;
   std::vector<char> buffer_;
 };
 
@@ -378,9 +380,9 @@ Residency sampleCache(const Plan& plan, const Tree& tree, const Places& places, 
 }
 
 base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, const Places& places,
-                                    Share share, Cache cache) {
+                                    Share share, Cache cache, const Content& content) {
   Prepared prepared;
-  Maker maker(tree, cache);
+  Maker maker(tree, cache, content);
   std::optional<base::Failure> failed;
   eachPiece(plan, places, share, [&](const Piece& piece) {
     const PlannedFile& file = plan.files[piece.file];

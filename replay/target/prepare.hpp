@@ -11,6 +11,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/base/result.hpp"
 #include "replay/plan/plan.hpp"
+#include "replay/target/content.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
@@ -23,8 +24,9 @@ namespace omnio::replay {
 void fillContent(std::uint64_t file, std::uint64_t offset, std::span<char> out);
 
 // Makes each 4 KiB of a buffer that is written again unlike all others before: `stamp` is a number
-// that is used once. Neither NUL nor newline comes of it.
-void stampBlocks(std::uint64_t stamp, std::span<char> buffer);
+// that is used once. Neither NUL nor newline comes of it. `first` is the number of the first of
+// them, where those of a buffer are stamped one by one.
+void stampBlocks(std::uint64_t stamp, std::span<char> buffer, std::uint64_t first = 0);
 
 enum class Cache : std::uint8_t {
   kCold,  // written back and dropped from this node's page cache
@@ -92,6 +94,6 @@ base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::pa
 base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree, const Places& places,
                                       int place);
 base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, const Places& places,
-                                    Share share, Cache cache);
+                                    Share share, Cache cache, const Content& content = {});
 
 }  // namespace omnio::replay

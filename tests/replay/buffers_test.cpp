@@ -79,6 +79,57 @@ TEST(Buffers, ContentHasNoNulAndNoNewlineAndRoomForOneByteBehindIt) {
   }
 }
 
+TEST(Buffers, WithARatioWhatIsNoCopyDiffersAndCopiesStayCopies) {
+  constexpr std::size_t kBlock = Content::kBlock;
+  const auto content = Content::parse("ratio=2.5,duplicates=0.25");
+  ASSERT_TRUE(content);
+  PlannedThread thread;
+  thread.write_request = 10 * kBlock;
+  Buffers buffers;
+  ASSERT_TRUE(buffers.reserve(thread, 5, *content));
+  EXPECT_EQ(Buffers::bytesTouched(thread, *content), 10 * kBlock + Content::kRing);
+  std::set<std::string> blocks;
+  std::size_t all = 0;
+  for (int write = 0; write < 400; ++write) {
+    // Small ones between must not change the copies.
+    EXPECT_EQ(buffers.forWrite(100, false).size(), 100U);
+    EXPECT_EQ(buffers.forText(700, false).data()[700], '\0');
+    const std::size_t bytes = static_cast<std::size_t>(write % 10 + 1) * kBlock;
+    const std::span<char> written = buffers.forWrite(bytes, write % 2 == 0);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(written.data()) % kBlock, 0U);
+    EXPECT_EQ(std::memchr(written.data(), 0, written.size()), nullptr);
+    for (std::size_t at = 0; at < written.size(); at += kBlock) {
+      blocks.emplace(written.data() + at, kBlock);
+      ++all;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(all - blocks.size()), 0.25 * static_cast<double>(all), 70);
+}
+
+TEST(Buffers, TextsInPlaceOfZerosHaveNoNulAndAreZerosAgain) {
+  PlannedThread thread;
+  thread.write_request = 10000;
+  Buffers buffers;
+  ASSERT_TRUE(buffers.reserve(thread, 1, *Content::parse("zero")));
+  for (const std::size_t bytes : {3UL, 9000UL, 10000UL}) {
+    EXPECT_EQ(std::string(buffers.forText(bytes, false).data()), std::string(bytes, '0'));
+    const std::span<char> zeros = buffers.forWrite(10000, false);
+    EXPECT_EQ(std::string(zeros.data(), zeros.size()), std::string(10000, '\0'));
+  }
+}
+
+// The end of a short text must not end a longer one that comes after it.
+TEST(Buffers, TextsAreAsLongAsTheyWereAskedFor) {
+  PlannedThread thread;
+  thread.write_request = 70000;
+  Buffers buffers;
+  ASSERT_TRUE(buffers.reserve(thread, 1));
+  for (std::size_t turn = 0; turn < 3000; ++turn) {
+    const std::size_t bytes = turn % 2 == 0 ? 100 + turn : 70000;
+    EXPECT_EQ(std::strlen(buffers.forText(bytes, false).data()), bytes);
+  }
+}
+
 TEST(Buffers, TwoThreadsWriteOtherContent) {
   PlannedThread thread;
   thread.write_request = 4096;

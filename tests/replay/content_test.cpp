@@ -55,5 +55,45 @@ TEST(Content, StampsMakeEachBlockUnlikeAllOthersAndLeaveText) {
   EXPECT_EQ(blocks.size(), 300U);
 }
 
+std::string refusal(std::string_view word) {
+  const base::Result<Content> content = Content::parse(word);
+  return content ? "" : content.failure().sentence;
+}
+
+TEST(ContentWords, AreTakenOrRefusedWithASentence) {
+  for (const char* word : {"random", "zero", "ratio=1", "ratio=2.5", "ratio=20,duplicates=0.95"}) {
+    const auto content = Content::parse(word);
+    ASSERT_TRUE(content) << word;
+    EXPECT_EQ(content->word(), word);
+  }
+  EXPECT_EQ(refusal("zeros"), "zeros is not random, zero, ratio=R or ratio=R,duplicates=SHARE");
+  EXPECT_EQ(refusal("ratio=2,"),
+            "ratio=2, is not random, zero, ratio=R or ratio=R,duplicates=SHARE");
+  EXPECT_EQ(refusal("ratio=0.9"), "ratio=0.9: the ratio is not a number from 1 to 20");
+  EXPECT_EQ(refusal("ratio=2,duplicates=0.96"),
+            "ratio=2,duplicates=0.96: the share of duplicates is not a number from 0 to 0.95");
+}
+
+TEST(ContentOfARatio, IsTheSameWhoeverMakesAPieceAndHasItsShareOfCopies) {
+  const auto content = Content::parse("ratio=2.5,duplicates=0.3");
+  ASSERT_TRUE(content);
+  constexpr std::size_t kBlocks = 1000;
+  std::string whole(kBlocks * Content::kBlock, '\0');
+  content->fill(3, 0, whole);
+  for (const std::size_t offset : {1UL, 511UL, 512UL, 4095UL, 4096UL, 70001UL}) {
+    std::string piece(9000, '\0');
+    content->fill(3, offset, piece);
+    EXPECT_EQ(piece, whole.substr(offset, piece.size())) << offset;
+  }
+  std::set<std::string> blocks;
+  std::size_t copies = 0;
+  for (std::size_t block = 0; block < kBlocks; ++block) {
+    blocks.insert(whole.substr(block * Content::kBlock, Content::kBlock));
+    copies += content->isCopy(block) ? 1 : 0;
+  }
+  EXPECT_EQ(copies, 300U);
+  EXPECT_EQ(blocks.size(), kBlocks - copies + 64);
+}
+
 }  // namespace
 }  // namespace omnio::replay
