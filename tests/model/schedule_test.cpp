@@ -414,6 +414,12 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
   EXPECT_EQ(
       bad(open(",\"communication\":-1")),
       "line 7, column 121: \"communication\" is -1; it has to be from 0 to 315360000000000000");
+  for (const char* mode : {"999", "644", "0x1ff", "08", "-1", ""}) {
+    const std::string wrong = std::string("\"mode\":\"") + mode + "\"";
+    std::string event = open();
+    event.replace(event.find("\"mode\":\"0644\""), 13, wrong);
+    EXPECT_TRUE(bad(event).ends_with(std::string("unknown mode \"") + mode + "\"")) << bad(event);
+  }
   EXPECT_EQ(bad(open(",\"id\":0")), "line 7, column 109: \"id\" is 0; it has to be 1 or more");
   EXPECT_EQ(
       bad("{\"start\":1,\"end\":2,\"command\":\"unlink\",\"location\":\"/etc\",\"result\":0}"),
