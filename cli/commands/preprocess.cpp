@@ -6,11 +6,9 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
@@ -115,12 +113,8 @@ int runPreprocess(const PreprocessOptions& options) {
                 kWrongUsage);
   }
   settings.filters = {.include = rulesOf(options.include), .exclude = rulesOf(options.exclude)};
-  std::error_code error;
-  const bool replaces = std::filesystem::exists(options.schedule, error);
-  std::optional<base::Interruption> interruption(
-      std::in_place, "omnio",
-      replaces ? fmt::format("; {} is as it was before", base::printable(options.schedule))
-               : fmt::format("; nothing of {} is left", base::printable(options.schedule)));
+  std::optional<base::Interruption> interruption(std::in_place, "omnio",
+                                                 base::leftOf(options.schedule));
   base::raiseOpenFileLimit();  // all containers are open at once, to read their events by time
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());

@@ -5,6 +5,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_line.hpp"
+#include "core/base/interruption.hpp"
 #include "core/base/text_table.hpp"
 #include "core/model/rewrite_schedule.hpp"
 #include "replay/overview.hpp"
@@ -38,6 +39,7 @@ int runScheduleCheck(const ScheduleOptions& options) {
 
 int runScheduleRewrite(const ScheduleOptions& options, model::ScheduleForm form) {
   const ProgressLine progress;
+  const base::Interruption interruption("omnio", base::leftOf(options.output));
   const auto written = model::rewriteSchedule(options.schedule, options.output, form);
   return written ? kDone : fail(written.failure());
 }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <system_error>
 
 #include "core/base/printable.hpp"
 
@@ -116,6 +117,13 @@ Interruption::Interruption(std::string_view program, std::string_view rest) {
 Interruption::~Interruption() {
   for (std::size_t i = 0; i < kStopping.size(); ++i) sigaction(kStopping[i], &before[i], nullptr);
   delete sentences.exchange(nullptr);
+}
+
+std::string leftOf(const std::filesystem::path& document) {
+  std::error_code error;
+  const std::string path = printable(document.native());
+  return std::filesystem::exists(document, error) ? fmt::format("; {} is as it was before", path)
+                                                  : fmt::format("; nothing of {} is left", path);
 }
 
 std::string signalName(int signal) {

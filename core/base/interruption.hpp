@@ -43,6 +43,9 @@ class Interruption {
   ~Interruption();
 };
 
+// For `rest`: what an interruption leaves of a document that is being written (DocumentFile).
+std::string leftOf(const std::filesystem::path& document);
+
 // "SIGINT", or "signal 64".
 std::string signalName(int signal);
 // Ends the process as the signal does that it has caught.

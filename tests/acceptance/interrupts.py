@@ -199,6 +199,20 @@ def checkPreprocess(checks, work):
             checks.equal(kept.read(), "the old one", "preprocess, full disk: the old schedule")
 
 
+def checkRewriting(checks, work):
+    """A schedule that is made from a schedule."""
+    path, made = largeSchedule(work), os.path.join(work, "expanded.json")
+    process = start([omnio(), "schedule", "expand", path, "-o", made])
+    draft = f"{made}.{process.pid}.tmp"
+    checks.that(waitUntil(lambda: os.path.exists(draft) and os.path.getsize(draft) > 0),
+                "schedule expand: has begun to write")
+    process.send_signal(signal.SIGINT)
+    err = endedBy(checks, "schedule expand", process, signal.SIGINT)
+    checks.that(f"nothing of {made} is left" in err, f"schedule expand: {err}")
+    left = [name for name in os.listdir(work) if name.startswith("expanded")]
+    checks.equal(left, [], "schedule expand: what is left")
+
+
 def refused(checks, what, result, words, status=1):
     lines = result.err.decode().splitlines()
     print(f"{what}: {lines}")
@@ -263,7 +277,8 @@ def main():
         skipTest("a replay needs MPI")
     checks = Checks()
     with WorkDirectory() as work:
-        for case in (checkReplay, checkTerminal, checkCompiling, checkPreprocess, checkErrors):
+        for case in (checkReplay, checkTerminal, checkCompiling, checkPreprocess, checkRewriting,
+                     checkErrors):
             with checks.case(case.__name__):
                 case(checks, work)
     checks.finish()
