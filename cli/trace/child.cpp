@@ -20,11 +20,14 @@ constexpr std::array kOfKeyboard = {SIGINT, SIGQUIT};
 
 volatile std::sig_atomic_t child_pid = 0;
 volatile std::sig_atomic_t stopped_by = 0;
+volatile std::sig_atomic_t is_apart = 0;
 
 void passOn(int signal) {
   const bool stops = signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT;
   if (stops) stopped_by = signal;
-  if (child_pid > 0) kill(static_cast<pid_t>(child_pid), signal);
+  // Launchers ask once more (srun), or pass it on to the ranks (Hydra), where they get SIGINT.
+  const int told = stops && is_apart != 0 ? SIGTERM : signal;
+  if (child_pid > 0) kill(static_cast<pid_t>(child_pid), told);
 }
 
 void leaveGroup() {
@@ -89,6 +92,7 @@ ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& 
   }
   child_pid = pid;
   stopped_by = 0;
+  is_apart = settings.apart ? 1 : 0;
   struct sigaction action {};
   sigemptyset(&action.sa_mask);
   for (const int signal : signals) {

@@ -19,7 +19,8 @@ struct ChildEnd {
 struct ChildSettings {
   int also_pass_on = 0;  // one more signal that is the command's; 0: none
   // The command is in a process group of its own and does not read from the terminal, so that it
-  // gets each signal once: from this process, also those of the keyboard.
+  // gets each signal once: from this process, also those of the keyboard. Whatever asks this
+  // process to stop, the command gets SIGTERM.
   bool apart = false;
   // Descriptors that are the command's stdout and stderr; -1: those of this process.
   int output = -1;
