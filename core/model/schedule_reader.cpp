@@ -32,6 +32,7 @@ using base::JsonReader;
 using Locations = std::unordered_map<std::string, FileNumber>;
 
 constexpr std::string_view kStartKey = "start";
+
 // Permissions are octal in schedules, with the 0 in front that C has.
 std::optional<std::int64_t> octalIn(std::string_view text) {
   const bool is_octal = text.starts_with('0') && text.find_first_not_of("01234567") == text.npos;
