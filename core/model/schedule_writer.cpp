@@ -86,6 +86,7 @@ void ScheduleWriter::file(const ScheduleFile& file) {
         });
       });
     }
+    if (!file.target.empty()) json_.put("target", base::printable(file.target));
     json_.put("source", base::printable(file.source));
   });
   flush();
