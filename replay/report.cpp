@@ -114,8 +114,18 @@ std::string jsonOf(const Report& report) {
   return base::jsonDocument(kReportFormat, kReportVersion, kLayout, [&](auto& json) {
     json.put("schedule", base::printable(report.schedule));
     json.put("schedule_digest", report.schedule_digest);
-    json.put("target", base::printable(report.target));
-    json.put("tree", base::printable(report.tree));
+    json.put("target", base::printable(report.targets.front().directory));
+    json.put("tree", base::printable(report.targets.front().tree));
+    json.list("targets", report.targets, [&json](const TargetReport& target) {
+      json.object([&] {
+        if (!target.name.empty()) json.put("name", base::printable(target.name));
+        json.put("directory", base::printable(target.directory));
+        json.put("tree", base::printable(target.tree));
+        json.put("file_system", target.file_system);
+        json.put("files", target.prepared.files);
+        json.put("bytes", target.prepared.bytes);
+      });
+    });
     if (!report.node_trees.empty()) {
       json.list("node_trees", report.node_trees,
                 [&json](const std::string& tree) { json.value(base::printable(tree)); });
@@ -238,8 +248,13 @@ std::string computeSentence(const Report& report) {
 std::string textOf(const Report& report) {
   constexpr std::size_t kRanksShown = 16;
   const RankCounts total = report.total();
+  std::vector<std::string> directories;
+  for (const TargetReport& target : report.targets) {
+    directories.push_back(base::printable(
+        target.name.empty() ? target.directory : target.name + "=" + target.directory));
+  }
   std::string out = fmt::format("Replay of {} in {}\n", base::printable(report.schedule),
-                                base::printable(report.target));
+                                fmt::join(directories, ", "));
   out += fmt::format(
       "Timing {}, order {}, cache {}, {} on {}, fence: {}\n",
       base::wordOf(model::kTimings, report.timing), base::wordOf(model::kOrders, report.order),
@@ -248,6 +263,13 @@ std::string textOf(const Report& report) {
       base::counted(static_cast<std::uint64_t>(report.nodes), "node", "nodes"), report.fence);
   out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n", report.prepared.files,
                      mib(report.prepared.bytes), seconds(report.preparation_ns));
+  if (report.targets.size() > 1) {
+    for (std::size_t i = 0; i < report.targets.size(); ++i) {
+      const TargetReport& target = report.targets[i];
+      out += fmt::format("  in {} ({}): {} files, {:.2f} MiB\n", directories[i], target.file_system,
+                         target.prepared.files, mib(target.prepared.bytes));
+    }
+  }
   out += cacheSentence(report);
   if (report.timing != model::Timing::kAsap) out += computeSentence(report);
   out += "\n  rank  operations    read MiB   write MiB      I/O ms     ends ms  differences\n";

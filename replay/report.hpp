@@ -17,12 +17,19 @@ inline constexpr const char* kReportFormat = "omnio-replay-report";
 inline constexpr int kReportVersion = 1;
 inline constexpr const char* kReportName = "replay.json";  // in the trace directory
 
+struct TargetReport {
+  std::string name;  // "": the plain one
+  std::string directory;
+  std::string tree;  // in it: what locations are below
+  std::string file_system;
+  Prepared prepared;  // in it
+};
+
 struct Report {
   std::string schedule;
-  std::string schedule_digest;  // replay/plan/schedule_digest.hpp
-  std::string target;
-  std::string tree;  // in it: what locations are below
-  // The trees that hold the files on nodes, by their paths there; empty: they are in `tree`.
+  std::string schedule_digest;        // replay/plan/schedule_digest.hpp
+  std::vector<TargetReport> targets;  // at least one
+  // The trees that hold the files on nodes, by their paths there; empty: they are in the targets.
   std::vector<std::string> node_trees;
   std::string trace;  // empty when the replay was not traced
   model::Timing timing = model::Timing::kDelta;

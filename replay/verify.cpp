@@ -257,9 +257,12 @@ class Comparison final : public model::ScheduleSink {
     // A link that the application found is prepared as what it leads to.
     const bool is_found_link = calls::does(*event.row, Effect::kReadsLink) && !event.failed &&
                                next_->failed && next_->result == EINVAL;
-    // Which file systems share blocks is another matter on the target.
+    // Which file systems share blocks is another matter on the target, and so is which files are on
+    // one file system.
+    const bool is_across = next_->failed && next_->result == EXDEV;
     const bool is_other_clone =
-        event.row->plain == CallId::clone_range && event.failed != next_->failed;
+        (event.row->plain == CallId::clone_range && (event.failed != next_->failed || is_across)) ||
+        (event.row->plain == CallId::copy_file_range && !event.failed && is_across);
     // And so is which attributes there are.
     const bool is_other_attribute = isOtherAttribute(event, *next_);
     // Where the lines end is not known of a file that had another name when it was written, or
@@ -320,14 +323,13 @@ class Comparison final : public model::ScheduleSink {
     if (absolute.ends_with("/.")) absolute.remove_suffix(2);
     // An empty path names the directory that it is looked up from.
     if (absolute.ends_with('/')) absolute.remove_suffix(1);
-    if (absolute == identity_.tree) return ".";
+    if (std::ranges::find(identity_.trees, absolute) != identity_.trees.end()) return ".";
     const auto in = [absolute](std::string_view tree) {
       return absolute.starts_with(tree) && absolute.size() > tree.size() &&
              absolute[tree.size()] == '/';
     };
-    const auto own = std::ranges::find_if(identity_.node_trees, in);
-    if (in(identity_.tree)) return std::string(absolute.substr(identity_.tree.size() + 1));
-    if (own != identity_.node_trees.end()) return std::string(absolute.substr(own->size() + 1));
+    const auto tree = std::ranges::find_if(identity_.trees, in);
+    if (tree != identity_.trees.end()) return std::string(absolute.substr(tree->size() + 1));
     return std::string(absolute);
   }
 
@@ -503,10 +505,16 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
   identity.report = path.native();
   identity.schedule = base::bytesOf(report.text("schedule"));
   identity.schedule_digest = report.text("schedule_digest");
-  identity.tree = base::bytesOf(report.text("tree"));
+  identity.trees = {base::bytesOf(report.text("tree"))};
+  if (report.find("targets") != nullptr) {  // older reports have none
+    for (const base::JsonNode& node : report.list("targets")) {
+      base::JsonObject target(in, node, base::JsonObject::Others::kAllowed);
+      identity.trees.push_back(base::bytesOf(target.text("tree")));
+    }
+  }
   if (report.find("node_trees") != nullptr) {
     for (const std::string& tree : report.texts("node_trees")) {
-      identity.node_trees.push_back(base::bytesOf(tree));
+      identity.trees.push_back(base::bytesOf(tree));
     }
   }
   identity.write_overwrite = report.flag("write_overwrite", false);

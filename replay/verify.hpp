@@ -24,9 +24,9 @@ struct ReplayIdentity {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
   };
-  std::string tree;  // what locations are below, an absolute path
-  // The trees that hold the files on nodes, by their paths there.
-  std::vector<std::string> node_trees;
+  // What locations are below, absolute paths: the trees of the targets, and those that nodes have
+  // for themselves, by their paths there.
+  std::vector<std::string> trees;
   bool write_overwrite = false;
   std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule
 };

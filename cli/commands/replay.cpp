@@ -35,7 +35,7 @@ struct ReplayOptions : replay::RequestOptions {
   std::vector<std::string> launcher_options;
   int processes = 0;  // 0: one for each recorded rank
   int repeat = 1;
-  bool is_told = false;  // that the schedule lacks data
+  bool is_told = false;  // what the schedule lacks, and which targets are not used
 };
 
 int processors() {
@@ -117,9 +117,11 @@ int replayOnce(const ReplayOptions& options) {
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
   const auto output = replay::checkOutput(request);
   if (!output) return fail(output.failure());
+  const auto outside = replay::checkOutside(request.targets, request.output, "the output");
+  if (!outside) return fail(outside.failure());
   const auto apart = replay::checkNodeLocal(request);
   if (!apart) return fail(apart.failure());
-  const auto target = replay::checkTarget(request.target, request.fresh);
+  const auto target = replay::checkTargets(request.targets, request.fresh);
   if (!target) return fail(target.failure());
   const fs::path programs = replay::programsIn(request.output);
   const base::Result<replay::Plan> plan =
@@ -138,12 +140,15 @@ int replayOnce(const ReplayOptions& options) {
   if (lacks_data && !options.is_told) {
     printFailure(replay::lackSentence(request.schedule, plan->global));
   }
+  for (const std::string& sentence : replay::unusedTargets(request.targets, *plan)) {
+    if (!options.is_told) printFailure(sentence);
+  }
   const int processes =
       options.processes > 0 ? options.processes : std::max(1, static_cast<int>(plan->ranks.size()));
 
   std::vector<std::string> words = launcherWords(options, processes);
-  words.insert(words.end(), {program->native(), request.schedule.native(), "--compiled", "--target",
-                             request.target.native(), "-o", request.output.native()});
+  words.insert(words.end(), {program->native(), request.schedule.native(), "--compiled", "-o",
+                             request.output.native()});
   const std::vector<std::string> more = options.words();
   words.insert(words.end(), more.begin(), more.end());
   const LauncherWords launcher_words;
@@ -218,7 +223,9 @@ int replayOften(const ReplayOptions& options) {
 }
 
 int runReplay(ReplayOptions options) {
-  options.complete();
+  if (const auto completed = options.complete(); !completed) {
+    return fail(completed.failure(), kWrongUsage);
+  }
   return options.repeat > 1 ? replayOften(options) : replayOnce(options);
 }
 

@@ -541,6 +541,7 @@ const char* textOf(Substitute substitute) {
       "streams opened with m, which read and do not map",
       "FIFOs, sockets and devices, made as regular files",
       "clones that the target cannot make, or the application could not",
+      "copies from one file system to another, read and written",
       "attributes that the target does not hold, or the application could not",
       "links that were found, prepared as what they lead to",
       "freopen of a stream that is not recorded",

@@ -16,7 +16,11 @@
 
 namespace omnio::replay {
 
+// The number of the tree that a node has for itself, beside those of the targets.
+inline constexpr std::uint32_t kNodeTree = 0xFFFFFFFF;
+
 struct PlannedFile : model::ScheduleFile {
+  std::uint32_t tree = 0;  // that it lies in: of a target, by number, or kNodeTree
   // A mkdir, rename or link makes it, or a directory above it: not to be there before.
   bool made_by_events = false;
   std::uint64_t written_end = 0;  // furthest byte that a write of known place reaches
@@ -73,12 +77,17 @@ struct PlannedThread : LargestRequests {
   std::vector<std::uint32_t> raises;
 };
 
+// A directory from which names are looked up, there throughout the run.
+struct PlannedBase {
+  std::uint32_t tree = 0;  // as of a file
+  std::string location;
+};
+
 struct PlannedRank {
   std::uint32_t slots = 0;  // one more than the largest number of a descriptor
   std::uint64_t made = 0;   // descriptors that its events make
   std::vector<Preopened> preopened;
-  // Locations of directories, there throughout the run, from which names are looked up.
-  std::vector<std::string> bases;
+  std::vector<PlannedBase> bases;
 };
 
 // The bytes that the calls of a phase move; of phase 0, those that are of none.

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/base/printable.hpp"
-#include "core/model/schedule.hpp"
 #include "replay/issue/libc.hpp"
 
 // Rights that came with later versions than the first (Linux 5.13), and that the header of an older
@@ -155,46 +154,26 @@ void removeTree(const fs::path& target) {
   fs::remove(target / kMarker, ignored);
 }
 
-namespace {
-
-int openRoot(const fs::path& path) {
-  return raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-}  // namespace
-
-base::Result<Tree> Tree::open(const fs::path& path, const fs::path& on_node) {
-  const int fd = openRoot(path);
+base::Result<Tree> Tree::open(const fs::path& path) {
+  const int fd =
+      raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return base::systemFailure(path, errno);
-  Tree tree(path, fd);
-  if (on_node.empty()) return tree;
-  tree.node_fd_ = openRoot(on_node);
-  if (tree.node_fd_ < 0) return base::systemFailure(on_node, errno);
-  tree.node_path_ = on_node;
-  return tree;
+  return Tree(path, fd);
 }
 
 Tree::Tree(Tree&& other) noexcept
-    : path_(std::move(other.path_)),
-      node_path_(std::move(other.node_path_)),
-      fd_(std::exchange(other.fd_, -1)),
-      node_fd_(std::exchange(other.node_fd_, -1)) {}
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
 
 Tree::~Tree() {
   if (fd_ >= 0) raw::closeFd(fd_);
-  if (node_fd_ >= 0) raw::closeFd(node_fd_);
-}
-
-bool Tree::isApart(std::string_view location) const {
-  return node_fd_ >= 0 && model::isOnNode(location);
 }
 
 std::string Tree::pathOf(const std::string& location) const {
-  return (isApart(location) ? node_path_ : path_).native() + "/" + location;
+  return path_.native() + "/" + location;
 }
 
 int Tree::openFile(const std::string& location, int flags, unsigned mode) const {
-  return openBelow(rootOf(location), location, flags, mode);
+  return openBelow(fd_, location, flags, mode);
 }
 
 int Tree::makeDirectories(const std::string& location) const {
@@ -205,7 +184,7 @@ int Tree::makeDirectories(const std::string& location) const {
     const std::string name = slash == std::string::npos ? upper : upper.substr(slash + 1);
     if (name.empty() || name == ".") continue;
     const std::string parent = slash == std::string::npos ? "." : upper.substr(0, slash);
-    const int directory = openBelow(rootOf(location), parent, O_PATH | O_DIRECTORY, 0);
+    const int directory = openBelow(fd_, parent, O_PATH | O_DIRECTORY, 0);
     if (directory < 0) return errno;
     const int made = raw::mkdirAt(directory, name.c_str(), 0755);
     const int error = made == 0 ? 0 : errno;
