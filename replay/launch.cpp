@@ -185,13 +185,13 @@ base::Result<fs::path> programBeside(const char* name, const char* folder_as_bui
                        base::printable(folder.native()), remedy);
 }
 
-void RequestOptions::addTo(base::Command command) {
-  command.option("SCHEDULE", request.schedule, "Of omnio preprocess").required();
+void RequestOptions::addTo(base::Command command, bool is_required) {
+  command.option("SCHEDULE", request.schedule, "Of omnio preprocess").required(is_required);
   command
       .option("--target", targets,
               "Directory to work in; all I/O goes to DIR/tree. NAME=DIR: one more, for the files "
               "that --map sends there")
-      .required()
+      .required(is_required)
       .typeName("[NAME=]DIR")
       .repeatable();
   command

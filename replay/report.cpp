@@ -122,6 +122,7 @@ std::string jsonOf(const Report& report) {
         json.put("directory", base::printable(target.directory));
         json.put("tree", base::printable(target.tree));
         json.put("file_system", target.file_system);
+        if (target.is_adopted) json.put("adopted", true);
         json.put("files", target.prepared.files);
         json.put("bytes", target.prepared.bytes);
       });

@@ -22,6 +22,7 @@ struct TargetReport {
   std::string directory;
   std::string tree;  // in it: what locations are below
   std::string file_system;
+  bool is_adopted = false;
   Prepared prepared;  // in it
 };
 

@@ -263,14 +263,18 @@ class Comparison final : public model::ScheduleSink {
     const bool is_other_clone =
         (event.row->plain == CallId::clone_range && (event.failed != next_->failed || is_across)) ||
         (event.row->plain == CallId::copy_file_range && !event.failed && is_across);
+    const bool is_kept_directory = identity_.is_adopted && !event.failed && next_->failed &&
+                                   next_->result == EEXIST &&
+                                   calls::does(*event.row, Effect::kMakesDirectory);
     // And so is which attributes there are.
     const bool is_other_attribute = isOtherAttribute(event, *next_);
     // Where the lines end is not known of a file that had another name when it was written, or
     // where a position is not known.
     const bool is_foreign_line =
         calls::does(*event.row, Effect::kReadsLine) && event.offset == model::kUnknownOffset;
-    if (is_other_attribute || is_foreign_line) compareNames(event, *next_);
-    if (is_found_link || is_other_clone || is_other_attribute || is_foreign_line) {
+    if (is_other_attribute || is_foreign_line || is_kept_directory) compareNames(event, *next_);
+    if (is_found_link || is_other_clone || is_other_attribute || is_foreign_line ||
+        is_kept_directory) {
       ++result_.substituted[event.row->name];
     } else {
       compare(event, *next_);
@@ -510,6 +514,7 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
     for (const base::JsonNode& node : report.list("targets")) {
       base::JsonObject target(in, node, base::JsonObject::Others::kAllowed);
       identity.trees.push_back(base::bytesOf(target.text("tree")));
+      identity.is_adopted |= target.flag("adopted", false);
     }
   }
   if (report.find("node_trees") != nullptr) {

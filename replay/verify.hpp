@@ -28,6 +28,7 @@ struct ReplayIdentity {
   // for themselves, by their paths there.
   std::vector<std::string> trees;
   bool write_overwrite = false;
+  bool is_adopted = false;  // a target, so that directories may have been there
   std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule
 };
 base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory);

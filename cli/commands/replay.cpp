@@ -23,7 +23,7 @@
 #include "replay/launch.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/report.hpp"
-#include "replay/target/tree.hpp"
+#include "replay/target/adopt.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -35,6 +35,7 @@ struct ReplayOptions : replay::RequestOptions {
   std::vector<std::string> launcher_options;
   int processes = 0;  // 0: one for each recorded rank
   int repeat = 1;
+  fs::path adopted;      // do nothing but adopt this target
   bool is_told = false;  // what the schedule lacks, and which targets are not used
 };
 
@@ -222,7 +223,32 @@ int replayOften(const ReplayOptions& options) {
   return printed != kDone ? printed : status;
 }
 
+int adopt(const fs::path& directory) {
+  const fs::path target = replay::wholePath(directory);
+  const base::Result<replay::Adoption> adoption = replay::adoptTarget(target);
+  if (!adoption) return fail(adoption.failure());
+  const std::string name = base::printable(target.native());
+  std::string text = adoption->was_adopted ? fmt::format("{} was adopted before\n", name)
+                                           : fmt::format("{} is adopted: {} is written there\n",
+                                                         name, replay::kAdoptedMarker);
+  text += adoption->has_tree
+              ? fmt::format("Replays keep {} in its {}, and remove files there with --fresh\n",
+                            base::counted(adoption->directories, "directory", "directories"),
+                            replay::kTreeName)
+              : fmt::format("It has no {} yet: the first replay makes it\n", replay::kTreeName);
+  return printAll(text);
+}
+
 int runReplay(ReplayOptions options) {
+  if (!options.adopted.empty()) {
+    if (options.request.schedule.empty() && options.targets.empty()) return adopt(options.adopted);
+    return fail({base::Code::kInvalid,
+                 "--adopt takes no SCHEDULE and no --target: it adopts the "
+                 "directory, and does nothing else"},
+                kWrongUsage);
+  }
+  if (options.request.schedule.empty()) base::refuseMissing("SCHEDULE");
+  if (options.targets.empty()) base::refuseMissing("--target");
   if (const auto completed = options.complete(); !completed) {
     return fail(completed.failure(), kWrongUsage);
   }
@@ -235,7 +261,8 @@ void addReplayCommand(base::Command program) {
   const auto options = std::make_shared<ReplayOptions>();
   const base::Command command =
       program.subcommand("replay", "Replay a schedule on a target directory, with mpirun");
-  options->addTo(command);
+  constexpr bool kIsRequired = false;  // not with --adopt
+  options->addTo(command, kIsRequired);
   command
       .option("-n,--processes", options->processes,
               "Processes to replay with (default: one for each recorded rank)")
@@ -245,6 +272,12 @@ void addReplayCommand(base::Command program) {
               "Replay so often, each time in a fresh tree; the median and the spread are told")
       .positive()
       .showDefault();
+  command
+      .option(
+          "--adopt", options->adopted,
+          "Allow replays to work in DIR, which was made by hand, and to keep the directories of "
+          "DIR/tree; do nothing else")
+      .typeName("DIR");
   command
       .option("--launcher", options->launcher, "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
       .typeName("WORDS");

@@ -272,6 +272,16 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
   R value{};
   Outcome outcome = timed<row.result>(
       call, [&]() -> R { return value = real(std::get<kIndices>(arguments)...); });
+  if constexpr (calls::does(row, calls::Effect::kMakesDirectory)) {
+    const PlannedFile* const file = call.context.paths.planned(call.op().file);
+    const bool had_failed = (call.op().flags & kOpFailed) != 0;
+    if (outcome.failed && outcome.result == EEXIST && !had_failed && file != nullptr &&
+        call.context.paths.trees().of(*file).isAdopted()) {
+      outcome.failed = false;
+      outcome.result = call.op().result;
+      outcome.substitute = Substitute::kAdopted;
+    }
+  }
   if constexpr (row.result == Result::kNewFd) {
     if constexpr (calls::has(row, Role::kPathTemplate)) {
       if (!outcome.failed && call.context.path_template != call.path()) {
@@ -542,6 +552,7 @@ const char* textOf(Substitute substitute) {
       "FIFOs, sockets and devices, made as regular files",
       "clones that the target cannot make, or the application could not",
       "copies from one file system to another, read and written",
+      "directories that the application made, and an adopted target had",
       "attributes that the target does not hold, or the application could not",
       "links that were found, prepared as what they lead to",
       "freopen of a stream that is not recorded",

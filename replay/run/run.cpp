@@ -410,6 +410,7 @@ Replayed replayOnce(Session& session, const Request& request,
 
   const std::int64_t preparing = nowNs();
   if (session.rank() == 0) {
+    check(noteDirectories(request.targets, *plan, *trees));
     check(prepareDirectories(*plan, *trees, *places, kInTarget));
   }
   if (session.isNodeLeader() && !node_tree.empty()) {
@@ -532,6 +533,7 @@ Replayed replayOnce(Session& session, const Request& request,
          .directory = request.targets[i].directory.native(),
          .tree = (*tree_paths)[i].native(),
          .file_system = fileSystemOf(trees->targets()[i].fd()),
+         .is_adopted = trees->targets()[i].isAdopted(),
          .prepared = {.files = session.sum(own.files), .bytes = session.sum(own.bytes)}});
   }
   report.node_trees = session.gather(node_tree.native());

@@ -5,12 +5,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
+#include "replay/target/adopt.hpp"
 #include "replay/target/prepare.hpp"
 #include "replay/target/tree.hpp"
 
@@ -198,6 +201,24 @@ base::Result<std::vector<fs::path>> treesOf(const Targets& targets, const fs::pa
     trees.push_back(real / kTreeName);
   }
   return trees;
+}
+
+base::Result<void> noteDirectories(const Targets& targets, const Plan& plan, const Trees& trees) {
+  for (std::uint32_t i = 0; i < targets.size(); ++i) {
+    if (!trees[i].isAdopted()) continue;
+    std::set<std::string, std::less<>> directories;
+    for (const PlannedFile& file : plan.files) {
+      if (file.tree != i || file.role == model::FileRole::kAbsent) continue;
+      if (file.role == model::FileRole::kDirectory) directories.insert(file.location);
+      for (std::size_t end = file.location.find('/'); end != std::string::npos;
+           end = file.location.find('/', end + 1)) {
+        directories.insert(file.location.substr(0, end));
+      }
+    }
+    const auto noted = noteNewDirectories(targets[i].directory, trees[i], directories);
+    if (!noted) return noted.failure();
+  }
+  return {};
 }
 
 std::vector<std::string> unusedTargets(const Targets& targets, const Plan& plan) {

@@ -9,6 +9,7 @@
 #include "core/base/result.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/plan/target_rules.hpp"
+#include "replay/target/trees.hpp"
 
 namespace omnio::replay {
 
@@ -46,6 +47,8 @@ void removeTrees(const Targets& targets);
 // The paths of the trees, which makeTrees() has made: the first is `first`.
 base::Result<std::vector<std::filesystem::path>> treesOf(const Targets& targets,
                                                          const std::filesystem::path& first);
+// Before any directory is made: notes in adopted targets which ones the replay makes there.
+base::Result<void> noteDirectories(const Targets& targets, const Plan& plan, const Trees& trees);
 // A sentence for each target with a name to which no file of the plan goes.
 std::vector<std::string> unusedTargets(const Targets& targets, const Plan& plan);
 

@@ -1,5 +1,6 @@
 // The directory of a target that a replay works in: TARGET/tree, fresh for each. A marker file
-// beside it says that the target is ours; a directory that holds anything else is not touched.
+// beside it says that the target is ours; a directory that holds anything else is not touched. The
+// tree of a target that was adopted (adopt.hpp) keeps its directories.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +12,13 @@
 namespace omnio::replay {
 
 inline constexpr const char* kTreeName = "tree";
+inline constexpr const char* kMarkerName = ".omnio-replay";
 // How the name of a file begins that a node leaves in its own directory for a moment.
 inline constexpr const char* kNodeMark = ".omnio-node.";
 
-// Makes the target and an empty tree in it; what an earlier replay left is removed if `fresh`, else
-// refused. Returns the tree's absolute path, without links in it. One process of a replay does
-// this.
+// Makes the target and an empty tree in it, or takes one of directories alone where the target was
+// adopted; what an earlier replay left is removed if `fresh`, else refused. Returns the tree's
+// absolute path, without links in it. One process of a replay does this.
 base::Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh);
 // Takes away again what makeTree() has made in the target.
 void removeTree(const std::filesystem::path& target);
@@ -37,6 +39,8 @@ class Tree {
 
   const std::filesystem::path& path() const { return path_; }
   int fd() const { return fd_; }
+  // Whether directories may be there that the run makes.
+  bool isAdopted() const { return is_adopted_; }
   // The absolute path of a location.
   std::string pathOf(const std::string& location) const;
   // Below the tree, by location; -1 and errno when it cannot be. `flags` as of open(2).
@@ -45,10 +49,11 @@ class Tree {
   int makeDirectories(const std::string& location) const;
 
  private:
-  Tree(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+  Tree(std::filesystem::path path, int fd);
 
   std::filesystem::path path_;
   int fd_ = -1;
+  bool is_adopted_ = false;
 };
 
 // Fences a thread off from everything but the trees, where the kernel has Landlock: a second line
