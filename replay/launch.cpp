@@ -24,6 +24,7 @@
 #include "core/wire/run.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
+#include "replay/target/sources.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
@@ -92,7 +93,8 @@ base::Result<fs::path> prepareOutput(const Request& request) {
   if (!request.compiled) {
     const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.changes);
     if (!plan) return plan.failure();
-    fits = checkTargetRoom(request, *plan);
+    fits = checkSources(*plan, request.targets);
+    if (fits) fits = checkTargetRoom(request, *plan);
     for (const std::string& sentence : unusedTargets(request.targets, *plan)) {
       fmt::print(stderr, "{}: {}\n", request.program, base::safeText(sentence));
     }
@@ -219,6 +221,13 @@ void RequestOptions::addTo(base::Command command, bool is_required) {
               "Multiply the time that communication itself takes (waiting apart)")
       .notNegative()
       .showDefault();
+  command
+      .option(
+          "--inputs", inputs,
+          "Content of the files that exist before the run: made up, or copied from the recorded "
+          "paths")
+      .oneOf({"make", "copy"})
+      .showDefault();
   command.option("--cache", cache, "State of the page cache for input files")
       .oneOf({"cold", "warm", "as-is"})
       .showDefault();
@@ -254,7 +263,8 @@ base::Result<void> RequestOptions::complete() {
   request.cache = *base::valueOf(kCaches, cache);
   request.changes = {.timing = base::valueOf(model::kTimings, timing),
                      .order = *base::valueOf(model::kOrders, order),
-                     .network_scale = network_scale};
+                     .network_scale = network_scale,
+                     .inputs = *base::valueOf(kOrigins, inputs)};
   request.sync = *base::valueOf(kSyncs, sync);
   request.compute = *base::valueOf(kComputes, compute);
   request.wait = base::valueOf(kWaitKinds, wait);
@@ -277,6 +287,7 @@ base::Result<void> RequestOptions::complete() {
 
 std::vector<std::string> RequestOptions::words() const {
   std::vector<std::string> words = {"--order",         order,
+                                    "--inputs",        inputs,
                                     "--cache",         cache,
                                     "--sync",          sync,
                                     "--compute",       compute,

@@ -62,6 +62,7 @@ struct RequestOptions {
   std::string timing;                // empty: the schedule's own
   std::string order = "all";
   double network_scale = 1;
+  std::string inputs = "make";
   std::string cache = "cold";
   std::string sync = "final";
   std::string compute = "auto";

@@ -135,6 +135,7 @@ std::string jsonOf(const Report& report) {
     json.put("order", base::wordOf(model::kOrders, report.order));
     json.put("network_scale", report.network_scale);
     json.put("write_overwrite", report.write_overwrite);
+    json.put("inputs", base::wordOf(kOrigins, report.inputs));
     json.put("cache", base::wordOf(kCaches, report.cache));
     json.put("fence", base::printable(report.fence));
     json.put("traced", !report.trace.empty());

@@ -37,6 +37,7 @@ struct Report {
   model::Order order = model::Order::kAll;
   double network_scale = 1;
   bool write_overwrite = false;
+  Origin inputs = Origin::kMade;
   Cache cache = Cache::kCold;
   std::string fence;
   int processes = 1;

@@ -24,6 +24,7 @@
 #include "replay/plan/compile.hpp"
 #include "replay/report.hpp"
 #include "replay/target/adopt.hpp"
+#include "replay/target/sources.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -133,7 +134,9 @@ int replayOnce(const ReplayOptions& options) {
     fs::remove_all(programs, error);
     fs::remove(request.output, error);  // if nothing else is in it
   };
-  if (const auto fits = replay::checkTargetRoom(request, *plan); !fits) {
+  auto fits = replay::checkSources(*plan, request.targets);
+  if (fits) fits = replay::checkTargetRoom(request, *plan);
+  if (!fits) {
     remove_programs();
     return fail(fits.failure());
   }

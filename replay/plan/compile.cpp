@@ -94,6 +94,9 @@ Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
 Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile& file) {
   plan_.files.push_back({file});
   if (directory_.empty()) plan_.files.back().lines = false;
+  const bool has_content = file.exists && file.role != model::FileRole::kDirectory &&
+                           file.role != model::FileRole::kAbsent;
+  if (has_content && !model::isOnNode(file.location)) plan_.files.back().origin = changes_.inputs;
   return tree_choice_ ? tree_choice_->choose(plan_.files.back()) : std::nullopt;
 }
 

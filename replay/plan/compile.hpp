@@ -28,6 +28,7 @@ struct Changes {
   double network_scale = 1;                 // times of communication are multiplied by this
   bool leave_out_syncs = false;             // fsync and its like take no time, and do nothing
   std::optional<TargetRules> targets{};     // nothing: all files go to one tree
+  Origin inputs = Origin::kMade;  // of files that exist, unless a node had them for itself
 };
 
 // Takes a schedule piece by piece. `directory` has to exist. Where it is empty, no programs are

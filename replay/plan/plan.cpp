@@ -15,15 +15,15 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 14\n";
+constexpr std::string_view kMagic = "omnio replay plan 15\n";
 
 }  // namespace
 
 template <typename Io>
 void parts(Io& io, PartsOf<PlannedFile> auto& file) {
-  io.items(file.location, file.tree, file.role, file.exists, file.made_by_events, file.lines,
-           file.size, file.holes, file.written_end, file.added_bytes, file.may_shrink,
-           file.line_ends, file.delimiters, file.users);
+  io.items(file.location, file.source, file.origin, file.tree, file.role, file.exists,
+           file.made_by_events, file.lines, file.size, file.holes, file.written_end,
+           file.added_bytes, file.may_shrink, file.line_ends, file.delimiters, file.users);
 }
 
 template <typename Io>

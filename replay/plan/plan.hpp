@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/base/text_table.hpp"
 #include "core/model/schedule.hpp"
 #include "replay/plan/bytes.hpp"
 
@@ -19,7 +20,18 @@ namespace omnio::replay {
 // The number of the tree that a node has for itself, beside those of the targets.
 inline constexpr std::uint32_t kNodeTree = 0xFFFFFFFF;
 
+// What a file that exists before the run has in it.
+enum class Origin : std::uint8_t {
+  kMade,    // made-up content
+  kCopied,  // that of its source
+};
+
+// The words of --inputs.
+inline constexpr base::Word<Origin> kOrigins[] = {{Origin::kMade, "make"},
+                                                  {Origin::kCopied, "copy"}};
+
 struct PlannedFile : model::ScheduleFile {
+  Origin origin = Origin::kMade;
   std::uint32_t tree = 0;  // that it lies in: of a target, by number, or kNodeTree
   // A mkdir, rename or link makes it, or a directory above it: not to be there before.
   bool made_by_events = false;

@@ -544,6 +544,7 @@ Replayed replayOnce(Session& session, const Request& request,
   if (isTraced()) report.trace = request.output.native();
   report.timing = plan->global.timing;
   report.write_overwrite = plan->global.write_overwrite;
+  report.inputs = request.changes.inputs;
   report.cache = request.cache;
   report.order = request.changes.order;
   report.network_scale = request.changes.network_scale;

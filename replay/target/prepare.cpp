@@ -20,6 +20,7 @@
 #include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
+#include "replay/target/sources.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -58,6 +59,21 @@ constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kBufferBytes = 1 << 20;
 // Whether a file could be run is not recorded, and asked for (access) by what looks for programs.
 constexpr unsigned kFileMode = 0755;
+
+// Closes a descriptor that it may have.
+class OwnFd {
+ public:
+  explicit OwnFd(int fd) : fd_(fd) {}
+  OwnFd(const OwnFd&) = delete;
+  OwnFd& operator=(const OwnFd&) = delete;
+  ~OwnFd() {
+    if (fd_ >= 0) raw::closeFd(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
 
 base::Failure cannotMake(const std::string& location, int error) {
   return {base::Code::kSystem,
@@ -120,9 +136,13 @@ class Maker {
                 std::uint64_t end, std::uint64_t size) {
     const int fd = trees_.of(file).openFile(file.location, O_RDWR | O_CREAT, kFileMode);
     if (fd < 0) return errno;
-    int error = eachDataPart(file, begin, end, [&](std::uint64_t from, std::uint64_t to) {
-      return fill(file, number, from, to, fd);
-    });
+    const OwnFd source(file.origin == Origin::kCopied ? openSource(file.source) : -1);
+    int error = file.origin == Origin::kCopied && source.get() < 0 ? errno : 0;
+    if (error == 0) {
+      error = eachDataPart(file, begin, end, [&](std::uint64_t from, std::uint64_t to) {
+        return fill(file, number, from, to, source.get(), fd);
+      });
+    }
     // Others may have made what lies further ahead, but nothing behind the end.
     if (error == 0 && end == size && !file.holes.empty() && raw::setLength(fd, size) != 0) {
       error = errno;
@@ -146,12 +166,20 @@ class Maker {
     return std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - begin));
   }
 
+  // `source`: what the content is copied from, as far as the file had been recorded; -1: nothing.
   int fill(const PlannedFile& file, std::uint64_t number, std::uint64_t begin, std::uint64_t end,
-           int fd) {
+           int source, int fd) {
     for (; begin < end; begin += next(begin, end).size()) {
       const std::span<char> content = next(begin, end);
       fillContent(number, begin, content);
-      if (file.lines) setLineEnds(file, begin, content);
+      if (source >= 0 && begin < file.size) {
+        const auto bytes = std::min<std::uint64_t>(content.size(), file.size - begin);
+        const std::int64_t got = raw::readWholeAt(source, content.data(), bytes, begin);
+        if (got < 0) return errno;
+        if (static_cast<std::uint64_t>(got) < bytes) return ENODATA;  // it was cut meanwhile
+      } else if (file.lines) {
+        setLineEnds(file, begin, content);
+      }
       if (!raw::writeWholeAt(fd, content.data(), content.size(), begin)) return errno;
     }
     return 0;
@@ -393,6 +421,9 @@ base::Result<PreparedByTree> prepareFiles(const Plan& plan, const Trees& trees,
     const std::uint64_t bytes = dataBytes(file, piece.begin, piece.end);
     if (const int error = maker.makePiece(file, piece.file, piece.begin, piece.end, piece.size)) {
       failed = cannotMake(file.location, error);
+      if (file.origin == Origin::kCopied) {
+        failed->sentence += fmt::format(" (a copy of {})", base::printable(file.source));
+      }
       return false;
     }
     prepared[file.tree].files += piece.begin == 0 ? 1 : 0;
