@@ -122,6 +122,29 @@ std::string escaped(const std::string& path) {
   return out;
 }
 
+// Lets the trace have the inputs that are read in place.
+void includeInPlace(const Plan& plan, std::vector<std::string>& words) {
+  // All patterns together have to fit into the tracer's settings.
+  constexpr std::size_t kMostBytes = 4096;
+  std::size_t bytes = 0;
+  std::vector<std::string> patterns;
+  for (const PlannedFile* file : filesInPlace(plan)) {
+    std::string pattern = escaped(file->source);
+    std::ranges::replace(pattern, ':', '?');  // which stands between patterns
+    bytes += pattern.size() + 1;
+    patterns.push_back(std::move(pattern));
+  }
+  if (bytes <= kMostBytes) {
+    for (const std::string& pattern : patterns) {
+      words.insert(words.end(), {"--include", pattern});
+    }
+    return;
+  }
+  // Then the trace has all but what no trace has.
+  const auto exclude = std::ranges::find(words, "--exclude");
+  words.erase(exclude, exclude + 2);
+}
+
 base::Result<fs::path> findOmnio(const fs::path& wanted) {
   if (!wanted.empty()) {
     if (access(wanted.c_str(), X_OK) == 0) return wanted;
@@ -224,9 +247,9 @@ void RequestOptions::addTo(base::Command command, bool is_required) {
   command
       .option(
           "--inputs", inputs,
-          "Content of the files that exist before the run: made up, or copied from the recorded "
-          "paths")
-      .oneOf({"make", "copy"})
+          "The files that exist before the run: made up, copied from the recorded paths, or (of "
+          "those that are only read) read there")
+      .oneOf({"make", "copy", "in-place"})
       .showDefault();
   command.option("--cache", cache, "State of the page cache for input files")
       .oneOf({"cold", "warm", "as-is"})
@@ -432,6 +455,12 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
     for (const char* below : {"", "/*"}) {
       words.insert(words.end(), {"--include", escaped(own.native()) + below});
     }
+  }
+  if (request.changes.inputs == Origin::kInPlace) {
+    const base::Result<Plan> plan =
+        readPlan(programsIn(request.output) / kPlanName, [](std::uint32_t) { return false; });
+    if (!plan) return plan.failure();
+    includeInPlace(*plan, words);
   }
   words.insert(words.end(), {"--", self});
   for (char** word = argv + 1; *word != nullptr; ++word) words.emplace_back(*word);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -136,6 +137,16 @@ std::string jsonOf(const Report& report) {
     json.put("network_scale", report.network_scale);
     json.put("write_overwrite", report.write_overwrite);
     json.put("inputs", base::wordOf(kOrigins, report.inputs));
+    if (!report.in_place.empty()) {
+      json.list("in_place", report.in_place, [&json](const InPlaceReport& file) {
+        json.object([&] {
+          json.put("location", base::printable(file.location));
+          json.put("source", base::printable(file.source));
+          json.put("real", base::printable(file.real));
+          json.put("bytes", file.size);
+        });
+      });
+    }
     json.put("cache", base::wordOf(kCaches, report.cache));
     json.put("fence", base::printable(report.fence));
     json.put("traced", !report.trace.empty());
@@ -271,6 +282,13 @@ std::string textOf(const Report& report) {
       out += fmt::format("  in {} ({}): {} files, {:.2f} MiB\n", directories[i], target.file_system,
                          target.prepared.files, mib(target.prepared.bytes));
     }
+  }
+  if (!report.in_place.empty()) {
+    const auto sum = std::accumulate(
+        report.in_place.begin(), report.in_place.end(), std::uint64_t{0},
+        [](std::uint64_t bytes, const InPlaceReport& file) { return bytes + file.size; });
+    out += fmt::format("{} read in place, {:.2f} MiB\n",
+                       base::counted(report.in_place.size(), "input is", "inputs are"), mib(sum));
   }
   out += cacheSentence(report);
   if (report.timing != model::Timing::kAsap) out += computeSentence(report);

@@ -26,6 +26,14 @@ struct TargetReport {
   Prepared prepared;  // in it
 };
 
+// An input that was read where the application had it.
+struct InPlaceReport {
+  std::string location;
+  std::string source;
+  std::string real;        // where links of that path lead to
+  std::uint64_t size = 0;  // as recorded
+};
+
 struct Report {
   std::string schedule;
   std::string schedule_digest;        // replay/plan/schedule_digest.hpp
@@ -38,6 +46,7 @@ struct Report {
   double network_scale = 1;
   bool write_overwrite = false;
   Origin inputs = Origin::kMade;
+  std::vector<InPlaceReport> in_place;
   Cache cache = Cache::kCold;
   std::string fence;
   int processes = 1;

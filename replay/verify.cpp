@@ -337,6 +337,15 @@ class Comparison final : public model::ScheduleSink {
     return std::string(absolute);
   }
 
+  // The same for what may be the file of that location. A descriptor that was open before the run
+  // is known by the path that links lead to.
+  std::string below(std::string_view path, std::string_view wanted) const {
+    const auto input = identity_.in_place.find(wanted);
+    const bool is_input = input != identity_.in_place.end() &&
+                          (path == input->second.source || path == input->second.real);
+    return is_input ? std::string(wanted) : below(path);
+  }
+
   void compareNames(const ScheduleEvent& wanted, const event::Event& got) {
     const calls::Row& row = *wanted.row;
     for (int i = 0; i < row.argument_count; ++i) {
@@ -345,7 +354,8 @@ class Comparison final : public model::ScheduleSink {
       const bool is_descriptor = row.plain == CallId::linkat && wanted.lookups == 0;
       if (row.arguments[static_cast<std::size_t>(i)] == Role::kPath && !is_descriptor &&
           wanted.file != model::kNoFileNumber) {
-        equalNames(wanted, "file", files_.location(wanted.file), below(text.absolute));
+        const std::string_view location = files_.location(wanted.file);
+        equalNames(wanted, "file", location, below(text.absolute, location));
       }
       if (row.arguments[static_cast<std::size_t>(i)] == Role::kPathNew &&
           wanted.new_file != model::kNoFileNumber) {
@@ -365,7 +375,7 @@ class Comparison final : public model::ScheduleSink {
     } else {
       // A descriptor that the replay keeps beside the application's, of a mapping, is first seen at
       // its end, when the name may be gone.
-      std::string name = below(got.handle->path.absolute);
+      std::string name = below(got.handle->path.absolute, *location);
       if (name == fmt::format("{}{}", *location, kGone)) name = *location;
       equalNames(wanted, "file", *location, name);
     }
@@ -515,6 +525,13 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
       base::JsonObject target(in, node, base::JsonObject::Others::kAllowed);
       identity.trees.push_back(base::bytesOf(target.text("tree")));
       identity.is_adopted |= target.flag("adopted", false);
+    }
+  }
+  if (report.find("in_place") != nullptr) {
+    for (const base::JsonNode& node : report.list("in_place")) {
+      base::JsonObject file(in, node, base::JsonObject::Others::kAllowed);
+      identity.in_place[base::bytesOf(file.text("location"))] = {
+          .source = base::bytesOf(file.text("source")), .real = base::bytesOf(file.text("real"))};
     }
   }
   if (report.find("node_trees") != nullptr) {

@@ -522,8 +522,11 @@ void noteClosed(Call& call, const Outcome& outcome, bool is_stream) {
 
 int preopen(const Preopened& preopened, const Paths& paths, Descriptors& descriptors) {
   const int flags = preopened.flags & ~(O_CREAT | O_EXCL | O_TRUNC);
+  const PlannedFile* const file = paths.planned(preopened.file);
+  // The application may have reached its input by a link; those of the trees lead to no input.
+  const bool is_in_place = file != nullptr && file->origin == Origin::kInPlace;
   const int fd = raw::openAt(AT_FDCWD, paths.absolute(preopened.file).c_str(),
-                             flags | O_NOFOLLOW | O_CLOEXEC, 0644);
+                             flags | (is_in_place ? 0 : O_NOFOLLOW) | O_CLOEXEC, 0644);
   if (fd < 0) return errno;
   if (preopened.offset > 0) raw::seek(fd, preopened.offset, SEEK_SET);
   descriptors.opened(preopened.slot, fd, nullptr, (flags & O_DIRECT) != 0);

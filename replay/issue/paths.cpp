@@ -87,7 +87,9 @@ const PlannedFile* Paths::planned(std::uint32_t file) const {
 
 std::string Paths::absolute(std::uint32_t file) const {
   const PlannedFile* found = planned(file);
-  return found == nullptr ? std::string() : trees_.of(*found).pathOf(found->location);
+  if (found == nullptr) return {};
+  if (found->origin == Origin::kInPlace) return found->source;
+  return trees_.of(*found).pathOf(found->location);
 }
 
 Paths::Base Paths::base(std::uint32_t tree, const std::string& location) const {
@@ -170,7 +172,7 @@ void Names::set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint
   name.directory = AT_FDCWD;
   const PlannedFile* planned = paths_.planned(file);
   if (planned == nullptr) return;
-  if (!is_in_tree_) return setAbsolute(name, file);
+  if (!is_in_tree_ || planned->origin == Origin::kInPlace) return setAbsolute(name, file);
   const std::string& location = planned->location;
   const std::size_t names = namesIn(location);
   const std::size_t wanted = lookups == model::kAllLookups ? names : lookups;

@@ -36,7 +36,8 @@ class Paths {
 
   const PlannedFile* planned(std::uint32_t file) const;  // nullptr for kNoFile
   const Trees& trees() const { return trees_; }
-  std::string absolute(std::uint32_t file) const;  // "" for kNoFile: no call finds it
+  // "" for kNoFile: no call finds it. Of an input that is read in place, its source.
+  std::string absolute(std::uint32_t file) const;
 
   // How many directories lie between the root of the file system that a tree is in and the tree,
   // which counts.

@@ -87,6 +87,9 @@ Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
       type_bytes_.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(type->size, 0)));
     }
   }
+  if (global.mpi && changes_.inputs == Origin::kInPlace) {
+    return "--inputs in-place does not take calls of MPI-IO, which no fence keeps in the trees";
+  }
   if (changes_.timing) plan_.global.timing = *changes_.timing;
   return std::nullopt;
 }
@@ -96,7 +99,11 @@ Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile&
   if (directory_.empty()) plan_.files.back().lines = false;
   const bool has_content = file.exists && file.role != model::FileRole::kDirectory &&
                            file.role != model::FileRole::kAbsent;
-  if (has_content && !model::isOnNode(file.location)) plan_.files.back().origin = changes_.inputs;
+  const bool is_in_place = changes_.inputs == Origin::kInPlace;
+  if (has_content && !model::isOnNode(file.location) &&
+      (!is_in_place || file.role == model::FileRole::kInput)) {
+    plan_.files.back().origin = changes_.inputs;
+  }
   return tree_choice_ ? tree_choice_->choose(plan_.files.back()) : std::nullopt;
 }
 
@@ -177,8 +184,14 @@ Compiler::Complaint Compiler::checkDescriptors() const {
   return std::nullopt;
 }
 
+Compiler::Complaint Compiler::checkInPlace(const ScheduleEvent& event, std::uint32_t file) {
+  return changes_.inputs == Origin::kInPlace ? in_place_.event(event, file, plan_.files)
+                                             : std::nullopt;
+}
+
 Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
   if (plan_.threads.empty() || plan_.threads.back().recorded.rank != thread.rank) {
+    if (auto complaint = in_place_.endRank(file_of_slot_, plan_.files)) return complaint;
     file_of_slot_.clear();
     appends_by_slot_.clear();
     made_ = 0;
@@ -209,6 +222,9 @@ Compiler::Complaint Compiler::endThread() {
 Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
   if (event.id != 0 || !event.after.empty()) {
     return "a preopened descriptor is there before all events: it has neither id nor after";
+  }
+  if (auto complaint = checkInPlace(event, static_cast<std::uint32_t>(event.file))) {
+    return complaint;
   }
   Preopened opened;
   if (auto complaint = takeSlot(event.new_fd, opened.slot)) return complaint;
@@ -366,6 +382,7 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     measure(event);
   }
   op.file = fileOf(event);
+  if (auto complaint = checkInPlace(event, op.file)) return complaint;
   if (op.file != kNoFile && event.step == Step::kCall) {
     line_ends_.note(event, op.file, plan_.files[op.file]);
   }
@@ -577,6 +594,7 @@ Compiler::Complaint Compiler::finish() {
   plan_.ranks.resize(static_cast<std::size_t>(std::max(plan_.global.ranks, 0)));
   for (const auto& [phase, bytes] : phase_bytes_) plan_.phase_bytes.push_back({phase, bytes});
   if (auto complaint = checkDescriptors()) return complaint;
+  if (auto complaint = in_place_.endRank(file_of_slot_, plan_.files)) return complaint;
   if (tree_choice_) {
     if (auto complaint = tree_choice_->checkMaps()) return complaint;
   }

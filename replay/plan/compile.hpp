@@ -14,6 +14,7 @@
 
 #include "core/base/result.hpp"
 #include "core/model/schedule_reader.hpp"
+#include "replay/plan/in_place.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/plan/room.hpp"
@@ -83,6 +84,7 @@ class Compiler final : public model::ScheduleSink {
   void noteBase(model::FileNumber file, std::uint16_t lookups, model::Descriptor directory);
   Complaint checkDescriptors() const;
   std::int64_t communicationOf(const model::Work& work) const;
+  Complaint checkInPlace(const model::ScheduleEvent& event, std::uint32_t file);
   Complaint preopened(const model::ScheduleEvent& event);
   static Complaint checkCall(const model::ScheduleEvent& event);
   Complaint checkView(const model::ScheduleEvent& event);
@@ -102,6 +104,7 @@ class Compiler final : public model::ScheduleSink {
   AddedBytes added_bytes_;
   std::set<std::tuple<int, std::uint32_t, std::string>> bases_;  // rank, tree, location
   std::optional<TreeChoice> tree_choice_;
+  InPlaceCheck in_place_;
   // The files of this rank's descriptors, by slot: calls on a descriptor do not name the file. A
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;

@@ -22,13 +22,14 @@ inline constexpr std::uint32_t kNodeTree = 0xFFFFFFFF;
 
 // What a file that exists before the run has in it.
 enum class Origin : std::uint8_t {
-  kMade,    // made-up content
-  kCopied,  // that of its source
+  kMade,     // made-up content
+  kCopied,   // that of its source
+  kInPlace,  // it is its source
 };
 
 // The words of --inputs.
-inline constexpr base::Word<Origin> kOrigins[] = {{Origin::kMade, "make"},
-                                                  {Origin::kCopied, "copy"}};
+inline constexpr base::Word<Origin> kOrigins[] = {
+    {Origin::kMade, "make"}, {Origin::kCopied, "copy"}, {Origin::kInPlace, "in-place"}};
 
 struct PlannedFile : model::ScheduleFile {
   Origin origin = Origin::kMade;

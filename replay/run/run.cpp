@@ -30,6 +30,7 @@
 #include "replay/run/receivers.hpp"
 #include "replay/run/session.hpp"
 #include "replay/run/signals.hpp"
+#include "replay/target/sources.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -425,6 +426,7 @@ Replayed replayOnce(Session& session, const Request& request,
   const base::Result<PreparedByTree> prepared =
       prepareFiles(*plan, *trees, *places, share, request.cache);
   check(prepared);
+  settleSources(*plan, request.cache, share);
   session.barrier();
   const Residency residency = sampleCache(*plan, *trees, *places, share);
   session.barrier();
@@ -545,6 +547,13 @@ Replayed replayOnce(Session& session, const Request& request,
   report.timing = plan->global.timing;
   report.write_overwrite = plan->global.write_overwrite;
   report.inputs = request.changes.inputs;
+  for (const PlannedFile* file : filesInPlace(*plan)) {
+    std::error_code ignored;
+    report.in_place.push_back({.location = file->location,
+                               .source = file->source,
+                               .real = std::filesystem::weakly_canonical(file->source, ignored),
+                               .size = file->size});
+  }
   report.cache = request.cache;
   report.order = request.changes.order;
   report.network_scale = request.changes.network_scale;

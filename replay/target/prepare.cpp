@@ -223,7 +223,10 @@ base::Result<Places> placesOf(const Plan& plan, const std::vector<int>& node_of_
 }
 
 std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& file) {
-  if (file.role == model::FileRole::kDirectory || file.role == model::FileRole::kAbsent) return {};
+  if (file.role == model::FileRole::kDirectory || file.role == model::FileRole::kAbsent ||
+      file.origin == Origin::kInPlace) {
+    return {};
+  }
   if (file.exists) {
     const bool grows = plan.global.write_overwrite && file.role != model::FileRole::kInput;
     return grows ? std::max(file.size, file.written_end) : file.size;

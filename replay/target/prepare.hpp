@@ -68,7 +68,7 @@ struct Residency {
 Residency sampleCache(const Plan& plan, const Trees& trees, const Places& places, Share share);
 
 // The size that the file has to have before the replay begins, where it has to be there. Nothing
-// for directories.
+// for directories, and for inputs that are read in place.
 std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& file);
 
 // The least room that the replay takes where `is_there` says that the file lies: for what is

@@ -48,6 +48,33 @@ base::Result<void> checkSources(const Plan& plan, const Targets& targets) {
   return {};
 }
 
+std::vector<const PlannedFile*> filesInPlace(const Plan& plan) {
+  std::vector<const PlannedFile*> files;
+  for (const PlannedFile& file : plan.files) {
+    if (file.origin == Origin::kInPlace) files.push_back(&file);
+  }
+  return files;
+}
+
+void settleSources(const Plan& plan, Cache cache, Share share) {
+  if (cache == Cache::kAsIs) return;
+  const std::vector<const PlannedFile*> files = filesInPlace(plan);
+  std::vector<char> buffer(cache == Cache::kWarm ? 1 << 20 : 0);
+  for (auto i = static_cast<std::size_t>(share.node_process); i < files.size();
+       i += static_cast<std::size_t>(share.node_processes)) {
+    const int fd = openSource(files[i]->source);
+    if (fd < 0) continue;  // the calls of the schedule will differ
+    if (cache == Cache::kCold) raw::adviseDontNeed(fd);
+    std::uint64_t done = 0;
+    for (std::int64_t got = 1; cache == Cache::kWarm && got > 0 && done < files[i]->size;
+         done += static_cast<std::uint64_t>(got)) {
+      got = raw::readWholeAt(fd, buffer.data(), buffer.size(), done);
+      if (got < 0) break;
+    }
+    raw::closeFd(fd);
+  }
+}
+
 int openSource(const std::string& path) {
   // O_NONBLOCK: opening a FIFO would wait for its other end.
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
