@@ -14,6 +14,8 @@
 #include "core/model/schedule_keys.hpp"
 #include "replay/plan/lanes.hpp"
 #include "replay/target/prepare.hpp"
+#include "replay/target/sources.hpp"
+#include "replay/target/targets.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
@@ -40,8 +42,10 @@ base::Result<void> checkWritable(const Request& request) {
   if (const int error = errorOfWriting(request.output)) {
     return base::systemFailure(programs, error, "cannot create");
   }
-  if (const int error = errorOfWriting(request.target)) {
-    return base::systemFailure(request.target, error, "cannot create");
+  for (const Target& target : request.targets) {
+    if (const int error = errorOfWriting(target.directory)) {
+      return base::systemFailure(target.directory, error, "cannot create");
+    }
   }
   return {};
 }
@@ -51,15 +55,15 @@ base::Failure ofRank(const base::Failure& failure) {
   return {failure.code, "rank 0: " + failure.sentence};
 }
 
-DryRun::Room roomIn(const Request& request, const Plan& plan, bool on_node) {
-  const bool has_node_trees = !request.node_local.empty();
-  DryRun::Room room{.directory = on_node ? request.node_local : request.target,
+// `tree`: of a target, by number, or kNodeTree.
+DryRun::Room roomIn(const Request& request, const Plan& plan, std::uint32_t tree) {
+  const bool on_node = tree == kNodeTree;
+  DryRun::Room room{.directory = on_node ? request.node_local : request.targets[tree].directory,
+                    .target = on_node ? "" : request.targets[tree].name,
                     .on_node = on_node,
                     .needed = {},
                     .free = {}};
-  room.needed = roomNeeded(plan, [&](std::size_t file) {
-    return (has_node_trees && model::isOnNode(plan.files[file].location)) == on_node;
-  });
+  room.needed = roomNeeded(plan, [&](std::size_t file) { return plan.files[file].tree == tree; });
   room.free = freeBytes(room.directory);
   if (request.fresh) room.removed = bytesBelow(room.directory / kTreeName);
   return room;
@@ -67,8 +71,8 @@ DryRun::Room roomIn(const Request& request, const Plan& plan, bool on_node) {
 
 bool usesNodeTree(const Request& request, const Plan& plan) {
   return !request.node_local.empty() &&
-         std::ranges::any_of(
-             plan.files, [](const PlannedFile& file) { return model::isOnNode(file.location); });
+         std::ranges::any_of(plan.files,
+                             [](const PlannedFile& file) { return file.tree == kNodeTree; });
 }
 
 // The directory of a node, as the first rank looks at it.
@@ -103,6 +107,7 @@ base::Result<DryRun> dryRun(const Request& request, Launch launch) {
   overview->plan.schedule = request.schedule.native();
   const Plan& plan = overview->plan;
   if (launch.processes == 0) launch.processes = std::max(1, static_cast<int>(plan.ranks.size()));
+  if (const auto there = checkSources(plan, request.targets); !there) return there.failure();
   if (const auto fits = checkTargetRoom(request, plan); !fits) return fits.failure();
   if (const auto enough = checkProcesses(plan, launch.processes); !enough) return enough.failure();
   if (const auto writable = checkWritable(request); !writable) return writable.failure();
@@ -111,9 +116,11 @@ base::Result<DryRun> dryRun(const Request& request, Launch launch) {
              .launch = launch,
              .overview = {},
              .placement = placementOf(plan, launch.processes, request.place)};
-  dry.rooms.push_back(roomIn(request, plan, false));
+  for (std::uint32_t tree = 0; tree < request.targets.size(); ++tree) {
+    dry.rooms.push_back(roomIn(request, plan, tree));
+  }
   if (usesNodeTree(request, plan)) {
-    dry.rooms.push_back(roomIn(request, plan, true));
+    dry.rooms.push_back(roomIn(request, plan, kNodeTree));
     if (launch.one_node) {
       if (const auto fits = checkNode(request, dry.rooms.back()); !fits) return fits.failure();
     }
@@ -190,10 +197,11 @@ std::string orderText(const DryRun& dry) {
 }
 
 std::string roomText(const DryRun::Room& room) {
-  std::string text =
-      fmt::format("Room in {}: at least {} ({} for files that are prepared, {} at the end); ",
-                  base::printable(room.directory.native()), inBytes(room.needed.bytes()),
-                  inBytes(room.needed.prepared), inBytes(room.needed.at_end));
+  std::string text = fmt::format(
+      "Room in {}{}: at least {} ({} for files that are prepared, {} at the end); ",
+      base::printable(room.directory.native()),
+      room.target.empty() ? "" : fmt::format(" ({})", room.target), inBytes(room.needed.bytes()),
+      inBytes(room.needed.prepared), inBytes(room.needed.at_end));
   text += room.free ? fmt::format("{} free here", inBytes(*room.free))
                     : std::string("the file system does not tell what is free");
   if (room.removed > 0) {
@@ -222,9 +230,13 @@ std::string textOf(const DryRun& dry) {
   constexpr std::size_t kProcessesShown = 16;
   const Request& request = dry.request;
   const Traffic& total = dry.overview.total;
-  std::string text = fmt::format("A replay of {} in {} would do this; nothing was done\n",
-                                 base::printable(request.schedule.native()),
-                                 base::printable(request.target.native()));
+  std::vector<std::string> targets;
+  for (const Target& target : request.targets) {
+    targets.push_back(base::printable(target.directory.native()));
+  }
+  std::string text =
+      fmt::format("A replay of {} in {} would do this; nothing was done\n",
+                  base::printable(request.schedule.native()), fmt::join(targets, " and "));
   text += fmt::format(
       "Timing {}, order {}, cache {}, data {}, {}\n",
       base::wordOf(model::kTimings, dry.overview.plan.global.timing),
@@ -270,7 +282,12 @@ std::string jsonOf(const DryRun& dry) {
   const Overview& overview = dry.overview;
   return base::jsonDocument("omnio-replay-dry-run", 1, kLayout, [&](base::JsonWriter& json) {
     json.put("schedule", base::printable(request.schedule.native()));
-    json.put("target", base::printable(request.target.native()));
+    json.list("targets", request.targets, [&](const Target& target) {
+      json.object([&] {
+        json.put("name", target.name);
+        json.put("directory", base::printable(target.directory.native()));
+      });
+    });
     json.put("output", base::printable(request.output.native()));
     json.put("traced", request.trace);
     json.put("time_replay", base::wordOf(model::kTimings, overview.plan.global.timing));
@@ -301,6 +318,7 @@ std::string jsonOf(const DryRun& dry) {
     json.list("rooms", dry.rooms, [&](const DryRun::Room& room) {
       json.object([&] {
         json.put("directory", base::printable(room.directory.native()));
+        json.put("target", room.target);
         json.put("on_node", room.on_node);
         json.put("needed_bytes", room.needed.bytes());
         json.put("prepared_bytes", room.needed.prepared);

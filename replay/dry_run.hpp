@@ -26,6 +26,7 @@ struct DryRun {
   // A directory with a tree, and whether what lies there fits.
   struct Room {
     std::filesystem::path directory;
+    std::string target{};  // the name of a target that has one
     bool on_node = false;  // that of --node-local
     RoomNeeded needed;
     std::optional<std::uint64_t> free;  // nothing where the file system does not tell

@@ -24,6 +24,7 @@
 #include "core/wire/run.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/compile.hpp"
+#include "replay/target/sources.hpp"
 #include "replay/target/tree.hpp"
 
 namespace omnio::replay {
@@ -60,7 +61,9 @@ base::Result<void> checkNodeLocal(const Request& request) {
   if (request.node_local.empty()) return {};
   std::error_code error;
   const std::string own = fs::weakly_canonical(request.node_local, error).native() + "/";
-  for (const fs::path& other : {request.target, request.output, request.schedule}) {
+  std::vector<fs::path> others = {request.output, request.schedule};
+  for (const Target& target : request.targets) others.push_back(target.directory);
+  for (const fs::path& other : others) {
     const std::string path = fs::weakly_canonical(other, error).native() + "/";
     if (!path.starts_with(own) && !own.starts_with(path)) continue;
     return base::failure(base::Code::kInvalid,
@@ -73,11 +76,7 @@ base::Result<void> checkNodeLocal(const Request& request) {
 
 base::Result<void> checkTargetRoom(const Request& request, const Plan& plan) {
   if (request.ignores_room) return {};
-  const bool has_node_trees = !request.node_local.empty();
-  const RoomNeeded needed = roomNeeded(plan, [&](std::size_t file) {
-    return !has_node_trees || !model::isOnNode(plan.files[file].location);
-  });
-  return checkRoom(needed, request.target, request.target / kTreeName);
+  return checkTargetsRoom(request.targets, plan);
 }
 
 namespace {
@@ -89,10 +88,14 @@ base::Result<fs::path> prepareOutput(const Request& request) {
   if (!request.compiled) {
     const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.changes);
     if (!plan) return plan.failure();
-    fits = checkTargetRoom(request, *plan);
+    fits = checkSources(*plan, request.targets);
+    if (fits) fits = checkTargetRoom(request, *plan);
+    for (const std::string& sentence : unusedTargets(request.targets, *plan)) {
+      fmt::print(stderr, "{}: {}\n", request.program, base::safeText(sentence));
+    }
   }
   base::Result<fs::path> tree =
-      fits ? makeTree(request.target, request.fresh) : base::Result<fs::path>(fits.failure());
+      fits ? makeTrees(request.targets, request.fresh) : base::Result<fs::path>(fits.failure());
   if (tree) {
     const auto written = base::writeDocument(programs / kReady, tree->native());
     if (!written) return written.failure();
@@ -112,6 +115,29 @@ std::string escaped(const std::string& path) {
     out += c;
   }
   return out;
+}
+
+// Lets the trace have the inputs that are read in place.
+void includeInPlace(const Plan& plan, std::vector<std::string>& words) {
+  // All patterns together have to fit into the tracer's settings.
+  constexpr std::size_t kMostBytes = 4096;
+  std::size_t bytes = 0;
+  std::vector<std::string> patterns;
+  for (const PlannedFile* file : filesInPlace(plan)) {
+    std::string pattern = escaped(file->source);
+    std::ranges::replace(pattern, ':', '?');  // which stands between patterns
+    bytes += pattern.size() + 1;
+    patterns.push_back(std::move(pattern));
+  }
+  if (bytes <= kMostBytes) {
+    for (const std::string& pattern : patterns) {
+      words.insert(words.end(), {"--include", pattern});
+    }
+    return;
+  }
+  // Then the trace has all but what no trace has.
+  const auto exclude = std::ranges::find(words, "--exclude");
+  words.erase(exclude, exclude + 2);
 }
 
 base::Result<fs::path> findOmnio(const fs::path& wanted) {
@@ -179,11 +205,21 @@ base::Result<fs::path> programBeside(const char* name, const char* folder_as_bui
                        base::printable(folder.native()), remedy);
 }
 
-void RequestOptions::addTo(base::Command command) {
-  command.option("SCHEDULE", request.schedule, "Of omnio preprocess").required();
-  command.option("--target", request.target, "Directory to work in; all I/O goes to DIR/tree")
-      .required()
-      .typeName("DIR");
+void RequestOptions::addTo(base::Command command, bool is_required) {
+  command.option("SCHEDULE", request.schedule, "Of omnio preprocess").required(is_required);
+  command
+      .option("--target", targets,
+              "Directory to work in; all I/O goes to DIR/tree. NAME=DIR: one more, for the files "
+              "that --map sends there")
+      .required(is_required)
+      .typeName("[NAME=]DIR")
+      .repeatable();
+  command
+      .option("--map", maps,
+              "Files whose recorded path PATTERN matches go to the target NAME; the last PATTERN "
+              "that matches decides")
+      .typeName("PATTERN=NAME:")
+      .repeatable();
   command
       .option("--node-local", request.node_local,
               "Directory that each node has for itself: for files that a node had for itself (else "
@@ -202,6 +238,13 @@ void RequestOptions::addTo(base::Command command) {
       .option("--network-scale", network_scale,
               "Multiply the time that communication itself takes (waiting apart)")
       .notNegative()
+      .showDefault();
+  command
+      .option(
+          "--inputs", inputs,
+          "The files that exist before the run: made up, copied from the recorded paths, or (of "
+          "those that are only read) read there")
+      .oneOf({"make", "copy", "in-place"})
       .showDefault();
   command.option("--cache", cache, "State of the page cache for input files")
       .oneOf({"cold", "warm", "as-is"})
@@ -248,12 +291,13 @@ void RequestOptions::addTo(base::Command command) {
   command.flag("--no-trace", no_trace, "Write the report alone, and no trace");
 }
 
-void RequestOptions::complete() {
+base::Result<void> RequestOptions::complete() {
   request.trace = !no_trace;
   request.cache = *base::valueOf(kCaches, cache);
   request.changes = {.timing = base::valueOf(model::kTimings, timing),
                      .order = *base::valueOf(model::kOrders, order),
-                     .network_scale = network_scale};
+                     .network_scale = network_scale,
+                     .inputs = *base::valueOf(kOrigins, inputs)};
   request.content = *Content::parse(data);
   request.place = *base::valueOf(kPlaces, place);
   request.sync = *base::valueOf(kSyncs, sync);
@@ -261,17 +305,24 @@ void RequestOptions::complete() {
   request.wait = base::valueOf(kWaitKinds, wait);
   request.stall_ns = static_cast<std::int64_t>(std::min(stall_s, 1e9) * 1e9);
   if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";
-  std::error_code error;
-  for (fs::path* path :
-       {&request.schedule, &request.target, &request.output, &request.node_local}) {
-    if (path->empty()) continue;
-    *path = fs::absolute(*path, error).lexically_normal();
-    if (!path->has_filename()) *path = path->parent_path();  // "dir/"
+  for (fs::path* path : {&request.schedule, &request.output, &request.node_local}) {
+    if (!path->empty()) *path = wholePath(*path);
   }
+  base::Result<Targets> named = readTargets(targets);
+  if (!named) return named.failure();
+  request.targets = std::move(*named);
+  base::Result<std::vector<TargetMap>> mapped = readTargetMaps(maps, request.targets);
+  if (!mapped) return mapped.failure();
+  TargetRules& rules = request.changes.targets.emplace();
+  for (const Target& target : request.targets) rules.names.push_back(target.name);
+  rules.maps = std::move(*mapped);
+  rules.has_node_trees = !request.node_local.empty();
+  return {};
 }
 
 std::vector<std::string> RequestOptions::words() const {
   std::vector<std::string> words = {"--order",         order,
+                                    "--inputs",        inputs,
                                     "--cache",         cache,
                                     "--place",         place,
                                     "--data",          data,
@@ -280,6 +331,10 @@ std::vector<std::string> RequestOptions::words() const {
                                     "--wait",          wait,
                                     "--stall",         fmt::format("{}", stall_s),
                                     "--network-scale", fmt::format("{}", network_scale)};
+  for (const Target& target : request.targets) {
+    words.insert(words.end(), {"--target", wordOf(target)});
+  }
+  for (const std::string& map : maps) words.insert(words.end(), {"--map", map});
   if (!timing.empty()) words.insert(words.end(), {"--timing", timing});
   if (request.fresh) words.emplace_back("--fresh");
   if (request.partial) words.emplace_back("--partial");
@@ -357,14 +412,11 @@ base::Result<void> checkOutput(const Request& request) {
 
 base::Result<void> checkDirectories(const Request& request) {
   if (const auto free = checkOutput(request); !free) return free.failure();
-  // The tree is removed when it is made anew.
-  if (request.output.native().starts_with(request.target.native() + "/")) {
-    return base::failure(base::Code::kInvalid, "the output {} lies in the target {}",
-                         base::printable(request.output.native()),
-                         base::printable(request.target.native()));
-  }
+  // A tree is removed when it is made anew.
+  const auto outside = checkOutside(request.targets, request.output, "the output");
+  if (!outside) return outside.failure();
   if (const auto apart = checkNodeLocal(request); !apart) return apart.failure();
-  return checkTarget(request.target, request.fresh);
+  return checkTargets(request.targets, request.fresh);
 }
 
 LaunchedAs launchedAs() {
@@ -424,12 +476,23 @@ base::Result<int> runTraced(const Request& request, const fs::path& tree, char**
                                     "--max-log-size", "0", "--flavour", "serial", "--exclude", "/*",
                                     "--include", escaped(tree.native()), "--include",
                                     escaped(tree.native()) + "/*"};
-  if (!request.node_local.empty()) {
-    // It is made later; a directory above it may be reached by a link.
-    const fs::path on_node = fs::weakly_canonical(request.node_local, error) / kTreeName;
+  std::vector<fs::path> others;
+  for (std::size_t i = 1; i < request.targets.size(); ++i) {
+    others.push_back(request.targets[i].directory);
+  }
+  if (!request.node_local.empty()) others.push_back(request.node_local);
+  for (const fs::path& directory : others) {
+    // That of a node is made later; a directory above it may be reached by a link.
+    const fs::path own = fs::weakly_canonical(directory, error) / kTreeName;
     for (const char* below : {"", "/*"}) {
-      words.insert(words.end(), {"--include", escaped(on_node.native()) + below});
+      words.insert(words.end(), {"--include", escaped(own.native()) + below});
     }
+  }
+  if (request.changes.inputs == Origin::kInPlace) {
+    const base::Result<Plan> plan = readPlan(programsIn(request.output) / kPlanName,
+                                             [](const Plan&, std::uint32_t) { return false; });
+    if (!plan) return plan.failure();
+    includeInPlace(*plan, words);
   }
   words.insert(words.end(), {"--", self});
   for (char** word = argv + 1; *word != nullptr; ++word) words.emplace_back(*word);

@@ -19,6 +19,7 @@
 #include "replay/run/flags.hpp"
 #include "replay/run/sleeper.hpp"
 #include "replay/target/prepare.hpp"
+#include "replay/target/targets.hpp"
 
 namespace omnio::replay {
 
@@ -34,10 +35,10 @@ inline constexpr base::Word<Sync> kSyncs[] = {
 struct Request {
   std::string program = "omnio-replay";  // that speaks
   std::filesystem::path schedule;
-  std::filesystem::path target;
+  Targets targets;               // at least one
   std::filesystem::path output;  // the trace directory
   // A directory that each node has for itself, for files that were on a node; empty: they lie in
-  // the target.
+  // the targets.
   std::filesystem::path node_local;
   std::filesystem::path omnio;  // the command line program; empty: looked for
   Changes changes;
@@ -59,9 +60,12 @@ struct Request {
 // The options that `omnio replay` and omnio-replay have in common.
 struct RequestOptions {
   Request request;
-  std::string timing;  // empty: the schedule's own
+  std::vector<std::string> targets;  // words of --target
+  std::vector<std::string> maps;     // and of --map
+  std::string timing;                // empty: the schedule's own
   std::string order = "all";
   double network_scale = 1;
+  std::string inputs = "make";
   std::string cache = "cold";
   std::string place = "round-robin";
   std::string data = "random";
@@ -71,12 +75,12 @@ struct RequestOptions {
   double stall_s = 60;
   bool no_trace = false;
 
-  // The options have to outlive the command.
-  void addTo(base::Command command);
+  // The options have to outlive the command. `is_required`: the schedule and a target.
+  void addTo(base::Command command, bool is_required = true);
   // After parsing: fills in the request, with absolute paths. Without an output directory,
-  // "melt.json" goes to "melt.replay" in the working directory.
-  void complete();
-  // The options again, as words, without schedule, target and output.
+  // "melt.json" goes to "melt.replay" in the working directory. Fails for wrong usage.
+  base::Result<void> complete();
+  // The options again, as words, without schedule and output.
   std::vector<std::string> words() const;
 };
 
@@ -101,11 +105,11 @@ base::Result<void> sayReport(const Request& request, const std::string& text);
 std::optional<std::string> failureSaid(const std::filesystem::path& output);
 std::optional<std::string> reportSaid(const std::filesystem::path& output);
 
-// Fails when target, output or schedule lies in the directory of nodes, or that in one of them.
+// Fails when a target, output or schedule lies in the directory of nodes, or that in one of them.
 base::Result<void> checkNodeLocal(const Request& request);
 
-// Fails when the target has no room for the replay (checkRoom). What lies in the directories of
-// nodes is looked at when it is known which node has it.
+// Fails when a target has no room for the replay (checkTargetsRoom). What lies in the directories
+// of nodes is looked at when it is known which node has it.
 base::Result<void> checkTargetRoom(const Request& request, const Plan& plan);
 
 // Fails when the output directory holds anything but, if `compiled`, the programs.
@@ -120,10 +124,10 @@ struct LaunchedAs {
 };
 LaunchedAs launchedAs();
 
-// The work of the first rank, or waiting for it. Returns the tree. nullopt: the first rank was
-// refused and has said why.
+// The work of the first rank, or waiting for it. Returns the first tree. nullopt: the first rank
+// was refused and has said why.
 std::optional<std::filesystem::path> makeReady(const Request& request, LaunchedAs place);
-// Where makeReady() has left word of the tree.
+// Where makeReady() has left word of the first tree.
 base::Result<std::filesystem::path> readyTree(const Request& request);
 
 // Whether this process runs under the tracer that startTraced() put around it.

@@ -71,7 +71,10 @@ int main(int argc, char** argv) {
                base::safeText(parsed.text));
     return kWrongUsage;
   }
-  options.complete();
+  if (const auto completed = options.complete(); !completed) {
+    fmt::print(stderr, "omnio-replay: {}\n", base::safeText(completed.failure().sentence));
+    return kWrongUsage;
+  }
   try {
     return work(request, argc, argv);
   } catch (const std::exception& error) {

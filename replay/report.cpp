@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -130,8 +131,19 @@ std::string jsonOf(const Report& report) {
   return base::jsonDocument(kReportFormat, kReportVersion, kLayout, [&](auto& json) {
     json.put("schedule", base::printable(report.schedule));
     json.put("schedule_digest", report.schedule_digest);
-    json.put("target", base::printable(report.target));
-    json.put("tree", base::printable(report.tree));
+    json.put("target", base::printable(report.targets.front().directory));
+    json.put("tree", base::printable(report.targets.front().tree));
+    json.list("targets", report.targets, [&json](const TargetReport& target) {
+      json.object([&] {
+        if (!target.name.empty()) json.put("name", base::printable(target.name));
+        json.put("directory", base::printable(target.directory));
+        json.put("tree", base::printable(target.tree));
+        json.put("file_system", target.file_system);
+        if (target.is_adopted) json.put("adopted", true);
+        json.put("files", target.prepared.files);
+        json.put("bytes", target.prepared.bytes);
+      });
+    });
     if (!report.node_trees.empty()) {
       json.list("node_trees", report.node_trees,
                 [&json](const std::string& tree) { json.value(base::printable(tree)); });
@@ -140,6 +152,17 @@ std::string jsonOf(const Report& report) {
     json.put("order", base::wordOf(model::kOrders, report.order));
     json.put("network_scale", report.network_scale);
     json.put("write_overwrite", report.write_overwrite);
+    json.put("inputs", base::wordOf(kOrigins, report.inputs));
+    if (!report.in_place.empty()) {
+      json.list("in_place", report.in_place, [&json](const InPlaceReport& file) {
+        json.object([&] {
+          json.put("location", base::printable(file.location));
+          json.put("source", base::printable(file.source));
+          json.put("real", base::printable(file.real));
+          json.put("bytes", file.size);
+        });
+      });
+    }
     json.put("cache", base::wordOf(kCaches, report.cache));
     json.put("data", report.data);
     json.put("fence", base::printable(report.fence));
@@ -277,8 +300,13 @@ std::string computeSentence(const Report& report) {
 std::string textOf(const Report& report) {
   constexpr std::size_t kRanksShown = 16;
   const RankCounts total = report.total();
+  std::vector<std::string> directories;
+  for (const TargetReport& target : report.targets) {
+    directories.push_back(base::printable(
+        target.name.empty() ? target.directory : target.name + "=" + target.directory));
+  }
   std::string out = fmt::format("Replay of {} in {}\n", base::printable(report.schedule),
-                                base::printable(report.target));
+                                fmt::join(directories, ", "));
   out += fmt::format(
       "Timing {}, order {}, cache {}, {} on {}, fence: {}\n",
       base::wordOf(model::kTimings, report.timing), base::wordOf(model::kOrders, report.order),
@@ -289,6 +317,20 @@ std::string textOf(const Report& report) {
   if (report.data != "random") out += fmt::format("Data: {}\n", report.data);
   out += fmt::format("Prepared {} files, {:.2f} MiB in {}\n", report.prepared.files,
                      mib(report.prepared.bytes), seconds(report.preparation_ns));
+  if (report.targets.size() > 1) {
+    for (std::size_t i = 0; i < report.targets.size(); ++i) {
+      const TargetReport& target = report.targets[i];
+      out += fmt::format("  in {} ({}): {} files, {:.2f} MiB\n", directories[i], target.file_system,
+                         target.prepared.files, mib(target.prepared.bytes));
+    }
+  }
+  if (!report.in_place.empty()) {
+    const auto sum = std::accumulate(
+        report.in_place.begin(), report.in_place.end(), std::uint64_t{0},
+        [](std::uint64_t bytes, const InPlaceReport& file) { return bytes + file.size; });
+    out += fmt::format("{} read in place, {:.2f} MiB\n",
+                       base::counted(report.in_place.size(), "input is", "inputs are"), mib(sum));
+  }
   out += cacheSentence(report);
   if (report.timing != model::Timing::kAsap) out += computeSentence(report);
   out += "\n  rank  operations    read MiB   write MiB      I/O ms     ends ms  differences\n";

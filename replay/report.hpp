@@ -17,18 +17,36 @@ inline constexpr const char* kReportFormat = "omnio-replay-report";
 inline constexpr int kReportVersion = 1;
 inline constexpr const char* kReportName = "replay.json";  // in the trace directory
 
+struct TargetReport {
+  std::string name;  // "": the plain one
+  std::string directory;
+  std::string tree;  // in it: what locations are below
+  std::string file_system;
+  bool is_adopted = false;
+  Prepared prepared;  // in it
+};
+
+// An input that was read where the application had it.
+struct InPlaceReport {
+  std::string location;
+  std::string source;
+  std::string real;        // where links of that path lead to
+  std::uint64_t size = 0;  // as recorded
+};
+
 struct Report {
   std::string schedule;
-  std::string schedule_digest;  // replay/plan/schedule_digest.hpp
-  std::string target;
-  std::string tree;  // in it: what locations are below
-  // The trees that hold the files on nodes, by their paths there; empty: they are in `tree`.
+  std::string schedule_digest;        // replay/plan/schedule_digest.hpp
+  std::vector<TargetReport> targets;  // at least one
+  // The trees that hold the files on nodes, by their paths there; empty: they are in the targets.
   std::vector<std::string> node_trees;
   std::string trace;  // empty when the replay was not traced
   model::Timing timing = model::Timing::kDelta;
   model::Order order = model::Order::kAll;
   double network_scale = 1;
   bool write_overwrite = false;
+  Origin inputs = Origin::kMade;
+  std::vector<InPlaceReport> in_place;
   Cache cache = Cache::kCold;
   std::string data = "random";  // Content::word()
   std::string fence;

@@ -257,17 +257,24 @@ class Comparison final : public model::ScheduleSink {
     // A link that the application found is prepared as what it leads to.
     const bool is_found_link = calls::does(*event.row, Effect::kReadsLink) && !event.failed &&
                                next_->failed && next_->result == EINVAL;
-    // Which file systems share blocks is another matter on the target.
+    // Which file systems share blocks is another matter on the target, and so is which files are on
+    // one file system.
+    const bool is_across = next_->failed && next_->result == EXDEV;
     const bool is_other_clone =
-        event.row->plain == CallId::clone_range && event.failed != next_->failed;
+        (event.row->plain == CallId::clone_range && (event.failed != next_->failed || is_across)) ||
+        (event.row->plain == CallId::copy_file_range && !event.failed && is_across);
+    const bool is_kept_directory = identity_.is_adopted && !event.failed && next_->failed &&
+                                   next_->result == EEXIST &&
+                                   calls::does(*event.row, Effect::kMakesDirectory);
     // And so is which attributes there are.
     const bool is_other_attribute = isOtherAttribute(event, *next_);
     // Where the lines end is not known of a file that had another name when it was written, or
     // where a position is not known.
     const bool is_foreign_line =
         calls::does(*event.row, Effect::kReadsLine) && event.offset == model::kUnknownOffset;
-    if (is_other_attribute || is_foreign_line) compareNames(event, *next_);
-    if (is_found_link || is_other_clone || is_other_attribute || is_foreign_line) {
+    if (is_other_attribute || is_foreign_line || is_kept_directory) compareNames(event, *next_);
+    if (is_found_link || is_other_clone || is_other_attribute || is_foreign_line ||
+        is_kept_directory) {
       ++result_.substituted[event.row->name];
     } else {
       compare(event, *next_);
@@ -320,15 +327,23 @@ class Comparison final : public model::ScheduleSink {
     if (absolute.ends_with("/.")) absolute.remove_suffix(2);
     // An empty path names the directory that it is looked up from.
     if (absolute.ends_with('/')) absolute.remove_suffix(1);
-    if (absolute == identity_.tree) return ".";
+    if (std::ranges::find(identity_.trees, absolute) != identity_.trees.end()) return ".";
     const auto in = [absolute](std::string_view tree) {
       return absolute.starts_with(tree) && absolute.size() > tree.size() &&
              absolute[tree.size()] == '/';
     };
-    const auto own = std::ranges::find_if(identity_.node_trees, in);
-    if (in(identity_.tree)) return std::string(absolute.substr(identity_.tree.size() + 1));
-    if (own != identity_.node_trees.end()) return std::string(absolute.substr(own->size() + 1));
+    const auto tree = std::ranges::find_if(identity_.trees, in);
+    if (tree != identity_.trees.end()) return std::string(absolute.substr(tree->size() + 1));
     return std::string(absolute);
+  }
+
+  // The same for what may be the file of that location. A descriptor that was open before the run
+  // is known by the path that links lead to.
+  std::string below(std::string_view path, std::string_view wanted) const {
+    const auto input = identity_.in_place.find(wanted);
+    const bool is_input = input != identity_.in_place.end() &&
+                          (path == input->second.source || path == input->second.real);
+    return is_input ? std::string(wanted) : below(path);
   }
 
   void compareNames(const ScheduleEvent& wanted, const event::Event& got) {
@@ -339,7 +354,8 @@ class Comparison final : public model::ScheduleSink {
       const bool is_descriptor = row.plain == CallId::linkat && wanted.lookups == 0;
       if (row.arguments[static_cast<std::size_t>(i)] == Role::kPath && !is_descriptor &&
           wanted.file != model::kNoFileNumber) {
-        equalNames(wanted, "file", files_.location(wanted.file), below(text.absolute));
+        const std::string_view location = files_.location(wanted.file);
+        equalNames(wanted, "file", location, below(text.absolute, location));
       }
       if (row.arguments[static_cast<std::size_t>(i)] == Role::kPathNew &&
           wanted.new_file != model::kNoFileNumber) {
@@ -359,7 +375,7 @@ class Comparison final : public model::ScheduleSink {
     } else {
       // A descriptor that the replay keeps beside the application's, of a mapping, is first seen at
       // its end, when the name may be gone.
-      std::string name = below(got.handle->path.absolute);
+      std::string name = below(got.handle->path.absolute, *location);
       if (name == fmt::format("{}{}", *location, kGone)) name = *location;
       equalNames(wanted, "file", *location, name);
     }
@@ -503,10 +519,24 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
   identity.report = path.native();
   identity.schedule = base::bytesOf(report.text("schedule"));
   identity.schedule_digest = report.text("schedule_digest");
-  identity.tree = base::bytesOf(report.text("tree"));
+  identity.trees = {base::bytesOf(report.text("tree"))};
+  if (report.find("targets") != nullptr) {  // older reports have none
+    for (const base::JsonNode& node : report.list("targets")) {
+      base::JsonObject target(in, node, base::JsonObject::Others::kAllowed);
+      identity.trees.push_back(base::bytesOf(target.text("tree")));
+      identity.is_adopted |= target.flag("adopted", false);
+    }
+  }
+  if (report.find("in_place") != nullptr) {
+    for (const base::JsonNode& node : report.list("in_place")) {
+      base::JsonObject file(in, node, base::JsonObject::Others::kAllowed);
+      identity.in_place[base::bytesOf(file.text("location"))] = {
+          .source = base::bytesOf(file.text("source")), .real = base::bytesOf(file.text("real"))};
+    }
+  }
   if (report.find("node_trees") != nullptr) {
     for (const std::string& tree : report.texts("node_trees")) {
-      identity.node_trees.push_back(base::bytesOf(tree));
+      identity.trees.push_back(base::bytesOf(tree));
     }
   }
   identity.write_overwrite = report.flag("write_overwrite", false);

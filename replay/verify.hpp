@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,10 +25,17 @@ struct ReplayIdentity {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
   };
-  std::string tree;  // what locations are below, an absolute path
-  // The trees that hold the files on nodes, by their paths there.
-  std::vector<std::string> node_trees;
+  // What locations are below, absolute paths: the trees of the targets, and those that nodes have
+  // for themselves, by their paths there.
+  std::vector<std::string> trees;
+  // An input that was read in place, by location.
+  struct Input {
+    std::string source;
+    std::string real;  // where links of that path lead to
+  };
+  std::map<std::string, Input, std::less<>> in_place;
   bool write_overwrite = false;
+  bool is_adopted = false;  // a target, so that directories may have been there
   std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule
 };
 base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory);

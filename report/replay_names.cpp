@@ -55,6 +55,15 @@ std::optional<ReplayNames> ReplayNames::read(const std::filesystem::path& trace)
   };
   std::vector<std::string> trees = {textOf("tree")};
   if (trees.front().empty()) return std::nullopt;
+  if (const base::JsonNode* targets = root.find("targets")) {
+    if (const auto* list = targets->as<base::JsonNode::List>()) {
+      for (const base::JsonNode& node : *list) {
+        const base::JsonNode* tree = node.find("tree");
+        const auto* text = tree == nullptr ? nullptr : tree->as<std::string>();
+        if (text != nullptr && *text != trees.front()) trees.push_back(*text);
+      }
+    }
+  }
   if (const base::JsonNode* nodes = root.find("node_trees")) {
     if (const auto* list = nodes->as<base::JsonNode::List>()) {
       for (const base::JsonNode& node : *list) {

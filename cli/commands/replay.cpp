@@ -30,7 +30,8 @@
 #include "replay/launch.hpp"
 #include "replay/plan/compile.hpp"
 #include "replay/report.hpp"
-#include "replay/target/tree.hpp"
+#include "replay/target/adopt.hpp"
+#include "replay/target/sources.hpp"
 
 namespace omnio::cli {
 namespace {
@@ -44,7 +45,8 @@ struct ReplayOptions : replay::RequestOptions {
   int repeat = 1;
   bool dry_run = false;
   bool json = false;
-  bool is_told = false;  // that the schedule lacks data
+  fs::path adopted;      // do nothing but adopt this target
+  bool is_told = false;  // what the schedule lacks, and which targets are not used
 };
 
 int processors() {
@@ -121,7 +123,6 @@ class LauncherWords {
 // Says what is kept of a replay that was interrupted, and ends as what ^C ends.
 [[noreturn]] void endInterrupted(const replay::Request& request, int signal) {
   std::error_code error;
-  const fs::path tree = request.target / replay::kTreeName;
   std::string text = fmt::format("interrupted by {}", base::signalName(signal));
   if (fs::exists(request.output, error)) {
     text += fmt::format("; the trace of the replay so far is in {}",
@@ -129,8 +130,13 @@ class LauncherWords {
   } else {
     text += "; it has no trace";
   }
-  if (fs::exists(tree, error)) {
-    text += fmt::format(", and its files are in {}", base::printable(tree.native()));
+  std::vector<std::string> trees;
+  for (const replay::Target& target : request.targets) {
+    const fs::path tree = target.directory / replay::kTreeName;
+    if (fs::exists(tree, error)) trees.push_back(base::printable(tree.native()));
+  }
+  if (!trees.empty()) {
+    text += fmt::format(", and its files are in {}", fmt::join(trees, " and "));
   }
   printFailure(text);
   base::endBySignal(signal);
@@ -163,13 +169,18 @@ int replayOnce(const ReplayOptions& options) {
     fs::remove_all(programs, error);
     fs::remove(request.output, error);  // if nothing else is in it
   };
-  if (const auto fits = replay::checkTargetRoom(request, *plan); !fits) {
+  auto fits = replay::checkSources(*plan, request.targets);
+  if (fits) fits = replay::checkTargetRoom(request, *plan);
+  if (!fits) {
     remove_programs();
     return fail(fits.failure());
   }
   const bool lacks_data = !request.partial && !plan->global.source_whole;
   if (lacks_data && !options.is_told) {
     printFailure(replay::lackSentence(request.schedule, plan->global));
+  }
+  for (const std::string& sentence : replay::unusedTargets(request.targets, *plan)) {
+    if (!options.is_told) printFailure(sentence);
   }
   const int processes =
       options.processes > 0 ? options.processes : std::max(1, static_cast<int>(plan->ranks.size()));
@@ -182,8 +193,8 @@ int replayOnce(const ReplayOptions& options) {
     }
   }
   std::vector<std::string> words = launcherWords(options, processes);
-  words.insert(words.end(), {program->native(), request.schedule.native(), "--compiled", "--target",
-                             request.target.native(), "-o", request.output.native()});
+  words.insert(words.end(), {program->native(), request.schedule.native(), "--compiled", "-o",
+                             request.output.native()});
   const std::vector<std::string> more = options.words();
   words.insert(words.end(), more.begin(), more.end());
   const LauncherWords launcher_output;
@@ -305,8 +316,35 @@ int runDry(const ReplayOptions& options) {
   return lacks_data ? kDifferences : kDone;
 }
 
+int adopt(const fs::path& directory) {
+  const fs::path target = replay::wholePath(directory);
+  const base::Result<replay::Adoption> adoption = replay::adoptTarget(target);
+  if (!adoption) return fail(adoption.failure());
+  const std::string name = base::printable(target.native());
+  std::string text = adoption->was_adopted ? fmt::format("{} was adopted before\n", name)
+                                           : fmt::format("{} is adopted: {} is written there\n",
+                                                         name, replay::kAdoptedMarker);
+  text += adoption->has_tree
+              ? fmt::format("Replays keep {} in its {}, and remove files there with --fresh\n",
+                            base::counted(adoption->directories, "directory", "directories"),
+                            replay::kTreeName)
+              : fmt::format("It has no {} yet: the first replay makes it\n", replay::kTreeName);
+  return printAll(text);
+}
+
 int runReplay(ReplayOptions options) {
-  options.complete();
+  if (!options.adopted.empty()) {
+    if (options.request.schedule.empty() && options.targets.empty()) return adopt(options.adopted);
+    return fail({base::Code::kInvalid,
+                 "--adopt takes no SCHEDULE and no --target: it adopts the "
+                 "directory, and does nothing else"},
+                kWrongUsage);
+  }
+  if (options.request.schedule.empty()) base::refuseMissing("SCHEDULE");
+  if (options.targets.empty()) base::refuseMissing("--target");
+  if (const auto completed = options.complete(); !completed) {
+    return fail(completed.failure(), kWrongUsage);
+  }
   if (options.dry_run) return runDry(options);
   if (options.json) {
     return fail({base::Code::kInvalid,
@@ -324,7 +362,8 @@ void addReplayCommand(base::Command program) {
   const auto options = std::make_shared<ReplayOptions>();
   const base::Command command =
       program.subcommand("replay", "Replay a schedule on a target directory, with mpirun");
-  options->addTo(command);
+  constexpr bool kIsRequired = false;  // not with --adopt
+  options->addTo(command, kIsRequired);
   command
       .option("-n,--processes", options->processes,
               "Processes to replay with (default: one for each recorded rank)")
@@ -334,6 +373,12 @@ void addReplayCommand(base::Command program) {
               "Replay so often, each time in a fresh tree; the median and the spread are told")
       .between(1, kMost)
       .showDefault();
+  command
+      .option(
+          "--adopt", options->adopted,
+          "Allow replays to work in DIR, which was made by hand, and to keep the directories of "
+          "DIR/tree; do nothing else")
+      .typeName("DIR");
   command
       .option("--launcher", options->launcher, "Instead of `mpirun -n N`, in words: \"srun -n 4\"")
       .typeName("WORDS");

@@ -91,6 +91,12 @@ inline std::string locationOnNode(std::string_view host, std::string_view locati
 }
 inline bool isOnNode(std::string_view location) { return location.starts_with(kNodePrefix); }
 
+// Whether it can be the name of a target. `--target NAME=DIR` and `--map PATTERN=NAME:` give the
+// other characters a meaning.
+inline bool isTargetName(std::string_view name) {
+  return !name.empty() && name.find_first_of(std::string_view("/=:\0", 4)) == name.npos;
+}
+
 struct ScheduleFile {
   // Names are bytes here, and text (core/base/printable.hpp) in the document.
   std::string location;  // below the target: "a/b", no "..", no leading "/"
@@ -103,6 +109,7 @@ struct ScheduleFile {
   bool lines = false;  // read by lines: the content has to have its newlines where lines ended
   // Before the run, in order, apart from each other; what lies behind `size` does not count.
   std::vector<Hole> holes{};
+  std::string target{};  // the name of the target that a replay puts it into; empty: not said
 };
 
 // A descriptor or stream: one open instance, numbered within its rank in the order of appearance.

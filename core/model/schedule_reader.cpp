@@ -609,6 +609,13 @@ ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
       file.holes.push_back(holeOf(in, item, file.holes));
     }
   }
+  if (object.find("target") != nullptr) {
+    file.target = base::bytesOf(object.text("target"));
+    if (!isTargetName(file.target)) {
+      object.refuse(fmt::format("\"target\" is \"{}\", and the name of a target has no /, = or :",
+                                base::inBrief(file.target)));
+    }
+  }
   if (file.read_before_written > file.size) {
     object.refuse(fmt::format("{} bytes are read before they are written, of {} that there are",
                               file.read_before_written, file.size));

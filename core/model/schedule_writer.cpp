@@ -91,6 +91,7 @@ void ScheduleWriter::file(const ScheduleFile& file) {
         });
       });
     }
+    if (!file.target.empty()) json_.put("target", base::printable(file.target));
     json_.put("source", base::printable(file.source));
   });
   locations_.push_back(file.location);

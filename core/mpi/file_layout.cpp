@@ -1,11 +1,9 @@
 #include "core/mpi/file_layout.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
+#include "core/base/file_system.hpp"
 #include "core/base/integers.hpp"
-#include "core/base/text_table.hpp"
 #include "core/mpi/groups.hpp"
 
 namespace omnio::mpi {
@@ -84,20 +82,6 @@ std::optional<std::string> bytesOfHex(std::string_view hex) {
   return bytes;
 }
 
-// By the numbers that statfs(2) tells.
-constexpr base::Word<std::uint64_t> kFileSystems[] = {
-    {0x0BD00BD0, "lustre"}, {0x19830326, "beegfs"},  {0x47504653, "gpfs"},
-    {0xEF53, "ext4"},  // and its elder brothers
-    {0x58465342, "xfs"},    {0x9123683E, "btrfs"},   {0x01021994, "tmpfs"},
-    {0x6969, "nfs"},        {0x794C7630, "overlay"}, {0x00C36400, "ceph"},
-    {0x65735546, "fuse"},   {0x2FC12FC1, "zfs"},
-};
-
-std::string nameOf(std::uint64_t kind) {
-  const std::string_view name = base::wordOf(kFileSystems, kind);
-  return name.empty() ? fmt::format("{:#x}", kind) : std::string(name);
-}
-
 bool takeNumber(std::string_view& text, std::uint64_t& value) {
   const auto number = base::wholeNumber<std::uint64_t>(nextWord(text));
   value = number.value_or(0);
@@ -140,7 +124,7 @@ std::optional<FileLayout> parseFileLayout(std::string_view fact) {
   std::uint64_t kind = 0;
   FileLayout layout;
   if (!takeNumber(fact, kind) || !takeNumber(fact, layout.block_bytes)) return {};
-  layout.file_system = nameOf(kind);
+  layout.file_system = base::fileSystemName(kind);
   if (layout.file_system == "lustre") {
     if (const auto bytes = bytesOfHex(nextWord(fact)); bytes && !bytes->empty()) {
       if (auto components = parseLustreLayout(*bytes)) layout.components = std::move(*components);

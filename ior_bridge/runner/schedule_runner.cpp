@@ -168,7 +168,7 @@ base::Result<ScheduleRun> runSchedule(const model::PhaseModel& model, const fs::
   const PhaseTeam world(session.world());
   request.schedule = schedule;
   request.output = programs;
-  request.target = options.directory;
+  request.targets = {{.directory = options.directory}};
   request.cache = options.cold ? replay::Cache::kCold : replay::Cache::kWarm;
   // What a run has left in the page cache would be written during the next one.
   request.sync = replay::Sync::kFinal;

@@ -270,6 +270,16 @@ Outcome issueRegular(Call& call, R (*real)(A...), std::index_sequence<kIndices..
   R value{};
   Outcome outcome = timed<row.result>(
       call, [&]() -> R { return value = real(std::get<kIndices>(arguments)...); });
+  if constexpr (calls::does(row, calls::Effect::kMakesDirectory)) {
+    const PlannedFile* const file = call.context.paths.planned(call.op().file);
+    const bool had_failed = (call.op().flags & kOpFailed) != 0;
+    if (outcome.failed && outcome.result == EEXIST && !had_failed && file != nullptr &&
+        call.context.paths.trees().of(*file).isAdopted()) {
+      outcome.failed = false;
+      outcome.result = call.op().result;
+      outcome.substitute = Substitute::kAdopted;
+    }
+  }
   if constexpr (row.result == Result::kNewFd) {
     if constexpr (calls::has(row, Role::kPathTemplate)) {
       if (!outcome.failed && call.context.path_template != call.path()) {
@@ -512,8 +522,11 @@ void noteClosed(Call& call, const Outcome& outcome, bool is_stream) {
 
 int preopen(const Preopened& preopened, const Paths& paths, Descriptors& descriptors) {
   const int flags = preopened.flags & ~(O_CREAT | O_EXCL | O_TRUNC);
+  const PlannedFile* const file = paths.planned(preopened.file);
+  // The application may have reached its input by a link; those of the trees lead to no input.
+  const bool is_in_place = file != nullptr && file->origin == Origin::kInPlace;
   const int fd = raw::openAt(AT_FDCWD, paths.absolute(preopened.file).c_str(),
-                             flags | O_NOFOLLOW | O_CLOEXEC, 0644);
+                             flags | (is_in_place ? 0 : O_NOFOLLOW) | O_CLOEXEC, 0644);
   if (fd < 0) return errno;
   if (preopened.offset > 0) raw::seek(fd, preopened.offset, SEEK_SET);
   descriptors.opened(preopened.slot, fd, nullptr, (flags & O_DIRECT) != 0);
@@ -541,6 +554,8 @@ const char* textOf(Substitute substitute) {
       "streams opened with m, which read and do not map",
       "FIFOs, sockets and devices, made as regular files",
       "clones that the target cannot make, or the application could not",
+      "copies from one file system to another, read and written",
+      "directories that the application made, and an adopted target had",
       "attributes that the target does not hold, or the application could not",
       "links that were found, prepared as what they lead to",
       "freopen of a stream that is not recorded",

@@ -31,14 +31,16 @@ enum class Substitute : std::uint8_t {
   kCloseFrom,  // closes the one descriptor
   kOverwrite,  // opened without cutting off what write_overwrite has put there
   kMapped,     // read, not mapped: who maps a file is ended by a signal when another cuts it off
-  kNode,   // a regular file: opening a FIFO waits for its other end, and devices are not storage
-  kClone,  // blocks that two files share: copied where the target cannot do that
+  kNode,     // a regular file: opening a FIFO waits for its other end, and devices are not storage
+  kClone,    // blocks that two files share: copied where the target cannot do that
+  kCopy,     // bytes copied to another file system, where the application had one
+  kAdopted,  // a directory that the target had before, which the application made
   kAttribute,  // an attribute that the target does not hold, or holds as one of a user
   kFoundLink,  // a link that the application found is prepared as what it leads to
   kReopened,   // freopen of a stream that is not recorded: another was closed for it
   kNotIssued,  // not issued: no such symbol here, no stream to work on, or it would reach outside
 };
-inline constexpr int kSubstituteCount = 13;
+inline constexpr int kSubstituteCount = 15;
 const char* textOf(Substitute substitute);
 
 // Whether a file system says so about an attribute: which of them it holds is its own matter.

@@ -145,6 +145,7 @@ Outcome byHand(Call&) = delete;
 #undef OMNIO_PART
 #undef OMNIO_CALL
 
+OMNIO_BY_HAND(copy_file_range);
 OMNIO_BY_HAND(flock);
 OMNIO_BY_HAND(lockf);
 OMNIO_BY_HAND(lockf64);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "core/calls/lock_commands.hpp"
 #include "replay/issue/backend_call.hpp"
@@ -182,12 +183,38 @@ OMNIO_BY_HAND(splice_read) {
 
 namespace {
 
+// As a program copies that finds out that the system does not. Returns the bytes that were copied,
+// fewer only at the end of the file; -1 and errno.
+std::int64_t copyByReading(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+                           std::uint64_t bytes) {
+  constexpr std::uint64_t kPiece = 1 << 20;
+  std::vector<char> buffer(std::min(bytes, kPiece));
+  std::uint64_t done = 0;
+  while (done < bytes) {
+    const std::int64_t got =
+        raw::readWholeAt(from, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - done),
+                         from_offset + done);
+    if (got < 0) return -1;
+    if (got == 0) break;
+    const auto part = static_cast<std::size_t>(got);
+    if (!raw::writeWholeAt(to, buffer.data(), part, to_offset + done)) return -1;
+    done += part;
+  }
+  return static_cast<std::int64_t>(done);
+}
+
 bool copyRange(file_clone_range range, int to) {
   auto from = static_cast<off64_t>(range.src_offset);
   auto offset = static_cast<off64_t>(range.dest_offset);
   while (range.src_length > 0) {
     const long copied = raw::systemCall(SYS_copy_file_range, range.src_fd, &from, to, &offset,
                                         static_cast<std::size_t>(range.src_length), 0U);
+    if (copied < 0 && errno == EXDEV) {
+      const std::int64_t by_reading =
+          copyByReading(static_cast<int>(range.src_fd), static_cast<std::uint64_t>(from), to,
+                        static_cast<std::uint64_t>(offset), range.src_length);
+      return by_reading == static_cast<std::int64_t>(range.src_length);
+    }
     if (copied <= 0) return false;
     range.src_length -= static_cast<std::uint64_t>(copied);
     raw::bytes_read += static_cast<std::uint64_t>(copied);
@@ -197,6 +224,40 @@ bool copyRange(file_clone_range range, int to) {
 }
 
 }  // namespace
+
+// The application's two files were in one file system, and the targets of a replay need not be.
+OMNIO_BY_HAND(copy_file_range) {
+  const auto real =
+      reinterpret_cast<ssize_t (*)(int, off64_t*, int, off64_t*, size_t, unsigned)>(call.symbol);
+  const Op& op = call.op();
+  const int from = op.other == kNoSlot ? -1 : call.context.descriptors.fd(op.other);
+  const int to = call.fd();
+  off64_t from_offset = call.argument(1);
+  off64_t to_offset = call.argument(3);
+  // -1: the descriptor's own position, which moves.
+  const bool moves_from = from_offset == -1;
+  const bool moves_to = to_offset == -1;
+  Outcome outcome = timed<Result::kBytes>(call, [&] {
+    return real(from, moves_from ? nullptr : &from_offset, to, moves_to ? nullptr : &to_offset,
+                static_cast<size_t>(call.argument(4)), static_cast<unsigned>(call.argument(5)));
+  });
+  const bool had_failed = (op.flags & kOpFailed) != 0;
+  if (!outcome.failed || outcome.result != EXDEV || had_failed) return outcome;
+  if (moves_from) from_offset = raw::seek(from, 0, SEEK_CUR);
+  if (moves_to) to_offset = raw::seek(to, 0, SEEK_CUR);
+  if (from_offset < 0 || to_offset < 0) return outcome;
+  const auto bytes = std::min(op.request, static_cast<std::uint64_t>(op.result));
+  const std::int64_t copied = copyByReading(from, static_cast<std::uint64_t>(from_offset), to,
+                                            static_cast<std::uint64_t>(to_offset), bytes);
+  if (copied < 0) return outcome;
+  if (moves_from) raw::seek(from, copied, SEEK_CUR);
+  if (moves_to) raw::seek(to, copied, SEEK_CUR);
+  outcome.failed = false;
+  outcome.result = copied;
+  outcome.end_ns = endOf(call);
+  outcome.substitute = Substitute::kCopy;
+  return outcome;
+}
 
 // Which file systems share blocks is another matter on the target. Where it cannot, the bytes are
 // copied, as a program does that finds this out. Where it can and the application could not, the
@@ -213,7 +274,8 @@ OMNIO_BY_HAND(clone_range) {
     return real(fd, FICLONERANGE, &range) < 0 ? -1 : static_cast<ssize_t>(range.src_length);
   });
   const bool had_failed = (op.flags & kOpFailed) != 0;
-  if (outcome.failed == had_failed) return outcome;
+  const bool is_across = outcome.failed && outcome.result == EXDEV && op.result != EXDEV;
+  if (outcome.failed == had_failed && !is_across) return outcome;
   if (!had_failed && !copyRange(range, fd)) return outcome;
   outcome.failed = had_failed;
   outcome.result = op.result;

@@ -152,8 +152,8 @@ Outcome temporary(Call& call) {
   int fd = -1;
   FILE* stream = nullptr;
   Outcome outcome = timed<Result::kNewStream>(call, [&] {
-    fd = raw::openAt(AT_FDCWD, call.context.paths.tree().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
-                     0600);
+    fd = raw::openAt(AT_FDCWD, call.context.paths.trees().first().path().c_str(),
+                     O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) return stream;
     return stream = ownLibc().fdopen(fd, "w+");
   });

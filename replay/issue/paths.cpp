@@ -39,38 +39,46 @@ std::size_t beginOfLast(std::string_view location, std::size_t names) {
   return at;
 }
 
-}  // namespace
-
-Paths::Paths(const Plan& plan, std::string tree, const std::vector<std::uint32_t>& ranks,
-             const std::string& on_node)
-    : plan_(plan), path_(std::move(tree)) {
-  base::Result<Tree> opened = Tree::open(path_, on_node);
-  if (!opened) return;
-  tree_.emplace(std::move(*opened));
-  for (const std::uint32_t rank : ranks) {
-    for (const std::string& location : plan.ranks[rank].bases) {
-      if (bases_.size() >= kMostBases || bases_.contains(location)) continue;
-      const int fd = tree_->openFile(location, O_PATH | O_DIRECTORY);
-      if (fd >= 0) bases_.emplace(location, fd);
-    }
+// The directories above a tree, the nearest first, up to the root of its file system.
+std::vector<int> directoriesAbove(const Tree& tree) {
+  std::vector<int> above;
+  // In a chroot the root is its own parent, and need not be a mount point.
+  const std::string& path = tree.path().native();
+  const auto parents = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/'));
+  const std::size_t most = std::min(parents, kMostAbove);
+  for (int at = tree.fd(); !isMountPoint(at) && above.size() < most; at = above.back()) {
+    const int fd = raw::openAt(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) break;
+    above.push_back(fd);
   }
-  openAbove();
+  return above;
 }
 
-void Paths::openAbove() {
-  // In a chroot the root is its own parent, and need not be a mount point.
-  const auto parents = static_cast<std::size_t>(std::count(path_.begin(), path_.end(), '/'));
-  const std::size_t most = std::min(parents, kMostAbove);
-  for (int at = tree_->fd(); !isMountPoint(at) && above_.size() < most; at = above_.back()) {
-    const int fd = raw::openAt(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return;
-    above_.push_back(fd);
+}  // namespace
+
+Paths::Paths(const Plan& plan, const Trees& trees, const std::vector<std::uint32_t>& ranks)
+    : plan_(plan), trees_(trees) {
+  for (const std::uint32_t rank : ranks) {
+    for (const PlannedBase& base : plan.ranks[rank].bases) {
+      const std::pair key(base.tree, base.location);
+      if (bases_.size() >= kMostBases || bases_.contains(key)) continue;
+      const int fd = trees_[base.tree].openFile(base.location, O_PATH | O_DIRECTORY);
+      if (fd >= 0) bases_.emplace(key, fd);
+    }
   }
+  for (const Tree& tree : trees_.targets()) above_.push_back(directoriesAbove(tree));
+  if (trees_.onNode()) above_node_tree_ = directoriesAbove(*trees_.onNode());
 }
 
 Paths::~Paths() {
-  for (const auto& [location, fd] : bases_) raw::closeFd(fd);
-  for (const int fd : above_) raw::closeFd(fd);
+  for (const auto& [base, fd] : bases_) raw::closeFd(fd);
+  for (const std::vector<int>& above : above_) std::ranges::for_each(above, raw::closeFd);
+  std::ranges::for_each(above_node_tree_, raw::closeFd);
+}
+
+const std::vector<int>& Paths::above(std::uint32_t tree) const {
+  return tree == kNodeTree && trees_.onNode() ? above_node_tree_
+                                              : above_[tree < above_.size() ? tree : 0];
 }
 
 const PlannedFile* Paths::planned(std::uint32_t file) const {
@@ -80,22 +88,20 @@ const PlannedFile* Paths::planned(std::uint32_t file) const {
 std::string Paths::absolute(std::uint32_t file) const {
   const PlannedFile* found = planned(file);
   if (found == nullptr) return {};
-  return tree_ ? tree_->pathOf(found->location) : path_ + "/" + found->location;
+  if (found->origin == Origin::kInPlace) return found->source;
+  return trees_.of(*found).pathOf(found->location);
 }
 
-Paths::Base Paths::base(const std::string& location) const {
-  if (!tree_) return {};
-  if (location.empty()) return {.fd = tree_->fd(), .is_own = false};
-  const auto found = bases_.find(location);
+Paths::Base Paths::base(std::uint32_t tree, const std::string& location) const {
+  if (location.empty()) return {.fd = trees_[tree].fd(), .is_own = false};
+  const auto found = bases_.find({tree, location});
   if (found != bases_.end()) return {.fd = found->second, .is_own = false};
-  return {.fd = tree_->openFile(location, O_PATH | O_DIRECTORY), .is_own = true};
+  return {.fd = trees_[tree].openFile(location, O_PATH | O_DIRECTORY), .is_own = true};
 }
 
 void Names::enterTree() {
-  const Paths::Base tree = paths_.base("");
-  if (tree.fd < 0 || unshare(CLONE_FS) != 0) return;
-  is_in_tree_ = raw::changeDirectory(tree.fd) == 0;
-  at_.clear();
+  if (unshare(CLONE_FS) != 0) return;
+  is_in_tree_ = stand(paths_.trees().first().fd(), 0, "");
 }
 
 void Names::changedTo(std::uint32_t file) {
@@ -105,22 +111,28 @@ void Names::changedTo(std::uint32_t file) {
     at_ = "/";  // not known: no base has this name, so that the next call goes to its own
     return;
   }
+  tree_ = planned->tree;
   at_ = planned->location == "." ? std::string() : planned->location;
+}
+
+bool Names::isAt(std::uint32_t tree, std::string_view base) const {
+  return tree_ == tree && at_ == base;
 }
 
 // Goes there unless the thread is there. Not all ways to come to a directory are calls of its own:
 // a child begins where its parent was, and threads of a process share one.
-bool Names::goTo(std::string_view base) {
-  if (at_ == base) return true;
-  const Paths::Base directory = paths_.base(std::string(base));
+bool Names::goTo(std::uint32_t tree, std::string_view base) {
+  if (isAt(tree, base)) return true;
+  const Paths::Base directory = paths_.base(tree, std::string(base));
   if (directory.fd < 0) return false;
-  const bool is_there = stand(directory.fd, base);
+  const bool is_there = stand(directory.fd, tree, base);
   if (directory.is_own) raw::closeFd(directory.fd);
   return is_there;
 }
 
-bool Names::stand(int directory, std::string_view name) {
+bool Names::stand(int directory, std::uint32_t tree, std::string_view name) {
   if (raw::changeDirectory(directory) != 0) return false;
+  tree_ = tree;
   at_ = name;
   return true;
 }
@@ -133,18 +145,22 @@ void Names::setAbsolute(Name& name, std::uint32_t file) {
 // With the names of so many directories above the location's own.
 void Names::setFromAbove(Name& name, std::uint32_t file, std::size_t levels, bool may_move) {
   setAbsolute(name, file);
-  const std::string& tree = paths_.tree();
-  if (levels >= paths_.depth()) {
+  const std::uint32_t number = paths_.planned(file)->tree;
+  const std::string& tree = paths_.trees()[number].path().native();
+  const std::size_t depth = paths_.depth(number);
+  if (levels >= depth) {
     // More than there are: through the tree again and again.
     const std::string again = tree.substr(tree.rfind('/')) + "/..";
-    const std::size_t turns = std::min(levels, kMostAbove) - std::min(paths_.depth(), kMostAbove);
+    const std::size_t turns = std::min(levels, kMostAbove) - std::min(depth, kMostAbove);
     for (std::size_t i = 0; i < turns; ++i) name.buffer.insert(tree.rfind('/'), again);
     name.text = name.buffer.c_str();
     return;
   }
   std::string up;
   for (std::size_t i = 0; i < levels; ++i) up += "../";
-  if (at_ != up && !(may_move && stand(paths_.above(levels), up))) return;
+  const bool is_there =
+      isAt(number, up) || (may_move && stand(paths_.above(number, levels), number, up));
+  if (!is_there) return;
   std::size_t begin = tree.size();
   for (std::size_t i = 0; i < levels; ++i) begin = tree.rfind('/', begin - 1);
   name.text = name.buffer.c_str() + begin + 1;
@@ -156,12 +172,11 @@ void Names::set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint
   name.directory = AT_FDCWD;
   const PlannedFile* planned = paths_.planned(file);
   if (planned == nullptr) return;
-  if (!is_in_tree_) return setAbsolute(name, file);
+  if (!is_in_tree_ || planned->origin == Origin::kInPlace) return setAbsolute(name, file);
   const std::string& location = planned->location;
   const std::size_t names = namesIn(location);
   const std::size_t wanted = lookups == model::kAllLookups ? names : lookups;
-  // The names above a file of this node are not in the tree.
-  if (wanted >= names && paths_.isApart(location)) return setAbsolute(name, file);
+  if (asked.from_first_tree && planned->tree != 0) return setAbsolute(name, file);
   const auto last = [&] {
     if (wanted == 0) return asked.may_be_empty ? "" : ".";
     return wanted == names ? location.c_str() : location.c_str() + beginOfLast(location, wanted);
@@ -186,7 +201,8 @@ void Names::set(Name& name, std::uint32_t file, std::uint16_t lookups, std::uint
     base = std::string_view(location).substr(0, beginOfLast(location, wanted));
     if (base.ends_with('/')) base.remove_suffix(1);
   }
-  if (base != at_ && !(may_move && goTo(base))) return setAbsolute(name, file);
+  const bool is_there = isAt(planned->tree, base) || (may_move && goTo(planned->tree, base));
+  if (!is_there) return setAbsolute(name, file);
   name.text = names == 0 ? location.c_str() : last();
 }
 

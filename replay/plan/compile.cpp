@@ -87,6 +87,9 @@ Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
       type_bytes_.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(type->size, 0)));
     }
   }
+  if (global.mpi && changes_.inputs == Origin::kInPlace) {
+    return "--inputs in-place does not take calls of MPI-IO, which no fence keeps in the trees";
+  }
   if (changes_.timing) plan_.global.timing = *changes_.timing;
   return std::nullopt;
 }
@@ -94,7 +97,14 @@ Compiler::Complaint Compiler::global(const model::ScheduleGlobal& global) {
 Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile& file) {
   plan_.files.push_back({file});
   if (directory_.empty()) plan_.files.back().lines = false;
-  return std::nullopt;
+  const bool has_content = file.exists && file.role != model::FileRole::kDirectory &&
+                           file.role != model::FileRole::kAbsent;
+  const bool is_in_place = changes_.inputs == Origin::kInPlace;
+  if (has_content && !model::isOnNode(file.location) &&
+      (!is_in_place || file.role == model::FileRole::kInput)) {
+    plan_.files.back().origin = changes_.inputs;
+  }
+  return tree_choice_ ? tree_choice_->choose(plan_.files.back()) : std::nullopt;
 }
 
 std::uint32_t Compiler::fileOf(const ScheduleEvent& event) const {
@@ -136,19 +146,32 @@ void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file, bo
   appends_by_slot_[slot] = appends;
 }
 
+// The directory that a path is relative to, where it lies in the tree of the file. A directory that
+// several trees have is open in one of them; which one is not known where a later thread of the
+// document opens it. The name is then looked up from the working directory.
+Descriptor Compiler::directoryFor(model::FileNumber file, Descriptor directory) const {
+  if (!tree_choice_ || !tree_choice_->isSplit() || file == model::kNoFileNumber) return directory;
+  const auto slot = static_cast<std::size_t>(directory);
+  const std::uint32_t known = slot < file_of_slot_.size() ? file_of_slot_[slot] : kNoFile;
+  if (known == kNoFile) return model::kNoDescriptor;
+  const bool is_same = plan_.files[known].tree == plan_.files[static_cast<std::size_t>(file)].tree;
+  return is_same ? directory : model::kNoDescriptor;
+}
+
 // A path that is looked up from a directory inside of the tree.
 void Compiler::noteBase(model::FileNumber file, std::uint16_t lookups, Descriptor directory) {
   if (file == model::kNoFileNumber || lookups == model::kAllLookups ||
       directory != model::kNoDescriptor) {
     return;
   }
-  const std::string& location = plan_.files[static_cast<std::size_t>(file)].location;
+  const PlannedFile& planned = plan_.files[static_cast<std::size_t>(file)];
+  const std::string& location = planned.location;
   std::size_t end = location.size();
   for (std::uint16_t i = 0; i < lookups && end != std::string::npos && end > 0; ++i) {
     end = location.rfind('/', end - 1);
   }
   if (end != std::string::npos && end > 0) {
-    bases_.emplace(thread().recorded.rank, location.substr(0, end));
+    bases_.emplace(thread().recorded.rank, planned.tree, location.substr(0, end));
   }
 }
 
@@ -161,8 +184,14 @@ Compiler::Complaint Compiler::checkDescriptors() const {
   return std::nullopt;
 }
 
+Compiler::Complaint Compiler::checkInPlace(const ScheduleEvent& event, std::uint32_t file) {
+  return changes_.inputs == Origin::kInPlace ? in_place_.event(event, file, plan_.files)
+                                             : std::nullopt;
+}
+
 Compiler::Complaint Compiler::beginThread(const model::ScheduleThread& thread) {
   if (plan_.threads.empty() || plan_.threads.back().recorded.rank != thread.rank) {
+    if (auto complaint = in_place_.endRank(file_of_slot_, plan_.files)) return complaint;
     file_of_slot_.clear();
     appends_by_slot_.clear();
     made_ = 0;
@@ -193,6 +222,9 @@ Compiler::Complaint Compiler::endThread() {
 Compiler::Complaint Compiler::preopened(const ScheduleEvent& event) {
   if (event.id != 0 || !event.after.empty()) {
     return "a preopened descriptor is there before all events: it has neither id nor after";
+  }
+  if (auto complaint = checkInPlace(event, static_cast<std::uint32_t>(event.file))) {
+    return complaint;
   }
   Preopened opened;
   if (auto complaint = takeSlot(event.new_fd, opened.slot)) return complaint;
@@ -343,10 +375,14 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     phase_bytes_[event.phase] += model::bytesMoved(event);
     if (auto complaint = checkCall(event)) return complaint;
     if (auto complaint = checkView(event)) return complaint;
+    if (tree_choice_) {
+      if (auto complaint = tree_choice_->checkNames(event, plan_.files)) return complaint;
+    }
     op.row = event.row->number;
     measure(event);
   }
   op.file = fileOf(event);
+  if (auto complaint = checkInPlace(event, op.file)) return complaint;
   if (op.file != kNoFile && event.step == Step::kCall) {
     line_ends_.note(event, op.file, plan_.files[op.file]);
   }
@@ -386,14 +422,16 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   noteUser(op.new_file);
   op.lookups = event.lookups;
   op.new_lookups = event.new_lookups;
-  noteBase(event.file, event.lookups, event.directory);
-  noteBase(event.new_file, event.new_lookups, event.new_directory);
+  const Descriptor directory = directoryFor(event.file, event.directory);
+  const Descriptor new_directory = directoryFor(event.new_file, event.new_directory);
+  noteBase(event.file, event.lookups, directory);
+  noteBase(event.new_file, event.new_lookups, new_directory);
   if (auto complaint = takeSlot(event.fd, op.fd)) return complaint;
   const Descriptor other = event.source != model::kNoDescriptor ? event.source : event.replaced;
   if (auto complaint = takeSlot(other, op.other)) return complaint;
   if (auto complaint = takeSlot(event.new_fd, op.new_fd)) return complaint;
-  if (auto complaint = takeSlot(event.directory, op.directory)) return complaint;
-  if (auto complaint = takeSlot(event.new_directory, op.new_directory)) return complaint;
+  if (auto complaint = takeSlot(directory, op.directory)) return complaint;
+  if (auto complaint = takeSlot(new_directory, op.new_directory)) return complaint;
 
   PlannedThread& planned = thread();
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
@@ -544,10 +582,10 @@ Compiler::Complaint Compiler::arrangeFiles() {
   for (const PlannedFile& file : plan_.files) {
     if (file.made_by_events) made.insert(file.location);
   }
-  for (const auto& [rank, base] : bases_) {
+  for (const auto& [rank, tree, base] : bases_) {
     bool is_made = made.contains(base);
     eachAbove(base, [&](std::string_view above) { is_made = is_made || made.contains(above); });
-    if (!is_made) plan_.ranks[static_cast<std::size_t>(rank)].bases.push_back(base);
+    if (!is_made) plan_.ranks[static_cast<std::size_t>(rank)].bases.push_back({tree, base});
   }
   return complaint;
 }
@@ -556,6 +594,10 @@ Compiler::Complaint Compiler::finish() {
   plan_.ranks.resize(static_cast<std::size_t>(std::max(plan_.global.ranks, 0)));
   for (const auto& [phase, bytes] : phase_bytes_) plan_.phase_bytes.push_back({phase, bytes});
   if (auto complaint = checkDescriptors()) return complaint;
+  if (auto complaint = in_place_.endRank(file_of_slot_, plan_.files)) return complaint;
+  if (tree_choice_) {
+    if (auto complaint = tree_choice_->checkMaps()) return complaint;
+  }
   if (auto complaint = orderThreads()) return complaint;
   return arrangeFiles();
 }

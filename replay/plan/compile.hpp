@@ -8,14 +8,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "core/model/schedule_reader.hpp"
+#include "replay/plan/in_place.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/plan/program.hpp"
 #include "replay/plan/room.hpp"
+#include "replay/plan/target_rules.hpp"
 
 namespace omnio::replay {
 
@@ -25,6 +28,8 @@ struct Changes {
   model::Order order = model::Order::kAll;  // the waits that are kept
   double network_scale = 1;                 // times of communication are multiplied by this
   bool leave_out_syncs = false;             // fsync and its like take no time, and do nothing
+  std::optional<TargetRules> targets{};     // nothing: all files go to one tree
+  Origin inputs = Origin::kMade;  // of files that exist, unless a node had them for itself
 };
 
 // Takes a schedule piece by piece. `directory` has to exist. Where it is empty, no programs are
@@ -32,7 +37,9 @@ struct Changes {
 class Compiler final : public model::ScheduleSink {
  public:
   explicit Compiler(std::filesystem::path directory, const Changes& changes = {})
-      : directory_(std::move(directory)), changes_(changes) {}
+      : directory_(std::move(directory)), changes_(changes) {
+    if (changes_.targets) tree_choice_.emplace(*changes_.targets);
+  }
 
   Complaint global(const model::ScheduleGlobal& global) override;
   Complaint file(model::FileNumber number, const model::ScheduleFile& file) override;
@@ -75,9 +82,11 @@ class Compiler final : public model::ScheduleSink {
   bool appends(const model::ScheduleEvent& event) const;
   void noteUser(std::uint32_t number);
   void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file, bool appends);
+  model::Descriptor directoryFor(model::FileNumber file, model::Descriptor directory) const;
   void noteBase(model::FileNumber file, std::uint16_t lookups, model::Descriptor directory);
   Complaint checkDescriptors() const;
   std::int64_t communicationOf(const model::Work& work) const;
+  Complaint checkInPlace(const model::ScheduleEvent& event, std::uint32_t file);
   Complaint preopened(const model::ScheduleEvent& event);
   static Complaint checkCall(const model::ScheduleEvent& event);
   Complaint checkView(const model::ScheduleEvent& event);
@@ -94,7 +103,9 @@ class Compiler final : public model::ScheduleSink {
   std::vector<Waiting> waiting_;
   LineEnds line_ends_;
   AddedBytes added_bytes_;
-  std::set<std::pair<int, std::string>> bases_;  // rank, location
+  std::set<std::tuple<int, std::uint32_t, std::string>> bases_;  // rank, tree, location
+  std::optional<TreeChoice> tree_choice_;
+  InPlaceCheck in_place_;
   // The files of this rank's descriptors, by slot: calls on a descriptor do not name the file. A
   // descriptor that a later thread of the document makes is not known yet.
   std::vector<std::uint32_t> file_of_slot_;

@@ -15,15 +15,15 @@
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 13\n";
+constexpr std::string_view kMagic = "omnio replay plan 16\n";
 
 }  // namespace
 
 template <typename Io>
 void parts(Io& io, PartsOf<PlannedFile> auto& file) {
-  io.items(file.location, file.role, file.exists, file.made_by_events, file.lines, file.size,
-           file.holes, file.written_end, file.added_bytes, file.may_shrink, file.line_ends,
-           file.delimiters, file.users);
+  io.items(file.location, file.source, file.origin, file.tree, file.role, file.exists,
+           file.made_by_events, file.lines, file.size, file.holes, file.written_end,
+           file.added_bytes, file.may_shrink, file.line_ends, file.delimiters, file.users);
 }
 
 template <typename Io>
@@ -38,6 +38,11 @@ void parts(Io& io, PartsOf<PlannedThread> auto& thread) {
            recorded.recorder_ns, recorded.computing, thread.operations, thread.first_start_ns,
            thread.last_end_ns, thread.read_request, thread.read_moved, thread.write_request,
            thread.write_failed, thread.raises);
+}
+
+template <typename Io>
+void parts(Io& io, PartsOf<PlannedBase> auto& base) {
+  io.items(base.tree, base.location);
 }
 
 template <typename Io>

@@ -11,12 +11,29 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/base/text_table.hpp"
 #include "core/model/schedule.hpp"
 #include "replay/plan/bytes.hpp"
 
 namespace omnio::replay {
 
+// The number of the tree that a node has for itself, beside those of the targets.
+inline constexpr std::uint32_t kNodeTree = 0xFFFFFFFF;
+
+// What a file that exists before the run has in it.
+enum class Origin : std::uint8_t {
+  kMade,     // made-up content
+  kCopied,   // that of its source
+  kInPlace,  // it is its source
+};
+
+// The words of --inputs.
+inline constexpr base::Word<Origin> kOrigins[] = {
+    {Origin::kMade, "make"}, {Origin::kCopied, "copy"}, {Origin::kInPlace, "in-place"}};
+
 struct PlannedFile : model::ScheduleFile {
+  Origin origin = Origin::kMade;
+  std::uint32_t tree = 0;  // that it lies in: of a target, by number, or kNodeTree
   // A mkdir, rename or link makes it, or a directory above it: not to be there before.
   bool made_by_events = false;
   std::uint64_t written_end = 0;  // furthest byte that a write of known place reaches
@@ -73,12 +90,17 @@ struct PlannedThread : LargestRequests {
   std::vector<std::uint32_t> raises;
 };
 
+// A directory from which names are looked up, there throughout the run.
+struct PlannedBase {
+  std::uint32_t tree = 0;  // as of a file
+  std::string location;
+};
+
 struct PlannedRank {
   std::uint32_t slots = 0;  // one more than the largest number of a descriptor
   std::uint64_t made = 0;   // descriptors that its events make
   std::vector<Preopened> preopened;
-  // Locations of directories, there throughout the run, from which names are looked up.
-  std::vector<std::string> bases;
+  std::vector<PlannedBase> bases;
 };
 
 // The bytes that the calls of a phase move; of phase 0, those that are of none.

@@ -44,6 +44,7 @@ class DigestingSink final : public model::ScheduleSink {
     addAll(file.location, file.role, (file.exists ? 1U : 0U) | (file.lines ? 2U : 0U), file.size,
            file.read_before_written);
     for (const model::Hole& hole : file.holes) addAll(hole.begin, hole.end);
+    if (!file.target.empty()) add(file.target);
     files_ += std::exchange(state_, before);
     locations_.push_back(digestOf(file.location));
     return next_.file(number, file);

@@ -365,7 +365,7 @@ void Engine::run(Thread& thread) {
                        .tid = static_cast<std::uint32_t>(raw::thread())});
   }
   thread.context->names.enterTree();
-  if (settings_.warm_up) access(settings_.paths.tree().c_str(), F_OK);
+  if (settings_.warm_up) access(settings_.paths.trees().first().path().c_str(), F_OK);
   if (has_own_descriptors_) has_own_descriptors_ = unshare(CLONE_FILES) == 0;
   ++started_;
   started_.notify_all();

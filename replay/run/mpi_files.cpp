@@ -27,6 +27,9 @@ std::int64_t argumentOf(const Instruction& instruction, Role role) {
   return index < 0 ? 0 : instruction.arguments[static_cast<std::size_t>(index)];
 }
 
+// A file that is deleted when it is closed may be closed in the first tree (MpiFiles::finish).
+constexpr Names::Wanted kMpiNames{.path = true, .from_first_tree = true};
+
 // Libraries take what stands before a colon for the name of a file system, and ROMIO leaves it out:
 // behind "ufs:" may be an absolute path. Our names are relative, and stay it.
 std::string nameIn(const IssueContext& context) {
@@ -158,7 +161,7 @@ Outcome MpiFiles::issue(const Instruction& instruction, IssueContext& context) {
   if (calls::has(row, Role::kDone)) return wait(instruction, context);
   if (row.call_class == calls::Class::kOpen) return open(instruction, context);
   if (calls::has(row, Role::kPath)) {
-    context.names.find(instruction.op, {.path = true}, context.descriptors);
+    context.names.find(instruction.op, kMpiNames, context.descriptors);
     const std::string name = nameIn(context);
     return timed(context, [&] { return MPI_File_delete(name.c_str(), MPI_INFO_NULL); });
   }
@@ -186,7 +189,7 @@ Outcome MpiFiles::issue(const Instruction& instruction, IssueContext& context) {
 Outcome MpiFiles::open(const Instruction& instruction, IssueContext& context) {
   const auto group = static_cast<std::size_t>(argumentOf(instruction, Role::kNewComm));
   if (group >= groups_.size() || groups_[group] == MPI_COMM_NULL) return notIssued();
-  context.names.find(instruction.op, {.path = true}, context.descriptors);
+  context.names.find(instruction.op, kMpiNames, context.descriptors);
   const std::string name = nameIn(context);
   const OwnInfo hints(instruction.text);
   const auto amode = static_cast<int>(argumentOf(instruction, Role::kAmode));
@@ -464,7 +467,7 @@ void MpiFiles::completeAll(std::uint32_t slot) {
 void MpiFiles::finish() {
   // A file to be deleted when it is closed is deleted by the name that it was opened by, from here.
   const int before = raw::openAt(AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (before < 0 || chdir(paths_.tree().c_str()) != 0) return;
+  if (before < 0 || chdir(paths_.trees().first().path().c_str()) != 0) return;
   for (auto& [slot, file] : files_) {
     completeAll(slot);
     if (file.handle != MPI_FILE_NULL) MPI_File_close(&file.handle);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +16,7 @@
 
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
+#include "core/base/file_system.hpp"
 #include "core/base/printable.hpp"
 #include "core/wire/moved_bytes.hpp"
 #include "replay/issue/libc.hpp"
@@ -28,6 +30,7 @@
 #include "replay/run/receivers.hpp"
 #include "replay/run/session.hpp"
 #include "replay/run/signals.hpp"
+#include "replay/target/sources.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -183,7 +186,7 @@ void attend(Session& session, Engine& engine, Signals* signals, bool is_eager,
 
 // Each file that the schedule writes, on each node, since a node has what its own ranks wrote; the
 // processes of a node take turns.
-void syncFiles(const Session& session, const Plan& plan, const Tree& tree) {
+void syncFiles(const Session& session, const Plan& plan, const Trees& trees) {
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     if (i % static_cast<std::size_t>(session.nodeProcesses()) !=
             static_cast<std::size_t>(session.nodeRank()) ||
@@ -191,7 +194,7 @@ void syncFiles(const Session& session, const Plan& plan, const Tree& tree) {
         plan.files[i].role == model::FileRole::kDirectory) {
       continue;
     }
-    const int fd = tree.openFile(plan.files[i].location, O_RDONLY | O_NONBLOCK);
+    const int fd = trees.of(plan.files[i]).openFile(plan.files[i].location, O_RDONLY | O_NONBLOCK);
     if (fd < 0) continue;  // it was removed
     raw::syncData(fd);
     raw::closeFd(fd);
@@ -287,24 +290,38 @@ void checkNodeRoom(Session& session, const Request& request, const Plan& plan,
   }
   if (session.largest(failure.empty() ? 0 : 1) == 0) return;
   if (session.isNodeLeader()) removeTree(request.node_local);
-  if (session.rank() == 0) removeTree(request.target);
+  if (session.rank() == 0) removeTrees(request.targets);
   session.barrier();
   if (!failure.empty()) session.abort(failure);
   session.barrier();  // until that one has ended all
 }
 
 bool hasFilesOnNodes(const Plan& plan) {
-  return std::ranges::any_of(
-      plan.files, [](const PlannedFile& file) { return model::isOnNode(file.location); });
+  return std::ranges::find(plan.files, kNodeTree, &PlannedFile::tree) != plan.files.end();
 }
 
-std::int64_t syncAfter(Session& session, Sync sync, const Plan& plan, const Tree& tree) {
+std::string fileSystemOf(int directory) {
+  struct statfs facts {};
+  if (raw::systemCall(SYS_fstatfs, directory, &facts) != 0) return {};
+  return base::fileSystemName(static_cast<std::uint32_t>(facts.f_type));
+}
+
+Prepared sumOf(const PreparedByTree& prepared) {
+  Prepared sum;
+  for (const auto& [tree, one] : prepared) {
+    sum.files += one.files;
+    sum.bytes += one.bytes;
+  }
+  return sum;
+}
+
+std::int64_t syncAfter(Session& session, Sync sync, const Plan& plan, const Trees& trees) {
   session.barrier();  // all have written out what their streams hold
   const std::int64_t begin = nowNs();
-  if (sync == Sync::kFile) syncFiles(session, plan, tree);
+  if (sync == Sync::kFile) syncFiles(session, plan, trees);
   if (sync == Sync::kFinal && session.isNodeLeader()) {
-    raw::syncFileSystem(tree.fd());
-    if (tree.fdOnNode() >= 0) raw::syncFileSystem(tree.fdOnNode());
+    for (const Tree& tree : trees.targets()) raw::syncFileSystem(tree.fd());
+    if (trees.onNode()) raw::syncFileSystem(trees.onNode()->fd());
   }
   return sync == Sync::kNone ? 0 : session.largest(nowNs() - begin);
 }
@@ -329,10 +346,12 @@ Replayed replayOnce(Session& session, const Request& request,
   if (!request.node_local.empty() && hasFilesOnNodes(*plan)) {
     node_tree = makeNodeTree(session, request);
   }
-  const base::Result<Tree> tree = Tree::open(tree_path, node_tree);
-  check(tree);
-  const base::Result<Places> places =
-      placesOf(*plan, *tree, nodeOfRank(*plan, *placement, session));
+  const base::Result<std::vector<std::filesystem::path>> tree_paths =
+      treesOf(request.targets, tree_path);
+  check(tree_paths);
+  const base::Result<Trees> trees = Trees::open(*tree_paths, node_tree);
+  check(trees);
+  const base::Result<Places> places = placesOf(*plan, nodeOfRank(*plan, *placement, session));
   check(places);
   base::raiseOpenFileLimit();
 
@@ -348,10 +367,11 @@ Replayed replayOnce(Session& session, const Request& request,
 
   const std::int64_t preparing = nowNs();
   if (session.rank() == 0) {
-    check(prepareDirectories(*plan, *tree, *places, kInTree));
+    check(noteDirectories(request.targets, *plan, *trees));
+    check(prepareDirectories(*plan, *trees, *places, kInTarget));
   }
   if (session.isNodeLeader() && !node_tree.empty()) {
-    check(prepareDirectories(*plan, *tree, *places, session.node()));
+    check(prepareDirectories(*plan, *trees, *places, session.node()));
   }
   session.barrier();
   const Share share{.process = session.rank(),
@@ -359,16 +379,18 @@ Replayed replayOnce(Session& session, const Request& request,
                     .node = session.node(),
                     .node_process = session.nodeRank(),
                     .node_processes = session.nodeProcesses()};
-  const base::Result<Prepared> prepared =
-      prepareFiles(*plan, *tree, *places, share, request.cache, request.content);
+  const base::Result<PreparedByTree> prepared =
+      prepareFiles(*plan, *trees, *places, share, request.cache, request.content);
   check(prepared);
+  settleSources(*plan, request.cache, share);
   session.barrier();
-  const Residency residency = sampleCache(*plan, *tree, *places, share);
+  const Residency residency = sampleCache(*plan, *trees, *places, share);
   session.barrier();
   const std::int64_t preparation_ns = nowNs() - preparing;
 
   findSymbols();
-  std::vector<std::filesystem::path> writable = {tree_path, request.output, "/dev/shm"};
+  std::vector<std::filesystem::path> writable = *tree_paths;
+  writable.insert(writable.end(), {request.output, "/dev/shm"});
   if (const char* rings = getenv("OMNIO_RING_DIR")) writable.emplace_back(rings);
   if (!node_tree.empty()) writable.push_back(node_tree);
   // MPI libraries copy from process to process (process_vm_readv), which no process behind a fence
@@ -384,7 +406,7 @@ Replayed replayOnce(Session& session, const Request& request,
   }
   const Fence fence(writable);
   Flags flags(session.sharedWords(plan->flag_waiters.flags()));
-  const Paths paths(*plan, tree_path.native(), ranksOf(*placement, session), node_tree.native());
+  const Paths paths(*plan, *trees, ranksOf(*placement, session));
   const bool may_spin = haveProcessorEach(*plan, *placement, session);
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
   const WaitKind wait_in_mpi =
@@ -450,15 +472,24 @@ Replayed replayOnce(Session& session, const Request& request,
   Replayed replayed{.global = plan->global};
   Report& report = replayed.report;
   report.sync = request.sync;
-  report.sync_ns = syncAfter(session, request.sync, *plan, *tree);
+  report.sync_ns = syncAfter(session, request.sync, *plan, *trees);
   report.compute = request.compute;
   report.computing = computingOf(*plan);
   report.wait = wait;
   report.wait_in_mpi = wait_in_mpi;
   report.schedule = plan->schedule;
   report.schedule_digest = plan->schedule_digest;
-  report.target = request.target.native();
-  report.tree = tree_path.native();
+  for (std::uint32_t i = 0; i < request.targets.size(); ++i) {
+    const auto found = prepared->find(i);
+    const Prepared own = found == prepared->end() ? Prepared() : found->second;
+    report.targets.push_back(
+        {.name = request.targets[i].name,
+         .directory = request.targets[i].directory.native(),
+         .tree = (*tree_paths)[i].native(),
+         .file_system = fileSystemOf(trees->targets()[i].fd()),
+         .is_adopted = trees->targets()[i].isAdopted(),
+         .prepared = {.files = session.sum(own.files), .bytes = session.sum(own.bytes)}});
+  }
   report.node_trees = session.gather(node_tree.native());
   std::ranges::sort(report.node_trees);
   const auto again = std::ranges::unique(report.node_trees);
@@ -467,6 +498,14 @@ Replayed replayOnce(Session& session, const Request& request,
   if (isTraced()) report.trace = request.output.native();
   report.timing = plan->global.timing;
   report.write_overwrite = plan->global.write_overwrite;
+  report.inputs = request.changes.inputs;
+  for (const PlannedFile* file : filesInPlace(*plan)) {
+    std::error_code ignored;
+    report.in_place.push_back({.location = file->location,
+                               .source = file->source,
+                               .real = std::filesystem::weakly_canonical(file->source, ignored),
+                               .size = file->size});
+  }
   report.cache = request.cache;
   report.data = request.content.word();
   report.order = request.changes.order;
@@ -477,8 +516,8 @@ Replayed replayOnce(Session& session, const Request& request,
   report.place = request.place;
   report.ranks_by_process = placement->ranksByProcess();
   report.spins = session.largest(may_spin ? 0 : 1) == 0;
-  report.prepared.files = session.sum(prepared->files);
-  report.prepared.bytes = session.sum(prepared->bytes);
+  const Prepared all = sumOf(*prepared);
+  report.prepared = {.files = session.sum(all.files), .bytes = session.sum(all.bytes)};
   report.residency.pages = session.sum(residency.pages);
   report.residency.resident = session.sum(residency.resident);
   report.preparation_ns = preparation_ns;

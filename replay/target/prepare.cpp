@@ -10,14 +10,17 @@
 #include <climits>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
+#include "replay/target/sources.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -57,6 +60,21 @@ constexpr std::size_t kBufferBytes = 1 << 20;
 // Whether a file could be run is not recorded, and asked for (access) by what looks for programs.
 constexpr unsigned kFileMode = 0755;
 
+// Closes a descriptor that it may have.
+class OwnFd {
+ public:
+  explicit OwnFd(int fd) : fd_(fd) {}
+  OwnFd(const OwnFd&) = delete;
+  OwnFd& operator=(const OwnFd&) = delete;
+  ~OwnFd() {
+    if (fd_ >= 0) raw::closeFd(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
 base::Failure cannotMake(const std::string& location, int error) {
   return {base::Code::kSystem,
           fmt::format("cannot make {} in the tree: {}", base::printable(location),
@@ -68,11 +86,16 @@ std::string parentOf(const std::string& location) {
   return slash == std::string::npos ? std::string() : location.substr(0, slash);
 }
 
-// Whether an event makes the directory, or one above it: then it must not be there before.
-bool isMadeLater(const std::unordered_set<std::string_view>& made, const std::string& location) {
-  for (std::size_t end = location.find('/');; end = location.find('/', end + 1)) {
-    if (made.contains(std::string_view(location).substr(0, end))) return true;
-    if (end == std::string::npos) return false;
+// The directory, or the nearest one above it of which no event makes any part: what events make
+// must not be there before. "" is the tree.
+std::string partNotMadeLater(const std::unordered_set<std::string_view>& made,
+                             const std::string& location) {
+  const std::string_view whole = location;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = whole.find('/', begin);
+    if (made.contains(whole.substr(0, end))) return location.substr(0, begin == 0 ? 0 : begin - 1);
+    if (end == std::string::npos) return location;
+    begin = end + 1;
   }
 }
 
@@ -106,17 +129,21 @@ std::uint64_t dataBytes(const PlannedFile& file, std::uint64_t begin, std::uint6
 
 class Maker {
  public:
-  Maker(const Tree& tree, Cache cache, const Content& content)
-      : tree_(tree), cache_(cache), content_(content), buffer_(kBufferBytes) {}
+  Maker(const Trees& trees, Cache cache, const Content& content)
+      : trees_(trees), cache_(cache), content_(content), buffer_(kBufferBytes) {}
 
   // The piece of a file of so many bytes. 0 or errno.
   int makePiece(const PlannedFile& file, std::uint64_t number, std::uint64_t begin,
                 std::uint64_t end, std::uint64_t size) {
-    const int fd = tree_.openFile(file.location, O_RDWR | O_CREAT, kFileMode);
+    const int fd = trees_.of(file).openFile(file.location, O_RDWR | O_CREAT, kFileMode);
     if (fd < 0) return errno;
-    int error = eachDataPart(file, begin, end, [&](std::uint64_t from, std::uint64_t to) {
-      return fill(file, number, from, to, fd);
-    });
+    const OwnFd source(file.origin == Origin::kCopied ? openSource(file.source) : -1);
+    int error = file.origin == Origin::kCopied && source.get() < 0 ? errno : 0;
+    if (error == 0) {
+      error = eachDataPart(file, begin, end, [&](std::uint64_t from, std::uint64_t to) {
+        return fill(file, number, from, to, source.get(), fd);
+      });
+    }
     // Others may have made what lies further ahead, but nothing behind the end.
     if (error == 0 && end == size && !file.holes.empty() && raw::setLength(fd, size) != 0) {
       error = errno;
@@ -140,12 +167,20 @@ class Maker {
     return std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - begin));
   }
 
+  // `source`: what the content is copied from, as far as the file had been recorded; -1: nothing.
   int fill(const PlannedFile& file, std::uint64_t number, std::uint64_t begin, std::uint64_t end,
-           int fd) {
+           int source, int fd) {
     for (; begin < end; begin += next(begin, end).size()) {
       const std::span<char> content = next(begin, end);
       content_.fill(number, begin, content);
-      if (file.lines) setLineEnds(file, begin, content);
+      if (source >= 0 && begin < file.size) {
+        const auto bytes = std::min<std::uint64_t>(content.size(), file.size - begin);
+        const std::int64_t got = raw::readWholeAt(source, content.data(), bytes, begin);
+        if (got < 0) return errno;
+        if (static_cast<std::uint64_t>(got) < bytes) return ENODATA;  // it was cut meanwhile
+      } else if (file.lines) {
+        setLineEnds(file, begin, content);
+      }
       if (!raw::writeWholeAt(fd, content.data(), content.size(), begin)) return errno;
     }
     return 0;
@@ -160,7 +195,7 @@ class Maker {
     return 0;
   }
 
-  const Tree& tree_;
+  const Trees& trees_;
   const Cache cache_;
   const Content& content_;
   std::vector<char> buffer_;
@@ -168,15 +203,14 @@ class Maker {
 
 }  // namespace
 
-base::Result<Places> placesOf(const Plan& plan, const Tree& tree,
-                              const std::vector<int>& node_of_rank) {
-  Places places(plan.files.size(), kInTree);
+base::Result<Places> placesOf(const Plan& plan, const std::vector<int>& node_of_rank) {
+  Places places(plan.files.size(), kInTarget);
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     const PlannedFile& file = plan.files[i];
-    if (!tree.isApart(file.location)) continue;
+    if (file.tree != kNodeTree) continue;
     for (const std::uint32_t rank : file.users) {
       const int node = node_of_rank[rank];
-      if (places[i] == kInTree) places[i] = node;
+      if (places[i] == kInTarget) places[i] = node;
       if (places[i] == node) continue;
       return base::failure(base::Code::kInvalid,
                            "{} was on one node, and is used by the ranks {} and {}, which this "
@@ -185,13 +219,16 @@ base::Result<Places> placesOf(const Plan& plan, const Tree& tree,
                            base::printable(file.location), file.users.front(), rank);
     }
     // No rank uses it, so that it is made on no node.
-    if (places[i] == kInTree) places[i] = INT_MAX;
+    if (places[i] == kInTarget) places[i] = INT_MAX;
   }
   return places;
 }
 
 std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& file) {
-  if (file.role == model::FileRole::kDirectory || file.role == model::FileRole::kAbsent) return {};
+  if (file.role == model::FileRole::kDirectory || file.role == model::FileRole::kAbsent ||
+      file.origin == Origin::kInPlace) {
+    return {};
+  }
   if (file.exists) {
     const bool grows = plan.global.write_overwrite && file.role != model::FileRole::kInput;
     return grows ? std::max(file.size, file.written_end) : file.size;
@@ -248,45 +285,46 @@ std::optional<std::uint64_t> freeBytes(const std::filesystem::path& directory) {
 }
 
 base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::path& directory,
-                             const std::filesystem::path& removed) {
+                             const std::vector<std::filesystem::path>& removed,
+                             const std::string& name) {
   const std::optional<std::uint64_t> found = freeBytes(directory);
   if (!found) return {};
   std::uint64_t free = *found;
   if (needed.bytes() <= free) return {};
-  if (!removed.empty()) free += bytesBelow(removed);
+  for (const std::filesystem::path& tree : removed) free += bytesBelow(tree);
   if (needed.bytes() <= free) return {};
   return base::failure(base::Code::kSystem,
                        "{}: too little room: {} bytes are needed ({} of them for files that are "
                        "prepared), and {} are free; --ignore-free-space goes on anyway",
-                       base::printable(directory.native()), needed.bytes(), needed.prepared, free);
+                       name.empty() ? base::printable(directory.native()) : name, needed.bytes(),
+                       needed.prepared, free);
 }
 
-base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree, const Places& places,
+base::Result<void> prepareDirectories(const Plan& plan, const Trees& trees, const Places& places,
                                       int place) {
-  std::unordered_set<std::string_view> made;
+  std::map<std::uint32_t, std::unordered_set<std::string_view>> made;  // by events; by tree
   for (const PlannedFile& file : plan.files) {
-    if (file.made_by_events && !file.exists) made.insert(file.location);
+    if (file.made_by_events && !file.exists) made[file.tree].insert(file.location);
   }
-  std::unordered_set<std::string> done;
-  const auto make = [&](const std::string& location) {
-    return location.empty() || !done.insert(location).second ? 0 : tree.makeDirectories(location);
+  std::set<std::pair<std::uint32_t, std::string>> done;
+  const auto make = [&](std::uint32_t tree, const std::string& location) {
+    const bool is_new = !location.empty() && done.emplace(tree, location).second;
+    return is_new ? trees[tree].makeDirectories(location) : 0;
   };
   // Files that were there come first, whatever events make below or above them.
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     const PlannedFile& file = plan.files[i];
     if (!file.exists || places[i] != place) continue;
     const bool is_directory = file.role == model::FileRole::kDirectory;
-    if (const int error = make(is_directory ? file.location : parentOf(file.location))) {
+    if (const int error = make(file.tree, is_directory ? file.location : parentOf(file.location))) {
       return cannotMake(file.location, error);
     }
   }
   for (std::size_t i = 0; i < plan.files.size(); ++i) {
     const PlannedFile& file = plan.files[i];
-    const std::string parent = parentOf(file.location);
-    if (places[i] != place || file.exists || file.role == model::FileRole::kAbsent ||
-        isMadeLater(made, parent))
-      continue;
-    if (const int error = make(parent)) return cannotMake(parent, error);
+    if (places[i] != place || file.exists || file.role == model::FileRole::kAbsent) continue;
+    const std::string parent = partNotMadeLater(made[file.tree], parentOf(file.location));
+    if (const int error = make(file.tree, parent)) return cannotMake(parent, error);
   }
   return {};
 }
@@ -328,15 +366,15 @@ struct Piece {
 // left out, but for the first and the last piece of each file.
 template <typename Use>
 void eachPiece(const Plan& plan, const Places& places, Share share, Use use) {
-  std::uint64_t before_in_tree = 0;  // pieces of the files before
+  std::uint64_t before_in_targets = 0;  // pieces of the files before
   std::uint64_t before_on_node = 0;
   for (std::size_t number = 0; number < plan.files.size(); ++number) {
-    const bool is_apart = places[number] != kInTree;
+    const bool is_apart = places[number] != kInTarget;
     if (is_apart && places[number] != share.node) continue;
     const auto process = static_cast<std::uint64_t>(is_apart ? share.node_process : share.process);
     const auto processes =
         static_cast<std::uint64_t>(is_apart ? share.node_processes : share.processes);
-    std::uint64_t& before = is_apart ? before_on_node : before_in_tree;
+    std::uint64_t& before = is_apart ? before_on_node : before_in_targets;
     const PlannedFile& file = plan.files[number];
     const std::optional<std::uint64_t> size = wantedSize(plan, file);
     if (!size) continue;
@@ -358,14 +396,14 @@ void eachPiece(const Plan& plan, const Places& places, Share share, Use use) {
 
 }  // namespace
 
-Residency sampleCache(const Plan& plan, const Tree& tree, const Places& places, Share share) {
+Residency sampleCache(const Plan& plan, const Trees& trees, const Places& places, Share share) {
   constexpr int kMostPieces = 64;
   Residency sum;
   int pieces = 0;
   eachPiece(plan, places, share, [&](const Piece& piece) {
     const PlannedFile& file = plan.files[piece.file];
     if (dataBytes(file, piece.begin, piece.end) == 0) return true;
-    const int fd = tree.openFile(file.location, O_RDONLY);
+    const int fd = trees.of(file).openFile(file.location, O_RDONLY);
     if (fd < 0) return true;
     const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
     eachDataPart(file, piece.begin, piece.end, [&](std::uint64_t from, std::uint64_t to) {
@@ -379,20 +417,24 @@ Residency sampleCache(const Plan& plan, const Tree& tree, const Places& places, 
   return sum;
 }
 
-base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, const Places& places,
-                                    Share share, Cache cache, const Content& content) {
-  Prepared prepared;
-  Maker maker(tree, cache, content);
+base::Result<PreparedByTree> prepareFiles(const Plan& plan, const Trees& trees,
+                                          const Places& places, Share share, Cache cache,
+                                          const Content& content) {
+  PreparedByTree prepared;
+  Maker maker(trees, cache, content);
   std::optional<base::Failure> failed;
   eachPiece(plan, places, share, [&](const Piece& piece) {
     const PlannedFile& file = plan.files[piece.file];
     const std::uint64_t bytes = dataBytes(file, piece.begin, piece.end);
     if (const int error = maker.makePiece(file, piece.file, piece.begin, piece.end, piece.size)) {
       failed = cannotMake(file.location, error);
+      if (file.origin == Origin::kCopied) {
+        failed->sentence += fmt::format(" (a copy of {})", base::printable(file.source));
+      }
       return false;
     }
-    prepared.files += piece.begin == 0 ? 1 : 0;
-    prepared.bytes += bytes;
+    prepared[file.tree].files += piece.begin == 0 ? 1 : 0;
+    prepared[file.tree].bytes += bytes;
     return true;
   });
   if (failed) return *failed;

@@ -4,15 +4,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/json_reader.hpp"
 #include "core/base/result.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/target/content.hpp"
-#include "replay/target/tree.hpp"
+#include "replay/target/trees.hpp"
 
 namespace omnio::replay {
 
@@ -41,13 +43,12 @@ struct Prepared {
   std::uint64_t bytes = 0;
 };
 
-// Where files lie: by file, the node whose tree it is in, or kInTree.
+// Which nodes files lie on: by file, the node whose own tree it is in, or kInTarget.
 using Places = std::vector<int>;
-inline constexpr int kInTree = -1;
+inline constexpr int kInTarget = -1;
 // `node_of_rank`: by recorded rank, the node that replays it. Fails where ranks of several nodes
 // use a file that is on a node.
-base::Result<Places> placesOf(const Plan& plan, const Tree& tree,
-                              const std::vector<int>& node_of_rank);
+base::Result<Places> placesOf(const Plan& plan, const std::vector<int>& node_of_rank);
 
 // This process's share of the work: files, and pieces of large ones, go round over the processes of
 // the replay, and those of a node over the processes of that.
@@ -66,10 +67,10 @@ struct Residency {
   std::uint64_t resident = 0;
 };
 // Of the pieces that this process made.
-Residency sampleCache(const Plan& plan, const Tree& tree, const Places& places, Share share);
+Residency sampleCache(const Plan& plan, const Trees& trees, const Places& places, Share share);
 
 // The size that the file has to have before the replay begins, where it has to be there. Nothing
-// for directories.
+// for directories, and for inputs that are read in place.
 std::optional<std::uint64_t> wantedSize(const Plan& plan, const PlannedFile& file);
 
 // The least room that the replay takes where `is_there` says that the file lies: for what is
@@ -85,15 +86,20 @@ RoomNeeded roomNeeded(const Plan& plan, const std::function<bool(std::size_t fil
 std::optional<std::uint64_t> freeBytes(const std::filesystem::path& directory);
 // The bytes that the blocks of a tree take, as far as it can be read.
 std::uint64_t bytesBelow(const std::filesystem::path& directory);
-// Whether that fits on the file system of a directory, which may have to be made; `removed` (empty:
-// none) is a directory in it that is removed first. One sentence says how much is needed and how
-// much is free.
+// Whether that fits on the file system of a directory, which may have to be made; `removed` are
+// directories of that file system that are removed first. One sentence says how much is needed and
+// how much is free. It begins with `name`, or with the directory where that is empty.
 base::Result<void> checkRoom(const RoomNeeded& needed, const std::filesystem::path& directory,
-                             const std::filesystem::path& removed = {});
-// All directories of that place; one process does it, before any prepareFiles().
-base::Result<void> prepareDirectories(const Plan& plan, const Tree& tree, const Places& places,
+                             const std::vector<std::filesystem::path>& removed = {},
+                             const std::string& name = {});
+// All directories of that place; one process does it, before any prepareFiles(). A directory that
+// has files in several trees is in each of them.
+base::Result<void> prepareDirectories(const Plan& plan, const Trees& trees, const Places& places,
                                       int place);
-base::Result<Prepared> prepareFiles(const Plan& plan, const Tree& tree, const Places& places,
-                                    Share share, Cache cache, const Content& content = {});
+// What was made in each tree, by its number.
+using PreparedByTree = std::map<std::uint32_t, Prepared>;
+base::Result<PreparedByTree> prepareFiles(const Plan& plan, const Trees& trees,
+                                          const Places& places, Share share, Cache cache,
+                                          const Content& content = {});
 
 }  // namespace omnio::replay

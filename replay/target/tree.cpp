@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/printable.hpp"
-#include "core/model/schedule.hpp"
 #include "replay/issue/libc.hpp"
+#include "replay/target/adopt.hpp"
 
 // Rights that came with later versions than the first (Linux 5.13), and that the header of an older
 // system does not name: https://docs.kernel.org/userspace-api/landlock.html
@@ -26,8 +26,6 @@ namespace omnio::replay {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kMarker = ".omnio-replay";
 
 int openBeneath(int directory, const char* name, int flags, unsigned mode) {
   open_how how{};
@@ -76,6 +74,7 @@ int openBelow(int root, const std::string& location, int flags, unsigned mode) {
 struct Look {
   bool there = false;
   bool ours = false;
+  bool is_adopted = false;
   bool has_tree = false;
 };
 
@@ -90,7 +89,8 @@ base::Result<Look> lookAt(const fs::path& target) {
                          base::printable(target.native()));
   }
   look.there = true;
-  look.ours = fs::exists(fs::symlink_status(target / kMarker, error));
+  look.is_adopted = isAdopted(target);
+  look.ours = look.is_adopted || fs::exists(fs::symlink_status(target / kMarkerName, error));
   const fs::file_status tree = fs::symlink_status(target / kTreeName, error);
   look.has_tree = fs::exists(tree);
   if (look.has_tree && tree.type() != fs::file_type::directory) {
@@ -100,7 +100,8 @@ base::Result<Look> lookAt(const fs::path& target) {
   for (fs::directory_iterator entry(target, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path name = entry->path().filename();
-    if (look.ours && (name == kMarker || name == kTreeName)) continue;
+    if (look.ours && (name == kMarkerName || name == kTreeName)) continue;
+    if (look.is_adopted && name == kAdoptedMarker) continue;
     if (name.native().starts_with(kNodeMark)) continue;
     return base::failure(base::Code::kInvalid,
                          "{} holds {}, which no replay made; a target has to be empty",
@@ -112,13 +113,20 @@ base::Result<Look> lookAt(const fs::path& target) {
 
 base::Result<Look> lookAndRefuse(const fs::path& target, bool fresh) {
   base::Result<Look> look = lookAt(target);
-  if (!look) return look;
-  if (look->has_tree && !fresh) {
+  if (!look || !look->has_tree || fresh) return look;
+  if (look->is_adopted) {
+    const base::Result<fs::path> left = leftIn(target);
+    if (!left) return left.failure();
+    if (left->empty()) return look;
     return base::failure(base::Code::kInvalid,
-                         "{} holds the tree of an earlier replay; --fresh removes it",
-                         base::printable(target.native()));
+                         "{} holds {} of an earlier replay; --fresh removes it, and keeps the "
+                         "directories that were adopted",
+                         base::printable(target.native()),
+                         base::printable(left->lexically_relative(target).native()));
   }
-  return look;
+  return base::failure(base::Code::kInvalid,
+                       "{} holds the tree of an earlier replay; --fresh removes it",
+                       base::printable(target.native()));
 }
 
 }  // namespace
@@ -138,11 +146,15 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
   const fs::path real = fs::canonical(target, error);
   if (error) return base::systemFailure(target, error.value());
   // The marker comes before the tree: what is half made is known for ours too.
-  const int marker = raw::openAt(AT_FDCWD, (real / kMarker).c_str(),
+  const int marker = raw::openAt(AT_FDCWD, (real / kMarkerName).c_str(),
                                  O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (marker < 0) return base::systemFailure(real / kMarker, errno);
+  if (marker < 0) return base::systemFailure(real / kMarkerName, errno);
   raw::closeFd(marker);
   const fs::path tree = real / kTreeName;
+  if (look->is_adopted && look->has_tree) {
+    if (const auto removed = removeLeft(real); !removed) return removed.failure();
+    return tree;
+  }
   fs::remove_all(tree, error);  // removes links as such
   if (error) return base::systemFailure(tree, error.value());
   if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return base::systemFailure(tree, errno);
@@ -151,50 +163,35 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
 
 void removeTree(const fs::path& target) {
   std::error_code ignored;
-  fs::remove_all(target / kTreeName, ignored);
-  fs::remove(target / kMarker, ignored);
+  if (!isAdopted(target)) fs::remove_all(target / kTreeName, ignored);
+  fs::remove(target / kMarkerName, ignored);
 }
 
-namespace {
-
-int openRoot(const fs::path& path) {
-  return raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-}  // namespace
-
-base::Result<Tree> Tree::open(const fs::path& path, const fs::path& on_node) {
-  const int fd = openRoot(path);
+base::Result<Tree> Tree::open(const fs::path& path) {
+  const int fd =
+      raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return base::systemFailure(path, errno);
-  Tree tree(path, fd);
-  if (on_node.empty()) return tree;
-  tree.node_fd_ = openRoot(on_node);
-  if (tree.node_fd_ < 0) return base::systemFailure(on_node, errno);
-  tree.node_path_ = on_node;
-  return tree;
+  return Tree(path, fd);
 }
+
+Tree::Tree(fs::path path, int fd)
+    : path_(std::move(path)), fd_(fd), is_adopted_(replay::isAdopted(path_.parent_path())) {}
 
 Tree::Tree(Tree&& other) noexcept
     : path_(std::move(other.path_)),
-      node_path_(std::move(other.node_path_)),
       fd_(std::exchange(other.fd_, -1)),
-      node_fd_(std::exchange(other.node_fd_, -1)) {}
+      is_adopted_(other.is_adopted_) {}
 
 Tree::~Tree() {
   if (fd_ >= 0) raw::closeFd(fd_);
-  if (node_fd_ >= 0) raw::closeFd(node_fd_);
-}
-
-bool Tree::isApart(std::string_view location) const {
-  return node_fd_ >= 0 && model::isOnNode(location);
 }
 
 std::string Tree::pathOf(const std::string& location) const {
-  return (isApart(location) ? node_path_ : path_).native() + "/" + location;
+  return path_.native() + "/" + location;
 }
 
 int Tree::openFile(const std::string& location, int flags, unsigned mode) const {
-  return openBelow(rootOf(location), location, flags, mode);
+  return openBelow(fd_, location, flags, mode);
 }
 
 int Tree::makeDirectories(const std::string& location) const {
@@ -205,7 +202,7 @@ int Tree::makeDirectories(const std::string& location) const {
     const std::string name = slash == std::string::npos ? upper : upper.substr(slash + 1);
     if (name.empty() || name == ".") continue;
     const std::string parent = slash == std::string::npos ? "." : upper.substr(0, slash);
-    const int directory = openBelow(rootOf(location), parent, O_PATH | O_DIRECTORY, 0);
+    const int directory = openBelow(fd_, parent, O_PATH | O_DIRECTORY, 0);
     if (directory < 0) return errno;
     const int made = raw::mkdirAt(directory, name.c_str(), 0755);
     const int error = made == 0 ? 0 : errno;

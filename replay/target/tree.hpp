@@ -1,10 +1,10 @@
-// The one directory that a replay works in: TARGET/tree, fresh for each. A marker file beside it
-// says that the target is ours; a directory that holds anything else is not touched.
+// The directory of a target that a replay works in: TARGET/tree, fresh for each. A marker file
+// beside it says that the target is ours; a directory that holds anything else is not touched. The
+// tree of a target that was adopted (adopt.hpp) keeps its directories.
 #pragma once
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -12,12 +12,13 @@
 namespace omnio::replay {
 
 inline constexpr const char* kTreeName = "tree";
+inline constexpr const char* kMarkerName = ".omnio-replay";
 // How the name of a file begins that a node leaves in its own directory for a moment.
 inline constexpr const char* kNodeMark = ".omnio-node.";
 
-// Makes the target and an empty tree in it; what an earlier replay left is removed if `fresh`, else
-// refused. Returns the tree's absolute path, without links in it. One process of a replay does
-// this.
+// Makes the target and an empty tree in it, or takes one of directories alone where the target was
+// adopted; what an earlier replay left is removed if `fresh`, else refused. Returns the tree's
+// absolute path, without links in it. One process of a replay does this.
 base::Result<std::filesystem::path> makeTree(const std::filesystem::path& target, bool fresh);
 // Takes away again what makeTree() has made in the target.
 void removeTree(const std::filesystem::path& target);
@@ -28,10 +29,7 @@ base::Result<void> checkTarget(const std::filesystem::path& target, bool fresh);
 // nothing outside can be reached whatever stands in the tree.
 class Tree {
  public:
-  // `on_node`: the tree of this node, for files that are on a node (model::isOnNode); empty: they
-  // are in the one tree, too.
-  static base::Result<Tree> open(const std::filesystem::path& path,
-                                 const std::filesystem::path& on_node = {});
+  static base::Result<Tree> open(const std::filesystem::path& path);
 
   Tree(Tree&& other) noexcept;
   Tree& operator=(Tree&&) = delete;
@@ -40,31 +38,25 @@ class Tree {
   ~Tree();
 
   const std::filesystem::path& path() const { return path_; }
-  // The path of the one tree or, where there is one, of this node's.
-  const std::filesystem::path& pathIn(bool on_node) const { return on_node ? node_path_ : path_; }
   int fd() const { return fd_; }
-  // -1 where there is none.
-  int fdOnNode() const { return node_fd_; }
+  // Whether directories may be there that the run makes.
+  bool isAdopted() const { return is_adopted_; }
   // The absolute path of a location.
   std::string pathOf(const std::string& location) const;
-  // Whether the location is in the tree of this node.
-  bool isApart(std::string_view location) const;
   // Below the tree, by location; -1 and errno when it cannot be. `flags` as of open(2).
   int openFile(const std::string& location, int flags, unsigned mode = 0) const;
   // The directory and all above it; 0, or errno.
   int makeDirectories(const std::string& location) const;
 
  private:
-  int rootOf(std::string_view location) const { return isApart(location) ? node_fd_ : fd_; }
-  Tree(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+  Tree(std::filesystem::path path, int fd);
 
   std::filesystem::path path_;
-  std::filesystem::path node_path_;
   int fd_ = -1;
-  int node_fd_ = -1;
+  bool is_adopted_ = false;
 };
 
-// Fences a thread off from everything but the tree, where the kernel has Landlock: a second line
+// Fences a thread off from everything but the trees, where the kernel has Landlock: a second line
 // behind the paths, which are all below the tree already.
 class Fence {
  public:

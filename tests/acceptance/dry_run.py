@@ -76,7 +76,7 @@ def checkNumbers(checks, work):
         checks.equal(done.status, 0, f"{what}: the replay: {done}")
         facts = report(output)
         checks.equal(dry["format"], "omnio-replay-dry-run", f"{what}: format")
-        for key in ("schedule", "target", "time_replay", "order", "cache", "data", "place", "traced"):
+        for key in ("schedule", "targets", "time_replay", "order", "cache", "data", "place", "traced"):
             checks.equal(dry[key], facts[key], f"{what}: {key}")
         checks.equal(dry["preparation"], {key: facts["preparation"][key]
                                           for key in ("files", "bytes")}, f"{what}: preparation")

@@ -195,7 +195,8 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
                  .size = 100,
                  .read_before_written = 90,
                  .lines = true,
-                 .holes = {{.begin = 0, .end = 10}, {.begin = 20, .end = 95}}});
+                 .holes = {{.begin = 0, .end = 10}, {.begin = 20, .end = 95}},
+                 .target = "fast"});
     writer.file({.location = kOddName, .source = "/data/y", .role = FileRole::kOutput});
     writer.beginThread({.rank = 1, .thread = 0, .pid = 5, .tid = 6, .host = "node"});
     writer.event(opened);
@@ -237,6 +238,8 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
   EXPECT_EQ(got.files_[0].holes,
             (std::vector<Hole>{{.begin = 0, .end = 10}, {.begin = 20, .end = 95}}));
   EXPECT_TRUE(got.files_[1].holes.empty());
+  EXPECT_EQ(got.files_[0].target, "fast");
+  EXPECT_EQ(got.files_[1].target, "");
   EXPECT_FALSE(got.files_[1].exists);
   ASSERT_EQ(got.threads_.size(), 2U);
   EXPECT_EQ(got.threads_[1].rank, 1);

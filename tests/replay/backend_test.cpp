@@ -74,7 +74,8 @@ class BackendTest : public ::testing::Test {
 
   const test::TemporaryDirectory directory;
   const Plan plan = planOfThreeFiles();
-  const Paths paths{plan, directory.path().native()};
+  const base::Result<Trees> trees = Trees::open({directory.path()});
+  const Paths paths{plan, *trees};
   Descriptors descriptors{2};
   Buffers buffers;
   IssueContext context{paths, descriptors, false};

@@ -76,7 +76,10 @@ class EngineTest : public ::testing::Test {
     plan = compiler.plan();
     words = std::vector<std::atomic<std::int64_t>>(plan.flag_waiters.flags());
     flags = std::make_unique<Flags>(words);
-    paths = std::make_unique<Paths>(plan, tree.native());
+    base::Result<Trees> opened = Trees::open({tree});
+    ASSERT_TRUE(opened);
+    trees.emplace(std::move(*opened));
+    paths = std::make_unique<Paths>(plan, *trees);
     fence = std::make_unique<Fence>(std::vector<std::filesystem::path>{tree});
     std::vector<std::uint32_t> ranks;
     for (std::uint32_t rank = 0; rank < threads.size(); ++rank) ranks.push_back(rank);
@@ -110,6 +113,7 @@ class EngineTest : public ::testing::Test {
   Plan plan;
   std::vector<std::atomic<std::int64_t>> words;
   std::unique_ptr<Flags> flags;
+  std::optional<Trees> trees;
   std::unique_ptr<Paths> paths;
   std::unique_ptr<Fence> fence;
   std::unique_ptr<Engine> engine;

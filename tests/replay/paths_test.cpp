@@ -18,16 +18,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A tree "tree" with the directory a/b, and files in it.
+// A tree "tree" with the directory a/b, and files in it; a tree "other/tree" with the directory a,
+// and a file in it.
 class PathsTest : public ::testing::Test {
  protected:
   PathsTest() {
     for (const char* location : {"file", "a/b/file", ".", "later/file", "a//b/file"}) {
       plan_.files.emplace_back().location = location;
     }
+    plan_.files.emplace_back().location = "a/elsewhere";
+    plan_.files.back().tree = 1;
     plan_.ranks.resize(1);
-    plan_.ranks[0].bases = {"a/b"};
+    plan_.ranks[0].bases = {{.tree = 0, .location = "a/b"}};
     fs::create_directories(tree_ / "a/b");
+    fs::create_directories(other_ / "a");
+    raw::closeFd(raw::openAt(AT_FDCWD, (other_ / "a/elsewhere").c_str(), O_CREAT | O_WRONLY, 0600));
     raw::closeFd(raw::openAt(AT_FDCWD, (tree_ / "a/b/file").c_str(), O_CREAT | O_WRONLY, 0600));
     raw::closeFd(raw::openAt(AT_FDCWD, (tree_ / "file").c_str(), O_CREAT | O_WRONLY, 0600));
   }
@@ -35,7 +40,9 @@ class PathsTest : public ::testing::Test {
   // A thread of its own has the working directory that it gets.
   template <typename Body>
   void inTree(Body body) {
-    const Paths paths(plan_, fs::canonical(tree_).native(), {0});
+    const auto trees = Trees::open({fs::canonical(tree_), fs::canonical(other_)});
+    ASSERT_TRUE(trees);
+    const Paths paths(plan_, *trees, {0});
     std::thread([&] {
       Names names(paths);
       names.enterTree();
@@ -55,6 +62,7 @@ class PathsTest : public ::testing::Test {
 
   test::TemporaryDirectory directory_;
   fs::path tree_ = directory_ / "tree";
+  fs::path other_ = directory_ / "other/tree";
   Plan plan_;
   Descriptors descriptors_{1, 0};
 };
@@ -84,14 +92,30 @@ TEST_F(PathsTest, FewerAreLookedUpFromADirectoryInside) {
 
 TEST_F(PathsTest, MoreGoThroughTheDirectoriesAbove) {
   inTree([&](const Paths& paths, Names& names) {
-    EXPECT_GE(paths.depth(), 1U);
+    EXPECT_GE(paths.depth(0), 1U);
     for (std::uint16_t lookups = 2; lookups < 100; ++lookups) {
       const std::string name = nameOf(names, 0, lookups);
       EXPECT_TRUE(isThere(name)) << name;
-      if (lookups <= paths.depth()) {
+      if (lookups <= paths.depth(0)) {
         EXPECT_EQ(std::count(name.begin(), name.end(), '/') + 1, lookups) << name;
       }
     }
+  });
+}
+
+TEST_F(PathsTest, AFileOfAnotherTreeIsLookedUpInThat) {
+  inTree([&](const Paths& paths, Names& names) {
+    EXPECT_EQ(paths.absolute(5), fs::canonical(other_ / "a/elsewhere"));
+    for (const std::uint16_t lookups : {1, 2, 3}) {
+      EXPECT_EQ(nameOf(names, 1, 1), "file");  // in a/b of the first tree
+      const std::string name = nameOf(names, 5, lookups);
+      EXPECT_TRUE(isThere(name)) << name;
+      EXPECT_EQ(std::count(name.begin(), name.end(), '/') + 1, lookups) << name;
+    }
+    Op op;
+    op.file = 5;
+    names.find(op, {.path = true, .from_first_tree = true}, descriptors_);
+    EXPECT_EQ(names.path(), paths.absolute(5));
   });
 }
 
@@ -133,7 +157,9 @@ TEST_F(PathsTest, AnOpenDirectoryIsLookedUpFrom) {
 }
 
 TEST_F(PathsTest, AThreadThatHasNotEnteredUsesWholePaths) {
-  const Paths paths(plan_, tree_.native());
+  const auto trees = Trees::open({tree_});
+  ASSERT_TRUE(trees);
+  const Paths paths(plan_, *trees);
   Names names(paths);
   EXPECT_EQ(nameOf(names, 1, 1), (tree_ / "a/b/file").native());
 }

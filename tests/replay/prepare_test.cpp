@@ -25,28 +25,34 @@ PlannedFile planned(std::string location, model::FileRole role, bool exists, std
 
 class Prepare : public ::testing::Test {
  protected:
-  void SetUp() override { path = *makeTree(directory / "t", false); }
+  void SetUp() override {
+    path = *makeTree(directory / "t", false);
+    other = *makeTree(directory / "other", false);
+  }
 
-  Places places() const { return Places(plan.files.size(), kInTree); }
+  Places places() const { return Places(plan.files.size(), kInTarget); }
 
   Prepared prepare(int processes, Cache cache = Cache::kAsIs) {
-    const auto tree = Tree::open(path);
-    EXPECT_TRUE(tree);
-    const auto made = prepareDirectories(plan, *tree, places(), kInTree);
+    const auto trees = Trees::open({path, other});
+    EXPECT_TRUE(trees);
+    const auto made = prepareDirectories(plan, *trees, places(), kInTarget);
     EXPECT_TRUE(made) << made.failure().sentence;
     Prepared all;
     for (int process = 0; process < processes; ++process) {
       const auto prepared =
-          prepareFiles(plan, *tree, places(), {.process = process, .processes = processes}, cache);
+          prepareFiles(plan, *trees, places(), {.process = process, .processes = processes}, cache);
       EXPECT_TRUE(prepared) << prepared.failure().sentence;
-      all.files += prepared->files;
-      all.bytes += prepared->bytes;
+      for (const auto& [tree, one] : *prepared) {
+        all.files += one.files;
+        all.bytes += one.bytes;
+      }
     }
     return all;
   }
 
   test::TemporaryDirectory directory;
   fs::path path;
+  fs::path other;  // the tree of the second target
   Plan plan;
 };
 
@@ -117,6 +123,31 @@ TEST_F(Prepare, DirectoriesThatEventsMakeAreNotThereBefore) {
   prepare(1);
   EXPECT_FALSE(fs::exists(path / "made"));
   EXPECT_TRUE(fs::is_directory(path / "other"));
+}
+
+TEST_F(Prepare, ADirectoryIsInEachTreeThatHasFilesBelowIt) {
+  const auto in_other = [](PlannedFile file) {
+    file.tree = 1;
+    return file;
+  };
+  PlannedFile made = planned("made", model::FileRole::kDirectory, false, 0);
+  made.made_by_events = true;
+  PlannedFile below = planned("made/below", model::FileRole::kDirectory, false, 0);
+  below.made_by_events = true;
+  plan.files = {planned("d/in", model::FileRole::kInput, true, 10),
+                in_other(planned("d/e/in", model::FileRole::kInput, true, 20)),
+                made,
+                in_other(planned("made/file", model::FileRole::kOutput, false, 0)),
+                in_other(below),
+                in_other(planned("made/below/file", model::FileRole::kOutput, false, 0))};
+  EXPECT_EQ(prepare(2).bytes, 30U);
+  EXPECT_EQ(fs::file_size(path / "d/in"), 10U);
+  EXPECT_FALSE(fs::exists(path / "d/e"));
+  EXPECT_EQ(fs::file_size(other / "d/e/in"), 20U);
+  EXPECT_FALSE(fs::exists(other / "d/in"));
+  EXPECT_FALSE(fs::exists(path / "made"));
+  EXPECT_TRUE(fs::is_directory(other / "made"));
+  EXPECT_FALSE(fs::exists(other / "made/below"));
 }
 
 TEST_F(Prepare, WriteOverwriteHasOutputsInFullSize) {

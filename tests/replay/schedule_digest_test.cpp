@@ -61,6 +61,7 @@ TEST_F(ScheduleDigest, AnyValueDoes) {
   EXPECT_NE(of(replaced(kSchedule, R"("count":5)", R"("count":6)")), digest);
   EXPECT_NE(of(replaced(kSchedule, R"("end":4)", R"("end":5)")), digest);
   EXPECT_NE(of(replaced(kSchedule, "O_RDWR|", "O_WRONLY|")), digest);
+  EXPECT_NE(of(replaced(kSchedule, R"("role")", R"("target":"fast","role")")), digest);
 }
 
 }  // namespace

@@ -29,10 +29,12 @@ TEST(ReplayNames, OnlyATraceWithAReportIsThatOfAReplay) {
   std::ofstream(directory.path() / "replay.json") << "{";
   EXPECT_FALSE(ReplayNames::read(directory.path()));
   std::ofstream(directory.path() / "replay.json")
-      << R"({"tree": "/t/tree", "node_trees": ["/n/tree"], "schedule": "/nowhere.json"})";
+      << R"({"tree": "/t/tree", "targets": [{"tree": "/t/tree"}, {"name": "b", "tree": "/b/tree"}],)"
+      << R"("node_trees": ["/n/tree"], "schedule": "/nowhere.json"})";
   const auto names = ReplayNames::read(directory.path());
   ASSERT_TRUE(names);
   EXPECT_EQ(names->of("/n/tree/x"), "x");
+  EXPECT_EQ(names->of("/b/tree/x"), "x");
 }
 
 TEST(ReplayNames, TheFilesOfTheScheduleAreReadWithoutItsEvents) {

@@ -1,0 +1,55 @@
+// The targets of a replay, as --target and --map name them: directories that each have a tree of
+// their own (tree.hpp).
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "replay/plan/plan.hpp"
+#include "replay/plan/target_rules.hpp"
+#include "replay/target/trees.hpp"
+
+namespace omnio::replay {
+
+struct Target {
+  std::string name{};  // "": the plain one
+  std::filesystem::path directory;
+};
+// By the numbers that files have (PlannedFile::tree); the plain one, if there is one, is the first.
+using Targets = std::vector<Target>;
+
+// Absolute, without "." and "..", and without a slash at its end.
+std::filesystem::path wholePath(const std::filesystem::path& path);
+
+// Reads the words of --target: DIR or NAME=DIR. A word that begins with / or . is a directory. The
+// directories become whole paths. Fails with a sentence that names the word.
+base::Result<Targets> readTargets(const std::vector<std::string>& words);
+// Reads the words of --map, PATTERN=NAME:, in their order.
+base::Result<std::vector<TargetMap>> readTargetMaps(const std::vector<std::string>& words,
+                                                    const Targets& targets);
+// The word of --target again.
+std::string wordOf(const Target& target);
+
+// Fails where two targets are one directory or lie in each other, or where makeTrees() would fail
+// for what a target holds. Changes nothing.
+base::Result<void> checkTargets(const Targets& targets, bool fresh);
+// Fails where a path lies in a target; `what` says what it is: "the output".
+base::Result<void> checkOutside(const Targets& targets, const std::filesystem::path& path,
+                                std::string_view what);
+// Fails where the files of the plan do not fit into the targets. Targets on one file system share
+// its room.
+base::Result<void> checkTargetsRoom(const Targets& targets, const Plan& plan);
+// Makes all trees (makeTree), or none. Returns the path of the first.
+base::Result<std::filesystem::path> makeTrees(const Targets& targets, bool fresh);
+void removeTrees(const Targets& targets);
+// The paths of the trees, which makeTrees() has made: the first is `first`.
+base::Result<std::vector<std::filesystem::path>> treesOf(const Targets& targets,
+                                                         const std::filesystem::path& first);
+// Before any directory is made: notes in adopted targets which ones the replay makes there.
+base::Result<void> noteDirectories(const Targets& targets, const Plan& plan, const Trees& trees);
+// A sentence for each target with a name to which no file of the plan goes.
+std::vector<std::string> unusedTargets(const Targets& targets, const Plan& plan);
+
+}  // namespace omnio::replay
