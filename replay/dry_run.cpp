@@ -284,7 +284,7 @@ std::string jsonOf(const DryRun& dry) {
     json.put("schedule", base::printable(request.schedule.native()));
     json.list("targets", request.targets, [&](const Target& target) {
       json.object([&] {
-        json.put("name", target.name);
+        if (!target.name.empty()) json.put("name", target.name);
         json.put("directory", base::printable(target.directory.native()));
       });
     });

@@ -76,7 +76,10 @@ def checkNumbers(checks, work):
         checks.equal(done.status, 0, f"{what}: the replay: {done}")
         facts = report(output)
         checks.equal(dry["format"], "omnio-replay-dry-run", f"{what}: format")
-        for key in ("schedule", "targets", "time_replay", "order", "cache", "data", "place", "traced"):
+        checks.equal([(target.get("name"), target["directory"]) for target in dry["targets"]],
+                     [(target.get("name"), target["directory"]) for target in facts["targets"]],
+                     f"{what}: targets")
+        for key in ("schedule", "time_replay", "order", "cache", "data", "place", "traced"):
             checks.equal(dry[key], facts[key], f"{what}: {key}")
         checks.equal(dry["preparation"], {key: facts["preparation"][key]
                                           for key in ("files", "bytes")}, f"{what}: preparation")
