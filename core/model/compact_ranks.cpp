@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/integers.hpp"
 #include "core/base/printable.hpp"
 
 namespace omnio::model {
@@ -272,7 +273,7 @@ bool CompactRanks::join(Program& program) {
     for (std::size_t i = 0; i < mine.items.size(); ++i) {
       everyPart(mine.items[i].nest, other.items[i].nest, [](Nest& a, const Nest& b) {
         for (std::size_t m = 0; m < a.measures.sums.size(); ++m) {
-          a.measures.sums[m] += b.measures.sums[m];
+          a.measures.sums[m] = base::saturatingSum(a.measures.sums[m], b.measures.sums[m]);
         }
         a.measures.count += b.measures.count;
         a.measures.first_count += b.measures.first_count;

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/integers.hpp"
+
 namespace omnio::model {
 namespace {
 
@@ -156,7 +158,9 @@ std::int64_t meanOf(const pattern::Measures& measures, std::size_t index, std::s
   if (index == 0)
     return measures.first_count == 0 ? 0 : roundedMean(measures.sums[0], measures.first_count);
   std::int64_t sum = 0;
-  for (std::size_t i = index; i < index + length; ++i) sum += measures.sums[i];
+  for (std::size_t i = index; i < index + length; ++i) {
+    sum = base::saturatingSum(sum, measures.sums[i]);
+  }
   return roundedMean(sum, measures.count * length);
 }
 

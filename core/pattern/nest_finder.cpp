@@ -86,7 +86,10 @@ bool NestFinder::continues(const Element& loop, std::size_t first) const {
 void NestFinder::addTurn(Element& loop, std::size_t first) const {
   std::size_t at = 1;
   for (std::size_t i = first; i < first + loop.length(); ++i) {
-    for (const std::int64_t measure : elements_[i].measures) loop.measures[at++] += measure;
+    for (const std::int64_t measure : elements_[i].measures) {
+      loop.measures[at] = base::saturatingSum(loop.measures[at], measure);
+      ++at;
+    }
   }
   ++loop.count;
 }
