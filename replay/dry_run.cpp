@@ -81,7 +81,9 @@ base::Result<void> checkNode(const Request& request, const DryRun::Room& room) {
     return ofRank(free.failure());
   }
   if (request.ignores_room) return {};
-  const auto fits = checkRoom(room.needed, request.node_local);
+  std::vector<fs::path> removed;
+  if (request.fresh) removed.push_back(request.node_local / kTreeName);
+  const auto fits = checkRoom(room.needed, request.node_local, removed);
   if (!fits) return ofRank(fits.failure());
   return {};
 }
@@ -107,7 +109,8 @@ base::Result<DryRun> dryRun(const Request& request, Launch launch) {
   overview->plan.schedule = request.schedule.native();
   const Plan& plan = overview->plan;
   if (launch.processes == 0) launch.processes = std::max(1, static_cast<int>(plan.ranks.size()));
-  if (const auto there = checkSources(plan, request.targets); !there) return there.failure();
+  const auto there = checkSources(plan, request.targets, request.node_local);
+  if (!there) return there.failure();
   if (const auto fits = checkTargetRoom(request, plan); !fits) return fits.failure();
   if (const auto enough = checkProcesses(plan, launch.processes); !enough) return enough.failure();
   if (const auto writable = checkWritable(request); !writable) return writable.failure();

@@ -88,7 +88,7 @@ base::Result<fs::path> prepareOutput(const Request& request) {
   if (!request.compiled) {
     const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.changes);
     if (!plan) return plan.failure();
-    fits = checkSources(*plan, request.targets);
+    fits = checkSources(*plan, request.targets, request.node_local);
     if (fits) fits = checkTargetRoom(request, *plan);
     for (const std::string& sentence : unusedTargets(request.targets, *plan)) {
       fmt::print(stderr, "{}: {}\n", request.program, base::safeText(sentence));
@@ -305,6 +305,12 @@ base::Result<void> RequestOptions::complete() {
   request.wait = base::valueOf(kWaitKinds, wait);
   request.stall_ns = static_cast<std::int64_t>(std::min(stall_s, 1e9) * 1e9);
   if (request.output.empty()) request.output = request.schedule.stem().native() + ".replay";
+  // Of a link, what it leads to: where nothing is left in it, the directory goes, and not the link.
+  std::error_code error;
+  if (fs::is_symlink(request.output, error)) {
+    const fs::path real = fs::canonical(request.output, error);
+    if (!error) request.output = real;
+  }
   for (fs::path* path : {&request.schedule, &request.output, &request.node_local}) {
     if (!path->empty()) *path = wholePath(*path);
   }
@@ -413,8 +419,11 @@ base::Result<void> checkOutput(const Request& request) {
 base::Result<void> checkDirectories(const Request& request) {
   if (const auto free = checkOutput(request); !free) return free.failure();
   // A tree is removed when it is made anew.
-  const auto outside = checkOutside(request.targets, request.output, "the output");
-  if (!outside) return outside.failure();
+  for (const auto& [path, what] :
+       {std::pair(request.output, "the output"), std::pair(request.schedule, "the schedule")}) {
+    const auto outside = checkOutside(request.targets, path, what);
+    if (!outside) return outside.failure();
+  }
   if (const auto apart = checkNodeLocal(request); !apart) return apart.failure();
   return checkTargets(request.targets, request.fresh);
 }

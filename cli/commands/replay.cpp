@@ -124,7 +124,7 @@ class LauncherWords {
 [[noreturn]] void endInterrupted(const replay::Request& request, int signal) {
   std::error_code error;
   std::string text = fmt::format("interrupted by {}", base::signalName(signal));
-  if (fs::exists(request.output, error)) {
+  if (request.trace && fs::exists(request.output, error) && !fs::is_empty(request.output, error)) {
     text += fmt::format("; the trace of the replay so far is in {}",
                         base::printable(request.output.native()));
   } else {
@@ -154,11 +154,14 @@ int replayOnce(const ReplayOptions& options) {
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
   if (const auto fit = replay::checkDirectories(request); !fit) return fail(fit.failure());
   const fs::path programs = replay::programsIn(request.output);
+  std::error_code ignored;
+  const bool output_was_there = fs::exists(request.output, ignored);
   std::optional<base::Interruption> interruption(
       std::in_place, "omnio", " before the replay began; nothing that was made for it is left");
   // In this order: one lies in the other.
   const base::RemovedIfInterrupted programs_removed(programs, base::Removal::kWithFiles);
-  const base::RemovedIfInterrupted output_removed(request.output);
+  std::optional<base::RemovedIfInterrupted> output_removed;
+  if (!output_was_there) output_removed.emplace(request.output);
   const base::RemovedIfInterrupted repeats_removed(options.repeat > 1 ? request.output.parent_path()
                                                                       : request.output);
   const base::Result<replay::Plan> plan =
@@ -167,9 +170,9 @@ int replayOnce(const ReplayOptions& options) {
   std::error_code error;
   const auto remove_programs = [&] {
     fs::remove_all(programs, error);
-    fs::remove(request.output, error);  // if nothing else is in it
+    if (!output_was_there) fs::remove(request.output, error);  // if nothing else is in it
   };
-  auto fits = replay::checkSources(*plan, request.targets);
+  auto fits = replay::checkSources(*plan, request.targets, request.node_local);
   if (fits) fits = replay::checkTargetRoom(request, *plan);
   if (!fits) {
     remove_programs();
@@ -303,8 +306,10 @@ int runDry(const ReplayOptions& options) {
   const replay::Request& request = options.request;
   if (const auto program = findReplayer(); !program) return fail(program.failure());
   const ProgressLine progress;
-  replay::Launch launch{.processes = options.processes, .one_node = startsHere(options)};
-  if (launch.processes == 0) launch.processes = processesIn(options.launcher);
+  // A launcher is given its own number, whatever -n says.
+  replay::Launch launch{.processes = processesIn(options.launcher),
+                        .one_node = startsHere(options)};
+  if (launch.processes == 0) launch.processes = options.processes;
   const base::Result<replay::DryRun> dry = replay::dryRun(request, launch);
   if (!dry) return fail(dry.failure());
   const bool lacks_data = !request.partial && !dry->overview.plan.global.source_whole;
@@ -334,9 +339,13 @@ int adopt(const fs::path& directory) {
 
 int runReplay(ReplayOptions options) {
   if (!options.adopted.empty()) {
-    if (options.request.schedule.empty() && options.targets.empty()) return adopt(options.adopted);
+    const replay::Request& request = options.request;
+    const bool is_alone = request.schedule.empty() && options.targets.empty() &&
+                          request.node_local.empty() && request.output.empty() && !request.fresh &&
+                          !options.dry_run && !options.json;
+    if (is_alone) return adopt(options.adopted);
     return fail({base::Code::kInvalid,
-                 "--adopt takes no SCHEDULE and no --target: it adopts the "
+                 "--adopt takes no SCHEDULE and no other option: it adopts the "
                  "directory, and does nothing else"},
                 kWrongUsage);
   }

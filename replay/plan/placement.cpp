@@ -19,7 +19,8 @@ int blockOf(std::size_t item, std::size_t items, std::size_t parts) {
   return static_cast<int>(item * parts / items);
 }
 
-// The ranks of each node, by the first rank of a node. A rank without threads is on none.
+// The ranks of each node, by the first rank of a node. A rank without threads is
+// on that of the rank before.
 std::vector<Ranks> ranksByNode(const Plan& plan) {
   std::vector<std::string> node_of_rank(plan.ranks.size());
   for (const PlannedThread& thread : plan.threads) {
@@ -29,6 +30,7 @@ std::vector<Ranks> ranksByNode(const Plan& plan) {
   std::map<std::string, std::size_t> numbers;
   std::vector<Ranks> nodes;
   for (std::uint32_t rank = 0; rank < node_of_rank.size(); ++rank) {
+    if (node_of_rank[rank].empty() && rank > 0) node_of_rank[rank] = node_of_rank[rank - 1];
     const auto [found, is_new] = numbers.emplace(node_of_rank[rank], nodes.size());
     if (is_new) nodes.emplace_back();
     nodes[found->second].push_back(rank);

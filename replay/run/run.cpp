@@ -342,6 +342,7 @@ Replayed replayOnce(Session& session, const Request& request,
       });
   check(plan);
   if (!placement) placement = placementOf(*plan, session.size(), request.place);
+  if (plan->global.mpi) check(checkProcesses(*plan, session.size()));
   std::filesystem::path node_tree;
   if (!request.node_local.empty() && hasFilesOnNodes(*plan)) {
     node_tree = makeNodeTree(session, request);
@@ -441,7 +442,6 @@ Replayed replayOnce(Session& session, const Request& request,
                                     wait_in_mpi == WaitKind::kBlock);
   std::optional<MpiFiles> mpi_files;
   if (plan->global.mpi) {
-    check(checkProcesses(*plan, session.size()));
     if (!session.letsThreadsUseMpi()) {
       session.abort("calls of MPI-IO need an MPI library that gives MPI_THREAD_MULTIPLE");
     }

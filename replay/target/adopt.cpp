@@ -1,6 +1,7 @@
 #include "replay/target/adopt.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
@@ -17,14 +18,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The file system of a path, which is not followed; 0 where it cannot be told.
+dev_t fileSystemOf(const fs::path& path) {
+  struct stat facts {};
+  const long status =
+      raw::systemCall(SYS_newfstatat, AT_FDCWD, path.c_str(), &facts, AT_SYMLINK_NOFOLLOW);
+  return status == 0 ? facts.st_dev : 0;
+}
+
 // Everything below a directory, without following links: use(path, is_directory), until it returns
-// false.
+// false. Refuses other file systems in it, whose files no replay has made.
 base::Result<void> eachBelow(const fs::path& directory,
                              const std::function<bool(const fs::path&, bool)>& use) {
   std::error_code error;
+  const dev_t device = fileSystemOf(directory);
   for (fs::recursive_directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     const bool is_directory = entry->symlink_status(error).type() == fs::file_type::directory;
+    if (is_directory && fileSystemOf(entry->path()) != device) {
+      return base::failure(base::Code::kInvalid,
+                           "{} is on another file system than the target around it; an adopted "
+                           "target has one",
+                           base::printable(entry->path().native()));
+    }
     if (error || !use(entry->path(), is_directory)) break;
   }
   if (error) return base::systemFailure(directory, error.value());
@@ -115,6 +131,9 @@ base::Result<Adoption> adoptTarget(const fs::path& target) {
       raw::openAt(AT_FDCWD, marker.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (fd < 0) return base::systemFailure(marker, errno);
   raw::closeFd(fd);
+  // What earlier replays have made is the user's from now on.
+  std::error_code ignored;
+  if (is_of_replay) fs::resize_file(target / kMarkerName, 0, ignored);
   return adoption;
 }
 

@@ -37,7 +37,9 @@ base::Result<void> checkSource(const PlannedFile& file) {
 
 }  // namespace
 
-base::Result<void> checkSources(const Plan& plan, const Targets& targets) {
+base::Result<void> checkSources(const Plan& plan, Targets targets,
+                                const std::filesystem::path& node_local) {
+  if (!node_local.empty()) targets.push_back({.name = {}, .directory = node_local});
   for (const PlannedFile& file : plan.files) {
     if (file.origin == Origin::kMade) continue;
     // --fresh would remove it.

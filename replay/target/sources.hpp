@@ -15,7 +15,8 @@ namespace omnio::replay {
 // Fails where a file of the plan that is to be copied or read is not there, is not a regular file,
 // has fewer bytes than were recorded, cannot be read, or lies in a target. One sentence names the
 // first.
-base::Result<void> checkSources(const Plan& plan, const Targets& targets);
+base::Result<void> checkSources(const Plan& plan, Targets targets,
+                                const std::filesystem::path& node_local);
 
 // The files of the plan that are read in place.
 std::vector<const PlannedFile*> filesInPlace(const Plan& plan);

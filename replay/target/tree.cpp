@@ -152,10 +152,12 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
   raw::closeFd(marker);
   const fs::path tree = real / kTreeName;
   if (look->is_adopted && look->has_tree) {
+    if (!fresh) return tree;
     if (const auto removed = removeLeft(real); !removed) return removed.failure();
     return tree;
   }
-  fs::remove_all(tree, error);  // removes links as such
+  // Not unasked: another replay may have made one meanwhile.
+  if (fresh) fs::remove_all(tree, error);  // removes links as such
   if (error) return base::systemFailure(tree, error.value());
   if (raw::mkdirAt(AT_FDCWD, tree.c_str(), 0755) != 0) return base::systemFailure(tree, errno);
   return tree;

@@ -144,7 +144,7 @@ def checkRefusals(checks, work, target):
              ("a tree that is a link", with_link, [], "holds tree; a target", 1),
              ("a schedule", lambda: os.makedirs(target), [path], "--adopt takes no SCHEDULE", 2),
              ("a target", lambda: os.makedirs(target), ["--target", target],
-              "--adopt takes no SCHEDULE and no --target", 2)]
+              "--adopt takes no SCHEDULE and no other option", 2)]
     for name, make, more, words, status in cases:
         run(["rm", "-rf", target])
         make()
