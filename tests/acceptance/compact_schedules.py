@@ -22,9 +22,11 @@ from schedule_expander import expanded
 
 FEW, MANY = 700, 10_000
 SHARE_OF_FLAT = {4: 0.01, 16: 0.01}
-# How far the sum of means may be from that of the times. Where less than half of the events of a line have work
-# of their own, none has it: their time is in the gaps.
-TIME_SHARES = {"end": 0.01, "in calls": 0.01, "compute": 0.1, "communication": 0.1}
+# How far the sum of means may be from that of the times.
+TIME_SHARE = 0.01
+# Where less than half of the events of a line have work of their own, none has it: the time is in the gaps. How much
+# that is differs from run to run, so it is printed and not checked.
+NOT_KEPT = "compute"
 # Connections of MPI, and the letters that mkstemp makes up.
 OF_MPI, MADE_UP = "<socket:", re.compile(r"temporary\.\w{6}")
 
@@ -226,10 +228,11 @@ def checkStatistics(checks, work, name, recorded, wanted):
     pairs = [(mine, theirs) for means_of, of in zip(means["ranks"], wanted["ranks"], strict=True)
              for mine, theirs in zip(means_of["threads"], of["threads"], strict=True)]
     # What ranks of one program have in common is the mean over them, so the sums are of all.
-    for key, share in TIME_SHARES.items():
+    for key in timesOf([]):
         mine, theirs = (sum(timesOf(pair[side]["events"])[key] for pair in pairs) for side in (0, 1))
-        checks.that(abs(mine - theirs) <= share * max(theirs, 1),
-                    f"{name}: {key} {mine} ns by means, {theirs} exactly")
+        if key != NOT_KEPT:
+            checks.that(abs(mine - theirs) <= TIME_SHARE * max(theirs, 1),
+                        f"{name}: {key} {mine} ns by means, {theirs} exactly")
         print(f"{name}, means alone: {key} {mine / max(theirs, 1):.4f} of the exact sum")
 
 
