@@ -139,7 +139,9 @@ void EventJson::putCall(const ScheduleEvent& event) {
 // Waits for the same reason, for ids at one distance: how many there are at the begin of `waits`.
 std::size_t runOf(std::span<const Wait> waits) {
   std::size_t length = 1;
-  while (length < waits.size() && waits[length].reason == waits[0].reason &&
+  if (waits[0].id == 0) return length;  // no event has it: the beginning
+  while (length < waits.size() && waits[length].id != 0 &&
+         waits[length].reason == waits[0].reason &&
          waits[length].id - waits[length - 1].id == waits[1].id - waits[0].id &&
          (isOfCommunication(waits[0].reason) ||
           (waits[length].work == Work{} && waits[0].work == Work{}))) {

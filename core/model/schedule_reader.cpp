@@ -965,6 +965,7 @@ class Reader {
     }
     thread_times_.exact = nullptr;
     thread_times_.are_left_out = false;
+    thread_times_.gap_ns.reset();  // of a loop with an empty body
   }
 
   // The time before a loop is that before its first event, and none of the times in it.

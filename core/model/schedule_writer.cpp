@@ -180,6 +180,10 @@ base::Result<void> ScheduleWriter::finish() {
   }
   text_ += "]}\n";
   flush();
+  if (times_ && isForeign(timesPath(path_))) {
+    return base::fileFailure(timesPath(path_), base::Code::kInvalid,
+                             "not a file of times, and the times of the schedule would replace it");
+  }
   // Both are complete before the first one gets its name: a full disk leaves the old ones.
   if (times_) {
     const auto digest = times_->complete();

@@ -9,6 +9,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "core/base/printable.hpp"
@@ -127,6 +129,15 @@ bool unpackPlanes(std::string_view planes, std::span<std::int64_t> values) {
 }
 
 }  // namespace
+
+bool isForeign(const std::filesystem::path& times) {
+  std::error_code error;
+  if (!std::filesystem::exists(times, error)) return false;
+  std::ifstream in(times, std::ios::binary);
+  std::string begin(kMagic.size(), '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin != kMagic;
+}
 
 std::filesystem::path timesPath(const std::filesystem::path& schedule) {
   std::filesystem::path path = schedule;

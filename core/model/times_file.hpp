@@ -83,6 +83,9 @@ class TimesReader {
   std::optional<base::Failure> failure_;
 };
 
+// Whether a file has that path which is not one of times: it is not ours, and is not replaced.
+bool isForeign(const std::filesystem::path& times);
+
 // The name of the file beside a schedule.
 std::filesystem::path timesPath(const std::filesystem::path& schedule);
 
