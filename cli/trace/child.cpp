@@ -32,7 +32,7 @@ void passOn(int signal) {
 
 void leaveGroup() {
   setpgid(0, 0);
-  // What reads from the terminal or writes to it must not be stopped for that.
+  // A child that reads from the terminal or writes to it must not be stopped for that.
   for (const int signal : {SIGTTIN, SIGTTOU}) std::signal(signal, SIG_IGN);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing < 0) return;

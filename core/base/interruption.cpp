@@ -30,7 +30,7 @@ struct Sentences {
 std::atomic<const Sentences*> sentences = nullptr;
 std::array<struct sigaction, kStopping.size()> before;
 
-// What getdents64(2) fills in; readdir allocates.
+// An entry as getdents64(2) fills it in; readdir allocates.
 struct Entry {
   std::uint64_t inode;
   std::int64_t offset;

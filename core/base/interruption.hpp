@@ -14,7 +14,7 @@ enum class Removal {
   kWithFiles,  // a directory and the files in it, unless there are directories in it
 };
 
-// What an interruption removes, as long as this lives, if it is there. Any thread may make one.
+// An interruption removes this path as long as this lives, if it is there. Any thread may make one.
 // Beyond 64 at a time, more of them do nothing.
 class RemovedIfInterrupted {
  public:

@@ -60,7 +60,7 @@ class CompactRanks {
     int computing_count = 0;  // of ranks that it is known of
     std::vector<Item> items;
   };
-  // What one rank does, or several from `rank` on.
+  // The program of one rank, or of several from `rank` on.
   struct Program {
     int rank = 0;
     int ranks = 1;

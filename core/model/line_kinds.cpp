@@ -212,7 +212,7 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
   constexpr std::string_view kNoCommunication = ",\"communication\":";
   std::size_t field = 0;
   std::size_t measure = 0;
-  // Of the thread's own work: the events that have it, and the measures of it that follow.
+  // For the thread's own work: the events that have it, and the measures of it that follow.
   constexpr std::size_t kWorkMeasures = 2;
   std::uint64_t work_count = 0;
   std::size_t work_left = 0;

@@ -14,7 +14,7 @@
 
 namespace omnio::model {
 
-// What surrounds a line that is written.
+// The surroundings of a line that is written.
 struct LineContext {
   std::size_t loops = 0;     // around it
   bool is_shared = false;    // by ranks: the outermost of these "loops" is that over the ranks
@@ -31,7 +31,7 @@ class LineKinds {
   const std::vector<std::int64_t>& measures() const { return measures_; }
 
   // Whether a line without its measures says where it has some: each has a gap and a duration, and
-  // of its waits those for messages and threads, and no others, have times.
+  // its waits for messages and threads have times, and no other waits.
   bool canLackMeasures(std::uint32_t kind) const;
   // Appends a line of the kind. Measures are written as their means.
   void append(std::string& out, std::uint32_t kind, const std::vector<pattern::Field>& fields,

@@ -206,7 +206,7 @@ Repeat::Repeat(JsonReader& in, const JsonNode& node, TurnScope& scope, std::int6
   for (const JsonNode& item : object.list("body")) {
     Part& part = body_.emplace_back();
     if (item.find("repeat") != nullptr) {
-      part.loop = std::make_unique<Repeat>(in, item, scope, outer * turns_);
+      part.loop = std::make_unique<Repeat>(in, item, scope, in.failed() ? 1 : outer * turns_);
     } else {
       part.item = std::make_unique<TurnNode>(in, item, scope);
     }

@@ -16,7 +16,8 @@ namespace omnio::model {
 
 inline constexpr std::string_view kScheduleFormat = "omnio-schedule";
 
-// Of the document, a thread, an event or a loop: where its exact times are (times_file.hpp).
+// The member of the document, a thread, an event or a loop that says where its exact times are
+// (times_file.hpp).
 inline constexpr std::string_view kTimesKey = "times";
 
 inline constexpr base::Word<Timing> kTimings[] = {

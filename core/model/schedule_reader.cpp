@@ -142,7 +142,7 @@ class EventReader {
   }
 
   void takeTimes(std::int64_t gap, std::int64_t duration) {
-    // What was open before leaves the time of the thread as it is.
+    // A descriptor that was open before leaves the time of the thread as it is.
     if (gap == 0 && duration == 0 && event_.step == Step::kPreopened) return;
     event_.start_ns = std::max<std::int64_t>(base::saturatingSum(times_.previous_end_ns, gap), 0);
     event_.end_ns = base::saturatingSum(event_.start_ns, std::max<std::int64_t>(duration, 0));
@@ -932,7 +932,7 @@ class Reader {
           "\"thread\" has to be {}, before \"events\": threads are in order, from 0", thread_ + 1));
     }
     ++thread_;
-    // What a shared program says of its threads is a mean, or that of the first rank.
+    // A shared program has means for its threads, or what holds for the first rank.
     if (stream_ != nullptr && !scope_.isEmpty()) {
       thread.pid = stream_->thread.pid;
       thread.tid = stream_->thread.tid;
@@ -948,9 +948,12 @@ class Reader {
     if (in_.failed()) return;
     if (node.find("repeat") != nullptr) {
       Repeat loop(in_, node, scope_);
+      if (in_.failed()) return;
       std::int64_t times = 0;
       loop.forEachItem([&](const JsonNode& item, std::int64_t turns) {
-        times = base::saturatingSum(times, timesOf(item, false) * turns);
+        std::int64_t of_item = 0;
+        if (__builtin_mul_overflow(timesOf(item, false), turns, &of_item)) of_item = INT64_MAX;
+        times = base::saturatingSum(times, of_item);
       });
       beginTimes(loop.node(), times);
       loop.run({.begin = [this](const Repeat& inner) { beginLoop(inner); },

@@ -146,7 +146,7 @@ void ScheduleWriter::event(const ScheduleEvent& event) {
   ++events_;
   if (compact_) {
     text_.clear();
-    // What was open before leaves the time of the thread as it is.
+    // A descriptor that was open before leaves the time of the thread as it is.
     const bool has_time =
         event.step != Step::kPreopened || event.start_ns != 0 || event.end_ns != 0;
     event_json_.appendAfter(event, has_time ? previous_end_ns_ : 0);

@@ -22,7 +22,7 @@ namespace omnio::model {
 // How a schedule is written down.
 struct ScheduleForm {
   bool is_compact = false;  // what repeats as loops, and ranks that do the same once
-  // Of a compact one: all times in a file beside it. Else it has the means of each place.
+  // A compact one has all times in a file beside it. Else it has the means of each place.
   bool has_exact_times = true;
 };
 
