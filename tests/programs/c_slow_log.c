@@ -43,7 +43,6 @@ struct Times {
 };
 
 static struct Times all;
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t nowNs(void) {
   struct timespec now;
@@ -76,14 +75,13 @@ static void takeCall(struct Times* times, int64_t duration_ns) {
   if (duration_ns >= 20000000) ++times->over_20ms;
 }
 
+// Called by the first thread alone: threads that wait for a mutex would make events of their own.
 static void addToAll(const struct Times* times) {
-  CHECK(pthread_mutex_lock(&all_lock) == 0);
   all.calls += times->calls;
   all.over_5ms += times->over_5ms;
   all.over_20ms += times->over_20ms;
   if (times->stalled_ns > all.stalled_ns) all.stalled_ns = times->stalled_ns;
   for (int i = 0; i < kLongest; ++i) takeLongest(&all, times->longest_ns[i]);
-  CHECK(pthread_mutex_unlock(&all_lock) == 0);
 }
 
 // One to one on numbers below CALLS, since each of its parts is.
@@ -98,7 +96,7 @@ static uint64_t shuffled(uint64_t number) {
   return number;
 }
 
-static void writeAll(const char* name) {
+static struct Times writeAll(const char* name) {
   PATH(path, directory, name);
   int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0666);
   CHECK(fd >= 0);
@@ -112,20 +110,28 @@ static void writeAll(const char* name) {
     takeCall(&times, nowNs() - before);
   }
   CHECK(close(fd) == 0);
-  addToAll(&times);
+  return times;
 }
 
-static void* writeInThread(void* number) {
+struct Writer {
+  int number;
+  struct Times times;
+  pthread_t thread;
+};
+
+static void* writeInThread(void* of_writer) {
+  struct Writer* writer = of_writer;
   char name[32];
-  snprintf(name, sizeof name, "thread.%d", (int)(intptr_t)number);
-  writeAll(name);
+  snprintf(name, sizeof name, "thread.%d", writer->number);
+  writer->times = writeAll(name);
   return NULL;
 }
 
 static void writePart(const char* prefix) {
   char name[32];
   snprintf(name, sizeof name, "%s.%d", prefix, parts++);
-  writeAll(name);
+  const struct Times times = writeAll(name);
+  addToAll(&times);
 }
 
 static void forkChild(void) {
@@ -211,12 +217,14 @@ int main(int argc, char** argv) {
     return 0;
   }
   const int64_t began_ns = nowNs();
-  pthread_t started[kMostThreads];
+  static struct Writer writers[kMostThreads];
+  for (int i = 0; i < threads; ++i) writers[i].number = i;
   for (int i = 1; i < threads; ++i) {
-    CHECK(pthread_create(&started[i], NULL, writeInThread, (void*)(intptr_t)i) == 0);
+    CHECK(pthread_create(&writers[i].thread, NULL, writeInThread, &writers[i]) == 0);
   }
-  writeInThread((void*)(intptr_t)0);
-  for (int i = 1; i < threads; ++i) CHECK(pthread_join(started[i], NULL) == 0);
+  writeInThread(&writers[0]);
+  for (int i = 1; i < threads; ++i) CHECK(pthread_join(writers[i].thread, NULL) == 0);
+  for (int i = 0; i < threads; ++i) addToAll(&writers[i].times);
   printf("threads=%d writes=%llu\n", threads, (unsigned long long)calls * (unsigned)threads);
   fflush(stdout);
   printTimes(began_ns);
