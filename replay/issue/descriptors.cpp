@@ -37,9 +37,60 @@ const char* modeOf(int fd) {
 }  // namespace
 
 Descriptors::Descriptors(std::uint32_t slots, std::int64_t patience_us)
-    : count_(slots), slots_(std::make_unique<Slot[]>(slots)), patience_us_(patience_us) {}
+    : count_(slots),
+      pages_(std::make_unique<std::atomic<Page*>[]>(slots / kPageSlots + 1)),
+      patience_us_(patience_us) {
+  for (Slot& slot : all_gone_.slots) slot.fd = kGone;
+}
 
 Descriptors::~Descriptors() = default;
+
+Descriptors::Page* Descriptors::madePage(std::uint32_t number) const {
+  const std::lock_guard lock(pages_mutex_);
+  Page* page = pages_[number].load();
+  if (page != nullptr) return page;
+  if (spare_pages_.empty()) {
+    page = all_pages_.emplace_back(std::make_unique<Page>()).get();
+  } else {
+    page = spare_pages_.back();
+    spare_pages_.pop_back();
+    for (Slot& slot : page->slots) {
+      slot.fd = kNotYet;
+      slot.direct = false;
+      slot.stream = nullptr;
+    }
+    page->gone = 0;
+  }
+  pages_[number].store(page, std::memory_order_release);
+  return page;
+}
+
+Descriptors::Slot* Descriptors::findToOpen(std::uint32_t slot) {
+  if (slot >= count_) return nullptr;
+  std::atomic<Page*>& page = pages_[slot / kPageSlots];
+  if (page.load(std::memory_order_acquire) == &all_gone_) {
+    // One number stands for a descriptor again. Its page goes on, with all others gone.
+    page.store(nullptr);
+    Page& made = *madePage(slot / kPageSlots);
+    for (Slot& other : made.slots) other.fd = kGone;
+    made.gone = kPageSlots;
+  }
+  return find(slot);
+}
+
+void Descriptors::setGone(std::uint32_t slot) {
+  Slot* const found = find(slot);
+  if (found != nullptr && found->fd.exchange(kGone) != kGone) countGone(slot);
+}
+
+void Descriptors::countGone(std::uint32_t slot) {
+  std::atomic<Page*>& place = pages_[slot / kPageSlots];
+  Page* const page = place.load();
+  if (++page->gone != kPageSlots) return;
+  const std::lock_guard lock(pages_mutex_);
+  place.store(&all_gone_, std::memory_order_release);
+  spare_pages_.push_back(page);
+}
 
 int Descriptors::awaited(const Slot& slot) const {
   int fd = kNotYet;
@@ -77,23 +128,27 @@ FILE* Descriptors::takeOut(Slot& slot) {
 FILE* Descriptors::takeStream(std::uint32_t slot) {
   if (stream(slot) == nullptr) return nullptr;
   Slot& found = *find(slot);
-  found.fd.store(kGone);  // before the stream is away, or the next call would make another
-  return takeOut(found);
+  // Before the stream is away, or the next call would make another.
+  const bool was_open = found.fd.exchange(kGone) != kGone;
+  FILE* const stream = takeOut(found);
+  if (was_open) countGone(slot);
+  return stream;
 }
 
 void Descriptors::opened(std::uint32_t slot, int fd, FILE* stream, bool direct) {
-  Slot* found = find(slot);
+  Slot* found = findToOpen(slot);
   if (found == nullptr) return;
   found->direct.store(direct, std::memory_order_relaxed);
   found->stream.store(stream, std::memory_order_release);
-  found->fd.store(fd, std::memory_order_release);
+  const bool was_gone = found->fd.exchange(fd, std::memory_order_acq_rel) == kGone;
+  if (was_gone) --pages_[slot / kPageSlots].load()->gone;
 }
 
 void Descriptors::gone(std::uint32_t slot) {
   Slot* found = find(slot);
   if (found == nullptr) return;
   found->stream.store(nullptr, std::memory_order_release);
-  found->fd.store(kGone, std::memory_order_release);
+  setGone(slot);
   const std::lock_guard lock(mutex_);
   buffers_.erase(slot);
   // Closed by its number. Another thread may be at work on it, so it stays where it is.
@@ -164,7 +219,7 @@ DIR* Descriptors::takeDirectory(std::uint32_t slot) {
     const std::lock_guard lock(mutex_);
     Slot& found = *find(slot);
     if (found.fd.load() != number || openDirectory(slot, number) == nullptr) return nullptr;
-    found.fd.store(kGone);
+    setGone(slot);
     taken = std::move(directories_.extract(slot).mapped());
   }
   while (taken->users != 0) sleepBriefly();
@@ -183,13 +238,16 @@ char* Descriptors::bufferFor(std::uint32_t slot, std::size_t bytes) {
 }
 
 void Descriptors::flushStreams() {
-  for (std::uint32_t i = 0; i < count_; ++i) {
-    FILE* const stream = slots_[i].stream.load();
-    if (stream == nullptr) continue;
-    ownLibc().fflush(stream);
-    // Data that could not be written are dropped here. Otherwise exit() would write them to a
-    // descriptor number that may belong to another file by then.
-    __fpurge(stream);
+  const std::lock_guard lock(pages_mutex_);
+  for (const auto& page : all_pages_) {
+    for (Slot& slot : page->slots) {
+      FILE* const stream = slot.stream.load();
+      if (stream == nullptr) continue;
+      ownLibc().fflush(stream);
+      // Data that could not be written are dropped here. Otherwise exit() would write them to a
+      // descriptor number that may belong to another file by then.
+      __fpurge(stream);
+    }
   }
 }
 

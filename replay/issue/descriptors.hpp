@@ -5,13 +5,15 @@
 #include <dirent.h>
 #include <stdio.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
-#include "replay/plan/program.hpp"
+#include "replay/plan/instruction.hpp"
 
 namespace omnio::replay {
 
@@ -89,10 +91,32 @@ class Descriptors {
   // Where the descriptor has no stream yet (a redirected stdout), it gets one. nullptr as -1.
   FILE* stream(std::uint32_t slot);
 
-  Slot* find(std::uint32_t slot) const { return slot < count_ ? &slots_[slot] : nullptr; }
+  // Slots are in pages. A page is made when it is needed first, and used for others when all of its
+  // descriptors are closed: a loop may make descriptors without end. Pages live as long as this,
+  // for those who still look at one.
+  static constexpr std::uint32_t kPageSlots = 1024;
+  struct Page {
+    std::array<Slot, kPageSlots> slots{};
+    std::atomic<std::uint32_t> gone{0};  // slots whose descriptor is closed
+  };
+  Slot* find(std::uint32_t slot) const {
+    if (slot >= count_) return nullptr;
+    Page* page = pages_[slot / kPageSlots].load(std::memory_order_acquire);
+    if (page == nullptr) page = madePage(slot / kPageSlots);
+    return &page->slots[slot % kPageSlots];
+  }
+  Page* madePage(std::uint32_t number) const;
+  // A slot that gets a descriptor.
+  Slot* findToOpen(std::uint32_t slot);
+  void setGone(std::uint32_t slot);
+  void countGone(std::uint32_t slot);
 
   std::uint32_t count_ = 0;
-  std::unique_ptr<Slot[]> slots_;
+  std::unique_ptr<std::atomic<Page*>[]> pages_;
+  Page all_gone_{};                 // in place of those that are used for others
+  mutable std::mutex pages_mutex_;  // of what follows
+  mutable std::vector<std::unique_ptr<Page>> all_pages_;
+  mutable std::vector<Page*> spare_pages_;
   mutable std::atomic<std::int64_t> patience_us_;
   std::mutex mutex_;  // of what follows, and of making streams
   std::unordered_map<std::uint32_t, std::unique_ptr<char[]>> buffers_;
