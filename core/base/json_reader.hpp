@@ -91,6 +91,15 @@ class JsonReader {
   void refuse(std::string_view reason, Code code = Code::kDamaged);
   TextPlace lastPlace() const;
   bool failed() const { return !state_.ok(); }
+  // Whether the body, which reads no further, refuses nothing. What it refuses is forgotten.
+  template <typename Body>
+  bool attempt(Body body) {
+    if (failed()) return false;
+    body();
+    const bool is_done = !failed();
+    state_ = {};
+    return is_done;
+  }
 
   // Refuses what comes after the document's value. Fails with the first failure.
   Result<void> finish();

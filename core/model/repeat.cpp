@@ -125,6 +125,18 @@ void TurnNode::find(JsonNode& node, const std::string& key) {
   changes_.push_back(std::move(change));
 }
 
+bool TurnNode::dependsOn(std::size_t place) const {
+  return std::ranges::any_of(changes_, [place](const Change& change) {
+    return change.is_number ? change.sum.uses(place) : change.text.uses(place);
+  });
+}
+
+bool TurnNode::hasNameOf(std::size_t place) const {
+  return std::ranges::any_of(changes_, [place](const Change& change) {
+    return !change.is_number && change.text.uses(place);
+  });
+}
+
 const JsonNode& TurnNode::now() {
   for (const Change& change : changes_) {
     bool is_possible = true;
@@ -212,6 +224,14 @@ Repeat::Repeat(JsonReader& in, const JsonNode& node, TurnScope& scope, std::int6
     }
   }
   scope.endLoop();
+}
+
+std::int64_t Repeat::allTurns() const {
+  std::int64_t inside = 1;
+  for (const Part& part : body_) {
+    if (part.loop) inside = std::max(inside, part.loop->allTurns());
+  }
+  return turns_ * inside;
 }
 
 void Repeat::run(const Visitor& visitor) {

@@ -55,6 +55,9 @@ class TurnNode {
   // As it is in the turns that the scope has; valid until the next call.
   const base::JsonNode& now();
   const base::JsonNode& node() const { return node_; }
+  // Whether anything in it changes with the value of that place, or a name does.
+  bool dependsOn(std::size_t place) const;
+  bool hasNameOf(std::size_t place) const;
 
  private:
   struct Change {
@@ -76,7 +79,9 @@ class TurnNode {
 // One loop, with all that is in it.
 class Repeat {
  public:
-  static constexpr std::int64_t kMostTurns = 100'000'000;
+  // That may be written out, and that there may be at all.
+  static constexpr std::int64_t kMostWrittenOut = 100'000'000;
+  static constexpr std::int64_t kMostTurns = std::int64_t{1} << 50;
 
   // `outer`: the product of the turns of the loops around it.
   Repeat(base::JsonReader& in, const base::JsonNode& node, TurnScope& scope,
@@ -90,6 +95,10 @@ class Repeat {
   void run(const Visitor& visitor);
 
   std::int64_t turns() const { return turns_; }
+  std::size_t place() const { return place_; }  // of its turn among the values
+  const std::vector<std::vector<std::int64_t>>& lists() const { return lists_; }
+  // The largest product of the turns of loops that are inside each other.
+  std::int64_t allTurns() const;
   // The loop's own members besides its body: "gap", "times".
   const base::JsonNode& node() const { return head_; }
   // Calls `take` with each item of the body and how often the loop has it. Numbers of the items are
@@ -97,16 +106,18 @@ class Repeat {
   void forEachItem(const std::function<void(const base::JsonNode& item, std::int64_t turns)>& take,
                    std::int64_t outer = 1) const;
 
- private:
-  struct Part {
+  struct Part {  // one of the two
     std::unique_ptr<TurnNode> item;
     std::unique_ptr<Repeat> loop;
   };
+  const std::vector<Part>& body() const { return body_; }
+
+ private:
   base::JsonReader& in_;
   TurnScope& scope_;
   base::JsonNode head_;
   std::int64_t turns_ = 0;
-  std::size_t place_ = 0;  // of its turn among the values
+  std::size_t place_ = 0;
   std::vector<std::string> names_;
   std::vector<std::vector<std::int64_t>> lists_;
   std::vector<Part> body_;

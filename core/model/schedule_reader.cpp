@@ -18,6 +18,7 @@
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
+#include "core/model/loop_descriptors.hpp"
 #include "core/model/repeat.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/times_file.hpp"
@@ -627,6 +628,258 @@ ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
   return file;
 }
 
+// Makes of a loop what a sink may take, by events of some of its turns.
+class LoopBuilder {
+ public:
+  LoopBuilder(JsonReader& in, TurnValues& values, const Locations& locations, const MpiTables* mpi)
+      : in_(in), values_(values), locations_(locations), mpi_(mpi) {}
+
+  // Nothing where only the events themselves tell what the loop does.
+  std::unique_ptr<EventLoop> built(const Repeat& repeat) {
+    goToFirstTurn(repeat);
+    first_ = values_;
+    auto loop = std::make_unique<EventLoop>();
+    return build(repeat, *loop) ? std::move(loop) : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kDeepest = 6;  // has 64 corners
+  static constexpr std::int64_t kMostNames = 1 << 22;
+
+  void goToFirstTurn(const Repeat& repeat) {
+    values_[repeat.place()] = 0;
+    for (std::size_t i = 0; i < repeat.lists().size(); ++i) {
+      values_[repeat.place() + 1 + i] = repeat.lists()[i].front();
+    }
+    for (const Repeat::Part& part : repeat.body()) {
+      if (part.loop) goToFirstTurn(*part.loop);
+    }
+  }
+
+  bool build(const Repeat& repeat, EventLoop& loop) {
+    loop.turns = repeat.turns();
+    loop.place = repeat.place();
+    for (const auto& list : repeat.lists()) loop.lists.push_back(&list);
+    if (const JsonNode* gap = repeat.node().find("gap")) {
+      const auto* number = gap->as<std::int64_t>();
+      if (number == nullptr || std::abs(*number) > kTenYears) return false;
+      loop.gap_ns = *number;
+    }
+    path_.push_back(&loop);
+    if (path_.size() > kDeepest || !passesOf(path_)) return false;
+    for (const Repeat::Part& part : repeat.body()) {
+      EventLoop::Part& made = loop.body.emplace_back();
+      if (part.loop) {
+        made.loop = std::make_unique<EventLoop>();
+        if (!build(*part.loop, *made.loop)) return false;
+      } else {
+        made.line = std::make_unique<LoopLine>();
+        if (!build(*part.item, *made.line)) return false;
+      }
+    }
+    path_.pop_back();
+    return true;
+  }
+
+  bool build(TurnNode& item, LoopLine& line) {
+    // Waits are between single events.
+    if (item.node().find("id") != nullptr || item.node().find("after") != nullptr) return false;
+    line.is_relative = isRelative(item.node());
+    if (!sample(item, first_, line.samples)) return false;
+    const Step step = line.first().step;
+    if (step != Step::kCall && step != Step::kDelay) return false;
+    LoopPath changing;
+    for (const EventLoop* loop : path_) {
+      bool is_used = loop->turns > 1 && item.dependsOn(loop->place);
+      if (is_used && !sampleWith(item, loop->place, 1, line.samples)) return false;
+      for (std::size_t i = 0; i < loop->lists.size(); ++i) {
+        const std::size_t place = loop->place + 1 + i;
+        if (!item.dependsOn(place)) continue;
+        is_used = true;
+        const auto [least, most] = std::ranges::minmax(*loop->lists[i]);
+        if (!sampleWith(item, place, least, line.samples) ||
+            !sampleWith(item, place, most, line.samples)) {
+          return false;
+        }
+      }
+      if (is_used) changing.push_back(loop);
+    }
+    return sampleCorners(item, changing, line) && takeNames(item, line);
+  }
+
+  static bool isRelative(const JsonNode& node) {
+    return node.find("gap") != nullptr || node.find("duration") != nullptr;
+  }
+
+  bool sampleWith(TurnNode& item, std::size_t place, std::int64_t value,
+                  std::vector<LoopLine::Sample>& samples) {
+    if (value == first_[place]) return true;
+    TurnValues values = first_;
+    values[place] = value;
+    return sample(item, values, samples);
+  }
+
+  bool sampleCorners(TurnNode& item, const LoopPath& changing, LoopLine& line) {
+    for (std::size_t corner = 0; corner < std::size_t{1} << changing.size(); ++corner) {
+      TurnValues values = first_;
+      for (std::size_t i = 0; i < changing.size(); ++i) {
+        if ((corner >> i & 1U) == 0) continue;
+        const EventLoop& loop = *changing[i];
+        values[loop.place] = loop.turns - 1;
+        for (std::size_t k = 0; k < loop.lists.size(); ++k) {
+          values[loop.place + 1 + k] = loop.lists[k]->back();
+        }
+      }
+      if (!sample(item, values, line.corners)) return false;
+    }
+    return true;
+  }
+
+  // False where such an event would be refused.
+  bool sample(TurnNode& item, const TurnValues& values, std::vector<LoopLine::Sample>& samples) {
+    values_ = values;
+    std::optional<ScheduleEvent> event;
+    const bool is_taken = in_.attempt([&] {
+      const JsonNode& node = item.now();
+      if (in_.failed()) return;
+      ThreadTimes none;
+      event = EventReader(in_, node, locations_, mpi_, none).read();
+      if (!isRelative(node) || in_.failed()) return;
+      event->start_ns = base::integerOf(in_, "gap", *node.find("gap"), {});
+      event->end_ns = base::integerOf(in_, "duration", *node.find("duration"), {});
+    });
+    if (!is_taken) return false;
+    samples.push_back({.values = values, .event = std::move(*event)});
+    return true;
+  }
+
+  // Names are no numbers: those of all turns are looked up.
+  bool takeNames(TurnNode& item, LoopLine& line) {
+    LoopPath naming;
+    for (const EventLoop* loop : path_) {
+      bool is_named = false;
+      for (std::size_t i = 0; i <= loop->lists.size(); ++i) {
+        is_named = is_named || item.hasNameOf(loop->place + i);
+      }
+      if (is_named) naming.push_back(loop);
+    }
+    if (naming.empty()) return true;
+    const auto passes = passesOf(naming);
+    const auto file = line.number([](const ScheduleEvent& event) { return event.file; });
+    const auto new_file = line.number([](const ScheduleEvent& event) { return event.new_file; });
+    if (!passes || *passes > kMostNames || !file || !new_file) return false;
+    bool is_as_told = true;
+    TurnValues values = first_;
+    forEachTurn(naming, values, [&](const TurnValues& now) {
+      if (!is_as_told) return;
+      values_ = now;
+      const std::pair<FileNumber, FileNumber> names{
+          static_cast<FileNumber>(file->at(now, first_)),
+          static_cast<FileNumber>(new_file->at(now, first_))};
+      is_as_told = in_.attempt([&] { item.now(); }) && isNamed(item, "location", names.first) &&
+                   isNamed(item, "newlocation", names.second);
+      line.named.push_back(names);
+    });
+    std::ranges::sort(line.named);
+    line.named.erase(std::ranges::unique(line.named).begin(), line.named.end());
+    return is_as_told;
+  }
+
+  bool isNamed(const TurnNode& item, std::string_view key, FileNumber file) const {
+    const JsonNode* node = item.node().find(key);
+    const auto* text = node == nullptr ? nullptr : node->as<std::string>();
+    if (text == nullptr) return file == kNoFileNumber;
+    const auto found = locations_.find(base::bytesOf(*text));
+    return found == locations_.end() ? file == kNoFileNumber : found->second == file;
+  }
+
+  JsonReader& in_;
+  TurnValues& values_;
+  const Locations& locations_;
+  const MpiTables* const mpi_;
+  TurnValues first_;
+  LoopPath path_;
+};
+
+// The end of a loop's last event. With a loop's own gap before its first one.
+class LoopEnd {
+ public:
+  // Nothing where its lines have times of several kinds, or times that change from turn to turn.
+  static std::optional<std::int64_t> of(const EventLoop& loop, const ThreadTimes& times) {
+    LoopEnd end;
+    bool is_last_relative = false;
+    forEachLine(loop, [&](const LoopLine& line, const LoopPath&) {
+      const auto gap = line.number([](const ScheduleEvent& event) { return event.start_ns; });
+      const auto duration = line.number([](const ScheduleEvent& event) { return event.end_ns; });
+      if (!gap || !duration) end.is_known_ = false;
+      if (line.is_relative && gap && duration &&
+          (!gap->steps.empty() || !duration->steps.empty()) && times.exact == nullptr) {
+        end.is_known_ = false;
+      }
+      (line.is_relative ? end.relative_ : end.absolute_) += 1;
+      is_last_relative = line.is_relative;
+      end.last_ns_ = line.corners.back().event.end_ns;
+    });
+    if (!end.is_known_ || (end.relative_ > 0 && end.absolute_ > 0)) return {};
+    if (end.relative_ + end.absolute_ == 0) return times.previous_end_ns;
+    if (!is_last_relative)
+      return times.exact == nullptr ? std::optional(end.last_ns_) : std::nullopt;
+    if (times.exact != nullptr) return exactEnd(loop, times);
+    std::optional<std::int64_t> gap = times.gap_ns;
+    const Wide length = lengthOf(loop, gap);
+    return static_cast<std::int64_t>(
+        std::clamp<Wide>(times.previous_end_ns + length, 0, INT64_MAX));
+  }
+
+ private:
+  __extension__ using Wide = __int128;
+
+  static std::optional<std::int64_t> exactEnd(const EventLoop& loop, const ThreadTimes& times) {
+    std::int64_t events = 0;
+    bool is_known = true;
+    forEachLine(loop, [&](const LoopLine&, const LoopPath& path) {
+      const auto passes = passesOf(path);
+      is_known = is_known && passes && !__builtin_add_overflow(events, *passes, &events);
+    });
+    if (!is_known) return {};
+    std::int64_t end_ns = times.previous_end_ns;
+    for (std::int64_t i = 0; i < events; ++i) {
+      const std::int64_t gap = times.exact->next();
+      end_ns = std::max<std::int64_t>(base::saturatingSum(end_ns, gap), 0);
+      end_ns = base::saturatingSum(end_ns, std::max<std::int64_t>(times.exact->next(), 0));
+      for (int k = 0; k < 3; ++k) times.exact->next();
+    }
+    return end_ns;
+  }
+
+  // `gap`: takes the place of the next event's.
+  static Wide lengthOf(const EventLoop& loop, std::optional<std::int64_t>& gap) {
+    if (!gap) gap = loop.gap_ns;
+    const Wide first = turnOf(loop, gap);
+    if (loop.turns == 1) return first;
+    return first + turnOf(loop, gap) * (loop.turns - 1);
+  }
+
+  static Wide turnOf(const EventLoop& loop, std::optional<std::int64_t>& gap) {
+    Wide length = 0;
+    for (const EventLoop::Part& part : loop.body) {
+      if (part.loop) {
+        length += lengthOf(*part.loop, gap);
+      } else {
+        const ScheduleEvent& event = part.line->first();
+        length += std::exchange(gap, std::nullopt).value_or(event.start_ns);
+        length += event.end_ns;
+      }
+    }
+    return length;
+  }
+
+  std::int64_t last_ns_ = 0;
+  int relative_ = 0;
+  int absolute_ = 0;
+  bool is_known_ = true;
+};
+
 class Reader {
  public:
   Reader(JsonReader& in, ScheduleSink& sink, std::filesystem::path path)
@@ -718,7 +971,9 @@ class Reader {
                         "\"file\" of \"times\" has to be a name in the directory of the schedule");
     }
     times_.emplace();
-    const auto opened = times_->open(path_.parent_path() / name, digest);
+    times_path_ = path_.parent_path() / name;
+    times_digest_ = digest;
+    const auto opened = times_->open(times_path_, digest);
     if (!opened) {
       in_.refuse(node.place,
                  fmt::format("{}; without \"times\" in \"global\", loops have their mean times",
@@ -956,8 +1211,7 @@ class Reader {
         times = base::saturatingSum(times, of_item);
       });
       beginTimes(loop.node(), times);
-      loop.run({.begin = [this](const Repeat& inner) { beginLoop(inner); },
-                .item = [this](const JsonNode& item) { takeEvent(item); }});
+      if (!passLoop(loop, node.place)) writeOut(loop, node.place);
     } else if (!scope_.isEmpty()) {
       TurnNode of_rank(in_, node, scope_);
       beginTimes(node, timesOf(node, false));
@@ -969,6 +1223,77 @@ class Reader {
     thread_times_.exact = nullptr;
     thread_times_.are_left_out = false;
     thread_times_.gap_ns.reset();  // of a loop with an empty body
+  }
+
+  void writeOut(Repeat& loop, base::TextPlace place) {
+    if (in_.failed()) return;
+    if (loop.allTurns() > Repeat::kMostWrittenOut) {
+      in_.refuse(place, fmt::format("loops with more than {} turns in all, that have to be "
+                                    "written out",
+                                    Repeat::kMostWrittenOut));
+    }
+    loop.run({.begin = [this](const Repeat& inner) { beginLoop(inner); },
+              .item = [this](const JsonNode& item) { takeEvent(item); }});
+    event_sink_ = &sink_;
+  }
+
+  // True when the sink has taken the loop, or it was refused.
+  bool passLoop(const Repeat& repeat, base::TextPlace place) {
+    constexpr std::int64_t kWorthwhile = 4;  // turns
+    if (!sink_.takesLoops() || repeat.allTurns() < kWorthwhile) return false;
+    LoopBuilder builder(in_, scope_.values(), locations_, mpi_ ? &*mpi_ : nullptr);
+    const auto loop = builder.built(repeat);
+    if (!loop) return false;
+    LoopDescriptors descriptors(made_);
+    if (!descriptors.take(*loop)) return false;
+    std::optional<LoopTimes> times;
+    if (thread_times_.exact != nullptr) {
+      const JsonNode::List& range = *repeat.node().find(kTimesKey)->as<JsonNode::List>();
+      times = LoopTimes{.path = times_path_,
+                        .digest = times_digest_,
+                        .stream = stream_number_,
+                        .first = static_cast<std::uint64_t>(*range[0].as<std::int64_t>()),
+                        .count = static_cast<std::uint64_t>(*range[1].as<std::int64_t>()),
+                        .of_thread = stream_};
+    }
+    const auto end_ns = LoopEnd::of(*loop, thread_times_);
+    if (!end_ns) {
+      if (times) times_->seek(stream_number_, times->first);
+      return false;
+    }
+    if (times_ && times_->failure()) {
+      in_.refuse(place, times_->failure()->sentence);
+      return true;
+    }
+    const PassedLoop passed{.loop = *loop,
+                            .times = times,
+                            .begin_ns = thread_times_.previous_end_ns,
+                            .end_ns = *end_ns};
+    ScheduleSink::Complaint complaint;
+    ScheduleSink* const rest = sink_.loop(passed, complaint);
+    if (complaint) in_.refuse(place, *complaint);
+    if (in_.failed()) return true;
+    if (rest != nullptr) {
+      event_sink_ = rest;
+      if (times) times_->seek(stream_number_, times->first);
+      return false;
+    }
+    thread_times_.previous_end_ns = *end_ns;
+    if (*end_ns > kTenYears) in_.refuse(place, "it ends more than ten years after the beginning");
+    takeDescriptors(descriptors, place);
+    return true;
+  }
+
+  void takeDescriptors(const LoopDescriptors& descriptors, base::TextPlace place) {
+    for (const std::int64_t number : descriptors.used()) useDescriptor(number, place);
+    for (const std::int64_t number : descriptors.made()) makeDescriptor(number, place);
+    for (const DescriptorRange& range : descriptors.ranges()) {
+      for (const auto& [number, early] : wanted_here_) {
+        if (range.contains(number)) return refuseEarly(number, early);
+      }
+      std::erase_if(wanted_, [&range](const auto& one) { return range.contains(one.first); });
+      made_.add(range);
+    }
   }
 
   // The time before a loop is that before its first event, and none of the times in it.
@@ -1015,19 +1340,14 @@ class Reader {
         EventReader(in_, node, locations_, mpi_ ? &*mpi_ : nullptr, thread_times_).read();
     if (times_ && times_->failure()) in_.refuse(node.place, times_->failure()->sentence);
     if (in_.failed()) return;
-    for (const Descriptor used :
-         {event.fd, event.source, event.replaced, event.directory, event.new_directory}) {
-      const auto number = static_cast<std::int64_t>(used);
-      if (used == kNoDescriptor || made_.contains(number)) continue;
-      // Another thread of the rank, further down in the document, may be the one that makes it.
-      wanted_.emplace(number, node.place);
-      wanted_here_.emplace(number, node.place);
+    for (const Descriptor used : descriptorsOf(event)) {
+      if (used != kNoDescriptor) useDescriptor(static_cast<std::int64_t>(used), node.place);
     }
     if (event.step == Step::kCall && calls::isMpiIo(*event.row) &&
         event.row->call_class == calls::Class::kOpen) {
       takeOpenOfGroup(event, node.place);
     }
-    if (makesDescriptor(event)) takeMade(event, node.place);
+    if (makesDescriptor(event)) makeDescriptor(event, node.place);
     if (event.id != 0) {
       if (!ids_.insert(event.id).second) {
         in_.refuse(node.place, fmt::format("id {} appears twice", event.id));
@@ -1037,7 +1357,7 @@ class Reader {
     for (const Wait& wait : event.after) {
       if (wait.id != 0 && !ids_.contains(wait.id)) waited_.emplace(wait.id, node.place);
     }
-    pass([&] { return sink_.event(event); }, node.place);
+    pass([&] { return event_sink_->event(event); }, node.place);
   }
 
   // All ranks of a group open a file together: a rank that did not come would be waited for.
@@ -1067,25 +1387,38 @@ class Reader {
     }
   }
 
-  void takeMade(const ScheduleEvent& event, base::TextPlace place) {
-    const auto number = static_cast<std::int64_t>(event.new_fd);
-    if (!made_.insert(number).second) {
+  void useDescriptor(std::int64_t number, base::TextPlace place) {
+    if (made_.contains(number)) return;
+    // Another thread of the rank, further down in the document, may be the one that makes it.
+    wanted_.emplace(number, place);
+    wanted_here_.emplace(number, place);
+  }
+
+  void makeDescriptor(const ScheduleEvent& event, base::TextPlace place) {
+    makeDescriptor(static_cast<std::int64_t>(event.new_fd), place, event.step == Step::kPreopened);
+  }
+  // A preopened one is there before all events, wherever it stands.
+  void makeDescriptor(std::int64_t number, base::TextPlace place, bool is_preopened = false) {
+    if (!made_.add(number)) {
       in_.refuse(place, fmt::format("fd {} of rank {} is made twice", number, rank_));
     }
     wanted_.erase(number);
-    // A preopened one is there before all events, wherever it stands.
     const auto early = wanted_here_.find(number);
-    if (early != wanted_here_.end() && event.step != Step::kPreopened) {
-      in_.refuse(early->second,
-                 fmt::format("fd {} is used before its own thread opens it", number));
-    }
+    if (early != wanted_here_.end() && !is_preopened) refuseEarly(number, early->second);
+  }
+
+  void refuseEarly(std::int64_t number, base::TextPlace place) {
+    in_.refuse(place, fmt::format("fd {} is used before its own thread opens it", number));
   }
 
   JsonReader& in_;
   ScheduleSink& sink_;
+  ScheduleSink* event_sink_ = &sink_;  // gets the events of a loop that is written out
   const std::filesystem::path path_;
   TurnScope scope_;
   std::optional<TimesReader> times_;
+  std::filesystem::path times_path_;
+  std::string times_digest_;
   const TimesStream* stream_ = nullptr;  // of the thread
   std::size_t stream_number_ = 0;
   ThreadTimes thread_times_;
@@ -1099,7 +1432,7 @@ class Reader {
   int rank_ = -1;
   int thread_ = -1;
   Locations locations_;
-  std::unordered_set<std::int64_t> made_;                          // descriptors of the rank
+  MadeDescriptors made_;                                           // of the rank
   std::map<std::int64_t, base::TextPlace> wanted_;                 // used, and not yet made
   std::unordered_map<std::int64_t, base::TextPlace> wanted_here_;  // those that the thread used
   std::unordered_set<std::uint64_t> ids_;                          // of the schedule

@@ -6,9 +6,19 @@
 #include <string>
 
 #include "core/base/result.hpp"
+#include "core/model/event_loop.hpp"
 #include "core/model/schedule.hpp"
 
 namespace omnio::model {
+
+// A loop of a thread, of which no event waits for another or is waited for.
+struct PassedLoop {
+  const EventLoop& loop;
+  const std::optional<LoopTimes>& times;  // nothing: lines have the times of their events, or means
+  // When the thread's event before has ended, and when the last one of the loop has.
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
 
 // Takes the parts of a schedule in the document's order: global, all files, then each thread with
 // its events. Each answers with why it cannot go on, or with nothing; the reader adds file, line
@@ -27,6 +37,12 @@ class ScheduleSink {
   virtual Complaint beginThread(const ScheduleThread&) { return {}; }
   virtual Complaint event(const ScheduleEvent&) { return {}; }
   virtual Complaint endThread() { return {}; }
+
+  // Whether it may take loops as such; otherwise their events come one by one.
+  virtual bool takesLoops() const { return false; }
+  // Takes the loop, and answers with nullptr; or does nothing, and answers with the sink that gets
+  // the events.
+  virtual ScheduleSink* loop(const PassedLoop&, Complaint&) { return this; }
 };
 
 // Passes the schedule on to `sink`. Fails with one sentence that names file, line, column and
@@ -34,8 +50,8 @@ class ScheduleSink {
 // of another type, negative sizes, flags and names that do not exist; locations that are not in the
 // list of files or that lead out of the target ("..", "/", empty); nesting and strings beyond what
 // a schedule has; descriptors that no event of the rank makes; ids used twice or `after` an id
-// that no event has. `repeat` bodies are passed on expanded. What was passed on before a failure
-// has no meaning.
+// that no event has. Loops are passed on expanded, unless the sink takes them. What was passed on
+// before a failure has no meaning.
 base::Result<void> readSchedule(const std::filesystem::path& path, ScheduleSink& sink);
 
 }  // namespace omnio::model

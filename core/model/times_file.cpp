@@ -269,6 +269,16 @@ const TimesStream* TimesReader::stream(std::int64_t number) const {
   return exists ? &streams_[static_cast<std::size_t>(number)] : nullptr;
 }
 
+bool unpackTimes(const TimesChunk& chunk, std::string_view packed,
+                 std::vector<std::int64_t>& values) {
+  values.resize(chunk.values);
+  if (wire::checksum(packed.data(), packed.size()) != chunk.checksum) return false;
+  std::string planes(kChunkValues * (kBytes + 1), '\0');
+  const std::size_t size =
+      ZSTD_decompress(planes.data(), planes.size(), packed.data(), packed.size());
+  return size > 0 && ZSTD_isError(size) == 0 && unpackPlanes({planes.data(), size}, values);
+}
+
 bool TimesReader::load(std::size_t chunk) {
   values_.clear();
   at_ = 0;
@@ -277,17 +287,11 @@ bool TimesReader::load(std::size_t chunk) {
   chunk_ = chunk;
   const TimesChunk& facts = stream.chunks[chunk];
   std::string packed(facts.bytes, '\0');
-  std::string planes(kChunkValues * (kBytes + 1), '\0');
-  std::size_t size = 0;
   if (fseeko(file_.get(), static_cast<off_t>(facts.offset), SEEK_SET) == 0 &&
       std::fread(packed.data(), 1, packed.size(), file_.get()) == packed.size() &&
-      wire::checksum(packed.data(), packed.size()) == facts.checksum) {
-    size = ZSTD_decompress(planes.data(), planes.size(), packed.data(), packed.size());
+      unpackTimes(facts, packed, values_)) {
+    return true;
   }
-  values_.resize(facts.values);
-  const bool is_whole =
-      size > 0 && ZSTD_isError(size) == 0 && unpackPlanes({planes.data(), size}, values_);
-  if (is_whole) return true;
   fail(fmt::format("damaged at byte {}", facts.offset));
   values_.clear();
   return false;

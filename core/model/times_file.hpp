@@ -55,6 +55,10 @@ class TimesWriter {
   std::string packed_;
 };
 
+// The values of a chunk; false where these bytes are not those of it.
+bool unpackTimes(const TimesChunk& chunk, std::string_view packed,
+                 std::vector<std::int64_t>& values);
+
 class TimesReader {
  public:
   // Fails with a sentence where the file is missing, damaged, or has another digest.

@@ -78,6 +78,15 @@ std::optional<std::int64_t> LinearSum::at(std::span<const std::int64_t> values) 
   return static_cast<std::int64_t>(sum);
 }
 
+bool LinearSum::uses(std::size_t place) const {
+  return std::ranges::find(terms, place, &std::pair<std::size_t, std::int64_t>::first) !=
+         terms.end();
+}
+
+bool TurnText::uses(std::size_t place) const {
+  return std::ranges::any_of(parts_, [place](const Part& part) { return part.sum.uses(place); });
+}
+
 bool TurnText::hasSums() const { return std::ranges::any_of(parts_, &Part::is_sum); }
 
 std::optional<std::string> TurnText::at(std::span<const std::int64_t> values) const {

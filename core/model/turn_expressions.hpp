@@ -27,6 +27,7 @@ struct LinearSum {
 
   // Nothing where the result is beyond 64 bits.
   std::optional<std::int64_t> at(std::span<const std::int64_t> values) const;
+  bool uses(std::size_t place) const;
 };
 
 // Text with sums in it.
@@ -41,6 +42,7 @@ class TurnText {
   const LinearSum& sum() const { return parts_.front().sum; }  // where isNumber()
   // Nothing where a number is beyond 64 bits, or negative: names have no signs.
   std::optional<std::string> at(std::span<const std::int64_t> values) const;
+  bool uses(std::size_t place) const;  // the value of that place
 
   // Fails with a reason: braces without a partner, names that are not known, texts that are not
   // sums.

@@ -136,7 +136,10 @@ void Compiler::noteUser(std::uint32_t number) {
 void Compiler::noteDescriptor(const ScheduleEvent& event, std::uint32_t file, bool appends) {
   if (event.new_fd == model::kNoDescriptor) return;
   rank().made = ++made_;
-  const auto slot = static_cast<std::size_t>(event.new_fd);
+  noteSlot(static_cast<std::size_t>(event.new_fd), file, appends);
+}
+
+void Compiler::noteSlot(std::size_t slot, std::uint32_t file, bool appends) {
   if (slot >= made_ + kSlotsToSpare) return;  // refused at the end of the rank
   if (slot >= file_of_slot_.size()) {
     file_of_slot_.resize(slot + 1, kNoFile);
@@ -283,11 +286,16 @@ Compiler::Complaint Compiler::checkView(const ScheduleEvent& event) {
                      view->second);
 }
 
-// Finds out what the thread's buffers have to hold.
 void Compiler::measure(const ScheduleEvent& event) {
   PlannedThread& into = thread();
   if (into.operations++ == 0) into.first_start_ns = event.start_ns;
   into.last_end_ns = std::max(into.last_end_ns, event.end_ns);
+  includeRequests(event);
+}
+
+// Finds out what the thread's buffers have to hold.
+void Compiler::includeRequests(const ScheduleEvent& event) {
+  PlannedThread& into = thread();
   if (calls::has(*event.row, Role::kFdSource)) return;
   std::uint64_t request = roomFor(event);
   if (event.failed) {
@@ -339,23 +347,90 @@ std::int64_t Compiler::timeOf(const model::Work& work) const {
   return work.compute_ns + communicationOf(work);
 }
 
-Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
-  if (event.step == Step::kPreopened) return preopened(event);
+// What takes the place of a call that is left out. Others may wait for it. Not of fflush, which
+// others may read after.
+std::optional<ScheduleEvent> Compiler::withoutSync(const ScheduleEvent& event) const {
+  if (event.step != Step::kCall || !changes_.leave_out_syncs ||
+      event.row->call_class != calls::Class::kSync ||
+      calls::has(*event.row, calls::Role::kStream)) {
+    return std::nullopt;
+  }
+  ScheduleEvent nothing;
+  nothing.step = Step::kDelay;
+  nothing.start_ns = nothing.end_ns = event.start_ns;
+  nothing.id = event.id;
+  nothing.after = event.after;
+  nothing.own = event.own;
+  return nothing;
+}
+
+// The operation, all but the parts that depend on other events: lines, waits, names.
+Op Compiler::opOf(const ScheduleEvent& event, std::uint32_t file) const {
   Op op;
   op.step = event.step;
-  if (op.step == Step::kCall && changes_.leave_out_syncs &&
-      event.row->call_class == calls::Class::kSync &&
-      !calls::has(*event.row, calls::Role::kStream)) {
-    // Not fflush, which others may read after. Others may wait for it.
-    model::ScheduleEvent nothing;
-    nothing.step = Step::kDelay;
-    nothing.start_ns = nothing.end_ns = event.start_ns;
-    nothing.id = event.id;
-    nothing.after = event.after;
-    nothing.own = event.own;
-    return this->event(nothing);
+  if (event.step == Step::kCall) op.row = event.row->number;
+  op.file = file;
+  op.flags = event.failed ? kOpFailed : 0;
+  // As fast as possible, only delays take a time that was recorded.
+  if (plan_.global.timing != model::Timing::kAsap || event.step == Step::kDelay) {
+    op.start_ns = event.start_ns;
+    op.end_ns = event.end_ns;
+    // Work is told from waiting by communication: without its order, all of the time counts.
+    if (event.own && model::keepsMpi(changes_.order)) {
+      op.own_ns = timeOf(*event.own);
+      op.communication_ns = communicationOf(*event.own);
+    }
   }
-  if (op.step == Step::kCall && calls::has(*event.row, calls::Role::kDone) &&
+  op.phase = event.phase;
+  op.result = event.result;
+  op.request = event.request;
+  op.new_file = static_cast<std::uint32_t>(event.new_file);
+  op.lookups = event.lookups;
+  op.new_lookups = event.new_lookups;
+  const auto slotOf = [](Descriptor descriptor) {
+    return descriptor == model::kNoDescriptor ? kNoSlot : static_cast<std::uint32_t>(descriptor);
+  };
+  op.fd = slotOf(event.fd);
+  op.other = slotOf(event.source != model::kNoDescriptor ? event.source : event.replaced);
+  op.new_fd = slotOf(event.new_fd);
+  op.directory = slotOf(directoryFor(event.file, event.directory));
+  op.new_directory = slotOf(directoryFor(event.new_file, event.new_directory));
+  return op;
+}
+
+Compiler::Complaint Compiler::takeSlots(const ScheduleEvent& event) {
+  for (const Descriptor descriptor : {event.fd, event.source, event.replaced, event.new_fd,
+                                      directoryFor(event.file, event.directory),
+                                      directoryFor(event.new_file, event.new_directory)}) {
+    std::uint32_t slot = kNoSlot;
+    if (auto complaint = takeSlot(descriptor, slot)) return complaint;
+  }
+  return std::nullopt;
+}
+
+// A call that makes an entry of a directory.
+void Compiler::noteMade(const ScheduleEvent& event) {
+  if (!makesEntry(event)) return;
+  const model::FileNumber entry = event.new_file != model::kNoFileNumber &&
+                                          !calls::does(*event.row, calls::Effect::kMakesSymlink)
+                                      ? event.new_file
+                                      : event.file;
+  if (entry != model::kNoFileNumber) {
+    plan_.files[static_cast<std::size_t>(entry)].made_by_events = true;
+  }
+}
+
+void Compiler::noteNames(const ScheduleEvent& event, std::uint32_t file) {
+  noteUser(file);
+  noteUser(static_cast<std::uint32_t>(event.new_file));
+  noteBase(event.file, event.lookups, directoryFor(event.file, event.directory));
+  noteBase(event.new_file, event.new_lookups, directoryFor(event.new_file, event.new_directory));
+}
+
+Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
+  if (event.step == Step::kPreopened) return preopened(event);
+  if (const auto nothing = withoutSync(event)) return this->event(*nothing);
+  if (event.step == Step::kCall && calls::has(*event.row, calls::Role::kDone) &&
       event.pieces.size() > model::kMostPieces) {
     // As many calls as it takes. The first waits, and others wait for the last.
     ScheduleEvent part = event;
@@ -378,60 +453,25 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
     if (tree_choice_) {
       if (auto complaint = tree_choice_->checkNames(event, plan_.files)) return complaint;
     }
-    op.row = event.row->number;
     measure(event);
   }
-  op.file = fileOf(event);
-  if (auto complaint = checkInPlace(event, op.file)) return complaint;
-  if (op.file != kNoFile && event.step == Step::kCall) {
-    line_ends_.note(event, op.file, plan_.files[op.file]);
+  const std::uint32_t file = fileOf(event);
+  if (auto complaint = checkInPlace(event, file)) return complaint;
+  if (file != kNoFile && event.step == Step::kCall) {
+    line_ends_.note(event, file, plan_.files[file]);
   }
   const bool is_appending = appends(event);
-  added_bytes_.note(event, op.file, is_appending);
-  noteDescriptor(event, op.file, is_appending);
-  if (makesEntry(event)) {
-    const model::FileNumber entry = event.new_file != model::kNoFileNumber &&
-                                            !calls::does(*event.row, calls::Effect::kMakesSymlink)
-                                        ? event.new_file
-                                        : event.file;
-    if (entry != model::kNoFileNumber) {
-      plan_.files[static_cast<std::size_t>(entry)].made_by_events = true;
-    }
-  }
-  op.flags = event.failed ? kOpFailed : 0;
-  if (op.file != kNoFile && event.step == Step::kCall && plan_.files[op.file].lines &&
+  added_bytes_.note(event, file, is_appending);
+  Op op = opOf(event, file);
+  noteDescriptor(event, file, is_appending);
+  noteMade(event);
+  if (file != kNoFile && event.step == Step::kCall && plan_.files[file].lines &&
       (event.offset >= 0 || event.row->call_class == calls::Class::kWrite)) {
     op.flags |= kOpLines;
+    op.offset = event.offset;
   }
-  // As fast as possible, only delays take a time that was recorded.
-  if (plan_.global.timing != model::Timing::kAsap || event.step == Step::kDelay) {
-    op.start_ns = event.start_ns;
-    op.end_ns = event.end_ns;
-    // Work is told from waiting by communication: without its order, all of the time counts.
-    if (event.own && model::keepsMpi(changes_.order)) {
-      op.own_ns = timeOf(*event.own);
-      op.communication_ns = communicationOf(*event.own);
-    }
-  }
-  op.phase = event.phase;
-  op.result = event.result;
-  op.request = event.request;
-  if ((op.flags & kOpLines) != 0) op.offset = event.offset;
-  op.new_file = static_cast<std::uint32_t>(event.new_file);
-  noteUser(op.file);
-  noteUser(op.new_file);
-  op.lookups = event.lookups;
-  op.new_lookups = event.new_lookups;
-  const Descriptor directory = directoryFor(event.file, event.directory);
-  const Descriptor new_directory = directoryFor(event.new_file, event.new_directory);
-  noteBase(event.file, event.lookups, directory);
-  noteBase(event.new_file, event.new_lookups, new_directory);
-  if (auto complaint = takeSlot(event.fd, op.fd)) return complaint;
-  const Descriptor other = event.source != model::kNoDescriptor ? event.source : event.replaced;
-  if (auto complaint = takeSlot(other, op.other)) return complaint;
-  if (auto complaint = takeSlot(event.new_fd, op.new_fd)) return complaint;
-  if (auto complaint = takeSlot(directory, op.directory)) return complaint;
-  if (auto complaint = takeSlot(new_directory, op.new_directory)) return complaint;
+  noteNames(event, file);
+  if (auto complaint = takeSlots(event)) return complaint;
 
   PlannedThread& planned = thread();
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);

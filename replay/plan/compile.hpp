@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/model/event_loop.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "replay/plan/in_place.hpp"
 #include "replay/plan/plan.hpp"
@@ -46,6 +47,8 @@ class Compiler final : public model::ScheduleSink {
   Complaint beginThread(const model::ScheduleThread& thread) override;
   Complaint event(const model::ScheduleEvent& event) override;
   Complaint endThread() override;
+  bool takesLoops() const override { return true; }
+  ScheduleSink* loop(const model::PassedLoop& passed, Complaint& complaint) override;
 
   // After the whole schedule: resolves who waits for whom. Complains about events that wait for
   // each other in a circle, and about files that cannot stand side by side.
@@ -80,8 +83,14 @@ class Compiler final : public model::ScheduleSink {
   PlannedRank& rank() { return plan_.ranks[static_cast<std::size_t>(thread().recorded.rank)]; }
   Complaint takeSlot(model::Descriptor descriptor, std::uint32_t& slot);
   bool appends(const model::ScheduleEvent& event) const;
+  Op opOf(const model::ScheduleEvent& event, std::uint32_t file) const;
+  std::optional<model::ScheduleEvent> withoutSync(const model::ScheduleEvent& event) const;
+  Complaint takeSlots(const model::ScheduleEvent& event);
+  void noteMade(const model::ScheduleEvent& event);
+  void noteNames(const model::ScheduleEvent& event, std::uint32_t file);
   void noteUser(std::uint32_t number);
   void noteDescriptor(const model::ScheduleEvent& event, std::uint32_t file, bool appends);
+  void noteSlot(std::size_t slot, std::uint32_t file, bool appends);
   model::Descriptor directoryFor(model::FileNumber file, model::Descriptor directory) const;
   void noteBase(model::FileNumber file, std::uint16_t lookups, model::Descriptor directory);
   Complaint checkDescriptors() const;
@@ -91,6 +100,15 @@ class Compiler final : public model::ScheduleSink {
   static Complaint checkCall(const model::ScheduleEvent& event);
   Complaint checkView(const model::ScheduleEvent& event);
   void measure(const model::ScheduleEvent& event);
+  void includeRequests(const model::ScheduleEvent& event);
+  struct LineOfLoop;
+  bool prepare(const model::LoopLine& line, const model::LoopPath& path,
+               std::vector<LineOfLoop>& lines);
+  bool findFiles(LineOfLoop& line, const std::vector<LineOfLoop>& before) const;
+  bool findWords(LineOfLoop& line) const;
+  Complaint takeLine(const LineOfLoop& line, const model::PassedLoop& passed);
+  void noteWrites(const LineOfLoop& line, const model::PassedLoop& passed);
+  Complaint keepTimes(const model::LoopTimes& times, LoopProgram& program);
   Complaint orderThreads();
   Complaint arrangeFiles();
 
@@ -114,6 +132,7 @@ class Compiler final : public model::ScheduleSink {
   // Bytes of the etype of the views that the thread has set, by descriptor.
   std::map<model::Descriptor, std::uint64_t> etype_bytes_;
   std::uint64_t made_ = 0;  // descriptors of the rank
+  bool has_times_ = false;  // those of loops are beside the programs
   std::map<int, std::uint64_t> phase_bytes_;
 };
 

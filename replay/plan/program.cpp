@@ -19,7 +19,7 @@ static_assert(kMaxRecord < kBlockBytes);
 
 // "omniorep" and the version: a file of another program, or of another version of this one, is not
 // taken for operations.
-constexpr std::array<char, kAlignment> kProgramMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '5'};
+constexpr std::array<char, kAlignment> kProgramMagic = {'o', 'm', 'n', 'i', 'o', 'r', 'p', '6'};
 
 std::size_t roundedUp(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -30,14 +30,15 @@ void append(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-Words wordsOf(const Op& op, const std::array<std::int64_t, calls::kMaxArguments>& arguments) {
-  Words words;
-  std::memcpy(words.data(), &op, sizeof op);
-  std::memcpy(words.data() + sizeof op / sizeof words[0], arguments.data(), sizeof arguments);
-  return words;
+}  // namespace
+
+std::filesystem::path loopsName(const std::filesystem::path& program) {
+  return program.native() + ".loops";
 }
 
-}  // namespace
+std::filesystem::path timesName(const std::filesystem::path& program) {
+  return program.parent_path() / "times";
+}
 
 ProgramWriter::ProgramWriter(std::filesystem::path path)
     : path_(std::move(path)), before_(wordsOf(Op{}, {})) {
@@ -49,6 +50,7 @@ ProgramWriter::ProgramWriter(std::filesystem::path path)
 
 ProgramWriter::~ProgramWriter() {
   if (fd_ >= 0) raw::closeFd(fd_);
+  if (loops_fd_ >= 0) raw::closeFd(loops_fd_);
 }
 
 void ProgramWriter::flush() {
@@ -92,8 +94,32 @@ void ProgramWriter::add(Op op, const std::array<std::int64_t, calls::kMaxArgumen
   before_ = words;
 }
 
+void ProgramWriter::add(const LoopProgram& loop) {
+  const std::string bytes = bytesOf(loop);
+  if (loops_fd_ < 0 && error_ == 0) {
+    loops_fd_ = raw::openAt(AT_FDCWD, loopsName(path_).c_str(),
+                            O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (loops_fd_ < 0) error_ = errno;
+  }
+  if (error_ == 0 && !raw::writeWholeAt(loops_fd_, bytes.data(), bytes.size(), loops_written_)) {
+    error_ = errno;
+  }
+  if (block_.size() + sizeof(LoopRecord) > kBlockBytes) {
+    block_.resize(kBlockBytes, '\0');
+    flush();
+    before_ = wordsOf(Op{}, {});
+  }
+  append(block_, LoopRecord{.head = {.bytes = sizeof(LoopRecord), .changed = kLoopRecord},
+                            .offset = loops_written_,
+                            .bytes = bytes.size()});
+  loops_written_ += bytes.size();
+}
+
 base::Result<void> ProgramWriter::finish() {
   flush();
+  if (loops_fd_ >= 0 && raw::closeFd(std::exchange(loops_fd_, -1)) != 0 && error_ == 0) {
+    error_ = errno;
+  }
   if (fd_ >= 0 && raw::closeFd(std::exchange(fd_, -1)) != 0 && error_ == 0) error_ = errno;
   if (error_ != 0) return base::systemFailure(path_, error_);
   return {};
@@ -101,6 +127,7 @@ base::Result<void> ProgramWriter::finish() {
 
 ProgramReader::~ProgramReader() {
   if (fd_ >= 0) raw::closeFd(fd_);
+  if (loops_fd_ >= 0) raw::closeFd(loops_fd_);
 }
 
 base::Result<void> ProgramReader::open(const std::filesystem::path& path) {
@@ -140,6 +167,10 @@ std::size_t ProgramReader::fetch(std::vector<char>& block) {
 }
 
 void ProgramReader::fetchAhead() {
+  if (runner_) {
+    if (runner_->program().has_times) times_.fetchAhead();
+    return;
+  }
   if (ahead_bytes_ == 0 && !at_end_) ahead_bytes_ = fetch(ahead_);
 }
 
@@ -150,12 +181,57 @@ const Instruction* ProgramReader::damaged() {
   return nullptr;
 }
 
+const Instruction* ProgramReader::nextOfLoop() {
+  if (!runner_->next(of_loop_, end_ns_, times_)) {
+    runner_.reset();
+    return nullptr;
+  }
+  if (times_.failure()) {
+    failure_ = times_.failure();
+    return nullptr;
+  }
+  return &of_loop_;
+}
+
+// At a LoopRecord.
+bool ProgramReader::beginLoop() {
+  LoopRecord record;
+  if (sizeof record > block_bytes_ - at_) return false;
+  std::memcpy(&record, block_.data() + at_, sizeof record);
+  if (record.head.bytes != sizeof record) return false;
+  if (loops_fd_ < 0) {
+    loops_fd_ = raw::openAt(AT_FDCWD, loopsName(path_).c_str(), O_RDONLY | O_CLOEXEC);
+  }
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+  if (loops_fd_ < 0 || record.bytes > kMostBytes) return false;
+  std::string bytes(record.bytes, '\0');
+  const std::int64_t got = raw::readWholeAt(loops_fd_, bytes.data(), bytes.size(), record.offset);
+  if (got < 0 || static_cast<std::uint64_t>(got) != record.bytes) return false;
+  auto program = loopProgramOf(bytes);
+  if (!program) return false;
+  if (program->has_times) {
+    times_.begin(timesName(path_), std::move(program->chunks), program->first_time);
+  }
+  runner_ = std::make_unique<LoopRunner>(std::move(*program));
+  at_ += sizeof record;
+  return true;
+}
+
 const Instruction* ProgramReader::next() {
   if (failure_) return nullptr;
   RecordHead head;
   for (;;) {
+    if (runner_) {
+      if (const Instruction* instruction = nextOfLoop()) return instruction;
+      if (failure_) return nullptr;
+      continue;
+    }
     if (at_ + sizeof head <= block_bytes_) {
       std::memcpy(&head, block_.data() + at_, sizeof head);
+      if (head.changed == kLoopRecord && head.bytes != 0) {
+        if (!beginLoop()) return damaged();
+        continue;
+      }
       if (head.bytes != 0) break;
     }
     fetchAhead();
@@ -187,6 +263,7 @@ const Instruction* ProgramReader::next() {
   instruction_.pieces = reinterpret_cast<const std::uint64_t*>(part);
   instruction_.text = {part + op.piece_count * sizeof(std::uint64_t), op.text_length};
   at_ += head.bytes;
+  end_ns_ = op.end_ns;
   return &instruction_;
 }
 

@@ -69,14 +69,24 @@ void AddedBytes::note(const model::ScheduleEvent& event, std::uint32_t file, boo
         std::min(growth.shortest, static_cast<std::uint64_t>(std::max<std::int64_t>(length, 0)));
     growth.last_length_ns = std::max(growth.last_length_ns, event.start_ns);
   }
+  if (!writesData(event)) return;
+  write(file, event.start_ns, event.offset, model::bytesMoved(event), appends);
+}
+
+bool AddedBytes::writesData(const model::ScheduleEvent& event) {
   // Copies may share blocks, and a mapping may be private.
-  const bool writes = row.call_class == calls::Class::kWrite && !calls::has(row, Role::kMapping) &&
-                      !calls::has(row, Role::kFdSource);
-  const std::uint64_t bytes = writes ? model::bytesMoved(event) : 0;
+  const calls::Row& row = *event.row;
+  return row.call_class == calls::Class::kWrite && !calls::has(row, Role::kMapping) &&
+         !calls::has(row, Role::kFdSource);
+}
+
+void AddedBytes::write(std::uint32_t file, std::int64_t start_ns, std::int64_t offset,
+                       std::uint64_t bytes, bool appends) {
   if (bytes == 0) return;
-  growth.first_write_ns = std::min(growth.first_write_ns, event.start_ns);
-  if (event.offset >= 0) {
-    const auto begin = static_cast<std::uint64_t>(event.offset);
+  Growth& growth = of(file);
+  growth.first_write_ns = std::min(growth.first_write_ns, start_ns);
+  if (offset >= 0) {
+    const auto begin = static_cast<std::uint64_t>(offset);
     add(growth, begin, sumOf(begin, bytes));
   } else if (appends) {
     growth.appended = sumOf(growth.appended, bytes);

@@ -21,6 +21,11 @@ class AddedBytes {
  public:
   // A call on the file of that number; whether its descriptor appends.
   void note(const model::ScheduleEvent& event, std::uint32_t file, bool appends);
+  // Whether it writes bytes of its own into the file.
+  static bool writesData(const model::ScheduleEvent& event);
+  // Such a write that has succeeded; `offset` is negative where it is not known.
+  void write(std::uint32_t file, std::int64_t start_ns, std::int64_t offset, std::uint64_t bytes,
+             bool appends);
   // After the whole schedule.
   void moveInto(std::vector<PlannedFile>& files, bool write_overwrite);
 

@@ -1,6 +1,6 @@
 // A digest of what a schedule says, by which a replay is known to be of it. Two documents have the
-// same digest when they differ in format alone: blanks, the order of keys and files, loops written
-// out.
+// same digest when they differ in format alone: blanks, the order of keys and files. A loop and its
+// events written out have not.
 // The source of the schedule, its command and its notes do not count.
 #pragma once
 
@@ -54,17 +54,15 @@ class DigestingSink final : public model::ScheduleSink {
     return next_.beginThread(thread);
   }
   Complaint event(const model::ScheduleEvent& event) override {
-    add(event.step);
-    if (event.row != nullptr) add(digestOf(event.row->name));
-    addAll(event.start_ns, event.end_ns, event.failed, event.result);
-    for (const std::int64_t argument : event.arguments) add(argument);
-    addAll(event.fd, event.source, event.replaced, event.new_fd, locationOf(event.file),
-           locationOf(event.new_file), event.text, event.request, event.offset, event.pieces,
-           event.id, event.after.size());
-    for (const auto& [id, reason, work] : event.after) addAll(id, reason, work);
-    if (event.phase != 0) add(static_cast<std::uint64_t>(event.phase));
-    addAll(event.own.has_value(), event.own.value_or(model::Work{}));
+    addEvent(event);
     return next_.event(event);
+  }
+  bool takesLoops() const override { return true; }
+  // Loops count as such: their lines, how these change, and where their times are.
+  model::ScheduleSink* loop(const model::PassedLoop& passed, Complaint& complaint) override {
+    addLoop(passed.loop);
+    if (passed.times) addAll(passed.times->digest, passed.times->stream, passed.times->first);
+    return next_.takesLoops() ? next_.loop(passed, complaint) : &next_;
   }
   Complaint endThread() override {
     add(0);
@@ -75,6 +73,34 @@ class DigestingSink final : public model::ScheduleSink {
   std::string text() const { return fmt::format("{:016x}", base::mixed(state_, files_)); }
 
  private:
+  void addEvent(const model::ScheduleEvent& event) {
+    add(event.step);
+    if (event.row != nullptr) add(digestOf(event.row->name));
+    addAll(event.start_ns, event.end_ns, event.failed, event.result);
+    for (const std::int64_t argument : event.arguments) add(argument);
+    addAll(event.fd, event.source, event.replaced, event.new_fd, locationOf(event.file),
+           locationOf(event.new_file), event.text, event.request, event.offset, event.pieces,
+           event.id, event.after.size());
+    for (const auto& [id, reason, work] : event.after) addAll(id, reason, work);
+    if (event.phase != 0) add(static_cast<std::uint64_t>(event.phase));
+    addAll(event.own.has_value(), event.own.value_or(model::Work{}));
+  }
+  void addLoop(const model::EventLoop& loop) {
+    addAll(loop.turns, loop.gap_ns.value_or(-1), loop.body.size());
+    for (const auto* list : loop.lists) {
+      for (const std::int64_t value : *list) add(value);
+    }
+    for (const model::EventLoop::Part& part : loop.body) {
+      if (part.loop) {
+        addLoop(*part.loop);
+        continue;
+      }
+      for (const auto* samples : {&part.line->samples, &part.line->corners}) {
+        for (const auto& [values, event] : *samples) addEvent(event);
+      }
+    }
+  }
+
   std::uint64_t locationOf(model::FileNumber file) const {
     return file == model::kNoFileNumber ? 0 : locations_[static_cast<std::size_t>(file)];
   }

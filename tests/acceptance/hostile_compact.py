@@ -113,9 +113,10 @@ def refusedDocuments():
     for text, wanted in names():
         yield f"location {text[:40]}", inLoop(made(text)), wanted
     yield "an expression outside of loops", withItems(opened("a", 0), moved(offset="{7}")), "whole number"
-    for turns in (0, -1, 100_000_001, 1 << 62, 1.5, "3", None, [], {}):
+    for turns in (0, -1, 1 << 51, 1 << 62, 1.5, "3", None, [], {}):
         yield f"{turns!r} turns", inLoop(moved(), turns=turns), '"repeat"'
-    yield "turns without end", withItems(loop(100_000_000, loop(100_000_000, made("a")))), "100000000 turns"
+    yield "turns without end", withItems(loop(100_000_000, loop(100_000_000, made("a")))), "1125899906842624 turns"
+    yield "too many turns to write out", inLoop(moved(), turns=100_000_001), "100000000 turns"
     yield "turns in four loops", withItems(loop(10_000, loop(10_000, loop(2, made("a"))))), "100000000 turns"
     yield "no body", withItems({"repeat": 3}), '"body" is missing'
     yield "a body that is no list", withItems({"repeat": 3, "body": {}}), '"body" has to be a list'

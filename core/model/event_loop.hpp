@@ -1,0 +1,145 @@
+// A loop of a schedule as a sink may take it (schedule_reader.hpp): each of its lines once. The
+// numbers of a line are sums of a constant and of multiples of values of the loops around it, so
+// that its events in a few turns tell those of all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/model/schedule.hpp"
+#include "core/model/times_file.hpp"
+
+namespace omnio::model {
+
+// What the numbers of a line depend on. Each loop has a place for its turn, and behind it one for
+// each of its lists; other places are the same in all turns.
+using TurnValues = std::vector<std::int64_t>;
+
+// A number of a line as a function of the values.
+struct TurnNumber {
+  std::int64_t first = 0;                                   // in the first turn of all loops
+  std::vector<std::pair<std::size_t, std::int64_t>> steps;  // place of the value, factor; no 0
+
+  // `at_first`: the values of the first turn. In 64 bits that run over: where a number is one, it
+  // is so in between too.
+  std::int64_t at(const TurnValues& values, const TurnValues& at_first) const;
+  std::int64_t stepAt(std::size_t place) const;
+  bool operator==(const TurnNumber&) const = default;
+};
+
+struct LoopLine {
+  struct Sample {
+    TurnValues values;
+    ScheduleEvent event;
+  };
+  // The first one has the values of the first turn of all loops, each other one has one value that
+  // is another: there is at least one of each value that the line depends on.
+  std::vector<Sample> samples;
+  // Events of the first and last turns of the loops, in all combinations.
+  std::vector<Sample> corners;
+  // The events' `start_ns` is the time from the end of the thread's event before, `end_ns` how long
+  // they take.
+  bool is_relative = false;
+  // Only where these change: all pairs of a file and a new file, each once.
+  std::vector<std::pair<FileNumber, FileNumber>> named;
+
+  const ScheduleEvent& first() const { return samples.front().event; }
+  const TurnValues& firstValues() const { return samples.front().values; }
+  // The number that `get` takes from a sample. Nothing where it is another function of the
+  // values, as far as samples and corners tell.
+  template <typename Get>
+  std::optional<TurnNumber> numberOfSample(Get get) const {
+    TurnNumber result{.first = get(samples.front()), .steps = {}};
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+      if (!addStep(result, samples[i].values, get(samples[i]))) return std::nullopt;
+    }
+    for (const Sample& corner : corners) {
+      if (result.at(corner.values, firstValues()) != get(corner)) return std::nullopt;
+    }
+    std::erase_if(result.steps, [](const auto& step) { return step.second == 0; });
+    return result;
+  }
+  // The same of an event.
+  template <typename Get>
+  std::optional<TurnNumber> number(Get get) const {
+    return numberOfSample(
+        [&get](const Sample& sample) { return static_cast<std::int64_t>(get(sample.event)); });
+  }
+
+ private:
+  // By a sample with these values, where it is `number`.
+  bool addStep(TurnNumber& result, const TurnValues& values, std::int64_t number) const;
+};
+
+struct EventLoop {
+  struct Part {  // one of the two
+    std::unique_ptr<LoopLine> line;
+    std::unique_ptr<EventLoop> loop;
+  };
+  std::int64_t turns = 0;
+  std::size_t place = 0;                                  // of its turn among the values
+  std::vector<const std::vector<std::int64_t>*> lists{};  // each as long as there are turns
+  // Of the first event of the loop, in place of its own.
+  std::optional<std::int64_t> gap_ns{};
+  std::vector<Part> body{};
+};
+
+// The exact times of a loop: a part of a stream of the file of times. In the order of the events
+// these are of each: gap, duration, whether it has work, the work; and the work of each wait that
+// has times.
+struct LoopTimes {
+  std::filesystem::path path;
+  std::string digest;
+  std::size_t stream = 0;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  const TimesStream* of_thread = nullptr;
+};
+
+// The loops around a line, from the outermost.
+using LoopPath = std::vector<const EventLoop*>;
+
+// How often the innermost of them is passed; nothing beyond 2^60.
+std::optional<std::int64_t> passesOf(const LoopPath& path);
+
+// Calls `visit(line, path)` for each line, in their order.
+template <typename Visit>
+void forEachLine(const EventLoop& loop, Visit visit, LoopPath path = {}) {
+  path.push_back(&loop);
+  for (const EventLoop::Part& part : loop.body) {
+    if (part.line) {
+      visit(*part.line, path);
+    } else {
+      forEachLine(*part.loop, visit, path);
+    }
+  }
+}
+
+// Calls `take(values)` with the values of all turns of these loops, of which there are not too
+// many; the other values stay as they are.
+template <typename Take>
+void forEachTurn(const LoopPath& loops, TurnValues& values, Take take, std::size_t from = 0) {
+  if (from == loops.size()) {
+    take(values);
+    return;
+  }
+  const EventLoop& loop = *loops[from];
+  for (std::int64_t turn = 0; turn < loop.turns; ++turn) {
+    values[loop.place] = turn;
+    for (std::size_t i = 0; i < loop.lists.size(); ++i) {
+      values[loop.place + 1 + i] = (*loop.lists[i])[static_cast<std::size_t>(turn)];
+    }
+    forEachTurn(loops, values, take, from + 1);
+  }
+}
+
+// Those of the loops that the number depends on.
+LoopPath loopsOf(const TurnNumber& number, const LoopPath& path);
+
+}  // namespace omnio::model

@@ -1,0 +1,464 @@
+// Loops of a schedule that stay loops: the part of Compiler that takes them. Whatever a loop does
+// that cannot be told from a few of its turns is left to its single events.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/integers.hpp"
+#include "core/model/schedule_keys.hpp"
+#include "replay/plan/compile.hpp"
+
+namespace omnio::replay {
+
+using calls::Role;
+using model::EventLoop;
+using model::LoopLine;
+using model::LoopPath;
+using model::PassedLoop;
+using model::ScheduleEvent;
+using model::Step;
+using model::TurnNumber;
+using model::TurnValues;
+
+namespace {
+
+__extension__ using Wide = __int128;
+
+// Descriptors and files are looked at one by one where they are no more than this.
+constexpr std::int64_t kMostSlots = 1 << 16;
+constexpr std::int64_t kMostFiles = 1 << 22;
+constexpr std::int64_t kMostPiecesWritten = 1 << 18;  // as room.cpp counts
+
+TurnNumber constant(std::int64_t value) { return {.first = value, .steps = {}}; }
+
+// The values that a loop adds to places: of its turn, and of its lists.
+Wide sumAt(const EventLoop& loop, std::size_t place) {
+  if (place == loop.place) return static_cast<Wide>(loop.turns) * (loop.turns - 1) / 2;
+  Wide sum = 0;
+  for (const std::int64_t value : *loop.lists[place - loop.place - 1]) sum += value;
+  return sum;
+}
+
+bool owns(const EventLoop& loop, std::size_t place) {
+  return place >= loop.place && place <= loop.place + loop.lists.size();
+}
+
+// The number in all turns together.
+std::uint64_t sumOverTurns(const TurnNumber& number, const LoopPath& path,
+                           const TurnValues& at_first) {
+  Wide passes = 1;
+  for (const EventLoop* loop : path) passes *= loop->turns;
+  Wide sum = passes * number.first;
+  for (const auto& [place, factor] : number.steps) {
+    for (const EventLoop* loop : path) {
+      if (!owns(*loop, place)) continue;
+      const Wide steps = sumAt(*loop, place) - static_cast<Wide>(loop->turns) * at_first[place];
+      sum += passes / loop->turns * steps * factor;
+    }
+  }
+  return static_cast<std::uint64_t>(std::clamp<Wide>(sum, 0, INT64_MAX));
+}
+
+// By how much the number is larger than in the first turn, at the most.
+std::int64_t rise(const TurnNumber& number, const LoopPath& path, const TurnValues& at_first) {
+  Wide most = 0;
+  for (const auto& [place, factor] : number.steps) {
+    for (const EventLoop* loop : path) {
+      if (!owns(*loop, place)) continue;
+      if (place == loop->place) {
+        most += std::max<Wide>(0, static_cast<Wide>(loop->turns - 1) * factor);
+        continue;
+      }
+      const auto [low, high] = std::ranges::minmax(*loop->lists[place - loop->place - 1]);
+      most += std::max((static_cast<Wide>(low) - at_first[place]) * factor,
+                       (static_cast<Wide>(high) - at_first[place]) * factor);
+    }
+  }
+  return static_cast<std::int64_t>(std::min<Wide>(most, INT64_MAX));
+}
+
+// forEachTurn() as long as `take` answers with true.
+template <typename Take>
+bool forTurnsWhile(const LoopPath& loops, TurnValues& values, Take take, std::size_t from = 0) {
+  if (from == loops.size()) return take(values);
+  const EventLoop& loop = *loops[from];
+  for (std::int64_t turn = 0; turn < loop.turns; ++turn) {
+    values[loop.place] = turn;
+    for (std::size_t i = 0; i < loop.lists.size(); ++i) {
+      values[loop.place + 1 + i] = (*loop.lists[i])[static_cast<std::size_t>(turn)];
+    }
+    if (!forTurnsWhile(loops, values, take, from + 1)) return false;
+  }
+  return true;
+}
+
+bool dependsOn(const TurnNumber& number, const EventLoop& loop) {
+  return std::ranges::any_of(number.steps,
+                             [&loop](const auto& step) { return owns(loop, step.first); });
+}
+
+}  // namespace
+
+struct Compiler::LineOfLoop {
+  LoopLine line;
+  LoopPath path;
+  std::int64_t passes = 0;
+  TurnNumber file = constant(kNoFile);  // as fileOf()
+  TurnNumber new_fd{};
+  bool makes_descriptor = false;
+  bool appends = false;
+  TurnNumber bytes{};  // moved
+  LoopNode node{};
+
+  const ScheduleEvent& first() const { return line.first(); }
+  const TurnValues& firstValues() const { return line.firstValues(); }
+
+  // Calls `take(event, file, values)` for each file that the line names or works on: with the
+  // numbers of the first turn otherwise.
+  template <typename Take>
+  bool forEachFile(Take take) const {
+    const auto new_file = line.number([](const ScheduleEvent& event) { return event.new_file; });
+    LoopPath naming = model::loopsOf(file, path);
+    for (const EventLoop* loop : path) {
+      if (dependsOn(*new_file, *loop) && std::ranges::find(naming, loop) == naming.end()) {
+        naming.push_back(loop);
+      }
+    }
+    ScheduleEvent event = first();
+    TurnValues values = firstValues();
+    return forTurnsWhile(naming, values, [&](const TurnValues& now) {
+      const auto number = static_cast<std::uint32_t>(file.at(now, firstValues()));
+      if (event.file != model::kNoFileNumber) event.file = model::FileNumber{number};
+      event.new_file = static_cast<model::FileNumber>(new_file->at(now, firstValues()));
+      return take(event, number, now);
+    });
+  }
+
+  // When the event of these turns begins, about.
+  std::int64_t timeAt(const TurnValues& values, const PassedLoop& passed) const {
+    if (!line.is_relative) {
+      const auto start = line.number([](const ScheduleEvent& event) { return event.start_ns; });
+      return start->at(values, firstValues());
+    }
+    double part = 0;
+    for (const EventLoop* loop : path) {
+      part = part * static_cast<double>(loop->turns) + static_cast<double>(values[loop->place]);
+    }
+    const auto length = static_cast<double>(passed.end_ns - passed.begin_ns);
+    return passed.begin_ns + static_cast<std::int64_t>(part / static_cast<double>(passes) * length);
+  }
+};
+
+// The file that the line works on, where that is known.
+bool Compiler::findFiles(LineOfLoop& line, const std::vector<LineOfLoop>& before) const {
+  const ScheduleEvent& first = line.first();
+  line.appends = appends(first);
+  line.makes_descriptor = first.new_fd != model::kNoDescriptor;
+  const auto new_fd = line.line.number([](const ScheduleEvent& event) { return event.new_fd; });
+  if (!new_fd) return false;
+  line.new_fd = *new_fd;
+  if (first.file != model::kNoFileNumber) {
+    const auto file = line.line.number([](const ScheduleEvent& event) { return event.file; });
+    if (file) line.file = *file;
+    return file.has_value();
+  }
+  const auto fd = line.line.number([](const ScheduleEvent& event) { return event.fd; });
+  if (!fd) return false;
+  for (auto maker = before.rbegin(); maker != before.rend(); ++maker) {
+    if (!maker->makes_descriptor || !(maker->new_fd == *fd)) continue;
+    line.file = maker->file;
+    line.appends = maker->appends;
+    return true;
+  }
+  const auto file =
+      line.line.number([this](const ScheduleEvent& event) { return std::int64_t{fileOf(event)}; });
+  const LoopPath loops = model::loopsOf(*fd, line.path);
+  const auto passes = model::passesOf(loops);
+  if (!file || !passes || *passes > kMostFiles) return false;
+  line.file = *file;
+  TurnValues values = line.firstValues();
+  ScheduleEvent event = first;
+  return forTurnsWhile(loops, values, [&](const TurnValues& now) {
+    event.fd = model::Descriptor{fd->at(now, line.firstValues())};
+    return fileOf(event) == static_cast<std::uint32_t>(file->at(now, line.firstValues())) &&
+           appends(event) == line.appends;
+  });
+}
+
+// How the words of the operation change.
+bool Compiler::findWords(LineOfLoop& line) const {
+  struct Compiled {
+    Words words;
+    const ScheduleEvent* event;
+  };
+  std::unordered_map<const LoopLine::Sample*, Compiled> compiled;
+  for (const auto* samples : {&line.line.samples, &line.line.corners}) {
+    for (const LoopLine::Sample& sample : *samples) {
+      const ScheduleEvent& event = sample.event;
+      if (event.text != line.first().text || event.pieces.size() != line.first().pieces.size()) {
+        return false;
+      }
+      Op op =
+          opOf(event, static_cast<std::uint32_t>(line.file.at(sample.values, line.firstValues())));
+      op.piece_count = static_cast<std::uint16_t>(event.pieces.size());
+      op.text_length = static_cast<std::uint16_t>(event.text.size());
+      compiled.emplace(&sample, Compiled{.words = wordsOf(op, event.arguments), .event = &event});
+    }
+  }
+  LoopNode& node = line.node;
+  node.is_relative = line.line.is_relative;
+  node.text = line.first().text;
+  node.pieces.resize(line.first().pieces.size());
+  for (std::size_t i = 0; i < kWords + node.pieces.size(); ++i) {
+    const auto word = line.line.numberOfSample([&](const LoopLine::Sample& sample) {
+      const Compiled& one = compiled.at(&sample);
+      return static_cast<std::int64_t>(i < kWords ? one.words[i] : one.event->pieces[i - kWords]);
+    });
+    if (!word) return false;
+    auto constant = static_cast<std::uint64_t>(word->first);
+    for (const auto& [place, factor] : word->steps) {
+      constant -= static_cast<std::uint64_t>(line.firstValues()[place]) *
+                  static_cast<std::uint64_t>(factor);
+      node.terms.push_back({.word = static_cast<std::uint32_t>(i),
+                            .value = static_cast<std::uint32_t>(place),
+                            .factor = factor});
+    }
+    (i < kWords ? node.words[i] : node.pieces[i - kWords]) = constant;
+  }
+  return true;
+}
+
+// Finds out all about a line, and that it can stay one. Changes nothing but caches.
+bool Compiler::prepare(const LoopLine& from, const LoopPath& path, std::vector<LineOfLoop>& lines) {
+  LineOfLoop line{.line = from, .path = path};
+  const auto passes = model::passesOf(path);
+  if (!passes) return false;
+  line.passes = *passes;
+  for (auto* samples : {&line.line.samples, &line.line.corners}) {
+    for (LoopLine::Sample& sample : *samples) {
+      if (auto nothing = withoutSync(sample.event)) sample.event = std::move(*nothing);
+    }
+  }
+  const ScheduleEvent& first = line.first();
+  const bool is_call = first.step == Step::kCall;
+  if (is_call) {
+    const calls::Row& row = *first.row;
+    if (calls::has(row, Role::kFiletype) || first.text.size() > model::kLongestText) return false;
+    if (calls::has(row, Role::kDone) && first.pieces.size() > model::kMostPieces) return false;
+  }
+  if (tree_choice_ && tree_choice_->isSplit() &&
+      (first.directory != model::kNoDescriptor || first.new_directory != model::kNoDescriptor)) {
+    return false;
+  }
+  for (const auto* samples : {&line.line.samples, &line.line.corners}) {
+    for (const auto& [values, event] : *samples) {
+      if (event.step != first.step || event.phase != first.phase) return false;
+      if (!is_call) continue;
+      if (checkCall(event)) return false;
+      const auto view = etype_bytes_.find(event.fd);
+      const bool is_in_view = view != etype_bytes_.end() && view->second > 1;
+      if (is_in_view && event.request % view->second != 0) return false;
+    }
+  }
+  if (is_call) {
+    const auto bytes =
+        line.line.number([](const ScheduleEvent& event) { return model::bytesMoved(event); });
+    if (!bytes) return false;
+    line.bytes = *bytes;
+  }
+  if (!findFiles(line, lines)) return false;
+  const auto files = model::passesOf(model::loopsOf(line.file, path));
+  if (!files || *files > kMostFiles) return false;
+  const bool has_no_lines =
+      line.forEachFile([&](const ScheduleEvent& event, std::uint32_t file, const TurnValues&) {
+        if (tree_choice_ && is_call && tree_choice_->checkNames(event, plan_.files)) return false;
+        return file == kNoFile || !plan_.files[file].lines;
+      });
+  if (!has_no_lines || !findWords(line)) return false;
+  lines.push_back(std::move(line));
+  return true;
+}
+
+// What the writes of a line leave in the files: pieces that touch count as one.
+void Compiler::noteWrites(const LineOfLoop& line, const PassedLoop& passed) {
+  const TurnValues& at_first = line.firstValues();
+  const auto offset = line.line.number([](const ScheduleEvent& event) { return event.offset; });
+  LoopPath rest;
+  for (const EventLoop* loop : line.path) {
+    if (loop->turns > 1 && !dependsOn(line.file, *loop)) rest.push_back(loop);
+  }
+  const auto end = line.line.number([](const ScheduleEvent& event) {
+    return base::saturatingSum(event.offset, static_cast<std::int64_t>(model::bytesMoved(event)));
+  });
+  const bool has_place = line.first().offset >= 0 && offset && end;
+  const LoopPath all = rest;
+  // From the innermost loop on, as far as turns lie behind each other.
+  std::uint64_t run = static_cast<std::uint64_t>(std::max<std::int64_t>(line.bytes.first, 0));
+  while (has_place && line.bytes.steps.empty() && !rest.empty()) {
+    const EventLoop& loop = *rest.back();
+    const std::int64_t step = offset->stepAt(loop.place);
+    const bool has_lists = std::ranges::any_of(offset->steps, [&loop](const auto& one) {
+      return owns(loop, one.first) && one.first != loop.place;
+    });
+    if (has_lists || (step != 0 && static_cast<std::uint64_t>(step) != run)) break;
+    if (step != 0 && __builtin_mul_overflow(run, static_cast<std::uint64_t>(loop.turns), &run)) {
+      break;
+    }
+    rest.pop_back();
+  }
+  std::int64_t pieces = 0;
+  line.forEachFile([&](const ScheduleEvent&, std::uint32_t file, const TurnValues& of_file) {
+    if (file == kNoFile) return true;
+    if (!has_place) {
+      TurnNumber of_turns = line.bytes;
+      of_turns.first = line.bytes.at(of_file, at_first);
+      const std::uint64_t bytes = sumOverTurns(of_turns, rest, at_first);
+      added_bytes_.write(file, line.timeAt(of_file, passed), -1, bytes, line.appends);
+      return true;
+    }
+    std::int64_t last = 0;
+    TurnValues values = of_file;
+    const bool are_all =
+        pieces < kMostPiecesWritten && forTurnsWhile(rest, values, [&](const TurnValues& now) {
+          const std::uint64_t bytes =
+              line.bytes.steps.empty() ? run
+                                       : static_cast<std::uint64_t>(line.bytes.at(now, at_first));
+          const std::int64_t begin = offset->at(now, at_first);
+          added_bytes_.write(file, line.timeAt(now, passed), begin, bytes, line.appends);
+          last = std::max(last, base::saturatingSum(begin, static_cast<std::int64_t>(bytes)));
+          return ++pieces < kMostPiecesWritten;
+        });
+    // At the most, where there are too many.
+    if (!are_all) {
+      last = base::saturatingSum(end->at(of_file, at_first), rise(*end, all, of_file));
+    }
+    std::uint64_t& written_end = plan_.files[file].written_end;
+    written_end = std::max(written_end, static_cast<std::uint64_t>(last));
+    return true;
+  });
+}
+
+Compiler::Complaint Compiler::takeLine(const LineOfLoop& line, const PassedLoop& passed) {
+  const ScheduleEvent& first = line.first();
+  const bool is_call = first.step == Step::kCall;
+  PlannedThread& planned = thread();
+  for (const auto& [values, event] : line.line.corners) {
+    if (auto complaint = takeSlots(event)) return complaint;
+  }
+  if (is_call) {
+    if (planned.operations == 0) {
+      planned.first_start_ns = line.line.is_relative ? passed.begin_ns : first.start_ns;
+    }
+    planned.operations += static_cast<std::uint64_t>(line.passes);
+    planned.last_end_ns = std::max(planned.last_end_ns, passed.end_ns);
+    for (const auto* samples : {&line.line.samples, &line.line.corners}) {
+      for (const auto& [values, event] : *samples) includeRequests(event);
+    }
+    std::uint64_t& bytes = phase_bytes_[first.phase];
+    bytes = static_cast<std::uint64_t>(base::saturatingSum(
+        static_cast<std::int64_t>(bytes),
+        static_cast<std::int64_t>(sumOverTurns(line.bytes, line.path, line.firstValues()))));
+  }
+  const bool writes = is_call && !first.failed && AddedBytes::writesData(first);
+  line.forEachFile([&](const ScheduleEvent& event, std::uint32_t file, const TurnValues& values) {
+    noteMade(event);
+    noteNames(event, file);
+    if (writes) return true;
+    ScheduleEvent timed = event;
+    timed.start_ns = line.timeAt(values, passed);
+    added_bytes_.note(timed, file, line.appends);
+    for (const auto& [of_corner, corner] : line.line.corners) {
+      // Lengths that files are given.
+      timed.arguments = corner.arguments;
+      if (line.file.steps.empty()) timed.start_ns = line.timeAt(of_corner, passed);
+      added_bytes_.note(timed, file, line.appends);
+    }
+    return true;
+  });
+  if (writes) noteWrites(line, passed);
+  order_ += static_cast<std::uint64_t>(line.passes);
+  if (!line.makes_descriptor) return std::nullopt;
+  rank().made = made_ += static_cast<std::uint64_t>(line.passes);
+  // Of more, no thread is told what they stand for.
+  if (line.passes > kMostSlots) return std::nullopt;
+  TurnValues values = line.firstValues();
+  model::forEachTurn(line.path, values, [&](const TurnValues& now) {
+    noteSlot(static_cast<std::size_t>(line.new_fd.at(now, line.firstValues())),
+             static_cast<std::uint32_t>(line.file.at(now, line.firstValues())), line.appends);
+  });
+  return std::nullopt;
+}
+
+// The times stand beside the programs, since other nodes may not see the schedule.
+Compiler::Complaint Compiler::keepTimes(const model::LoopTimes& times, LoopProgram& program) {
+  program.has_times = true;
+  program.first_time = times.first;
+  const auto& chunks = times.of_thread->chunks;
+  for (const model::TimesChunk& chunk : chunks) {
+    if (chunk.first < times.first + times.count && chunk.first + chunk.values > times.first) {
+      program.chunks.push_back(chunk);
+    }
+  }
+  if (has_times_) return std::nullopt;
+  has_times_ = true;
+  const std::filesystem::path beside = timesName(directory_ / "thread");
+  std::error_code error;
+  std::filesystem::remove(beside, error);
+  std::filesystem::create_hard_link(std::filesystem::canonical(times.path, error), beside, error);
+  if (error) {
+    error.clear();
+    std::filesystem::copy_file(times.path, beside, error);
+  }
+  if (error) return base::systemFailure(beside, error.value(), "cannot copy times to").sentence;
+  return std::nullopt;
+}
+
+namespace {
+
+LoopNode nodeOf(const EventLoop& loop, const std::vector<LoopNode>& lines, std::size_t& next) {
+  LoopNode node{.turns = loop.turns, .place = static_cast<std::uint32_t>(loop.place)};
+  for (const auto* list : loop.lists) node.lists.push_back(*list);
+  node.gap_ns = loop.gap_ns;
+  for (const EventLoop::Part& part : loop.body) {
+    node.body.push_back(part.line ? lines[next++] : nodeOf(*part.loop, lines, next));
+  }
+  return node;
+}
+
+}  // namespace
+
+model::ScheduleSink* Compiler::loop(const PassedLoop& passed, Complaint& complaint) {
+  // There, each call is looked at.
+  if (changes_.inputs == Origin::kInPlace) return this;
+  std::vector<LineOfLoop> lines;
+  bool can_stay = true;
+  model::forEachLine(passed.loop, [&](const LoopLine& line, const LoopPath& path) {
+    can_stay = can_stay && prepare(line, path, lines);
+  });
+  if (!can_stay) return this;
+  bool needs_times = plan_.global.timing != model::Timing::kAsap;
+  std::vector<LoopNode> nodes;
+  for (const LineOfLoop& line : lines) {
+    if ((complaint = takeLine(line, passed))) return nullptr;
+    needs_times = needs_times || line.first().step == Step::kDelay;
+    nodes.push_back(line.node);
+  }
+  if (!writer_ || lines.empty()) return nullptr;
+  std::size_t next = 0;
+  LoopProgram program{.loop = nodeOf(passed.loop, nodes, next)};
+  program.values = static_cast<std::uint32_t>(lines.front().firstValues().size());
+  program.keeps_work = model::keepsMpi(changes_.order);
+  program.network_scale = changes_.network_scale;
+  if (passed.times && needs_times && (complaint = keepTimes(*passed.times, program))) {
+    return nullptr;
+  }
+  writer_->add(program);
+  return nullptr;
+}
+
+}  // namespace omnio::replay

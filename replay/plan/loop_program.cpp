@@ -1,0 +1,193 @@
+#include "replay/plan/loop_program.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <utility>
+
+#include "core/base/file.hpp"
+#include "core/base/integers.hpp"
+#include "replay/issue/libc.hpp"
+#include "replay/plan/bytes.hpp"
+
+namespace omnio::replay {
+
+template <typename Io>
+void parts(Io& io, PartsOf<LoopNode> auto& node) {
+  io.items(node.turns, node.place, node.lists, node.gap_ns, node.body, node.words, node.pieces,
+           node.text, node.terms, node.is_relative);
+}
+
+template <typename Io>
+void parts(Io& io, PartsOf<LoopProgram> auto& program) {
+  io.items(program.loop, program.values, program.has_times, program.first_time, program.chunks,
+           program.keeps_work, program.network_scale);
+}
+
+namespace {
+
+// Whether all that the node names is there.
+bool isWhole(const LoopNode& node, std::size_t values) {
+  for (const LoopTerm& term : node.terms) {
+    if (term.word >= kWords + node.pieces.size() || term.value >= values) return false;
+  }
+  if (node.turns == 0) return node.body.empty();
+  if (node.turns < 0 || node.place + std::size_t{1} + node.lists.size() > values) return false;
+  for (const auto& list : node.lists) {
+    if (list.size() != static_cast<std::uint64_t>(node.turns)) return false;
+  }
+  return std::ranges::all_of(node.body,
+                             [values](const LoopNode& part) { return isWhole(part, values); });
+}
+
+}  // namespace
+
+std::string bytesOf(const LoopProgram& program) {
+  ByteWriter out;
+  out.items(program);
+  return std::move(out.bytes);
+}
+
+std::optional<LoopProgram> loopProgramOf(std::string_view bytes) {
+  LoopProgram program;
+  ByteReader in(bytes);
+  in.items(program);
+  if (!in.isDone() || program.loop.turns == 0 || !isWhole(program.loop, program.values)) return {};
+  return program;
+}
+
+LoopTimesReader::~LoopTimesReader() {
+  if (fd_ >= 0) raw::closeFd(fd_);
+}
+
+void LoopTimesReader::begin(const std::filesystem::path& path,
+                            std::vector<model::TimesChunk> chunks, std::uint64_t first) {
+  if (fd_ < 0) {
+    path_ = path;
+    fd_ = raw::openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) {
+      failure_ = base::systemFailure(path, errno);
+      return;
+    }
+  }
+  chunks_ = std::move(chunks);
+  next_ = 0;
+  values_.clear();
+  ahead_.clear();
+  at_ = 0;
+  if (chunks_.empty()) return;
+  advance();
+  at_ = std::min<std::size_t>(first - chunks_.front().first, values_.size());
+}
+
+void LoopTimesReader::load(std::vector<std::int64_t>& values) {
+  values.clear();
+  if (failure_ || next_ >= chunks_.size()) return;
+  const model::TimesChunk& chunk = chunks_[next_++];
+  std::string packed(chunk.bytes, '\0');
+  const std::int64_t got = raw::readWholeAt(fd_, packed.data(), packed.size(), chunk.offset);
+  if (got == static_cast<std::int64_t>(packed.size()) &&
+      model::unpackTimes(chunk, packed, values)) {
+    return;
+  }
+  values.clear();
+  failure_ = base::fileFailure(path_, base::Code::kDamaged,
+                               fmt::format("damaged at byte {}", chunk.offset));
+}
+
+void LoopTimesReader::fetchAhead() {
+  if (ahead_.empty()) load(ahead_);
+}
+
+void LoopTimesReader::advance() {
+  if (ahead_.empty()) load(ahead_);
+  values_.swap(ahead_);
+  ahead_.clear();
+  at_ = 0;
+}
+
+LoopRunner::LoopRunner(LoopProgram program)
+    : program_(std::move(program)), values_(program_.values, 0) {
+  enter(program_.loop);
+}
+
+void LoopRunner::enter(const LoopNode& loop) {
+  // Of several loops that begin at once, the outermost decides.
+  if (!gap_ns_) gap_ns_ = loop.gap_ns;
+  levels_.push_back({.loop = &loop});
+  beginTurn(levels_.back());
+}
+
+void LoopRunner::beginTurn(const Level& level) {
+  values_[level.loop->place] = level.turn;
+  for (std::size_t i = 0; i < level.loop->lists.size(); ++i) {
+    values_[level.loop->place + 1 + i] = level.loop->lists[i][static_cast<std::size_t>(level.turn)];
+  }
+}
+
+bool LoopRunner::next(Instruction& instruction, std::int64_t& end_ns, LoopTimesReader& times) {
+  while (!levels_.empty()) {
+    Level& level = levels_.back();
+    if (level.at == level.loop->body.size()) {
+      level.at = 0;
+      // A loop without a body has no turns to make.
+      if (level.loop->body.empty() || ++level.turn == level.loop->turns) {
+        levels_.pop_back();
+      } else {
+        beginTurn(level);
+      }
+      continue;
+    }
+    const LoopNode& part = level.loop->body[level.at++];
+    if (part.turns > 0) {
+      enter(part);
+      continue;
+    }
+    set(part, instruction);
+    setTimes(part, instruction.op, end_ns, times);
+    return true;
+  }
+  return false;
+}
+
+void LoopRunner::set(const LoopNode& line, Instruction& instruction) {
+  Words words = line.words;
+  if (!line.pieces.empty()) pieces_ = line.pieces;
+  for (const LoopTerm& term : line.terms) {
+    std::uint64_t& word = term.word < kWords ? words[term.word] : pieces_[term.word - kWords];
+    word +=
+        static_cast<std::uint64_t>(values_[term.value]) * static_cast<std::uint64_t>(term.factor);
+  }
+  setWords(instruction, words);
+  instruction.pieces = pieces_.data();
+  instruction.text = line.text;
+}
+
+void LoopRunner::setTimes(const LoopNode& line, Op& op, std::int64_t& end_ns,
+                          LoopTimesReader& times) {
+  if (line.is_relative) {
+    std::int64_t gap = op.start_ns;
+    std::int64_t duration = op.end_ns;
+    if (const auto before_loop = std::exchange(gap_ns_, std::nullopt)) gap = *before_loop;
+    if (program_.has_times) {
+      gap = times.next();
+      duration = times.next();
+      const bool has_work = times.next() != 0;
+      const std::int64_t compute_ns = times.next();
+      const auto communication_ns = static_cast<std::int64_t>(
+          std::llround(static_cast<double>(times.next()) * program_.network_scale));
+      op.own_ns = has_work && program_.keeps_work ? compute_ns + communication_ns : -1;
+      op.communication_ns = op.own_ns < 0 ? 0 : communication_ns;
+    }
+    op.start_ns = std::max<std::int64_t>(base::saturatingSum(end_ns, gap), 0);
+    op.end_ns = base::saturatingSum(op.start_ns, std::max<std::int64_t>(duration, 0));
+  } else {
+    gap_ns_.reset();
+  }
+  end_ns = op.end_ns;
+}
+
+}  // namespace omnio::replay

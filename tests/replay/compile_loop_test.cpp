@@ -1,0 +1,278 @@
+// Loops that stay loops do what their events do that are written out: the same operations, times
+// and plan. The documents are made here, with a generator of numbers for those that are random.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <random>
+#include <sstream>
+
+#include "core/model/schedule_reader.hpp"
+#include "replay/plan/compile.hpp"
+#include "replay/plan/program.hpp"
+#include "tests/core/temporary_directory.hpp"
+
+namespace omnio::replay {
+namespace {
+
+// Takes no loop, so that all are written out.
+class WrittenOut final : public model::ScheduleSink {
+ public:
+  explicit WrittenOut(ScheduleSink& next) : next_(next) {}
+  Complaint global(const model::ScheduleGlobal& global) override { return next_.global(global); }
+  Complaint file(model::FileNumber number, const model::ScheduleFile& file) override {
+    return next_.file(number, file);
+  }
+  Complaint beginThread(const model::ScheduleThread& thread) override {
+    return next_.beginThread(thread);
+  }
+  Complaint event(const model::ScheduleEvent& event) override { return next_.event(event); }
+  Complaint endThread() override { return next_.endThread(); }
+
+ private:
+  ScheduleSink& next_;
+};
+
+std::string textOf(const Instruction& one) {
+  const Op& op = one.op;
+  std::ostringstream text;
+  text << static_cast<int>(op.step) << " flags " << int{op.flags} << " row " << op.row << " times "
+       << op.start_ns << ' ' << op.end_ns << " own " << op.own_ns << ' ' << op.communication_ns
+       << " result " << op.result << " request " << op.request << " offset " << op.offset << " fd "
+       << op.fd << ' ' << op.other << ' ' << op.new_fd << " file " << op.file << ' ' << op.new_file
+       << " in " << op.directory << ' ' << op.new_directory << " names " << op.lookups << ' '
+       << op.new_lookups << " wait " << op.wait << " named " << op.named << " phase " << op.phase
+       << " arguments";
+  for (const std::int64_t argument : one.arguments) text << ' ' << argument;
+  text << " pieces";
+  for (std::size_t i = 0; i < op.piece_count; ++i) text << ' ' << one.pieces[i];
+  text << " text " << one.text;
+  return text.str();
+}
+
+std::vector<std::string> operationsOf(const std::filesystem::path& directory, std::size_t thread) {
+  std::vector<std::string> operations;
+  ProgramReader reader;
+  EXPECT_TRUE(reader.open(programName(directory, thread)));
+  while (const Instruction* one = reader.next()) operations.push_back(textOf(*one));
+  EXPECT_FALSE(reader.failure());
+  return operations;
+}
+
+std::string planText(const Plan& plan) {
+  std::ostringstream text;
+  for (const PlannedFile& file : plan.files) {
+    text << file.location << " added " << file.added_bytes << " end " << file.written_end
+         << " shrinks " << file.may_shrink << " made " << file.made_by_events << " users "
+         << file.users.size() << '\n';
+  }
+  for (const PlannedRank& rank : plan.ranks) {
+    text << "slots " << rank.slots << " made " << rank.made << '\n';
+  }
+  for (const PlannedThread& thread : plan.threads) {
+    text << "operations " << thread.operations << " end " << thread.last_end_ns << " largest "
+         << thread.read_request << ' ' << thread.read_moved << ' ' << thread.write_request << ' '
+         << thread.write_failed << '\n';
+  }
+  for (const PhaseBytes& phase : plan.phase_bytes) {
+    text << "phase " << phase.phase << ' ' << phase.bytes << '\n';
+  }
+  return text.str();
+}
+
+class LoopPrograms : public ::testing::Test {
+ protected:
+  struct Compiled {
+    std::unique_ptr<Compiler> compiler;
+    model::ScheduleSink::Complaint complaint;
+    std::filesystem::path programs;
+    std::string refusal;
+  };
+
+  Compiled compiled(const std::string& document, bool keeps_loops, const Changes& changes) {
+    const std::filesystem::path path = directory_.path() / "schedule.json";
+    std::ofstream(path) << document;
+    Compiled result{.compiler = nullptr,
+                    .complaint = {},
+                    .programs = directory_.path() / (keeps_loops ? "loops" : "flat"),
+                    .refusal = {}};
+    std::filesystem::remove_all(result.programs);
+    std::filesystem::create_directories(result.programs);
+    result.compiler = std::make_unique<Compiler>(result.programs, changes);
+    WrittenOut flat(*result.compiler);
+    model::ScheduleSink& sink =
+        keeps_loops ? static_cast<model::ScheduleSink&>(*result.compiler) : flat;
+    const auto read = model::readSchedule(path, sink);
+    if (!read) {
+      result.refusal = read.failure().sentence;
+    } else {
+      result.complaint = result.compiler->finish();
+    }
+    return result;
+  }
+
+  // `loops`: how many of them have to stay.
+  void expectSame(const std::string& document, std::size_t threads, std::uintmax_t loops,
+                  const Changes& changes = {}) {
+    SCOPED_TRACE(document);
+    const Compiled stay = compiled(document, true, changes);
+    const Compiled flat = compiled(document, false, changes);
+    ASSERT_EQ(stay.refusal, flat.refusal);
+    ASSERT_EQ(stay.complaint, flat.complaint);
+    if (!stay.refusal.empty() || stay.complaint) return;
+    std::uintmax_t found = 0;
+    for (std::size_t i = 0; i < threads; ++i) {
+      ASSERT_EQ(operationsOf(stay.programs, i), operationsOf(flat.programs, i));
+      if (std::filesystem::exists(loopsName(programName(stay.programs, i)))) ++found;
+    }
+    EXPECT_EQ(found, loops);
+    EXPECT_EQ(planText(stay.compiler->plan()), planText(flat.compiler->plan()));
+  }
+
+  test::TemporaryDirectory directory_;
+};
+
+std::string scheduleOf(const std::string& events, const std::string& files,
+                       const std::string& timing = "dt") {
+  return fmt::format(
+      R"({{"format":"omnio-schedule","version":1,"global":{{"time_replay":"{}","ranks":1}},)"
+      R"("files":[{}],"ranks":[{{"rank":0,"threads":[{{"thread":0,"events":[{}]}}]}}]}})",
+      timing, files, events);
+}
+
+const std::string kOneFile = R"({"location":"a","role":"output","exists":false})";
+const std::string kTenFiles =
+    R"({"repeat":10,"body":[{"location":"f.{turn:03}","role":"output","exists":false}]})";
+const std::string kOpen =
+    R"({"gap":5,"duration":7,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":0})";
+
+TEST_F(LoopPrograms, OfContiguousWrites) {
+  expectSame(
+      scheduleOf(
+          kOpen +
+              R"(,{"repeat":50,"gap":9,"body":[{"gap":3,"duration":4,"command":"pwrite64","fd":0,"count":4096,"offset":"{4096*turn}","result":4096}]})",
+          kOneFile),
+      1, 1);
+}
+
+TEST_F(LoopPrograms, OfTimesThatAreSteps) {
+  const std::string events =
+      R"({"start":0,"end":4,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":0},)"
+      R"({"repeat":50,"body":[{"start":10,"end":15,"command":"write","fd":0,"count":512,"offset":0,"result":512,"step":{"start":20,"end":20,"offset":512}},)"
+      R"({"start":16,"end":18,"command":"fsync","fd":0,"result":0,"step":{"start":20,"end":20}}]},)"
+      R"({"start":2000,"end":2004,"command":"close","fd":0,"result":0})";
+  for (const char* timing : {"dt", "asap", "start"}) {
+    expectSame(scheduleOf(events, kOneFile, timing), 1, 1);
+  }
+  expectSame(scheduleOf(events, kOneFile), 1, 1, {.leave_out_syncs = true});
+}
+
+TEST_F(LoopPrograms, OfFilesOfTurns) {
+  expectSame(
+      scheduleOf(
+          R"({"repeat":10,"gap":100,"body":[)"
+          R"({"gap":2,"duration":3,"command":"open","location":"f.{turn:03}","flags":"O_WRONLY|O_CREAT|O_TRUNC","mode":"0644","result":"{turn}"},)"
+          R"({"repeat":6,"body":[{"gap":1,"duration":2,"command":"write","fd":"{turn2}","count":"{100*turn2+50}","offset":"{600*turn}","result":"{100*turn2+50}"}]},)"
+          R"({"gap":2,"duration":3,"command":"close","fd":"{turn}","result":0}]})",
+          kTenFiles),
+      1, 1);
+}
+
+TEST_F(LoopPrograms, OfDescriptorsThatAreOpenAtOnce) {
+  expectSame(
+      scheduleOf(
+          R"({"repeat":10,"body":[{"gap":2,"duration":3,"command":"open","location":"f.{turn:03}","flags":"O_WRONLY|O_CREAT","mode":"0644","result":"{turn}"}]},)"
+          R"({"repeat":5,"body":[{"repeat":10,"body":[{"gap":1,"duration":2,"command":"pwrite64","fd":"{turn}","count":64,"offset":"{64*turn2}","result":64}]}]},)"
+          R"({"repeat":10,"body":[{"gap":2,"duration":3,"command":"close","fd":"{turn}","result":0}]})",
+          kTenFiles),
+      1, 1);
+}
+
+TEST_F(LoopPrograms, OfValuesOfLists) {
+  expectSame(
+      scheduleOf(
+          kOpen +
+              R"(,{"repeat":6,"values":{"a":[7,900000,0,512,3,88],"b":[1,2,30,4,50,6]},"body":[)"
+              R"({"gap":3,"duration":4,"command":"pwrite64","fd":0,"count":"{b}","offset":"{a+10*turn}","result":"{b}"},)"
+              R"({"gap":3,"duration":4,"command":"pwritev","fd":0,"iov":["{b}",8],"offset":"{a}","result":"{b+8}"}]})",
+          kOneFile),
+      1, 1);
+}
+
+TEST_F(LoopPrograms, ThatOnlyTheirEventsTell) {
+  // A descriptor of the turn before, and one of a turn that comes.
+  expectSame(
+      scheduleOf(
+          R"({"gap":5,"duration":7,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":0},)"
+          R"({"repeat":8,"body":[{"gap":2,"duration":3,"command":"dup","fd":"{turn}","result":"{turn+1}"}]})",
+          kOneFile),
+      1, 0);
+  expectSame(
+      scheduleOf(
+          R"({"repeat":8,"body":[{"gap":2,"duration":3,"command":"close","fd":"{turn}","result":0}]})",
+          kOneFile),
+      1, 0);
+}
+
+TEST_F(LoopPrograms, OfRandomNests) {
+  std::mt19937_64 random(20261127);
+  const auto upTo = [&random](int most) {
+    return static_cast<int>(random() % static_cast<std::uint64_t>(most + 1));
+  };
+  constexpr int kDocuments = 200;
+  for (int i = 0; i < kDocuments; ++i) {
+    const std::function<std::string(int)> loop = [&](int depth) -> std::string {
+      std::string body;
+      const int parts = 1 + upTo(2);
+      for (int part = 0; part < parts; ++part) {
+        if (!body.empty()) body += ',';
+        if (depth < 3 && upTo(2) == 0) {
+          body += loop(depth + 1);
+          continue;
+        }
+        std::string offset = fmt::format("{{{}", upTo(5000));
+        for (int level = 1; level <= depth; ++level) {
+          if (upTo(1) == 0) continue;
+          offset +=
+              fmt::format("+{}*turn{}", 1 + upTo(9000), level == 1 ? "" : std::to_string(level));
+        }
+        const bool reads = upTo(1) == 0;
+        const int count = 1 + upTo(4095);
+        const std::string size = upTo(2) == 0 ? fmt::format("\"{{{}+{}*turn}}\"", count, upTo(99))
+                                              : std::to_string(count);
+        body += fmt::format(
+            R"({{"gap":{},"duration":{},"command":"{}","fd":0,"count":{},"offset":"{}}}","result":{}{}}})",
+            upTo(50) - 5, upTo(100), reads ? "pread64" : "pwrite64", size, offset, size,
+            upTo(3) == 0 ? R"(,"compute":5)" : "");
+      }
+      const std::string gap = upTo(2) == 0 ? fmt::format(R"("gap":{},)", upTo(1000)) : "";
+      return fmt::format(R"({{"repeat":{},{}"body":[{}]}})", (depth == 1 ? 4 : 1) + upTo(4), gap,
+                         body);
+    };
+    expectSame(scheduleOf(kOpen + "," + loop(1) +
+                              R"(,{"gap":5,"duration":7,"command":"close","fd":0,"result":0})",
+                          kOneFile),
+               1, 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(LoopPrograms, OfMoreTurnsThanCouldBeWrittenOut) {
+  const std::string events =
+      R"({"repeat":1000000000,"body":[)"
+      R"({"gap":2,"duration":3,"command":"open","location":"a","flags":"O_RDWR|O_CREAT","mode":"0644","result":"{turn}"},)"
+      R"({"gap":1,"duration":2,"command":"write","fd":"{turn}","count":100,"offset":0,"result":100},)"
+      R"({"gap":2,"duration":3,"command":"close","fd":"{turn}","result":0}]})";
+  const Compiled stay = compiled(scheduleOf(events, kOneFile), true, {});
+  ASSERT_EQ(stay.refusal, "");
+  ASSERT_FALSE(stay.complaint) << *stay.complaint;
+  const PlannedThread& thread = stay.compiler->plan().threads.front();
+  EXPECT_EQ(thread.operations, 3'000'000'000U);
+  EXPECT_EQ(thread.last_end_ns, 13'000'000'000);
+  EXPECT_EQ(stay.compiler->plan().phase_bytes.front().bytes, 100'000'000'000U);
+  EXPECT_EQ(stay.compiler->plan().ranks.front().slots, 1'000'000'000U);
+}
+
+}  // namespace
+}  // namespace omnio::replay
