@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,8 +78,10 @@ std::vector<Named> groupsOf(const Overview& overview, OverviewBy by) {
       for (const auto& [call, traffic] : overview.by_call) groups.emplace_back(call, traffic);
       break;
   }
-  std::ranges::stable_sort(groups, std::ranges::greater(),
-                           [](const Named& group) { return group.second.time_ns; });
+  // Those that take as long by name: files are in another order where loops list them.
+  std::ranges::sort(groups, [](const Named& a, const Named& b) {
+    return std::tie(b.second.time_ns, a.first) < std::tie(a.second.time_ns, b.first);
+  });
   return groups;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_reader.hpp"
 #include "core/model/schedule.hpp"
 #include "core/model/times_file.hpp"
 
@@ -43,9 +44,17 @@ struct LoopLine {
   std::vector<Sample> samples;
   // Events of the first and last turns of the loops, in all combinations.
   std::vector<Sample> corners;
+  base::TextPlace place{};
   // The events' `start_ns` is the time from the end of the thread's event before, `end_ns` how long
   // they take.
   bool is_relative = false;
+  // Each event waits for as many others. Those of them that have exact times, in the order of the
+  // times: how many these are of each item of `after`, and their places among the waits.
+  struct TimedWaits {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  std::vector<TimedWaits> timed_waits;
   // Only where these change: all pairs of a file and a new file, each once.
   std::vector<std::pair<FileNumber, FileNumber>> named;
 

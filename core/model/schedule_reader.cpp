@@ -18,7 +18,7 @@
 #include "core/base/printable.hpp"
 #include "core/calls/words/names.hpp"
 #include "core/event/event.hpp"
-#include "core/model/loop_descriptors.hpp"
+#include "core/model/loop_numbers.hpp"
 #include "core/model/repeat.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/times_file.hpp"
@@ -682,12 +682,16 @@ class LoopBuilder {
   }
 
   bool build(TurnNode& item, LoopLine& line) {
-    // Waits are between single events.
-    if (item.node().find("id") != nullptr || item.node().find("after") != nullptr) return false;
     line.is_relative = isRelative(item.node());
+    line.place = item.node().place;
     if (!sample(item, first_, line.samples)) return false;
-    const Step step = line.first().step;
-    if (step != Step::kCall && step != Step::kDelay) return false;
+    const ScheduleEvent& first = line.first();
+    if (first.step != Step::kCall && first.step != Step::kDelay) return false;
+    // Groups count how often their files are opened.
+    if (first.step == Step::kCall && calls::isMpiIo(*first.row) &&
+        first.row->call_class == calls::Class::kOpen) {
+      return false;
+    }
     LoopPath changing;
     for (const EventLoop* loop : path_) {
       bool is_used = loop->turns > 1 && item.dependsOn(loop->place);
@@ -704,7 +708,33 @@ class LoopBuilder {
       }
       if (is_used) changing.push_back(loop);
     }
-    return sampleCorners(item, changing, line) && takeNames(item, line);
+    return sampleCorners(item, changing, line) && takeWaits(item, line) && takeNames(item, line);
+  }
+
+  // Each event waits for as many, for the same reasons.
+  static bool takeWaits(const TurnNode& item, LoopLine& line) {
+    const std::vector<Wait>& waits = line.first().after;
+    for (const auto* samples : {&line.samples, &line.corners}) {
+      for (const auto& [values, event] : *samples) {
+        const bool is_same =
+            std::ranges::equal(event.after, waits, [](const Wait& a, const Wait& b) {
+              return a.reason == b.reason && a.work == b.work && (a.id == 0) == (b.id == 0);
+            });
+        if (!is_same || event.own != line.first().own) return false;
+      }
+    }
+    const JsonNode* after = item.node().find("after");
+    const auto* list = after == nullptr ? nullptr : after->as<JsonNode::List>();
+    if (list == nullptr) return true;
+    std::uint32_t at = 0;
+    for (const JsonNode& wait : *list) {
+      const JsonNode* repeat = wait.find("repeat");
+      const auto* number = repeat == nullptr ? nullptr : repeat->as<std::int64_t>();
+      const auto count = static_cast<std::uint32_t>(number == nullptr ? 1 : *number);
+      if (wait.find("compute") != nullptr) line.timed_waits.push_back({at, count});
+      at += count;
+    }
+    return true;
   }
 
   static bool isRelative(const JsonNode& node) {
@@ -834,22 +864,26 @@ class LoopEnd {
  private:
   __extension__ using Wide = __int128;
 
-  static std::optional<std::int64_t> exactEnd(const EventLoop& loop, const ThreadTimes& times) {
-    std::int64_t events = 0;
-    bool is_known = true;
-    forEachLine(loop, [&](const LoopLine&, const LoopPath& path) {
-      const auto passes = passesOf(path);
-      is_known = is_known && passes && !__builtin_add_overflow(events, *passes, &events);
-    });
-    if (!is_known) return {};
+  static std::int64_t exactEnd(const EventLoop& loop, const ThreadTimes& times) {
     std::int64_t end_ns = times.previous_end_ns;
-    for (std::int64_t i = 0; i < events; ++i) {
-      const std::int64_t gap = times.exact->next();
-      end_ns = std::max<std::int64_t>(base::saturatingSum(end_ns, gap), 0);
-      end_ns = base::saturatingSum(end_ns, std::max<std::int64_t>(times.exact->next(), 0));
-      for (int k = 0; k < 3; ++k) times.exact->next();
-    }
+    passExact(loop, *times.exact, end_ns);
     return end_ns;
+  }
+
+  static void passExact(const EventLoop& loop, TimesReader& times, std::int64_t& end_ns) {
+    for (std::int64_t turn = 0; turn < loop.turns && !times.failure(); ++turn) {
+      for (const EventLoop::Part& part : loop.body) {
+        if (part.loop) {
+          passExact(*part.loop, times, end_ns);
+          continue;
+        }
+        end_ns = std::max<std::int64_t>(base::saturatingSum(end_ns, times.next()), 0);
+        end_ns = base::saturatingSum(end_ns, std::max<std::int64_t>(times.next(), 0));
+        std::uint32_t rest = 3;  // its work
+        for (const auto& waits : part.line->timed_waits) rest += 2 * waits.count;
+        for (; rest > 0; --rest) times.next();
+      }
+    }
   }
 
   // `gap`: takes the place of the next event's.
@@ -898,6 +932,7 @@ class Reader {
       const auto& [id, place] = *waited_.begin();
       in_.refuse(place, fmt::format("\"after\" names id {}, which no event has", id));
     } else {
+      checkWaitedRanges();
       checkOpensOfGroups();
     }
   }
@@ -1245,7 +1280,8 @@ class Reader {
     const auto loop = builder.built(repeat);
     if (!loop) return false;
     LoopDescriptors descriptors(made_);
-    if (!descriptors.take(*loop)) return false;
+    LoopIds ids(ids_);
+    if (!descriptors.take(*loop) || !ids.take(*loop)) return false;
     std::optional<LoopTimes> times;
     if (thread_times_.exact != nullptr) {
       const JsonNode::List& range = *repeat.node().find(kTimesKey)->as<JsonNode::List>();
@@ -1280,14 +1316,41 @@ class Reader {
     }
     thread_times_.previous_end_ns = *end_ns;
     if (*end_ns > kTenYears) in_.refuse(place, "it ends more than ten years after the beginning");
-    takeDescriptors(descriptors, place);
+    takeDescriptors(descriptors);
+    takeIds(ids);
     return true;
   }
 
-  void takeDescriptors(const LoopDescriptors& descriptors, base::TextPlace place) {
-    for (const std::int64_t number : descriptors.used()) useDescriptor(number, place);
-    for (const std::int64_t number : descriptors.made()) makeDescriptor(number, place);
-    for (const DescriptorRange& range : descriptors.ranges()) {
+  void takeIds(const LoopIds& ids) {
+    for (const auto& [id, place] : ids.ids()) makeId(static_cast<std::uint64_t>(id), place);
+    for (const auto& [made, place] : ids.ranges()) {
+      const NumberRange& range = made;
+      std::erase_if(waited_, [&range](const auto& one) {
+        return range.contains(static_cast<std::int64_t>(one.first));
+      });
+      ids_.add(range);
+    }
+    for (const auto& [id, place] : ids.awaited()) awaitId(static_cast<std::uint64_t>(id), place);
+    waited_ranges_.insert(waited_ranges_.end(), ids.awaitedRanges().begin(),
+                          ids.awaitedRanges().end());
+  }
+
+  void makeId(std::uint64_t id, base::TextPlace place) {
+    if (!ids_.add(static_cast<std::int64_t>(id))) {
+      in_.refuse(place, fmt::format("id {} appears twice", id));
+    }
+    waited_.erase(id);
+  }
+
+  void awaitId(std::uint64_t id, base::TextPlace place) {
+    if (id != 0 && !ids_.contains(static_cast<std::int64_t>(id))) waited_.emplace(id, place);
+  }
+
+  void takeDescriptors(const LoopDescriptors& descriptors) {
+    for (const auto& [number, place] : descriptors.used()) useDescriptor(number, place);
+    for (const auto& [number, place] : descriptors.made()) makeDescriptor(number, place);
+    for (const auto& [made, place] : descriptors.ranges()) {
+      const NumberRange& range = made;
       for (const auto& [number, early] : wanted_here_) {
         if (range.contains(number)) return refuseEarly(number, early);
       }
@@ -1348,15 +1411,8 @@ class Reader {
       takeOpenOfGroup(event, node.place);
     }
     if (makesDescriptor(event)) makeDescriptor(event, node.place);
-    if (event.id != 0) {
-      if (!ids_.insert(event.id).second) {
-        in_.refuse(node.place, fmt::format("id {} appears twice", event.id));
-      }
-      waited_.erase(event.id);
-    }
-    for (const Wait& wait : event.after) {
-      if (wait.id != 0 && !ids_.contains(wait.id)) waited_.emplace(wait.id, node.place);
-    }
+    if (event.id != 0) makeId(event.id, node.place);
+    for (const Wait& wait : event.after) awaitId(wait.id, node.place);
     pass([&] { return event_sink_->event(event); }, node.place);
   }
 
@@ -1370,6 +1426,17 @@ class Reader {
     OpensOfGroup& opens = opens_[group];
     ++opens.by_rank[rank_];
     opens.last = place;
+  }
+
+  void checkWaitedRanges() {
+    for (const auto& [range, place] : waited_ranges_) {
+      if (!ids_.covers(range) &&
+          !range.all([this](std::int64_t id) { return ids_.contains(id); })) {
+        in_.refuse(place,
+                   fmt::format("\"after\" names ids from {} on, and not all of them are there",
+                               range.first()));
+      }
+    }
   }
 
   void checkOpensOfGroups() {
@@ -1432,11 +1499,12 @@ class Reader {
   int rank_ = -1;
   int thread_ = -1;
   Locations locations_;
-  MadeDescriptors made_;                                           // of the rank
+  Numbers made_;                                                   // of the rank
   std::map<std::int64_t, base::TextPlace> wanted_;                 // used, and not yet made
   std::unordered_map<std::int64_t, base::TextPlace> wanted_here_;  // those that the thread used
-  std::unordered_set<std::uint64_t> ids_;                          // of the schedule
+  Numbers ids_;                                                    // of the schedule
   std::map<std::uint64_t, base::TextPlace> waited_;  // named by `after`, and not yet met
+  std::vector<PlacedRange> waited_ranges_;           // of loops
   struct OpensOfGroup {
     std::map<int, std::uint64_t> by_rank;
     base::TextPlace last{};

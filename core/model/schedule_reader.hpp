@@ -11,7 +11,7 @@
 
 namespace omnio::model {
 
-// A loop of a thread, of which no event waits for another or is waited for.
+// A loop of a thread.
 struct PassedLoop {
   const EventLoop& loop;
   const std::optional<LoopTimes>& times;  // nothing: lines have the times of their events, or means

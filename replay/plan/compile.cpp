@@ -475,24 +475,27 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
 
   PlannedThread& planned = thread();
   const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
-  std::vector<model::Wait> after = event.after;
-  std::erase_if(after, [this](const model::Wait& wait) {
-    return !model::keeps(changes_.order, wait.reason);
-  });
-  if (!after.empty()) {
-    waiting_.push_back({.thread = number, .order = order_, .waits = std::move(after), .node = 0});
+  ThreadOrder::Waiting waiting{.order = PassNumbers(order_), .thread = number, .awaited = {}};
+  for (const auto& [id, reason, work] : event.after) {
+    if (!model::keeps(changes_.order, reason)) continue;
+    waiting.awaited.push_back({.id = PassNumbers(static_cast<std::int64_t>(id)),
+                               .reason = reason,
+                               .work = {work.compute_ns, communicationOf(work)}});
+  }
+  if (!waiting.awaited.empty()) {
+    waiting.wait = planned.waits.size();
     planned.waits.emplace_back();
     op.wait = static_cast<std::uint32_t>(planned.waits.size());
+    thread_order_.add(std::move(waiting));
   }
   // Where no waits are kept, no event waits for it.
   if (event.id != 0 && changes_.order != model::Order::kNone) {
-    named_.push_back({.id = event.id,
-                      .thread = number,
-                      .ordinal = static_cast<std::uint32_t>(planned.raises.size()),
-                      .order = order_,
-                      .end_ns = event.end_ns,
-                      .flag = kNoFlag,
-                      .node = 0});
+    thread_order_.add(
+        ThreadOrder::Named{.id = PassNumbers(static_cast<std::int64_t>(event.id)),
+                           .order = PassNumbers(order_),
+                           .thread = number,
+                           .ordinal = static_cast<std::uint32_t>(planned.raises.size()),
+                           .end_ns = event.end_ns});
     planned.raises.push_back(kNoFlag);
     op.named = static_cast<std::uint32_t>(planned.raises.size());
   }
@@ -502,84 +505,6 @@ Compiler::Complaint Compiler::event(const ScheduleEvent& event) {
   const bool has_hints = event.step == Step::kCall && calls::isMpiIo(*event.row);
   writer_->add(op, event.arguments, event.pieces,
                has_hints ? event.text : event.text.substr(0, model::kLongestText));
-  return std::nullopt;
-}
-
-Compiler::Complaint Compiler::orderThreads() {
-  std::unordered_map<std::uint64_t, std::uint32_t> by_id;
-  by_id.reserve(named_.size());
-  // Nodes of the graph: events that wait or are named, by thread and order, each once.
-  struct Place {
-    std::uint32_t thread;
-    std::uint64_t order;
-    bool operator==(const Place&) const = default;
-    auto operator<=>(const Place&) const = default;
-  };
-  std::vector<Place> places;
-  for (std::uint32_t i = 0; i < named_.size(); ++i) {
-    by_id.emplace(named_[i].id, i);
-    places.push_back({named_[i].thread, named_[i].order});
-  }
-  for (const Waiting& event : waiting_) places.push_back({event.thread, event.order});
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  const auto node_of = [&places](std::uint32_t thread, std::uint64_t event) {
-    const auto found = std::lower_bound(places.begin(), places.end(), Place{thread, event});
-    return static_cast<std::uint32_t>(found - places.begin());
-  };
-  for (Named& event : named_) event.node = node_of(event.thread, event.order);
-
-  std::vector<OrderEdge> edges;
-  for (std::uint32_t i = 1; i < places.size(); ++i) {
-    if (places[i].thread == places[i - 1].thread) edges.push_back({.before = i - 1, .after = i});
-  }
-  std::vector<std::vector<std::uint32_t>> waiters_of;  // by flag
-  std::vector<std::size_t> next_wait(plan_.threads.size(), 0);
-  for (Waiting& event : waiting_) {
-    event.node = node_of(event.thread, event.order);
-    Wait& wait = plan_.threads[event.thread].waits[next_wait[event.thread]++];
-    for (const auto& [id, reason, work] : event.waits) {
-      wait.in_mpi |= reason == model::Reason::kMpi;
-      if (id == 0) {
-        wait.least_ns = std::max(wait.least_ns, timeOf(work));
-        continue;
-      }
-      const auto found = by_id.find(id);
-      if (found == by_id.end()) return fmt::format("\"after\" names id {}, which no event has", id);
-      Named& before = named_[found->second];
-      edges.push_back({.before = before.node, .after = event.node});
-      wait.recorded_end_ns = std::max(wait.recorded_end_ns, before.end_ns);
-      // Its own order sees to it.
-      if (before.thread == event.thread && work.total() == 0) continue;
-      if (before.flag == kNoFlag) {
-        before.flag = static_cast<std::uint32_t>(waiters_of.size());
-        waiters_of.emplace_back();
-        plan_.threads[before.thread].raises[before.ordinal] = before.flag;
-      }
-      wait.flags.push_back(before.flag);
-      wait.work.push_back({work.compute_ns, communicationOf(work)});
-      auto& waiters = waiters_of[before.flag];
-      const auto rank = static_cast<std::uint32_t>(plan_.threads[event.thread].recorded.rank);
-      // Events come by rank.
-      if (waiters.empty() || waiters.back() != rank) waiters.push_back(rank);
-    }
-  }
-  plan_.flag_waiters = FlagWaiters(waiters_of);
-  if (const auto node = findCycle(static_cast<std::uint32_t>(places.size()), edges)) {
-    const auto& at = places[*node];
-    const auto& thread = plan_.threads[at.thread].recorded;
-    for (const Named& event : named_) {
-      if (event.node != *node) continue;
-      return fmt::format(
-          "events wait for each other in a circle: id {} (rank {}, thread {}, "
-          "event {}) has to come before itself",
-          event.id, thread.rank, thread.thread, at.order);
-    }
-    return fmt::format(
-        "events wait for each other in a circle: event {} of rank {}, thread {} has "
-        "to come before itself",
-        at.order, thread.rank, thread.thread);
-  }
   return std::nullopt;
 }
 
@@ -638,49 +563,8 @@ Compiler::Complaint Compiler::finish() {
   if (tree_choice_) {
     if (auto complaint = tree_choice_->checkMaps()) return complaint;
   }
-  if (auto complaint = orderThreads()) return complaint;
+  if (auto complaint = thread_order_.resolve(plan_)) return complaint;
   return arrangeFiles();
-}
-
-std::optional<std::uint32_t> findCycle(std::uint32_t nodes, const std::vector<OrderEdge>& edges) {
-  // Edges by the node they leave: places in one array, since lists of their own would take several
-  // times the memory.
-  std::vector<std::uint32_t> first(nodes + std::size_t{1}, 0);
-  std::vector<std::uint32_t> waits(nodes, 0);
-  for (const OrderEdge& edge : edges) {
-    ++first[edge.before + std::size_t{1}];
-    ++waits[edge.after];
-  }
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  std::vector<std::uint32_t> leads_to(edges.size());
-  std::vector<std::uint32_t> next(first.begin(), first.end());
-  for (const OrderEdge& edge : edges) leads_to[next[edge.before]++] = edge.after;
-
-  std::vector<std::uint32_t> ready;
-  for (std::uint32_t node = 0; node < nodes; ++node) {
-    if (waits[node] == 0) ready.push_back(node);
-  }
-  std::uint32_t done = 0;
-  while (!ready.empty()) {
-    const std::uint32_t node = ready.back();
-    ready.pop_back();
-    ++done;
-    for (std::uint32_t i = first[node]; i < first[node + std::size_t{1}]; ++i) {
-      if (--waits[leads_to[i]] == 0) ready.push_back(leads_to[i]);
-    }
-  }
-  if (done == nodes) return std::nullopt;
-
-  // Every node that is left is on a cycle or behind one: going back along their edges ends on the
-  // cycle after at most as many steps as there are nodes.
-  std::vector<std::uint32_t> from(nodes, nodes);
-  for (const OrderEdge& edge : edges) {
-    if (waits[edge.before] > 0 && waits[edge.after] > 0) from[edge.after] = edge.before;
-  }
-  std::uint32_t node = 0;
-  while (waits[node] == 0) ++node;
-  for (std::uint32_t i = 0; i < nodes; ++i) node = from[node];
-  return node;
 }
 
 // Compiling as a whole: reads the schedule, and leaves all of its programs and the plan, or

@@ -20,6 +20,7 @@
 #include "replay/plan/program.hpp"
 #include "replay/plan/room.hpp"
 #include "replay/plan/target_rules.hpp"
+#include "replay/plan/thread_order.hpp"
 
 namespace omnio::replay {
 
@@ -62,23 +63,6 @@ class Compiler final : public model::ScheduleSink {
   std::int64_t timeOf(const model::Work& work) const;
 
  private:
-  struct Named {
-    std::uint64_t id = 0;
-    std::uint32_t thread = 0;
-    std::uint32_t ordinal = 0;  // among the thread's named events
-    std::uint64_t order = 0;    // among the thread's events
-    std::int64_t end_ns = 0;
-    std::uint32_t flag = kNoFlag;
-    std::uint32_t node = 0;
-  };
-
-  struct Waiting {
-    std::uint32_t thread = 0;
-    std::uint64_t order = 0;
-    std::vector<model::Wait> waits;
-    std::uint32_t node = 0;
-  };
-
   PlannedThread& thread() { return plan_.threads.back(); }
   PlannedRank& rank() { return plan_.ranks[static_cast<std::size_t>(thread().recorded.rank)]; }
   Complaint takeSlot(model::Descriptor descriptor, std::uint32_t& slot);
@@ -106,19 +90,19 @@ class Compiler final : public model::ScheduleSink {
                std::vector<LineOfLoop>& lines);
   bool findFiles(LineOfLoop& line, const std::vector<LineOfLoop>& before) const;
   bool findWords(LineOfLoop& line) const;
-  Complaint takeLine(const LineOfLoop& line, const model::PassedLoop& passed);
+  bool findOrder(LineOfLoop& line) const;
+  Complaint takeLine(LineOfLoop& line, const model::PassedLoop& passed);
+  void takeOrder(LineOfLoop& line);
   void noteWrites(const LineOfLoop& line, const model::PassedLoop& passed);
   Complaint keepTimes(const model::LoopTimes& times, LoopProgram& program);
-  Complaint orderThreads();
   Complaint arrangeFiles();
 
   std::filesystem::path directory_;
   Changes changes_;
   Plan plan_;
   std::unique_ptr<ProgramWriter> writer_;
-  std::uint64_t order_ = 0;  // of the next event in its thread
-  std::vector<Named> named_;
-  std::vector<Waiting> waiting_;
+  std::int64_t order_ = 0;  // of the next event in its thread
+  ThreadOrder thread_order_;
   LineEnds line_ends_;
   AddedBytes added_bytes_;
   std::set<std::tuple<int, std::uint32_t, std::string>> bases_;  // rank, tree, location
@@ -142,16 +126,5 @@ class Compiler final : public model::ScheduleSink {
 base::Result<Plan> compileSchedule(const std::filesystem::path& schedule,
                                    const std::filesystem::path& directory,
                                    const Changes& changes = {});
-
-// Whether events can be put in an order in which each comes after all that it waits for. Only
-// events that wait, or are waited for, matter: between them a thread's own order is one edge.
-struct OrderEdge {
-  std::uint32_t before = 0;
-  std::uint32_t after = 0;
-};
-
-// Nodes are 0 ... nodes-1. Returns one node of a cycle, or nothing when there is none (Kahn,
-// "Topological sorting of large networks", Communications of the ACM 5 (1962) 558).
-std::optional<std::uint32_t> findCycle(std::uint32_t nodes, const std::vector<OrderEdge>& edges);
 
 }  // namespace omnio::replay

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -97,6 +98,18 @@ bool forTurnsWhile(const LoopPath& loops, TurnValues& values, Take take, std::si
   return true;
 }
 
+// The place of a wait among those that have exact times; negative: it has none.
+std::int32_t timeOfWait(const LoopLine& line, std::size_t wait) {
+  std::int32_t place = 0;
+  for (const auto& [first, count] : line.timed_waits) {
+    if (wait >= first && wait < first + count) {
+      return place + static_cast<std::int32_t>(wait - first);
+    }
+    place += static_cast<std::int32_t>(count);
+  }
+  return -1;
+}
+
 bool dependsOn(const TurnNumber& number, const EventLoop& loop) {
   return std::ranges::any_of(number.steps,
                              [&loop](const auto& step) { return owns(loop, step.first); });
@@ -113,6 +126,10 @@ struct Compiler::LineOfLoop {
   bool makes_descriptor = false;
   bool appends = false;
   TurnNumber bytes{};  // moved
+  PassNumbers order{};
+  PassNumbers id{};
+  bool is_named = false;
+  std::vector<ThreadOrder::Awaited> awaited{};
   LoopNode node{};
 
   const ScheduleEvent& first() const { return line.first(); }
@@ -188,6 +205,33 @@ bool Compiler::findFiles(LineOfLoop& line, const std::vector<LineOfLoop>& before
     return fileOf(event) == static_cast<std::uint32_t>(file->at(now, line.firstValues())) &&
            appends(event) == line.appends;
   });
+}
+
+// The ids, and the events that are waited for.
+bool Compiler::findOrder(LineOfLoop& line) const {
+  const auto id = line.line.number([](const ScheduleEvent& event) { return event.id; });
+  if (!id) return false;
+  line.is_named = id->first != 0 && changes_.order != model::Order::kNone;
+  if (line.is_named) {
+    auto ids = PassNumbers::of(*id, line.path, line.firstValues());
+    if (!ids || !ids->isSearchable()) return false;
+    line.id = std::move(*ids);
+  }
+  const std::vector<model::Wait>& after = line.first().after;
+  for (const auto& waits : line.line.timed_waits) line.node.timed_waits.push_back(waits.count);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (!model::keeps(changes_.order, after[i].reason)) continue;
+    const auto number =
+        line.line.number([i](const ScheduleEvent& event) { return event.after[i].id; });
+    auto ids = number ? PassNumbers::of(*number, line.path, line.firstValues()) : std::nullopt;
+    if (!ids) return false;
+    const model::Work& work = after[i].work;
+    line.awaited.push_back({.id = std::move(*ids),
+                            .reason = after[i].reason,
+                            .work = {work.compute_ns, communicationOf(work)},
+                            .time = timeOfWait(line.line, i)});
+  }
+  return true;
 }
 
 // How the words of the operation change.
@@ -271,7 +315,7 @@ bool Compiler::prepare(const LoopLine& from, const LoopPath& path, std::vector<L
     if (!bytes) return false;
     line.bytes = *bytes;
   }
-  if (!findFiles(line, lines)) return false;
+  if (!findOrder(line) || !findFiles(line, lines)) return false;
   const auto files = model::passesOf(model::loopsOf(line.file, path));
   if (!files || *files > kMostFiles) return false;
   const bool has_no_lines =
@@ -343,7 +387,35 @@ void Compiler::noteWrites(const LineOfLoop& line, const PassedLoop& passed) {
   });
 }
 
-Compiler::Complaint Compiler::takeLine(const LineOfLoop& line, const PassedLoop& passed) {
+void Compiler::takeOrder(LineOfLoop& line) {
+  PlannedThread& planned = thread();
+  const auto number = static_cast<std::uint32_t>(plan_.threads.size() - 1);
+  std::uint32_t order[2] = {0, 0};  // Op::wait and Op::named
+  if (!line.awaited.empty()) {
+    thread_order_.add(ThreadOrder::Waiting{.order = line.order,
+                                           .thread = number,
+                                           .wait = planned.waits.size(),
+                                           .is_in_loop = true,
+                                           .awaited = std::move(line.awaited)});
+    planned.waits.emplace_back();
+    order[0] = static_cast<std::uint32_t>(planned.waits.size());
+  }
+  if (line.is_named) {
+    thread_order_.add(
+        ThreadOrder::Named{.id = std::move(line.id),
+                           .order = line.order,
+                           .thread = number,
+                           .ordinal = static_cast<std::uint32_t>(planned.raises.size()),
+                           .is_in_loop = true});
+    planned.raises.push_back(kNoFlag);
+    order[1] = static_cast<std::uint32_t>(planned.raises.size());
+  }
+  static_assert(offsetof(Op, wait) % sizeof(std::uint64_t) == 0 &&
+                offsetof(Op, named) == offsetof(Op, wait) + sizeof order[0]);
+  std::memcpy(&line.node.words[offsetof(Op, wait) / sizeof(std::uint64_t)], order, sizeof order);
+}
+
+Compiler::Complaint Compiler::takeLine(LineOfLoop& line, const PassedLoop& passed) {
   const ScheduleEvent& first = line.first();
   const bool is_call = first.step == Step::kCall;
   PlannedThread& planned = thread();
@@ -381,7 +453,7 @@ Compiler::Complaint Compiler::takeLine(const LineOfLoop& line, const PassedLoop&
     return true;
   });
   if (writes) noteWrites(line, passed);
-  order_ += static_cast<std::uint64_t>(line.passes);
+  takeOrder(line);
   if (!line.makes_descriptor) return std::nullopt;
   rank().made = made_ += static_cast<std::uint64_t>(line.passes);
   // Of more, no thread is told what they stand for.
@@ -420,6 +492,28 @@ Compiler::Complaint Compiler::keepTimes(const model::LoopTimes& times, LoopProgr
 
 namespace {
 
+std::int64_t eventsIn(const EventLoop& loop) {
+  std::int64_t in_turn = 0;
+  for (const EventLoop::Part& part : loop.body) in_turn += part.line ? 1 : eventsIn(*part.loop);
+  return in_turn * loop.turns;
+}
+
+// Where the events of each line stand among those of the thread, of which `first` is the loop's
+// first one.
+void placeEvents(const EventLoop& loop, std::int64_t first,
+                 std::vector<std::pair<std::int64_t, std::int64_t>> around,
+                 std::vector<PassNumbers>& orders) {
+  around.emplace_back(eventsIn(loop) / loop.turns, loop.turns);
+  for (const EventLoop::Part& part : loop.body) {
+    if (part.line) {
+      orders.emplace_back(first++, around);
+    } else {
+      placeEvents(*part.loop, first, around, orders);
+      first += eventsIn(*part.loop);
+    }
+  }
+}
+
 LoopNode nodeOf(const EventLoop& loop, const std::vector<LoopNode>& lines, std::size_t& next) {
   LoopNode node{.turns = loop.turns, .place = static_cast<std::uint32_t>(loop.place)};
   for (const auto* list : loop.lists) node.lists.push_back(*list);
@@ -443,7 +537,13 @@ model::ScheduleSink* Compiler::loop(const PassedLoop& passed, Complaint& complai
   if (!can_stay) return this;
   bool needs_times = plan_.global.timing != model::Timing::kAsap;
   std::vector<LoopNode> nodes;
-  for (const LineOfLoop& line : lines) {
+  std::vector<PassNumbers> orders;
+  placeEvents(passed.loop, order_, {}, orders);
+  order_ += eventsIn(passed.loop);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    LineOfLoop& line = lines[i];
+    line.order = std::move(orders[i]);
+    line.node.number = static_cast<std::uint32_t>(i);
     if ((complaint = takeLine(line, passed))) return nullptr;
     needs_times = needs_times || line.first().step == Step::kDelay;
     nodes.push_back(line.node);
@@ -452,6 +552,7 @@ model::ScheduleSink* Compiler::loop(const PassedLoop& passed, Complaint& complai
   std::size_t next = 0;
   LoopProgram program{.loop = nodeOf(passed.loop, nodes, next)};
   program.values = static_cast<std::uint32_t>(lines.front().firstValues().size());
+  program.lines = static_cast<std::uint32_t>(lines.size());
   program.keeps_work = model::keepsMpi(changes_.order);
   program.network_scale = changes_.network_scale;
   if (passed.times && needs_times && (complaint = keepTimes(*passed.times, program))) {

@@ -12,35 +12,36 @@
 #include "core/base/integers.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/plan/bytes.hpp"
+#include "replay/plan/packed.hpp"
 
 namespace omnio::replay {
 
 template <typename Io>
 void parts(Io& io, PartsOf<LoopNode> auto& node) {
   io.items(node.turns, node.place, node.lists, node.gap_ns, node.body, node.words, node.pieces,
-           node.text, node.terms, node.is_relative);
+           node.text, node.terms, node.is_relative, node.timed_waits, node.number);
 }
 
 template <typename Io>
 void parts(Io& io, PartsOf<LoopProgram> auto& program) {
-  io.items(program.loop, program.values, program.has_times, program.first_time, program.chunks,
-           program.keeps_work, program.network_scale);
+  io.items(program.loop, program.values, program.lines, program.has_times, program.first_time,
+           program.chunks, program.keeps_work, program.network_scale);
 }
 
 namespace {
 
 // Whether all that the node names is there.
-bool isWhole(const LoopNode& node, std::size_t values) {
+bool isWhole(const LoopNode& node, std::size_t values, std::size_t lines) {
   for (const LoopTerm& term : node.terms) {
     if (term.word >= kWords + node.pieces.size() || term.value >= values) return false;
   }
-  if (node.turns == 0) return node.body.empty();
+  if (node.turns == 0) return node.body.empty() && node.number < lines;
   if (node.turns < 0 || node.place + std::size_t{1} + node.lists.size() > values) return false;
   for (const auto& list : node.lists) {
     if (list.size() != static_cast<std::uint64_t>(node.turns)) return false;
   }
   return std::ranges::all_of(node.body,
-                             [values](const LoopNode& part) { return isWhole(part, values); });
+                             [=](const LoopNode& part) { return isWhole(part, values, lines); });
 }
 
 }  // namespace
@@ -48,14 +49,18 @@ bool isWhole(const LoopNode& node, std::size_t values) {
 std::string bytesOf(const LoopProgram& program) {
   ByteWriter out;
   out.items(program);
-  return std::move(out.bytes);
+  return packed(out.bytes);
 }
 
 std::optional<LoopProgram> loopProgramOf(std::string_view bytes) {
+  const auto whole = unpacked(bytes);
+  if (!whole) return {};
   LoopProgram program;
-  ByteReader in(bytes);
+  ByteReader in(*whole);
   in.items(program);
-  if (!in.isDone() || program.loop.turns == 0 || !isWhole(program.loop, program.values)) return {};
+  if (!in.isDone() || program.loop.turns == 0 ||
+      !isWhole(program.loop, program.values, program.lines))
+    return {};
   return program;
 }
 
@@ -110,7 +115,7 @@ void LoopTimesReader::advance() {
 }
 
 LoopRunner::LoopRunner(LoopProgram program)
-    : program_(std::move(program)), values_(program_.values, 0) {
+    : program_(std::move(program)), values_(program_.values, 0), passes_(program_.lines, 0) {
   enter(program_.loop);
 }
 
@@ -147,7 +152,7 @@ bool LoopRunner::next(Instruction& instruction, std::int64_t& end_ns, LoopTimesR
       continue;
     }
     set(part, instruction);
-    setTimes(part, instruction.op, end_ns, times);
+    setTimes(part, instruction, end_ns, times);
     return true;
   }
   return false;
@@ -164,10 +169,17 @@ void LoopRunner::set(const LoopNode& line, Instruction& instruction) {
   setWords(instruction, words);
   instruction.pieces = pieces_.data();
   instruction.text = line.text;
+  instruction.pass = passes_[line.number]++;
+  instruction.waits = nullptr;
 }
 
-void LoopRunner::setTimes(const LoopNode& line, Op& op, std::int64_t& end_ns,
+std::int64_t LoopRunner::communicationOf(std::int64_t recorded_ns) const {
+  return std::llround(static_cast<double>(recorded_ns) * program_.network_scale);
+}
+
+void LoopRunner::setTimes(const LoopNode& line, Instruction& instruction, std::int64_t& end_ns,
                           LoopTimesReader& times) {
+  Op& op = instruction.op;
   if (line.is_relative) {
     std::int64_t gap = op.start_ns;
     std::int64_t duration = op.end_ns;
@@ -177,10 +189,18 @@ void LoopRunner::setTimes(const LoopNode& line, Op& op, std::int64_t& end_ns,
       duration = times.next();
       const bool has_work = times.next() != 0;
       const std::int64_t compute_ns = times.next();
-      const auto communication_ns = static_cast<std::int64_t>(
-          std::llround(static_cast<double>(times.next()) * program_.network_scale));
+      const std::int64_t communication_ns = communicationOf(times.next());
       op.own_ns = has_work && program_.keeps_work ? compute_ns + communication_ns : -1;
       op.communication_ns = op.own_ns < 0 ? 0 : communication_ns;
+      waits_.clear();
+      for (const std::uint32_t count : line.timed_waits) {
+        const std::size_t first = waits_.size();
+        for (std::uint32_t i = 0; i < count; ++i) waits_.push_back({.compute_ns = times.next()});
+        for (std::uint32_t i = 0; i < count; ++i) {
+          waits_[first + i].communication_ns = communicationOf(times.next());
+        }
+      }
+      instruction.waits = waits_.data();
     }
     op.start_ns = std::max<std::int64_t>(base::saturatingSum(end_ns, gap), 0);
     op.end_ns = base::saturatingSum(op.start_ns, std::max<std::int64_t>(duration, 0));

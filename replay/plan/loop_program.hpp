@@ -42,11 +42,15 @@ struct LoopNode {
   // The words of start and end are the time since the end of the operation before, and how long
   // it takes.
   bool is_relative = false;
+  // Its waits that have exact times, as many as each item of the schedule stands for.
+  std::vector<std::uint32_t> timed_waits{};
+  std::uint32_t number = 0;  // among the lines of the loop
 };
 
 struct LoopProgram {
   LoopNode loop;
   std::uint32_t values = 0;  // how many places there are
+  std::uint32_t lines = 0;
   // The times are those of a file, from the one of that number on.
   bool has_times = false;
   std::uint64_t first_time = 0;
@@ -114,12 +118,16 @@ class LoopRunner {
   void enter(const LoopNode& loop);
   void beginTurn(const Level& level);
   void set(const LoopNode& line, Instruction& instruction);
-  void setTimes(const LoopNode& line, Op& op, std::int64_t& end_ns, LoopTimesReader& times);
+  void setTimes(const LoopNode& line, Instruction& instruction, std::int64_t& end_ns,
+                LoopTimesReader& times);
+  std::int64_t communicationOf(std::int64_t recorded_ns) const;
 
   LoopProgram program_;
   std::vector<Level> levels_;  // the innermost is the last
   std::vector<std::int64_t> values_;
   std::vector<std::uint64_t> pieces_;
+  std::vector<std::int64_t> passes_;  // by line
+  std::vector<model::Work> waits_;
   std::optional<std::int64_t> gap_ns_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -11,11 +12,12 @@
 #include "core/base/file.hpp"
 #include "core/base/printable.hpp"
 #include "replay/plan/bytes.hpp"
+#include "replay/plan/packed.hpp"
 
 namespace omnio::replay {
 namespace {
 
-constexpr std::string_view kMagic = "omnio replay plan 16\n";
+constexpr std::string_view kMagic = "omnio replay plan 17\n";
 
 }  // namespace
 
@@ -27,8 +29,14 @@ void parts(Io& io, PartsOf<PlannedFile> auto& file) {
 }
 
 template <typename Io>
+void parts(Io& io, PartsOf<LoopWait> auto& wait) {
+  io.items(wait.step, wait.each, wait.time);
+}
+
+template <typename Io>
 void parts(Io& io, PartsOf<Wait> auto& wait) {
-  io.items(wait.recorded_end_ns, wait.least_ns, wait.flags, wait.work, wait.in_mpi);
+  io.items(wait.recorded_end_ns, wait.least_ns, wait.flags, wait.work, wait.in_mpi, wait.passes,
+           wait.loop, wait.least_time);
 }
 
 template <typename Io>
@@ -62,7 +70,7 @@ void parts(Io& io, PartsOf<model::SizeScale> auto& scale) {
 
 template <typename Io>
 void parts(Io& io, PartsOf<FlagWaiters> auto& waiters) {
-  io.items(waiters.ranks_, waiters.ends_);
+  io.items(waiters.ranks_, waiters.ends_, waiters.loop_flags_);
 }
 
 template <typename Io>
@@ -75,17 +83,22 @@ void parts(Io& io, PartsOf<Plan> auto& plan) {
            plan.flag_waiters);
 }
 
-FlagWaiters::FlagWaiters(const std::vector<std::vector<std::uint32_t>>& by_flag) {
-  ends_.reserve(by_flag.size());
-  for (const std::vector<std::uint32_t>& ranks : by_flag) {
-    ranks_.insert(ranks_.end(), ranks.begin(), ranks.end());
-    ends_.push_back(ranks_.size());
+FlagWaiters::FlagWaiters(const std::vector<std::vector<std::uint32_t>>& by_flag,
+                         const std::vector<std::vector<std::uint32_t>>& by_loop_flag)
+    : loop_flags_(by_loop_flag.size()) {
+  ends_.reserve(by_flag.size() + by_loop_flag.size());
+  for (const auto* list : {&by_flag, &by_loop_flag}) {
+    for (const std::vector<std::uint32_t>& ranks : *list) {
+      ranks_.insert(ranks_.end(), ranks.begin(), ranks.end());
+      ends_.push_back(ranks_.size());
+    }
   }
 }
 
 std::span<const std::uint32_t> FlagWaiters::of(std::uint32_t flag) const {
-  const std::uint64_t begin = flag == 0 ? 0 : ends_[flag - 1];
-  return std::span(ranks_).subspan(begin, ends_[flag] - begin);
+  const std::size_t place = placeOf(flag);
+  const std::uint64_t begin = place == 0 ? 0 : ends_[place - 1];
+  return std::span(ranks_).subspan(begin, ends_[place] - begin);
 }
 
 void LargestRequests::include(const LargestRequests& other) {
@@ -105,21 +118,24 @@ std::filesystem::path programName(const std::filesystem::path& directory, std::s
 }
 
 // The magic, how many bytes all but the waits take, these bytes, and the waits of one thread after
-// the other.
+// the other. All are packed.
 base::Result<void> writePlan(const std::filesystem::path& path, const Plan& plan) {
-  ByteWriter waits;
+  std::string waits;
   std::vector<std::uint64_t> wait_ends;  // by thread
   for (const PlannedThread& thread : plan.threads) {
-    waits.items(thread.waits);
-    wait_ends.push_back(waits.bytes.size());
+    ByteWriter of_thread;
+    of_thread.items(thread.waits);
+    if (!thread.waits.empty()) waits += packed(of_thread.bytes);
+    wait_ends.push_back(waits.size());
   }
   ByteWriter shared;
   shared.items(plan, wait_ends);
+  const std::string shared_bytes = packed(shared.bytes);
   ByteWriter file;
   file.bytes = kMagic;
-  file.items(std::uint64_t{shared.bytes.size()});
-  file.bytes += shared.bytes;
-  file.bytes += waits.bytes;
+  file.items(std::uint64_t{shared_bytes.size()});
+  file.bytes += shared_bytes;
+  file.bytes += waits;
   return base::writeDocument(path, file.bytes);
 }
 
@@ -148,8 +164,9 @@ base::Result<Plan> readPlan(const std::filesystem::path& path,
   {
     const std::string count = take(sizeof shared_bytes);
     ByteReader(count).items(shared_bytes);
-    const std::string shared = take(shared_bytes);
-    ByteReader reader(shared);
+    const auto shared = unpacked(take(shared_bytes));
+    if (!shared) return damaged();
+    ByteReader reader(*shared);
     reader.items(plan, wait_ends);
     if (!reader.isDone() || wait_ends.size() != plan.threads.size()) return damaged();
   }
@@ -159,9 +176,11 @@ base::Result<Plan> readPlan(const std::filesystem::path& path,
   for (std::size_t i = 0; i < wait_ends.size(); begin = wait_ends[i++]) {
     PlannedThread& thread = plan.threads[i];
     if (!is_own(plan, static_cast<std::uint32_t>(thread.recorded.rank))) continue;
+    if (wait_ends[i] == begin) continue;
     at = waits_begin + begin;
-    const std::string waits = take(wait_ends[i] - begin);
-    ByteReader reader(waits);
+    const auto waits = unpacked(take(wait_ends[i] - begin));
+    if (!waits) return damaged();
+    ByteReader reader(*waits);
     reader.items(thread.waits);
     if (!reader.isDone()) return damaged();
   }

@@ -14,6 +14,7 @@
 #include "core/base/text_table.hpp"
 #include "core/model/schedule.hpp"
 #include "replay/plan/bytes.hpp"
+#include "replay/plan/flag_numbers.hpp"
 
 namespace omnio::replay {
 
@@ -56,16 +57,33 @@ struct Preopened {
   std::int64_t offset = 0;
 };
 
-// An operation that waits for others than its thread's own last one has a Wait.
-struct Wait {
-  std::int64_t recorded_end_ns = 0;  // the latest recorded end among those waited for
-  std::int64_t least_ns = 0;         // since the beginning of the replay
-  std::vector<std::uint32_t> flags;  // by number among all flags of the replay
-  std::vector<model::Work> work;     // by flag: between that event's end and this operation
-  bool in_mpi = false;               // the thread waited in a call of MPI
+// A flag of a loop is raised once in each pass.
+struct FlagPass {
+  std::uint32_t flag = kNoFlag;
+  std::int64_t pass = 0;
+  bool operator==(const FlagPass&) const = default;
 };
 
-inline constexpr std::uint32_t kNoFlag = 0xFFFFFFFF;
+// How the passes of a line of a loop go on. Times of the schedule are in the order in which the
+// line's waits have them.
+struct LoopWait {
+  std::int64_t step = 0;         // in each pass, it waits for so many passes later
+  std::vector<FlagPass> each{};  // by pass, where the steps differ
+  std::int32_t time = -1;        // place of its exact time; negative: it has the mean
+};
+
+// An operation that waits for others than its thread's own last one has a Wait; so has a line of a
+// loop, for all its passes.
+struct Wait {
+  std::int64_t recorded_end_ns = 0;    // the latest recorded end among those waited for
+  std::int64_t least_ns = 0;           // since the beginning of the replay
+  std::vector<std::uint32_t> flags;    // by number among all flags of the replay
+  std::vector<model::Work> work;       // by flag: between that event's end and this operation
+  bool in_mpi = false;                 // the thread waited in a call of MPI
+  std::vector<std::int64_t> passes{};  // by flag; none: all are those of single events
+  std::vector<LoopWait> loop{};        // by flag, of a line of a loop
+  std::int32_t least_time = -1;        // place of the exact time in place of least_ns
+};
 
 // The largest requests of a thread or of several, in bytes.
 struct LargestRequests {
@@ -114,8 +132,13 @@ struct PhaseBytes {
 class FlagWaiters {
  public:
   FlagWaiters() = default;
-  explicit FlagWaiters(const std::vector<std::vector<std::uint32_t>>& by_flag);
-  std::size_t flags() const { return ends_.size(); }
+  explicit FlagWaiters(const std::vector<std::vector<std::uint32_t>>& by_flag,
+                       const std::vector<std::vector<std::uint32_t>>& by_loop_flag = {});
+  std::size_t flags() const { return ends_.size() - loop_flags_; }  // without those of loops
+  std::size_t loopFlags() const { return loop_flags_; }
+  std::size_t placeOf(std::uint32_t flag) const {  // among all
+    return isLoopFlag(flag) ? flags() + (flag - kFirstLoopFlag) : flag;
+  }
   std::span<const std::uint32_t> of(std::uint32_t flag) const;
 
   bool operator==(const FlagWaiters&) const = default;
@@ -125,6 +148,7 @@ class FlagWaiters {
  private:
   std::vector<std::uint32_t> ranks_;
   std::vector<std::uint64_t> ends_;  // in ranks_
+  std::size_t loop_flags_ = 0;       // the last ones
 };
 
 struct Plan {

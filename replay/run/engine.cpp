@@ -78,6 +78,37 @@ bool differs(const Instruction& instruction, const Outcome& outcome) {
   return resultIsComparable(row) && outcome.result != op.result;
 }
 
+// What the wait's flag of that number is, in this pass of the operation.
+FlagPass awaitedBy(const Wait& wait, std::size_t number, std::int64_t pass) {
+  FlagPass awaited{.flag = wait.flags[number]};
+  if (!wait.passes.empty()) awaited.pass = wait.passes[number];
+  if (wait.loop.empty()) return awaited;
+  const LoopWait& loop = wait.loop[number];
+  if (!loop.each.empty()) return loop.each[static_cast<std::size_t>(pass)];
+  awaited.pass += loop.step * pass;
+  return awaited;
+}
+
+const model::Work& workBehind(const Wait& wait, std::size_t number,
+                              const Instruction& instruction) {
+  if (instruction.waits == nullptr || wait.loop.empty() || wait.loop[number].time < 0) {
+    return wait.work[number];
+  }
+  return instruction.waits[wait.loop[number].time];
+}
+
+std::int64_t leastBefore(const Wait& wait, const Instruction& instruction) {
+  if (instruction.waits == nullptr || wait.least_time < 0) return wait.least_ns;
+  return instruction.waits[wait.least_time].total();
+}
+
+// An end, as the chain numbers them.
+std::uint64_t chainNumber(FlagPass end) {
+  constexpr int kPassBits = 28;
+  if (!isLoopFlag(end.flag)) return end.flag;
+  return std::uint64_t{end.flag} << kPassBits ^ static_cast<std::uint64_t>(end.pass);
+}
+
 // "4096", "ENOSPC", "end of file"
 std::string resultText(const calls::Row& row, bool failed, std::int64_t result) {
   std::string text;
@@ -410,7 +441,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   if (op.wait != 0) {
     const Wait& wait = thread.planned.waits[op.wait - 1];
     before.recorded_end_ns = std::max(before.recorded_end_ns, wait.recorded_end_ns);
-    work_done_ns = std::max(work_done_ns, wait.least_ns);
+    work_done_ns = std::max(work_done_ns, leastBefore(wait, instruction));
     const WaitKind kind = wait.in_mpi ? settings_.wait_in_mpi : settings_.wait;
     // The application computed before it waited. Others are told of a delay as soon as its end is
     // known, so that it begins with waiting.
@@ -422,14 +453,17 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
     std::int64_t awaited_ns =
         0;  // the end of the flag that decides when the call is due, if one does
     for (std::size_t i = 0; i < wait.flags.size(); ++i) {
-      const std::int64_t end_ns = waitFor(thread, wait.flags[i], kind);
-      if (timing != model::Timing::kAsap) thread.chain.after(wait.flags[i]);
+      const FlagPass awaited = awaitedBy(wait, i, instruction.pass);
+      const auto [end_ns, recorded_end_ns] = waitFor(thread, awaited, kind);
+      if (timing != model::Timing::kAsap) thread.chain.after(chainNumber(awaited));
+      before.recorded_end_ns = std::max(before.recorded_end_ns, recorded_end_ns);
       before.actual_end_ns = std::max(before.actual_end_ns, end_ns);
-      const std::int64_t done_ns = end_ns + wait.work[i].total();
+      const model::Work& work = workBehind(wait, i, instruction);
+      const std::int64_t done_ns = end_ns + work.total();
       if (done_ns <= work_done_ns) continue;
       work_done_ns = done_ns;
       awaited_ns = end_ns;
-      in_mpi_ns = wait.work[i].communication_ns;
+      in_mpi_ns = work.communication_ns;
     }
     // It is told before it has come where it is the end of a delay.
     if (wait.in_mpi) in_mpi_ns += std::max<std::int64_t>(beginning + awaited_ns - nowNs(), 0);
@@ -479,7 +513,7 @@ void Engine::perform(Thread& thread, const Instruction& instruction) {
   }
   thread.recorded_end_ns = std::max(thread.recorded_end_ns, op.end_ns);
   thread.actual_end_ns = std::max(thread.actual_end_ns, end);
-  raise(thread, op);
+  raise(thread, instruction);
 }
 
 Outcome Engine::makeCall(Thread& thread, const Instruction& instruction) {
@@ -502,7 +536,7 @@ void Engine::performNext(Thread& thread, const Instruction& instruction) {
   count(thread, instruction, outcome);
   if (instruction.op.named != 0) {
     endStretch(thread);
-    raise(thread, instruction.op);
+    raise(thread, instruction);
   }
 }
 
@@ -607,12 +641,14 @@ std::vector<std::vector<std::int64_t>> Engine::chains() const {
   return words;
 }
 
-std::int64_t Engine::waitFor(Thread& thread, std::uint32_t flag, WaitKind kind) {
-  if (!settings_.flags.isRaised(flag)) thread.awaited.store(flag, std::memory_order_relaxed);
-  const std::int64_t end_ns =
-      settings_.await ? settings_.await(flag, kind) : settings_.flags.wait(flag, kind);
+RaisedEnd Engine::waitFor(Thread& thread, FlagPass awaited, WaitKind kind) {
+  if (!settings_.flags.isRaised(awaited.flag, awaited.pass)) {
+    thread.awaited.store(awaited.flag, std::memory_order_relaxed);
+  }
+  const RaisedEnd end = settings_.await ? settings_.await(awaited, kind)
+                                        : settings_.flags.wait(awaited.flag, awaited.pass, kind);
   thread.awaited.store(kNoFlag, std::memory_order_relaxed);
-  return end_ns;
+  return end;
 }
 
 // Think time and delays. For `in_mpi_ns` of it, the thread was in MPI.
@@ -673,13 +709,18 @@ std::string Engine::waits() const {
 }
 
 // Tells those who wait for the operation that it has ended.
-void Engine::raise(Thread& thread, const Op& op) {
-  if (op.named == 0) return;
-  const std::uint32_t flag = thread.planned.raises[op.named - 1];
-  if (flag == kNoFlag) return;
-  if (settings_.plan.global.timing != model::Timing::kAsap) thread.chain.ended(flag);
-  settings_.flags.raise(flag, thread.actual_end_ns);
-  if (settings_.announce) settings_.announce(flag, thread.actual_end_ns);
+void Engine::raise(Thread& thread, const Instruction& instruction) {
+  if (instruction.op.named == 0) return;
+  const FlagPass raised{.flag = thread.planned.raises[instruction.op.named - 1],
+                        .pass = instruction.pass};
+  if (raised.flag == kNoFlag) return;
+  if (settings_.plan.global.timing != model::Timing::kAsap) {
+    thread.chain.ended(chainNumber(raised));
+  }
+  const RaisedEnd end{.end_ns = thread.actual_end_ns,
+                      .recorded_end_ns = isLoopFlag(raised.flag) ? instruction.op.end_ns : 0};
+  settings_.flags.raise(raised.flag, raised.pass, end);
+  if (settings_.announce) settings_.announce(raised, end);
 }
 
 void Engine::finish() {

@@ -171,9 +171,9 @@ class Engine {
     // waits.
     std::int64_t longest_meeting_ns = INT64_MAX;
     // Is told of raised flags that ranks on other nodes wait for; called by replay threads.
-    std::function<void(std::uint32_t flag, std::int64_t end_ns)> announce;
+    std::function<void(FlagPass raised, RaisedEnd end)> announce;
     // Waits for a flag and returns when the event ended; none: Flags::wait().
-    std::function<std::int64_t(std::uint32_t flag, WaitKind kind)> await;
+    std::function<RaisedEnd(FlagPass awaited, WaitKind kind)> await;
   };
 
   // For the threads of these ranks.
@@ -223,9 +223,9 @@ class Engine {
   Outcome makeCall(Thread& thread, const Instruction& instruction);
   void account(Thread& thread, const Instruction& instruction, const Outcome& outcome,
                std::uint64_t bytes);
-  void raise(Thread& thread, const Op& op);
+  void raise(Thread& thread, const Instruction& instruction);
   // Returns when the event ended.
-  std::int64_t waitFor(Thread& thread, std::uint32_t flag, WaitKind kind);
+  RaisedEnd waitFor(Thread& thread, FlagPass awaited, WaitKind kind);
   void passUntil(Thread& thread, std::int64_t at_ns, std::int64_t in_mpi_ns) const;
   static void* entry(void* thread);
   base::Result<void> reserveLanes();

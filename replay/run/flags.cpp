@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 
 #include "replay/issue/backend.hpp"
 #include "replay/run/sleeper.hpp"
@@ -34,33 +35,64 @@ void Flags::raise(std::uint32_t flag, std::int64_t end_ns) {
   }
 }
 
-bool Flags::isRaised(std::uint32_t flag) const {
-  return words_[flag].load(std::memory_order_acquire) >= kRaised;
+void Flags::raise(std::uint32_t flag, std::int64_t pass, RaisedEnd end) {
+  if (!isLoopFlag(flag)) return raise(flag, end.end_ns);
+  std::atomic<std::int64_t>* const kept = passOf(flag, pass);
+  std::int64_t there = kept->load(std::memory_order_acquire);
+  // Whoever is told of a pass again, or of one long ago, leaves what is there.
+  while (std::abs(there) <= pass && !kept->compare_exchange_weak(there, -(pass + 1))) {
+  }
+  if (std::abs(there) <= pass) {
+    kept[1].store(end.end_ns, std::memory_order_relaxed);
+    kept[2].store(end.recorded_end_ns, std::memory_order_relaxed);
+    kept->store(pass + 1, std::memory_order_release);
+  }
+  std::atomic<std::int64_t>& word = wordOf(flag);
+  std::int64_t before = word.load(std::memory_order_acquire);
+  while (before / kTimes <= pass &&
+         !word.compare_exchange_weak(before, (pass + 1) * kTimes, std::memory_order_acq_rel)) {
+  }
+  if (before / kTimes <= pass && (before & kAwaited) != 0) {
+    syscall(SYS_futex, watched(word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  }
 }
 
-std::int64_t Flags::wait(std::uint32_t flag, WaitKind kind) {
+RaisedEnd Flags::wait(std::uint32_t flag, std::int64_t pass, WaitKind kind) {
   // A wait that lasts longer than this costs more than waking up does.
   constexpr std::int64_t kSpinBeforeSleepNs = kSpinNs / 5;
-  std::atomic<std::int64_t>& word = words_[flag];
+  std::atomic<std::int64_t>& word = wordOf(flag);
   std::int64_t value = word.load(std::memory_order_acquire);
-  while (value < kRaised && kind == WaitKind::kYield) {
+  while (!isReached(flag, pass, value) && kind == WaitKind::kYield) {
     sched_yield();
     value = word.load(std::memory_order_acquire);
   }
-  if (value < kRaised && kind == WaitKind::kSpin) {
+  if (!isReached(flag, pass, value) && kind == WaitKind::kSpin) {
     const std::int64_t until = nowNs() + kSpinBeforeSleepNs;
     do {
       for (int i = 0; i < 32; ++i) pauseBriefly();
       value = word.load(std::memory_order_acquire);
-    } while (value < kRaised && nowNs() < until);
+    } while (!isReached(flag, pass, value) && nowNs() < until);
   }
-  while (value < kRaised) {
-    if (value == kDown && !word.compare_exchange_strong(value, kAwaited)) continue;
-    syscall(SYS_futex, watched(word), FUTEX_WAIT, static_cast<std::uint32_t>(kAwaited), nullptr,
+  while (!isReached(flag, pass, value)) {
+    const std::int64_t awaited = value | kAwaited;
+    if (value != awaited && !word.compare_exchange_strong(value, awaited)) continue;
+    syscall(SYS_futex, watched(word), FUTEX_WAIT, static_cast<std::uint32_t>(awaited), nullptr,
             nullptr, 0);
     value = word.load(std::memory_order_acquire);
   }
-  return value / kTimes;
+  if (!isLoopFlag(flag)) return {.end_ns = value / kTimes};
+  std::atomic<std::int64_t>* const kept = passOf(flag, pass);
+  while (true) {
+    const std::int64_t there = kept->load(std::memory_order_acquire);
+    if (std::abs(there) > pass + 1) return {};
+    if (there == pass + 1) {
+      const RaisedEnd end{.end_ns = kept[1].load(std::memory_order_relaxed),
+                          .recorded_end_ns = kept[2].load(std::memory_order_relaxed)};
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (kept->load(std::memory_order_relaxed) == there) return end;
+    }
+    pauseBriefly();
+  }
 }
 
 }  // namespace omnio::replay

@@ -1,5 +1,6 @@
 // Operations wait for flags: one for each event that another thread waits for, raised with the
-// time at which it ended. They lie in memory that all processes of a node share; between nodes they
+// time at which it ended; or one for each line of a loop, which is raised in each pass. They lie in
+// memory that all processes of a node share; between nodes they
 // travel as messages (signals.hpp).
 #pragma once
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <span>
 
 #include "core/base/json_reader.hpp"
+#include "replay/plan/flag_numbers.hpp"
 
 namespace omnio::replay {
 
@@ -19,18 +21,36 @@ enum class WaitKind : std::uint8_t {
 inline constexpr base::Word<WaitKind> kWaitKinds[] = {
     {WaitKind::kSpin, "spin"}, {WaitKind::kYield, "yield"}, {WaitKind::kBlock, "block"}};
 
+// In ns since the beginning of the run, replayed and recorded.
+struct RaisedEnd {
+  std::int64_t end_ns = 0;
+  std::int64_t recorded_end_ns = 0;  // of a loop's flag; else 0
+};
+
 class Flags {
  public:
-  // One word a flag, all 0 to begin with. Has to outlive the object.
-  explicit Flags(std::span<std::atomic<std::int64_t>> words) : words_(words) {}
+  // The words that so many flags take, all 0 to begin with.
+  static constexpr std::size_t words(std::size_t flags, std::size_t loop_flags) {
+    return flags + loop_flags * kLoopWords;
+  }
+  // The words have to outlive the object. Without `flags`, there are no flags of loops.
+  explicit Flags(std::span<std::atomic<std::int64_t>> words) : Flags(words, words.size()) {}
+  Flags(std::span<std::atomic<std::int64_t>> words, std::size_t flags)
+      : words_(words), flags_(flags) {}
   Flags(const Flags&) = delete;
   Flags& operator=(const Flags&) = delete;
 
   // `end_ns` since the beginning of the replay, not negative, below 2^61.
   void raise(std::uint32_t flag, std::int64_t end_ns);
+  // The same in a pass, from 0. Passes may be told out of order, and more than once.
+  void raise(std::uint32_t flag, std::int64_t pass, RaisedEnd end);
   // Waits until it is raised; returns when the event ended.
-  std::int64_t wait(std::uint32_t flag, WaitKind kind);
-  bool isRaised(std::uint32_t flag) const;
+  std::int64_t wait(std::uint32_t flag, WaitKind kind) { return wait(flag, 0, kind).end_ns; }
+  // The same of a pass. Where that was long ago, the ends are 0.
+  RaisedEnd wait(std::uint32_t flag, std::int64_t pass, WaitKind kind);
+  bool isRaised(std::uint32_t flag, std::int64_t pass = 0) const {
+    return isReached(flag, pass, wordOf(flag).load(std::memory_order_acquire));
+  }
 
  private:
   // A raised one is its time times 4, plus 2: no half of it looks like "awaited", so that whoever
@@ -40,7 +60,25 @@ class Flags {
   static constexpr std::int64_t kRaised = 2;  // and above
   static constexpr std::int64_t kTimes = 4;
 
+  // That of a loop: a word of how often it was raised, times 4, plus 1 when it is awaited; and the
+  // last passes, each with its number plus 1 (negative while it is written) and the ends.
+  static constexpr std::int64_t kKept = 64;
+  static constexpr std::size_t kPassWords = 3;
+  static constexpr std::size_t kLoopWords = 1 + kKept * kPassWords;
+
+  std::size_t placeOf(std::uint32_t flag) const {
+    return isLoopFlag(flag) ? flags_ + (flag - kFirstLoopFlag) * kLoopWords : flag;
+  }
+  std::atomic<std::int64_t>& wordOf(std::uint32_t flag) const { return words_[placeOf(flag)]; }
+  static bool isReached(std::uint32_t flag, std::int64_t pass, std::int64_t word) {
+    return isLoopFlag(flag) ? word / kTimes > pass : word >= kRaised;
+  }
+  std::atomic<std::int64_t>* passOf(std::uint32_t flag, std::int64_t pass) const {
+    return &words_[placeOf(flag) + 1 + static_cast<std::size_t>(pass % kKept) * kPassWords];
+  }
+
   std::span<std::atomic<std::int64_t>> words_;
+  std::size_t flags_ = 0;
 };
 
 }  // namespace omnio::replay

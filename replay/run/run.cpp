@@ -406,7 +406,9 @@ Replayed replayOnce(Session& session, const Request& request,
     setenv("PWD", tree_path.c_str(), 1);
   }
   const Fence fence(writable);
-  Flags flags(session.sharedWords(plan->flag_waiters.flags()));
+  const FlagWaiters& waiters = plan->flag_waiters;
+  Flags flags(session.sharedWords(Flags::words(waiters.flags(), waiters.loopFlags())),
+              waiters.flags());
   const Paths paths(*plan, *trees, ranksOf(*placement, session));
   const bool may_spin = haveProcessorEach(*plan, *placement, session);
   const WaitKind wait = request.wait.value_or(may_spin ? WaitKind::kSpin : WaitKind::kBlock);
@@ -429,11 +431,11 @@ Replayed replayOnce(Session& session, const Request& request,
                             .announce = {},
                             .await = {}};
   if (signals) {
-    settings.announce = [&signals](std::uint32_t flag, std::int64_t end_ns) {
-      signals->announce(flag, end_ns);
+    settings.announce = [&signals](FlagPass raised, RaisedEnd end) {
+      signals->announce(raised, end);
     };
-    settings.await = [&signals](std::uint32_t flag, WaitKind kind) {
-      return signals->wait(flag, kind);
+    settings.await = [&signals](FlagPass awaited, WaitKind kind) {
+      return signals->wait(awaited, kind);
     };
     signals->connect();
   }

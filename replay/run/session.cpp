@@ -216,7 +216,7 @@ void Session::send(const std::vector<int>& processes, Raised raised) {
   for (const int process : processes) {
     Sending& message = sending_.emplace_back();
     message.raised = raised;
-    MPI_Isend(&message.raised, 2, MPI_INT64_T, process, 0, messages_, &message.request);
+    MPI_Isend(&message.raised, kRaisedWords, MPI_INT64_T, process, 0, messages_, &message.request);
     ++sent_;
   }
 }
@@ -236,7 +236,8 @@ std::optional<Session::Raised> Session::receive() {
   MPI_Iprobe(MPI_ANY_SOURCE, 0, messages_, &there, &status);
   std::optional<Raised> raised;
   if (there != 0) {
-    MPI_Recv(&raised.emplace(), 2, MPI_INT64_T, status.MPI_SOURCE, 0, messages_, MPI_STATUS_IGNORE);
+    MPI_Recv(&raised.emplace(), kRaisedWords, MPI_INT64_T, status.MPI_SOURCE, 0, messages_,
+             MPI_STATUS_IGNORE);
     ++received_;
   }
   turn_.giveBack();

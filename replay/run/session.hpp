@@ -75,11 +75,14 @@ class Session {
   const std::vector<int>& leaderOf() const { return leader_of_; }
   int node() const { return node_of_[static_cast<std::size_t>(rank_)]; }
 
-  // Messages between nodes: a flag and when it was raised.
+  // Messages between nodes: a flag and when it was raised, in which pass (flags.hpp).
   struct Raised {
     std::int64_t flag = 0;
+    std::int64_t pass = 0;
     std::int64_t end_ns = 0;
+    std::int64_t recorded_end_ns = 0;
   };
+  static constexpr int kRaisedWords = sizeof(Raised) / sizeof(std::int64_t);
   // The same to each of these. By any thread.
   void send(const std::vector<int>& processes, Raised raised);
   // By any thread. Nothing where there is none, or where another thread is at MPI just now.

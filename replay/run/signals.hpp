@@ -26,9 +26,9 @@ class Signals {
   // it would take milliseconds.
   void connect();
   // Tells the other nodes of a flag that a thread of this process has raised. By any thread.
-  void announce(std::uint32_t flag, std::int64_t end_ns);
+  void announce(FlagPass raised, RaisedEnd end);
   // Waits until the flag is raised, here or elsewhere; returns when the event ended. By any thread.
-  std::int64_t wait(std::uint32_t flag, WaitKind kind);
+  RaisedEnd wait(FlagPass awaited, WaitKind kind);
   // Raises the flags that other nodes have told of. By any thread.
   void receive();
   // The same until nothing is under way any more, in all processes at once, when their threads have
@@ -43,6 +43,7 @@ class Signals {
 
   Session& session_;
   Flags& flags_;
+  const FlagWaiters& waiters_;
   std::vector<bool> is_remote_;  // by flag: a rank of another node raises it
   // By flag, of those that this process raises: the processes to tell.
   std::unordered_map<std::uint32_t, std::vector<int>> receivers_;

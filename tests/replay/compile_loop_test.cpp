@@ -1,11 +1,15 @@
 // Loops that stay loops do what their events do that are written out: the same operations, times
 // and plan. The documents are made here, with a generator of numbers for those that are random.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "core/model/schedule_reader.hpp"
@@ -35,7 +39,8 @@ class WrittenOut final : public model::ScheduleSink {
 };
 
 std::string textOf(const Instruction& one) {
-  const Op& op = one.op;
+  Op op = one.op;
+  op.wait = op.named = 0;  // places in lists, of which a loop has one
   std::ostringstream text;
   text << static_cast<int>(op.step) << " flags " << int{op.flags} << " row " << op.row << " times "
        << op.start_ns << ' ' << op.end_ns << " own " << op.own_ns << ' ' << op.communication_ns
@@ -60,6 +65,59 @@ std::vector<std::string> operationsOf(const std::filesystem::path& directory, st
   return operations;
 }
 
+// Each event that waits, and those that it waits for, by thread and place in it.
+std::vector<std::string> waitsOf(const std::filesystem::path& directory, const Plan& plan) {
+  const auto forEach = [&](auto take) {
+    for (std::size_t thread = 0; thread < plan.threads.size(); ++thread) {
+      ProgramReader reader;
+      EXPECT_TRUE(reader.open(programName(directory, thread)));
+      std::size_t place = 0;
+      while (const Instruction* one = reader.next()) take(thread, place++, *one);
+    }
+  };
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::string> raised;
+  forEach([&](std::size_t thread, std::size_t place, const Instruction& one) {
+    if (one.op.named == 0) return;
+    const std::uint32_t flag = plan.threads[thread].raises[one.op.named - 1];
+    if (flag == kNoFlag) return;
+    const auto [at, is_first] =
+        raised.emplace(std::pair(flag, one.pass), fmt::format("{}:{}", thread, place));
+    EXPECT_TRUE(is_first);
+  });
+  std::vector<std::string> waits;
+  forEach([&](std::size_t thread, std::size_t place, const Instruction& one) {
+    if (one.op.wait == 0) return;
+    const Wait& wait = plan.threads[thread].waits[one.op.wait - 1];
+    std::set<std::string> awaited;
+    for (std::size_t i = 0; i < wait.flags.size(); ++i) {
+      FlagPass flag{.flag = wait.flags[i], .pass = wait.passes.empty() ? 0 : wait.passes[i]};
+      model::Work work = wait.work[i];
+      if (!wait.loop.empty()) {
+        flag.pass += wait.loop[i].step * one.pass;
+        if (!wait.loop[i].each.empty()) {
+          flag = wait.loop[i].each[static_cast<std::size_t>(one.pass)];
+        }
+        if (one.waits != nullptr && wait.loop[i].time >= 0) work = one.waits[wait.loop[i].time];
+      }
+      const auto found = raised.find({flag.flag, flag.pass});
+      EXPECT_NE(found, raised.end());
+      if (found == raised.end()) continue;
+      // The order of the thread sees to it.
+      if (found->second.starts_with(fmt::format("{}:", thread)) && work.total() == 0) continue;
+      awaited.insert(
+          fmt::format(" {} + {} {}", found->second, work.compute_ns, work.communication_ns));
+    }
+    const std::int64_t least = one.waits != nullptr && wait.least_time >= 0
+                                   ? one.waits[wait.least_time].total()
+                                   : wait.least_ns;
+    if (awaited.empty() && least == 0) return;
+    waits.push_back(fmt::format("{}:{} in MPI {} least {}:{}", thread, place, wait.in_mpi, least,
+                                fmt::join(awaited, "")));
+  });
+  std::ranges::sort(waits);
+  return waits;
+}
+
 std::string planText(const Plan& plan) {
   std::ostringstream text;
   for (const PlannedFile& file : plan.files) {
@@ -71,9 +129,8 @@ std::string planText(const Plan& plan) {
     text << "slots " << rank.slots << " made " << rank.made << '\n';
   }
   for (const PlannedThread& thread : plan.threads) {
-    text << "operations " << thread.operations << " end " << thread.last_end_ns << " largest "
-         << thread.read_request << ' ' << thread.read_moved << ' ' << thread.write_request << ' '
-         << thread.write_failed << '\n';
+    text << "operations " << thread.operations << " largest " << thread.read_request << ' '
+         << thread.read_moved << ' ' << thread.write_request << ' ' << thread.write_failed << '\n';
   }
   for (const PhaseBytes& phase : plan.phase_bytes) {
     text << "phase " << phase.phase << ' ' << phase.bytes << '\n';
@@ -127,6 +184,13 @@ class LoopPrograms : public ::testing::Test {
       if (std::filesystem::exists(loopsName(programName(stay.programs, i)))) ++found;
     }
     EXPECT_EQ(found, loops);
+    EXPECT_EQ(waitsOf(stay.programs, stay.compiler->plan()),
+              waitsOf(flat.programs, flat.compiler->plan()));
+    for (std::size_t i = 0; i < threads; ++i) {
+      // Of a loop, with the delays at its end.
+      EXPECT_GE(stay.compiler->plan().threads[i].last_end_ns,
+                flat.compiler->plan().threads[i].last_end_ns);
+    }
     EXPECT_EQ(planText(stay.compiler->plan()), planText(flat.compiler->plan()));
   }
 
@@ -256,6 +320,82 @@ TEST_F(LoopPrograms, OfRandomNests) {
                1, 1);
     if (HasFatalFailure()) return;
   }
+}
+
+// Of two ranks: each list of events is a thread.
+std::string scheduleOfRanks(const std::string& first, const std::string& second) {
+  return fmt::format(
+      R"({{"format":"omnio-schedule","version":1,"global":{{"time_replay":"dt","ranks":2}},"files":[{}],"ranks":[)"
+      R"({{"rank":0,"threads":[{{"thread":0,"events":[{}]}}]}},{{"rank":1,"threads":[{{"thread":0,"events":[{}]}}]}}]}})",
+      kOneFile, first, second);
+}
+
+std::string writes(int turns, const std::string& more, const std::string& before = "") {
+  return kOpen + before +
+         fmt::format(
+             R"(,{{"repeat":{},"body":[{{"gap":3,"duration":4,"command":"pwrite64","fd":0,"count":512,"offset":"{{512*turn}}","result":512{}}}]}})",
+             turns, more);
+}
+
+TEST_F(LoopPrograms, OfLinesThatWaitForLines) {
+  // In the same turn, both ways; a turn later; for single events; from single events.
+  expectSame(
+      scheduleOfRanks(
+          writes(8, R"(,"compute":1,"id":"{1+2*turn}")"),
+          writes(
+              8,
+              R"(,"compute":1,"id":"{2+2*turn}","after":[{"id":"{1+2*turn}","why":"mpi","communication":7}])")),
+      2, 2);
+  expectSame(
+      scheduleOfRanks(
+          writes(
+              8,
+              R"(,"compute":1,"id":"{10+turn}","after":[{"id":"{99+turn}","why":"mpi"},{"id":0,"why":"thread","compute":55}])"),
+          kOpen + R"(,{"gap":1,"duration":1,"command":"delay","id":99},)" +
+              writes(8, R"(,"compute":1,"id":"{100+turn}","after":["{10+turn}"])")
+                  .substr(kOpen.size() + 1)),
+      2, 2);
+  expectSame(
+      scheduleOfRanks(
+          writes(8, R"(,"id":"{10+turn}")"),
+          writes(
+              8, R"(,"id":"{100+turn}")",
+              R"(,{"gap":1,"duration":1,"command":"delay","after":[{"id":13,"why":"name","compute":5}]})")),
+      2, 2);
+}
+
+TEST_F(LoopPrograms, OfWaitsThatFollowNoStep) {
+  expectSame(
+      scheduleOfRanks(
+          writes(8, R"(,"id":"{10+turn}")"),
+          kOpen +
+              R"(,{"repeat":4,"values":{"a":[0,3,1,7]},"body":[{"gap":1,"duration":1,"command":"delay","after":[{"id":"{10+a}","why":"mpi"}]}]})"),
+      2, 2);
+}
+
+TEST_F(LoopPrograms, InACircle) {
+  expectSame(scheduleOfRanks(writes(8, R"(,"id":"{10+turn}","after":["{100+turn}"])"),
+                             writes(8, R"(,"id":"{100+turn}","after":["{10+turn}"])")),
+             2, 2);
+}
+
+TEST_F(LoopPrograms, OfNestsWhoseRanksMeet) {
+  const auto rank = [](int own, int other) {
+    return kOpen +
+           fmt::format(
+               R"(,{{"repeat":5,"gap":10,"body":[{{"repeat":4,"body":[{{"gap":3,"duration":4,"command":"pwrite64","fd":0,"count":512,"offset":"{{512*turn+4096*turn2}}","result":512,"compute":2,"id":"{{{}+turn+10*turn2}}"}}]}},)"
+               R"({{"gap":1,"duration":2,"command":"delay","compute":3,"after":[{{"id":"{{{}+10*turn}}","why":"mpi","repeat":4,"step":1}}]}}]}})",
+               own, other);
+  };
+  expectSame(scheduleOfRanks(rank(100, 500), rank(500, 100)), 2, 2);
+}
+
+TEST_F(LoopPrograms, ThatNameIdsThatAreNotThere) {
+  expectSame(
+      scheduleOfRanks(writes(8, R"(,"id":"{10+turn}")"), writes(8, R"(,"after":["{11+turn}"])")), 2,
+      2);
+  expectSame(scheduleOfRanks(writes(8, R"(,"id":"{10+turn}")"), writes(8, R"(,"id":"{17-turn}")")),
+             2, 2);
 }
 
 TEST_F(LoopPrograms, OfMoreTurnsThanCouldBeWrittenOut) {

@@ -51,5 +51,52 @@ TEST(Flags, TimesWithAnyLowerHalfAreSeen) {
   }
 }
 
+TEST(Flags, OfALoopTellWhenEachPassEnded) {
+  constexpr std::int64_t kPasses = 20'000;
+  std::vector<std::atomic<std::int64_t>> words(Flags::words(3, 2));
+  Flags flags(words, 3);
+  const std::uint32_t first = kFirstLoopFlag + 1;
+  const std::uint32_t second = kFirstLoopFlag;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  // Each pass of one waits for the same pass of the other, and back.
+  threads.emplace_back([&] {
+    for (std::int64_t pass = 0; pass < kPasses; ++pass) {
+      flags.raise(first, pass, {.end_ns = pass * 3, .recorded_end_ns = pass * 5});
+      const RaisedEnd end = flags.wait(second, pass, static_cast<WaitKind>(pass % 3));
+      if (end.end_ns != pass * 7) ++wrong;
+    }
+  });
+  threads.emplace_back([&] {
+    for (std::int64_t pass = 0; pass < kPasses; ++pass) {
+      const RaisedEnd end = flags.wait(first, pass, static_cast<WaitKind>(pass % 2));
+      if (end.end_ns != pass * 3 || end.recorded_end_ns != pass * 5) ++wrong;
+      flags.raise(second, pass, {.end_ns = pass * 7});
+    }
+  });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_FALSE(flags.isRaised(0));
+  EXPECT_TRUE(flags.isRaised(first, kPasses - 1));
+  EXPECT_FALSE(flags.isRaised(first, kPasses));
+  // The end of one that was long ago is not known any more, and nothing waits for it.
+  EXPECT_EQ(flags.wait(first, 0, WaitKind::kBlock).end_ns, 0);
+}
+
+TEST(Flags, OfALoopMayBeToldOutOfOrderAndTwice) {
+  std::vector<std::atomic<std::int64_t>> words(Flags::words(0, 1));
+  Flags flags(words, 0);
+  flags.raise(kFirstLoopFlag, 1, {.end_ns = 11});
+  EXPECT_TRUE(flags.isRaised(kFirstLoopFlag, 1));
+  std::thread late([&] { flags.raise(kFirstLoopFlag, 0, {.end_ns = 10}); });
+  EXPECT_EQ(flags.wait(kFirstLoopFlag, 0, WaitKind::kBlock).end_ns, 10);
+  late.join();
+  constexpr std::int64_t kAhead = 64;  // takes the place of the first
+  flags.raise(kFirstLoopFlag, kAhead, {.end_ns = 99});
+  flags.raise(kFirstLoopFlag, 0, {.end_ns = 10});
+  EXPECT_EQ(flags.wait(kFirstLoopFlag, kAhead, WaitKind::kBlock).end_ns, 99);
+  EXPECT_EQ(flags.wait(kFirstLoopFlag, 1, WaitKind::kBlock).end_ns, 11);
+}
+
 }  // namespace
 }  // namespace omnio::replay

@@ -1,4 +1,4 @@
-#include "core/model/loop_descriptors.hpp"
+#include "core/model/loop_numbers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,8 +22,8 @@ std::optional<TurnNumber> numberOf(const LoopLine& line, Descriptor ScheduleEven
 
 }  // namespace
 
-std::optional<DescriptorRange> DescriptorRange::of(const TurnNumber& number, const LoopPath& path) {
-  DescriptorRange range;
+std::optional<NumberRange> NumberRange::of(const TurnNumber& number, const LoopPath& path) {
+  NumberRange range;
   range.first_ = range.last_ = number.first;
   for (const EventLoop* loop : path) {
     if (loop->turns > 1) range.loops_.emplace_back(number.stepAt(loop->place), loop->turns);
@@ -41,7 +41,7 @@ std::optional<DescriptorRange> DescriptorRange::of(const TurnNumber& number, con
   return range;
 }
 
-bool DescriptorRange::contains(std::int64_t number) const {
+bool NumberRange::contains(std::int64_t number) const {
   if (number < first_ || number > last_) return false;
   std::int64_t rest = number - first_;
   for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
@@ -50,7 +50,7 @@ bool DescriptorRange::contains(std::int64_t number) const {
   return rest == 0;
 }
 
-bool DescriptorRange::mayMeet(const DescriptorRange& other) const {
+bool NumberRange::mayMeet(const NumberRange& other) const {
   if (last_ < other.first_ || other.last_ < first_) return false;
   std::int64_t common = 0;
   for (const auto& [step, turns] : loops_) common = std::gcd(common, step);
@@ -58,25 +58,37 @@ bool DescriptorRange::mayMeet(const DescriptorRange& other) const {
   return common == 0 || (first_ - other.first_) % common == 0;
 }
 
-bool MadeDescriptors::contains(std::int64_t number) const {
+bool NumberRange::covers(const NumberRange& other) const {
+  if (!contains(other.first_) || !contains(other.last_)) return false;
+  return std::ranges::all_of(other.loops_, [&](const auto& loop) {
+    return contains(other.first_ + loop.first) &&
+           contains(other.first_ + loop.first * (loop.second - 1));
+  });
+}
+
+bool Numbers::contains(std::int64_t number) const {
   return numbers_.contains(number) || std::ranges::any_of(ranges_, [number](const auto& range) {
            return range.contains(number);
          });
 }
 
-bool MadeDescriptors::add(std::int64_t number) {
+bool Numbers::add(std::int64_t number) {
   if (contains(number)) return false;
   numbers_.insert(number);
   return true;
 }
 
-bool MadeDescriptors::mayMeet(const DescriptorRange& range) const {
+bool Numbers::mayMeet(const NumberRange& range) const {
   return std::ranges::any_of(numbers_,
                              [&range](std::int64_t number) { return range.contains(number); }) ||
          std::ranges::any_of(ranges_, [&range](const auto& one) { return one.mayMeet(range); });
 }
 
-void MadeDescriptors::clear() {
+bool Numbers::covers(const NumberRange& range) const {
+  return std::ranges::any_of(ranges_, [&range](const auto& one) { return one.covers(range); });
+}
+
+void Numbers::clear() {
   numbers_.clear();
   ranges_.clear();
 }
@@ -102,7 +114,8 @@ bool LoopDescriptors::takeUses(const LoopLine& line, const LoopPath& path) {
     if (std::ranges::find(made_here_, *number) != made_here_.end()) continue;
     const LoopPath loops = loopsOf(*number, path);
     if (loops.empty()) {
-      if (number->first != static_cast<std::int64_t>(kNoDescriptor)) used_.push_back(number->first);
+      if (number->first != static_cast<std::int64_t>(kNoDescriptor))
+        used_.emplace_back(number->first, line.place);
       continue;
     }
     const auto passes = passesOf(loops);
@@ -127,19 +140,72 @@ bool LoopDescriptors::takeMade(const LoopLine& line, const LoopPath& path) {
   if (*passes <= kMostSingle) {
     TurnValues values = line.firstValues();
     forEachTurn(path, values, [&](const TurnValues& now) {
-      made_.push_back(number->at(now, line.firstValues()));
+      made_.emplace_back(number->at(now, line.firstValues()), line.place);
     });
     return true;
   }
-  auto range = DescriptorRange::of(*number, path);
+  auto range = NumberRange::of(*number, path);
   if (!range || made_before_.mayMeet(*range)) return false;
-  for (const DescriptorRange& other : ranges_) {
+  for (const auto& [other, place] : ranges_) {
     if (other.mayMeet(*range)) return false;
   }
-  for (const std::int64_t other : made_) {
+  for (const auto& [other, place] : made_) {
     if (range->contains(other)) return false;
   }
-  ranges_.push_back(std::move(*range));
+  ranges_.emplace_back(std::move(*range), line.place);
+  return true;
+}
+
+bool LoopIds::take(const EventLoop& loop) {
+  bool is_told = true;
+  forEachLine(loop, [&](const LoopLine& line, const LoopPath& path) {
+    is_told = is_told && takeId(line, path) && takeWaits(line, path);
+  });
+  return is_told;
+}
+
+bool LoopIds::takeId(const LoopLine& line, const LoopPath& path) {
+  const auto number = line.number([](const ScheduleEvent& event) { return event.id; });
+  const auto passes = passesOf(path);
+  if (!number || !passes) return false;
+  if (number->first == 0 && number->steps.empty()) return true;
+  if (*passes <= kMostSingle) {
+    TurnValues values = line.firstValues();
+    forEachTurn(path, values, [&](const TurnValues& now) {
+      ids_.emplace_back(number->at(now, line.firstValues()), line.place);
+    });
+    return true;
+  }
+  auto range = NumberRange::of(*number, path);
+  if (!range || ids_before_.mayMeet(*range)) return false;
+  for (const auto& [other, place] : ranges_) {
+    if (other.mayMeet(*range)) return false;
+  }
+  for (const auto& [other, place] : ids_) {
+    if (range->contains(other)) return false;
+  }
+  ranges_.emplace_back(std::move(*range), line.place);
+  return true;
+}
+
+bool LoopIds::takeWaits(const LoopLine& line, const LoopPath& path) {
+  for (std::size_t i = 0; i < line.first().after.size(); ++i) {
+    const auto number = line.number([i](const ScheduleEvent& event) { return event.after[i].id; });
+    if (!number) return false;
+    const LoopPath loops = loopsOf(*number, path);
+    const auto passes = passesOf(loops);
+    if (!passes) return false;
+    if (*passes <= kMostSingle) {
+      TurnValues values = line.firstValues();
+      forEachTurn(loops, values, [&](const TurnValues& now) {
+        awaited_.emplace_back(number->at(now, line.firstValues()), line.place);
+      });
+      continue;
+    }
+    auto range = NumberRange::of(*number, loops);
+    if (!range) return false;
+    awaited_ranges_.emplace_back(std::move(*range), line.place);
+  }
   return true;
 }
 
