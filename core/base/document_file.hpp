@@ -29,6 +29,8 @@ class DocumentFile {
   void overwrite(std::uint64_t place, std::string_view text);
   // Writes the rest out, before finish() does it. For documents that get their names together.
   Result<void> complete();
+  // Where it is until it has its name.
+  const std::filesystem::path& draft() const { return draft_; }
   // Gives the document its name. Fails with a sentence that names it.
   Result<void> finish();
 

@@ -26,8 +26,11 @@ constexpr std::size_t kMostPaths = 64;
 std::array<std::atomic<const RemovedIfInterrupted*>, kMostPaths> paths;
 struct Sentences {
   std::array<std::string, kStopping.size()> by_signal;
+  std::array<std::string, kStopping.size()> when_written;
 };
 std::atomic<const Sentences*> sentences = nullptr;
+std::atomic<bool> are_held = false;
+std::atomic<bool> is_written = false;
 std::array<struct sigaction, kStopping.size()> before;
 
 // An entry as getdents64(2) fills it in; readdir allocates.
@@ -69,12 +72,18 @@ void say(const std::string& sentence) {
 }
 
 void stop(int signal) {
+  // Another thread than the one that holds signals may get one.
+  while (are_held) {
+    const timespec pause{.tv_sec = 0, .tv_nsec = 1000000};
+    nanosleep(&pause, nullptr);
+  }
   for (const auto& path : paths) {
     if (const RemovedIfInterrupted* const one = path.load()) one->remove();
   }
   const Sentences* const all = sentences.load();
   for (std::size_t i = 0; i < kStopping.size(); ++i) {
-    if (all != nullptr && kStopping[i] == signal) say(all->by_signal[i]);
+    if (all == nullptr || kStopping[i] != signal) continue;
+    say(is_written ? all->when_written[i] : all->by_signal[i]);
   }
   endBySignal(signal);
 }
@@ -104,9 +113,14 @@ Interruption::Interruption(std::string_view program, std::string_view rest) {
   action.sa_handler = stop;
   sigfillset(&action.sa_mask);
   for (std::size_t i = 0; i < kStopping.size(); ++i) {
-    all->by_signal[i] = safeText(
-        fmt::format("{}: interrupted by {}{}\n", program, signalName(kStopping[i]), rest), "\n");
+    const auto sentence = [&](std::string_view what) {
+      return safeText(
+          fmt::format("{}: interrupted by {}{}\n", program, signalName(kStopping[i]), what), "\n");
+    };
+    all->by_signal[i] = sentence(rest);
+    all->when_written[i] = sentence(" when all was written");
   }
+  is_written = false;
   sentences.store(all);
   for (std::size_t i = 0; i < kStopping.size(); ++i) {
     sigaction(kStopping[i], nullptr, &before[i]);
@@ -118,6 +132,21 @@ Interruption::~Interruption() {
   for (std::size_t i = 0; i < kStopping.size(); ++i) sigaction(kStopping[i], &before[i], nullptr);
   delete sentences.exchange(nullptr);
 }
+
+StopsHeld::StopsHeld() {
+  sigset_t stopping;
+  sigemptyset(&stopping);
+  for (const int signal : kStopping) sigaddset(&stopping, signal);
+  pthread_sigmask(SIG_BLOCK, &stopping, &before_);
+  are_held = true;
+}
+
+StopsHeld::~StopsHeld() {
+  are_held = false;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void StopsHeld::allIsWritten() { is_written = true; }
 
 std::string leftOf(const std::filesystem::path& document) {
   std::error_code error;

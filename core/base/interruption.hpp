@@ -3,6 +3,8 @@
 // signal, as a shell expects it of what ^C ends.
 #pragma once
 
+#include <signal.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -41,6 +43,22 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
   ~Interruption();
+};
+
+// While one of these lives, such a signal waits: what belongs together is done together. One at a
+// time.
+class StopsHeld {
+ public:
+  StopsHeld();
+  StopsHeld(const StopsHeld&) = delete;
+  StopsHeld& operator=(const StopsHeld&) = delete;
+  ~StopsHeld();
+
+  // From now on a signal finds that all is written, and its sentence says so.
+  void allIsWritten();
+
+ private:
+  sigset_t before_;
 };
 
 // For `rest`: what an interruption leaves of a document that is being written (DocumentFile).

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "core/base/document_file.hpp"
 #include "tests/core/temporary_directory.hpp"
@@ -65,6 +68,36 @@ TEST(InterruptionDeathTest, WhatIsIgnoredStaysIgnoredAndTheEndRestoresWhatWas) {
     raise(SIGTERM);
   };
   EXPECT_EXIT(goes_on(), testing::KilledBySignal(SIGTERM), "^$");
+}
+
+TEST(InterruptionDeathTest, ASignalWaitsWhileItIsHeldInWhateverThread) {
+  test::TemporaryDirectory directory;
+  const fs::path first = directory / "first";
+  const fs::path second = directory / "second";
+  const auto interrupted = [&](bool in_other_thread) {
+    const Interruption interruption("omnio", "; nothing is left");
+    std::optional<StopsHeld> held(std::in_place);
+    std::ofstream(first) << 1;
+    std::thread other([&] {
+      if (!in_other_thread) return;
+      sigset_t none;
+      sigemptyset(&none);
+      pthread_sigmask(SIG_SETMASK, &none, nullptr);
+      raise(SIGTERM);
+    });
+    if (!in_other_thread) raise(SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::ofstream(second) << 2;
+    held->allIsWritten();
+    held.reset();
+    other.join();
+  };
+  for (const bool in_other_thread : {false, true}) {
+    EXPECT_EXIT(interrupted(in_other_thread), testing::KilledBySignal(SIGTERM),
+                "omnio: interrupted by SIGTERM when all was written\n");
+    EXPECT_TRUE(fs::remove(first));
+    EXPECT_TRUE(fs::remove(second)) << "what was held went on";
+  }
 }
 
 }  // namespace
