@@ -916,8 +916,9 @@ class LoopEnd {
 
 class Reader {
  public:
-  Reader(JsonReader& in, ScheduleSink& sink, std::filesystem::path path)
-      : in_(in), sink_(sink), path_(std::move(path)) {}
+  Reader(JsonReader& in, ScheduleSink& sink, const std::filesystem::path& path,
+         std::filesystem::path times)
+      : in_(in), sink_(sink), path_(placeOfSchedule(path)), times_path_(std::move(times)) {}
 
   void read() {
     in_.members([this](std::string_view key) { readPart(key); });
@@ -1006,12 +1007,13 @@ class Reader {
                         "\"file\" of \"times\" has to be a name in the directory of the schedule");
     }
     times_.emplace();
-    times_path_ = path_.parent_path() / name;
+    if (times_path_.empty()) times_path_ = path_.parent_path() / name;
     times_digest_ = digest;
     const auto opened = times_->open(times_path_, digest);
     if (!opened) {
       in_.refuse(node.place,
-                 fmt::format("{}; without \"times\" in \"global\", loops have their mean times",
+                 fmt::format("{}; without \"times\" in \"global\", lines with \"gap\" and "
+                             "\"duration\" have these mean times, and lines without are refused",
                              opened.failure().sentence));
     }
   }
@@ -1515,9 +1517,10 @@ class Reader {
 
 }  // namespace
 
-base::Result<void> readSchedule(const std::filesystem::path& path, ScheduleSink& sink) {
+base::Result<void> readSchedule(const std::filesystem::path& path, ScheduleSink& sink,
+                                const std::filesystem::path& times) {
   JsonReader in(path);
-  Reader(in, sink, path).read();
+  Reader(in, sink, path, times).read();
   return in.finish();
 }
 

@@ -52,6 +52,8 @@ class ScheduleSink {
 // a schedule has; descriptors that no event of the rank makes; ids used twice or `after` an id
 // that no event has. Loops are passed on expanded, unless the sink takes them. What was passed on
 // before a failure has no meaning.
-base::Result<void> readSchedule(const std::filesystem::path& path, ScheduleSink& sink);
+// `times`: its file of times, where that has not got its name yet.
+base::Result<void> readSchedule(const std::filesystem::path& path, ScheduleSink& sink,
+                                const std::filesystem::path& times = {});
 
 }  // namespace omnio::model

@@ -139,6 +139,12 @@ bool isForeign(const std::filesystem::path& times) {
   return begin != kMagic;
 }
 
+std::filesystem::path placeOfSchedule(const std::filesystem::path& schedule) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(schedule, error);
+  return error ? schedule : real;
+}
+
 std::filesystem::path timesPath(const std::filesystem::path& schedule) {
   std::filesystem::path path = schedule;
   path += ".times";

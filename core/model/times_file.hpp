@@ -43,6 +43,7 @@ class TimesWriter {
   // Writes all out. The file gets its name by finish(). Returns the digest that a schedule names.
   base::Result<std::string> complete();
   base::Result<void> finish() { return file_.finish(); }
+  const std::filesystem::path& draft() const { return file_.draft(); }
   std::uint64_t bytes() const { return file_.bytes(); }  // written so far
 
  private:
@@ -90,6 +91,8 @@ class TimesReader {
 // Whether a file has that path which is not one of times: it is not ours, and is not replaced.
 bool isForeign(const std::filesystem::path& times);
 
+// The path of a schedule without links in it: its times are beside the file, not beside a link.
+std::filesystem::path placeOfSchedule(const std::filesystem::path& schedule);
 // The name of the file beside a schedule.
 std::filesystem::path timesPath(const std::filesystem::path& schedule);
 
