@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
 #include <utility>
 
+#include "core/base/interruption.hpp"
 #include "core/base/printable.hpp"
 #include "core/model/schedule_keys.hpp"
 
@@ -15,8 +17,8 @@ constexpr std::string_view kNoDigest = "................";
 
 }  // namespace
 
-ScheduleWriter::ScheduleWriter(std::filesystem::path path, ScheduleForm form)
-    : path_(path), form_(form), file_(std::move(path)) {
+ScheduleWriter::ScheduleWriter(const std::filesystem::path& path, ScheduleForm form)
+    : path_(placeOfSchedule(path)), form_(form), file_(path_) {
   if (form_.is_compact && form_.has_exact_times) times_.emplace(timesPath(path_));
 }
 
@@ -170,7 +172,8 @@ WrittenSchedule ScheduleWriter::written() const {
           .times_bytes = times_ ? times_->bytes() : 0};
 }
 
-base::Result<void> ScheduleWriter::finish() {
+base::Result<void> ScheduleWriter::complete() {
+  if (std::exchange(is_complete_, true)) return {};
   endFiles();
   if (compact_) {
     compact_->finish();
@@ -190,11 +193,28 @@ base::Result<void> ScheduleWriter::finish() {
     if (!digest) return digest.failure();
     file_.overwrite(digest_place_, *digest);
   }
-  if (const auto written = file_.complete(); !written) return written.failure();
+  return file_.complete();
+}
+
+base::Result<void> ScheduleWriter::readBack(ScheduleSink& sink) const {
+  return readSchedule(file_.draft(), sink, times_ ? times_->draft() : std::filesystem::path());
+}
+
+base::Result<void> ScheduleWriter::finish() {
+  if (const auto done = complete(); !done) return done.failure();
+  std::error_code ignored;
+  const bool takes_place = std::filesystem::exists(path_, ignored);
+  base::StopsHeld held;
   if (times_) {
     if (const auto named = times_->finish(); !named) return named.failure();
   }
-  return file_.finish();
+  if (const auto named = file_.finish(); !named) return named.failure();
+  // Those of the schedule whose place it has taken.
+  if (!times_ && takes_place && !isForeign(timesPath(path_))) {
+    std::filesystem::remove(timesPath(path_), ignored);
+  }
+  held.allIsWritten();
+  return {};
 }
 
 }  // namespace omnio::model

@@ -15,6 +15,7 @@
 #include "core/model/compact_ranks.hpp"
 #include "core/model/event_json.hpp"
 #include "core/model/schedule.hpp"
+#include "core/model/schedule_reader.hpp"
 #include "core/model/times_file.hpp"
 
 namespace omnio::model {
@@ -37,7 +38,7 @@ struct WrittenSchedule {
 class ScheduleWriter {
  public:
   // Without finish(), nothing is left.
-  explicit ScheduleWriter(std::filesystem::path path, ScheduleForm form = {});
+  explicit ScheduleWriter(const std::filesystem::path& path, ScheduleForm form = {});
   ~ScheduleWriter();
 
   // In the order of ScheduleSink. Errors are kept for finish().
@@ -47,9 +48,14 @@ class ScheduleWriter {
   void event(const ScheduleEvent& event);
   void endThread();
 
-  // Closes the document and gives it its name.
+  // Closes the document. Both files are complete then, and have no names yet.
+  base::Result<void> complete();
+  // Reads what was written, before it takes the place of what was there.
+  base::Result<void> readBack(ScheduleSink& sink) const;
+  // Completes the document, and gives it and its times their names. Times that an earlier schedule
+  // of that name had go with it.
   base::Result<void> finish();
-  WrittenSchedule written() const;  // after finish()
+  WrittenSchedule written() const;  // after complete()
 
  private:
   // Writes out what was put together.
@@ -58,7 +64,7 @@ class ScheduleWriter {
   void beginRank(int next);
   void endFiles();
 
-  std::filesystem::path path_;
+  const std::filesystem::path path_;  // without links in it, as both files are beside each other
   ScheduleForm form_;
   base::DocumentFile file_;
   std::string text_;
@@ -77,6 +83,7 @@ class ScheduleWriter {
   std::unique_ptr<CompactRanks> compact_;
   std::int64_t previous_end_ns_ = 0;
   std::uint64_t events_ = 0;
+  bool is_complete_ = false;
 };
 
 }  // namespace omnio::model

@@ -50,6 +50,35 @@ class Lines final : public ScheduleSink {
   std::vector<std::string> lines_;
 };
 
+// Writes what it is given.
+class Copy final : public ScheduleSink {
+ public:
+  explicit Copy(ScheduleWriter& writer) : writer_(writer) {}
+  Complaint global(const ScheduleGlobal& global) override {
+    writer_.global(global);
+    return {};
+  }
+  Complaint file(FileNumber, const ScheduleFile& file) override {
+    writer_.file(file);
+    return {};
+  }
+  Complaint beginThread(const ScheduleThread& thread) override {
+    writer_.beginThread(thread);
+    return {};
+  }
+  Complaint event(const ScheduleEvent& event) override {
+    writer_.event(event);
+    return {};
+  }
+  Complaint endThread() override {
+    writer_.endThread();
+    return {};
+  }
+
+ private:
+  ScheduleWriter& writer_;
+};
+
 class Compact : public testing::Test {
  protected:
   std::string path() const { return directory_ / "s.json"; }
@@ -328,6 +357,70 @@ TEST_F(Compact, CommentsOfLoopsAndEventsMayHaveBraces) {
  "comment":{"why":"{z}","location":"{"}}]},
 {"start":9,"end":9,"command":"rmdir","location":"a","result":0,"comment":["{"]})"}}));
   EXPECT_EQ(linesOf(path()).size(), 4U);
+}
+
+TEST_F(Compact, IsReadBackBeforeItTakesThePlaceOfTheOldOne) {
+  const std::string original = directory_ / "flat.json";
+  test::writeAll(original, schedule(namesOfTurns(1, 20), {{turns(0, 20)}}));
+  test::writeAll(path(), "the old one");
+  ScheduleWriter writer(path(), kExact);
+  Copy copy(writer);
+  ASSERT_TRUE(readSchedule(original, copy));
+  ASSERT_TRUE(writer.complete());
+  Lines lines;
+  const auto read = writer.readBack(lines);
+  ASSERT_TRUE(read) << read.failure().sentence;
+  EXPECT_EQ(lines.lines_, linesOf(original));
+  EXPECT_EQ(text(), "the old one");
+  EXPECT_FALSE(std::filesystem::exists(timesPath(path())));
+  ASSERT_TRUE(writer.finish());
+  EXPECT_EQ(linesOf(path()), lines.lines_);
+}
+
+TEST_F(Compact, TheTimesOfAnEarlierFormGoWithIt) {
+  const std::string original = directory_ / "flat.json";
+  test::writeAll(original, schedule(namesOfTurns(1, 20), {{turns(0, 20)}}));
+  for (const ScheduleForm form : {ScheduleForm{}, kMeans}) {
+    ASSERT_TRUE(rewriteSchedule(original, path(), kExact));
+    ASSERT_TRUE(std::filesystem::exists(timesPath(path())));
+    ASSERT_TRUE(rewriteSchedule(path(), path(), form));
+    EXPECT_FALSE(std::filesystem::exists(timesPath(path())));
+  }
+  // A file of that name that is not one of times is not ours.
+  test::writeAll(timesPath(path()), "precious");
+  ASSERT_TRUE(rewriteSchedule(original, path(), {}));
+  EXPECT_EQ(test::readAll(timesPath(path())), "precious");
+}
+
+TEST_F(Compact, TheTimesAreBesideTheScheduleAndNotBesideALink) {
+  namespace fs = std::filesystem;
+  const std::string original = directory_ / "flat.json";
+  test::writeAll(original, schedule(namesOfTurns(1, 20), {{turns(0, 20)}}));
+  fs::create_directory(directory_ / "links");
+  const fs::path link = directory_ / "links" / "link.json";
+  fs::create_symlink("../s.json", link);
+  test::writeAll(path(), "the old one");
+  ASSERT_TRUE(rewriteSchedule(original, link, kExact));
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_TRUE(fs::exists(timesPath(path())));
+  EXPECT_EQ(linesOf(link), linesOf(original));
+  EXPECT_EQ(linesOf(path()), linesOf(original));
+}
+
+TEST_F(Compact, OldTimesBesideANewScheduleAreRefused) {
+  const std::string original = directory_ / "flat.json";
+  test::writeAll(original, schedule(namesOfTurns(1, 20), {{turns(0, 20)}}));
+  ASSERT_TRUE(rewriteSchedule(original, path(), kExact));
+  const std::string old = text();
+  test::writeAll(original, schedule(namesOfTurns(1, 21), {{turns(0, 21)}}));
+  ASSERT_TRUE(rewriteSchedule(original, path(), kExact));
+  test::writeAll(path(), old);
+  Lines lines;
+  const auto read = readSchedule(path(), lines);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.failure().sentence.find("the times of another schedule: the digests differ"),
+            std::string::npos)
+      << read.failure().sentence;
 }
 
 TEST_F(Compact, WithoutExactTimesALoopHasItsMeans) {
