@@ -161,19 +161,26 @@ class CheckedWriter {
   void endThread() { writer_.endThread(); }
 
   base::Result<model::WrittenSchedule> finish() {
-    if (auto written = writer_.finish(); !written) return written.failure();
-    if (!is_checked_) return writer_.written();
+    if (const auto checked = check(); !checked) return checked.failure();
+    if (const auto written = writer_.finish(); !written) return written.failure();
+    return writer_.written();
+  }
+
+ private:
+  // Before it takes the place of an earlier one.
+  base::Result<void> check() {
+    if (!is_checked_) return {};
+    if (const auto written = writer_.complete(); !written) return written.failure();
     const base::ProgressStage stage("reading the schedule again", "events",
                                     writer_.written().events);
     model::FlatDigest read;
-    if (const auto done = model::readSchedule(path_, read); !done) return done.failure();
-    if (read.value() == digest_.value()) return writer_.written();
+    if (const auto done = writer_.readBack(read); !done) return done.failure();
+    if (read.value() == digest_.value()) return {};
     return base::failure(base::Code::kDamaged,
                          "{}: read again, it does not say what was written: a defect of omnio",
                          base::printable(path_.native()));
   }
 
- private:
   const std::filesystem::path path_;
   model::ScheduleWriter writer_;
   const bool is_checked_;
