@@ -20,8 +20,8 @@ namespace omnio::base {
 namespace {
 
 // No document of ours comes near to these; what does is a mistake or worse.
-constexpr std::size_t kMaxDepth = 32;
-constexpr std::size_t kMaxText = 16384;
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxText = 65536;
 constexpr std::size_t kMaxMembers = 1000;
 
 }  // namespace

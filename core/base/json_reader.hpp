@@ -65,7 +65,7 @@ struct JsonNode {
 class JsonReader {
  public:
   // With `most_bytes`, the document is a regular file of at most that size, and its texts may be
-  // long; without it, it may be a pipe too, and no text is longer than 16 KiB.
+  // long; without it, it may be a pipe too, and no text is longer than 64 KiB.
   explicit JsonReader(std::filesystem::path path, std::uint64_t most_bytes = 0);
   JsonReader(const JsonReader&) = delete;
   JsonReader& operator=(const JsonReader&) = delete;

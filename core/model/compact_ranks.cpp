@@ -144,7 +144,7 @@ std::string compactFiles(const std::vector<std::string>& lines) {
   pattern::NestFinder finder([&](const Nest& nest) {
     if (!text.empty()) text += ",\n";
     nests.append(text, nest, {});
-  });
+  }, Repeat::kMostTurns);
   for (const File& file : files) finder.add(file.kind, file.numbers);
   finder.finish();
   return text;

@@ -10,6 +10,7 @@
 
 #include "core/base/document_file.hpp"
 #include "core/model/line_kinds.hpp"
+#include "core/model/repeat.hpp"
 #include "core/model/schedule.hpp"
 #include "core/model/times_file.hpp"
 #include "core/pattern/nest_finder.hpp"
@@ -82,7 +83,8 @@ class CompactRanks {
   const int ranks_;
   LineKinds kinds_;
   NestLines lines_{kinds_};
-  pattern::NestFinder finder_{[this](const pattern::Nest& nest) { take(nest); }};
+  pattern::NestFinder finder_{[this](const pattern::Nest& nest) { take(nest); },
+                               Repeat::kMostTurns};
   std::string text_;
   Program current_;
   std::size_t size_ = 0;     // of the current program, in parts

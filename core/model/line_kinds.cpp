@@ -42,6 +42,19 @@ std::size_t digitsFrom(std::string_view text, std::size_t at) {
   return end - at;
 }
 
+// Whether the numbers of a name may change from turn to turn: each may become a long expression, and
+// a reader takes texts of 64 KiB.
+bool canHaveExpressions(std::string_view text) {
+  constexpr std::size_t kLongest = 4096;
+  constexpr std::size_t kMostNumbers = 32;
+  if (text.size() > kLongest) return false;
+  std::size_t numbers = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    numbers += isDigit(text[i]) && !isDigit(text[i - 1]) ? 1 : 0;
+  }
+  return numbers <= kMostNumbers;
+}
+
 // Where the JSON text that begins at `at` ends: one past its closing quote.
 std::size_t textEnd(std::string_view line, std::size_t at) {
   std::size_t end = at + 1;
@@ -76,11 +89,13 @@ std::uint32_t LineKinds::split(std::string_view line) {
         shape_ += text;
         continue;
       }
-      // An escape by its number has digits that are none of the name.
-      if (!isNameKey(key) || text.find("\\u") != std::string_view::npos) {
+      if (!isNameKey(key)) {
         shape_ += text;
         continue;
       }
+      // An escape by its number has digits that are none of the name.
+      const bool keeps_numbers =
+          text.find("\\u") != std::string_view::npos || !canHaveExpressions(text);
       for (std::size_t i = 0; i < text.size();) {
         const std::size_t digits = digitsFrom(text, i);
         if (digits == 0) {
@@ -88,7 +103,7 @@ std::uint32_t LineKinds::split(std::string_view line) {
           ++i;
           continue;
         }
-        if (digits > kMostDigits) {
+        if (keeps_numbers || digits > kMostDigits) {
           shape_ += text.substr(i, digits);
         } else {
           if (text[i] == '0' && digits > 1) {

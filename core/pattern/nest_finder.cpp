@@ -99,6 +99,7 @@ bool NestFinder::extend() {
   for (std::size_t length = 1; length <= kMostInBody && length < size; ++length) {
     const std::size_t at = size - 1 - length;
     if (lengths_[at] != length || !continues(elements_[at], at + 1)) continue;
+    if (elements_[at].count >= most_turns_ / elements_[at].inner_turns) continue;
     if (elements_[at].measures.empty()) {
       ++elements_[at].count;
     } else {
@@ -141,6 +142,13 @@ bool NestFinder::areTurns(std::size_t length) const {
   return true;
 }
 
+// The most turns that one of these elements has.
+std::uint64_t NestFinder::turnsFrom(std::size_t first, std::size_t length) const {
+  std::uint64_t most = 1;
+  for (std::size_t i = first; i < first + length; ++i) most = std::max(most, elements_[i].turns());
+  return most;
+}
+
 bool NestFinder::begin() {
   constexpr std::size_t kTurns = 3;
   const std::size_t size = elements_.size();
@@ -148,6 +156,8 @@ bool NestFinder::begin() {
     if (likes_[size - 1] != likes_[size - 1 - length] || !areTurns(length)) continue;
     const std::size_t first = size - kTurns * length;
     Element loop;
+    loop.inner_turns = turnsFrom(first, length);
+    if (kTurns > most_turns_ / loop.inner_turns) continue;
     Body body;
     for (std::size_t i = first; i < first + length; ++i) {
       Element& element = elements_[i];
@@ -266,7 +276,10 @@ std::size_t NestFinder::emitRun(std::size_t first, std::size_t end) {
            elements_[first + matched].isLike(elements_[first + matched + length])) {
       ++matched;
     }
-    const std::size_t turns = 1 + matched / length;
+    std::size_t turns = 1 + matched / length;
+    if (turns >= 3) {
+      turns = std::min<std::uint64_t>(turns, most_turns_ / turnsFrom(first, length));
+    }
     const std::size_t saved = (turns - 1) * length;
     if (turns >= 3 && saved > best_saved) {
       best_length = length;
@@ -280,6 +293,7 @@ std::size_t NestFinder::emitRun(std::size_t first, std::size_t end) {
   }
   Element loop;
   Body body;
+  loop.inner_turns = turnsFrom(first, best_length);
   for (std::size_t i = first; i < first + best_length; ++i) {
     Element part = elements_[i];
     loop.numbers.insert(loop.numbers.end(), part.numbers.begin(), part.numbers.end());

@@ -29,7 +29,10 @@ class NestFinder {
 
   // Takes items and loops in the order of the sequence.
   using Emit = std::function<void(const Nest& nest)>;
-  explicit NestFinder(Emit emit) : emit_(std::move(emit)) {}
+  // `most_turns`: loops inside of each other have no more turns in all. A longer one ends, and
+  // another one goes on.
+  explicit NestFinder(Emit emit, std::uint64_t most_turns = UINT64_MAX)
+      : emit_(std::move(emit)), most_turns_(most_turns) {}
 
   // Items of a kind have as many numbers, and as many measures, as each other. There may be no
   // measures; then loops have none.
@@ -47,6 +50,7 @@ class NestFinder {
     std::uint32_t kind = 0;
     std::shared_ptr<const Body> body;
     std::uint64_t count = 1;
+    std::uint64_t inner_turns = 1;      // the most that its parts have
     std::size_t number_count = 0;  // of an item, or of all items of the body
     std::size_t measure_count = 0;
     std::vector<std::int64_t> numbers;  // in the first turn; none for a part of a body
@@ -55,6 +59,7 @@ class NestFinder {
     std::vector<std::int64_t> measures;
 
     std::size_t length() const { return body ? body->size() : 0; }
+    std::uint64_t turns() const { return count * inner_turns; }  // of all loops down to an item
     bool isLike(const Element& other) const;
     void mark();
   };
@@ -72,7 +77,10 @@ class NestFinder {
   std::size_t emitRun(std::size_t first, std::size_t end);
   void emitElement(const Element& element);
 
+  std::uint64_t turnsFrom(std::size_t first, std::size_t length) const;
+
   Emit emit_;
+  const std::uint64_t most_turns_;
   std::vector<Element> elements_;
   // The same by element, where most comparisons end.
   std::vector<std::uint64_t> likes_;

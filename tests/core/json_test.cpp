@@ -79,7 +79,7 @@ TEST_F(JsonReaderTest, RefusesWhatIsNotJson) {
             "line 1, column 13: not JSON: Missing a name for object member");
   EXPECT_EQ(hosts("{\"hosts\":[]} x"),
             "line 1, column 14: not JSON: The document root must not be followed by other values");
-  EXPECT_EQ(hosts("{\"hosts\":[" + std::string(100, '[')), "line 1, column 40: nested too deeply");
+  EXPECT_EQ(hosts("{\"hosts\":[" + std::string(100, '[')), "line 1, column 72: nested too deeply");
 }
 
 TEST_F(JsonReaderTest, HoldsNoMoreThanAllowed) {

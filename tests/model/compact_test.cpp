@@ -332,6 +332,18 @@ TEST_F(Compact, ThreeTurnsOfEachLoopAreNotDeeperThanASchedule) {
   EXPECT_TRUE(staysTheSame(schedule(namesOfTurns(1, 1), {{events}})));
 }
 
+// Three turns each, as the writer has them, are more than can be read for a test.
+TEST_F(Compact, AsManyLoopsAsTurnsAllowMayBeInsideOfEachOther) {
+  constexpr int kLoops = 26;
+  std::string event = "{\"gap\":1,\"duration\":1,\"command\":\"rmdir\",\"location\":\"a\",\"result\":0,"
+                      "\"after\":[{\"id\":0,\"why\":\"mpi\",\"compute\":1}]}";
+  for (int i = 0; i < kLoops; ++i) {
+    event = fmt::format("{{\"repeat\":{},\"body\":[{}]}}", i < 2 ? 2 : 1, event);
+  }
+  test::writeAll(path(), schedule({"a"}, {{event}}));
+  EXPECT_EQ(linesOf(path()).size(), 5U);
+}
+
 TEST_F(Compact, BracesInNamesAndOtherTextsStay) {
   std::string events;
   std::vector<std::string> names;
@@ -349,6 +361,32 @@ TEST_F(Compact, BracesInNamesAndOtherTextsStay) {
   }
   EXPECT_TRUE(staysTheSame(schedule(names, {{events}})));
   EXPECT_NE(text().find("\"repeat\":5"), std::string::npos) << text();
+}
+
+TEST_F(Compact, NamesWithVeryManyNumbersOrBracesStay) {
+  std::string events;
+  std::vector<std::string> names;
+  for (int i = 0; i < 5; ++i) {
+    std::string digits;
+    std::string braces;
+    for (int k = 0; k < 8000; ++k) digits += fmt::format("{}.", (k + i) % 10);
+    for (int k = 0; k < 16'000; ++k) braces += i % 2 == k % 3 ? '{' : '}';
+    for (const std::string& name : {digits, braces + std::to_string(i)}) {
+      names.push_back(name);
+      events += fmt::format(
+          "{}{{\"start\":{},\"end\":{},\"command\":\"rmdir\",\"location\":\"{}\","
+          "\"errno\":\"ENAMETOOLONG\"}}",
+          events.empty() ? "" : ",\n", i, i, name);
+    }
+    events += ",\n" + mkdir(i, "short");
+  }
+  names.emplace_back("short");
+  std::string flat = schedule(names, {{events}});
+  // Names of files have to be shorter.
+  for (std::size_t at = 0; (at = flat.find("\"output\"", at)) != std::string::npos; ++at) {
+    flat.replace(at, 8, "\"absent\"");
+  }
+  EXPECT_TRUE(staysTheSame(flat));
 }
 
 TEST_F(Compact, CommentsOfLoopsAndEventsMayHaveBraces) {

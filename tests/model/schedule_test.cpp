@@ -442,7 +442,7 @@ TEST_F(Schedule, NonsenseIsRefusedWithItsPlace) {
                 "...\" is not in the list of files");
   EXPECT_EQ(bad("7"), "line 7, column 1: has to be an object");
   const std::string deep(5000, '[');
-  EXPECT_EQ(bad(deep), "line 7, column 26: nested too deeply");
+  EXPECT_EQ(bad(deep), "line 7, column 58: nested too deeply");
   EXPECT_EQ(bad("{\"command\":\"" + std::string(1000000, 'x') + "\"}"),
             "line 7, column 1000013: a text of 1000000 bytes");
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <random>
@@ -18,6 +19,8 @@ struct Item {
 
 class Folded {
  public:
+  explicit Folded(std::uint64_t most_turns = UINT64_MAX)
+      : finder_([this](const Nest& nest) { nests_.push_back(nest); }, most_turns) {}
   void add(std::uint32_t kind, std::vector<std::int64_t> numbers,
            std::vector<std::int64_t> measures = {}) {
     given.push_back({kind, numbers});
@@ -53,7 +56,7 @@ class Folded {
 
  private:
   std::vector<Nest> nests_;
-  NestFinder finder_{[this](const Nest& nest) { nests_.push_back(nest); }};
+  NestFinder finder_;
 };
 
 TEST(NestFinder, FindsALoopWithStepsInEachNumber) {
@@ -153,6 +156,30 @@ TEST(NestFinder, MemoryDoesNotGrowWithTurns) {
 }
 
 // Whatever comes in comes out again: random nests with random numbers, broken off anywhere.
+std::uint64_t turnsOf(const Nest& nest) {
+  std::uint64_t inner = 1;
+  for (const Nest& part : nest.body) inner = std::max(inner, turnsOf(part));
+  return nest.count * inner;
+}
+
+TEST(NestFinder, LoopsHaveAtMostAsManyTurnsAsTheyMay) {
+  constexpr std::uint64_t kMost = 50;
+  for (const bool follows_a_rule : {true, false}) {
+    Folded folded(kMost);
+    for (std::int64_t turn = 0; turn < 400; ++turn) {
+      for (std::int64_t inner = 0; inner < 7; ++inner) {
+        folded.add(1, {turn, inner, follows_a_rule ? turn : turn * turn % 17});
+      }
+      folded.add(2, {turn});
+    }
+    std::uint64_t most = 0;
+    for (const Nest& nest : folded.finish()) most = std::max(most, turnsOf(nest));
+    EXPECT_LE(most, kMost);
+    EXPECT_GT(most, kMost / 2) << "loops are still found";
+    EXPECT_EQ(folded.expanded(), folded.given);
+  }
+}
+
 TEST(NestFinder, GivesBackAnySequence) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     std::mt19937_64 random(seed);
