@@ -50,10 +50,11 @@ bool haveSameShape(const Nest& a, const Nest& b, std::size_t more_steps) {
   for (std::size_t i = 0; i < a.fields.size(); ++i) {
     const Field& mine = a.fields[i];
     const Field& other = b.fields[i];
+    const bool has_list = mine.list_loop != Field::kNoList;
     if (!std::equal(mine.steps.begin() + static_cast<std::ptrdiff_t>(more_steps), mine.steps.end(),
                     other.steps.begin(), other.steps.end()) ||
-        (mine.list_loop == Field::kNoList) != (other.list_loop == Field::kNoList) ||
-        (mine.list_loop != Field::kNoList && mine.list != other.list)) {
+        has_list != (other.list_loop != Field::kNoList) ||
+        (has_list && (mine.list_loop != other.list_loop + more_steps || mine.list != other.list))) {
       return false;
     }
   }
@@ -70,6 +71,18 @@ bool everyPart(Nest& a, const Nest& b, Visit visit) {
     if (!everyPart(a.body[i], b.body[i], visit)) return false;
   }
   return true;
+}
+
+// For each thread, the first one of its process.
+template <typename Threads>
+std::vector<std::size_t> processesOf(const Threads& threads) {
+  std::vector<std::size_t> first;
+  for (const auto& thread : threads) {
+    const auto same = std::ranges::find(threads, thread.header.pid,
+                                        [](const auto& other) { return other.header.pid; });
+    first.push_back(static_cast<std::size_t>(same - threads.begin()));
+  }
+  return first;
 }
 
 // The n-th rank's base, counted from the first one of the program.
@@ -141,10 +154,12 @@ std::string compactFiles(const std::vector<std::string>& lines) {
   });
   std::string text;
   const NestLines nests(kinds);
-  pattern::NestFinder finder([&](const Nest& nest) {
-    if (!text.empty()) text += ",\n";
-    nests.append(text, nest, {});
-  }, Repeat::kMostTurns);
+  pattern::NestFinder finder(
+      [&](const Nest& nest) {
+        if (!text.empty()) text += ",\n";
+        nests.append(text, nest, {});
+      },
+      Repeat::kMostTurns);
   for (const File& file : files) finder.add(file.kind, file.numbers);
   finder.finish();
   return text;
@@ -227,7 +242,8 @@ void CompactRanks::share(Program program) {
 bool CompactRanks::join(Program& program) {
   Program& shared = *shared_;
   if (program.rank != shared.rank + shared.ranks ||
-      program.threads.size() != shared.threads.size()) {
+      program.threads.size() != shared.threads.size() ||
+      processesOf(program.threads) != processesOf(shared.threads)) {
     return false;
   }
   const bool is_first = shared.ranks == 1;
@@ -307,7 +323,8 @@ void CompactRanks::writeThreadHead(const Thread& thread, const Program& program,
                   header.pid, header.tid, std::llround(thread.recorder_sum / program.ranks));
   base::appendJsonText(text_, base::printable(header.host));
   if (thread.computing_count > 0) {
-    text_ += fmt::format(",\"computing\":{:.2f}", thread.computing_sum / thread.computing_count);
+    text_ += fmt::format(",\"computing\":{:.2f}",
+                         computingWritten(thread.computing_sum / thread.computing_count));
   }
   if (times_ != nullptr) {
     Field stream = thread.stream;

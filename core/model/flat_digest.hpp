@@ -1,6 +1,6 @@
-// A digest of what a schedule says of its files, threads and events: of the lines that the flat
-// form has for them. So it is the same for events that were read and for those that were written,
-// and for every form. The order of the files does not count.
+// A digest of what a schedule says of itself, its files, threads and events: of the lines that the
+// flat form has for them. So it is the same for events that were read and for those that were
+// written, and for every form. The order of the files does not count.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@ namespace omnio::model {
 
 class FlatDigest final : public ScheduleSink {
  public:
+  Complaint global(const ScheduleGlobal& global) override;
   Complaint file(FileNumber number, const ScheduleFile& file) override;
   Complaint beginThread(const ScheduleThread& thread) override;
   Complaint event(const ScheduleEvent& event) override;
@@ -24,6 +25,7 @@ class FlatDigest final : public ScheduleSink {
   std::vector<std::string> locations_;
   std::string text_;
   EventJson json_{text_, locations_};
+  std::uint64_t global_ = 0;
   std::uint64_t files_ = 0;
   std::uint64_t events_ = 0;
 };

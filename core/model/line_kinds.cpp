@@ -42,8 +42,8 @@ std::size_t digitsFrom(std::string_view text, std::size_t at) {
   return end - at;
 }
 
-// Whether the numbers of a name may change from turn to turn: each may become a long expression, and
-// a reader takes texts of 64 KiB.
+// Whether the numbers of a name may change from turn to turn: each may become a long expression,
+// and a reader takes texts of 64 KiB.
 bool canHaveExpressions(std::string_view text) {
   constexpr std::size_t kLongest = 4096;
   constexpr std::size_t kMostNumbers = 32;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -254,5 +255,12 @@ struct ScheduleThread {
   // did not sleep. Nothing where that was not looked at.
   std::optional<double> computing{};
 };
+
+// `computing` as documents have it, with two digits. All that write or compare it round it here:
+// formats do not agree on what becomes of 0.125.
+inline double computingWritten(double computing) {
+  constexpr double kDigits = 100;
+  return std::round(computing * kDigits) / kDigits;
+}
 
 }  // namespace omnio::model

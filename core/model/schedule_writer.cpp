@@ -139,7 +139,9 @@ void ScheduleWriter::beginThread(const ScheduleThread& thread) {
       fmt::format("{{\"thread\":{},\"pid\":{},\"tid\":{},\"recorder\":{},\"host\":", thread.thread,
                   thread.pid, thread.tid, thread.recorder_ns);
   json_.value(base::printable(thread.host));
-  if (thread.computing) text_ += fmt::format(",\"computing\":{:.2f}", *thread.computing);
+  if (thread.computing) {
+    text_ += fmt::format(",\"computing\":{:.2f}", computingWritten(*thread.computing));
+  }
   text_ += ",\"events\":[\n";
   flush();
 }

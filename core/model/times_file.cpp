@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <system_error>
@@ -42,12 +41,10 @@ struct StreamHead {
 
 StreamHead headOf(const TimesStream& stream) {
   const ScheduleThread& thread = stream.thread;
-  // As the document has it, with two digits.
-  constexpr double kDigits = 100;
   return {.pid = thread.pid,
           .tid = thread.tid,
           .recorder_ns = thread.recorder_ns,
-          .computing = thread.computing ? std::round(*thread.computing * kDigits) / kDigits : -1,
+          .computing = thread.computing ? computingWritten(*thread.computing) : -1,
           .host_bytes = static_cast<std::uint32_t>(thread.host.size()),
           .chunks = static_cast<std::uint32_t>(stream.chunks.size())};
 }

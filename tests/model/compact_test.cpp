@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/flat_digest.hpp"
 #include "core/model/rewrite_schedule.hpp"
 #include "core/model/schedule_reader.hpp"
 #include "core/model/schedule_writer.hpp"
@@ -204,6 +205,23 @@ TEST_F(Compact, ARankWhoseNumbersFollowNoRuleDividesTheOthers) {
   EXPECT_NE(text().find("{\"ranks\":\"3-5\""), std::string::npos) << text();
 }
 
+TEST_F(Compact, RanksWhoseThreadsAreOfOtherProcessesDivideTheOthers) {
+  std::vector<std::vector<std::string>> ranks;
+  for (std::size_t rank = 0; rank < 6; ++rank) ranks.push_back({turns(rank, 20), turns(rank, 20)});
+  std::string flat = schedule(namesOfTurns(6, 20), ranks);
+  // The second threads of two ranks are of a process that these started.
+  for (const int rank : {2, 3}) {
+    const std::string own = fmt::format("\"thread\":1,\"pid\":{},", 100 + rank);
+    flat.replace(flat.find(own), own.size(), fmt::format("\"thread\":1,\"pid\":{},", 900 + rank));
+  }
+  EXPECT_TRUE(staysTheSame(flat));
+  const std::string original = directory_ / "flat.json";
+  ASSERT_TRUE(rewriteSchedule(original, path(), kMeans));
+  for (const char* ranks_text : {"\"0-1\"", "\"2-3\"", "\"4-5\""}) {
+    EXPECT_NE(text().find(ranks_text), std::string::npos) << ranks_text;
+  }
+}
+
 TEST_F(Compact, RanksWithoutThreadsAreShared) {
   std::vector<std::vector<std::string>> ranks(9);
   ranks[4] = {turns(4, 5)};
@@ -335,8 +353,9 @@ TEST_F(Compact, ThreeTurnsOfEachLoopAreNotDeeperThanASchedule) {
 // Three turns each, as the writer has them, are more than can be read for a test.
 TEST_F(Compact, AsManyLoopsAsTurnsAllowMayBeInsideOfEachOther) {
   constexpr int kLoops = 26;
-  std::string event = "{\"gap\":1,\"duration\":1,\"command\":\"rmdir\",\"location\":\"a\",\"result\":0,"
-                      "\"after\":[{\"id\":0,\"why\":\"mpi\",\"compute\":1}]}";
+  std::string event =
+      "{\"gap\":1,\"duration\":1,\"command\":\"rmdir\",\"location\":\"a\",\"result\":0,"
+      "\"after\":[{\"id\":0,\"why\":\"mpi\",\"compute\":1}]}";
   for (int i = 0; i < kLoops; ++i) {
     event = fmt::format("{{\"repeat\":{},\"body\":[{}]}}", i < 2 ? 2 : 1, event);
   }
@@ -459,6 +478,41 @@ TEST_F(Compact, OldTimesBesideANewScheduleAreRefused) {
   EXPECT_NE(read.failure().sentence.find("the times of another schedule: the digests differ"),
             std::string::npos)
       << read.failure().sentence;
+}
+
+TEST_F(Compact, TheDigestIsThatOfAllFormsAndOfAllThatIsSaid) {
+  std::vector<std::vector<std::string>> ranks;
+  for (std::size_t rank = 0; rank < 4; ++rank) ranks.push_back({turns(rank, 20)});
+  std::string flat = schedule(namesOfTurns(4, 20), ranks);
+  const std::string original = directory_ / "flat.json";
+  const auto digest_of = [&](const std::string& text) {
+    test::writeAll(original, text);
+    FlatDigest digest;
+    const auto read = readSchedule(original, digest);
+    EXPECT_TRUE(read) << read.failure().sentence;
+    return digest.value();
+  };
+  // Half of the last digit, in all four threads: 0.125 and 0.135.
+  for (const auto& [from, to] : {std::pair("0.5,", "0.125,"), std::pair("0.6,", "0.135,")}) {
+    for (std::size_t at = 0; (at = flat.find(from, at)) != std::string::npos;)
+      flat.replace(at, 4, to);
+  }
+  const std::uint64_t digest = digest_of(flat);
+  ASSERT_TRUE(rewriteSchedule(original, path(), kExact));
+  EXPECT_EQ(digest_of(text()), digest) << "compact";
+  ASSERT_TRUE(rewriteSchedule(original, path(), {}));
+  EXPECT_EQ(digest_of(text()), digest) << "flat";
+  const auto differs = [&](std::string_view from, std::string_view to) {
+    std::string changed = flat;
+    const std::size_t at = changed.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    changed.replace(at, from.size(), to);
+    EXPECT_NE(digest_of(changed), digest) << to;
+  };
+  differs("\"dt\"", "\"asap\"");
+  differs("\"ranks\":4}", R"("ranks":4,"mpi":{"groups":[[0,1]],"types":[]}})");
+  differs("\"ranks\":4}", R"("ranks":4,"mpi":{"groups":[],"types":["x"]}})");
+  differs("\"exists\":false", R"("exists":false,"target":"bb")");
 }
 
 TEST_F(Compact, WithoutExactTimesALoopHasItsMeans) {
