@@ -145,7 +145,10 @@ class CheckedWriter {
   CheckedWriter(const std::filesystem::path& path, const Settings& settings)
       : path_(path), writer_(path, settings.form), is_checked_(settings.check) {}
 
-  void global(const model::ScheduleGlobal& global) { writer_.global(global); }
+  void global(const model::ScheduleGlobal& global) {
+    writer_.global(global);
+    if (is_checked_) digest_.global(global);
+  }
   void file(const model::ScheduleFile& file) {
     writer_.file(file);
     if (is_checked_) digest_.file(model::FileNumber{files_++}, file);

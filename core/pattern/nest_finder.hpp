@@ -50,8 +50,8 @@ class NestFinder {
     std::uint32_t kind = 0;
     std::shared_ptr<const Body> body;
     std::uint64_t count = 1;
-    std::uint64_t inner_turns = 1;      // the most that its parts have
-    std::size_t number_count = 0;  // of an item, or of all items of the body
+    std::uint64_t inner_turns = 1;  // the most that its parts have
+    std::size_t number_count = 0;   // of an item, or of all items of the body
     std::size_t measure_count = 0;
     std::vector<std::int64_t> numbers;  // in the first turn; none for a part of a body
     std::vector<std::int64_t> steps;    // of a loop, by number
