@@ -19,6 +19,10 @@ inline constexpr std::string_view kScheduleFormat = "omnio-schedule";
 // The member of the document, a thread, an event or a loop that says where its exact times are
 // (times_file.hpp).
 inline constexpr std::string_view kTimesKey = "times";
+// The times of an event there: gap, duration, whether it has work of its own, and that work; then
+// those of its waits. Work has two: computing and communication.
+inline constexpr int kTimesOfWork = 2;
+inline constexpr int kTimesOfEvent = 3 + kTimesOfWork;
 
 inline constexpr base::Word<Timing> kTimings[] = {
     {Timing::kAsap, "asap"}, {Timing::kDelta, "dt"}, {Timing::kStart, "start"}};

@@ -33,6 +33,7 @@ using base::JsonReader;
 using Locations = std::unordered_map<std::string, FileNumber>;
 
 constexpr std::string_view kStartKey = "start";
+constexpr std::string_view kShareKey = "share";
 
 // Permissions are octal in schedules, with the 0 in front that C has.
 std::optional<std::int64_t> octalIn(std::string_view text) {
@@ -53,13 +54,22 @@ struct ThreadTimes {
   bool are_left_out = false;
 };
 
+// How many events each line with a "share" has stood for so far, by its place.
+using ShareCounts = std::map<std::pair<std::size_t, std::size_t>, std::uint64_t>;
+
 // Reads the members of one event.
 class EventReader {
  public:
   // `mpi`: of the schedule; nullptr where it has no calls of MPI-IO.
   EventReader(JsonReader& in, const JsonNode& node, const Locations& locations,
-              const MpiTables* mpi, ThreadTimes& times)
-      : in_(in), object_(in, node), locations_(locations), mpi_(mpi), times_(times) {}
+              const MpiTables* mpi, ThreadTimes& times, ShareCounts& shares)
+      : in_(in),
+        object_(in, node),
+        place_(node.place),
+        locations_(locations),
+        mpi_(mpi),
+        times_(times),
+        shares_(shares) {}
 
   ScheduleEvent read() {
     ScheduleEvent& event = event_;
@@ -114,8 +124,8 @@ class EventReader {
   void readTimes() {
     ScheduleEvent& event = event_;
     if (times_.are_left_out) {
-      const std::int64_t gap = times_.exact->next();
-      takeTimes(gap, times_.exact->next());
+      const std::int64_t gap = nextTime(-kTenYears);
+      takeTimes(gap, nextTime());
     } else if (object_.find("gap") == nullptr && object_.find("duration") == nullptr) {
       event.start_ns = object_.integer(kStartKey, {.least = 0});
       event.end_ns = object_.integer("end", {.least = 0});
@@ -127,8 +137,8 @@ class EventReader {
       std::int64_t duration = object_.integer("duration", {.least = 0, .most = kTenYears});
       const auto before_loop = std::exchange(times_.gap_ns, std::nullopt);
       if (times_.exact != nullptr) {
-        gap = times_.exact->next();
-        duration = times_.exact->next();
+        gap = nextTime(-kTenYears);
+        duration = nextTime();
       } else if (before_loop) {
         gap = *before_loop;
       }
@@ -149,6 +159,17 @@ class EventReader {
     event_.end_ns = base::saturatingSum(event_.start_ns, std::max<std::int64_t>(duration, 0));
   }
 
+  // The next one in the file of times. One that no event can have is refused.
+  std::int64_t nextTime(std::int64_t least = 0, std::int64_t most = kTenYears) {
+    const std::int64_t time = times_.exact->next();
+    if (time >= least && time <= most) return time;
+    object_.refuse(fmt::format("the file of times has {} for it; {}", time,
+                               most == 1   ? "1 or 0 is wanted"
+                               : least < 0 ? "a gap is at most ten years"
+                                           : "a time is from 0 to ten years"));
+    return 0;
+  }
+
   // A line that was added to a loop with its start and end has no exact times.
   TimesReader* exact() {
     return times_.are_left_out || object_.find("gap") != nullptr ? times_.exact : nullptr;
@@ -157,26 +178,57 @@ class EventReader {
   std::optional<Work> own() {
     const bool has_compute = object_.find("compute") != nullptr;
     const bool has_any = object_.find("communication") != nullptr || has_compute;
-    if (exact() == nullptr) return has_any ? std::optional(work(object_, false)) : std::nullopt;
-    const bool has_work = times_.exact->next() != 0;
+    const bool has_share = hasShare(has_any);
+    if (exact() == nullptr) {
+      return has_any && has_share ? std::optional(work(object_, false)) : std::nullopt;
+    }
+    const bool has_work = nextTime(0, 1) != 0;
     const Work work = this->work(object_, true);
     return has_work ? std::optional(work) : std::nullopt;
+  }
+
+  // Whether this one of the events that the line stands for has its work. "share": so many of so
+  // many events, spread evenly.
+  bool hasShare(bool has_any) {
+    if (object_.find(kShareKey) == nullptr) return true;
+    const auto share =
+        object_.integers<std::uint64_t>(kShareKey, {.least = 1, .most = INT64_MAX / 4});
+    if (in_.failed()) return true;
+    if (share.size() != 2 || share[0] > share[1] || !has_any) {
+      object_.refuse(
+          "\"share\" has to be two numbers, of events with \"compute\" and of all, beside "
+          "\"compute\"");
+      return true;
+    }
+    if (exact() != nullptr) return true;
+    const auto [with_work, all] = std::pair(share[0], share[1]);
+    const std::uint64_t number = shares_[{place_.line, place_.column}]++;
+    __extension__ using Wide = unsigned __int128;
+    const auto before = [&](Wide events) {
+      return (2 * events * with_work + all) / (Wide{2} * all);
+    };
+    return before(Wide{number} + 1) > before(number);
   }
 
   // Where there are exact times, they are of both members. `are_left_out`: the object has neither.
   Work work(JsonObject& object, bool are_left_out) {
     if (are_left_out) {
-      const std::int64_t compute_ns = times_.exact->next();
-      return {.compute_ns = compute_ns, .communication_ns = times_.exact->next()};
+      const std::int64_t compute_ns = nextTime();
+      return {.compute_ns = compute_ns, .communication_ns = nextTime()};
     }
     constexpr base::JsonRange kAny{.least = 0, .most = kTenYears};
     Work work{.compute_ns = object.integer("compute", kAny, 0),
               .communication_ns = object.integer("communication", kAny, 0)};
-    if (exact() != nullptr && object.find("compute") != nullptr) {
-      work.compute_ns = times_.exact->next();
-      work.communication_ns = times_.exact->next();
+    if (hasExactWork(object)) {
+      work.compute_ns = nextTime();
+      work.communication_ns = nextTime();
     }
     return work;
+  }
+
+  // Of a line whose times are left out, the exact ones are those of waits for communication alone.
+  bool hasExactWork(JsonObject& object) {
+    return !times_.are_left_out && exact() != nullptr && object.find("compute") != nullptr;
   }
 
   // A number alone is the id of an event that uses the same file.
@@ -198,7 +250,7 @@ class EventReader {
     // Several, whose ids are `step` apart. Of all of them, computing comes first.
     const std::int64_t count = object.integer("repeat", {.least = 1, .most = kMostWaits});
     const std::int64_t step = object.integer("step");
-    const bool is_exact = has_times || (exact() != nullptr && object.find("compute") != nullptr);
+    const bool is_exact = has_times || hasExactWork(object);
     const Work mean = is_exact ? Work{} : work(object, false);
     object.find("compute");
     object.find("communication");
@@ -216,10 +268,10 @@ class EventReader {
     }
     if (!is_exact) return;
     for (std::size_t i = first; i < event_.after.size(); ++i) {
-      event_.after[i].work.compute_ns = times_.exact->next();
+      event_.after[i].work.compute_ns = nextTime();
     }
     for (std::size_t i = first; i < event_.after.size(); ++i) {
-      event_.after[i].work.communication_ns = times_.exact->next();
+      event_.after[i].work.communication_ns = nextTime();
     }
   }
   static constexpr std::int64_t kMostWaits = 1 << 20;
@@ -451,17 +503,18 @@ class EventReader {
 
   JsonReader& in_;
   JsonObject object_;
+  const base::TextPlace place_;
   const Locations& locations_;
   const MpiTables* const mpi_;
   ThreadTimes& times_;
+  ShareCounts& shares_;
   ScheduleEvent event_;
 };
 
 // How many times of an event are in the file of times. `are_left_out`: the line has none of them.
 std::int64_t timesOf(const JsonNode& event, bool are_left_out) {
-  constexpr std::int64_t kOfEach = 5;  // gap, duration, whether there is work, the work
   if (!are_left_out && event.find("gap") == nullptr) return 0;
-  std::int64_t times = kOfEach;
+  std::int64_t times = kTimesOfEvent;
   const JsonNode* after = event.find("after");
   const auto* waits = after == nullptr ? nullptr : after->as<JsonNode::List>();
   if (waits == nullptr) return times;
@@ -474,8 +527,9 @@ std::int64_t timesOf(const JsonNode& event, bool are_left_out) {
     if (!has_times) continue;
     const JsonNode* repeat = wait.find("repeat");
     const auto* count = repeat == nullptr ? nullptr : repeat->as<std::int64_t>();
-    times = base::saturatingSum(times, 2 * std::clamp<std::int64_t>(count == nullptr ? 1 : *count,
-                                                                    0, std::int64_t{1} << 32));
+    times = base::saturatingSum(
+        times, kTimesOfWork * std::clamp<std::int64_t>(count == nullptr ? 1 : *count, 0,
+                                                       std::int64_t{1} << 32));
   }
   return times;
 }
@@ -1040,7 +1094,11 @@ class Reader {
   void readRank() {
     bool is_known = false;
     std::optional<std::pair<int, int>> shared;  // first and last rank
+    shares_.clear();
     in_.members([&](std::string_view key) {
+      if (is_known && (key == "rank" || key == "ranks")) {
+        return in_.refuse("\"rank\" and \"ranks\" together");
+      }
       if (key == "rank") {
         takeRank(in_.value());
         is_known = true;
@@ -1402,7 +1460,7 @@ class Reader {
   void takeEvent(const JsonNode& node) {
     if (in_.failed()) return;
     const ScheduleEvent event =
-        EventReader(in_, node, locations_, mpi_ ? &*mpi_ : nullptr, thread_times_).read();
+        EventReader(in_, node, locations_, mpi_ ? &*mpi_ : nullptr, thread_times_, shares_).read();
     if (times_ && times_->failure()) in_.refuse(node.place, times_->failure()->sentence);
     if (in_.failed()) return;
     for (const Descriptor used : descriptorsOf(event)) {
@@ -1491,6 +1549,7 @@ class Reader {
   const TimesStream* stream_ = nullptr;  // of the thread
   std::size_t stream_number_ = 0;
   ThreadTimes thread_times_;
+  ShareCounts shares_;  // of a program, over all its ranks
   bool format_known_ = false;
   bool version_known_ = false;
   bool has_global_ = false;
