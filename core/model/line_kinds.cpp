@@ -4,8 +4,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/integers.hpp"
+#include "core/model/schedule_keys.hpp"
 
 namespace omnio::model {
 namespace {
@@ -228,7 +230,6 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
   std::size_t field = 0;
   std::size_t measure = 0;
   // For the thread's own work: the events that have it, and the measures of it that follow.
-  constexpr std::size_t kWorkMeasures = 2;
   std::uint64_t work_count = 0;
   std::size_t work_left = 0;
   const std::string& shape = shapes_[kind];
@@ -255,12 +256,20 @@ void LineKinds::append(std::string& out, std::uint32_t kind,
         const bool says_work = out.ends_with(kWork);
         if (says_work) {
           work_count = static_cast<std::uint64_t>(measures.sums[measure]);
-          work_left = kWorkMeasures;
+          work_left = kTimesOfWork;
         }
-        // Most of the events that the line stands for have none.
-        const bool lacks_work = work_left > 0 && work_count * 2 < measures.count;
+        const bool lacks_work = work_left > 0 && work_count == 0;
         const bool is_work = !says_work && work_left > 0;
         if (is_work) --work_left;
+        if (says_work && context.has_measures && !lacks_work && work_count < measures.count) {
+          // Not all of the events that the line stands for have some.
+          out.resize(out.size() - kWork.size());
+          const std::uint64_t divisor = std::gcd(work_count, measures.count);
+          fmt::format_to(std::back_inserter(out), "\"share\":[{},{}]", work_count / divisor,
+                         measures.count / divisor);
+          measure += count;
+          break;
+        }
         if (!context.has_measures || says_work || lacks_work) {
           // The key goes, and one comma.
           out.resize(out.rfind('"', out.size() - 3));

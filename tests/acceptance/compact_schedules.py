@@ -24,9 +24,6 @@ FEW, MANY = 700, 10_000
 SHARE_OF_FLAT = {4: 0.01, 16: 0.01}
 # How far the sum of means may be from that of the times.
 TIME_SHARE = 0.01
-# Where less than half of the events of a line have work of their own, none has it: the time is in the gaps. How much
-# that is differs from run to run, so it is printed and not checked.
-NOT_KEPT = "compute"
 # Connections of MPI, and the letters that mkstemp makes up.
 OF_MPI, MADE_UP = "<socket:", re.compile(r"temporary\.\w{6}")
 
@@ -230,9 +227,8 @@ def checkStatistics(checks, work, name, recorded, wanted):
     # What ranks of one program have in common is the mean over them, so the sums are of all.
     for key in timesOf([]):
         mine, theirs = (sum(timesOf(pair[side]["events"])[key] for pair in pairs) for side in (0, 1))
-        if key != NOT_KEPT:
-            checks.that(abs(mine - theirs) <= TIME_SHARE * max(theirs, 1),
-                        f"{name}: {key} {mine} ns by means, {theirs} exactly")
+        checks.that(abs(mine - theirs) <= TIME_SHARE * max(theirs, 1),
+                    f"{name}: {key} {mine} ns by means, {theirs} exactly")
         print(f"{name}, means alone: {key} {mine / max(theirs, 1):.4f} of the exact sum")
 
 

@@ -17,6 +17,8 @@ NAMES = ("location", "newlocation", "target")
 # Members whose texts are words or bytes of the application: braces in them are braces.
 WORDS = ("command", "flags", "mode", "type", "attribute", "hints", "whence", "cmd", "lock", "errno",
          "why", "comment", "amode", "role")
+# Marks waits of a line without times that have none in the file either.
+AS_WRITTEN = "as written"
 TERM = re.compile(r"([+-]?)([^+-]+)")
 PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[^{}]+|.", re.DOTALL)
 
@@ -152,16 +154,22 @@ def items(item, names, loops=()):
             yield from items(part, inside, begun)
 
 
+def hasTimes(wait):
+    """Whether the file has times of an item of `after`."""
+    return isinstance(wait, dict) and "compute" in wait and AS_WRITTEN not in wait
+
+
 def timesOf(event):
     """How many times of an event there are in the file."""
-    waits = [wait for wait in event.get("after", []) if isinstance(wait, dict)]
-    return 5 + sum(2 * wait.get("repeat", 1) for wait in waits if "compute" in wait) if "gap" in event else 0
+    waits = [wait for wait in event.get("after", []) if hasTimes(wait)]
+    return 5 + sum(2 * wait.get("repeat", 1) for wait in waits) if "gap" in event else 0
 
 
 def withPlaces(event):
     """A line without times of its own, with each member that there is an exact time for."""
     event = {"gap": None, "duration": None, **event, "after": [
-        {**wait, "compute": None} if isinstance(wait, dict) and wait["why"] in ("mpi", "thread") else wait
+        wait if not isinstance(wait, dict) else
+        {**wait, "compute": None} if wait["why"] in ("mpi", "thread") else {**wait, AS_WRITTEN: True}
         for wait in event.get("after", [])]}
     if not event["after"]:
         del event["after"]
@@ -171,8 +179,9 @@ def withPlaces(event):
 class Thread:
     """Gives the events of a thread their times."""
 
-    def __init__(self, values):
-        self.values, self.end = values, 0
+    def __init__(self, values, counts):
+        """`counts`: how many events each line with a `share` has stood for, in all ranks of the program."""
+        self.values, self.counts, self.end = values, counts, 0
 
     def events(self, item, names):
         """The events that an item of the thread stands for, in the flat form."""
@@ -184,10 +193,20 @@ class Thread:
             needed = sum(timesOf(event) for event, _, _ in items(item, names))
             if needed == count and first + count <= len(self.values):
                 exact = iter(self.values[first:first + count])
-        for event, of_turn, begun in items(item, names):
-            event = {key: value for key, value in inTurn(event, of_turn).items()
+        for line, of_turn, begun in items(item, names):
+            event = {key: value for key, value in inTurn(line, of_turn).items()
                      if key not in ("times", "comment")}
+            share = event.pop("share", None)
+            if share and not exact and not self.hasShare(id(line), *share):
+                del event["compute"]
+                event.pop("communication", None)
             yield self.timed(event, begun, exact)
+
+    def hasShare(self, line, with_work, events):
+        number = self.counts.get(line, 0)
+        self.counts[line] = number + 1
+        before = [(2 * count * with_work + events) // (2 * events) for count in (number, number + 1)]
+        return before[1] > before[0]
 
     def timed(self, event, begun, exact):
         if "gap" in event:
@@ -218,17 +237,19 @@ def singleWaits(wait, exact):
     if not isinstance(wait, dict):
         return [wait]
     wait = dict(wait)
+    has_times = exact and hasTimes(wait)
+    wait.pop(AS_WRITTEN, None)
     count, step = wait.pop("repeat", 1), wait.pop("step", 0)
     waits = [{**wait, "id": wait["id"] + step * number} for number in range(count)]
-    if exact and "compute" in wait:
+    if has_times:
         for key in ("compute", "communication"):
             for one in waits:
                 one[key] = next(exact)
     return waits
 
 
-def threadsOf(program, rank, is_shared, times):
-    """The threads of a rank, each with its events."""
+def threadsOf(program, rank, is_shared, times, counts):
+    """The threads of a rank, each with its events. `counts`: of the program (Thread)."""
     names = {"rank": rank} if is_shared else None
     for thread in program["threads"]:
         head = {key: value for key, value in thread.items()
@@ -245,7 +266,7 @@ def threadsOf(program, rank, is_shared, times):
                     head.pop("computing", None)
                     if stream["computing"] >= 0:
                         head["computing"] = stream["computing"]
-        of_thread = Thread(values)
+        of_thread = Thread(values, counts)
         yield {**head, "events": [event for item in thread["events"]
                                   for event in of_thread.events(item, names)]}
 
@@ -269,10 +290,11 @@ def expanded(path):
     ranks = []
     for program in document["ranks"]:
         numbers, is_shared = ranksOf(program)
+        counts = {}
         for rank in numbers:
             if rank != len(ranks):
                 raise ValueError(f"rank {rank} after {len(ranks)} ranks")
-            ranks.append({"rank": rank, "threads": list(threadsOf(program, rank, is_shared, times))})
+            ranks.append({"rank": rank, "threads": list(threadsOf(program, rank, is_shared, times, counts))})
     document["ranks"] = ranks
     return document
 

@@ -594,5 +594,124 @@ TEST_F(Compact, AnEventThatIsAddedToALoopLeavesTheOthersTheirTimes) {
   }
 }
 
+TEST_F(Compact, WorkThatFewEventsHaveKeepsItsSum) {
+  const auto with_work = [](std::int64_t start, const std::string& name, std::int64_t compute) {
+    const std::string work =
+        compute == 0 ? ""
+                     : fmt::format(",\"compute\":{},\"communication\":{}", compute, compute / 2);
+    return mkdir(start, name, work);
+  };
+  std::vector<std::vector<std::string>> ranks;
+  std::int64_t exact = 0;
+  int events_with_work = 0;
+  for (std::size_t rank = 0; rank < 5; ++rank) {
+    std::string events;
+    for (int turn = 0; turn < 30; ++turn) {
+      // Few turns of some ranks have some, and then most turns of all.
+      const std::int64_t compute = rank % 2 == 1 && turn % 13 == 4 ? 1000 + turn : 0;
+      const std::int64_t often = turn % 4 != 0 ? 500 + turn : 0;
+      exact += compute + often;
+      events_with_work += (compute != 0) + (often != 0);
+      events += events.empty() ? "" : ",\n";
+      events += with_work(200 * turn, fmt::format("d.{}.{}", rank, turn), compute) + ",\n" +
+                with_work(200 * turn + 100, fmt::format("e.{}.{}", rank, turn), often);
+    }
+    ranks.push_back({events});
+  }
+  std::vector<std::string> names = namesOfTurns(5, 30);
+  for (const std::string& name : namesOfTurns(5, 30)) names.push_back("e" + name.substr(1));
+  const std::string original = directory_ / "flat.json";
+  test::writeAll(original, schedule(names, ranks));
+  ASSERT_TRUE(rewriteSchedule(original, path(), kMeans));
+  EXPECT_NE(text().find("\"ranks\":\"0-4\""), std::string::npos) << text();
+  EXPECT_NE(text().find("\"share\":[2,75]"), std::string::npos)
+      << "2 of 30 turns of 2 of 5 ranks" << text();
+  std::int64_t sum = 0;
+  int found = 0;
+  for (const std::string& line : linesOf(path())) {
+    const std::size_t own = line.find(" own ");
+    if (own == std::string::npos) continue;
+    ++found;
+    sum += std::stoll(line.substr(own + 5));
+  }
+  EXPECT_EQ(found, events_with_work);
+  EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(exact), 0.5 * events_with_work);
+}
+
+TEST_F(Compact, AShareThatMakesNoSenseIsRefused) {
+  for (const char* share :
+       {"[0,5]", "[6,5]", "[1]", "[1,2,3]", "[-1,5]", "7", "[1,9223372036854775807]"}) {
+    test::writeAll(
+        path(),
+        schedule(
+            {"a"},
+            {{fmt::format(
+                R"({{"repeat":2,"body":[{{"gap":1,"duration":1,"command":"rmdir","location":"a","result":0,"compute":1,"share":{}}}]}})",
+                share)}}));
+    Lines lines;
+    const auto read = readSchedule(path(), lines);
+    ASSERT_FALSE(read) << share;
+    EXPECT_NE(read.failure().sentence.find("share"), std::string::npos) << read.failure().sentence;
+  }
+}
+
+TEST_F(Compact, AWaitForAFileThatGetsWorkTakesNoTimesOfTheNextLine) {
+  const std::string original = directory_ / "flat.json";
+  test::writeAll(original, schedule({"a", "b"},
+                                    {{mkdir(0, "a", ",\"id\":1"),
+                                      mkdir(40, "b", ",\"after\":[1]") + ",\n" + mkdir(77, "a")}}));
+  ASSERT_TRUE(rewriteSchedule(original, path(), kExact));
+  const auto wanted = linesOf(path());
+  std::string edited = text();
+  const std::size_t after = edited.find("\"after\":[1]");
+  ASSERT_NE(after, std::string::npos);
+  edited.replace(after, 11, "\"after\":[{\"id\":1,\"why\":\"file\",\"compute\":7}]");
+  test::writeAll(path(), edited);
+  auto found = linesOf(path());
+  ASSERT_EQ(found.size(), wanted.size());
+  EXPECT_EQ(found.at(4), wanted.at(4));
+  EXPECT_TRUE(found.at(3).ends_with(" after 1 0 7+0")) << found.at(3);
+}
+
+TEST_F(Compact, TimesThatNoEventCanHaveAreRefused) {
+  constexpr std::int64_t kTooLong = std::int64_t{11} * 365 * 86400 * 1'000'000'000;
+  const std::vector<std::vector<std::int64_t>> streams = {
+      {kTooLong, 0, 0, 0, 0, 1, 1},  {-kTooLong, 0, 0, 0, 0, 1, 1}, {0, -1, 0, 0, 0, 1, 1},
+      {0, kTooLong, 0, 0, 0, 1, 1},  {0, 0, 2, 0, 0, 1, 1},         {0, 0, 1, -1, 0, 1, 1},
+      {0, 0, 1, 0, INT64_MIN, 1, 1}, {0, 0, 1, 0, 0, INT64_MAX, 1}, {0, 0, 1, 0, 0, 1, -5}};
+  for (const std::vector<std::int64_t>& values : streams) {
+    TimesWriter times(timesPath(path()));
+    times.beginStream({.rank = 0, .thread = 0, .pid = 1, .tid = 1, .host = "h"});
+    times.add(values);
+    const auto digest = times.complete();
+    ASSERT_TRUE(digest && times.finish());
+    test::writeAll(
+        path(),
+        fmt::format(
+            R"({{"format":"omnio-schedule","version":1,"global":{{"time_replay":"dt","ranks":1,)"
+            R"("times":{{"file":"s.json.times","digest":"{}"}}}},"files":[{{"location":"a","role":"output","exists":false}}],)"
+            R"("ranks":[{{"rank":0,"threads":[{{"thread":0,"times":0,"events":[)"
+            R"({{"times":[0,7],"command":"rmdir","location":"a","result":0,"after":[{{"id":0,"why":"mpi"}}]}}]}}]}}]}})",
+            *digest));
+    Lines lines;
+    const auto read = readSchedule(path(), lines);
+    ASSERT_FALSE(read) << values[0];
+    EXPECT_NE(read.failure().sentence.find("the file of times has "), std::string::npos)
+        << read.failure().sentence;
+  }
+}
+
+TEST_F(Compact, RankAndRanksTogetherAreRefused) {
+  std::string flat = schedule({"a"}, {{mkdir(0, "a")}});
+  const std::string rank = "{\"rank\":0,";
+  flat.replace(flat.find(rank), rank.size(), "{\"rank\":0,\"ranks\":\"0-0\",");
+  test::writeAll(path(), flat);
+  Lines lines;
+  const auto read = readSchedule(path(), lines);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.failure().sentence.find("\"rank\" and \"ranks\" together"), std::string::npos)
+      << read.failure().sentence;
+}
+
 }  // namespace
 }  // namespace omnio::model
