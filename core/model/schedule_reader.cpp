@@ -1305,11 +1305,11 @@ class Reader {
         if (__builtin_mul_overflow(timesOf(item, false), turns, &of_item)) of_item = INT64_MAX;
         times = base::saturatingSum(times, of_item);
       });
-      beginTimes(loop.node(), times);
+      beginTimes(loop.node(), times, node.find("repeat")->place.line);
       if (!passLoop(loop, node.place)) writeOut(loop, node.place);
     } else if (!scope_.isEmpty()) {
       TurnNode of_rank(in_, node, scope_);
-      beginTimes(node, timesOf(node, false));
+      beginTimes(node, timesOf(node, false), node.place.line);
       takeEvent(of_rank.now());
     } else {
       beginTimes(node, timesOf(node, false));
@@ -1429,7 +1429,14 @@ class Reader {
 
   // Finds the exact times of an item that needs so many: "times" is the first one and how many were
   // recorded. Where these are not as many, the item was edited, and has its means.
-  void beginTimes(const JsonNode& node, std::int64_t times) {
+  // `line`: where an item begins that stands for several events.
+  void beginTimes(const JsonNode& node, std::int64_t times, std::optional<std::size_t> line = {}) {
+    findTimes(node, times);
+    const bool has_means = line && times > 0 && thread_times_.exact == nullptr;
+    if (has_means && !in_.failed()) sink_.meanTimes(*line);
+  }
+
+  void findTimes(const JsonNode& node, std::int64_t times) {
     thread_times_.exact = nullptr;
     thread_times_.are_left_out = false;
     const JsonNode* place = node.find(kTimesKey);

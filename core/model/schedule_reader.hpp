@@ -1,6 +1,7 @@
 // Reads a schedule as a stream: memory does not grow with the number of events.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ class ScheduleSink {
   virtual Complaint beginThread(const ScheduleThread&) { return {}; }
   virtual Complaint event(const ScheduleEvent&) { return {}; }
   virtual Complaint endThread() { return {}; }
+  // Before the events of a line, or of a loop that begins there, which stand for several of the
+  // recording and have mean times in place of exact ones. Again for each rank that shares it.
+  virtual void meanTimes(std::size_t /*line*/) {}
 
   // Whether it may take loops as such; otherwise their events come one by one.
   virtual bool takesLoops() const { return false; }
