@@ -102,6 +102,8 @@ class OverviewSink final : public model::ScheduleSink {
     return compiler_.endThread();
   }
 
+  void meanTimes(std::size_t line) override { found_.mean_lines.insert(line); }
+
   Complaint finish() {
     settle();
     if (auto complaint = compiler_.finish()) return complaint;

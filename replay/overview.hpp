@@ -61,6 +61,7 @@ struct Overview {
   // Calls that begin, in the recording, before an earlier event of their thread has ended.
   std::uint64_t overlaps = 0;
   model::ScheduleThread first_overlap_thread;
+  std::set<std::size_t> mean_lines;  // of the document, whose events have mean times
   // The rest is found only where the order was kept.
   std::vector<std::uint32_t> unused_files;  // no event names them
   // The number of files that several ranks use and the run writes to, and the ranks that use one of

@@ -352,6 +352,13 @@ std::vector<std::string> warningsOf(const Overview& overview) {
         counted(overview.overlaps, "event starts", "events start"),
         overview.first_overlap_thread.rank, overview.first_overlap_thread.thread));
   }
+  if (!overview.mean_lines.empty()) {
+    const std::vector<std::size_t> lines(overview.mean_lines.begin(), overview.mean_lines.end());
+    warnings.push_back(
+        fmt::format("{} for several events, with their mean times in place of exact ones: line {}",
+                    counted(lines.size(), "loop or line stands", "loops and lines stand"),
+                    firstOf(lines, [](std::size_t line) { return fmt::format("{}", line); })));
+  }
   if (!overview.unordered_ranks.empty()) {
     warnings.push_back(fmt::format(
         "several ranks use {} that the run writes, and no wait orders {} with other ranks: {}",

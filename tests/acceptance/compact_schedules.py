@@ -218,6 +218,11 @@ def checkStatistics(checks, work, name, recorded, wanted):
         return
     checks.that(not os.path.exists(path + ".times"), f"{name}: no times beside the means")
     checks.that("times" not in load(path)["global"], f"{name}: no times in the schedule")
+    checked = run([omnio(), "schedule", "check", path])
+    lines = sum('"repeat"' in line or '"gap"' in line for line in open(path, encoding="utf-8"))
+    told = re.search(r"(\d+) loops? (?:and|or) lines? stands? for several events, with their mean times",
+                     checked.out.decode())
+    checks.that(told and 0 < int(told[1]) <= lines, f"{name}: check names the means: {checked}")
     other = os.path.join(work, "means.flat.json")
     made(checks, "schedule", "expand", path, "-o", other)
     means = expanded(path)

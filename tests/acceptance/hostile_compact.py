@@ -313,9 +313,14 @@ def checkEdited(checks, work):
     path = compact(checks, work, "loops", document)
     with open(path, encoding="utf-8") as text:
         whole = text.read()
+    checks.that(b"mean times" not in limited("check", path).out, "exact times: no warning")
     head, ranks = whole.split('"ranks":[', 1)
     for turns in (100, 300, 1):
         write(path, head + '"ranks":[' + ranks.replace('"repeat":200', f'"repeat":{turns}', 1))
+        line = head.count("\n") + ranks[:ranks.index('{"repeat":200')].count("\n") + 1
+        checked = limited("check", path)
+        checks.that(f"Warning: 1 loop or line stands for several events, with their mean times in place of exact "
+                    f"ones: line {line}\n" in checked.out.decode(), f"{turns} turns: check: {checked}")
         out = os.path.join(work, "expanded.json")
         done = limited("expand", path, "-o", out)
         if not checks.equal((done.status, done.err), (0, b""), f"{turns} turns"):
