@@ -40,6 +40,13 @@ struct SizeScale {
   bool operator==(const SizeScale&) const = default;
 };
 
+// A target that files may name, and its directory, where a replay is given no other.
+struct ScheduleTarget {
+  std::string name{};
+  std::string directory{};  // an absolute path; empty: not said
+  bool operator==(const ScheduleTarget&) const = default;
+};
+
 struct ScheduleGlobal {
   Timing timing = Timing::kDelta;
   // Files that the application made are there, in full size, before the replay begins: its writes
@@ -51,6 +58,8 @@ struct ScheduleGlobal {
   std::uint64_t keep_below = 0;  // bytes; calls of fewer kept their sizes
   double time_scale = 1;         // that times were multiplied by
   int ranks = 0;
+  // Where there are some, files name no others.
+  std::vector<ScheduleTarget> targets{};
   std::string source{};  // the trace directory
   bool source_whole = true;
   std::uint64_t source_events_missing = 0;

@@ -576,6 +576,32 @@ MpiTables mpiOf(JsonReader& in, const JsonNode& node, int ranks) {
   return tables;
 }
 
+// `before`: those that the list has in front of it.
+ScheduleTarget targetOf(JsonReader& in, const JsonNode& node,
+                        const std::vector<ScheduleTarget>& before) {
+  constexpr std::size_t kLongestPath = 4096;
+  ScheduleTarget target;
+  JsonObject object(in, node);
+  object.find("comment");
+  target.name = base::bytesOf(object.text("name"));
+  if (!isTargetName(target.name)) {
+    object.refuse(fmt::format("\"name\" is \"{}\", and the name of a target has no /, = or :",
+                              base::inBrief(target.name)));
+  }
+  if (std::ranges::find(before, target.name, &ScheduleTarget::name) != before.end()) {
+    object.refuse(fmt::format("the target {} appears twice", base::inBrief(target.name)));
+  }
+  if (object.find("directory") != nullptr) {
+    target.directory = base::bytesOf(object.text("directory"));
+    if (!target.directory.starts_with('/') || target.directory.size() >= kLongestPath ||
+        target.directory.find('\0') != std::string::npos) {
+      object.refuse(fmt::format("\"directory\" is \"{}\", and has to be an absolute path",
+                                base::inBrief(target.directory)));
+    }
+  }
+  return target;
+}
+
 ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
   constexpr std::int64_t kMostRanks = 16777216;
   ScheduleGlobal global;
@@ -591,6 +617,11 @@ ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
   global.keep_below = static_cast<std::uint64_t>(object.integer("keep_below", {.least = 0}, 0));
   global.time_scale = scaleOf(in, object, "time_scale");
   global.ranks = static_cast<int>(object.integer("ranks", {.least = 0, .most = kMostRanks}));
+  if (object.find("targets") != nullptr) {
+    for (const JsonNode& item : object.list("targets")) {
+      global.targets.push_back(targetOf(in, item, global.targets));
+    }
+  }
   object.find("comment");
   object.find(kTimesKey);  // opened by the reader of the document
   if (const JsonNode* source = object.find("source")) {
@@ -1003,6 +1034,7 @@ class Reader {
       const ScheduleGlobal global = globalOf(in_, node);
       ranks_ = global.ranks;
       mpi_ = global.mpi;
+      targets_ = global.targets;
       if (mpi_) members_ = mpi_->groups;
       for (std::vector<int>& members : members_) std::ranges::sort(members);
       has_global_ = true;
@@ -1083,6 +1115,12 @@ class Reader {
   void readFile(const JsonNode& node) {
     if (in_.failed()) return;
     const ScheduleFile file = fileOf(in_, node);
+    if (!targets_.empty() && !file.target.empty() &&
+        std::ranges::find(targets_, file.target, &ScheduleTarget::name) == targets_.end()) {
+      in_.refuse(node.place,
+                 fmt::format("location \"{}\" names the target {}, which \"targets\" does not have",
+                             base::inBrief(file.location), base::inBrief(file.target)));
+    }
     const FileNumber number{static_cast<std::uint32_t>(locations_.size())};
     if (!locations_.emplace(file.location, number).second) {
       in_.refuse(node.place,
@@ -1563,6 +1601,7 @@ class Reader {
   bool has_files_ = false;
   bool has_ranks_ = false;
   std::optional<MpiTables> mpi_;
+  std::vector<ScheduleTarget> targets_;
   int ranks_ = 0;
   int rank_ = -1;
   int thread_ = -1;
