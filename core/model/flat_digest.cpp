@@ -22,6 +22,11 @@ ScheduleSink::Complaint FlatDigest::global(const ScheduleGlobal& global) {
   for (const SizeScale& scale : global.size_scales) {
     add(fmt::format("{} {}", scale.factor, scale.pattern));
   }
+  for (const ScheduleTarget& target : global.targets) {
+    add(target.name);
+    add(target.directory);
+  }
+  add("command");
   for (const std::string& word : global.command) add(word);
   add("left out");
   for (const std::string& words : global.left_out) add(words);

@@ -55,6 +55,14 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
       });
       digest_place_ = text_.size() - kNoDigest.size() - std::string_view("\"}").size();
     }
+    if (!global.targets.empty()) {
+      json_.list("targets", global.targets, [&](const ScheduleTarget& target) {
+        json_.object([&] {
+          json_.put("name", base::printable(target.name));
+          if (!target.directory.empty()) json_.put("directory", base::printable(target.directory));
+        });
+      });
+    }
     json_.object("source", [&] {
       json_.put("trace", base::printable(global.source));
       json_.put("whole", global.source_whole);

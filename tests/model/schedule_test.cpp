@@ -96,6 +96,37 @@ class Schedule : public testing::Test {
   test::TemporaryDirectory directory_;
 };
 
+TEST_F(Schedule, AListOfTargetsHasNamesOnceAndAllThatFilesName) {
+  const auto with = [](const std::string& targets, const std::string& target) {
+    return "{\"format\":\"omnio-schedule\",\"version\":1,\n"
+           "\"global\":{\"time_replay\":\"dt\",\"ranks\":0,\"targets\":" +
+           targets +
+           "},\n\"files\":[{\"location\":\"a\",\"role\":\"output\",\"exists\":false,\"target\":\"" +
+           target + "\"}],\"ranks\":[]}";
+  };
+  EXPECT_EQ(
+      refusal(with(R"([{"name":"bb","directory":"/bb","comment":{"by":"me"}},{"name":"x"}])", "x")),
+      "");
+  EXPECT_EQ(refusal(with("[]", "x")), "");
+  const auto refused = [&](const std::string& targets, const char* words) {
+    const std::string sentence = refusal(with(targets, "x"));
+    EXPECT_NE(sentence.find(words), std::string::npos) << targets << ": " << sentence;
+  };
+  refused(R"([{"name":"bb"}])", "names the target x, which \"targets\" does not have");
+  refused(R"([{"name":"x"},{"name":"x"}])", "the target x appears twice");
+  for (const char* name : {"", "a/b", "a=b", "a:b", "a\\\\x00"}) {
+    refused(fmt::format(R"([{{"name":"{}"}}])", name), "the name of a target has no /, = or :");
+  }
+  for (const char* directory : {"", "bb", "./bb", "../bb", "/a\\\\x00"}) {
+    refused(fmt::format(R"([{{"name":"x","directory":"{}"}}])", directory),
+            "has to be an absolute path");
+  }
+  refused(R"([{"directory":"/bb"}])", "\"name\" is missing");
+  refused(R"([{"name":"x","size":1}])", "\"size\" has no place here");
+  refused(R"({"x":"/bb"})", "\"targets\" has to be a list");
+  refused(R"(["x"])", "has to be an object");
+}
+
 TEST_F(Schedule, WhatIsLeftOutOfACopyAndABufferMeansThePositionAndNone) {
   save(withEvents(open() +
                   ",\n{\"start\":3,\"end\":4,\"command\":\"copy_file_range\",\"source\":0,\"fd\":0,"
@@ -183,6 +214,7 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
                    .keep_below = 100,
                    .time_scale = 2,
                    .ranks = 4,
+                   .targets = {{"fast", "/bb/\xff"}, {"slow", ""}},
                    .source = "t\"\n",
                    .source_whole = false,
                    .source_events_missing = 3,
@@ -225,6 +257,7 @@ TEST_F(Schedule, WhatIsWrittenIsRead) {
   EXPECT_EQ(got.global_.size_scales, (std::vector<SizeScale>{{"y\\*\xff", 3}, {"/a/*", 0.25}}));
   EXPECT_EQ(got.global_.keep_below, 100U);
   EXPECT_EQ(got.global_.ranks, 4);
+  EXPECT_EQ(got.global_.targets, (std::vector<ScheduleTarget>{{"fast", "/bb/\xff"}, {"slow", ""}}));
   EXPECT_EQ(got.global_.source_events_missing, 3U);
   EXPECT_EQ(got.global_.command, (std::vector<std::string>{"app", "-x"}));
   ASSERT_EQ(got.files_.size(), 2U);
