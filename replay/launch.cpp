@@ -211,7 +211,6 @@ void RequestOptions::addTo(base::Command command, bool is_required) {
       .option("--target", targets,
               "Directory to work in; all I/O goes to DIR/tree. NAME=DIR: one more, for the files "
               "that --map sends there")
-      .required(is_required)
       .typeName("[NAME=]DIR")
       .repeatable();
   command
@@ -317,6 +316,13 @@ base::Result<void> RequestOptions::complete() {
   base::Result<Targets> named = readTargets(targets);
   if (!named) return named.failure();
   request.targets = std::move(*named);
+  // `omnio replay` has named them all.
+  if (!request.compiled) addTargetsOf(request.schedule, request.targets);
+  if (request.targets.empty()) {
+    return base::failure(
+        base::Code::kInvalid,
+        "--target is required, since \"targets\" of the schedule names no directory");
+  }
   base::Result<std::vector<TargetMap>> mapped = readTargetMaps(maps, request.targets);
   if (!mapped) return mapped.failure();
   TargetRules& rules = request.changes.targets.emplace();

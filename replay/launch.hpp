@@ -75,7 +75,7 @@ struct RequestOptions {
   double stall_s = 60;
   bool no_trace = false;
 
-  // The options have to outlive the command. `is_required`: the schedule and a target.
+  // The options have to outlive the command. `is_required`: the schedule.
   void addTo(base::Command command, bool is_required = true);
   // After parsing: fills in the request, with absolute paths. Without an output directory,
   // "melt.json" goes to "melt.replay" in the working directory. Fails for wrong usage.

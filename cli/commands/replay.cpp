@@ -350,7 +350,6 @@ int runReplay(ReplayOptions options) {
                 kWrongUsage);
   }
   if (options.request.schedule.empty()) base::refuseMissing("SCHEDULE");
-  if (options.targets.empty()) base::refuseMissing("--target");
   if (const auto completed = options.complete(); !completed) {
     return fail(completed.failure(), kWrongUsage);
   }

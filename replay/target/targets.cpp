@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/printable.hpp"
+#include "core/model/schedule_reader.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/target/adopt.hpp"
 #include "replay/target/prepare.hpp"
@@ -91,6 +92,32 @@ base::Result<Targets> readTargets(const std::vector<std::string>& words) {
     targets.insert(target.name.empty() ? targets.begin() : targets.end(), std::move(target));
   }
   return targets;
+}
+
+namespace {
+
+// Takes what a schedule says first, and reads no further.
+class TargetsOfSchedule final : public model::ScheduleSink {
+ public:
+  Complaint global(const model::ScheduleGlobal& global) override {
+    targets = global.targets;
+    return "enough";
+  }
+  std::vector<model::ScheduleTarget> targets;
+};
+
+}  // namespace
+
+void addTargetsOf(const fs::path& schedule, Targets& targets) {
+  std::error_code error;
+  if (!fs::is_regular_file(schedule, error)) return;  // a pipe is read once
+  TargetsOfSchedule sink;
+  (void)model::readSchedule(schedule, sink);
+  for (const model::ScheduleTarget& target : sink.targets) {
+    const bool is_given = std::ranges::find(targets, target.name, &Target::name) != targets.end();
+    if (is_given || target.directory.empty()) continue;
+    targets.push_back({.name = target.name, .directory = wholePath(target.directory)});
+  }
 }
 
 base::Result<std::vector<TargetMap>> readTargetMaps(const std::vector<std::string>& words,

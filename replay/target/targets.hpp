@@ -26,6 +26,9 @@ std::filesystem::path wholePath(const std::filesystem::path& path);
 // Reads the words of --target: DIR or NAME=DIR. A word that begins with / or . is a directory. The
 // directories become whole paths. Fails with a sentence that names the word.
 base::Result<Targets> readTargets(const std::vector<std::string>& words);
+// Adds those with a directory that the schedule names in "targets", unless they were given. A
+// schedule that cannot be read adds none: it is refused later.
+void addTargetsOf(const std::filesystem::path& schedule, Targets& targets);
 // Reads the words of --map, PATTERN=NAME:, in their order.
 base::Result<std::vector<TargetMap>> readTargetMaps(const std::vector<std::string>& words,
                                                     const Targets& targets);
