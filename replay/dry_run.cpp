@@ -69,21 +69,21 @@ DryRun::Room roomIn(const Request& request, const Plan& plan, std::uint32_t tree
   return room;
 }
 
-bool usesNodeTree(const Request& request, const Plan& plan) {
-  return !request.node_local.empty() &&
-         std::ranges::any_of(plan.files,
-                             [](const PlannedFile& file) { return file.tree == kNodeTree; });
-}
-
 // The directory of a node, as the first rank looks at it.
-base::Result<void> checkNode(const Request& request, const DryRun::Room& room) {
+base::Result<void> checkNode(const Request& request, const Plan& plan) {
   if (const auto free = checkTarget(request.node_local, request.fresh); !free) {
     return ofRank(free.failure());
   }
   if (request.ignores_room) return {};
   std::vector<fs::path> removed;
-  if (request.fresh) removed.push_back(request.node_local / kTreeName);
-  const auto fits = checkRoom(room.needed, request.node_local, removed);
+  if (request.fresh) {
+    removed = targetTreesBeside(request.targets, request.node_local);
+    removed.push_back(request.node_local / kTreeName);
+  }
+  const auto is_on_node = [&](std::size_t file) { return plan.files[file].tree == kNodeTree; };
+  const auto fits =
+      checkRoom(roomNeededOnNode(request.targets, request.node_local, plan, is_on_node),
+                request.node_local, removed);
   if (!fits) return ofRank(fits.failure());
   return {};
 }
@@ -115,6 +115,7 @@ base::Result<DryRun> dryRun(const Request& request, Launch launch) {
   if (const auto enough = checkProcesses(plan, launch.processes); !enough) return enough.failure();
   if (const auto writable = checkWritable(request); !writable) return writable.failure();
 
+  if (const auto fit = checkNamesForMpi(request, plan); !fit) return fit.failure();
   DryRun dry{.request = request,
              .launch = launch,
              .overview = {},
@@ -122,10 +123,10 @@ base::Result<DryRun> dryRun(const Request& request, Launch launch) {
   for (std::uint32_t tree = 0; tree < request.targets.size(); ++tree) {
     dry.rooms.push_back(roomIn(request, plan, tree));
   }
-  if (usesNodeTree(request, plan)) {
+  if (usesNodeTree(request.node_local, plan)) {
     dry.rooms.push_back(roomIn(request, plan, kNodeTree));
     if (launch.one_node) {
-      if (const auto fits = checkNode(request, dry.rooms.back()); !fits) return fits.failure();
+      if (const auto fits = checkNode(request, plan); !fits) return fits.failure();
     }
   }
   for (const PlannedFile& file : plan.files) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,9 +14,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "core/base/document_file.hpp"
 #include "core/base/file.hpp"
@@ -46,10 +49,34 @@ void pauseMs(long ms) {
   nanosleep(&pause, nullptr);
 }
 
+// This host, and who started this process: all ranks of a job on one node have these in common.
+std::pair<std::string, pid_t> ownOrigin() {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  return {host, getppid()};
+}
+
+// Whether the word is there, and not one that an earlier replay left, whose launcher ended it
+// before it could remove that.
+bool isRefused(const fs::path& output) {
+  const fs::path word = refusalOf(output);
+  std::ifstream in(word);
+  std::string host;
+  pid_t parent = 0;
+  if (!(in >> host >> parent)) return false;
+  const auto [own_host, own_parent] = ownOrigin();
+  if (host == own_host) return parent == own_parent;
+  constexpr std::time_t kMostAgeS = 60;
+  struct stat facts {};
+  return stat(word.c_str(), &facts) == 0 && std::time(nullptr) - facts.st_mtime < kMostAgeS;
+}
+
 void tellRefusal(const fs::path& output, LaunchedAs place) {
   if (place.ranks <= 1) return;
   const fs::path word = refusalOf(output);
-  std::ofstream(word) << "refused\n";
+  const auto [host, parent] = ownOrigin();
+  // Complete when it appears.
+  (void)base::writeDocument(word, fmt::format("{} {}\n", host, parent));
   pauseMs(1000);
   std::error_code ignored;
   fs::remove(word, ignored);
@@ -74,6 +101,38 @@ base::Result<void> checkNodeLocal(const Request& request) {
   return {};
 }
 
+base::Result<void> checkNamesForMpi(const Request& request, const Plan& plan) {
+  if (!plan.global.mpi) return {};
+  for (std::uint32_t i = 1; i < request.targets.size(); ++i) {
+    const Target& target = request.targets[i];
+    std::error_code ignored;
+    const fs::path real = fs::weakly_canonical(target.directory, ignored);
+    const bool is_used = std::ranges::find(plan.files, i, &PlannedFile::tree) != plan.files.end();
+    if (!is_used || real.native().find(':') == std::string::npos) continue;
+    return base::failure(base::Code::kInvalid,
+                         "--target {}: {}; name a directory without a colon, or make it the first "
+                         "target",
+                         base::printable(wordOf(target)), kColonInMpi);
+  }
+  return {};
+}
+
+std::vector<fs::path> missingAbove(const fs::path& path) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  for (fs::path above = path.parent_path();
+       above.has_relative_path() && !fs::exists(fs::symlink_status(above, error));
+       above = above.parent_path()) {
+    missing.push_back(above);
+  }
+  return missing;
+}
+
+void removeEmpty(const std::vector<fs::path>& directories) {
+  std::error_code ignored;
+  for (const fs::path& directory : directories) fs::remove(directory, ignored);
+}
+
 base::Result<void> checkTargetRoom(const Request& request, const Plan& plan) {
   if (request.ignores_room) return {};
   return checkTargetsRoom(request.targets, plan);
@@ -84,11 +143,18 @@ namespace {
 base::Result<fs::path> prepareOutput(const Request& request) {
   if (const auto free = checkDirectories(request); !free) return free.failure();
   const fs::path programs = programsIn(request.output);
+  std::error_code ignored;
+  fs::remove(refusalOf(request.output), ignored);  // of an earlier replay
+  const std::vector<fs::path> missing = missingAbove(request.output);
   base::Result<void> fits;
   if (!request.compiled) {
     const base::Result<Plan> plan = compileSchedule(request.schedule, programs, request.changes);
-    if (!plan) return plan.failure();
+    if (!plan) {
+      removeEmpty(missing);
+      return plan.failure();
+    }
     fits = checkSources(*plan, request.targets, request.node_local);
+    if (fits) fits = checkNamesForMpi(request, *plan);
     if (fits) fits = checkTargetRoom(request, *plan);
     for (const std::string& sentence : unusedTargets(request.targets, *plan)) {
       fmt::print(stderr, "{}: {}\n", request.program, base::safeText(sentence));
@@ -101,10 +167,10 @@ base::Result<fs::path> prepareOutput(const Request& request) {
     if (!written) return written.failure();
     return tree;
   }
-  std::error_code ignored;
   // `omnio replay` removes what it has made itself, when it has read the failure that is in there.
   if (!request.compiled) fs::remove_all(programs, ignored);
   fs::remove(request.output, ignored);  // if it is empty
+  removeEmpty(missing);
   return tree;
 }
 
@@ -125,8 +191,8 @@ void includeInPlace(const Plan& plan, std::vector<std::string>& words) {
   std::vector<std::string> patterns;
   for (const PlannedFile* file : filesInPlace(plan)) {
     std::string pattern = escaped(file->source);
-    std::ranges::replace(pattern, ':', '?');  // which stands between patterns
-    bytes += pattern.size() + 1;
+    // Between two there is a colon, and one in a pattern is escaped.
+    bytes += pattern.size() + static_cast<std::size_t>(std::ranges::count(pattern, ':')) + 1;
     patterns.push_back(std::move(pattern));
   }
   if (bytes <= kMostBytes) {
@@ -457,7 +523,7 @@ std::optional<fs::path> makeReady(const Request& request, LaunchedAs place) {
     const base::Result<fs::path> tree = readyTree(request);
     if (tree) return *tree;
     std::error_code error;
-    const bool is_refused = fs::exists(refusalOf(request.output), error);
+    const bool is_refused = isRefused(request.output);
     // The first rank removes that word itself, which it cannot when the launcher ends it before.
     for (int tries = 0; is_refused && tries < 100; ++tries) {
       if (!fs::exists(refusalOf(request.output), error)) break;

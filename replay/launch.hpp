@@ -112,6 +112,15 @@ base::Result<void> checkNodeLocal(const Request& request);
 // of nodes is looked at when it is known which node has it.
 base::Result<void> checkTargetRoom(const Request& request, const Plan& plan);
 
+// Fails where calls of MPI-IO would have names with a colon that begin with the path of a target.
+base::Result<void> checkNamesForMpi(const Request& request, const Plan& plan);
+
+// The directories above a path that are not there, the nearest first: who makes them for nothing
+// removes them again.
+std::vector<std::filesystem::path> missingAbove(const std::filesystem::path& path);
+// Those of them that are empty.
+void removeEmpty(const std::vector<std::filesystem::path>& directories);
+
 // Fails when the output directory holds anything but, if `compiled`, the programs.
 base::Result<void> checkOutput(const Request& request);
 // That, and fails when one of the directories lies in another, or the target is not for a replay.

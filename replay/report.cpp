@@ -144,8 +144,10 @@ std::string jsonOf(const Report& report) {
         json.put("bytes", target.prepared.bytes);
       });
     });
-    if (!report.node_trees.empty()) {
-      json.list("node_trees", report.node_trees,
+    for (const auto& [key, trees] : {std::pair("node_trees", &report.node_trees),
+                                     std::pair("adopted_node_trees", &report.adopted_node_trees)}) {
+      if (trees->empty()) continue;
+      json.list(key, *trees,
                 [&json](const std::string& tree) { json.value(base::printable(tree)); });
     }
     json.put("time_replay", base::wordOf(model::kTimings, report.timing));

@@ -40,7 +40,8 @@ struct Report {
   std::vector<TargetReport> targets;  // at least one
   // The trees that hold the files on nodes, by their paths there; empty: they are in the targets.
   std::vector<std::string> node_trees;
-  std::string trace;  // empty when the replay was not traced
+  std::vector<std::string> adopted_node_trees;  // those of them that were adopted
+  std::string trace;                            // empty when the replay was not traced
   model::Timing timing = model::Timing::kDelta;
   model::Order order = model::Order::kAll;
   double network_scale = 1;

@@ -263,9 +263,9 @@ class Comparison final : public model::ScheduleSink {
     const bool is_other_clone =
         (event.row->plain == CallId::clone_range && (event.failed != next_->failed || is_across)) ||
         (event.row->plain == CallId::copy_file_range && !event.failed && is_across);
-    const bool is_kept_directory = identity_.is_adopted && !event.failed && next_->failed &&
-                                   next_->result == EEXIST &&
-                                   calls::does(*event.row, Effect::kMakesDirectory);
+    const bool is_kept_directory = !event.failed && next_->failed && next_->result == EEXIST &&
+                                   calls::does(*event.row, Effect::kMakesDirectory) &&
+                                   isInAdoptedTree(*next_);
     // And so is which attributes there are.
     const bool is_other_attribute = isOtherAttribute(event, *next_);
     // Where the lines end is not known of a file that had another name when it was written, or
@@ -313,6 +313,14 @@ class Comparison final : public model::ScheduleSink {
   void equalNames(const ScheduleEvent& event, std::string_view what, std::string_view wanted,
                   std::string_view got) {
     equal(event, what, base::printable(wanted), base::printable(got));
+  }
+
+  bool isInAdoptedTree(const event::Event& got) const {
+    if (got.file == event::kNoFile) return false;
+    const std::string_view path = paths_.path(got.file);
+    return std::ranges::any_of(identity_.adopted_trees, [path](std::string_view tree) {
+      return path.starts_with(tree) && path.substr(tree.size()).starts_with('/');
+    });
   }
 
   // The location of a path in the tree, the whole path of one outside.
@@ -524,7 +532,7 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
     for (const base::JsonNode& node : report.list("targets")) {
       base::JsonObject target(in, node, base::JsonObject::Others::kAllowed);
       identity.trees.push_back(base::bytesOf(target.text("tree")));
-      identity.is_adopted |= target.flag("adopted", false);
+      if (target.flag("adopted", false)) identity.adopted_trees.push_back(identity.trees.back());
     }
   }
   if (report.find("in_place") != nullptr) {
@@ -537,6 +545,11 @@ base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& tra
   if (report.find("node_trees") != nullptr) {
     for (const std::string& tree : report.texts("node_trees")) {
       identity.trees.push_back(base::bytesOf(tree));
+    }
+  }
+  if (report.find("adopted_node_trees") != nullptr) {
+    for (const std::string& tree : report.texts("adopted_node_trees")) {
+      identity.adopted_trees.push_back(base::bytesOf(tree));
     }
   }
   identity.write_overwrite = report.flag("write_overwrite", false);

@@ -35,7 +35,8 @@ struct ReplayIdentity {
   };
   std::map<std::string, Input, std::less<>> in_place;
   bool write_overwrite = false;
-  bool is_adopted = false;  // a target, so that directories may have been there
+  // Those of adopted targets, where directories may have been before.
+  std::vector<std::string> adopted_trees;
   std::map<std::pair<int, int>, Thread> threads;  // by rank and thread of the schedule
 };
 base::Result<ReplayIdentity> readReplayIdentity(const std::filesystem::path& trace_directory);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -121,7 +122,8 @@ class LauncherWords {
 };
 
 // Says what is kept of a replay that was interrupted, and ends as what ^C ends.
-[[noreturn]] void endInterrupted(const replay::Request& request, int signal) {
+[[noreturn]] void endInterrupted(const replay::Request& request, const replay::Plan& plan,
+                                 int signal) {
   std::error_code error;
   std::string text = fmt::format("interrupted by {}", base::signalName(signal));
   if (request.trace && fs::exists(request.output, error) && !fs::is_empty(request.output, error)) {
@@ -135,6 +137,10 @@ class LauncherWords {
     const fs::path tree = target.directory / replay::kTreeName;
     if (fs::exists(tree, error)) trees.push_back(base::printable(tree.native()));
   }
+  if (replay::usesNodeTree(request.node_local, plan)) {
+    const fs::path tree = request.node_local / replay::kTreeName;
+    trees.push_back(fmt::format("{} of its nodes", base::printable(tree.native())));
+  }
   if (!trees.empty()) {
     text += fmt::format(", and its files are in {}", fmt::join(trees, " and "));
   }
@@ -147,8 +153,10 @@ base::Result<fs::path> findReplayer() {
                                " (omnio may have been built without MPI)");
 }
 
-int replayOnce(const ReplayOptions& options) {
+// `held`: signals wait while nothing would say what they left. They do when it returns.
+int replayOnce(const ReplayOptions& options, std::optional<base::StopsHeld>& held) {
   const replay::Request& request = options.request;
+  if (!held) held.emplace();
   const base::Result<fs::path> program = findReplayer();
   if (!program) return fail(program.failure());
   // All that can be refused is refused here, before a launcher adds its own lines to the sentence.
@@ -164,15 +172,24 @@ int replayOnce(const ReplayOptions& options) {
   if (!output_was_there) output_removed.emplace(request.output);
   const base::RemovedIfInterrupted repeats_removed(options.repeat > 1 ? request.output.parent_path()
                                                                       : request.output);
+  const std::vector<fs::path> missing = replay::missingAbove(request.output);
+  std::deque<base::RemovedIfInterrupted> missing_removed;
+  for (const fs::path& directory : missing) missing_removed.emplace_back(directory);
+  held.reset();
   const base::Result<replay::Plan> plan =
       replay::compileSchedule(request.schedule, programs, request.changes);
-  if (!plan) return fail(plan.failure());
   std::error_code error;
   const auto remove_programs = [&] {
     fs::remove_all(programs, error);
     if (!output_was_there) fs::remove(request.output, error);  // if nothing else is in it
+    replay::removeEmpty(missing);
   };
+  if (!plan) {
+    remove_programs();
+    return fail(plan.failure());
+  }
   auto fits = replay::checkSources(*plan, request.targets, request.node_local);
+  if (fits) fits = replay::checkNamesForMpi(request, *plan);
   if (fits) fits = replay::checkTargetRoom(request, *plan);
   if (!fits) {
     remove_programs();
@@ -202,16 +219,19 @@ int replayOnce(const ReplayOptions& options) {
   words.insert(words.end(), more.begin(), more.end());
   const LauncherWords launcher_output;
   const LauncherWords launcher_words;
+  held.emplace();
   interruption.reset();
-  const ChildEnd end = runChild(
-      words, {.apart = true, .output = launcher_output.fd(), .error_output = launcher_words.fd()});
+  const ChildEnd end = runChild(words, {.apart = true,
+                                        .output = launcher_output.fd(),
+                                        .error_output = launcher_words.fd(),
+                                        .mask = &held->before()});
   const std::optional<std::string> failed = replay::failureSaid(request.output);
   const std::optional<std::string> shown = replay::reportSaid(request.output);
   if (end.start_error != 0) {
     fail(base::systemFailure(words.front(), end.start_error, "cannot run"));
   }
   remove_programs();
-  if (end.stopped_by != 0) endInterrupted(request, end.stopped_by);
+  if (end.stopped_by != 0) endInterrupted(request, *plan, end.stopped_by);
   if (failed) {
     printFailure(*failed);
     return kFailed;
@@ -238,6 +258,8 @@ int replayOften(const ReplayOptions& options) {
   if (const auto fit = replay::checkDirectories(request); !fit) return fail(fit.failure());
   std::vector<std::int64_t> makespans;
   int status = kDone;
+  const std::vector<fs::path> missing = replay::missingAbove(request.output);
+  std::optional<base::StopsHeld> held(std::in_place);
   for (int i = 1; i <= options.repeat; ++i) {
     ReplayOptions once = options;
     once.request.output = request.output / std::to_string(i);
@@ -246,9 +268,10 @@ int replayOften(const ReplayOptions& options) {
     std::error_code error;
     fs::create_directories(request.output, error);
     if (error) return fail(base::systemFailure(request.output, error.value(), "cannot create"));
-    const int ended = replayOnce(once);
+    const int ended = replayOnce(once, held);
     if (ended != kDone && ended != kDifferences) {
       fs::remove(request.output, error);  // if nothing is in it
+      replay::removeEmpty(missing);
       return ended;
     }
     status = std::max(status, ended);
@@ -316,6 +339,9 @@ int runDry(const ReplayOptions& options) {
   if (lacks_data) {
     printFailure(replay::lackSentence(request.schedule, dry->overview.plan.global));
   }
+  for (const std::string& sentence : replay::unusedTargets(request.targets, dry->overview.plan)) {
+    printFailure(sentence);
+  }
   const int printed = options.json ? printJson(replay::jsonOf(*dry)) : printAll(textOf(*dry));
   if (printed != kDone) return printed;
   return lacks_data ? kDifferences : kDone;
@@ -360,7 +386,9 @@ int runReplay(ReplayOptions options) {
                  "replay.json"},
                 kWrongUsage);
   }
-  return options.repeat > 1 ? replayOften(options) : replayOnce(options);
+  if (options.repeat > 1) return replayOften(options);
+  std::optional<base::StopsHeld> held;
+  return replayOnce(options, held);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& 
   }
   if (pid == 0) {
     if (settings.apart) leaveGroup();
-    sigprocmask(SIG_SETMASK, &before, nullptr);
+    sigprocmask(SIG_SETMASK, settings.mask == nullptr ? &before : settings.mask, nullptr);
     if (settings.output >= 0) dup2(settings.output, STDOUT_FILENO);
     if (settings.error_output >= 0) dup2(settings.error_output, STDERR_FILENO);
     execvp(arguments[0], arguments.data());
@@ -106,11 +106,12 @@ ChildEnd runChild(const std::vector<std::string>& command, const ChildSettings& 
   for (const int signal : kOfKeyboard) {
     if (!settings.apart) sigaction(signal, &action, nullptr);
   }
-  sigprocmask(SIG_SETMASK, &before, nullptr);
+  sigprocmask(SIG_SETMASK, settings.mask == nullptr ? &before : settings.mask, nullptr);
 
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   end.start_error = start_error.load();
   munmap(shared, sizeof(int));
   child_pid = 0;

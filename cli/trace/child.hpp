@@ -1,6 +1,8 @@
 // Runs a command as a child and waits for it, as `env` or `time` would.
 #pragma once
 
+#include <signal.h>
+
 #include <string>
 #include <vector>
 
@@ -25,6 +27,8 @@ struct ChildSettings {
   // Descriptors that are the command's stdout and stderr; -1: those of this process.
   int output = -1;
   int error_output = -1;
+  // The signal mask of the command, and of this process while it runs; nullptr: that of now.
+  const sigset_t* mask = nullptr;
 };
 
 // Signals that ask this process to stop or do something are the command's: they are passed on to

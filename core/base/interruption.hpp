@@ -56,6 +56,7 @@ class StopsHeld {
 
   // From now on a signal finds that all is written, and its sentence says so.
   void allIsWritten();
+  const sigset_t& before() const { return before_; }  // the mask that comes back
 
  private:
   sigset_t before_;

@@ -7,6 +7,7 @@
 
 #include "core/base/printable.hpp"
 #include "core/calls/effects.hpp"
+#include "core/calls/table.hpp"
 #include "core/wire/path_pattern.hpp"
 
 namespace omnio::replay {
@@ -56,8 +57,17 @@ TreeChoice::Complaint TreeChoice::choose(PlannedFile& file) {
 
 TreeChoice::Complaint TreeChoice::checkNames(const model::ScheduleEvent& event,
                                              const std::vector<PlannedFile>& files) {
-  if (!isSplit() || event.step != model::Step::kCall || event.failed ||
-      event.file == model::kNoFileNumber || event.new_file == model::kNoFileNumber) {
+  if (!isSplit() || event.step != model::Step::kCall) return std::nullopt;
+  if (calls::isMpiIo(*event.row) && event.file != model::kNoFileNumber) {
+    const PlannedFile& file = files[static_cast<std::uint32_t>(event.file)];
+    if (file.tree != 0 && file.location.find(':') != std::string::npos) {
+      return fmt::format("{} names \"{}\" in {}, and {}; --map it to the first target",
+                         event.row->name, base::inBrief(file.location), treeText(file.tree),
+                         kColonInMpi);
+    }
+  }
+  if (event.failed || event.file == model::kNoFileNumber ||
+      event.new_file == model::kNoFileNumber) {
     return std::nullopt;
   }
   const bool renames = calls::does(*event.row, calls::Effect::kRenames);

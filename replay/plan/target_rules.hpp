@@ -17,8 +17,12 @@ namespace omnio::replay {
 // Files whose recorded path the pattern matches (core/wire/path_pattern.hpp) go to the target.
 struct TargetMap {
   std::string pattern;
-  std::string target;
+  std::string target;  // "" is the plain one
 };
+
+// Calls of MPI-IO have names that are relative to the first tree, and whole paths in others.
+inline constexpr std::string_view kColonInMpi =
+    "MPI libraries take what stands before a colon in a whole path for the name of a file system";
 
 struct TargetRules {
   std::vector<std::string> names{};  // of the targets, by number; "" is the plain one

@@ -31,10 +31,12 @@ std::int64_t argumentOf(const Instruction& instruction, Role role) {
 constexpr Names::Wanted kMpiNames{.path = true, .from_first_tree = true};
 
 // Libraries take what stands before a colon for the name of a file system, and ROMIO leaves it out:
-// behind "ufs:" may be an absolute path. Our names are relative, and stay it.
+// behind "ufs:" may be an absolute path. Our names are relative, and stay it; those in other trees
+// than the first are not, and have no colon (TreeChoice, checkNamesForMpi).
 std::string nameIn(const IssueContext& context) {
   const std::string_view name = context.names.path();
-  return fmt::format("{}{}", name.find(':') == std::string_view::npos ? "" : "./", name);
+  const bool needs_dot = name.find(':') != std::string_view::npos && !name.starts_with('/');
+  return fmt::format("{}{}", needs_dot ? "./" : "", name);
 }
 
 Outcome notIssued() { return {.substitute = Substitute::kNotIssued, .issued = false}; }

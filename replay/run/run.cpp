@@ -285,7 +285,8 @@ void checkNodeRoom(Session& session, const Request& request, const Plan& plan,
   std::string failure;
   if (session.isNodeLeader()) {
     const auto is_there = [&](std::size_t file) { return places[file] == session.node(); };
-    const auto fits = checkRoom(roomNeeded(plan, is_there), request.node_local);
+    const auto fits = checkRoom(
+        roomNeededOnNode(request.targets, request.node_local, plan, is_there), request.node_local);
     if (!fits) failure = fits.failure().sentence;
   }
   if (session.largest(failure.empty() ? 0 : 1) == 0) return;
@@ -294,10 +295,6 @@ void checkNodeRoom(Session& session, const Request& request, const Plan& plan,
   session.barrier();
   if (!failure.empty()) session.abort(failure);
   session.barrier();  // until that one has ended all
-}
-
-bool hasFilesOnNodes(const Plan& plan) {
-  return std::ranges::find(plan.files, kNodeTree, &PlannedFile::tree) != plan.files.end();
 }
 
 std::string fileSystemOf(int directory) {
@@ -344,7 +341,7 @@ Replayed replayOnce(Session& session, const Request& request,
   if (!placement) placement = placementOf(*plan, session.size(), request.place);
   if (plan->global.mpi) check(checkProcesses(*plan, session.size()));
   std::filesystem::path node_tree;
-  if (!request.node_local.empty() && hasFilesOnNodes(*plan)) {
+  if (usesNodeTree(request.node_local, *plan)) {
     node_tree = makeNodeTree(session, request);
   }
   const base::Result<std::vector<std::filesystem::path>> tree_paths =
@@ -372,6 +369,8 @@ Replayed replayOnce(Session& session, const Request& request,
     check(prepareDirectories(*plan, *trees, *places, kInTarget));
   }
   if (session.isNodeLeader() && !node_tree.empty()) {
+    const auto is_on_node = [&](std::size_t file) { return (*places)[file] == session.node(); };
+    check(noteDirectoriesOnNode(request.node_local, *plan, *trees->onNode(), is_on_node));
     check(prepareDirectories(*plan, *trees, *places, session.node()));
   }
   session.barrier();
@@ -492,11 +491,17 @@ Replayed replayOnce(Session& session, const Request& request,
          .is_adopted = trees->targets()[i].isAdopted(),
          .prepared = {.files = session.sum(own.files), .bytes = session.sum(own.bytes)}});
   }
-  report.node_trees = session.gather(node_tree.native());
-  std::ranges::sort(report.node_trees);
-  const auto again = std::ranges::unique(report.node_trees);
-  report.node_trees.erase(again.begin(), again.end());
-  std::erase(report.node_trees, "");
+  const auto once = [&session](const std::string& tree) {
+    std::vector<std::string> all = session.gather(tree);
+    std::ranges::sort(all);
+    const auto again = std::ranges::unique(all);
+    all.erase(again.begin(), again.end());
+    std::erase(all, "");
+    return all;
+  };
+  report.node_trees = once(node_tree.native());
+  const bool is_adopted = trees->onNode() && trees->onNode()->isAdopted();
+  report.adopted_node_trees = once(is_adopted ? node_tree.native() : "");
   if (isTraced()) report.trace = request.output.native();
   report.timing = plan->global.timing;
   report.write_overwrite = plan->global.write_overwrite;

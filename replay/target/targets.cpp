@@ -132,12 +132,13 @@ base::Result<std::vector<TargetMap>> readTargetMaps(const std::vector<std::strin
     TargetMap map{.pattern = word.substr(0, equals),
                   .target = word.substr(equals + 1, word.size() - equals - 2)};
     if (map.pattern.empty()) return wrong(option + ": the pattern before = is empty");
-    if (const std::string why = whyNoName(map.target); !why.empty()) {
+    const bool is_plain = map.target.empty();
+    if (const std::string why = whyNoName(map.target); !is_plain && !why.empty()) {
       return wrong(option + ": " + why);
     }
     if (std::ranges::find(targets, map.target, &Target::name) == targets.end()) {
-      return wrong(
-          fmt::format("{}: no --target {}=DIR is given", option, base::printable(map.target)));
+      return wrong(fmt::format("{}: no --target {}DIR is given", option,
+                               is_plain ? "" : base::printable(map.target) + "="));
     }
     maps.push_back(std::move(map));
   }
@@ -201,6 +202,33 @@ base::Result<void> checkTargetsRoom(const Targets& targets, const Plan& plan) {
   return {};
 }
 
+bool usesNodeTree(const fs::path& node_local, const Plan& plan) {
+  return !node_local.empty() &&
+         std::ranges::find(plan.files, kNodeTree, &PlannedFile::tree) != plan.files.end();
+}
+
+RoomNeeded roomNeededOnNode(const Targets& targets, const fs::path& node_local, const Plan& plan,
+                            const std::function<bool(std::size_t)>& is_on_node) {
+  const auto device = deviceOf(node_local);
+  std::set<std::uint32_t> beside;
+  for (std::uint32_t i = 0; i < targets.size(); ++i) {
+    if (deviceOf(targets[i].directory) == device) beside.insert(i);
+  }
+  return roomNeeded(plan, [&](std::size_t file) {
+    return is_on_node(file) || beside.contains(plan.files[file].tree);
+  });
+}
+
+std::vector<fs::path> targetTreesBeside(const Targets& targets, const fs::path& directory) {
+  std::vector<fs::path> trees;
+  for (const Target& target : targets) {
+    if (deviceOf(target.directory) == deviceOf(directory)) {
+      trees.push_back(target.directory / kTreeName);
+    }
+  }
+  return trees;
+}
+
 base::Result<fs::path> makeTrees(const Targets& targets, bool fresh) {
   if (const auto free = checkTargets(targets, fresh); !free) return free.failure();
   fs::path first;
@@ -230,22 +258,42 @@ base::Result<std::vector<fs::path>> treesOf(const Targets& targets, const fs::pa
   return trees;
 }
 
+namespace {
+
+// The directories that files of the plan are or lie in.
+std::set<std::string, std::less<>> directoriesOf(const Plan& plan,
+                                                 const std::function<bool(std::size_t)>& is_there) {
+  std::set<std::string, std::less<>> directories;
+  for (std::size_t i = 0; i < plan.files.size(); ++i) {
+    const PlannedFile& file = plan.files[i];
+    if (!is_there(i) || file.role == model::FileRole::kAbsent) continue;
+    if (file.role == model::FileRole::kDirectory) directories.insert(file.location);
+    for (std::size_t end = file.location.find('/'); end != std::string::npos;
+         end = file.location.find('/', end + 1)) {
+      directories.insert(file.location.substr(0, end));
+    }
+  }
+  return directories;
+}
+
+}  // namespace
+
 base::Result<void> noteDirectories(const Targets& targets, const Plan& plan, const Trees& trees) {
   for (std::uint32_t i = 0; i < targets.size(); ++i) {
     if (!trees[i].isAdopted()) continue;
-    std::set<std::string, std::less<>> directories;
-    for (const PlannedFile& file : plan.files) {
-      if (file.tree != i || file.role == model::FileRole::kAbsent) continue;
-      if (file.role == model::FileRole::kDirectory) directories.insert(file.location);
-      for (std::size_t end = file.location.find('/'); end != std::string::npos;
-           end = file.location.find('/', end + 1)) {
-        directories.insert(file.location.substr(0, end));
-      }
-    }
-    const auto noted = noteNewDirectories(targets[i].directory, trees[i], directories);
+    const auto is_there = [&](std::size_t file) { return plan.files[file].tree == i; };
+    const auto noted =
+        noteNewDirectories(targets[i].directory, trees[i], directoriesOf(plan, is_there));
     if (!noted) return noted.failure();
   }
   return {};
+}
+
+base::Result<void> noteDirectoriesOnNode(const fs::path& node_local, const Plan& plan,
+                                         const Tree& tree,
+                                         const std::function<bool(std::size_t)>& is_on_node) {
+  if (!tree.isAdopted()) return {};
+  return noteNewDirectories(node_local, tree, directoriesOf(plan, is_on_node));
 }
 
 std::vector<std::string> unusedTargets(const Targets& targets, const Plan& plan) {

@@ -2,6 +2,7 @@
 // their own (tree.hpp).
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/base/result.hpp"
 #include "replay/plan/plan.hpp"
 #include "replay/plan/target_rules.hpp"
+#include "replay/target/prepare.hpp"
 #include "replay/target/trees.hpp"
 
 namespace omnio::replay {
@@ -44,6 +46,15 @@ base::Result<void> checkOutside(const Targets& targets, const std::filesystem::p
 // Fails where the files of the plan do not fit into the targets. Targets on one file system share
 // its room.
 base::Result<void> checkTargetsRoom(const Targets& targets, const Plan& plan);
+// Whether files of the plan go to the directory that each node has for itself.
+bool usesNodeTree(const std::filesystem::path& node_local, const Plan& plan);
+// What the files of the plan need on the file system of a node's own directory, `is_on_node` those
+// in it; and those of targets on the same file system with them.
+RoomNeeded roomNeededOnNode(const Targets& targets, const std::filesystem::path& node_local,
+                            const Plan& plan, const std::function<bool(std::size_t)>& is_on_node);
+// The trees of the targets on the same file system.
+std::vector<std::filesystem::path> targetTreesBeside(const Targets& targets,
+                                                     const std::filesystem::path& directory);
 // Makes all trees (makeTree), or none. Returns the path of the first.
 base::Result<std::filesystem::path> makeTrees(const Targets& targets, bool fresh);
 void removeTrees(const Targets& targets);
@@ -52,6 +63,10 @@ base::Result<std::vector<std::filesystem::path>> treesOf(const Targets& targets,
                                                          const std::filesystem::path& first);
 // Before any directory is made: notes in adopted targets which ones the replay makes there.
 base::Result<void> noteDirectories(const Targets& targets, const Plan& plan, const Trees& trees);
+// The same for the directory that a node has for itself.
+base::Result<void> noteDirectoriesOnNode(const std::filesystem::path& node_local, const Plan& plan,
+                                         const Tree& tree,
+                                         const std::function<bool(std::size_t)>& is_on_node);
 // A sentence for each target with a name to which no file of the plan goes.
 std::vector<std::string> unusedTargets(const Targets& targets, const Plan& plan);
 

@@ -3,6 +3,7 @@ directories with inode, mode, flags and attributes, and remove files alone. What
 refused and stays as it was, and nothing outside of a target changes.
 """
 
+import json
 import os
 import stat
 
@@ -194,6 +195,40 @@ def checkWithOthers(checks, work, target):
         inode = now
 
 
+def checkOnNode(checks, work, target):
+    """An adopted directory of --node-local: the directories that a replay makes there go with --fresh, and
+    those made by hand stay. verify counts directories that were there in adopted trees alone."""
+    path = write(os.path.join(work, "on_node.json"), schedule(
+        [file("@node/h/new", "directory"), file("@node/h/new/a"), file("@node/h/hand", "directory"),
+         file("plain", "directory"), file("plain/b")],
+        [[mkdir("@node/h/new"), opened("@node/h/new/a", 0), closed(0), mkdir("@node/h/hand"),
+          mkdir("plain"), opened("plain/b", 1), closed(1)]]))
+    hand = os.path.join(target, "tree/@node/h/hand")
+    os.makedirs(hand)
+    checks.equal(adopt(target).status, 0, "on a node: adopt")
+    inode, plain = os.stat(hand).st_ino, os.path.join(work, "node.plain")
+    for turn in range(2):
+        output = os.path.join(work, f"on_node.{turn}")
+        done = replay(path, plain, output, "--node-local", target, "--fresh")
+        if not checks.equal(done.status, 0, f"on a node {turn}: {done}"):
+            continue
+        checks.equal(namesIn(os.path.join(target, "tree/@node/h")),
+                     {"hand": None, "new": None, "new/a": 0}, f"on a node {turn}: the tree")
+        checks.equal(os.stat(hand).st_ino, inode, f"on a node {turn}: made by hand")
+        checks.equal(report(output)["substitutes"].get(
+            "directories that the application made, and an adopted target had"), 1,
+            f"on a node {turn}: only the one that was there")
+        verified = run([omnio(), "verify", path, output])
+        checks.that(verified.status == 0 and b" 0 differences" in verified.out,
+                    f"on a node {turn}: verify: {verified}")
+    # The same result in a tree that was not adopted is a difference.
+    facts = report(output)
+    del facts["adopted_node_trees"]
+    write(os.path.join(output, "replay.json"), json.dumps(facts))
+    verified = run([omnio(), "verify", path, output])
+    checks.equal(verified.status, 3, f"on a node: verify without it: {verified}")
+
+
 def main():
     if mpirun(1) is None:
         skipTest("a replay needs MPI")
@@ -203,7 +238,7 @@ def main():
         write(os.path.join(outside, "canary"), "precious")
         write(os.path.join(disk.mount_point, "linked"), "precious")
         before = factsOf(outside)
-        for case in (checkKept, checkLinks, checkRefusals, checkRoom, checkWithOthers):
+        for case in (checkKept, checkLinks, checkRefusals, checkRoom, checkWithOthers, checkOnNode):
             target = os.path.join(disk.mount_point, "run")
             run(["rm", "-rf", target])
             with checks.case(case.__name__):

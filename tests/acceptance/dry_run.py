@@ -8,7 +8,7 @@ import shutil
 import devices
 from omnio_testing import (Checks, WorkDirectory, emptied, environment, mpirun, omnio, run,
                            skipTest)
-from replay_testing import (MPI_ENVIRONMENT, closed, file, opened, replay, report, schedule,
+from replay_testing import (MPI_ENVIRONMENT, closed, file, numbersIn, opened, replay, report, schedule,
                             write)
 
 MIB = 1 << 20
@@ -47,14 +47,6 @@ def makeSchedule(work, timing="dt"):
 
 def dryRun(path, target, output, *options, **more):
     return replay(path, target, output, "--dry-run", *options, **more)
-
-
-def numbersIn(text):
-    numbers = []
-    for part in filter(None, text.split(", ")):
-        first, _, last = part.partition("-")
-        numbers += range(int(first), int(last or first) + 1)
-    return numbers
 
 
 def checkNumbers(checks, work):

@@ -105,6 +105,23 @@ def checkReplay(checks, work):
         checks.equal(len(calls), RANKS, f"{what}: the writes so far are in the trace: {seen}")
 
 
+def checkOnNodes(checks, work):
+    """The files of nodes are named too."""
+    late = 60_000_000_000
+    path = write(os.path.join(work, "nodes.json"), schedule(
+        [file("out"), file("@node/h/own")],
+        [[opened("out", 0), opened("@node/h/own", 1), {**closed(1), "start": late, "end": late + 1}]],
+        timing="start"))
+    target, own = emptied(os.path.join(work, "target")), os.path.join(work, "own")
+    process = start([omnio(), "replay", path, "--target", target, "-o", emptied(os.path.join(work, "out")),
+                     "--node-local", own, "--no-trace"])
+    made = os.path.join(own, "tree", "@node/h/own")
+    checks.that(waitUntil(lambda: os.path.exists(made)), "on nodes: the rank has begun")
+    process.send_signal(signal.SIGINT)
+    err = endedBy(checks, "on nodes", process, signal.SIGINT)
+    checks.that(f"its files are in {target}/tree and {own}/tree of its nodes" in err, f"on nodes: {err}")
+
+
 def checkTerminal(checks, work):
     """^C on a terminal reaches omnio, the launcher and the ranks in their groups."""
     path = slowSchedule(work)
@@ -272,13 +289,68 @@ def checkErrors(checks, work):
         checks.that(not os.path.exists(os.path.join(work, left)), f"errors: {left} is not there")
 
 
+def checkRepeats(checks, work):
+    """A signal at any time of a row of replays, also between two launchers: one sentence, and no programs
+    are left."""
+    path = write(os.path.join(work, "short.json"), schedule([file("out")], [[opened("out", 0), closed(0)]]))
+    ended = os.path.join(work, "ended")
+    launcher = os.path.join(work, "launcher")
+    # A shell dies of a signal before what it waits for.
+    write(launcher, "#!/bin/sh\ntrap 'kill -TERM $pid' TERM\n"
+                    "mpirun --allow-run-as-root --oversubscribe -n 1 \"$@\" &\npid=$!\nwait $pid\nstatus=$?\n"
+                    f"wait $pid\ntouch {ended}\nexit $status\n")
+    os.chmod(launcher, 0o755)
+    for delay in (0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.03, 0.06):
+        what = f"repeats, {delay * 1000:.0f} ms after a launcher"
+        target, output = emptied(os.path.join(work, "target")), os.path.join(work, "repeats")
+        run(["rm", "-rf", output, ended])
+        process = start([omnio(), "replay", path, "--target", target, "-o", output, "--repeat", "1000",
+                         "--launcher", launcher])
+        checks.that(waitUntil(lambda: os.path.exists(ended)), f"{what}: one has ended")
+        time.sleep(delay)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+        checks.equal(process.returncode, -signal.SIGTERM, f"{what}: ended by the signal: {err!r}")
+        lines = err.decode().splitlines()
+        checks.that(len(lines) == 1 and lines[0].startswith("omnio: interrupted by SIGTERM"),
+                    f"{what}: one sentence: {lines}")
+        left = [name for parent, _, names in os.walk(output) for name in names if "thread." in name]
+        checks.equal(left, [], f"{what}: programs")
+        checks.that(b"Makespan" in out, f"{what}: the report of the first")
+
+
+def checkLeftovers(checks, work):
+    """What an earlier replay left refuses no other, and a refusal leaves no directories."""
+    ranks = [[[opened(f"out.{rank}", 0), closed(0)]] for rank in range(RANKS)]
+    path = write(os.path.join(work, "left.json"), schedule(
+        [file(f"out.{rank}") for rank in range(RANKS)], ranks=ranks))
+    output = os.path.join(work, "left.replay")
+    for word in ("refused\n", "", f"{os.uname().nodename} 1\n"):
+        write(output + ".refused", word)
+        run(["rm", "-rf", output])
+        done = replay(path, os.path.join(work, "left"), output, "--fresh")
+        checks.equal((done.status, done.err), (0, b""), f"an old word {word!r}: {done}")
+        checks.that(not os.path.exists(output + ".refused"), f"an old word {word!r} is removed")
+    broken = write(os.path.join(work, "left.broken.json"), '{"format": "omnio-schedule",')
+    large = write(os.path.join(work, "left.large.json"), schedule([file("in", "input", True, 1 << 50)]))
+    deep = os.path.join(work, "deep", "a", "b")
+    for one in (broken, large):
+        for options in ([], ["--repeat", "2"]):
+            done = replay(one, os.path.join(work, "left"), deep, "--fresh", *options)
+            checks.equal(done.status, 1, f"deep {options}: {done}")
+            checks.that(not os.path.exists(os.path.join(work, "deep")), f"deep {options}: nothing is left")
+    os.makedirs(os.path.join(work, "deep"))
+    replay(broken, os.path.join(work, "left"), deep, "--fresh")
+    checks.equal(os.listdir(os.path.join(work, "deep")), [], "deep: what was there stays")
+
+
 def main():
     if mpirun(1) is None:
         skipTest("a replay needs MPI")
     checks = Checks()
     with WorkDirectory() as work:
-        for case in (checkReplay, checkTerminal, checkCompiling, checkPreprocess, checkRewriting,
-                     checkErrors):
+        for case in (checkReplay, checkOnNodes, checkTerminal, checkCompiling, checkPreprocess, checkRewriting,
+                     checkRepeats, checkLeftovers, checkErrors):
             with checks.case(case.__name__):
                 case(checks, work)
     checks.finish()

@@ -5,7 +5,7 @@ import os
 import re
 
 from omnio_testing import Checks, WorkDirectory, emptied, mpirun, readLog, skipTest
-from replay_testing import closed, file, opened, replay, report, schedule, write
+from replay_testing import closed, file, numbersIn, opened, replay, report, schedule, write
 
 RANKS = 10
 # Two nodes, and ranks dealt out to them in turn.
@@ -26,14 +26,6 @@ def document(files, ranks):
         for thread in rank["threads"]:
             thread["host"] = HOSTS[rank["rank"]]
     return made
-
-
-def numbersIn(text):
-    numbers = []
-    for part in filter(None, text.split(", ")):
-        first, _, last = part.partition("-")
-        numbers += range(int(first), int(last or first) + 1)
-    return numbers
 
 
 def checkPlaces(checks, work):

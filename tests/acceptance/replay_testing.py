@@ -46,6 +46,15 @@ def write(path, document):
     return path
 
 
+def numbersIn(text):
+    """Of a list as the report has it: "0-2, 5"."""
+    numbers = []
+    for part in filter(None, text.split(", ")):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
 def replay(path, target, output, *options, **more):
     return run([omnio(), "replay", path, "--target", target, "-o", output, *options],
                env=environment(**MPI_ENVIRONMENT), **more)

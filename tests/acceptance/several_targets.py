@@ -184,6 +184,7 @@ def checkRules(checks, targets):
             ("the schedule", [], {"c.log"}),
             ("a pattern of a name", ["a=fast:"], {"a", "c.log"}),
             ("the last one", ["/x/*=fast:", "/x/b=third:"], {"a", "c.log"}),
+            ("back to the plain one", ["*=fast:", "/x/b=:"], {"a", "c.log"}),
             ("a map over the schedule", ["*.log=third:", "/x/*=fast:"], {"a", "b"})):
         third = ["--target", f"third={targets.third}"] if any("third" in m for m in maps) else []
         done, _ = targets.replay(path, *third, *(word for m in maps for word in ("--map", m)))
@@ -201,10 +202,11 @@ def checkRules(checks, targets):
     checked = run([omnio(), "schedule", "check", path])
     checks.equal(checked.status, 0, f"schedule check does not ask for targets: {checked}")
     # One that nothing goes to is named, and used all the same.
-    done, _ = targets.replay(path, "--target", f"third={targets.third}")
-    checks.equal(done.status, 0, f"an unused target: {done}")
-    checks.equal(done.err.decode(), f"omnio: --target third={targets.third}: no file of the schedule "
-                 "goes there\n", "an unused target: the warning")
+    for more in (["--dry-run"], []):
+        done, _ = targets.replay(path, "--target", f"third={targets.third}", *more)
+        checks.equal(done.status, 0, f"an unused target: {done}")
+        checks.equal(done.err.decode(), f"omnio: --target third={targets.third}: no file of the schedule "
+                     "goes there\n", f"an unused target {more}: the warning")
 
 
 def checkApplication(checks, targets):
@@ -301,7 +303,6 @@ def refusals(targets):
     yield "no name", ["--target", f"={third}"], "the name is empty", 2
     yield "a slash in a name", ["--target", f"a/b={third}"], "has a /, = or : in it", 2
     yield "no directory", ["--target", "x="], "the directory is empty", 2
-    yield "a map without a name", ["--map", "/m/*=:"], "the name is empty", 2
     yield "a map without a colon", ["--map", "/m/*=fast"], "PATTERN=NAME: is wanted", 2
     yield "a map without a pattern", ["--map", "=fast:"], "the pattern before = is empty", 2
     yield "a map with a slash", ["--map", "/m/*=a/b:"], "has a /, = or : in it", 2
@@ -355,6 +356,89 @@ def checkRefusals(checks, targets):
     checks.equal(result.status, 1, f"a file without a target: {result}")
     checks.that(b'location "b" has no target' in result.err, f"without a target: {result.err!r}")
     checks.that(not os.path.exists(targets.fast), "a file without a target: nothing is made")
+    result, _ = targets.replay(path, "--map", "/m/a=:", plain=False)
+    checks.equal(result.status, 2, f"a map to a plain target that is not there: {result}")
+    checks.that(b"--map /m/a=:: no --target DIR is given" in result.err, f"{result.err!r}")
+    checkColons(checks, targets)
+
+
+def checkColons(checks, targets):
+    """ROMIO takes what stands before a colon off a name: of a whole path, what is left may be another one."""
+    document = schedule(
+        [file("x:", "directory", True, source="/m/x:"), file("x:/etc/canary", source="/m/x:/etc/canary")],
+        [[{"command": "MPI_File_open", "location": "x:/etc/canary", "group": 0,
+           "amode": "MPI_MODE_CREATE|MPI_MODE_RDWR", "result": 0},
+          {"command": "MPI_File_close", "fd": 0, "result": 0}]])
+    document["global"]["mpi"] = {"groups": [[0]], "types": []}
+    path = targets.document("colon", document)
+    for name, options, words in (
+            ("a name", ["--map", "*=fast:"], 'MPI_File_open names "x:/etc/canary" in the target fast'),
+            ("a target", ["--target", f"third={targets.work}/a:b", "--map", "*canary=third:"],
+             'MPI_File_open names')):
+        result, output = targets.replay(path, *options)
+        checks.equal(result.status, 1, f"colons, {name}: {result}")
+        checks.that(words.encode() in result.err, f"colons, {name}: {result.err!r}")
+        for made in (targets.plain, targets.fast, output):
+            checks.that(not os.path.exists(made), f"colons, {name}: {made} is not made")
+    document["files"][1].update(location="plain", source="/m/plain")
+    document["ranks"][0]["threads"][0]["events"][0]["location"] = "plain"
+    colon = f"third={targets.work}/a:b"
+    result, output = targets.replay(targets.document("colon", document), "--target", colon, "--map",
+                                    "*plain=third:")
+    checks.equal(result.status, 1, f"colons, a directory: {result}")
+    checks.that(f"--target {colon}: MPI libraries take".encode() in result.err, f"{result.err!r}")
+    checks.that(not os.path.exists(f"{targets.work}/a:b"), "colons, a directory: nothing is made")
+    result, _ = targets.replay(targets.document("colon", document), "--map", "*plain=fast:")
+    checks.equal(result.status, 0, f"no colons in a second target: {result}")
+    checks.that("plain" in namesIn(os.path.join(targets.fast, "tree")), "the file is there")
+    targets.clear()
+
+
+def checkListed(checks, targets):
+    """`targets` of the schedule: a directory that --target goes over, and names that files may use."""
+    files = [file("a", "input", True, 100, source="/x/a", target="fast"),
+             file("b", "input", True, 200, source="/x/b", target="third")]
+    events = [event for number, one in enumerate(files)
+              for event in (found(one["location"], number), read(number, one["size"]), closed(number))]
+    document = schedule(files, [events])
+    document["global"]["targets"] = [{"name": "fast", "comment": "the burst buffer"},
+                                     {"name": "third", "directory": targets.third, "comment": [1]}]
+    path = targets.document("listed", document)
+    targets.clear()
+    done, output = targets.replay(path, plain=False)
+    checks.equal(done.status, 0, f"listed: {done}")
+    checks.equal(namesIn(os.path.join(targets.third, "tree")), {"b": 200}, "listed: its directory")
+    targets.verified(checks, "listed", path, output)
+    targets.clear()
+    other = os.path.join(targets.work, "other")
+    done, _ = targets.replay(path, "--target", f"third={other}", plain=False)
+    checks.equal(done.status, 0, f"listed, and given: {done}")
+    checks.equal(namesIn(os.path.join(other, "tree")), {"b": 200}, "listed, and given: the option's")
+    checks.that(not os.path.exists(targets.third), "listed, and given: not the schedule's")
+    dry = run([omnio(), "replay", path, "--target", f"fast={targets.fast}", "--dry-run", "--fresh"])
+    checks.equal(dry.status, 0, f"listed: dry run: {dry}")
+    checks.that(targets.third.encode() in dry.out, f"listed: dry run: {dry.out!r}")
+    checks.that(not os.path.exists(targets.third), "listed: a dry run makes nothing")
+    # Without its directory, and without any option.
+    del document["global"]["targets"][1]["directory"]
+    done, _ = targets.replay(targets.document("listed", document), plain=False)
+    checks.that(done.status == 1 and b"goes to the target third, which this replay does not have"
+                in done.err, f"listed without a directory: {done}")
+    for listed, words in (([{"name": "fast"}], b'names the target third, which "targets" does not have'),
+                          ([{"name": "third", "directory": "here"}], b"has to be an absolute path"),
+                          ([{"name": "third"}, {"name": "third"}], b"the target third appears twice"),
+                          ([{"name": "a/b"}], b"the name of a target has no /")):
+        document["global"]["targets"] = listed
+        done, output = targets.replay(targets.document("listed", document))
+        checks.that(done.status == 1 and words in done.err and done.err.count(b"\n") == 1,
+                    f"listed {listed}: {done}")
+        checks.that(not os.path.exists(output), f"listed {listed}: nothing is made")
+    # A directory of others is not touched, whoever names it.
+    document["global"]["targets"] = [{"name": "fast"}, {"name": "third", "directory":
+                                                        os.path.join(targets.work, "outside")}]
+    done, _ = targets.replay(targets.document("listed", document))
+    checks.that(done.status == 1 and b"which no replay made" in done.err, f"listed: outside: {done}")
+    targets.clear()
 
 
 def checkContent(checks, targets):
@@ -403,10 +487,26 @@ def checkRoom(checks, targets):
         checks.that(not os.path.exists(made), f"room: {made} is not made")
     result, _ = targets.replay(path)
     checks.equal(result.status, 0, f"room in the plain target: {result}")
+    # Each fits by itself, and not both: a target and what nodes have for themselves on one device.
+    own = os.path.join(os.path.dirname(targets.plain), "own")
+    path = targets.document("both", schedule(
+        [file("in", "input", True, 35 * MIB, source="/in"),
+         file("@node/host/own", "input", True, 35 * MIB, source="/tmp/own")],
+        [[found("in", 0), closed(0), found("@node/host/own", 1), closed(1)]]))
+    targets.clear()
+    for more in (["--dry-run"], []):
+        result, output = targets.replay(path, "--node-local", own, *more)
+        checks.equal(result.status, 1, f"room of both: {result}")
+        told = re.search(r"too little room: (\d+) bytes", result.err.decode())
+        checks.that(told and int(told[1]) == 70 * MIB, f"room of both: {result.err!r}")
+        for made in (os.path.join(targets.plain, "tree"), os.path.join(own, "tree")):
+            checks.that(not os.path.exists(made), f"room of both: {made} is not there")
+    targets.clear()
+    run(["rm", "-rf", own, output])
 
 
 CASES = (checkPlaces, checkRules, checkApplication, checkLaunched, checkNodes, checkRefusals,
-         checkContent, checkRoom)
+         checkListed, checkContent, checkRoom)
 
 
 def main():

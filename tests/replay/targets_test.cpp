@@ -48,7 +48,7 @@ TEST(Targets, WordsThatMeanNoMapAreRefused) {
   EXPECT_EQ(refused("/app=x"), "--map /app=x: PATTERN=NAME: is wanted");
   EXPECT_EQ(refused("x:"), "--map x:: PATTERN=NAME: is wanted");
   EXPECT_EQ(refused("=x:"), "--map =x:: the pattern before = is empty");
-  EXPECT_EQ(refused("/app=:"), "--map /app=:: the name is empty");
+  EXPECT_EQ(refused("/app=:"), "--map /app=:: no --target DIR is given");
   EXPECT_EQ(refused("/app=y:"), "--map /app=y:: no --target y=DIR is given");
   EXPECT_EQ(refused("/app=a/b:"), "--map /app=a/b:: the name a/b has a /, = or : in it");
 }
