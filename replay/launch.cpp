@@ -161,7 +161,8 @@ base::Result<fs::path> prepareOutput(const Request& request) {
     }
   }
   base::Result<fs::path> tree =
-      fits ? makeTrees(request.targets, request.fresh) : base::Result<fs::path>(fits.failure());
+      fits ? makeTrees(request.targets, request.fresh, request.changes.inputs == Origin::kKept)
+           : base::Result<fs::path>(fits.failure());
   if (tree) {
     const auto written = base::writeDocument(programs / kReady, tree->native());
     if (!written) return written.failure();
@@ -308,8 +309,8 @@ void RequestOptions::addTo(base::Command command, bool is_required) {
       .option(
           "--inputs", inputs,
           "The files that exist before the run: made up, copied from the recorded paths, or (of "
-          "those that are only read) read there")
-      .oneOf({"make", "copy", "in-place"})
+          "those that are only read) read there, or made up and kept for the next replay")
+      .oneOf({"make", "copy", "in-place", "keep"})
       .showDefault();
   command.option("--cache", cache, "State of the page cache for input files")
       .oneOf({"cold", "warm", "as-is"})

@@ -155,6 +155,14 @@ std::string jsonOf(const Report& report) {
     json.put("network_scale", report.network_scale);
     json.put("write_overwrite", report.write_overwrite);
     json.put("inputs", base::wordOf(kOrigins, report.inputs));
+    if (report.inputs == Origin::kKept) {
+      json.object("kept", [&] {
+        json.put("files", report.kept.files);
+        json.put("bytes", report.kept.bytes);
+        json.list("made_anew", report.remade,
+                  [&json](const std::string& sentence) { json.value(sentence); });
+      });
+    }
     if (!report.in_place.empty()) {
       json.list("in_place", report.in_place, [&json](const InPlaceReport& file) {
         json.object([&] {
@@ -324,6 +332,17 @@ std::string textOf(const Report& report) {
       const TargetReport& target = report.targets[i];
       out += fmt::format("  in {} ({}): {} files, {:.2f} MiB\n", directories[i], target.file_system,
                          target.prepared.files, mib(target.prepared.bytes));
+    }
+  }
+  if (report.inputs == Origin::kKept) {
+    out += fmt::format("Kept {} of the replay before, {:.2f} MiB\n",
+                       base::counted(report.kept.files, "file", "files"), mib(report.kept.bytes));
+    constexpr std::size_t kMostShown = 3;
+    for (std::size_t i = 0; i < std::min(report.remade.size(), kMostShown); ++i) {
+      out += fmt::format("  made anew: {}\n", report.remade[i]);
+    }
+    if (report.remade.size() > kMostShown) {
+      out += fmt::format("  made anew: {} more\n", report.remade.size() - kMostShown);
     }
   }
   if (!report.in_place.empty()) {

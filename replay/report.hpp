@@ -47,6 +47,8 @@ struct Report {
   double network_scale = 1;
   bool write_overwrite = false;
   Origin inputs = Origin::kMade;
+  Prepared kept;                    // of the replay before
+  std::vector<std::string> remade;  // a sentence for each that was made anew all the same
   std::vector<InPlaceReport> in_place;
   Cache cache = Cache::kCold;
   std::string data = "random";  // Content::word()

@@ -99,9 +99,10 @@ Compiler::Complaint Compiler::file(model::FileNumber, const model::ScheduleFile&
   if (directory_.empty()) plan_.files.back().lines = false;
   const bool has_content = file.exists && file.role != model::FileRole::kDirectory &&
                            file.role != model::FileRole::kAbsent;
-  const bool is_in_place = changes_.inputs == Origin::kInPlace;
+  const bool is_for_reading =
+      changes_.inputs == Origin::kInPlace || changes_.inputs == Origin::kKept;
   if (has_content && !model::isOnNode(file.location) &&
-      (!is_in_place || file.role == model::FileRole::kInput)) {
+      (!is_for_reading || file.role == model::FileRole::kInput)) {
     plan_.files.back().origin = changes_.inputs;
   }
   return tree_choice_ ? tree_choice_->choose(plan_.files.back()) : std::nullopt;

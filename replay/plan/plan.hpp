@@ -26,11 +26,14 @@ enum class Origin : std::uint8_t {
   kMade,     // made-up content
   kCopied,   // that of its source
   kInPlace,  // it is its source
+  kKept,     // made-up content, which the next replay may have again
 };
 
 // The words of --inputs.
-inline constexpr base::Word<Origin> kOrigins[] = {
-    {Origin::kMade, "make"}, {Origin::kCopied, "copy"}, {Origin::kInPlace, "in-place"}};
+inline constexpr base::Word<Origin> kOrigins[] = {{Origin::kMade, "make"},
+                                                  {Origin::kCopied, "copy"},
+                                                  {Origin::kInPlace, "in-place"},
+                                                  {Origin::kKept, "keep"}};
 
 struct PlannedFile : model::ScheduleFile {
   Origin origin = Origin::kMade;

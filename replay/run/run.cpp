@@ -30,6 +30,7 @@
 #include "replay/run/receivers.hpp"
 #include "replay/run/session.hpp"
 #include "replay/run/signals.hpp"
+#include "replay/target/kept.hpp"
 #include "replay/target/sources.hpp"
 
 namespace omnio::replay {
@@ -303,6 +304,15 @@ std::string fileSystemOf(int directory) {
   return base::fileSystemName(static_cast<std::uint32_t>(facts.f_type));
 }
 
+// What process 0 knows of kept files.
+void tellKept(Session& session, KeptInputs& kept) {
+  std::string marks;
+  for (const bool is_kept : kept.is_kept) marks += is_kept ? '1' : '0';
+  marks = session.fromFirst(std::move(marks));
+  kept.is_kept.clear();
+  for (const char mark : marks) kept.is_kept.push_back(mark == '1');
+}
+
 Prepared sumOf(const PreparedByTree& prepared) {
   Prepared sum;
   for (const auto& [tree, one] : prepared) {
@@ -364,15 +374,23 @@ Replayed replayOnce(Session& session, const Request& request,
   checkNodeRoom(session, request, *plan, *places);
 
   const std::int64_t preparing = nowNs();
+  const bool keeps_inputs = request.changes.inputs == Origin::kKept;
+  KeptInputs kept;
   if (session.rank() == 0) {
     check(noteDirectories(request.targets, *plan, *trees));
     check(prepareDirectories(*plan, *trees, *places, kInTarget));
+    if (keeps_inputs) {
+      base::Result<KeptInputs> taken = takeInputs(request.targets, *plan, *trees, request.content);
+      check(taken);
+      kept = std::move(*taken);
+    }
   }
   if (session.isNodeLeader() && !node_tree.empty()) {
     const auto is_on_node = [&](std::size_t file) { return (*places)[file] == session.node(); };
     check(noteDirectoriesOnNode(request.node_local, *plan, *trees->onNode(), is_on_node));
     check(prepareDirectories(*plan, *trees, *places, session.node()));
   }
+  if (keeps_inputs) tellKept(session, kept);
   session.barrier();
   const Share share{.process = session.rank(),
                     .processes = session.size(),
@@ -380,10 +398,13 @@ Replayed replayOnce(Session& session, const Request& request,
                     .node_process = session.nodeRank(),
                     .node_processes = session.nodeProcesses()};
   const base::Result<PreparedByTree> prepared =
-      prepareFiles(*plan, *trees, *places, share, request.cache, request.content);
+      prepareFiles(*plan, *trees, *places, share, request.cache, request.content, kept.is_kept);
   check(prepared);
   settleSources(*plan, request.cache, share);
   session.barrier();
+  if (keeps_inputs && session.rank() == 0) {
+    check(noteInputs(request.targets, *plan, *trees, request.content));
+  }
   const Residency residency = sampleCache(*plan, *trees, *places, share);
   session.barrier();
   const std::int64_t preparation_ns = nowNs() - preparing;
@@ -513,6 +534,12 @@ Replayed replayOnce(Session& session, const Request& request,
                                .real = std::filesystem::weakly_canonical(file->source, ignored),
                                .size = file->size});
   }
+  for (std::size_t i = 0; i < kept.is_kept.size(); ++i) {
+    if (!kept.is_kept[i]) continue;
+    ++report.kept.files;
+    report.kept.bytes += wantedSize(*plan, plan->files[i]).value_or(0);
+  }
+  report.remade = kept.remade;
   report.cache = request.cache;
   report.data = request.content.word();
   report.order = request.changes.order;

@@ -163,6 +163,14 @@ std::int64_t Session::fromNodeLeader(std::int64_t value) {
   return value;
 }
 
+std::string Session::fromFirst(std::string text) {
+  std::uint64_t bytes = text.size();
+  MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, world_);
+  text.resize(bytes);
+  MPI_Bcast(text.data(), static_cast<int>(bytes), MPI_CHAR, 0, world_);
+  return text;
+}
+
 std::vector<std::string> Session::gather(const std::string& text) {
   std::vector<std::string> texts;
   // One after the other: what a process has to tell may be large, and there may be many.

@@ -65,6 +65,8 @@ class Session {
   // nodes have clocks of their own, these are compared by messages to and fro: what is wrong is at
   // most half of the time that the fastest of these took.
   std::int64_t momentForAll(std::int64_t lead_ns);
+  // The text of process 0, for all.
+  std::string fromFirst(std::string text);
   // One text of each process, by rank; only process 0 gets them.
   std::vector<std::string> gather(const std::string& text);
 

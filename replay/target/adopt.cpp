@@ -12,6 +12,7 @@
 
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
+#include "replay/target/kept.hpp"
 
 namespace omnio::replay {
 namespace {
@@ -104,7 +105,7 @@ base::Result<Adoption> adoptTarget(const fs::path& target) {
         (inside == kMarkerName || inside == kAdoptedMarker) && type == fs::file_type::regular;
     adoption.has_tree |= is_tree;
     is_of_replay |= inside == kMarkerName;
-    if (is_tree || is_marker) continue;
+    if (is_tree || is_marker || isOfKeptInputs(*entry)) continue;
     return base::failure(base::Code::kInvalid,
                          "{} holds {}; a target that is adopted may hold a directory {} and "
                          "nothing else",

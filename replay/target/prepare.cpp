@@ -132,11 +132,21 @@ class Maker {
   Maker(const Trees& trees, Cache cache, const Content& content)
       : trees_(trees), cache_(cache), content_(content), buffer_(kBufferBytes) {}
 
-  // The piece of a file of so many bytes. 0 or errno.
+  // The piece of a file of so many bytes; `is_kept`: it is there. 0 or errno.
   int makePiece(const PlannedFile& file, std::uint64_t number, std::uint64_t begin,
-                std::uint64_t end, std::uint64_t size) {
-    const int fd = trees_.of(file).openFile(file.location, O_RDWR | O_CREAT, kFileMode);
+                std::uint64_t end, std::uint64_t size, bool is_kept) {
+    const int flags = is_kept ? O_RDONLY : O_RDWR | O_CREAT;
+    const int fd = trees_.of(file).openFile(file.location, flags, kFileMode);
     if (fd < 0) return errno;
+    const int error = is_kept ? 0 : fillPiece(file, number, begin, end, size, fd);
+    const int settled = error == 0 ? settlePiece(file, begin, end, fd) : error;
+    raw::closeFd(fd);
+    return settled;
+  }
+
+ private:
+  int fillPiece(const PlannedFile& file, std::uint64_t number, std::uint64_t begin,
+                std::uint64_t end, std::uint64_t size, int fd) {
     const OwnFd source(file.origin == Origin::kCopied ? openSource(file.source) : -1);
     int error = file.origin == Origin::kCopied && source.get() < 0 ? errno : 0;
     if (error == 0) {
@@ -148,20 +158,24 @@ class Maker {
     if (error == 0 && end == size && !file.holes.empty() && raw::setLength(fd, size) != 0) {
       error = errno;
     }
-    if (error == 0 && cache_ == Cache::kCold) {
+    return error;
+  }
+
+  // Brings the cache into the state that is wanted.
+  int settlePiece(const PlannedFile& file, std::uint64_t begin, std::uint64_t end, int fd) {
+    int error = 0;
+    if (cache_ == Cache::kCold) {
       if (raw::syncData(fd) != 0) error = errno;
       raw::adviseDontNeed(fd);
     }
-    if (error == 0 && cache_ == Cache::kWarm) {
+    if (cache_ == Cache::kWarm) {
       error = eachDataPart(file, begin, end, [&](std::uint64_t from, std::uint64_t to) {
         return readBack(from, to, fd);
       });
     }
-    raw::closeFd(fd);
     return error;
   }
 
- private:
   // The part of the piece that goes through the buffer next.
   std::span<char> next(std::uint64_t begin, std::uint64_t end) {
     return std::span(buffer_).first(std::min<std::uint64_t>(buffer_.size(), end - begin));
@@ -172,15 +186,16 @@ class Maker {
            int source, int fd) {
     for (; begin < end; begin += next(begin, end).size()) {
       const std::span<char> content = next(begin, end);
-      content_.fill(number, begin, content);
-      if (source >= 0 && begin < file.size) {
-        const auto bytes = std::min<std::uint64_t>(content.size(), file.size - begin);
-        const std::int64_t got = raw::readWholeAt(source, content.data(), bytes, begin);
+      const std::uint64_t copied = source >= 0 && begin < file.size
+                                       ? std::min<std::uint64_t>(content.size(), file.size - begin)
+                                       : 0;
+      if (copied > 0) {
+        const std::int64_t got = raw::readWholeAt(source, content.data(), copied, begin);
         if (got < 0) return errno;
-        if (static_cast<std::uint64_t>(got) < bytes) return ENODATA;  // it was cut meanwhile
-      } else if (file.lines) {
-        setLineEnds(file, begin, content);
+        if (static_cast<std::uint64_t>(got) < copied) return ENODATA;  // it was cut meanwhile
       }
+      content_.fill(number, begin + copied, content.subspan(copied));
+      if (copied == 0 && file.lines) setLineEnds(file, begin, content);
       if (!raw::writeWholeAt(fd, content.data(), content.size(), begin)) return errno;
     }
     return 0;
@@ -419,20 +434,25 @@ Residency sampleCache(const Plan& plan, const Trees& trees, const Places& places
 
 base::Result<PreparedByTree> prepareFiles(const Plan& plan, const Trees& trees,
                                           const Places& places, Share share, Cache cache,
-                                          const Content& content) {
+                                          const Content& content,
+                                          const std::vector<bool>& is_kept) {
   PreparedByTree prepared;
   Maker maker(trees, cache, content);
   std::optional<base::Failure> failed;
   eachPiece(plan, places, share, [&](const Piece& piece) {
     const PlannedFile& file = plan.files[piece.file];
     const std::uint64_t bytes = dataBytes(file, piece.begin, piece.end);
-    if (const int error = maker.makePiece(file, piece.file, piece.begin, piece.end, piece.size)) {
+    const bool is_there = piece.file < is_kept.size() && is_kept[piece.file];
+    const int error =
+        maker.makePiece(file, piece.file, piece.begin, piece.end, piece.size, is_there);
+    if (error != 0) {
       failed = cannotMake(file.location, error);
       if (file.origin == Origin::kCopied) {
         failed->sentence += fmt::format(" (a copy of {})", base::printable(file.source));
       }
       return false;
     }
+    if (is_there) return true;
     prepared[file.tree].files += piece.begin == 0 ? 1 : 0;
     prepared[file.tree].bytes += bytes;
     return true;

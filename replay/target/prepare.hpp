@@ -98,8 +98,11 @@ base::Result<void> prepareDirectories(const Plan& plan, const Trees& trees, cons
                                       int place);
 // What was made in each tree, by its number.
 using PreparedByTree = std::map<std::uint32_t, Prepared>;
+// `is_kept`, by file: it is there as it has to be (kept.hpp), and only the cache has to be settled;
+// may be empty.
 base::Result<PreparedByTree> prepareFiles(const Plan& plan, const Trees& trees,
                                           const Places& places, Share share, Cache cache,
-                                          const Content& content = {});
+                                          const Content& content = {},
+                                          const std::vector<bool>& is_kept = {});
 
 }  // namespace omnio::replay

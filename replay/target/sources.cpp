@@ -41,7 +41,7 @@ base::Result<void> checkSources(const Plan& plan, Targets targets,
                                 const std::filesystem::path& node_local) {
   if (!node_local.empty()) targets.push_back({.name = {}, .directory = node_local});
   for (const PlannedFile& file : plan.files) {
-    if (file.origin == Origin::kMade) continue;
+    if (file.origin == Origin::kMade || file.origin == Origin::kKept) continue;
     // --fresh would remove it.
     const auto outside = checkOutside(targets, file.source, "--inputs: the source");
     if (!outside) return outside.failure();

@@ -192,6 +192,7 @@ base::Result<void> checkTargetsRoom(const Targets& targets, const Plan& plan) {
     for (const std::uint32_t number : numbers) {
       const Target& target = targets[number];
       removed.push_back(target.directory / kTreeName);
+      removed.push_back(target.directory / kKeptName);
       names.push_back(base::printable(target.directory.native()));
       if (targets.size() > 1) names.back() += fmt::format(" ({})", targetText(target.name));
     }
@@ -229,11 +230,11 @@ std::vector<fs::path> targetTreesBeside(const Targets& targets, const fs::path& 
   return trees;
 }
 
-base::Result<fs::path> makeTrees(const Targets& targets, bool fresh) {
+base::Result<fs::path> makeTrees(const Targets& targets, bool fresh, bool keeps) {
   if (const auto free = checkTargets(targets, fresh); !free) return free.failure();
   fs::path first;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const base::Result<fs::path> tree = makeTree(targets[i].directory, fresh);
+    const base::Result<fs::path> tree = makeTree(targets[i].directory, fresh, keeps);
     if (!tree) {
       removeTrees({targets.begin(), targets.begin() + static_cast<std::ptrdiff_t>(i)});
       return tree.failure();

@@ -56,7 +56,8 @@ RoomNeeded roomNeededOnNode(const Targets& targets, const std::filesystem::path&
 std::vector<std::filesystem::path> targetTreesBeside(const Targets& targets,
                                                      const std::filesystem::path& directory);
 // Makes all trees (makeTree), or none. Returns the path of the first.
-base::Result<std::filesystem::path> makeTrees(const Targets& targets, bool fresh);
+base::Result<std::filesystem::path> makeTrees(const Targets& targets, bool fresh,
+                                              bool keeps = false);
 void removeTrees(const Targets& targets);
 // The paths of the trees, which makeTrees() has made: the first is `first`.
 base::Result<std::vector<std::filesystem::path>> treesOf(const Targets& targets,

@@ -12,6 +12,7 @@
 #include "core/base/printable.hpp"
 #include "replay/issue/libc.hpp"
 #include "replay/target/adopt.hpp"
+#include "replay/target/kept.hpp"
 
 // Rights that came with later versions than the first (Linux 5.13), and that the header of an older
 // system does not name: https://docs.kernel.org/userspace-api/landlock.html
@@ -102,6 +103,7 @@ base::Result<Look> lookAt(const fs::path& target) {
     const fs::path name = entry->path().filename();
     if (look.ours && (name == kMarkerName || name == kTreeName)) continue;
     if (look.is_adopted && name == kAdoptedMarker) continue;
+    if (isOfKeptInputs(*entry)) continue;
     if (name.native().starts_with(kNodeMark)) continue;
     return base::failure(base::Code::kInvalid,
                          "{} holds {}, which no replay made; a target has to be empty",
@@ -137,7 +139,7 @@ base::Result<void> checkTarget(const fs::path& target, bool fresh) {
   return {};
 }
 
-base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
+base::Result<fs::path> makeTree(const fs::path& target, bool fresh, bool keeps) {
   const base::Result<Look> look = lookAndRefuse(target, fresh);
   if (!look) return look.failure();
   std::error_code error;
@@ -151,6 +153,11 @@ base::Result<fs::path> makeTree(const fs::path& target, bool fresh) {
   if (marker < 0) return base::systemFailure(real / kMarkerName, errno);
   raw::closeFd(marker);
   const fs::path tree = real / kTreeName;
+  if (!keeps) {
+    forgetInputs(real);
+  } else if (look->has_tree) {
+    if (const auto aside = putInputsAside(real); !aside) return aside.failure();
+  }
   if (look->is_adopted && look->has_tree) {
     if (!fresh) return tree;
     if (const auto removed = removeLeft(real); !removed) return removed.failure();

@@ -4,6 +4,7 @@ than read what is read in place, are refused before anything is made.
 """
 
 import os
+import shutil
 
 from hostile_schedules import factsOf
 from omnio_testing import Checks, WorkDirectory, emptied, mpirun, omnio, run, skipTest
@@ -280,13 +281,138 @@ def checkRefusals(checks, work, home):
     home.isUnchanged(checks, "refusals")
 
 
+def recipes(home, **changed):
+    """Inputs of all kinds, a file that is written, and one that the run removes."""
+    sizes = {"in": 2 * MIB, "d/deep/in": 3 * MIB + 5, "holes": 4 * MIB, "gone": 1000, **changed}
+    files = [file(name, "input", True, size, source=home.source(name),
+                  **({"holes": [{"begin": 0, "end": MIB}]} if name == "holes" else {}))
+             for name, size in sizes.items()]
+    files += [file("log", "updated", True, 3000, source=home.source("log")), file("out")]
+    reads = [event for number, (name, size) in enumerate(sizes.items())
+             for event in (found(name, number), read(number, size), closed(number))]
+    return schedule(files, [[*reads, {"command": "unlink", "location": "gone", "result": 0},
+                             opened("log", 8, "O_WRONLY", mode="0"), written(8, 500, 3000), closed(8),
+                             opened("out", 9), written(9, 1000), closed(9)]])
+
+
+def checkKept(checks, work, home):
+    """Inputs of one replay in the next: the same inodes, whatever was changed is made anew and named, and
+    what links and notes lead to stays as it is."""
+    target = os.path.join(work, "kept.target")
+    tree, note = os.path.join(target, "tree"), os.path.join(target, ".omnio-inputs")
+    outside = emptied(os.path.join(work, "kept.outside"))
+    for name in ("canary", "other"):
+        write(os.path.join(outside, name), "precious")
+    before = factsOf(outside)
+    names = ("in", "d/deep/in", "holes")
+    runs = iter(range(100))
+
+    def again(what, kept, anew=(), document=None, options=("--fresh",)):
+        """One more replay: files that have to be kept, and words about those that are made anew."""
+        path = write(os.path.join(work, "kept.json"), document or recipes(home))
+        inodes = {name: os.stat(os.path.join(tree, name)).st_ino for name in names
+                  if os.path.isfile(os.path.join(tree, name))}
+        contents = {name: contentOf(tree, name) for name in kept}
+        output = os.path.join(work, f"kept.{next(runs)}")
+        done = replay(path, target, output, "--inputs", "keep", *options)
+        if not checks.equal(done.status, 0, f"{what}: {done}"):
+            return
+        if "--repeat" in options:
+            output = os.path.join(output, "2")
+        facts = report(output)
+        print(f"{what}: {facts['kept']}")
+        checks.equal(facts["inputs"], "keep", f"{what}: the report")
+        checks.equal(facts["kept"]["files"], len(kept), f"{what}: how many were kept")
+        checks.equal(facts["kept"]["bytes"], sum(map(len, contents.values())), f"{what}: bytes")
+        for name in kept:
+            checks.equal(os.stat(os.path.join(tree, name)).st_ino, inodes[name], f"{what}: {name} stays")
+            checks.that(contentOf(tree, name) == contents[name], f"{what}: the content of {name}")
+        said = facts["kept"]["made_anew"]
+        checks.equal(len(said), len(anew), f"{what}: {said}")
+        for words in anew:
+            checks.that(any(words in one for one in said), f"{what}: {words!r} in {said}")
+            if len(anew) <= 3:
+                checks.that(words in done.out.decode(), f"{what}: {words!r} is printed")
+        checks.equal(sorted(set(os.listdir(target)) - {".omnio-replay", ".omnio-inputs", "tree",
+                                                       ".omnio-adopted"}), [], f"{what}: what is left")
+        checks.equal(factsOf(outside), before, f"{what}: the canaries")
+        verified = run([omnio(), "verify", path, output])
+        checks.equal(verified.status, 0, f"{what}: verify: {verified}")
+
+    gone = "gone: it was changed since it was made"
+    again("the first", (), options=())
+    again("the same", names, [gone])
+    again("warm", names, [gone], options=("--fresh", "--cache", "warm"))
+    again("repeated", names, [gone], options=("--fresh", "--repeat", "2"))
+    refused = replay(os.path.join(work, "kept.json"), target, os.path.join(work, "kept.refused"),
+                     "--inputs", "keep")
+    checks.that(refused.status == 1 and b"--fresh removes it" in refused.err, f"not fresh: {refused}")
+    again("after a refusal", names, [gone])
+    again("another size", names[1:], [f"in: it had {2 * MIB} bytes, and has {MIB} now", gone],
+          recipes(home, **{"in": MIB}))
+    again("other data", (), ["in: it had", *(f"{name}: its content is made otherwise now"
+                                             for name in ("d/deep/in", "holes", "gone"))],
+          options=("--fresh", "--data", "ratio=2"))
+    again("random data again", (), [f"{name}: its content" for name in (*names, "gone")])
+    with open(os.path.join(tree, "in"), "r+b") as changed:
+        changed.write(b"x")
+    again("a byte was written", names[1:], ["in: it was changed", gone])
+    os.truncate(os.path.join(tree, "holes"), MIB)
+    again("one was cut", names[:2], ["holes: it was changed", gone])
+    # Links and second names lead to what is not ours.
+    os.unlink(os.path.join(tree, "in"))
+    os.symlink(os.path.join(outside, "canary"), os.path.join(tree, "in"))
+    os.rename(os.path.join(tree, "d/deep"), os.path.join(tree, "d/moved"))
+    os.symlink(os.path.join(tree, "d/moved"), os.path.join(tree, "d/deep"))
+    os.link(os.path.join(tree, "holes"), os.path.join(work, "second name"))
+    again("links", (), [f"{name}: it was changed" for name in (*names, "gone")])
+    with open(os.path.join(work, "second name"), "rb") as second:
+        checks.equal(len(second.read()), 4 * MIB, "the second name is not touched")
+    # Notes that lie.
+    facts = os.stat(os.path.join(outside, "canary"))
+    lie = f"{'0' * 16} {facts.st_size} {facts.st_mtime_ns} {facts.st_ino} "
+    up = "../" * target.count("/") + outside.lstrip("/")
+    for text in (lie + "../../kept.outside/canary", lie + up + "/canary", lie + outside + "/canary",
+                 lie + "..", lie, "0" * 16, "../../x 1 1 1 in", "\xff\xfe", ""):
+        with open(note, "wb") as out:
+            out.write(text.encode("latin-1") + b"\0")
+        again(f"a note {text[:30]!r}", ())
+        again("after it", names, [gone])
+    os.unlink(note)
+    os.symlink(os.path.join(outside, "canary"), note)
+    refused = replay(os.path.join(work, "kept.json"), target, os.path.join(work, "kept.link"),
+                     "--inputs", "keep", "--fresh")
+    checks.that(refused.status == 1 and b"holds .omnio-inputs" in refused.err, f"a link: {refused}")
+    os.unlink(note)
+    os.symlink(outside, os.path.join(target, ".omnio-kept"))
+    refused = replay(os.path.join(work, "kept.json"), target, os.path.join(work, "kept.link"),
+                     "--inputs", "keep", "--fresh")
+    checks.that(refused.status == 1 and b"holds .omnio-kept" in refused.err, f"a link: {refused}")
+    os.unlink(os.path.join(target, ".omnio-kept"))
+    # Without keep they go.
+    again("once more", ())
+    done = replay(os.path.join(work, "kept.json"), target, os.path.join(work, "kept.made"), "--fresh")
+    checks.equal(done.status, 0, f"make after keep: {done}")
+    checks.equal(sorted(os.listdir(target)), [".omnio-replay", "tree"], "make after keep: left")
+    checks.that("kept" not in report(os.path.join(work, "kept.made")), "make after keep: the report")
+    # In a target that was adopted, and by several processes.
+    shutil.rmtree(target)
+    os.makedirs(os.path.join(tree, "d"))
+    checks.equal(run([omnio(), "replay", "--adopt", target]).status, 0, "adopt")
+    inode = os.stat(os.path.join(tree, "d")).st_ino
+    again("adopted, the first", ())
+    again("adopted", names, [gone], options=("--fresh", "-n", "3"))
+    checks.equal(os.stat(os.path.join(tree, "d")).st_ino, inode, "adopted: the directory stays")
+    checks.equal(factsOf(outside), before, "the canaries")
+
+
 def main():
     if mpirun(1) is None:
         skipTest("a replay needs MPI")
     checks = Checks()
     with WorkDirectory() as work:
         home = Home(work)
-        for case in (checkCopies, checkInPlace, checkHarm, checkRefusals):
+        for case in (checkCopies, checkInPlace, checkHarm, checkRefusals, checkKept):
             with checks.case(case.__name__):
                 case(checks, work, home)
         with checks.case("many inputs"):
