@@ -296,6 +296,19 @@ TEST_F(OverviewTest, AScheduleWithoutRanksIsTaken) {
             std::string::npos);
 }
 
+TEST_F(OverviewTest, FilesOfTheSameTimeAreInTheOrderOfTheirNames) {
+  const auto overview = read(
+      R"({"format":"omnio-schedule","version":1,"global":{"time_replay":"asap","ranks":1},"files":[)"
+      R"({"location":"b","role":"directory","exists":false},{"location":"a","role":"directory","exists":false}],)"
+      R"("ranks":[{"rank":0,"threads":[{"thread":0,"events":[)"
+      R"({"start":0,"end":5,"command":"mkdir","location":"b","mode":"0755","result":0},)"
+      R"({"start":7,"end":12,"command":"mkdir","location":"a","mode":"0755","result":0}]}]}]})");
+  ASSERT_TRUE(overview) << overview.failure().sentence;
+  const std::string text = textOf(*overview, "s.json", OverviewBy::kFile);
+  EXPECT_LT(text.find("5 ns  a\n"), text.find("5 ns  b\n")) << text;
+  EXPECT_NE(text.find("5 ns  b\n"), std::string::npos) << text;
+}
+
 TEST_F(OverviewTest, PrintsTablesAndADocument) {
   const auto overview = read(std::string(kHead) + kRanks, model::Order::kNone);
   ASSERT_TRUE(overview) << overview.failure().sentence;
