@@ -159,7 +159,7 @@ std::string compactFiles(const std::vector<std::string>& lines) {
         if (!text.empty()) text += ",\n";
         nests.append(text, nest, {});
       },
-      Repeat::kMostTurns);
+      Repeat::kMostWrittenOut);
   for (const File& file : files) finder.add(file.kind, file.numbers);
   finder.finish();
   return text;

@@ -84,7 +84,7 @@ class CompactRanks {
   LineKinds kinds_;
   NestLines lines_{kinds_};
   pattern::NestFinder finder_{[this](const pattern::Nest& nest) { take(nest); },
-                              Repeat::kMostTurns};
+                              Repeat::kMostWrittenOut};
   std::string text_;
   Program current_;
   std::size_t size_ = 0;     // of the current program, in parts

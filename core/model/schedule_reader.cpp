@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -62,7 +63,7 @@ class EventReader {
  public:
   // `mpi`: of the schedule; nullptr where it has no calls of MPI-IO.
   EventReader(JsonReader& in, const JsonNode& node, const Locations& locations,
-              const MpiTables* mpi, ThreadTimes& times, ShareCounts& shares)
+              const MpiTables* mpi, ThreadTimes& times, ShareCounts* shares)
       : in_(in),
         object_(in, node),
         place_(node.place),
@@ -200,9 +201,9 @@ class EventReader {
           "\"compute\"");
       return true;
     }
-    if (exact() != nullptr) return true;
+    if (exact() != nullptr || shares_ == nullptr) return true;
     const auto [with_work, all] = std::pair(share[0], share[1]);
-    const std::uint64_t number = shares_[{place_.line, place_.column}]++;
+    const std::uint64_t number = (*shares_)[{place_.line, place_.column}]++;
     __extension__ using Wide = unsigned __int128;
     const auto before = [&](Wide events) {
       return (2 * events * with_work + all) / (Wide{2} * all);
@@ -507,7 +508,7 @@ class EventReader {
   const Locations& locations_;
   const MpiTables* const mpi_;
   ThreadTimes& times_;
-  ShareCounts& shares_;
+  ShareCounts* const shares_;
   ScheduleEvent event_;
 };
 
@@ -716,8 +717,10 @@ ScheduleFile fileOf(JsonReader& in, const JsonNode& node) {
 // Makes of a loop what a sink may take, by events of some of its turns.
 class LoopBuilder {
  public:
-  LoopBuilder(JsonReader& in, TurnValues& values, const Locations& locations, const MpiTables* mpi)
-      : in_(in), values_(values), locations_(locations), mpi_(mpi) {}
+  // `has_exact`: the file of times has the times of the loop.
+  LoopBuilder(JsonReader& in, TurnValues& values, const Locations& locations, const MpiTables* mpi,
+              bool has_exact)
+      : in_(in), values_(values), locations_(locations), mpi_(mpi), has_exact_(has_exact) {}
 
   // Nothing where only the events themselves tell what the loop does.
   std::unique_ptr<EventLoop> built(const Repeat& repeat) {
@@ -767,6 +770,8 @@ class LoopBuilder {
   }
 
   bool build(TurnNode& item, LoopLine& line) {
+    // Which turns have work follows from how many there were before.
+    if (!has_exact_ && item.node().find(kShareKey) != nullptr) return false;
     line.is_relative = isRelative(item.node());
     line.place = item.node().place;
     if (!sample(item, first_, line.samples)) return false;
@@ -858,7 +863,7 @@ class LoopBuilder {
       const JsonNode& node = item.now();
       if (in_.failed()) return;
       ThreadTimes none;
-      event = EventReader(in_, node, locations_, mpi_, none).read();
+      event = EventReader(in_, node, locations_, mpi_, none, nullptr).read();
       if (!isRelative(node) || in_.failed()) return;
       event->start_ns = base::integerOf(in_, "gap", *node.find("gap"), {});
       event->end_ns = base::integerOf(in_, "duration", *node.find("duration"), {});
@@ -913,6 +918,7 @@ class LoopBuilder {
   const Locations& locations_;
   const MpiTables* const mpi_;
   TurnValues first_;
+  const bool has_exact_;
   LoopPath path_;
 };
 
@@ -949,26 +955,39 @@ class LoopEnd {
  private:
   __extension__ using Wide = __int128;
 
-  static std::int64_t exactEnd(const EventLoop& loop, const ThreadTimes& times) {
+  static std::optional<std::int64_t> exactEnd(const EventLoop& loop, const ThreadTimes& times) {
     std::int64_t end_ns = times.previous_end_ns;
-    passExact(loop, *times.exact, end_ns);
+    const bool are_possible = passExact(loop, *times.exact, end_ns);
+    if (!are_possible) return {};
     return end_ns;
   }
 
-  static void passExact(const EventLoop& loop, TimesReader& times, std::int64_t& end_ns) {
+  // False where no event can have such times: the events one by one refuse them.
+  static bool passExact(const EventLoop& loop, TimesReader& times, std::int64_t& end_ns) {
+    const auto isPossible = [](std::int64_t time) { return time >= 0 && time <= kTenYears; };
     for (std::int64_t turn = 0; turn < loop.turns && !times.failure(); ++turn) {
       for (const EventLoop::Part& part : loop.body) {
         if (part.loop) {
-          passExact(*part.loop, times, end_ns);
+          if (!passExact(*part.loop, times, end_ns)) return false;
           continue;
         }
-        end_ns = std::max<std::int64_t>(base::saturatingSum(end_ns, times.next()), 0);
-        end_ns = base::saturatingSum(end_ns, std::max<std::int64_t>(times.next(), 0));
-        std::uint32_t rest = 3;  // its work
-        for (const auto& waits : part.line->timed_waits) rest += 2 * waits.count;
-        for (; rest > 0; --rest) times.next();
+        std::array<std::int64_t, kTimesOfEvent> of_event{};
+        for (std::int64_t& time : of_event) time = times.next();
+        const auto [gap, duration, has_work, compute, communication] = of_event;
+        if (gap < -kTenYears || gap > kTenYears || (has_work != 0 && has_work != 1) ||
+            !isPossible(duration) || !isPossible(compute) || !isPossible(communication)) {
+          return false;
+        }
+        end_ns = std::max<std::int64_t>(base::saturatingSum(end_ns, gap), 0);
+        end_ns = base::saturatingSum(end_ns, duration);
+        for (const auto& waits : part.line->timed_waits) {
+          for (std::uint32_t i = 0; i < 2 * waits.count; ++i) {
+            if (!isPossible(times.next())) return false;
+          }
+        }
       }
     }
+    return true;
   }
 
   // `gap`: takes the place of the next event's.
@@ -1374,7 +1393,8 @@ class Reader {
   bool passLoop(const Repeat& repeat, base::TextPlace place) {
     constexpr std::int64_t kWorthwhile = 4;  // turns
     if (!sink_.takesLoops() || repeat.allTurns() < kWorthwhile) return false;
-    LoopBuilder builder(in_, scope_.values(), locations_, mpi_ ? &*mpi_ : nullptr);
+    LoopBuilder builder(in_, scope_.values(), locations_, mpi_ ? &*mpi_ : nullptr,
+                        thread_times_.exact != nullptr);
     const auto loop = builder.built(repeat);
     if (!loop) return false;
     LoopDescriptors descriptors(made_);
@@ -1505,7 +1525,7 @@ class Reader {
   void takeEvent(const JsonNode& node) {
     if (in_.failed()) return;
     const ScheduleEvent event =
-        EventReader(in_, node, locations_, mpi_ ? &*mpi_ : nullptr, thread_times_, shares_).read();
+        EventReader(in_, node, locations_, mpi_ ? &*mpi_ : nullptr, thread_times_, &shares_).read();
     if (times_ && times_->failure()) in_.refuse(node.place, times_->failure()->sentence);
     if (in_.failed()) return;
     for (const Descriptor used : descriptorsOf(event)) {
