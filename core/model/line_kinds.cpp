@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -220,6 +221,41 @@ bool LineKinds::canLackMeasures(std::uint32_t kind) const {
   const std::string& shape = shapes_[kind];
   return shape.find("\"why\":\"file\",\"compute\"") == std::string::npos &&
          shape.find("\"why\":\"name\",\"compute\"") == std::string::npos;
+}
+
+std::vector<std::string> LineKinds::keysOf(std::uint32_t kind) const {
+  std::vector<std::string> keys;
+  const std::string& shape = shapes_[kind];
+  std::string key;
+  for (std::size_t at = 0; at < shape.size(); ++at) {
+    if (shape[at] == kNumber) keys.push_back(key);
+    if (shape[at] != '"') continue;
+    // A text, whose widths may look like a quote.
+    const std::size_t begin = ++at;
+    std::size_t numbers = 0;
+    while (at < shape.size() && shape[at] != '"') {
+      numbers += shape[at] == kInName || shape[at] == kPadded ? 1 : 0;
+      at += shape[at] == '\\' || shape[at] == kPadded ? 2 : 1;
+    }
+    if (at + 1 < shape.size() && shape[at + 1] == ':') key = shape.substr(begin, at - begin);
+    keys.insert(keys.end(), numbers, key);
+  }
+  return keys;
+}
+
+std::string LineKinds::withoutWidths(std::uint32_t kind) const {
+  std::string text;
+  const std::string& shape = shapes_[kind];
+  for (std::size_t at = 0; at < shape.size(); ++at) {
+    const bool is_padded = shape[at] == kPadded;
+    text += is_padded ? kInName : shape[at];
+    if (is_padded) ++at;  // its width
+  }
+  return text;
+}
+
+std::size_t LineKinds::paddedNumbers(std::uint32_t kind) const {
+  return static_cast<std::size_t>(std::ranges::count(shapes_[kind], kPadded));
 }
 
 void LineKinds::append(std::string& out, std::uint32_t kind,

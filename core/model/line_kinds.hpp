@@ -33,6 +33,12 @@ class LineKinds {
   // Whether a line without its measures says where it has some: each has a gap and a duration, and
   // its waits for messages and threads have times, and no other waits.
   bool canLackMeasures(std::uint32_t kind) const;
+  // The key of each number of a line of the kind, in their order. Those of a list have its key.
+  std::vector<std::string> keysOf(std::uint32_t kind) const;
+  // A text that kinds have in common which differ in nothing but how many digits the numbers in
+  // their names have, and how many of these numbers have leading zeros.
+  std::string withoutWidths(std::uint32_t kind) const;
+  std::size_t paddedNumbers(std::uint32_t kind) const;
   // Appends a line of the kind. Measures are written as their means.
   void append(std::string& out, std::uint32_t kind, const std::vector<pattern::Field>& fields,
               const pattern::Measures& measures, const LineContext& context) const;

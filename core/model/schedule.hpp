@@ -57,6 +57,7 @@ struct ScheduleGlobal {
   std::vector<SizeScale> size_scales{};
   std::uint64_t keep_below = 0;  // bytes; calls of fewer kept their sizes
   double time_scale = 1;         // that times were multiplied by
+  double repeat_scale = 1;       // that the number of time steps was multiplied by
   int ranks = 0;
   // Where there are some, files name no others.
   std::vector<ScheduleTarget> targets{};

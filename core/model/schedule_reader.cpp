@@ -617,6 +617,7 @@ ScheduleGlobal globalOf(JsonReader& in, const JsonNode& node) {
   }
   global.keep_below = static_cast<std::uint64_t>(object.integer("keep_below", {.least = 0}, 0));
   global.time_scale = scaleOf(in, object, "time_scale");
+  global.repeat_scale = scaleOf(in, object, "repeat_scale");
   global.ranks = static_cast<int>(object.integer("ranks", {.least = 0, .most = kMostRanks}));
   if (object.find("targets") != nullptr) {
     for (const JsonNode& item : object.list("targets")) {

@@ -47,6 +47,7 @@ void ScheduleWriter::global(const ScheduleGlobal& global) {
     }
     if (global.keep_below > 0) json_.put("keep_below", global.keep_below);
     json_.put("time_scale", global.time_scale);
+    if (global.repeat_scale != 1) json_.put("repeat_scale", global.repeat_scale);
     json_.put("ranks", global.ranks);
     if (times_) {
       json_.object("times", [&] {
