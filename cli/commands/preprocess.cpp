@@ -19,6 +19,7 @@
 #include "core/base/printable.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/tracefile/completeness.hpp"
+#include "preprocess/scale/scaled_preprocess.hpp"
 #include "preprocess/size_rules.hpp"
 
 namespace omnio::cli {
@@ -37,6 +38,7 @@ struct PreprocessOptions {
   std::vector<std::string> exclude;
   std::vector<std::string> size_scales;
   preprocess::Settings settings;
+  double repeat_scale = 1;
 };
 
 // More would leave the numbers that sizes and times have.
@@ -82,6 +84,12 @@ int runPreprocess(const PreprocessOptions& options) {
                               "compact)"),
                 kWrongUsage);
   }
+  if (settings.check && options.repeat_scale != 1) {
+    return fail(base::failure(base::Code::kInvalid,
+                              "--check: with --repeat-scale a schedule does not say what the trace "
+                              "does"),
+                kWrongUsage);
+  }
   if (options.layer == "mpi") settings.layer = event::IoLayer::kMpi;
   const base::Result<preprocess::SizeRules> sizes =
       preprocess::SizeRules::read(options.size_scales);
@@ -119,8 +127,17 @@ int runPreprocess(const PreprocessOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const tracefile::Wholeness wholeness = tracefile::assess(*trace);
-  const base::Result<preprocess::Summary> summary =
-      preprocess::preprocess(*trace, wholeness, settings, options.schedule);
+  std::optional<preprocess::scale::RepeatSummary> repeated;
+  const base::Result<preprocess::Summary> summary = [&]() -> base::Result<preprocess::Summary> {
+    if (options.repeat_scale == 1) {
+      return preprocess::preprocess(*trace, wholeness, settings, options.schedule);
+    }
+    const auto both = preprocess::scale::preprocessRepeated(*trace, wholeness, settings,
+                                                            options.repeat_scale, options.schedule);
+    if (!both) return both.failure();
+    repeated = both->repeated;
+    return both->recorded;
+  }();
   interruption.reset();
   // The time of a stop stands as think time, since a schedule has nothing else to put there.
   for (const std::string& note : wholeness.notes) {
@@ -154,6 +171,10 @@ int runPreprocess(const PreprocessOptions& options) {
         sizes->plain(), other,
         static_cast<double>(summary->bytes_scaled) / static_cast<double>(summary->bytes_recorded));
   }
+  if (repeated) {
+    text += fmt::format("repetitions: {} time steps became {}, {}; {} events\n", repeated->turns,
+                        repeated->scaled_turns, repeated->loop, repeated->events);
+  }
   if (settings.form.is_compact && summary->events > 0) {
     const model::WrittenSchedule& written = summary->written;
     text += fmt::format("compact: {} lines for {} events, {}", written.lines, written.events,
@@ -184,6 +205,9 @@ int runPreprocess(const PreprocessOptions& options) {
         summary->early, summary->mpi_events, static_cast<double>(summary->early_most_ns) / 1e3));
   }
   for (const std::string& words : summary->left_out) printFailure("left out: " + words);
+  if (repeated) {
+    for (const std::string& words : repeated->left) printFailure("not repeated: " + words);
+  }
   for (const std::string& rule : summary->unused_rules) {
     printFailure(rule + ": is for no call of the trace");
   }
@@ -242,6 +266,12 @@ void addPreprocessCommand(base::Command program) {
       .option("--keep-below", options->settings.keep_below,
               "With --size-scale: requests of fewer bytes keep their sizes (default: 0)")
       .typeName("BYTES");
+  command
+      .option("--repeat-scale", options->repeat_scale,
+              "Multiply the number of time steps: the turns of the outermost loops of the ranks "
+              "(default: 1)")
+      .check(kScale)
+      .typeName("X");
   command.option("--time-scale", options->settings.time_scale, "Multiply times (default: 1)")
       .check(kScale)
       .typeName("X");

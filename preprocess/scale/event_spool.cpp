@@ -1,0 +1,125 @@
+#include "preprocess/scale/event_spool.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace omnio::preprocess::scale {
+namespace {
+
+struct Head {
+  std::uint64_t id = 0;
+  std::uint32_t kind = 0;
+  std::uint32_t numbers = 0;
+  std::uint32_t measures = 0;
+  std::uint32_t waits = 0;
+  std::uint64_t delays = 0;
+};
+
+struct StoredWait {
+  std::uint64_t id = 0;
+  std::int64_t reason = 0;
+  std::int64_t compute_ns = 0;
+  std::int64_t communication_ns = 0;
+};
+
+int openedWithoutName(const std::filesystem::path& directory) {
+  const std::filesystem::path place = directory.empty() ? "." : directory;
+  const int fd = open(place.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  // Some file systems have no files without a name.
+  std::string name = (place / ".omnio-XXXXXX").native();
+  const int named = mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+}  // namespace
+
+EventSpool::EventSpool(const std::filesystem::path& directory)
+    : directory_(directory), file_(nullptr, &std::fclose) {
+  const int fd = openedWithoutName(directory);
+  if (fd >= 0) file_.reset(fdopen(fd, "w+b"));
+  if (file_ == nullptr) error_ = errno;
+}
+
+void EventSpool::put(const void* bytes, std::size_t size) {
+  if (error_ != 0 || size == 0) return;
+  errno = 0;
+  if (std::fwrite(bytes, size, 1, file_.get()) != 1) error_ = errno != 0 ? errno : EIO;
+  end_ += size;
+}
+
+void EventSpool::take(void* bytes, std::size_t size) {
+  if (error_ != 0 || size == 0) return;
+  errno = 0;
+  if (std::fread(bytes, size, 1, file_.get()) != 1) error_ = errno != 0 ? errno : EIO;
+  read_place_ += size;
+}
+
+void EventSpool::append(const EventRecord& event) {
+  putOne(event);
+  for (const EventRecord& delay : event.delays) putOne(delay);
+}
+
+void EventSpool::putOne(const EventRecord& event) {
+  const Head head{.id = event.id,
+                  .kind = event.kind,
+                  .numbers = static_cast<std::uint32_t>(event.numbers.size()),
+                  .measures = static_cast<std::uint32_t>(event.measures.size()),
+                  .waits = static_cast<std::uint32_t>(event.waits.size()),
+                  .delays = event.delays.size()};
+  put(&head, sizeof head);
+  put(event.numbers.data(), event.numbers.size() * sizeof(std::int64_t));
+  put(event.measures.data(), event.measures.size() * sizeof(std::int64_t));
+  for (const model::Wait& wait : event.waits) {
+    const StoredWait stored{.id = wait.id,
+                            .reason = static_cast<std::int64_t>(wait.reason),
+                            .compute_ns = wait.work.compute_ns,
+                            .communication_ns = wait.work.communication_ns};
+    put(&stored, sizeof stored);
+  }
+}
+
+void EventSpool::read(std::uint64_t& place, EventRecord& event) {
+  if (error_ == 0 && place != read_place_ &&
+      fseeko(file_.get(), static_cast<off_t>(place), SEEK_SET) != 0) {
+    error_ = errno;
+  }
+  read_place_ = place;
+  takeOne(event);
+  for (EventRecord& delay : event.delays) takeOne(delay);
+  place = read_place_;
+}
+
+void EventSpool::takeOne(EventRecord& event) {
+  Head head;
+  take(&head, sizeof head);
+  if (error_ != 0) head = {};
+  event.id = head.id;
+  event.kind = head.kind;
+  event.numbers.resize(head.numbers);
+  event.measures.resize(head.measures);
+  event.waits.resize(head.waits);
+  event.delays.resize(head.delays);
+  take(event.numbers.data(), event.numbers.size() * sizeof(std::int64_t));
+  take(event.measures.data(), event.measures.size() * sizeof(std::int64_t));
+  for (model::Wait& wait : event.waits) {
+    StoredWait stored;
+    take(&stored, sizeof stored);
+    wait = {.id = stored.id,
+            .reason = static_cast<model::Reason>(stored.reason),
+            .work = {.compute_ns = stored.compute_ns, .communication_ns = stored.communication_ns}};
+  }
+}
+
+base::Result<void> EventSpool::state() const {
+  if (error_ == 0) return {};
+  return base::systemFailure(directory_.empty() ? "." : directory_, error_,
+                             "cannot keep the events of the schedule in");
+}
+
+}  // namespace omnio::preprocess::scale

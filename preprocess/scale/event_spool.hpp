@@ -1,0 +1,53 @@
+// Events of a schedule in a file without a name, so that memory does not grow with them.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/model/schedule.hpp"
+
+namespace omnio::preprocess::scale {
+
+// An event as its line (core/model/line_kinds.hpp) without id and waits, and these.
+struct EventRecord {
+  std::uint32_t kind = 0;
+  std::uint64_t id = 0;
+  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> measures;
+  std::vector<model::Wait> waits;
+  // Delays that follow it in its thread: where many ranks wait for many. Which calls have some is a
+  // matter of chance.
+  std::vector<EventRecord> delays;
+};
+
+class EventSpool {
+ public:
+  // The file is in `directory`.
+  explicit EventSpool(const std::filesystem::path& directory);
+
+  // Returns where the next event will be.
+  std::uint64_t end() const { return end_; }
+  void append(const EventRecord& event);
+  // Reads the event there, and moves on to the next one. Only after the last append().
+  void read(std::uint64_t& place, EventRecord& event);
+  // Whether all was written and read.
+  base::Result<void> state() const;
+
+ private:
+  void putOne(const EventRecord& event);
+  void takeOne(EventRecord& event);
+  void put(const void* bytes, std::size_t size);
+  void take(void* bytes, std::size_t size);
+
+  std::filesystem::path directory_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::uint64_t end_ = 0;
+  std::uint64_t read_place_ = UINT64_MAX;  // that the file is at
+  int error_ = 0;
+};
+
+}  // namespace omnio::preprocess::scale

@@ -1,0 +1,57 @@
+#include "preprocess/scale/scaled_preprocess.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "core/base/interruption.hpp"
+#include "core/model/times_file.hpp"
+
+namespace omnio::preprocess::scale {
+namespace {
+
+// A schedule that is removed, with its times.
+class RemovedSchedule {
+ public:
+  explicit RemovedSchedule(const std::filesystem::path& path)
+      : path_(path), schedule_(path), times_(model::timesPath(path)) {}
+  RemovedSchedule(const RemovedSchedule&) = delete;
+  RemovedSchedule& operator=(const RemovedSchedule&) = delete;
+  ~RemovedSchedule() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+    std::filesystem::remove(model::timesPath(path_), ignored);
+  }
+
+ private:
+  const std::filesystem::path path_;
+  const base::RemovedIfInterrupted schedule_;
+  const base::RemovedIfInterrupted times_;
+};
+
+}  // namespace
+
+base::Result<RepeatedSummary> preprocessRepeated(const tracefile::Trace& trace,
+                                                 const tracefile::Wholeness& wholeness,
+                                                 const Settings& settings, double factor,
+                                                 const std::filesystem::path& schedule) {
+  std::filesystem::path recorded = schedule;
+  recorded += fmt::format(".{}.recorded", getpid());
+  const RemovedSchedule removed(recorded);
+  Settings first = settings;
+  first.form = {.is_compact = true, .has_exact_times = true};
+  const base::Result<Summary> made = preprocess(trace, wholeness, first, recorded);
+  if (!made) return made.failure();
+  const base::Result<RepeatSummary> repeated =
+      scaleRepetitions(recorded, schedule, factor, settings.form);
+  if (!repeated) {
+    return base::failure(repeated.failure().code, "--repeat-scale {}: {}", factor,
+                         repeated.failure().sentence);
+  }
+  RepeatedSummary summary{.recorded = *made, .repeated = *repeated};
+  summary.recorded.written = repeated->written;
+  return summary;
+}
+
+}  // namespace omnio::preprocess::scale
