@@ -39,6 +39,10 @@ struct PreprocessOptions {
   std::vector<std::string> size_scales;
   preprocess::Settings settings;
   double repeat_scale = 1;
+  std::string second_trace;
+  int ranks = 0;
+  std::string scaling = "weak";
+  std::string assume;
 };
 
 // More would leave the numbers that sizes and times have.
@@ -65,6 +69,39 @@ std::vector<preprocess::FilterRule> rulesOf(const std::vector<std::string>& text
   return rules;
 }
 
+// Why options that are about --ranks cannot be used as they are.
+std::optional<std::string> whyNotRanks(const PreprocessOptions& options,
+                                       const preprocess::Settings& settings) {
+  if (options.ranks == 0) {
+    if (!options.second_trace.empty()) return "a second trace is for --ranks alone";
+    if (options.scaling != "weak") return "--scaling strong: is for --ranks alone";
+    if (!options.assume.empty()) return "--assume: is for --ranks alone";
+    return {};
+  }
+  if (settings.check) {
+    return "--check: with --ranks a schedule does not say what the trace does";
+  }
+  if (options.repeat_scale != 1) return "--ranks and --repeat-scale: one of them at a time";
+  if (options.second_trace.empty() && options.scaling == "strong") {
+    return "--scaling strong: a trace at one number of ranks cannot tell what they share; give a "
+           "trace at another number of ranks";
+  }
+  if (!options.second_trace.empty() && !options.assume.empty()) {
+    return "--assume: two traces tell it";
+  }
+  return {};
+}
+
+preprocess::scale::RankSettings rankSettingsOf(const PreprocessOptions& options) {
+  using preprocess::scale::Stride;
+  return {
+      .ranks = options.ranks,
+      .scaling = options.scaling == "strong" ? pattern::Scaling::kStrong : pattern::Scaling::kWeak,
+      .stride = options.assume.empty()         ? Stride::kNotKnown
+                : options.assume == "constant" ? Stride::kConstant
+                                               : Stride::kByRanks};
+}
+
 int runPreprocess(const PreprocessOptions& options) {
   const ProgressLine progress;
   preprocess::Settings settings = options.settings;
@@ -89,6 +126,9 @@ int runPreprocess(const PreprocessOptions& options) {
                               "--check: with --repeat-scale a schedule does not say what the trace "
                               "does"),
                 kWrongUsage);
+  }
+  if (const auto wrong = whyNotRanks(options, settings)) {
+    return fail({base::Code::kInvalid, *wrong}, kWrongUsage);
   }
   if (options.layer == "mpi") settings.layer = event::IoLayer::kMpi;
   const base::Result<preprocess::SizeRules> sizes =
@@ -127,8 +167,28 @@ int runPreprocess(const PreprocessOptions& options) {
   const base::Result<tracefile::Trace> trace = options.selection.open();
   if (!trace) return fail(trace.failure());
   const tracefile::Wholeness wholeness = tracefile::assess(*trace);
+  std::optional<tracefile::Trace> second;
+  if (!options.second_trace.empty()) {
+    base::Result<tracefile::Trace> opened = tracefile::Trace::open(options.second_trace);
+    if (!opened) return fail(opened.failure());
+    second.emplace(std::move(*opened));
+    if (!tracefile::assess(*second).whole) {
+      printFailure(fmt::format("{}: the trace is not whole, and so is the schedule",
+                               base::printable(options.second_trace)));
+    }
+  }
   std::optional<preprocess::scale::RepeatSummary> repeated;
+  std::optional<preprocess::scale::RankSummary> ranks;
   const base::Result<preprocess::Summary> summary = [&]() -> base::Result<preprocess::Summary> {
+    if (options.ranks > 0) {
+      std::vector<const tracefile::Trace*> traces = {&*trace};
+      if (second) traces.push_back(&*second);
+      const auto both = preprocess::scale::preprocessRanks(
+          traces, settings, rankSettingsOf(options), options.schedule);
+      if (!both) return both.failure();
+      ranks = both->scaled;
+      return both->recorded;
+    }
     if (options.repeat_scale == 1) {
       return preprocess::preprocess(*trace, wholeness, settings, options.schedule);
     }
@@ -175,6 +235,11 @@ int runPreprocess(const PreprocessOptions& options) {
     text += fmt::format("repetitions: {} time steps became {}, {}; {} events\n", repeated->turns,
                         repeated->scaled_turns, repeated->loop, repeated->events);
   }
+  if (ranks) {
+    text += fmt::format("ranks: {} became {}, of {} kinds; {} events\n",
+                        fmt::join(ranks->recorded, " and "), options.ranks, ranks->classes,
+                        ranks->events);
+  }
   if (settings.form.is_compact && summary->events > 0) {
     const model::WrittenSchedule& written = summary->written;
     text += fmt::format("compact: {} lines for {} events, {}", written.lines, written.events,
@@ -205,6 +270,9 @@ int runPreprocess(const PreprocessOptions& options) {
         summary->early, summary->mpi_events, static_cast<double>(summary->early_most_ns) / 1e3));
   }
   for (const std::string& words : summary->left_out) printFailure("left out: " + words);
+  if (ranks && !ranks->keeps_files) {
+    printFailure(fmt::format("left out: {}", preprocess::scale::kNoFileOrder));
+  }
   if (repeated) {
     for (const std::string& words : repeated->left) printFailure("not repeated: " + words);
   }
@@ -221,6 +289,8 @@ void addPreprocessCommand(base::Command program) {
   const base::Command command = program.subcommand(
       "preprocess", "Make a schedule of a trace: what a replay does, to be read and edited");
   options->selection.addTrace(command);
+  command.option("SECOND", options->second_trace,
+                 "With --ranks: a trace of the same program at another number of ranks");
   command.option("-o,--output", options->schedule, "The schedule to write")
       .required()
       .typeName("SCHEDULE");
@@ -272,6 +342,26 @@ void addPreprocessCommand(base::Command program) {
               "(default: 1)")
       .check(kScale)
       .typeName("X");
+  command
+      .option(
+          "--ranks", options->ranks,
+          "Make the schedule of a run with N ranks, of a trace or of two at different numbers of "
+          "ranks")
+      .between(1, 1 << 20)
+      .typeName("N");
+  command
+      .option("--scaling", options->scaling,
+              "With --ranks: weak: the part of a rank stays as large as it is; strong: all ranks "
+              "share a total (default: weak)")
+      .oneOf({"weak", "strong"})
+      .typeName("HOW");
+  command
+      .option(
+          "--assume", options->assume,
+          "With --ranks and one trace: where ranks take turns in a file, the distance between the "
+          "turns of a rank is that of all ranks, or a constant")
+      .oneOf({"strided-by-ranks", "constant"})
+      .typeName("WHAT");
   command.option("--time-scale", options->settings.time_scale, "Multiply times (default: 1)")
       .check(kScale)
       .typeName("X");

@@ -43,6 +43,7 @@ model::ScheduleSink::Complaint RecordedSchedule::file(model::FileNumber /*number
   files_.push_back(file);
   locations_.push_back(file.location);
   named_.push_back(false);
+  file_numbers_.emplace(file.location, files_.size() - 1);
   return {};
 }
 
@@ -90,6 +91,11 @@ std::uint32_t RecordedSchedule::symbolOf(const ScheduleEvent& event, std::uint32
       .try_emplace({kinds_.facts[kind].symbol, of_descriptor},
                    static_cast<std::uint32_t>(pairs_.size()))
       .first->second;
+}
+
+const model::ScheduleFile* RecordedSchedule::fileAt(const std::string& location) const {
+  const auto found = file_numbers_.find(location);
+  return found == file_numbers_.end() ? nullptr : &files_[found->second];
 }
 
 const RecordedSchedule::Made* RecordedSchedule::madeOf(int rank, std::int64_t descriptor) const {

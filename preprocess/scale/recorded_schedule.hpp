@@ -87,6 +87,8 @@ class RecordedSchedule final : public model::ScheduleSink {
 
   const model::ScheduleGlobal& global() const { return global_; }
   const std::vector<model::ScheduleFile>& files() const { return files_; }
+  // nullptr: the list has none of this location.
+  const model::ScheduleFile* fileAt(const std::string& location) const;
   // By file: whether an event names it.
   const std::vector<bool>& named() const { return named_; }
   const std::vector<RecordedThread>& threads() const { return threads_; }
@@ -119,6 +121,7 @@ class RecordedSchedule final : public model::ScheduleSink {
   model::ScheduleGlobal global_;
   std::vector<model::ScheduleFile> files_;
   std::vector<bool> named_;
+  std::unordered_map<std::string, std::size_t> file_numbers_;
   bool sets_views_ = false;
   std::vector<std::string> locations_;
   std::string text_;

@@ -23,7 +23,7 @@ ScaledFiles::ScaledFiles(std::vector<model::ScheduleFile> recorded, const std::v
     : files_(std::move(recorded)) {
   for (std::size_t i = 0; i < files_.size(); ++i) {
     numbers_.emplace(files_[i].location, i);
-    is_used_.push_back(!named[i]);
+    is_used_.push_back(!named[i] && files_[i].exists);
   }
 }
 
@@ -42,6 +42,11 @@ void ScaledFiles::addLike(const std::string& other, const std::string& location)
   file.location = location;
   files_.push_back(std::move(file));
   is_used_.push_back(true);
+}
+
+model::ScheduleFile* ScaledFiles::find(const std::string& location) {
+  const auto found = numbers_.find(location);
+  return found == numbers_.end() ? nullptr : &files_[found->second];
 }
 
 std::vector<model::ScheduleFile> ScaledFiles::used() const {

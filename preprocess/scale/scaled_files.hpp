@@ -12,7 +12,8 @@ namespace omnio::preprocess::scale {
 
 class ScaledFiles {
  public:
-  // `named`: whether events name the file. Files that none names stay.
+  // `named`: whether events name the file. Files that none names stay, if they exist before the
+  // run.
   ScaledFiles(std::vector<model::ScheduleFile> recorded, const std::vector<bool>& named);
 
   // An event names the file. False where the list does not have it.
@@ -21,6 +22,8 @@ class ScaledFiles {
   // the location does.
   void addLike(const std::string& other, const std::string& location);
 
+  // nullptr: the list has none of this location.
+  model::ScheduleFile* find(const std::string& location);
   model::ScheduleFile& file(std::size_t number) { return files_[number]; }
   std::vector<model::ScheduleFile> used() const;
 

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <memory>
 #include <system_error>
+#include <vector>
 
 #include "core/base/interruption.hpp"
 #include "core/model/times_file.hpp"
+#include "core/tracefile/completeness.hpp"
 
 namespace omnio::preprocess::scale {
 namespace {
@@ -51,6 +54,31 @@ base::Result<RepeatedSummary> preprocessRepeated(const tracefile::Trace& trace,
   }
   RepeatedSummary summary{.recorded = *made, .repeated = *repeated};
   summary.recorded.written = repeated->written;
+  return summary;
+}
+
+base::Result<RankScaledSummary> preprocessRanks(const std::vector<const tracefile::Trace*>& traces,
+                                                const Settings& settings, const RankSettings& ranks,
+                                                const std::filesystem::path& schedule) {
+  Settings first = settings;
+  first.form = {.is_compact = true, .has_exact_times = true};
+  std::vector<std::filesystem::path> recorded;
+  std::vector<std::unique_ptr<RemovedSchedule>> removed;
+  RankScaledSummary summary;
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    std::filesystem::path path = schedule;
+    path += fmt::format(".{}.recorded{}", getpid(), i);
+    recorded.push_back(path);
+    removed.push_back(std::make_unique<RemovedSchedule>(path));
+    const base::Result<Summary> made =
+        preprocess(*traces[i], tracefile::assess(*traces[i]), first, path);
+    if (!made) return made.failure();
+    if (i == 0) summary.recorded = *made;
+  }
+  const base::Result<RankSummary> scaled = scaleRanks(recorded, schedule, ranks, settings.form);
+  if (!scaled) return scaled.failure();
+  summary.scaled = *scaled;
+  summary.recorded.written = scaled->written;
   return summary;
 }
 
