@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,6 +70,7 @@ class RankWriter {
       placed_.push_back(std::move(placed));
     }
     if (next != ranks_) return refuse("its ranks do other things than those of fewer ranks");
+    next_id_ = id;
     findTargets();
     for (const Placed& placed : placed_) {
       for (std::int64_t rank = placed.first; rank <= placed.last; ++rank) {
@@ -105,6 +108,7 @@ class RankWriter {
     std::int64_t last = 0;
     std::size_t thread = 0;
     std::int64_t event = 0;
+    auto operator<=>(const Run&) const = default;
   };
 
   // The runs of an event for a rank; nothing where one of them leads out of the job.
@@ -133,10 +137,47 @@ class RankWriter {
           if (event.runs == 0 || placed.last < placed.first) continue;
           for (const std::int64_t rank : {placed.first, placed.last}) {
             const auto runs = runsOf(event, rank);
-            if (runs) markTargets(*runs);
+            if (!runs) continue;
+            markTargets(*runs);
+            for (const Run& run : *runs) addMeeting(run);
           }
         }
       }
+    }
+  }
+
+  // Where many wait for many, they meet in a delay of the first rank that is waited for, whose next
+  // event waits for all of them anyway.
+  void addMeeting(const Run& run) {
+    constexpr std::int64_t kFew = 16;
+    if (run.last - run.first < kFew || meetings_.contains(run)) return;
+    const auto placed = std::ranges::find_if(placed_, [&](const Placed& each) {
+      return each.first <= run.first && run.first <= each.last;
+    });
+    if (placed == placed_.end() || run.thread >= placed->of_class->threads.size()) return;
+    const std::vector<RankEvent>& events = placed->of_class->threads[run.thread].events;
+    const auto next = static_cast<std::size_t>(run.event) + 1;
+    if (next >= events.size() || events[next].runs == 0) return;
+    const auto runs = runsOf(events[next], run.first);
+    if (!runs || std::ranges::find(*runs, run) == runs->end()) return;
+    meetings_.emplace(run, next_id_++);
+  }
+
+  // The meetings behind an event.
+  void writeMeetings(std::int64_t rank, std::size_t thread, std::size_t event) {
+    const Run first{.first = rank, .last = 0, .thread = 0, .event = 0};
+    for (auto meeting = meetings_.lower_bound(first);
+         meeting != meetings_.end() && meeting->first.first == rank; ++meeting) {
+      const Run& run = meeting->first;
+      if (run.thread != thread || run.event != static_cast<std::int64_t>(event)) continue;
+      line_ = fmt::format("{{\"gap\":0,\"duration\":0,\"command\":\"delay\",\"id\":{}",
+                          meeting->second);
+      RankEvent waits;
+      waits.runs = 1;
+      putWaits(waits, {run}, rank, thread, false);
+      line_ += '}';
+      out_.event(line_);
+      ++events_;
     }
   }
 
@@ -213,11 +254,12 @@ class RankWriter {
         return refuse(fmt::format("{}, call {} of rank {}, would wait for a rank that there is not",
                                   facts.command, e, rank));
       }
-      putWaits(event, *runs, rank, t);
+      putWaits(event, *runs, rank, t, true);
     }
     line_ += '}';
     out_.event(line_);
     ++events_;
+    writeMeetings(rank, t, e);
     return {};
   }
 
@@ -269,14 +311,14 @@ class RankWriter {
     });
   }
 
+  // `meet`: by the delays where there are some.
   void putWaits(const RankEvent& event, const std::vector<Run>& runs, std::int64_t rank,
-                std::size_t thread) {
+                std::size_t thread, bool meet) {
     bool is_first = true;
-    const auto put = [&](const Placed& placed, const Run& run, std::int64_t from, std::int64_t to) {
-      if (from > to || run.thread >= placed.thread_ids.size()) return;
+    const auto put_wait = [&](std::uint64_t id, std::int64_t count, std::uint64_t step) {
       line_ += std::exchange(is_first, false) ? ",\"after\":[" : ",";
-      line_ += fmt::format("{{\"id\":{}", idOf(placed, from, run.thread, run.event));
-      if (to > from) line_ += fmt::format(",\"repeat\":{},\"step\":{}", to - from + 1, placed.ids);
+      line_ += fmt::format("{{\"id\":{}", id);
+      if (count > 1) line_ += fmt::format(",\"repeat\":{},\"step\":{}", count, step);
       line_ += fmt::format(",\"why\":\"{}\"", base::wordOf(model::kReasons, event.reason));
       if (event.work != model::Work{}) {
         line_ += fmt::format(",\"compute\":{},\"communication\":{}", event.work.compute_ns,
@@ -284,7 +326,15 @@ class RankWriter {
       }
       line_ += '}';
     };
+    const auto put = [&](const Placed& placed, const Run& run, std::int64_t from, std::int64_t to) {
+      if (from > to || run.thread >= placed.thread_ids.size()) return;
+      put_wait(idOf(placed, from, run.thread, run.event), to - from + 1, placed.ids);
+    };
     for (const Run& run : runs) {
+      if (const auto meeting = meetings_.find(run); meet && meeting != meetings_.end()) {
+        put_wait(meeting->second, 1, 0);
+        continue;
+      }
       for (const Placed& placed : placed_) {
         const std::int64_t from = std::max(run.first, placed.first);
         const std::int64_t to = std::min(run.last, placed.last);
@@ -305,6 +355,8 @@ class RankWriter {
   ScaledFiles files_;
   ScaledDocument& out_;
   std::vector<Placed> placed_;
+  std::map<Run, std::uint64_t> meetings_;  // and the ids of their delays
+  std::uint64_t next_id_ = 1;
   Interned<std::string> types_;
   Interned<std::vector<int>> groups_;
   std::vector<std::int64_t> numbers_;
