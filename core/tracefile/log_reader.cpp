@@ -53,6 +53,18 @@ const event::Event* LogReader::next() {
   }
 }
 
+void LogReader::catchUpWith(const LogReader& ahead) {
+  const auto isAt = [this](std::size_t next_chunk) { return decoder_ && next_chunk_ == next_chunk; };
+  if (next_chunk_ > ahead.next_chunk_) return;
+  if (!isAt(ahead.next_chunk_)) {
+    decoder_.reset();
+    next_chunk_ = ahead.next_chunk_ - 1;
+    if (!openChunk()) return;
+  }
+  while (isAt(ahead.next_chunk_) && in_chunk_ + 1 < ahead.in_chunk_ && next() != nullptr) {
+  }
+}
+
 bool LogReader::openChunk() {
   if (next_chunk_ == log_.chunk_count) return false;
   const StoredChunk& chunk = process_.chunks[log_.first_chunk + next_chunk_++];
@@ -217,9 +229,10 @@ IoReader::IoReader(const Process& process, const Log& log, event::PathTable& pat
       events_(process, log, paths, choice.is_progress),
       scout_(process, log, paths, false) {}
 
-// The event is the inner one that events_ has come to, and scout_ has not.
+// The event is the inner one that events_ has come to.
 bool IoReader::isPartOfFileAccess() {
   if (inner_left_ == 0) {
+    scout_.catchUpWith(events_);
     outer_ = scout_.next();
     for (; outer_ != nullptr && outer_->depth > 0; outer_ = scout_.next()) ++inner_left_;
     // A process that died inside of a call never told which it was: what it did to files counts.
@@ -242,9 +255,6 @@ const event::Event* IoReader::next() {
   while (const event::Event* event = events_.next()) {
     missing += events_.missingBefore();
     if (event->depth == 0) {
-      // The scout has passed this one if there were inner events before it.
-      if (!scout_is_behind_outer_) scout_.next();
-      scout_is_behind_outer_ = false;
       if (choice_.layer == event::IoLayer::kMpi && requests_.endsBelow(*event)) {
         ++left_out_;
         if (!choice_.below) continue;
@@ -259,7 +269,6 @@ const event::Event* IoReader::next() {
       return event;
     }
     const bool keep = isPartOfFileAccess() && calls::isIo(*event->row);
-    scout_is_behind_outer_ = true;
     if (keep && choice_.layer == event::IoLayer::kMpi) requests_.takeBelow(*event);
     if (keep && choice_.layer == event::IoLayer::kPosix) {
       missing_before_ = missing;

@@ -27,6 +27,10 @@ class LogReader final : public event::EventSource {
   std::uint64_t undecodable() const override { return undecodable_; }
   event::ThinkTime thinkTime() const override { return think_; }
 
+  // Goes on, from wherever it is, so that next() gives the event that `ahead`, a reader of the same
+  // log, gave last. Chunks in between are not read. Does nothing when it is past that event.
+  void catchUpWith(const LogReader& ahead);
+
  private:
   bool openChunk();
   bool loadPayload(const StoredChunk& chunk);
@@ -102,12 +106,11 @@ class IoReader final : public event::EventSource {
   const IoChoice choice_;
   LogReader events_;
   // An event is written when it ends, so the call around it comes after it. A second reader runs
-  // ahead to find that one.
+  // ahead from an inner event to find that one; where there are none, it reads nothing.
   LogReader scout_;
   std::uint64_t inner_left_ = 0;  // events whose call around them is known
   const event::Event* outer_ = nullptr;
   bool keep_inner_ = false;
-  bool scout_is_behind_outer_ = false;  // it has passed the call around what comes now
   event::IoRequests requests_;
   event::Event inner_;
   std::uint64_t missing_before_ = 0;
