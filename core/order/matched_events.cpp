@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,8 +32,10 @@ class MpiLogSource final : public event::EventSource {
  public:
   // The parameters are those of LogReader.
   MpiLogSource(const tracefile::Process& process, const tracefile::Log& log,
-               event::PathTable& paths)
-      : reader_(process, log, paths) {}
+               event::PathTable& paths, bool is_progress)
+      : reader_(process, log, paths, is_progress) {
+    reader_.chooseOwnMpi();
+  }
 
   const event::Event* next() override {
     missing_before_ = 0;
@@ -58,14 +61,10 @@ class MpiLogSource final : public event::EventSource {
 
  private:
   const event::Event* pull() {
-    is_behind_gap_ = false;
-    while (const event::Event* event = reader_.next()) {
-      missing_before_ += reader_.missingBefore();
-      is_behind_gap_ = is_behind_gap_ || reader_.missingBefore() > 0;
-      if (event->row->api == calls::Api::kMpi && event->depth == 0) return event;
-    }
+    const event::Event* const event = reader_.next();
     missing_before_ += reader_.missingBefore();
-    return nullptr;
+    is_behind_gap_ = event != nullptr && reader_.missingBefore() > 0;
+    return event;
   }
 
   tracefile::LogReader reader_;
@@ -104,7 +103,8 @@ mpi::MpiGroups mpiGroupsOf(const tracefile::Trace& trace) {
 
 MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups& groups,
                              event::PathTable& paths, MpiPictureSink& sink,
-                             MpiMatcher::Limits limits) {
+                             MpiMatcher::Limits limits, PictureProgress progress) {
+  const bool has_stage = progress == PictureProgress::kStage;
   struct Source {
     mpi::ProcessIndex process;
     std::uint32_t thread;
@@ -119,15 +119,16 @@ MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups
     const auto index = static_cast<mpi::ProcessIndex>(logs_left.size());
     for (const tracefile::Log& log : process->logs) {
       // At once: a process without calls of MPI, a shell say, must not keep the matcher waiting.
-      events.add([&process = *process, &log, &paths] {
-        return std::make_unique<MpiLogSource>(process, log, paths);
+      events.add([&process = *process, &log, &paths, has_stage] {
+        return std::make_unique<MpiLogSource>(process, log, paths, has_stage);
       });
       sources.push_back({index, log.thread, &numbers[{index, log.thread}]});
     }
     logs_left.push_back(process->logs.size());
     several_threads.push_back(process->logs.size() > 1);
   }
-  const base::ProgressStage stage("matching messages", "events", trace.storedEvents());
+  std::optional<base::ProgressStage> stage;
+  if (has_stage) stage.emplace("matching messages", "events", trace.storedEvents());
   MpiMatcher matcher(groups, std::move(several_threads), rulesOf(trace, groups), sink, limits);
   MpiPictureEnd end;
   const auto next = [&] {

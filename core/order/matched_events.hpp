@@ -20,9 +20,14 @@ struct MpiPictureEnd {
 // The groups that the processes of a trace told of.
 mpi::MpiGroups mpiGroupsOf(const tracefile::Trace& trace);
 
+// Whether reading counts as progress (core/base/progress.hpp), in a stage of its own. A pass beside
+// another one has none.
+enum class PictureProgress : std::uint8_t { kStage, kNone };
+
 // Reads all of it. `groups` is that of the trace; `paths` gets the files of the events.
 MpiPictureEnd readMpiPicture(const tracefile::Trace& trace, const mpi::MpiGroups& groups,
                              event::PathTable& paths, MpiPictureSink& sink,
-                             MpiMatcher::Limits limits = {});
+                             MpiMatcher::Limits limits = {},
+                             PictureProgress progress = PictureProgress::kStage);
 
 }  // namespace omnio::order

@@ -38,12 +38,12 @@ const event::Event* LogReader::next() {
         good = define(handle);
         break;
       case wire::Decoded::kEvent:
-        good = fill();
-        if (good) {
-          ++in_chunk_;
-          return &event_;
-        }
-        break;
+        good = isDefined();
+        if (!good) break;
+        ++in_chunk_;
+        if (!isWanted()) break;
+        fill();
+        return &event_;
       case wire::Decoded::kEnd:
       case wire::Decoded::kDamaged:
         good = false;
@@ -54,7 +54,9 @@ const event::Event* LogReader::next() {
 }
 
 void LogReader::catchUpWith(const LogReader& ahead) {
-  const auto isAt = [this](std::size_t next_chunk) { return decoder_ && next_chunk_ == next_chunk; };
+  const auto isAt = [this](std::size_t next_chunk) {
+    return decoder_ && next_chunk_ == next_chunk;
+  };
   if (next_chunk_ > ahead.next_chunk_) return;
   if (!isAt(ahead.next_chunk_)) {
     decoder_.reset();
@@ -134,7 +136,7 @@ bool LogReader::define(const wire::HandleDefinition& handle) {
   if (!has_text_[handle.text_slot]) return false;
   const std::uint8_t slot = wire::handleSlot(handle.handle);
   event::Text& path = texts_[handle.text_slot];
-  fileOf(path);
+  if (!is_own_mpi_) fileOf(path);
   handles_[slot] = {.definition = handle, .path = path};
   has_handle_[slot] = true;
   return true;
@@ -145,8 +147,39 @@ event::FileId LogReader::fileOf(event::Text& text) {
   return text.file;
 }
 
-// Fills the event from the raw one. False when it refers to what was not defined.
-bool LogReader::fill() {
+bool LogReader::isWanted() const {
+  return !is_own_mpi_ || (raw_.row->api == calls::Api::kMpi && raw_.depth == 0);
+}
+
+namespace {
+
+bool makesHandle(const wire::RawEvent& raw) {
+  const calls::Result result = raw.row->result;
+  const bool is_maker = result == calls::Result::kNewFd || result == calls::Result::kNewStream;
+  return is_maker && !raw.failed && raw.result > 0;
+}
+
+}  // namespace
+
+// Whether all is defined that the raw event refers to.
+bool LogReader::isDefined() const {
+  const wire::RecordLayout& layout = wire::kRecordLayouts[raw_.row->number];
+  for (unsigned i = 0; i < layout.count; ++i) {
+    if (layout.field[i] != wire::Field::kText) continue;
+    const std::int64_t slot = raw_.arguments[layout.argument[i]];
+    if (slot != 0 && !has_text_[static_cast<std::size_t>(slot - 1)]) return false;
+  }
+  if (layout.handle >= 0) {
+    const std::int64_t slot = raw_.arguments[static_cast<std::size_t>(layout.handle)];
+    if (!has_handle_[static_cast<std::size_t>(slot)]) return false;
+  }
+  if (!makesHandle(raw_)) return true;
+  const auto slot = static_cast<std::size_t>(raw_.result - 1);
+  return slot < wire::kHandleSlots && has_handle_[slot];
+}
+
+// Fills the event from the raw one.
+void LogReader::fill() {
   const calls::Row& row = *raw_.row;
   const wire::RecordLayout& layout = wire::kRecordLayouts[row.number];
   event_.row = &row;
@@ -173,7 +206,6 @@ bool LogReader::fill() {
     event_.texts[index] = {};
     if (slot == 0) continue;
     event::Text& text = texts_[static_cast<std::size_t>(slot - 1)];
-    if (!has_text_[static_cast<std::size_t>(slot - 1)]) return false;
     const calls::Role role = row.arguments[index];
     if (event_.file == event::kNoFile &&
         (role == calls::Role::kPath || role == calls::Role::kPathTemplate)) {
@@ -184,23 +216,19 @@ bool LogReader::fill() {
   if (layout.handle >= 0) {
     const auto slot =
         static_cast<std::size_t>(raw_.arguments[static_cast<std::size_t>(layout.handle)]);
-    if (!has_handle_[slot]) return false;
     event_.handle = &handles_[slot];
-    if (event_.file == event::kNoFile) event_.file = event_.handle->path.file;
+    if (event_.file == event::kNoFile) event_.file = fileOf(handles_[slot].path);
   }
-  const bool makes_handle =
-      row.result == calls::Result::kNewFd || row.result == calls::Result::kNewStream;
-  if (makes_handle && !raw_.failed && raw_.result > 0) {
+  if (makesHandle(raw_)) {
     const auto slot = static_cast<std::size_t>(raw_.result - 1);
-    if (slot >= wire::kHandleSlots || !has_handle_[slot]) return false;
     event_.new_handle = &handles_[slot];
+    fileOf(handles_[slot].path);
     // Rather than by the path of the call: that may lead through "..", which the tracer has had
     // resolved for the handle.
     event_.file = event_.new_handle->path.file;
   }
   event_.bytes = event::bytesMoved(event_);
   noteThinking();
-  return true;
 }
 
 void LogReader::noteThinking() {

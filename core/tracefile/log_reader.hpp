@@ -22,6 +22,10 @@ class LogReader final : public event::EventSource {
   LogReader(const Process& process, const Log& log, event::PathTable& paths,
             bool is_progress = true);
 
+  // Gives only the application's own calls of MPI from now on. Only their files get into the table
+  // of paths, and thinkTime() does not count.
+  void chooseOwnMpi() { is_own_mpi_ = true; }
+
   const event::Event* next() override;
   std::uint64_t missingBefore() const override { return missing_before_; }
   std::uint64_t undecodable() const override { return undecodable_; }
@@ -39,7 +43,9 @@ class LogReader final : public event::EventSource {
   void leaveChunk();
   void define(const wire::TextDefinition& text);
   bool define(const wire::HandleDefinition& handle);
-  bool fill();
+  bool isDefined() const;
+  bool isWanted() const;
+  void fill();
   void noteThinking();
   event::FileId fileOf(event::Text& text);
   std::int64_t toNs(std::uint64_t ticks);
@@ -48,6 +54,7 @@ class LogReader final : public event::EventSource {
   const Log& log_;
   event::PathTable& paths_;
   const bool is_progress_;
+  bool is_own_mpi_ = false;
   std::optional<base::File> container_;
   // Where this log's chunks are in a file that has taken the container's place since it was
   // scanned: it was packed, or restored.
