@@ -264,6 +264,7 @@ struct Call {
   bool is_entered = false;
   bool is_settled = false;
   bool is_left = false;
+  bool has_operations = false;  // its thread made calls of the schedule inside of it
   int users = 0;  // calls that still will ask for its rule; may be below 0 until it is settled
   DueTime rule;   // when it is entered
   std::int64_t came_ns = 0;  // the last that it waited for; start_ns when it did not wait
@@ -334,7 +335,7 @@ constexpr std::ptrdiff_t kMostLooked = 64;
 // A rule of more terms becomes a step of its own, for others to wait for.
 constexpr std::size_t kMostShared = 4;
 // The same where that step makes more wait than had to: behind what a thread did since it began a
-// nonblocking call.
+// nonblocking call, or since it came.
 constexpr std::size_t kMostUnshared = 64;
 // A collective call of so many bytes is small. So many are what a stream keeps in memory, too.
 constexpr std::uint64_t kSmall = 4096;
@@ -839,6 +840,7 @@ class Sweep : public order::MpiPictureSink {
     result_.order.leaveOut(place, thread.event->recorder_ns, start_ns);
     result_.order.operation(ref, start_ns, end_ns);
     if (call != nullptr) {
+      call->has_operations = true;
       for (const Call::Member& member : call->member_of) {
         Gathering::Inner inner{end_ns, ref, result_.order.rule(place)};
         if (isOpen(*thread.event)) noteOpen(*member.gathering, *thread.event, inner);
@@ -889,16 +891,27 @@ class Sweep : public order::MpiPictureSink {
     return true;
   }
 
+  // Whether the call waits in the collective call and has done nothing since it came: what its
+  // thread would wait for, it waits for anyway, and nothing of its own comes before that.
+  static bool onlyWaits(const Call& call, const Gathering& gathering) {
+    return !call.has_operations && std::any_of(call.member_of.begin(), call.member_of.end(),
+                                               [&](const Call::Member& member) {
+                                                 return member.gathering.get() == &gathering &&
+                                                        member.is_waiting && member.is_arrival;
+                                               });
+  }
+
   // The member in whose thread all of a collective call meet: the first in the schedule that is
-  // still in the call. Which one leaves it first differs from call to call, and a loop over such
-  // calls would not repeat.
-  std::uint32_t hostOf(const Gathering& gathering, std::uint32_t place) const {
+  // still in the call and only waits; kNone when there is none. Which one leaves it first differs
+  // from call to call, and a loop over such calls would not repeat.
+  std::uint32_t hostOf(const Gathering& gathering) const {
+    std::uint32_t host = kNone;
     for (const CallKey& key : gathering.awaited) {
       const auto found = calls_.find(key);
       if (found == calls_.end() || !found->second.is_entered || found->second.is_left) continue;
-      place = std::min(place, found->second.place);
+      if (onlyWaits(found->second, gathering)) host = std::min(host, found->second.place);
     }
-    return place;
+    return host;
   }
 
   // Everything that comes next has to wait for all that a collective call awaits.
@@ -916,9 +929,10 @@ class Sweep : public order::MpiPictureSink {
       if (!terms.empty()) gathering.rule = DueTime(terms.front());
       gathering.rule.join(std::move(terms));
       result_.order.dropImplied(gathering.rule);
-      const std::size_t most = member.is_arrival ? kMostShared : kMostUnshared;
+      const std::uint32_t waiting = hostOf(gathering);
+      const std::size_t most = waiting != kNone ? kMostShared : kMostUnshared;
       if (gathering.rule.terms().size() > most) {
-        const std::uint32_t host = member.is_arrival ? hostOf(gathering, place) : place;
+        const std::uint32_t host = waiting != kNone ? waiting : place;
         result_.order.waitFor(host, gathering.rule, gathering.complete_ns);
         result_.order.simplify(host, most);
         gathering.rule = result_.order.rule(host);

@@ -563,6 +563,53 @@ TEST_F(Communication, OpensAtOnceInACollectiveOpenDoNotWaitForEachOther) {
   }
 }
 
+// The steps in which many meet, by rank.
+std::vector<std::size_t> meetingsOf(const Kept& kept) {
+  std::vector<std::size_t> meetings;
+  for (const auto& thread : kept.threads) {
+    meetings.push_back(static_cast<std::size_t>(std::count_if(
+        thread.begin(), thread.end(),
+        [](const ScheduleEvent& event) { return event.step == model::Step::kDelay; })));
+  }
+  return meetings;
+}
+
+TEST_F(Communication, AMemberThatDoesNotWaitForAGatherHostsNoMeeting) {
+  constexpr int kRanks = 8;
+  std::vector<Thread> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    Thread& thread = ranks.emplace_back(rankThread(rank));
+    const auto number = static_cast<std::uint64_t>(rank);
+    const bool is_root = rank == kRanks - 1;
+    thread.data("pwrite", 1010, 1100 + number, 1, 100, 0);
+    // The root leaves it before all others.
+    thread.mpi("Gather", 2000 + number, is_root ? 3000 : 4000,
+               {{Role::kComm, 1}, {Role::kRoot, kRanks - 1}, {Role::kSize, 8}, {Role::kSeq, 1}});
+    thread.data("pwrite", 5000, 5100, 1, 100, 100);
+  }
+  const Kept kept = scheduleOf(ranks);
+  EXPECT_EQ(meetingsOf(kept), (std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 0, 1}));
+  for (int rank = 0; rank < kRanks - 1; ++rank) {
+    EXPECT_TRUE(kept.threads.at(static_cast<std::size_t>(rank)).back().after.empty()) << rank;
+  }
+}
+
+TEST_F(Communication, AMemberThatWroteSinceItCameHostsNoMeeting) {
+  constexpr int kRanks = 8;
+  std::vector<Thread> ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    Thread& thread = ranks.emplace_back(rankThread(rank));
+    const auto number = static_cast<std::uint64_t>(rank);
+    thread.data("pwrite", 1010, 1100 + number, 1, 100, 0);
+    if (rank == 0) thread.data("pwrite", 2100, 2200, 1, 100, 100, 1);
+    const std::uint64_t start = rank == kRanks - 1 ? 3000 : 2000 + number;
+    thread.mpi("File_sync", start, 4000 + number,
+               {{Role::kFile, wire::handleSlot(1)}, {Role::kComm, 1}, {Role::kSeq, 1}});
+    thread.data("pwrite", 5000, 5100, 1, 100, 9000);
+  }
+  EXPECT_EQ(meetingsOf(scheduleOf(ranks)), (std::vector<std::size_t>{0, 1, 0, 0, 0, 0, 0, 0}));
+}
+
 TEST_F(Communication, ManyWritersInsideACollectiveWriteAreWaitedForInOneStep) {
   constexpr int kRanks = 300;
   constexpr int kWriters = 150;
