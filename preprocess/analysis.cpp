@@ -168,14 +168,7 @@ std::string otherPathOf(const event::Event& event) {
 }
 
 void Analysis::run(event::PathTable& paths) {
-  std::vector<std::unique_ptr<event::EventSource>> events;
-  for (const SourceThread& thread : sources_.threads) {
-    events.push_back(thread.open(paths, {.layer = layer_, .below = true}, &filtered_));
-  }
-  EffectOrder order(*this, std::move(events));
-  first_start_ = order.firstStart();
-  order.run();
-  for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].think = order.thinkTime(i);
+  readCalls(paths);
   flushAtExit();
   closeAtExit();
   files_.settle();
@@ -184,6 +177,19 @@ void Analysis::run(event::PathTable& paths) {
     std::stable_sort(thread.extras.begin(), thread.extras.end(),
                      [](const ExtraStep& a, const ExtraStep& b) { return a.behind < b.behind; });
   }
+}
+
+void Analysis::readCalls(event::PathTable& paths) {
+  const AnalysisProgress::Ending ending(progress_);
+  std::vector<std::unique_ptr<event::EventSource>> events;
+  for (const SourceThread& thread : sources_.threads) {
+    events.push_back(thread.open(paths, {.layer = layer_, .below = true}, &filtered_));
+  }
+  EffectOrder order(*this, std::move(events));
+  first_start_ = order.firstStart();
+  progress_.begin(first_start_);
+  order.run();
+  for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].think = order.thinkTime(i);
 }
 
 // They stand in front of all other steps that are no calls: one of those may be what waits.
@@ -217,6 +223,7 @@ bool Analysis::isUsable(const event::Event& event) const {
 void Analysis::drop(EventNote note, EventRef ref) {
   if (is_below_) return;
   note.dropped = true;
+  progress_.drop();
   ++dropped_;
   threads_[ref.thread].notes.push_back(note);
 }
@@ -263,6 +270,11 @@ void Analysis::takeMpiIo(const event::Event& event, const PastEvent& when) {
 }
 
 void Analysis::take(const event::Event& event, EventRef ref) {
+  takeCall(event, ref);
+  if (event.outer == nullptr) progress_.take(ref);
+}
+
+void Analysis::takeCall(const event::Event& event, EventRef ref) {
   is_below_ = event.outer != nullptr;
   const event::Event& step = is_below_ ? *event.outer : event;
   const PastEvent when{ref, step.start_ns, step.end_ns, is_below_};

@@ -18,6 +18,7 @@
 #include "core/model/schedule.hpp"
 #include "core/tracefile/log_reader.hpp"
 #include "core/tracefile/trace.hpp"
+#include "preprocess/analysis_progress.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/effect_order.hpp"
 #include "preprocess/file_history.hpp"
@@ -106,12 +107,14 @@ class Analysis : private FileScene {
  public:
   // `sizes`: what sizes in the schedule are multiplied by. `layer`: whose calls its steps are.
   // Those below MPI-IO tell of files with either; with kMpi, what they tell is of the call of
-  // MPI-IO that they were made for.
+  // MPI-IO that they were made for. All but `mpi` and `progress` are only read, and all of them
+  // outlive the analysis.
   Analysis(const SourceThreads& sources, const LocationMap& locations, const NodeMounts& mounts,
-           const SizeRules& sizes, event::IoLayer layer, MpiTables& mpi)
+           const SizeRules& sizes, event::IoLayer layer, MpiTables& mpi, AnalysisProgress& progress)
       : sources_(sources),
         layer_(layer),
         mpi_(mpi),
+        progress_(progress),
         files_(locations, mounts, dependencies_, sizes),
         conflicts_(dependencies_),
         locks_(dependencies_),
@@ -145,11 +148,13 @@ class Analysis : private FileScene {
     std::uint32_t thread = 0;  // that wrote it last
   };
 
+  void readCalls(event::PathTable& paths);
   void gather(const event::Event& event, std::uint32_t thread, Evidence& evidence) override;
   event::FileSize sizeOf(Subject subject) const;
   Truth holds(const Claim& claim) const override;
   bool holdsAfter(const Claim& claim, const Change& change) const override;
   void take(const event::Event& event, EventRef ref) override;
+  void takeCall(const event::Event& event, EventRef ref);
   void takeMpiIo(const event::Event& event, const PastEvent& when);
   void drop(EventNote note, EventRef ref);
 
@@ -210,6 +215,7 @@ class Analysis : private FileScene {
   const SourceThreads& sources_;
   const event::IoLayer layer_;
   MpiTables& mpi_;
+  AnalysisProgress& progress_;
   // The call that is being taken was made for one of MPI-IO, whose step it is part of.
   bool is_below_ = false;
   Dependencies dependencies_;

@@ -20,7 +20,6 @@
 #include "core/base/integers.hpp"
 #include "core/calls/role.hpp"
 #include "core/order/matched_event.hpp"
-#include "core/order/matched_events.hpp"
 #include "core/order/process_tree.hpp"
 #include "preprocess/process_places.hpp"
 
@@ -375,7 +374,7 @@ bool isWait(const event::Event* event) {
 class Sweep : public order::MpiPictureSink {
  public:
   // `slack_ns`: how far the clocks of two hosts may be apart.
-  Sweep(const SourceThreads& sources, const ProcessPlaces& processes, const Analysis& analysis,
+  Sweep(const SourceThreads& sources, const ProcessPlaces& processes, AnalysisProgress& analysis,
         const mpi::MpiGroups& groups, std::int64_t slack_ns, event::IoLayer layer,
         Communication& result)
       : processes_(processes),
@@ -482,42 +481,24 @@ class Sweep : public order::MpiPictureSink {
     std::unique_ptr<event::EventSource> events;
     const event::Event* event = nullptr;  // the next call of the schedule
     std::uint64_t sequence = 0;           // its own
-    std::size_t next_note = 0;
-    event::IoRequests requests;          // of MPI-IO, as far as they have been seen
-    std::deque<CallKey> calls;           // MPI calls that are not left
-    bool is_inside = false;              // of the first of these
-    std::vector<CallKey> sends;          // large ones that have begun and are not complete
-    std::shared_ptr<Gathering> left;     // small, and the thread's last call
-    bool is_waiting = false;             // inside of `event`, which waits for another thread
-    std::shared_ptr<Object::Turn> turn;  // that it waits for
-    bool is_begun = true;                // its process has been started, or become this program
-    std::size_t next_step = 0;           // of its processes
-    std::uint64_t unmatched_waits = 0;   // since its last call of the schedule
-    std::vector<std::uint32_t> stalled;  // threads that wait until it has gone on
+    event::IoRequests requests;           // of MPI-IO, as far as they have been seen
+    std::deque<CallKey> calls;            // MPI calls that are not left
+    bool is_inside = false;               // of the first of these
+    std::vector<CallKey> sends;           // large ones that have begun and are not complete
+    std::shared_ptr<Gathering> left;      // small, and the thread's last call
+    bool is_waiting = false;              // inside of `event`, which waits for another thread
+    std::shared_ptr<Object::Turn> turn;   // that it waits for
+    bool is_begun = true;                 // its process has been started, or become this program
+    std::size_t next_step = 0;            // of its processes
+    std::uint64_t unmatched_waits = 0;    // since its last call of the schedule
+    std::vector<std::uint32_t> stalled;   // threads that wait until it has gone on
   };
 
   void pull(std::uint32_t place) {
     Thread& thread = threads_[place];
-    const auto& notes = analysis_.threads()[place].notes;
-    const bool is_first = thread.event == nullptr;
-    for (bool again = true; again;) {
-      if (isWait(thread.event)) {
-        // Steps of a schedule are counted without these.
-      } else if (!is_first || thread.event != nullptr) {
-        ++thread.sequence;
-      }
-      thread.event = thread.events->next();
-      again = false;
-      if (isWait(thread.event)) return;
-      while (thread.next_note < notes.size() &&
-             notes[thread.next_note].sequence < thread.sequence) {
-        ++thread.next_note;
-      }
-      if (thread.event != nullptr && thread.next_note < notes.size() &&
-          notes[thread.next_note].sequence == thread.sequence) {
-        again = notes[thread.next_note].dropped;
-      }
-    }
+    // Steps of a schedule are counted without the calls by which threads wait for each other.
+    if (thread.event != nullptr && !isWait(thread.event)) ++thread.sequence;
+    thread.event = thread.events->next();
   }
 
   // When the thread's next step is; kNever when none is known.
@@ -598,6 +579,11 @@ class Sweep : public order::MpiPictureSink {
     }
     if (event_ns < call_ns) {
       if (isWait(thread.event)) return wait(place, anyway);
+      // Only now, since the first pass may have just come by the call.
+      if (analysis_.isDropped({place, thread.sequence})) {
+        pull(place);
+        return true;
+      }
       return operation(place, thread.is_inside ? call : nullptr, anyway);
     }
     if (call == nullptr) return false;
@@ -1303,7 +1289,7 @@ class Sweep : public order::MpiPictureSink {
 
   const ProcessPlaces& processes_;
   const SourceThreads& sources_;
-  const Analysis& analysis_;
+  AnalysisProgress& analysis_;
   const mpi::MpiGroups& groups_;
   const std::int64_t slack_ns_;
   const event::IoLayer layer_;
@@ -1323,7 +1309,8 @@ class Sweep : public order::MpiPictureSink {
 }  // namespace
 
 Communication readCommunication(const tracefile::Trace& trace, const SourceThreads& sources,
-                                const Analysis& analysis, event::IoLayer layer) {
+                                AnalysisProgress& analysis, event::IoLayer layer,
+                                order::PictureProgress shown) {
   std::vector<std::int64_t> recorder_ns;
   for (const SourceThread& thread : sources.threads) {
     recorder_ns.push_back(thread.header.recorder_ns);
@@ -1338,7 +1325,7 @@ Communication readCommunication(const tracefile::Trace& trace, const SourceThrea
     error_ns = std::max(error_ns, clock.error_ns.value_or(0));
   }
   Sweep sweep(sources, places, analysis, groups, 2 * error_ns, layer, result);
-  order::readMpiPicture(trace, groups, paths, sweep);
+  order::readMpiPicture(trace, groups, paths, sweep, {}, shown);
   sweep.finish();
   return result;
 }

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/order/matched_events.hpp"
 #include "core/tracefile/trace.hpp"
 #include "preprocess/analysis.hpp"
+#include "preprocess/analysis_progress.hpp"
 #include "preprocess/dependencies.hpp"
 #include "preprocess/due_time.hpp"
 
@@ -132,8 +134,10 @@ struct Communication {
 };
 
 // The second pass over a trace: its MPI calls and the calls of the schedule together, thread by
-// thread as far as messages and collective calls allow. Leaves out the calls that `analysis` did.
+// thread as far as messages and collective calls allow. Leaves out the calls that the first pass
+// drops. It follows that pass where it goes on in another thread (`shown` is kNone then).
 Communication readCommunication(const tracefile::Trace& trace, const SourceThreads& sources,
-                                const Analysis& analysis, event::IoLayer layer);
+                                AnalysisProgress& analysis, event::IoLayer layer,
+                                order::PictureProgress shown);
 
 }  // namespace omnio::preprocess

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -20,12 +23,14 @@
 #include "core/model/schedule_writer.hpp"
 #include "core/wire/info.hpp"
 #include "preprocess/analysis.hpp"
+#include "preprocess/analysis_progress.hpp"
 #include "preprocess/circles.hpp"
 #include "preprocess/communication.hpp"
 #include "preprocess/schedule_chain.hpp"
 #include "preprocess/shared_pointers.hpp"
 #include "preprocess/size_rules.hpp"
 #include "preprocess/size_scale.hpp"
+#include "preprocess/writing_thread.hpp"
 
 namespace omnio::preprocess {
 
@@ -139,11 +144,27 @@ std::vector<std::uint64_t> idsInOrder(const Analysis& analysis, const Communicat
   return renumbered;
 }
 
-// Writes a schedule, and computes what its digest has to be where that is asked for.
-class CheckedWriter {
+// Begins the work in another thread; the result is not valid where the process may use one
+// processor alone, or the system has no thread to give.
+template <typename Task>
+auto startedBeside(Task task) {
+  std::future<decltype(task())> started;
+  if (std::thread::hardware_concurrency() == 1) return started;
+  try {
+    started = std::async(std::launch::async, std::move(task));
+  } catch (const std::system_error&) {
+    // It is done in this one.
+  }
+  return started;
+}
+
+// Writes a schedule, and computes what its digest has to be, and its chain, where that is asked
+// for.
+class CheckedWriter : public ThreadSink {
  public:
-  CheckedWriter(const std::filesystem::path& path, const Settings& settings)
-      : path_(path), writer_(path, settings.form), is_checked_(settings.check) {}
+  // `chain` may be nullptr.
+  CheckedWriter(const std::filesystem::path& path, const Settings& settings, ScheduleChain* chain)
+      : path_(path), writer_(path, settings.form), is_checked_(settings.check), chain_(chain) {}
 
   void global(const model::ScheduleGlobal& global) {
     writer_.global(global);
@@ -153,15 +174,17 @@ class CheckedWriter {
     writer_.file(file);
     if (is_checked_) digest_.file(model::FileNumber{files_++}, file);
   }
-  void beginThread(const model::ScheduleThread& thread) {
+  void beginThread(const model::ScheduleThread& thread) override {
     writer_.beginThread(thread);
     if (is_checked_) digest_.beginThread(thread);
+    if (chain_ != nullptr) chain_->beginThread(thread);
   }
-  void event(const ScheduleEvent& event) {
+  void event(const ScheduleEvent& event) override {
     writer_.event(event);
     if (is_checked_) digest_.event(event);
+    if (chain_ != nullptr) chain_->take(event);
   }
-  void endThread() { writer_.endThread(); }
+  void endThread() override { writer_.endThread(); }
 
   base::Result<model::WrittenSchedule> finish() {
     if (const auto checked = check(); !checked) return checked.failure();
@@ -187,6 +210,7 @@ class CheckedWriter {
   const std::filesystem::path path_;
   model::ScheduleWriter writer_;
   const bool is_checked_;
+  ScheduleChain* const chain_;
   std::uint32_t files_ = 0;
   model::FlatDigest digest_;
 };
@@ -199,7 +223,8 @@ class ThreadPass {
   ThreadPass(const SourceThread& thread, std::uint32_t place, Analysis& analysis,
              const MountPoints& mounts, const CommunicationOrder& order,
              const std::vector<std::uint64_t>& meetings, const std::vector<std::uint64_t>& ids,
-             const Settings& settings, const SizeRules& sizes, ScheduleChain* chain)
+             const std::vector<Dependencies::Marked>& marked, const Settings& settings,
+             const SizeRules& sizes)
       : thread_(thread),
         place_(place),
         analysis_(analysis),
@@ -208,9 +233,9 @@ class ThreadPass {
         order_(order),
         meetings_(meetings),
         ids_(ids),
+        marked_(marked),
         own_meetings_(order.meetingsOf(place)),
         settings_(settings),
-        chain_(chain),
         changes_sizes_(sizes.changesSizes()),
         time_scale_(settings.time_scale) {
     for (const double factor : sizes.factors()) {
@@ -221,7 +246,7 @@ class ThreadPass {
   }
 
   // Returns how many events of the trace it wrote.
-  std::uint64_t write(event::PathTable& paths, CheckedWriter& writer) {
+  std::uint64_t write(event::PathTable& paths, WritingThread& writer) {
     std::uint64_t written = 0;
     writeExtras(-1, writer);
     const auto events = thread_.open(paths, {.layer = settings_.layer});
@@ -230,24 +255,24 @@ class ThreadPass {
       if (next_note_ < notes_.notes.size() && notes_.notes[next_note_].sequence == sequence) {
         note = notes_.notes[next_note_++];
       }
+      const Dependencies::Marked& mark = markOf(sequence);
       if (!note.dropped && isKnown(*event)) {
         ScheduleEvent out =
             event->row->api == calls::Api::kMpi ? convertedMpi(*event) : converted(*event, note);
-        order({place_, sequence}, out);
+        order(sequence, mark, out);
         if (settings_.phases != nullptr) {
           out.phase = settings_.phases->phaseOf(thread_.process_index,
                                                 thread_.lanes.front()->thread, sequence, *event);
         }
         put(out, writer);
         ++written;
-      } else if (const std::uint64_t id = analysis_.dependencies().idOf({place_, sequence});
-                 id != 0) {
+      } else if (mark.id != 0) {
         // What was done below it for MPI-IO is waited for.
         ScheduleEvent delay;
         delay.step = model::Step::kDelay;
         delay.start_ns = timeOf(event->start_ns);
         delay.end_ns = std::max(timeOf(event->end_ns), delay.start_ns);
-        delay.id = id;
+        delay.id = mark.id;
         put(delay, writer);
       }
       writeExtras(static_cast<std::int64_t>(sequence), writer);
@@ -262,14 +287,23 @@ class ThreadPass {
   std::uint64_t bytesScaled() const { return bytes_scaled_; }
 
  private:
-  void put(ScheduleEvent& event, CheckedWriter& writer) {
+  void put(ScheduleEvent& event, WritingThread& writer) {
     if (event.id != 0) event.id = ids_[event.id - 1];
     for (model::Wait& wait : event.after) {
       edges_ += wait.id != 0 ? 1 : 0;
       if (wait.id != 0) wait.id = ids_[wait.id - 1];
     }
-    writer.event(event);
-    if (chain_ != nullptr) chain_->take(event);
+    writer.event(std::move(event));
+  }
+
+  // What waits for the event of that sequence, and what it waits for.
+  const Dependencies::Marked& markOf(std::uint64_t sequence) {
+    static constexpr Dependencies::Marked kNone;
+    while (next_marked_ < marked_.size() && marked_[next_marked_].sequence < sequence) {
+      ++next_marked_;
+    }
+    const bool is_it = next_marked_ < marked_.size() && marked_[next_marked_].sequence == sequence;
+    return is_it ? marked_[next_marked_] : kNone;
   }
 
   std::int64_t timeOf(std::int64_t ns) const {
@@ -295,7 +329,7 @@ class ThreadPass {
     return is_it ? &steps[next_step_] : nullptr;
   }
 
-  void writeExtras(std::int64_t behind, CheckedWriter& writer) {
+  void writeExtras(std::int64_t behind, WritingThread& writer) {
     for (; next_meeting_ < own_meetings_.size() &&
            order_.meetings()[own_meetings_[next_meeting_]].behind == behind;
          ++next_meeting_) {
@@ -542,10 +576,10 @@ class ThreadPass {
   }
 
   // Puts it behind the steps that it waits for.
-  void order(EventRef ref, ScheduleEvent& out) {
-    out.id = analysis_.dependencies().idOf(ref);
-    if (keepsFileOrder()) out.after = analysis_.dependencies().before(ref);
-    const StepOrder* const order = orderOf(ref.sequence);
+  void order(std::uint64_t sequence, const Dependencies::Marked& mark, ScheduleEvent& out) {
+    out.id = mark.id;
+    if (keepsFileOrder() && mark.before != nullptr) out.after = *mark.before;
+    const StepOrder* const order = orderOf(sequence);
     dropImplied(out);
     if (order != nullptr) takeOrder(*order, out);
   }
@@ -609,9 +643,9 @@ class ThreadPass {
   const CommunicationOrder& order_;
   const std::vector<std::uint64_t>& meetings_;
   const std::vector<std::uint64_t>& ids_;  // in the schedule, by those of the analysis less 1
-  const std::vector<std::uint64_t>& own_meetings_;  // numbers of those in this thread
+  const std::vector<Dependencies::Marked>& marked_;  // of this thread
+  const std::vector<std::uint64_t>& own_meetings_;   // numbers of those in this thread
   const Settings& settings_;
-  ScheduleChain* const chain_;  // nullptr: not asked for
   // By factor, for files that nothing is known about; the second where such a file is mapped.
   std::map<double, ScaleMap> unknown_;
   std::map<double, ScaleMap> unknown_pages_;
@@ -622,6 +656,7 @@ class ThreadPass {
   std::uint64_t bytes_recorded_ = 0;
   std::uint64_t bytes_scaled_ = 0;
   std::size_t next_note_ = 0;
+  std::size_t next_marked_ = 0;
   std::size_t next_extra_ = 0;
   std::size_t next_meeting_ = 0;
   std::size_t next_step_ = 0;              // in order_
@@ -661,10 +696,20 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
   event::PathTable paths;
   MpiTables mpi(trace);
   const SizeRules sizes(settings.size_scale, settings.size_scales, settings.keep_below);
-  Analysis analysis(sources, locations, mounts, sizes, settings.layer, mpi);
+  AnalysisProgress progress(sources.threads.size());
+  Analysis analysis(sources, locations, mounts, sizes, settings.layer, mpi, progress);
+  const bool keeps_mpi = model::keepsMpi(settings.order);
+  std::future<Communication> beside;
   {
     const base::ProgressStage stage("ordering calls on files", "events", trace.storedEvents());
+    if (keeps_mpi) {
+      beside = startedBeside([&] {
+        return readCommunication(trace, sources, progress, settings.layer,
+                                 order::PictureProgress::kNone);
+      });
+    }
     analysis.run(paths);
+    if (beside.valid()) beside.wait();
   }
   mpi.settle();
   if (analysis.events() == 0 && analysis.filtered().left_out > 0) {
@@ -697,10 +742,11 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     orderSharedPointers(trace, sources, mpi, paths, analysis.dependencies());
   }
 
-  const bool keeps_mpi = model::keepsMpi(settings.order);
   const Communication communication =
-      keeps_mpi ? readCommunication(trace, sources, analysis, settings.layer)
-                : Communication{.order = {std::vector<std::int64_t>(sources.threads.size()), 0}};
+      beside.valid() ? beside.get()
+      : keeps_mpi    ? readCommunication(trace, sources, progress, settings.layer,
+                                         order::PictureProgress::kStage)
+                  : Communication{.order = {std::vector<std::int64_t>(sources.threads.size()), 0}};
   if (communication.unmatched_waits > 0 && settings.timing == model::Timing::kDelta &&
       !settings.partial) {
     return base::failure(
@@ -748,7 +794,10 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
                          base::printable(trace.directory().native()), base::printable(*unused));
   }
   const std::vector<std::uint64_t> ids = idsInOrder(analysis, communication.order, meetings);
-  CheckedWriter writer(schedule, settings);
+  const auto marked = analysis.dependencies().marked(sources.threads.size());
+  std::optional<ScheduleChain> chain;
+  if (settings.chain) chain.emplace();
+  CheckedWriter writer(schedule, settings, chain ? &*chain : nullptr);
   writer.global(
       {.timing = settings.timing,
        .write_overwrite = settings.write_overwrite,
@@ -768,24 +817,23 @@ base::Result<Summary> preprocess(const tracefile::Trace& trace,
     ++summary.files;
     summary.files_on_nodes += model::isOnNode(file.location) ? 1 : 0;
   }
-  std::optional<ScheduleChain> chain;
-  if (settings.chain) chain.emplace();
+  WritingThread writing(writer);
   const base::ProgressStage stage("writing the schedule", "events", trace.storedEvents());
   for (std::uint32_t place = 0; place < sources.threads.size(); ++place) {
     model::ScheduleThread header = sources.threads[place].header;
     header.computing = analysis.threads()[place].think.computing();
     header.recorder_ns =
         std::llround(static_cast<double>(header.recorder_ns) * settings.time_scale);
-    writer.beginThread(header);
-    if (chain) chain->beginThread(header);
+    writing.beginThread(header);
     ThreadPass pass(sources.threads[place], place, analysis, mounts.of(sources.threads[place].node),
-                    communication.order, meetings, ids, settings, sizes, chain ? &*chain : nullptr);
-    summary.events += pass.write(paths, writer);
+                    communication.order, meetings, ids, marked[place], settings, sizes);
+    summary.events += pass.write(paths, writing);
     summary.edges += pass.edges();
     summary.bytes_recorded += pass.bytesRecorded();
     summary.bytes_scaled += pass.bytesScaled();
-    writer.endThread();
+    writing.endThread();
   }
+  writing.finish();
   if (summary.events + analysis.dropped() != analysis.events()) {
     return base::failure(base::Code::kSystem,
                          "{}: {} events could be read the first time, {} the last: it "
