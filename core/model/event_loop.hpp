@@ -15,6 +15,7 @@
 #include "core/base/json_reader.hpp"
 #include "core/model/schedule.hpp"
 #include "core/model/times_file.hpp"
+#include "core/model/work_share.hpp"
 
 namespace omnio::model {
 
@@ -45,6 +46,10 @@ struct LoopLine {
   // Events of the first and last turns of the loops, in all combinations.
   std::vector<Sample> corners;
   base::TextPlace place{};
+  // The events that have work, among all that the line stands for in all ranks; without it, those
+  // all have what they say. Where there are exact times, these tell.
+  std::optional<WorkShare> share{};
+  std::uint64_t share_first = 0;  // number of the loop's first event among those
   // The events' `start_ns` is the time from the end of the thread's event before, `end_ns` how long
   // they take.
   bool is_relative = false;
@@ -118,10 +123,10 @@ using LoopPath = std::vector<const EventLoop*>;
 std::optional<std::int64_t> passesOf(const LoopPath& path);
 
 // Calls `visit(line, path)` for each line, in their order.
-template <typename Visit>
-void forEachLine(const EventLoop& loop, Visit visit, LoopPath path = {}) {
+template <typename Loop, typename Visit>
+void forEachLine(Loop& loop, Visit visit, LoopPath path = {}) {
   path.push_back(&loop);
-  for (const EventLoop::Part& part : loop.body) {
+  for (auto& part : loop.body) {
     if (part.line) {
       visit(*part.line, path);
     } else {

@@ -23,6 +23,7 @@
 #include "core/model/repeat.hpp"
 #include "core/model/schedule_keys.hpp"
 #include "core/model/times_file.hpp"
+#include "core/model/work_share.hpp"
 
 namespace omnio::model {
 namespace {
@@ -202,13 +203,8 @@ class EventReader {
       return true;
     }
     if (exact() != nullptr || shares_ == nullptr) return true;
-    const auto [with_work, all] = std::pair(share[0], share[1]);
-    const std::uint64_t number = (*shares_)[{place_.line, place_.column}]++;
-    __extension__ using Wide = unsigned __int128;
-    const auto before = [&](Wide events) {
-      return (2 * events * with_work + all) / (Wide{2} * all);
-    };
-    return before(Wide{number} + 1) > before(number);
+    return WorkShare{.with_work = share[0], .all = share[1]}.has(
+        (*shares_)[{place_.line, place_.column}]++);
   }
 
   // Where there are exact times, they are of both members. `are_left_out`: the object has neither.
@@ -771,8 +767,6 @@ class LoopBuilder {
   }
 
   bool build(TurnNode& item, LoopLine& line) {
-    // Which turns have work follows from how many there were before.
-    if (!has_exact_ && item.node().find(kShareKey) != nullptr) return false;
     line.is_relative = isRelative(item.node());
     line.place = item.node().place;
     if (!sample(item, first_, line.samples)) return false;
@@ -799,7 +793,20 @@ class LoopBuilder {
       }
       if (is_used) changing.push_back(loop);
     }
+    if (!has_exact_) takeShare(item, line);
     return sampleCorners(item, changing, line) && takeWaits(item, line) && takeNames(item, line);
+  }
+
+  // Which a sample would have refused where it is none.
+  static void takeShare(const TurnNode& item, LoopLine& line) {
+    const JsonNode* share = item.node().find(kShareKey);
+    const auto* numbers = share == nullptr ? nullptr : share->as<JsonNode::List>();
+    if (numbers == nullptr || numbers->size() != 2) return;
+    const auto* with_work = (*numbers)[0].as<std::int64_t>();
+    const auto* all = (*numbers)[1].as<std::int64_t>();
+    if (with_work == nullptr || all == nullptr) return;
+    line.share = WorkShare{.with_work = static_cast<std::uint64_t>(*with_work),
+                           .all = static_cast<std::uint64_t>(*all)};
   }
 
   // Each event waits for as many, for the same reasons.
@@ -1398,6 +1405,9 @@ class Reader {
                         thread_times_.exact != nullptr);
     const auto loop = builder.built(repeat);
     if (!loop) return false;
+    forEachLine(*loop, [this](LoopLine& line, const LoopPath&) {
+      if (line.share) line.share_first = shareCount(line);
+    });
     LoopDescriptors descriptors(made_);
     LoopIds ids(ids_);
     if (!descriptors.take(*loop) || !ids.take(*loop)) return false;
@@ -1437,7 +1447,14 @@ class Reader {
     if (*end_ns > kTenYears) in_.refuse(place, "it ends more than ten years after the beginning");
     takeDescriptors(descriptors);
     takeIds(ids);
+    forEachLine(*loop, [this](const LoopLine& line, const LoopPath& path) {
+      if (line.share) shareCount(line) += static_cast<std::uint64_t>(passesOf(path).value_or(0));
+    });
     return true;
+  }
+
+  std::uint64_t& shareCount(const LoopLine& line) {
+    return shares_[{line.place.line, line.place.column}];
   }
 
   void takeIds(const LoopIds& ids) {

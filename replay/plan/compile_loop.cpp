@@ -256,6 +256,8 @@ bool Compiler::findWords(LineOfLoop& line) const {
   }
   LoopNode& node = line.node;
   node.is_relative = line.line.is_relative;
+  node.share = line.line.share;
+  node.share_first = line.line.share_first;
   node.text = line.first().text;
   node.pieces.resize(line.first().pieces.size());
   for (std::size_t i = 0; i < kWords + node.pieces.size(); ++i) {

@@ -19,7 +19,8 @@ namespace omnio::replay {
 template <typename Io>
 void parts(Io& io, PartsOf<LoopNode> auto& node) {
   io.items(node.turns, node.place, node.lists, node.gap_ns, node.body, node.words, node.pieces,
-           node.text, node.terms, node.is_relative, node.timed_waits, node.number);
+           node.text, node.terms, node.is_relative, node.timed_waits, node.number, node.share,
+           node.share_first);
 }
 
 template <typename Io>
@@ -180,6 +181,11 @@ std::int64_t LoopRunner::communicationOf(std::int64_t recorded_ns) const {
 void LoopRunner::setTimes(const LoopNode& line, Instruction& instruction, std::int64_t& end_ns,
                           LoopTimesReader& times) {
   Op& op = instruction.op;
+  if (line.share && !program_.has_times &&
+      !line.share->has(line.share_first + static_cast<std::uint64_t>(instruction.pass))) {
+    op.own_ns = -1;
+    op.communication_ns = 0;
+  }
   if (line.is_relative) {
     std::int64_t gap = op.start_ns;
     std::int64_t duration = op.end_ns;

@@ -11,6 +11,7 @@
 
 #include "core/base/result.hpp"
 #include "core/model/times_file.hpp"
+#include "core/model/work_share.hpp"
 #include "replay/plan/instruction.hpp"
 
 namespace omnio::replay {
@@ -45,6 +46,9 @@ struct LoopNode {
   // Its waits that have exact times, as many as each item of the schedule stands for.
   std::vector<std::uint32_t> timed_waits{};
   std::uint32_t number = 0;  // among the lines of the loop
+  // Those of its passes that have the work; the number of the first one among all that count.
+  std::optional<model::WorkShare> share{};
+  std::uint64_t share_first = 0;
 };
 
 struct LoopProgram {

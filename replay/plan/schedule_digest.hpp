@@ -95,6 +95,9 @@ class DigestingSink final : public model::ScheduleSink {
         addLoop(*part.loop);
         continue;
       }
+      if (part.line->share) {
+        addAll(part.line->share->with_work, part.line->share->all, part.line->share_first);
+      }
       for (const auto* samples : {&part.line->samples, &part.line->corners}) {
         for (const auto& [values, event] : *samples) addEvent(event);
       }

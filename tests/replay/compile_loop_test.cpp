@@ -373,6 +373,18 @@ TEST_F(LoopPrograms, OfWaitsThatFollowNoStep) {
       2, 2);
 }
 
+TEST_F(LoopPrograms, OfLinesOfWhichSomeHaveWork) {
+  for (const char* share : {"[1,8]", "[3,8]", "[7,8]", "[8,8]", "[5,100]"}) {
+    expectSame(
+        scheduleOfRanks(
+            writes(8, fmt::format(R"(,"compute":9,"communication":3,"share":{})", share)) + "," +
+                writes(9, fmt::format(R"(,"compute":9,"share":{})", share))
+                    .substr(kOpen.size() + 1),
+            kOpen),
+        2, 1);
+  }
+}
+
 TEST_F(LoopPrograms, InACircle) {
   expectSame(scheduleOfRanks(writes(8, R"(,"id":"{10+turn}","after":["{100+turn}"])"),
                              writes(8, R"(,"id":"{100+turn}","after":["{10+turn}"])")),
