@@ -45,20 +45,23 @@ void parts(Io& io, PartsOf<Difference> auto& difference) {
 std::string encodeShare(const Engine& engine, const std::vector<std::vector<std::int64_t>>& last) {
   ByteWriter writer;
   writer.items(engine.counts(), engine.places(), engine.differences(), engine.ioByPhase(last),
-               engine.chains());
+               engine.knowsChain(), engine.chains());
   return writer.bytes;
 }
 
 namespace {
 
-bool addShare(const std::string& bytes, Report& report, std::vector<order::ThreadChain>& chains) {
+bool addShare(const std::string& bytes, Report& report, std::vector<order::ThreadChain>& chains,
+              bool& knows_chains) {
   std::vector<RankCounts> ranks;
   std::vector<ThreadPlace> threads;
   std::vector<Difference> differences;
   std::vector<PhaseIo> io;
   std::vector<std::vector<std::int64_t>> words;
   ByteReader reader(bytes);
-  reader.items(ranks, threads, differences, io, words);
+  bool knows_chain = true;
+  reader.items(ranks, threads, differences, io, knows_chain, words);
+  knows_chains = knows_chains && knows_chain;
   for (std::vector<std::int64_t>& thread : words) {
     chains.push_back(order::ThreadChain::ofWords(std::move(thread)));
   }
@@ -82,10 +85,12 @@ bool addShare(const std::string& bytes, Report& report, std::vector<order::Threa
 
 bool addShares(const std::vector<std::string>& shares, Report& report) {
   std::vector<order::ThreadChain> chains;
+  bool knows_chains = true;
   for (const std::string& share : shares) {
-    if (!addShare(share, report, chains)) return false;
+    if (!addShare(share, report, chains, knows_chains)) return false;
   }
-  if (!chains.empty()) report.chain_ns = order::longestChain(chains);
+  // A part of it would be another one.
+  if (!chains.empty() && knows_chains) report.chain_ns = order::longestChain(chains);
   return true;
 }
 

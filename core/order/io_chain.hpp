@@ -16,6 +16,12 @@ namespace omnio::order {
 // A step takes 16 bytes, a collective call 32; other calls cost no memory.
 class ThreadChain {
  public:
+  static constexpr std::size_t kMostWords = std::size_t{1} << 22;  // 32 MiB
+
+  explicit ThreadChain(std::size_t most_words = kMostWords) : most_words_(most_words) {}
+  // False where there were more steps than it holds.
+  bool isWhole() const { return is_whole_; }
+
   // A call on a file. Time that an earlier call covers does not count again.
   void call(std::int64_t start_ns, std::int64_t end_ns) {
     const std::int64_t from = std::max(start_ns, covered_ns_);
@@ -31,7 +37,7 @@ class ThreadChain {
   // the I/O begins when the last of those has come that came before the rank left. Below 2^29
   // groups. A thread takes part in a call once.
   void met(std::uint32_t group, std::uint32_t before, std::int64_t start_ns, std::int64_t end_ns) {
-    add(Kind::kMet, std::uint64_t{group} << 32 | before);
+    if (!add(Kind::kMet, std::uint64_t{group} << 32 | before)) return;
     words_.push_back(std::min(std::max(start_ns, covered_ns_), end_ns));
     words_.push_back(end_ns);
     covered_ns_ = std::max(covered_ns_, end_ns);
@@ -46,15 +52,20 @@ class ThreadChain {
   enum class Kind : std::uint8_t { kAfter, kEnded, kMet };
   static constexpr int kKindBits = 2;
 
-  void add(Kind kind, std::uint64_t number) {
+  bool add(Kind kind, std::uint64_t number) {
+    if (words_.size() >= most_words_) is_whole_ = false;
+    if (!is_whole_) return false;
     words_.push_back(static_cast<std::int64_t>(number << kKindBits | static_cast<unsigned>(kind)));
     words_.push_back(since_ns_);
     since_ns_ = 0;
+    return true;
   }
 
   // By step: its number and kind, the I/O time since the step before; of a meeting, its start and
   // end.
   std::vector<std::int64_t> words_;
+  std::size_t most_words_ = kMostWords;
+  bool is_whole_ = true;
   std::int64_t since_ns_ = 0;  // I/O time since the last step
   std::int64_t covered_ns_ = INT64_MIN;
 };

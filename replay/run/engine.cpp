@@ -158,8 +158,8 @@ struct Engine::Thread {
   RankCounts counts{};
   std::vector<Difference> differences{};
   ThreadCalls calls;
-  order::ThreadChain chain{};  // not as fast as possible: calls are not timed then
-  event::Event moved{};        // to count bytes with
+  order::ThreadChain chain;  // not as fast as possible: calls are not timed then
+  event::Event moved{};      // to count bytes with
 };
 
 std::size_t Lateness::bucketOf(std::uint64_t value) {
@@ -263,7 +263,8 @@ base::Result<void> Engine::start() {
                    .number = i,
                    .rank_place = static_cast<std::size_t>(place - ranks_.begin()),
                    .calls = ThreadCalls(own_threads[plan.threads[i].recorded.rank] == 1,
-                                        ThreadCalls::kMostCalls / all_threads)}));
+                                        ThreadCalls::kMostCalls / all_threads),
+                   .chain = order::ThreadChain(order::ThreadChain::kMostWords / all_threads)}));
     Thread& thread = *threads_.back();
     thread.context = std::make_unique<IssueContext>(
         settings_.paths, *descriptors_[thread.rank_place], plan.global.write_overwrite);
@@ -634,9 +635,13 @@ std::vector<PhaseIo> Engine::ioByPhase(const std::vector<std::vector<std::int64_
   return all;
 }
 
+bool Engine::knowsChain() const {
+  return std::ranges::all_of(threads_, [](const auto& thread) { return thread->chain.isWhole(); });
+}
+
 std::vector<std::vector<std::int64_t>> Engine::chains() const {
   std::vector<std::vector<std::int64_t>> words;
-  if (settings_.plan.global.timing == model::Timing::kAsap) return words;
+  if (settings_.plan.global.timing == model::Timing::kAsap || !knowsChain()) return words;
   for (const auto& thread : threads_) words.push_back(thread->chain.words());
   return words;
 }

@@ -207,7 +207,9 @@ class Engine {
   // The I/O of each rank, by phase. `last`: when the last rank came to each of the meetings, of
   // those that came before this one left. Nothing where calls were not timed one by one (asap).
   std::vector<PhaseIo> ioByPhase(const std::vector<std::vector<std::int64_t>>& last) const;
-  // The words (order::ThreadChain) of each thread. Nothing in asap.
+  // The words (order::ThreadChain) of each thread. Nothing in asap, and where one of them had more
+  // steps than it holds (knowsChain()).
+  bool knowsChain() const;
   std::vector<std::vector<std::int64_t>> chains() const;
 
  private:

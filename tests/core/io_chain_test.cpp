@@ -124,5 +124,16 @@ TEST(IoChain, WordsOfAThreadAreAllOfIt) {
   EXPECT_EQ(longestChain(again), longest);
 }
 
+TEST(IoChain, OfMoreStepsThanFitIsNotKnown) {
+  constexpr std::size_t kMost = 4;  // two steps
+  ThreadChain chain(kMost);
+  for (std::uint64_t step = 0; step < 2; ++step) chain.after(step);
+  EXPECT_TRUE(chain.isWhole());
+  chain.met(0, 0, 1, 2);
+  chain.ended(7);
+  EXPECT_FALSE(chain.isWhole());
+  EXPECT_LE(chain.words().size(), kMost + 1);
+}
+
 }  // namespace
 }  // namespace omnio::order
