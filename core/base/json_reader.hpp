@@ -91,14 +91,16 @@ class JsonReader {
   void refuse(std::string_view reason, Code code = Code::kDamaged);
   TextPlace lastPlace() const;
   bool failed() const { return !state_.ok(); }
-  // Whether the body, which reads no further, refuses nothing. What it refuses is forgotten.
+  // Calls the body, which reads no further, and forgets what it refuses, but returns it.
   template <typename Body>
-  bool attempt(Body body) {
-    if (failed()) return false;
+  Result<void> attempt(Body body) {
+    if (failed()) return state_;
     body();
-    const bool is_done = !failed();
-    state_ = {};
-    return is_done;
+    return std::exchange(state_, {});
+  }
+  // As it was refused in an attempt.
+  void refuse(Failure failure) {
+    if (!failed()) state_ = std::move(failure);
   }
 
   // Refuses what comes after the document's value. Fails with the first failure.

@@ -135,22 +135,29 @@ void forEachLine(Loop& loop, Visit visit, LoopPath path = {}) {
   }
 }
 
-// Calls `take(values)` with the values of all turns of these loops, of which there are not too
-// many; the other values stay as they are.
+// Calls `take(values)` with the values of all turns of these loops, as long as it answers with
+// true; the other values stay as they are. False when it has answered with false.
 template <typename Take>
-void forEachTurn(const LoopPath& loops, TurnValues& values, Take take, std::size_t from = 0) {
-  if (from == loops.size()) {
-    take(values);
-    return;
-  }
+bool forTurnsWhile(const LoopPath& loops, TurnValues& values, Take take, std::size_t from = 0) {
+  if (from == loops.size()) return take(values);
   const EventLoop& loop = *loops[from];
   for (std::int64_t turn = 0; turn < loop.turns; ++turn) {
     values[loop.place] = turn;
     for (std::size_t i = 0; i < loop.lists.size(); ++i) {
       values[loop.place + 1 + i] = (*loop.lists[i])[static_cast<std::size_t>(turn)];
     }
-    forEachTurn(loops, values, take, from + 1);
+    if (!forTurnsWhile(loops, values, take, from + 1)) return false;
   }
+  return true;
+}
+
+// The same to the end: of turns of which there are not too many.
+template <typename Take>
+void forEachTurn(const LoopPath& loops, TurnValues& values, Take take) {
+  forTurnsWhile(loops, values, [&take](const TurnValues& now) {
+    take(now);
+    return true;
+  });
 }
 
 // Those of the loops that the number depends on.

@@ -120,10 +120,9 @@ bool LoopDescriptors::takeUses(const LoopLine& line, const LoopPath& path) {
     }
     const auto passes = passesOf(loops);
     if (!passes || *passes > kMostLookedAt) return false;
-    bool are_there = true;
     TurnValues values = line.firstValues();
-    forEachTurn(loops, values, [&](const TurnValues& now) {
-      are_there = are_there && made_before_.contains(number->at(now, line.firstValues()));
+    const bool are_there = forTurnsWhile(loops, values, [&](const TurnValues& now) {
+      return made_before_.contains(number->at(now, line.firstValues()));
     });
     // Made by a later thread, or in another turn.
     if (!are_there) return false;

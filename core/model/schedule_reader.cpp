@@ -726,6 +726,8 @@ class LoopBuilder {
     auto loop = std::make_unique<EventLoop>();
     return build(repeat, *loop) ? std::move(loop) : nullptr;
   }
+  // Why an event of the loop, or one with some of its numbers, would be refused.
+  const std::optional<base::Failure>& refusal() const { return refusal_; }
 
  private:
   static constexpr std::size_t kDeepest = 6;  // has 64 corners
@@ -867,7 +869,7 @@ class LoopBuilder {
   bool sample(TurnNode& item, const TurnValues& values, std::vector<LoopLine::Sample>& samples) {
     values_ = values;
     std::optional<ScheduleEvent> event;
-    const bool is_taken = in_.attempt([&] {
+    const auto taken = in_.attempt([&] {
       const JsonNode& node = item.now();
       if (in_.failed()) return;
       ThreadTimes none;
@@ -876,7 +878,10 @@ class LoopBuilder {
       event->start_ns = base::integerOf(in_, "gap", *node.find("gap"), {});
       event->end_ns = base::integerOf(in_, "duration", *node.find("duration"), {});
     });
-    if (!is_taken) return false;
+    if (!taken) {
+      refusal_ = taken.failure();
+      return false;
+    }
     samples.push_back({.values = values, .event = std::move(*event)});
     return true;
   }
@@ -896,17 +901,15 @@ class LoopBuilder {
     const auto file = line.number([](const ScheduleEvent& event) { return event.file; });
     const auto new_file = line.number([](const ScheduleEvent& event) { return event.new_file; });
     if (!passes || *passes > kMostNames || !file || !new_file) return false;
-    bool is_as_told = true;
     TurnValues values = first_;
-    forEachTurn(naming, values, [&](const TurnValues& now) {
-      if (!is_as_told) return;
+    const bool is_as_told = forTurnsWhile(naming, values, [&](const TurnValues& now) {
       values_ = now;
       const std::pair<FileNumber, FileNumber> names{
           static_cast<FileNumber>(file->at(now, first_)),
           static_cast<FileNumber>(new_file->at(now, first_))};
-      is_as_told = in_.attempt([&] { item.now(); }) && isNamed(item, "location", names.first) &&
-                   isNamed(item, "newlocation", names.second);
       line.named.push_back(names);
+      return in_.attempt([&] { item.now(); }).ok() && isNamed(item, "location", names.first) &&
+             isNamed(item, "newlocation", names.second);
     });
     std::ranges::sort(line.named);
     line.named.erase(std::ranges::unique(line.named).begin(), line.named.end());
@@ -926,6 +929,7 @@ class LoopBuilder {
   const Locations& locations_;
   const MpiTables* const mpi_;
   TurnValues first_;
+  std::optional<base::Failure> refusal_;
   const bool has_exact_;
   LoopPath path_;
 };
@@ -1404,7 +1408,9 @@ class Reader {
     LoopBuilder builder(in_, scope_.values(), locations_, mpi_ ? &*mpi_ : nullptr,
                         thread_times_.exact != nullptr);
     const auto loop = builder.built(repeat);
-    if (!loop) return false;
+    const bool is_too_long = repeat.allTurns() > Repeat::kMostWrittenOut;
+    if (!loop && is_too_long && builder.refusal()) in_.refuse(*builder.refusal());
+    if (!loop) return in_.failed();
     forEachLine(*loop, [this](LoopLine& line, const LoopPath&) {
       if (line.share) line.share_first = shareCount(line);
     });

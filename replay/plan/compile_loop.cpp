@@ -18,6 +18,7 @@ namespace omnio::replay {
 
 using calls::Role;
 using model::EventLoop;
+using model::forTurnsWhile;
 using model::LoopLine;
 using model::LoopPath;
 using model::PassedLoop;
@@ -81,21 +82,6 @@ std::int64_t rise(const TurnNumber& number, const LoopPath& path, const TurnValu
     }
   }
   return static_cast<std::int64_t>(std::min<Wide>(most, INT64_MAX));
-}
-
-// forEachTurn() as long as `take` answers with true.
-template <typename Take>
-bool forTurnsWhile(const LoopPath& loops, TurnValues& values, Take take, std::size_t from = 0) {
-  if (from == loops.size()) return take(values);
-  const EventLoop& loop = *loops[from];
-  for (std::int64_t turn = 0; turn < loop.turns; ++turn) {
-    values[loop.place] = turn;
-    for (std::size_t i = 0; i < loop.lists.size(); ++i) {
-      values[loop.place + 1 + i] = (*loop.lists[i])[static_cast<std::size_t>(turn)];
-    }
-    if (!forTurnsWhile(loops, values, take, from + 1)) return false;
-  }
-  return true;
 }
 
 // The place of a wait among those that have exact times; negative: it has none.
